@@ -1,0 +1,33 @@
+# Compiler settings every target shares, and the libraries the project is built from.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HTSLIB REQUIRED IMPORTED_TARGET htslib)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(ISAL IMPORTED_TARGET libisal)
+
+# What every warpmer target is compiled with: x86-64-v2 is the floor; files for AVX2 and AVX-512
+# get their flags one by one (src/cpu/CMakeLists.txt) and are chosen at run time.
+add_library(warpmer_flags INTERFACE)
+target_compile_options(warpmer_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(warpmer_flags INTERFACE -march=x86-64-v2)
+endif()
+if(WARPMER_WERROR)
+  target_compile_options(warpmer_flags INTERFACE -Werror)
+endif()
+if(WARPMER_SANITIZE)
+  target_compile_options(warpmer_flags INTERFACE -fsanitize=${WARPMER_SANITIZE} -fno-omit-frame-pointer -g)
+  target_link_options(warpmer_flags INTERFACE -fsanitize=${WARPMER_SANITIZE})
+endif()

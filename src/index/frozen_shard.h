@@ -1,0 +1,40 @@
+#pragma once
+/// A frozen shard: distinct k-mers with counts, in canonical order, bit-packed. This is the form in
+/// which a shard is stored in an index file, kept as a run in memory, and looked up.
+///
+/// It is a HashGraph (Green 2019: count, prefix-sum, place) over the 2k-bit k-mer hash
+/// (core/hash.h): the top `bucket_bits` bits of the hash name a bucket, `offsets` is the exclusive
+/// prefix sum of bucket sizes, and a bucket's entries, in increasing order, hold only the
+/// remaining bits.
+
+#include <cstdint>
+#include <vector>
+
+namespace warpmer::index {
+
+/// The numbers needed to read a payload. All are part of the file's directory.
+struct ShardShape {
+  std::uint64_t entries = 0;           ///< distinct k-mers
+  std::uint64_t exceptions = 0;        ///< entries whose count does not fit `count_bits`
+  std::uint8_t bucket_bits = 0;        ///< 2^bucket_bits buckets
+  std::uint8_t count_bits = 1;         ///< width of an entry's count code, at least 1
+  std::uint8_t exception_bits = 0;     ///< width of a count in the exception list
+};
+
+/// Payload, all fields packed least significant bit first into little-endian 64-bit words; each of
+/// the three parts starts on a word boundary:
+///   offsets     2^bucket_bits + 1 values of bit_width(entries) bits (absent when bucket_bits is 0)
+///   entries     `entries` values of (2k - bucket_bits) + count_bits bits: the count code in the low
+///               bits, the low 2k - bucket_bits bits of the hash above it
+///   exceptions  `exceptions` values of bit_width(entries - 1) + exception_bits bits: the count in
+///               the low bits, the entry's number above; increasing by entry number
+/// A count code c < 2^count_bits - 1 means count c + 1; the code 2^count_bits - 1 means that the
+/// count stands in the exception list.
+/// bucket_bits = max(0, ceil(log2(entries / 8))), at most 2k; count_bits is the smallest width that
+/// minimises the payload's size. Both are functions of the entries alone, so the bytes are too.
+struct FrozenShard {
+  ShardShape shape;
+  std::vector<std::uint64_t> payload;  ///< empty when shape.entries is 0
+};
+
+}  // namespace warpmer::index

@@ -1,0 +1,116 @@
+#pragma once
+/// The index file (`.wmi`): a directory of frozen shards. Layout in docs/index-format.md.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "index/frozen_shard.h"
+
+namespace warpmer::index {
+
+/// What two indexes must share to be compared k-mer by k-mer.
+struct IndexParams {
+  std::uint32_t k = 31;
+  bool canonical = true;
+  std::uint32_t minimizer_length = 0;  ///< m, fixed by k (core/minimizer.h)
+  std::uint32_t shard_bits = 0;        ///< 2^shard_bits shards, fixed by k (core/minimizer.h)
+  std::uint32_t hash_version = 1;      ///< of the hashes in core/hash.h
+  [[nodiscard]] std::uint32_t shards() const noexcept { return 1u << shard_bits; }
+};
+
+/// Sums over the whole job. "Counted" is before `min_count` and `max_count`, "stored" after.
+struct Totals {
+  std::uint64_t counted_kmers = 0;     ///< occurrences
+  std::uint64_t counted_distinct = 0;
+  std::uint64_t counted_unique = 0;    ///< distinct k-mers that occur exactly once
+  std::uint64_t stored_kmers = 0;      ///< occurrences of the k-mers kept
+  std::uint64_t stored_distinct = 0;
+  std::uint64_t largest_count = 0;     ///< among those kept
+  std::uint64_t min_count = 1;         ///< the filter
+  std::uint64_t max_count = UINT64_MAX;
+  std::uint64_t records = 0;           ///< sequences read
+  std::uint64_t bases = 0;             ///< characters of sequence read, breaks included
+};
+
+/// Number of stored distinct k-mers by count; exact, uncapped.
+using Histogram = std::map<std::uint64_t, std::uint64_t>;
+
+/// How the file came to be. Kept in a section of its own, after everything that depends only on
+/// the k-mers, so that those bytes do not depend on how they were computed.
+struct Provenance {
+  std::string tool_version;
+  std::string command_line;
+  std::vector<std::string> inputs;
+};
+
+/// Writes an index to a temporary name beside `path` and renames it when complete ("-": standard
+/// output, streamed). Destroyed before `finish` has returned, it leaves nothing behind.
+class IndexWriter {
+ public:
+  /// ResourceError (with the path) when the file cannot be created.
+  IndexWriter(const std::string& path, const IndexParams& params);
+  ~IndexWriter();
+  IndexWriter(const IndexWriter&) = delete;
+  IndexWriter& operator=(const IndexWriter&) = delete;
+
+  /// Hands over one shard; thread-safe, any order, each shard at most once. Shards are laid out in
+  /// shard order whatever the order of calls. Shards never put are empty. ResourceError on a
+  /// failed write (disk full).
+  void put(std::uint32_t shard, FrozenShard&& frozen);
+
+  /// Writes what remains and gives the file its name. All errors of the file system surface here.
+  void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
+
+  [[nodiscard]] std::uint64_t bytes_written() const noexcept;
+  /// Bytes of frozen shards waiting for an earlier shard (for the memory plan).
+  [[nodiscard]] std::uint64_t bytes_waiting() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A shard inside a mapped file.
+struct ShardView {
+  ShardShape shape;
+  const std::uint64_t* payload = nullptr;  ///< 8-byte aligned; at least 16 readable bytes follow it
+  std::size_t payload_words = 0;
+};
+
+/// An index opened for reading through mmap (a pipe is read into memory). Opening checks header,
+/// directory, histogram and provenance; a shard's payload is checked against its checksum, and its
+/// shape against the payload's length, the first time it is asked for. Whatever does not hold
+/// throws InputError with the path. Thread-safe.
+class IndexFile {
+ public:
+  explicit IndexFile(const std::string& path);
+  ~IndexFile();
+  IndexFile(IndexFile&&) noexcept;
+  IndexFile& operator=(IndexFile&&) noexcept;
+
+  [[nodiscard]] const std::string& path() const noexcept;
+  [[nodiscard]] const IndexParams& params() const noexcept;
+  [[nodiscard]] const Totals& totals() const noexcept;
+  [[nodiscard]] const Histogram& histogram() const noexcept;
+  [[nodiscard]] const Provenance& provenance() const noexcept;
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept;
+  /// Bytes that depend only on the k-mers and counts: everything before the provenance.
+  [[nodiscard]] std::uint64_t content_bytes() const noexcept;
+  /// One number for the content (from the stored checksums; no shard is read).
+  [[nodiscard]] std::uint64_t content_checksum() const noexcept;
+  [[nodiscard]] const ShardShape& shape(std::uint32_t shard) const;
+  [[nodiscard]] ShardView shard(std::uint32_t shard) const;
+  /// Tells the kernel that a shard's pages are not needed again soon.
+  void release(std::uint32_t shard) const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace warpmer::index

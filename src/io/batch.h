@@ -1,0 +1,69 @@
+#pragma once
+/// A batch: sequences as text, as they come out of any input, ready to be cut into super-k-mers.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warpmer::io {
+
+/// Growable text buffer that never zero-fills and always keeps `kPadding` readable bytes after its
+/// end, so that vector code may load past the last base.
+class TextBuffer {
+ public:
+  static constexpr std::size_t kPadding = 128;
+
+  [[nodiscard]] char* data() noexcept { return data_.get(); }
+  [[nodiscard]] const char* data() const noexcept { return data_.get(); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+  /// Sets the number of bytes in use; at most `capacity()`.
+  void set_size(std::size_t size) noexcept { size_ = size; }
+  /// Makes room for `capacity` bytes (+ padding), keeping the first `size()` bytes.
+  void reserve(std::size_t capacity);
+  void append(std::string_view bytes);
+
+ private:
+  std::unique_ptr<char[]> data_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+/// A stretch of consecutive bases of one record, contiguous in `Batch::text`: usually the whole
+/// sequence. A sequence too long for one batch is handed over as several pieces, each repeating the
+/// last `overlap_bases` bases of the one before, so that no k-mer is lost and none is seen twice.
+struct Piece {
+  std::uint64_t record = 0;      ///< ordinal of the record in its file, from 1
+  std::uint64_t first_base = 0;  ///< position in the record of the piece's first base, from 0
+  std::uint32_t offset = 0;      ///< of the first base, in `Batch::text`
+  std::uint32_t length = 0;      ///< bases
+  std::uint32_t name_offset = 0; ///< of the record's name (without '>' or '@', up to the first blank)
+  std::uint32_t name_length = 0;
+  bool last = true;              ///< no further piece of this record follows
+};
+
+/// Some pieces of one file. Reused from call to call, so that buffers are allocated once.
+struct Batch {
+  TextBuffer text;
+  std::vector<Piece> pieces;
+  std::string file;             ///< as the user named it ("-" is shown as "standard input")
+  std::uint64_t ordinal = 0;    ///< 0, 1, 2, ... in input order, when read in order
+  std::uint64_t input_bytes = 0;///< bytes of the file (compressed, on disk) this batch accounts for
+
+  [[nodiscard]] std::string_view bases(const Piece& piece) const {
+    return {text.data() + piece.offset, piece.length};
+  }
+  [[nodiscard]] std::string_view name(const Piece& piece) const {
+    return {text.data() + piece.name_offset, piece.name_length};
+  }
+};
+
+/// Throws the InputError for a character that is no nucleotide code: names the file, the record
+/// (ordinal and name), the position in it (from 1) and the character.
+/// `offset` is the character's offset within `piece`.
+[[noreturn]] void throw_bad_base(const Batch& batch, const Piece& piece, std::size_t offset);
+
+}  // namespace warpmer::io

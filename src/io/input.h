@@ -1,0 +1,62 @@
+#pragma once
+/// Inputs: any mix of FASTA and FASTQ (plain, gzip, BGZF), BAM and CRAM, from files, lists and stdin.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/batch.h"
+
+namespace warpmer::io {
+
+struct InputOptions {
+  std::uint32_t overlap_bases = 0;        ///< k - 1: what consecutive pieces of one sequence share
+  std::optional<int> min_base_quality;    ///< bases of lower Phred quality (offset 33) become 'N'
+  std::string reference;                  ///< FASTA for CRAM; empty: as htslib finds it
+  unsigned threads = 1;                   ///< threads that may be spent on decompression
+  std::size_t batch_bytes = std::size_t{4} << 20;  ///< text per batch, about
+  bool in_order = false;                  ///< one file after another, batches numbered; else several files at once
+};
+
+/// How far reading has come; on-disk bytes. `bytes_total` is 0 when unknown (a pipe).
+struct InputProgress {
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_total = 0;
+};
+
+/// All inputs of a job. `next` may be called from any number of threads at once.
+class InputSet {
+ public:
+  /// `paths` as given on the command line: files, "-" for standard input (once), "@list.txt" for a
+  /// file of paths, one a line. Opens nothing but lists; checks that every file exists and can be
+  /// read, and throws InputError naming the first that cannot. UsageError when there is no input.
+  InputSet(const std::vector<std::string>& paths, const InputOptions& options);
+  ~InputSet();
+  InputSet(const InputSet&) = delete;
+  InputSet& operator=(const InputSet&) = delete;
+
+  /// Fills `batch` with the next pieces; false when every input is exhausted. Throws InputError
+  /// (file, record, what) for malformed, corrupt or truncated input. After a throw, or `cancel`,
+  /// every later call throws or returns false at once.
+  bool next(Batch& batch);
+
+  /// Makes all present and future calls of `next` return false soon.
+  void cancel() noexcept;
+
+  [[nodiscard]] InputProgress progress() const noexcept;
+  /// Inputs after expansion of lists, in the order given.
+  [[nodiscard]] const std::vector<std::string>& files() const noexcept;
+  /// Bytes of host memory that reading with these options may hold at any time, buffers of
+  /// `batches` batches in flight included (for the memory plan).
+  [[nodiscard]] std::uint64_t memory_bytes(unsigned batches) const noexcept;
+  /// Records seen so far.
+  [[nodiscard]] std::uint64_t records() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace warpmer::io
