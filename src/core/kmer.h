@@ -1,0 +1,82 @@
+#pragma once
+/// K-mers as integers: the first base in the most significant of 2k bits, A=0 C=1 G=2 T=3, so that
+/// integer order is lexicographic order. One 64-bit word up to k = 32, one 128-bit word up to 64.
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "core/alphabet.h"
+#include "core/platform.h"
+
+namespace warpmer {
+
+using Key64 = std::uint64_t;
+__extension__ using Key128 = unsigned __int128;
+
+inline constexpr std::uint32_t kMaxK = 64;
+/// Up to here a k-mer is one 64-bit word.
+inline constexpr std::uint32_t kMaxNarrowK = 32;
+
+template <class Key>
+inline constexpr std::uint32_t kKeyBits = 8 * sizeof(Key);
+
+/// The low `2k` bits set.
+template <class Key>
+WARPMER_HD constexpr Key key_mask(std::uint32_t k) {
+  return 2 * k >= kKeyBits<Key> ? ~Key{0} : (Key{1} << (2 * k)) - 1;
+}
+
+/// Reverses the order of the 32 two-bit groups of a word.
+WARPMER_HD constexpr std::uint64_t reverse_pairs(std::uint64_t x) {
+  x = ((x >> 2) & 0x3333333333333333u) | ((x & 0x3333333333333333u) << 2);
+  x = ((x >> 4) & 0x0F0F0F0F0F0F0F0Fu) | ((x & 0x0F0F0F0F0F0F0F0Fu) << 4);
+#if defined(__CUDA_ARCH__)
+  const auto low = static_cast<std::uint32_t>(x), high = static_cast<std::uint32_t>(x >> 32);
+  return (std::uint64_t{__byte_perm(low, 0, 0x0123)} << 32) | __byte_perm(high, 0, 0x0123);
+#else
+  return __builtin_bswap64(x);
+#endif
+}
+
+/// The k-mer read from the other strand.
+WARPMER_HD constexpr Key64 reverse_complement(Key64 kmer, std::uint32_t k) {
+  return reverse_pairs(~kmer) >> (64 - 2 * k);
+}
+WARPMER_HD constexpr Key128 reverse_complement(Key128 kmer, std::uint32_t k) {
+  const Key128 reversed = (Key128{reverse_pairs(~static_cast<std::uint64_t>(kmer))} << 64) |
+                          reverse_pairs(~static_cast<std::uint64_t>(kmer >> 64));
+  return reversed >> (128 - 2 * k);
+}
+
+/// The lexicographically smaller of a k-mer and its reverse complement.
+template <class Key>
+WARPMER_HD constexpr Key canonical(Key kmer, std::uint32_t k) {
+  const Key other = reverse_complement(kmer, k);
+  return other < kmer ? other : kmer;
+}
+
+/// Writes the k characters of a k-mer to `out`.
+template <class Key>
+inline void kmer_to_text(Key kmer, std::uint32_t k, char* out) {
+  for (std::uint32_t i = k; i-- > 0; kmer >>= 2) out[i] = base_char(static_cast<unsigned>(kmer) & 3);
+}
+
+/// Reads a k-mer from text; false when a character is no base.
+template <class Key>
+inline bool kmer_from_text(std::string_view text, Key& kmer) {
+  kmer = 0;
+  for (const char c : text) {
+    if (char_class(c) != CharClass::base) return false;
+    kmer = static_cast<Key>((kmer << 2) | base_code(c));
+  }
+  return true;
+}
+
+/// Calls `f` with a value of the key type that k needs.
+template <class F>
+inline auto with_key_type(std::uint32_t k, F&& f) {
+  return k <= kMaxNarrowK ? f(Key64{}) : f(Key128{});
+}
+
+}  // namespace warpmer

@@ -1,0 +1,64 @@
+#pragma once
+/// Minimizers and shards: which m and how many shards for which k. Part of the index format.
+///
+/// The minimizer of a k-mer is, of its k - m + 1 m-mers, the one whose canonical form has the
+/// smallest `minimizer_hash`. An m-mer is read as a base-4 number with its *first* base least
+/// significant (the order in which text packs without reversal); canonical is the smaller of it and
+/// its reverse complement, read the same way. Both strands of a k-mer have the same minimizer.
+
+#include <cstdint>
+
+#include "core/hash.h"
+#include "core/platform.h"
+
+namespace warpmer {
+
+/// Up to this k, counting is a dense array of 4^k counters, and the index has one shard.
+inline constexpr std::uint32_t kMaxDenseK = 12;
+inline constexpr std::uint32_t kShardBits = 12;
+
+/// 2^shard_bits(k) shards.
+WARPMER_HD constexpr std::uint32_t shard_bits(std::uint32_t k) { return k <= kMaxDenseK ? 0 : kShardBits; }
+
+/// m for each k. Measured on real data (docs/benchmarks.md, "Choice of m"): a smaller m gives longer
+/// super-k-mers, a larger one more even shards.
+WARPMER_HD constexpr std::uint32_t minimizer_length(std::uint32_t k) {
+  if (k <= kMaxDenseK) return k;
+  if (k <= 16) return 9;
+  if (k <= 21) return 10;
+  return 11;
+}
+
+/// m-mers in a k-mer.
+WARPMER_HD constexpr std::uint32_t minimizer_window(std::uint32_t k) { return k - minimizer_length(k) + 1; }
+
+/// Of an m-mer (first base least significant): the smaller of both strands.
+WARPMER_HD constexpr std::uint32_t canonical_mmer(std::uint32_t mmer, std::uint32_t m) {
+  // Reversing pairs turns "first base least significant" into "most significant"; complemented and
+  // moved down, that is the other strand read in the first order again.
+  const auto other = static_cast<std::uint32_t>(reverse_pairs(~std::uint64_t{mmer}) >> (64 - 2 * m));
+  return other < mmer ? other : mmer;
+}
+
+/// The shard of a minimizer (given by its hash).
+WARPMER_HD constexpr std::uint32_t shard_of(std::uint32_t minimizer, std::uint32_t bits) {
+  return bits == 0 ? 0 : ownership_hash(minimizer) >> (32 - bits);
+}
+
+/// The minimizer of one k-mer: the definition, one m-mer after the other. For single lookups and as
+/// the reference that the vectorised cut is tested against.
+template <class Key>
+WARPMER_HD constexpr std::uint32_t minimizer_of(Key kmer, std::uint32_t k) {
+  const std::uint32_t m = minimizer_length(k);
+  std::uint32_t best = UINT32_MAX;
+  for (std::uint32_t i = 0; i + m <= k; ++i) {
+    const auto value = static_cast<std::uint64_t>(kmer >> (2 * (k - m - i)));
+    // First base most significant here: reverse to the m-mer's reading order.
+    const auto mmer = static_cast<std::uint32_t>(reverse_pairs(value) >> (64 - 2 * m));
+    const std::uint32_t hash = minimizer_hash(canonical_mmer(mmer, m));
+    best = hash < best ? hash : best;
+  }
+  return best;
+}
+
+}  // namespace warpmer
