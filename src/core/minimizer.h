@@ -24,9 +24,11 @@ WARPMER_HD constexpr std::uint32_t shard_bits(std::uint32_t k) { return k <= kMa
 /// super-k-mers, a larger one more even shards.
 WARPMER_HD constexpr std::uint32_t minimizer_length(std::uint32_t k) {
   if (k <= kMaxDenseK) return k;
-  if (k <= 16) return 9;
-  if (k <= 21) return 10;
-  return 11;
+  if (k <= 16) return 10;
+  if (k <= 19) return 11;
+  if (k <= 24) return 12;
+  if (k <= 28) return 13;
+  return 14;
 }
 
 /// m-mers in a k-mer.

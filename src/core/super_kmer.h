@@ -28,7 +28,7 @@ struct alignas(16) SuperKmer {
 };
 
 /// 16-byte words up to here, 32-byte words above (docs/benchmarks.md, "Choice of m").
-inline constexpr std::uint32_t kMaxShortWordK = 42;
+inline constexpr std::uint32_t kMaxShortWordK = 48;
 
 /// The most k-mers one word takes; longer super-k-mers are cut in several, sharing k - 1 bases.
 template <int Words>
