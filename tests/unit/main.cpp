@@ -1,0 +1,3 @@
+// The one main of the unit tests; every other file in this folder holds test cases only.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
