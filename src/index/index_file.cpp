@@ -1,0 +1,104 @@
+#include "index/index_file.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "core/error.h"
+#include "index/index_layout.h"
+#include "index/mapped_input.h"
+
+namespace warpmer::index {
+
+struct IndexFile::Impl {
+  explicit Impl(const std::string& given_path);
+
+  const layout::DirectoryEntry& entry(std::uint32_t shard) const;
+  void verify(std::uint32_t shard, const ShardView& view) const;
+
+  std::string path;
+  MappedInput input;
+  IndexParams params;
+  layout::Trailer trailer;
+  std::vector<layout::DirectoryEntry> directory;
+  Totals totals;
+  Histogram histogram;
+  Provenance provenance;
+  std::unique_ptr<std::atomic<bool>[]> verified;  ///< by shard
+};
+
+IndexFile::Impl::Impl(const std::string& given_path)
+    : path(given_path), input(path, layout::kHeaderBytes, [](layout::Bytes head, const std::string& name) {
+        (void)layout::decode_header(head, name);
+      }) {
+  const layout::Bytes file = input.bytes();
+  const std::string& name = input.name();
+  params = layout::decode_header(file, name);
+  trailer = layout::decode_trailer(file, params, name);
+  directory = layout::decode_directory(file, trailer, params, name);
+  totals = layout::decode_totals(file, trailer, name);
+  histogram = layout::decode_histogram(file, trailer, name);
+  provenance = layout::decode_provenance(file, trailer, name);
+  if (const auto fault = layout::totals_fault(totals, histogram, directory))
+    layout::refuse_damaged(name, *fault);
+  verified = std::make_unique<std::atomic<bool>[]>(directory.size());
+}
+
+const layout::DirectoryEntry& IndexFile::Impl::entry(std::uint32_t shard) const {
+  if (shard >= directory.size()) {
+    throw InternalError(
+        fmt::format("shard {} was asked for, {} has {}", shard, input.name(), directory.size()));
+  }
+  return directory[shard];
+}
+
+void IndexFile::Impl::verify(std::uint32_t shard, const ShardView& view) const {
+  const layout::DirectoryEntry& wanted = entry(shard);
+  const std::size_t bytes = view.payload_words * sizeof(std::uint64_t);
+  input.check_size();
+  input.will_need(wanted.offset, bytes);
+  if (layout::checksum(view.payload, bytes) != wanted.checksum) {
+    layout::refuse_damaged(input.name(), fmt::format("shard {} (bytes {} to {}) does not match its checksum",
+                                                     shard, wanted.offset, wanted.offset + bytes));
+  }
+  if (const auto fault = layout::payload_fault(view, params.k)) {
+    layout::refuse_damaged(input.name(), fmt::format("in shard {}, {}", shard, *fault));
+  }
+}
+
+IndexFile::IndexFile(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
+IndexFile::~IndexFile() = default;
+IndexFile::IndexFile(IndexFile&&) noexcept = default;
+IndexFile& IndexFile::operator=(IndexFile&&) noexcept = default;
+
+const std::string& IndexFile::path() const noexcept { return impl_->path; }
+const IndexParams& IndexFile::params() const noexcept { return impl_->params; }
+const Totals& IndexFile::totals() const noexcept { return impl_->totals; }
+const Histogram& IndexFile::histogram() const noexcept { return impl_->histogram; }
+const Provenance& IndexFile::provenance() const noexcept { return impl_->provenance; }
+std::uint64_t IndexFile::file_bytes() const noexcept { return impl_->input.bytes().size(); }
+std::uint64_t IndexFile::content_bytes() const noexcept { return impl_->trailer.provenance.offset; }
+std::uint64_t IndexFile::content_checksum() const noexcept { return impl_->trailer.content_checksum; }
+
+const ShardShape& IndexFile::shape(std::uint32_t shard) const { return impl_->entry(shard).shape; }
+
+ShardView IndexFile::shard(std::uint32_t shard) const {
+  const layout::DirectoryEntry& entry = impl_->entry(shard);
+  const std::byte* payload = impl_->input.bytes().data() + entry.offset;
+  const ShardView view{entry.shape, reinterpret_cast<const std::uint64_t*>(payload),
+                       static_cast<std::size_t>(entry.payload_words)};
+  // Two threads may both find it unverified; they come to the same result.
+  if (!impl_->verified[shard].load(std::memory_order_acquire)) {
+    impl_->verify(shard, view);
+    impl_->verified[shard].store(true, std::memory_order_release);
+  }
+  return view;
+}
+
+void IndexFile::release(std::uint32_t shard) const noexcept {
+  if (shard >= impl_->directory.size()) return;
+  const layout::DirectoryEntry& entry = impl_->directory[shard];
+  impl_->input.release(entry.offset, entry.payload_words * sizeof(std::uint64_t));
+}
+
+}  // namespace warpmer::index

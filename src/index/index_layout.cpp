@@ -1,0 +1,510 @@
+#include "index/index_layout.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace warpmer::index::layout {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "payloads are mapped as they are stored");
+
+__extension__ using Wide = unsigned __int128;
+
+/// Appends little-endian numbers to a string of bytes.
+class Builder {
+ public:
+  void u8(std::uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
+  void u32(std::uint32_t value) { append(&value, sizeof value); }
+  void u64(std::uint64_t value) { append(&value, sizeof value); }
+  void magic(const std::array<unsigned char, 8>& magic) { append(magic.data(), magic.size()); }
+  void zeros(std::size_t n) { bytes_.append(n, '\0'); }
+  void text(const std::string& text) {
+    u64(text.size());
+    bytes_ += text;
+    zeros((8 - text.size() % 8) % 8);
+  }
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+  /// Of everything so far.
+  [[nodiscard]] std::uint64_t checksum() const noexcept {
+    return layout::checksum(bytes_.data(), bytes_.size());
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  void append(const void* data, std::size_t n) { bytes_.append(static_cast<const char*>(data), n); }
+  std::string bytes_;
+};
+
+/// Takes little-endian numbers off the front of a section, and refuses to run past its end.
+class Parser {
+ public:
+  Parser(Bytes bytes, const std::string& name, const char* section)
+      : bytes_(bytes), name_(name), section_(section) {}
+
+  std::uint8_t u8() { return number<std::uint8_t>(); }
+  std::uint32_t u32() { return number<std::uint32_t>(); }
+  std::uint64_t u64() { return number<std::uint64_t>(); }
+  void zeros(std::size_t n) {
+    for (const std::byte b : take(n)) {
+      if (b != std::byte{0})
+        refuse_damaged(name_, fmt::format("unused bytes of its {} are not zero", section_));
+    }
+  }
+  std::string text() {
+    const std::uint64_t size = u64();
+    if (size > bytes_.size()) overrun();
+    const Bytes taken = take(size);
+    zeros((8 - size % 8) % 8);
+    return {reinterpret_cast<const char*>(taken.data()), taken.size()};
+  }
+  [[nodiscard]] std::size_t left() const noexcept { return bytes_.size(); }
+  void end() const {
+    if (!bytes_.empty()) refuse_damaged(name_, fmt::format("its {} is longer than it says", section_));
+  }
+
+ private:
+  [[noreturn]] void overrun() const {
+    refuse_damaged(name_, fmt::format("its {} is shorter than it says", section_));
+  }
+  Bytes take(std::size_t n) {
+    if (n > bytes_.size()) overrun();
+    const Bytes taken = bytes_.first(n);
+    bytes_ = bytes_.subspan(n);
+    return taken;
+  }
+  template <class T>
+  T number() {
+    T value;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+
+  Bytes bytes_;
+  const std::string& name_;
+  const char* section_;
+};
+
+/// Sizes in bits of the three parts of a payload.
+struct PayloadBits {
+  Wide offsets = 0, entries = 0, exceptions = 0;
+  [[nodiscard]] static Wide words(Wide bits) noexcept { return (bits + 63) / 64; }
+  [[nodiscard]] Wide words() const noexcept { return words(offsets) + words(entries) + words(exceptions); }
+};
+
+unsigned offset_width(const ShardShape& shape) {
+  return static_cast<unsigned>(std::bit_width(shape.entries));
+}
+unsigned number_width(const ShardShape& shape) {
+  return shape.entries == 0 ? 0u : static_cast<unsigned>(std::bit_width(shape.entries - 1));
+}
+
+/// The widths have been checked: bucket_bits is below 64, no product reaches 2^128.
+PayloadBits payload_bits(const ShardShape& shape, std::uint32_t k) {
+  PayloadBits bits;
+  if (shape.bucket_bits > 0) bits.offsets = ((Wide{1} << shape.bucket_bits) + 1) * offset_width(shape);
+  bits.entries = Wide{shape.entries} * (2 * k - shape.bucket_bits + shape.count_bits);
+  bits.exceptions = Wide{shape.exceptions} * (number_width(shape) + shape.exception_bits);
+  return bits;
+}
+
+/// `width` (at most 64) bits from `position` on; reads up to one word past the last bit.
+std::uint64_t bits_at(const std::uint64_t* words, std::uint64_t position, unsigned width) {
+  if (width == 0) return 0;
+  const std::uint64_t* word = words + position / 64;
+  const unsigned shift = position % 64;
+  std::uint64_t value = word[0] >> shift;
+  if (shift + width > 64) value |= word[1] << (64 - shift);
+  return width == 64 ? value : value & ((std::uint64_t{1} << width) - 1);
+}
+
+bool unused_bits_are_zero(const std::uint64_t* part, std::uint64_t bits) {
+  return bits % 64 == 0 || (part[bits / 64] >> (bits % 64)) == 0;
+}
+
+Bytes section_bytes(Bytes file, const Section& section, const std::string& name, const char* what) {
+  const Bytes bytes = file.subspan(section.offset, section.bytes);
+  if (checksum(bytes.data(), bytes.size()) != section.checksum) {
+    refuse_damaged(name, fmt::format("its {} does not match its checksum", what));
+  }
+  return bytes;
+}
+
+void put_section(Builder& out, const Section& section) {
+  out.u64(section.offset);
+  out.u64(section.bytes);
+  out.u64(section.checksum);
+}
+
+Section get_section(Parser& in) {
+  Section section;
+  section.offset = in.u64();
+  section.bytes = in.u64();
+  section.checksum = in.u64();
+  return section;
+}
+
+[[noreturn]] void refuse_version(const std::string& name, std::uint32_t version) {
+  throw InputError(fmt::format(
+      "{} is an index of format version {}; this warpmer reads version {}: use the version of warpmer that "
+      "wrote it or a later one, or count again",
+      name, version, kFormatVersion));
+}
+
+[[noreturn]] void refuse_truncated(const std::string& name) {
+  throw InputError(
+      fmt::format("{} is truncated: its writing or copying did not complete; copy it again, or "
+                  "count again",
+                  name));
+}
+
+/// Whether `head` begins like an index, as far as it goes.
+void check_magic(Bytes head, const std::string& name) {
+  if (head.empty()) throw InputError(fmt::format("{} is empty, not a warpmer index", name));
+  if (std::memcmp(head.data(), kMagic.data(), std::min(head.size(), kMagic.size())) != 0) {
+    throw InputError(fmt::format(
+        "{} is not a warpmer index: it does not begin like one; make one with 'warpmer count'", name));
+  }
+}
+
+}  // namespace
+
+void refuse_damaged(const std::string& name, const std::string& what) {
+  throw InputError(fmt::format("{} is damaged: {}; copy it again, or count again", name, what));
+}
+
+std::uint64_t checksum(const void* data, std::size_t bytes) noexcept { return XXH3_64bits(data, bytes); }
+
+std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer) {
+  const std::string header = encode_header(params);
+  Builder parts;
+  parts.u64(checksum(header.data(), header.size()));
+  parts.u64(trailer.directory.checksum);
+  parts.u64(trailer.totals.checksum);
+  parts.u64(trailer.histogram.checksum);
+  return parts.checksum();
+}
+
+std::optional<std::string> params_fault(const IndexParams& params) {
+  if (params.k < 1 || params.k > kMaxK) return fmt::format("its k is {}, not 1 to {}", params.k, kMaxK);
+  if (params.minimizer_length > params.k) {
+    return fmt::format("its minimizers are {} long, longer than k ({})", params.minimizer_length, params.k);
+  }
+  if (params.shard_bits > kMaxShardBits) {
+    return fmt::format("it has 2^{} shards, more than 2^{}", params.shard_bits, kMaxShardBits);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> shape_fault(const ShardShape& shape, std::uint32_t k,
+                                       std::uint64_t payload_words) {
+  const std::uint64_t entries = shape.entries;
+  if (2 * k < 64 && entries > std::uint64_t{1} << (2 * k)) {
+    return fmt::format("{} entries are more than there are k-mers for k={}", entries, k);
+  }
+  if (shape.exceptions > entries)
+    return fmt::format("{} exceptions of {} entries", shape.exceptions, entries);
+  if (shape.bucket_bits > 2 * k || shape.bucket_bits > 48 || (entries == 0 && shape.bucket_bits > 0)) {
+    return fmt::format("2^{} buckets for {} entries", shape.bucket_bits, entries);
+  }
+  if (shape.count_bits < 1 || shape.count_bits > 64 || (entries == 0 && shape.count_bits != 1)) {
+    return fmt::format("counts of {} bits for {} entries", shape.count_bits, entries);
+  }
+  if (shape.exception_bits > 64 || (shape.exception_bits == 0) != (shape.exceptions == 0)) {
+    return fmt::format("{} exceptions of {} bits", shape.exceptions, shape.exception_bits);
+  }
+  const Wide expected = payload_bits(shape, k).words();
+  if (expected != payload_words)
+    return fmt::format("a payload of {} words, not what its entries need", payload_words);
+  return std::nullopt;
+}
+
+std::optional<std::string> payload_fault(const ShardView& view, std::uint32_t k) {
+  const ShardShape& shape = view.shape;
+  const PayloadBits bits = payload_bits(shape, k);
+  const std::uint64_t* offsets = view.payload;
+  const std::uint64_t* entries = offsets + static_cast<std::size_t>(PayloadBits::words(bits.offsets));
+  const std::uint64_t* exceptions = entries + static_cast<std::size_t>(PayloadBits::words(bits.entries));
+  if (!unused_bits_are_zero(offsets, static_cast<std::uint64_t>(bits.offsets)) ||
+      !unused_bits_are_zero(entries, static_cast<std::uint64_t>(bits.entries)) ||
+      !unused_bits_are_zero(exceptions, static_cast<std::uint64_t>(bits.exceptions))) {
+    return "unused bits are not zero";
+  }
+  if (shape.bucket_bits > 0) {
+    const unsigned width = offset_width(shape);
+    const std::uint64_t buckets = std::uint64_t{1} << shape.bucket_bits;
+    std::uint64_t previous = bits_at(offsets, 0, width);
+    bool rising = previous == 0;
+    for (std::uint64_t i = 1; i <= buckets; ++i) {
+      const std::uint64_t offset = bits_at(offsets, i * width, width);
+      rising &= offset >= previous;
+      previous = offset;
+    }
+    if (!rising || previous != shape.entries)
+      return "bucket offsets do not rise from 0 to the number of entries";
+  }
+  const unsigned width = number_width(shape);
+  std::uint64_t next = 0;
+  for (std::uint64_t i = 0; i < shape.exceptions; ++i) {
+    const std::uint64_t position = i * (width + shape.exception_bits) + shape.exception_bits;
+    const std::uint64_t number = bits_at(exceptions, position, width);
+    if (number < next || number >= shape.entries) return "its large counts belong to no entries";
+    next = number + 1;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> totals_fault(const Totals& totals, const Histogram& histogram,
+                                        std::span<const DirectoryEntry> directory) {
+  Wide entries = 0;
+  for (const DirectoryEntry& entry : directory) entries += entry.shape.entries;
+  if (entries != totals.stored_distinct) {
+    return fmt::format("its totals speak of {} distinct k-mers, its shards of another number",
+                       totals.stored_distinct);
+  }
+  // Below 2^128: distinct counts below 2^64 with numbers whose sum must stay below 2^64.
+  Wide numbers = 0, kmers = 0;
+  for (const auto& [count, number] : histogram) {
+    if (count == 0 || number == 0) return std::string("its histogram has a count or a number of zero");
+    numbers += number;
+    if (numbers > totals.stored_distinct) break;
+    kmers += Wide{count} * number;
+  }
+  if (numbers != totals.stored_distinct)
+    return std::string("its histogram and its distinct k-mers do not add up");
+  if (kmers != totals.stored_kmers)
+    return std::string("its histogram and its k-mer occurrences do not add up");
+  const std::uint64_t largest = histogram.empty() ? 0 : histogram.rbegin()->first;
+  if (largest != totals.largest_count) return std::string("its largest count is not the histogram's");
+  return std::nullopt;
+}
+
+std::string encode_header(const IndexParams& params) {
+  Builder out;
+  out.magic(kMagic);
+  out.u32(kFormatVersion);
+  out.u32(kHeaderBytes);
+  out.u32(params.k);
+  out.u32(params.canonical ? 1 : 0);
+  out.u32(params.minimizer_length);
+  out.u32(params.shard_bits);
+  out.u32(params.hash_version);
+  out.zeros(20);
+  out.u64(out.checksum());
+  return out.take();
+}
+
+std::string encode_directory(std::span<const DirectoryEntry> directory) {
+  Builder out;
+  out.reserve(directory.size() * kEntryBytes);
+  for (const DirectoryEntry& entry : directory) {
+    out.u64(entry.offset);
+    out.u64(entry.payload_words);
+    out.u64(entry.shape.entries);
+    out.u64(entry.shape.exceptions);
+    out.u8(entry.shape.bucket_bits);
+    out.u8(entry.shape.count_bits);
+    out.u8(entry.shape.exception_bits);
+    out.zeros(5);
+    out.u64(entry.checksum);
+  }
+  return out.take();
+}
+
+std::string encode_totals(const Totals& totals) {
+  Builder out;
+  for (const std::uint64_t value : {totals.counted_kmers, totals.counted_distinct, totals.counted_unique,
+                                    totals.stored_kmers, totals.stored_distinct, totals.largest_count,
+                                    totals.min_count, totals.max_count, totals.records, totals.bases}) {
+    out.u64(value);
+  }
+  return out.take();
+}
+
+std::string encode_histogram(const Histogram& histogram) {
+  Builder out;
+  out.reserve(8 + histogram.size() * 16);
+  out.u64(histogram.size());
+  for (const auto& [count, number] : histogram) {
+    out.u64(count);
+    out.u64(number);
+  }
+  return out.take();
+}
+
+std::string encode_provenance(const Provenance& provenance) {
+  Builder out;
+  out.text(provenance.tool_version);
+  out.text(provenance.command_line);
+  out.u64(provenance.inputs.size());
+  for (const std::string& input : provenance.inputs) out.text(input);
+  return out.take();
+}
+
+std::string encode_trailer(const Trailer& trailer) {
+  Builder out;
+  put_section(out, trailer.directory);
+  put_section(out, trailer.totals);
+  put_section(out, trailer.histogram);
+  put_section(out, trailer.provenance);
+  out.u64(trailer.content_checksum);
+  out.u64(trailer.file_bytes);
+  out.u32(kFormatVersion);
+  out.u32(kTrailerBytes);
+  out.u64(out.checksum());
+  out.magic(kEndMagic);
+  return out.take();
+}
+
+IndexParams decode_header(Bytes head, const std::string& name) {
+  check_magic(head, name);
+  if (head.size() < kHeaderBytes) refuse_truncated(name);
+  Parser in(head.first(kHeaderBytes), name, "header");
+  in.u64();
+  if (const std::uint32_t version = in.u32(); version != kFormatVersion) refuse_version(name, version);
+  const std::uint32_t header_bytes = in.u32();
+  IndexParams params;
+  params.k = in.u32();
+  const std::uint32_t flags = in.u32();
+  params.canonical = (flags & 1) != 0;
+  params.minimizer_length = in.u32();
+  params.shard_bits = in.u32();
+  params.hash_version = in.u32();
+  in.zeros(20);
+  if (in.u64() != checksum(head.data(), kHeaderBytes - 8)) {
+    refuse_damaged(name, "its header does not match its checksum");
+  }
+  if (header_bytes != kHeaderBytes || flags > 1)
+    refuse_damaged(name, "its header is not one of this version");
+  if (params.hash_version != kHashVersion) {
+    throw InputError(
+        fmt::format("{} was made with hash functions of version {}; this warpmer knows version {}: use "
+                    "the version of warpmer that wrote it, or count again",
+                    name, params.hash_version, kHashVersion));
+  }
+  if (const auto fault = params_fault(params)) refuse_damaged(name, *fault);
+  return params;
+}
+
+Trailer decode_trailer(Bytes file, const IndexParams& params, const std::string& name) {
+  if (file.size() < kHeaderBytes + kTrailerBytes) refuse_truncated(name);
+  const Bytes bytes = file.last(kTrailerBytes);
+  if (std::memcmp(bytes.data() + kTrailerBytes - 8, kEndMagic.data(), kEndMagic.size()) != 0) {
+    throw InputError(
+        fmt::format("{} is truncated, or something was appended to it: it does not end like an index; "
+                    "copy it again, or count again",
+                    name));
+  }
+  Parser in(bytes, name, "trailer");
+  Trailer trailer;
+  trailer.directory = get_section(in);
+  trailer.totals = get_section(in);
+  trailer.histogram = get_section(in);
+  trailer.provenance = get_section(in);
+  trailer.content_checksum = in.u64();
+  trailer.file_bytes = in.u64();
+  const std::uint32_t version = in.u32();
+  const std::uint32_t trailer_bytes = in.u32();
+  if (in.u64() != checksum(bytes.data(), kTrailerBytes - 16)) {
+    refuse_damaged(name, "its trailer does not match its checksum");
+  }
+  if (version != kFormatVersion || trailer_bytes != kTrailerBytes) {
+    refuse_damaged(name, "its trailer is not one of its header's version");
+  }
+  if (trailer.file_bytes != file.size()) {
+    refuse_damaged(name,
+                   fmt::format("it has {} bytes but was written with {}", file.size(), trailer.file_bytes));
+  }
+  // Each section begins where the one before ends, so no byte is left unaccounted for.
+  std::uint64_t end = trailer.directory.offset;
+  bool chained = end >= kHeaderBytes && end % 8 == 0 && end <= file.size() - kTrailerBytes &&
+                 trailer.directory.bytes == params.shards() * kEntryBytes &&
+                 trailer.totals.bytes == kTotalsBytes;
+  for (const Section* section :
+       {&trailer.directory, &trailer.totals, &trailer.histogram, &trailer.provenance}) {
+    chained = chained && section->offset == end && section->bytes <= file.size() - kTrailerBytes - end;
+    if (!chained) break;
+    end += section->bytes;
+  }
+  if (!chained || end != file.size() - kTrailerBytes)
+    refuse_damaged(name, "its sections do not fit together");
+  if (trailer.content_checksum != content_checksum(params, trailer)) {
+    refuse_damaged(name, "its content does not match its checksum");
+  }
+  return trailer;
+}
+
+std::vector<DirectoryEntry> decode_directory(Bytes file, const Trailer& trailer, const IndexParams& params,
+                                             const std::string& name) {
+  Parser in(section_bytes(file, trailer.directory, name, "directory"), name, "directory");
+  std::vector<DirectoryEntry> directory(params.shards());
+  std::uint64_t end = kHeaderBytes;
+  for (std::size_t shard = 0; shard < directory.size(); ++shard) {
+    DirectoryEntry& entry = directory[shard];
+    entry.offset = in.u64();
+    entry.payload_words = in.u64();
+    entry.shape.entries = in.u64();
+    entry.shape.exceptions = in.u64();
+    entry.shape.bucket_bits = in.u8();
+    entry.shape.count_bits = in.u8();
+    entry.shape.exception_bits = in.u8();
+    in.zeros(5);
+    entry.checksum = in.u64();
+    if (entry.offset != end || entry.payload_words > (trailer.directory.offset - end) / 8) {
+      refuse_damaged(name, fmt::format("shard {} is not where it should be", shard));
+    }
+    if (const auto fault = shape_fault(entry.shape, params.k, entry.payload_words)) {
+      refuse_damaged(name, fmt::format("shard {} claims {}", shard, *fault));
+    }
+    end += entry.payload_words * 8;
+  }
+  if (end != trailer.directory.offset) refuse_damaged(name, "its shards and its directory do not meet");
+  return directory;
+}
+
+Totals decode_totals(Bytes file, const Trailer& trailer, const std::string& name) {
+  Parser in(section_bytes(file, trailer.totals, name, "totals"), name, "totals");
+  Totals totals;
+  for (std::uint64_t* value : {&totals.counted_kmers, &totals.counted_distinct, &totals.counted_unique,
+                               &totals.stored_kmers, &totals.stored_distinct, &totals.largest_count,
+                               &totals.min_count, &totals.max_count, &totals.records, &totals.bases}) {
+    *value = in.u64();
+  }
+  in.end();
+  return totals;
+}
+
+Histogram decode_histogram(Bytes file, const Trailer& trailer, const std::string& name) {
+  Parser in(section_bytes(file, trailer.histogram, name, "histogram"), name, "histogram");
+  const std::uint64_t pairs = in.u64();
+  if (pairs != in.left() / 16) refuse_damaged(name, "its histogram is not as long as it says");
+  Histogram histogram;
+  for (std::uint64_t i = 0; i < pairs; ++i) {
+    const std::uint64_t count = in.u64();
+    if (!histogram.empty() && count <= histogram.rbegin()->first) {
+      refuse_damaged(name, "its histogram is not in order");
+    }
+    histogram.emplace_hint(histogram.end(), count, in.u64());
+  }
+  in.end();
+  return histogram;
+}
+
+Provenance decode_provenance(Bytes file, const Trailer& trailer, const std::string& name) {
+  Parser in(section_bytes(file, trailer.provenance, name, "provenance"), name, "provenance");
+  Provenance provenance;
+  provenance.tool_version = in.text();
+  provenance.command_line = in.text();
+  const std::uint64_t inputs = in.u64();
+  if (inputs > in.left() / 8) refuse_damaged(name, "its provenance is shorter than it says");
+  for (std::uint64_t i = 0; i < inputs; ++i) provenance.inputs.push_back(in.text());
+  in.end();
+  return provenance;
+}
+
+}  // namespace warpmer::index::layout

@@ -1,0 +1,94 @@
+#pragma once
+/// The bytes of an index file: its parts, and how they are built and checked. The layout is
+/// described in docs/index-format.md; writer and reader share nothing else.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/hash.h"
+#include "core/kmer.h"
+#include "index/frozen_shard.h"
+#include "index/index_file.h"
+
+namespace warpmer::index::layout {
+
+inline constexpr std::array<unsigned char, 8> kMagic{0x89, 'W', 'M', 'I', '\r', '\n', 0x1a, '\n'};
+inline constexpr std::array<unsigned char, 8> kEndMagic{0x89, 'W', 'M', 'I', 'E', 'N', 'D', '\n'};
+inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kMaxShardBits = 24;
+inline constexpr std::uint64_t kHeaderBytes = 64;
+inline constexpr std::uint64_t kEntryBytes = 48;
+inline constexpr std::uint64_t kTotalsBytes = 80;
+inline constexpr std::uint64_t kTrailerBytes = 136;
+
+using Bytes = std::span<const std::byte>;
+
+/// One shard in the directory.
+struct DirectoryEntry {
+  std::uint64_t offset = 0;  ///< of the payload in the file
+  std::uint64_t payload_words = 0;
+  ShardShape shape;
+  std::uint64_t checksum = 0;
+};
+
+struct Section {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;
+};
+
+/// The last bytes of the file: where everything is.
+struct Trailer {
+  Section directory, totals, histogram, provenance;
+  std::uint64_t content_checksum = 0;
+  std::uint64_t file_bytes = 0;
+};
+
+[[nodiscard]] std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;
+/// Of the whole content, from the checksums of its parts (the directory holds the payloads').
+[[nodiscard]] std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer);
+
+// --- Consistency. Each of these says what is wrong, or nothing. ---
+
+[[nodiscard]] std::optional<std::string> params_fault(const IndexParams& params);
+/// Includes whether `payload_words` is what the shape makes it.
+[[nodiscard]] std::optional<std::string> shape_fault(const ShardShape& shape, std::uint32_t k,
+                                                     std::uint64_t payload_words);
+/// Everything in a payload that a lookup relies on to stay inside it: offsets rise from 0 to
+/// `entries`, exceptions name existing entries in rising order, unused bits are zero.
+[[nodiscard]] std::optional<std::string> payload_fault(const ShardView& view, std::uint32_t k);
+[[nodiscard]] std::optional<std::string> totals_fault(const Totals& totals, const Histogram& histogram,
+                                                      std::span<const DirectoryEntry> directory);
+
+// --- Building. ---
+
+[[nodiscard]] std::string encode_header(const IndexParams& params);
+[[nodiscard]] std::string encode_directory(std::span<const DirectoryEntry> directory);
+[[nodiscard]] std::string encode_totals(const Totals& totals);
+[[nodiscard]] std::string encode_histogram(const Histogram& histogram);
+[[nodiscard]] std::string encode_provenance(const Provenance& provenance);
+[[nodiscard]] std::string encode_trailer(const Trailer& trailer);
+
+// --- Reading. `name` is how messages call the file; whatever does not hold throws InputError. ---
+
+/// `head` is the beginning of the file: all of it, when the file is shorter than a header.
+[[nodiscard]] IndexParams decode_header(Bytes head, const std::string& name);
+/// Also checks that the sections follow each other without a gap up to the end of the file.
+[[nodiscard]] Trailer decode_trailer(Bytes file, const IndexParams& params, const std::string& name);
+/// Also checks that the payloads fill the space between header and directory without a gap.
+[[nodiscard]] std::vector<DirectoryEntry> decode_directory(Bytes file, const Trailer& trailer,
+                                                           const IndexParams& params,
+                                                           const std::string& name);
+[[nodiscard]] Totals decode_totals(Bytes file, const Trailer& trailer, const std::string& name);
+[[nodiscard]] Histogram decode_histogram(Bytes file, const Trailer& trailer, const std::string& name);
+[[nodiscard]] Provenance decode_provenance(Bytes file, const Trailer& trailer, const std::string& name);
+
+/// Throws the InputError for a file that was an index once.
+[[noreturn]] void refuse_damaged(const std::string& name, const std::string& what);
+
+}  // namespace warpmer::index::layout

@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+#include "core/error.h"
+#include "index/index_file.h"
+#include "index/index_layout.h"
+#include "index/output_file.h"
+
+namespace warpmer::index {
+namespace {
+
+/// A shard whose place in the file is not known yet.
+struct Waiting {
+  layout::DirectoryEntry entry;
+  std::vector<std::uint64_t> payload;
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return payload.size() * sizeof(std::uint64_t); }
+};
+
+/// Consecutive shards with their place in the file.
+struct Run {
+  std::uint64_t offset = 0;
+  std::vector<std::vector<std::uint64_t>> payloads;
+};
+
+}  // namespace
+
+struct IndexWriter::Impl {
+  Impl(const std::string& path, const IndexParams& given);
+
+  void put(std::uint32_t shard, FrozenShard&& frozen);
+  void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
+
+  Waiting prepare(std::uint32_t shard, FrozenShard&& frozen) const;
+  void place(Waiting&& shard, Run& run);
+  void place_leading(Run& run);
+  void write_run(const Run& run);
+  void write(std::uint64_t offset, std::span<const Piece> pieces);
+  void append_section(const std::string& bytes, layout::Section& section);
+  void start_stream();
+
+  const IndexParams params;
+  std::atomic<std::uint64_t> bytes_written{0};
+  std::atomic<std::uint64_t> bytes_waiting{0};
+
+  std::mutex mutex;                               ///< guards all that follows
+  std::vector<layout::DirectoryEntry> directory;  ///< the first `next` are complete
+  std::uint32_t next = 0;                         ///< the shard that is to be placed next
+  std::uint64_t end = layout::kHeaderBytes;       ///< where it goes
+  std::map<std::uint32_t, Waiting> waiting;
+  bool started = false;  ///< the header is written
+  bool finished = false;
+  std::optional<std::string> failure;  ///< the first failed write; there is no way back from it
+  OutputFile output;
+};
+
+IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given) : params(given), output(path) {
+  if (const auto fault = layout::params_fault(params))
+    throw InternalError("cannot write an index: " + *fault);
+  directory.resize(params.shards());
+  // A disk that is full already is noticed now. A pipe gets nothing before there is a first shard,
+  // so that a job which fails on its input leaves it untouched.
+  if (!output.is_stream()) start_stream();
+}
+
+void IndexWriter::Impl::start_stream() {
+  if (started) return;
+  started = true;
+  const std::string header = layout::encode_header(params);
+  const Piece piece{header.data(), header.size()};
+  write(0, {&piece, 1});
+}
+
+/// All that can be done without knowing the shards before it.
+Waiting IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& frozen) const {
+  Waiting prepared;
+  prepared.payload = std::move(frozen.payload);
+  prepared.entry.shape = frozen.shape.entries == 0 ? ShardShape{} : frozen.shape;
+  prepared.entry.payload_words = prepared.payload.size();
+  prepared.entry.checksum = layout::checksum(prepared.payload.data(), prepared.bytes());
+  if (const auto fault = layout::shape_fault(prepared.entry.shape, params.k, prepared.payload.size())) {
+    throw InternalError(fmt::format("shard {} to be written has {}", shard, *fault));
+  }
+  return prepared;
+}
+
+void IndexWriter::Impl::place(Waiting&& shard, Run& run) {
+  shard.entry.offset = end;
+  end += shard.bytes();
+  directory[next++] = shard.entry;
+  if (!shard.payload.empty()) run.payloads.push_back(std::move(shard.payload));
+}
+
+/// Places the shards that have been waiting for the one placed last.
+void IndexWriter::Impl::place_leading(Run& run) {
+  while (!waiting.empty() && waiting.begin()->first == next) {
+    bytes_waiting -= waiting.begin()->second.bytes();
+    place(std::move(waiting.begin()->second), run);
+    waiting.erase(waiting.begin());
+  }
+}
+
+void IndexWriter::Impl::write(std::uint64_t offset, std::span<const Piece> pieces) {
+  output.write(offset, pieces);
+  for (const Piece& piece : pieces) bytes_written += piece.bytes;
+}
+
+void IndexWriter::Impl::write_run(const Run& run) {
+  std::vector<Piece> pieces;
+  pieces.reserve(run.payloads.size());
+  for (const auto& payload : run.payloads)
+    pieces.push_back({payload.data(), payload.size() * sizeof payload[0]});
+  write(run.offset, pieces);
+}
+
+void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
+  if (shard >= params.shards())
+    throw InternalError(fmt::format("shard {} of {} was put", shard, params.shards()));
+  Waiting prepared = prepare(shard, std::move(frozen));
+  Run run;
+  std::unique_lock lock(mutex);
+  if (failure) throw ResourceError(*failure);
+  if (finished || shard < next || waiting.contains(shard)) {
+    throw InternalError(fmt::format("shard {} was put twice, or after the end", shard));
+  }
+  if (shard != next) {
+    bytes_waiting += prepared.bytes();
+    waiting.emplace(shard, std::move(prepared));
+    return;
+  }
+  run.offset = end;
+  place(std::move(prepared), run);
+  place_leading(run);
+  try {
+    start_stream();
+    // A stream is written in order, so under the lock; a file by as many threads as there are.
+    if (!output.is_stream()) lock.unlock();
+    write_run(run);
+  } catch (const std::exception& error) {
+    if (!lock.owns_lock()) lock.lock();
+    if (!failure) failure = error.what();
+    throw;
+  }
+}
+
+void IndexWriter::Impl::append_section(const std::string& bytes, layout::Section& section) {
+  section = {end, bytes.size(), layout::checksum(bytes.data(), bytes.size())};
+  const Piece piece{bytes.data(), bytes.size()};
+  write(end, {&piece, 1});
+  end += bytes.size();
+}
+
+void IndexWriter::Impl::finish(const Totals& totals, const Histogram& histogram,
+                               const Provenance& provenance) {
+  const std::lock_guard lock(mutex);
+  if (failure) throw ResourceError(*failure);
+  if (finished) throw InternalError("an index was finished twice");
+  finished = true;
+  start_stream();
+  Run run;
+  run.offset = end;
+  while (next < params.shards()) {
+    place_leading(run);
+    if (next < params.shards()) place(prepare(next, {}), run);
+  }
+  write_run(run);
+  run.payloads.clear();
+  if (const auto fault = layout::totals_fault(totals, histogram, directory)) {
+    throw InternalError("cannot write an index: " + *fault);
+  }
+
+  layout::Trailer trailer;
+  append_section(layout::encode_directory(directory), trailer.directory);
+  append_section(layout::encode_totals(totals), trailer.totals);
+  append_section(layout::encode_histogram(histogram), trailer.histogram);
+  append_section(layout::encode_provenance(provenance), trailer.provenance);
+  trailer.content_checksum = layout::content_checksum(params, trailer);
+  trailer.file_bytes = end + layout::kTrailerBytes;
+  const std::string last = layout::encode_trailer(trailer);
+  const Piece piece{last.data(), last.size()};
+  write(end, {&piece, 1});
+  output.commit();
+}
+
+IndexWriter::IndexWriter(const std::string& path, const IndexParams& params)
+    : impl_(std::make_unique<Impl>(path, params)) {}
+IndexWriter::~IndexWriter() = default;
+
+void IndexWriter::put(std::uint32_t shard, FrozenShard&& frozen) { impl_->put(shard, std::move(frozen)); }
+
+void IndexWriter::finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance) {
+  impl_->finish(totals, histogram, provenance);
+}
+
+std::uint64_t IndexWriter::bytes_written() const noexcept { return impl_->bytes_written; }
+std::uint64_t IndexWriter::bytes_waiting() const noexcept { return impl_->bytes_waiting; }
+
+}  // namespace warpmer::index

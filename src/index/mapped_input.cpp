@@ -1,0 +1,129 @@
+#include "index/mapped_input.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace warpmer::index {
+namespace {
+
+constexpr std::size_t kFirstReservation = std::size_t{1} << 20;
+
+bool is_standard_input(const std::string& path) { return path == "-" || path == "/dev/stdin"; }
+
+[[noreturn]] void out_of_memory(const std::string& name, std::size_t bytes) {
+  throw ResourceError(
+      fmt::format("cannot get {} bytes of address space for {}: {}; raise the limit on memory", bytes, name,
+                  std::strerror(errno)));
+}
+
+}  // namespace
+
+MappedInput::MappedInput(const std::string& path, std::size_t early_bytes, const EarlyCheck& early_check) {
+  try {
+    open(path);
+    if (!map()) read_all(early_bytes, early_check);
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+MappedInput::~MappedInput() { close(); }
+
+void MappedInput::close() noexcept {
+  if (data_ != nullptr) ::munmap(data_, reserved_);
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void MappedInput::open(const std::string& path) {
+  name_ = is_standard_input(path) ? std::string("standard input") : fmt::format("'{}'", path);
+  fd_ = is_standard_input(path) ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0) throw InputError(fmt::format("cannot open {}: {}", name_, std::strerror(errno)));
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0)
+    throw InputError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
+  if (S_ISDIR(status.st_mode)) {
+    throw InputError(fmt::format("{} is a directory, not a warpmer index: give the name of a file", name_));
+  }
+  if (S_ISREG(status.st_mode)) size_ = static_cast<std::size_t>(status.st_size);
+}
+
+bool MappedInput::map() {
+  // Files that claim to be empty (in /proc, say) may still have something to read.
+  if (size_ == 0) return false;
+  void* data = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd_, 0);
+  if (data == MAP_FAILED) {
+    if (errno == ENOMEM) out_of_memory(name_, size_);
+    size_ = 0;
+    return false;  // a file system that cannot map
+  }
+  data_ = static_cast<std::byte*>(data);
+  reserved_ = size_;
+  is_mapped_ = true;
+  return true;
+}
+
+void MappedInput::read_all(std::size_t early_bytes, const EarlyCheck& early_check) {
+  bool checked = false;
+  for (;;) {
+    if (size_ == reserved_) grow();
+    const ssize_t n = ::read(fd_, data_ + size_, reserved_ - size_);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw InputError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
+    size_ += static_cast<std::size_t>(n);
+    if (!checked && (n == 0 || size_ >= early_bytes)) {
+      early_check(bytes(), name_);
+      checked = true;
+    }
+    if (n == 0) break;
+  }
+}
+
+void MappedInput::grow() {
+  const std::size_t larger = std::max(kFirstReservation, reserved_ * 2);
+  // Moving pages costs nothing, unlike copying them, and the copy needs no second place to be in.
+  void* data = data_ == nullptr
+                   ? ::mmap(nullptr, larger, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                   : ::mremap(data_, reserved_, larger, MREMAP_MAYMOVE);
+  if (data == MAP_FAILED) out_of_memory(name_, larger);
+  data_ = static_cast<std::byte*>(data);
+  reserved_ = larger;
+}
+
+void MappedInput::check_size() const {
+  if (!is_mapped_) return;
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0 || static_cast<std::uint64_t>(status.st_size) < size_) {
+    throw InputError(fmt::format(
+        "{} has become shorter while it was being read: wait for its writer, then run again", name_));
+  }
+}
+
+void MappedInput::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  if (is_mapped_) advise(offset, bytes, MADV_WILLNEED);
+}
+
+void MappedInput::release(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  // A copy has nowhere to come back from.
+  if (is_mapped_) advise(offset, bytes, MADV_DONTNEED);
+}
+
+void MappedInput::advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept {
+  if (bytes == 0) return;
+  // Whole pages, neighbours' bytes included: they are the file's and come back on the next touch.
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t begin = offset / page * page;
+  ::madvise(data_ + begin, offset + bytes - begin, advice);
+}
+
+}  // namespace warpmer::index

@@ -1,0 +1,51 @@
+#pragma once
+/// A file's bytes in memory: mapped where possible, read where not (pipes).
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace warpmer::index {
+
+/// The whole of a file, read-only, page-aligned.
+class MappedInput {
+ public:
+  /// Called with the first bytes of a pipe (all, if it has fewer than `early_bytes`) and `name()`, so that
+  /// something else entirely is refused before it has been read into memory.
+  using EarlyCheck = std::function<void(std::span<const std::byte>, const std::string&)>;
+
+  /// "-" is standard input. InputError when the file cannot be read.
+  MappedInput(const std::string& path, std::size_t early_bytes, const EarlyCheck& early_check);
+  ~MappedInput();
+  MappedInput(const MappedInput&) = delete;
+  MappedInput& operator=(const MappedInput&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+  /// How messages call the file: quoted path or "standard input".
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  /// InputError when the file has become shorter than it was: touching its pages would kill us.
+  void check_size() const;
+  /// Tells the kernel that a range is about to be read, or is not needed again soon.
+  void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  void release(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+
+ private:
+  void open(const std::string& path);
+  bool map();
+  void read_all(std::size_t early_bytes, const EarlyCheck& early_check);
+  void grow();
+  void advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept;
+  void close() noexcept;
+
+  std::string name_;
+  int fd_ = -1;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t reserved_ = 0;  ///< bytes mapped
+  bool is_mapped_ = false;    ///< to the file, rather than holding a copy
+};
+
+}  // namespace warpmer::index

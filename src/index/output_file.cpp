@@ -1,0 +1,170 @@
+#include "index/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "core/error.h"
+
+namespace warpmer::index {
+namespace {
+
+/// A few characters that no other process will think of at the same time.
+std::string random_suffix() {
+  static constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::random_device device;
+  std::uniform_int_distribution<std::size_t> pick(0, sizeof kLetters - 2);
+  std::string suffix(12, ' ');
+  for (char& c : suffix) c = kLetters[pick(device)];
+  return suffix;
+}
+
+bool is_standard_output(const std::string& path) { return path == "-" || path == "/dev/stdout"; }
+
+std::string name_of(const std::string& path) {
+  return is_standard_output(path) ? std::string("standard output") : fmt::format("'{}'", path);
+}
+
+/// Follows symbolic links, so that the file they lead to is replaced and not the link.
+std::string resolve(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  return real ? std::string(real.get()) : path;
+}
+
+std::string parent_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+/// Why a file cannot be made in a directory, in words.
+std::string creation_fault(const std::string& parent, int error) {
+  struct stat status {};
+  if (::stat(parent.c_str(), &status) != 0 && errno == ENOENT) {
+    return fmt::format("the directory '{}' does not exist: create it first, or choose another output",
+                       parent);
+  }
+  if (error == ENOTDIR) return fmt::format("'{}' is not a directory: choose another output", parent);
+  if (error == EACCES || error == EPERM || error == EROFS) {
+    return fmt::format("the directory '{}' is not writable ({}): choose another output", parent,
+                       std::strerror(error));
+  }
+  return std::strerror(error);
+}
+
+const char* advice(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return ": free some space, or choose another output";
+    case EFBIG:
+      return ": raise the limit on file sizes (ulimit -f), or choose another output";
+    case EPIPE:
+      return ": the reading program has ended";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path) : path_(path), target_(path) {
+  if (path.empty()) throw ResourceError("cannot write the index: its path is empty");
+  struct stat status {};
+  const bool exists = !is_standard_output(path) && ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
+    throw ResourceError(fmt::format("cannot write '{}': it is a directory; give the name of a file", path));
+  }
+  if (is_standard_output(path) || (exists && !S_ISREG(status.st_mode))) {
+    open_stream();
+  } else {
+    create_temporary();
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (registered_) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::open_stream() {
+  fd_ = is_standard_output(path_) ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                  : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd_ < 0)
+    throw ResourceError(fmt::format("cannot open {} for writing: {}", name_of(path_), std::strerror(errno)));
+}
+
+void OutputFile::create_temporary() {
+  target_ = resolve(path_);
+  const std::string parent = parent_of(target_);
+  // Names may have 255 bytes; the ones the user sees need not leave room for the additions.
+  const std::string name = std::filesystem::path(target_).filename().string().substr(0, 200);
+  if (name.empty())
+    throw ResourceError(fmt::format("cannot write '{}': it names a directory, not a file", path_));
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    temporary_ = fmt::format("{}/.{}.{}.tmp", parent, name, random_suffix());
+    registered_.emplace(temporary_);  // before it exists: a signal at any moment finds it
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ >= 0) return;
+    const int error = errno;
+    registered_.reset();
+    if (error != EEXIST && error != EINTR) {
+      throw ResourceError(fmt::format("cannot create '{}': {}", path_, creation_fault(parent, error)));
+    }
+  }
+  throw ResourceError(fmt::format("cannot create '{}': no free temporary name in '{}'", path_, parent));
+}
+
+void OutputFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
+  std::array<iovec, 64> batch;
+  std::size_t next = 0;       // the first piece not written completely
+  std::size_t into_next = 0;  // how much of it is
+  while (next < pieces.size()) {
+    int used = 0;
+    std::uint64_t wanted = 0;
+    for (std::size_t i = next; i < pieces.size() && used < static_cast<int>(batch.size()); ++i) {
+      const std::size_t skip = i == next ? into_next : 0;
+      auto* begin = const_cast<char*>(static_cast<const char*>(pieces[i].data)) + skip;
+      batch[static_cast<std::size_t>(used++)] = {begin, pieces[i].bytes - skip};
+      wanted += pieces[i].bytes - skip;
+    }
+    const ssize_t n = is_stream() ? ::writev(fd_, batch.data(), used)
+                                  : ::pwritev(fd_, batch.data(), used, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("write", errno, wanted);
+    if (n == 0 && wanted > 0) fail("write", EIO, wanted);
+    offset += static_cast<std::uint64_t>(n);
+    for (into_next += static_cast<std::size_t>(n); next < pieces.size() && into_next >= pieces[next].bytes;
+         ++next) {
+      into_next -= pieces[next].bytes;
+    }
+  }
+}
+
+void OutputFile::commit() {
+  // Network file systems and quotas report late: closing is the last chance to hear of a failure.
+  const int fd = std::exchange(fd_, -1);
+  if (::close(fd) != 0 && errno != EINTR) fail("complete", errno, 0);
+  if (is_stream()) return;
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("name", errno, 0);
+  registered_.reset();
+}
+
+void OutputFile::fail(const char* doing, int error, std::uint64_t bytes) const {
+  const std::string amount = bytes == 0 ? "" : fmt::format(" {} more bytes to", bytes);
+  throw ResourceError(fmt::format("cannot {}{} {}: {}{}", doing, amount, name_of(path_), std::strerror(error),
+                                  advice(error)));
+}
+
+}  // namespace warpmer::index

@@ -1,0 +1,53 @@
+#pragma once
+/// The file an index is written to: a temporary name that becomes the final one, or a stream.
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "index/unfinished_outputs.h"
+
+namespace warpmer::index {
+
+/// A piece of memory to be written.
+struct Piece {
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Writes beside `path` under a temporary name and renames when complete. "-", and whatever exists
+/// under `path` but is no regular file (a pipe, a device), is written to directly and in order.
+/// All failures are ResourceErrors that name the path.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  /// Removes the temporary file unless `commit` has returned.
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// Whether only writes in order are possible; then `offset` in `write` must be what was written so far.
+  [[nodiscard]] bool is_stream() const noexcept { return temporary_.empty(); }
+
+  /// Writes the pieces one after the other from `offset` on. On a file, several threads may write
+  /// different ranges at once.
+  void write(std::uint64_t offset, std::span<const Piece> pieces);
+
+  /// Closes the file and gives it its final name.
+  void commit();
+
+ private:
+  void open_stream();
+  void create_temporary();
+  [[noreturn]] void fail(const char* doing, int error, std::uint64_t bytes) const;
+
+  std::string path_;       ///< as the user knows it
+  std::string target_;     ///< where the file goes: `path_` with links resolved
+  std::string temporary_;  ///< empty for streams
+  std::optional<UnfinishedOutput> registered_;
+  int fd_ = -1;
+};
+
+}  // namespace warpmer::index
