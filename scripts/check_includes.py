@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Checks the rules of docs/architecture.md that a script can check: who includes whom, where CUDA may be
+seen, that library code neither prints nor exits."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+BELOW_ENGINE = {"core", "table", "io", "index"}
+ALLOWED = {
+    "core": {"core"},
+    "table": {"core", "table"},
+    "io": {"core", "io"},
+    "index": {"core", "index"},
+    "engine": BELOW_ENGINE | {"engine"},
+    "cpu": BELOW_ENGINE | {"engine", "cpu"},
+    "comm": BELOW_ENGINE | {"engine", "comm"},
+    "kernels": BELOW_ENGINE | {"engine", "kernels"},
+    "cli": {"io", "index", "engine", "cli"},
+}
+# Of core, the command line sees the error types alone.
+CLI_MAY_ALSO = {"core/error.h"}
+LAYERS = set(ALLOWED)
+SUFFIXES = {".h", ".cpp", ".cuh", ".cu"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+CUDA = re.compile(r"^(cuda|cub/|thrust/|cooperative_groups|nccl|nvtx|device_launch_parameters)")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+PRINTS = re.compile(r"std::(cout|cerr|clog)\b|\bfmt::print\b|\b(f|v|vf)?printf\s*\(|\bputs\s*\(|\bperror\s*\(")
+EXITS = re.compile(r"\b(std::)?(_?exit|quick_exit|abort)\s*\(")
+
+
+def layer_of(path):
+    parts = path.parts
+    if parts[0] == "src":
+        return parts[1]
+    return parts[0]
+
+
+def check(path, text):
+    layer = layer_of(path)
+    is_cuda_place = layer == "kernels" or (path.suffix in {".cu", ".cuh"} and layer in {"tests", "bench"})
+    for quote, target in INCLUDE.findall(text):
+        if quote == "<":
+            if CUDA.match(target) and not is_cuda_place:
+                yield f"includes <{target}>: only kernels/ and .cu tests see CUDA"
+            continue
+        first = target.split("/")[0] if "/" in target else layer
+        if first == "..":
+            yield f'includes "{target}": write the path from src/'
+        if layer not in ALLOWED or first not in LAYERS:
+            continue
+        if first not in ALLOWED[layer] and not (layer == "cli" and target in CLI_MAY_ALSO):
+            yield f'includes "{target}": {layer} may see {", ".join(sorted(ALLOWED[layer]))}'
+    # A *_body.h is meant to be included several times, once for each instruction set.
+    if path.suffix in {".h", ".cuh"} and not path.stem.endswith("_body") and "#pragma once" not in text:
+        yield "has no #pragma once"
+    if re.search(r"utils?|helpers?", path.stem):
+        yield "is named after nothing (no utils, no helpers)"
+    if layer in LAYERS - {"cli"}:
+        code = COMMENT.sub("", text)
+        for pattern, what in ((PRINTS, "prints"), (EXITS, "ends the process")):
+            found = pattern.search(code)
+            if found:
+                yield f"{what} ({found.group(0).strip()}): library code throws, cli prints"
+
+
+def main():
+    files = [
+        path
+        for folder in ("src", "cli", "kernels", "bench", "tests")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in SUFFIXES
+    ]
+    problems = 0
+    for path in files:
+        relative = path.relative_to(ROOT)
+        for problem in check(relative, path.read_text(encoding="utf-8")):
+            print(f"{relative}: {problem}")
+            problems += 1
+    print(f"{len(files)} files, {problems} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

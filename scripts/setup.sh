@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Installs what is missing, with apt (Debian 12 packages only). Quick when nothing is.
+#
+#   scripts/setup.sh [build] [test] [hygiene] [bench]      default: build
+set -euo pipefail
+
+declare -A packages=(
+  [build]="g++ cmake ninja-build ccache pkg-config libfmt-dev libcli11-dev zlib1g-dev libhts-dev
+           libxxhash-dev libisal-dev doctest-dev"
+  [test]="python3 binutils kmc jellyfish samtools tabix"
+  [hygiene]="git python3 clang-format clang-tidy"
+  [bench]="python3 time kmc jellyfish isal"
+)
+
+wanted=()
+for group in "${@:-build}"; do
+  if [[ -z "${packages[$group]:-}" ]]; then
+    echo "setup.sh: no group '$group'; there are: ${!packages[*]}" >&2
+    exit 2
+  fi
+  # shellcheck disable=SC2206  # a list of words
+  wanted+=(${packages[$group]})
+done
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "setup.sh: this is not Debian; make sure that these are there, by whatever names: ${wanted[*]}" >&2
+  exit 0
+fi
+
+installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null || true)
+missing=()
+for package in $(printf '%s\n' "${wanted[@]}" | sort -u); do
+  grep -qx "installed $package" <<<"$installed" || missing+=("$package")
+done
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+if [[ $(id -u) -ne 0 ]]; then
+  echo "setup.sh: missing packages, and only root can install them. Run:" >&2
+  echo "  sudo apt-get install --no-install-recommends ${missing[*]}" >&2
+  exit 1
+fi
+
+echo "setup.sh: installing ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export DEBIAN_FRONTEND=noninteractive
+apt=(apt-get -qq -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3)
+# A source that does not answer matters only if the install then lacks something.
+"${apt[@]}" update >"$log" 2>&1 </dev/null || true
+if ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >>"$log" 2>&1 </dev/null; then
+  cat "$log" >&2
+  echo "setup.sh: apt could not install ${missing[*]}" >&2
+  exit 1
+fi

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# clang-tidy on the C++ sources changed since a commit (default: WARPMER_TIDY_BASE, else where this branch
+# left origin/main, else the last commit; --all: every source), with the cpu preset's compile commands.
+#
+#   scripts/tidy.sh [BASE|--all]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+base=${1:-${WARPMER_TIDY_BASE:-}}
+if [[ -z $base ]]; then
+  base=$(git merge-base HEAD origin/main 2>/dev/null || true)
+  if [[ -z $base || $base == $(git rev-parse HEAD) ]]; then
+    base=$(git rev-parse -q --verify HEAD~1 || git hash-object -t tree /dev/null)
+  fi
+fi
+if [[ $base == --all ]]; then
+  files=$(git ls-files '*.cpp')
+else
+  # Changed in commits or in the working tree, and still there.
+  files=$(git diff --name-only --diff-filter=d "$base" -- '*.cpp')
+fi
+
+build=build/cpu
+[[ -f $build/compile_commands.json ]] || build=build/cuda
+[[ -f $build/compile_commands.json ]] || cmake --preset cpu >/dev/null </dev/null
+[[ -f $build/compile_commands.json ]] || build=build/cpu
+# Only what is compiled has flags to be checked with.
+known=$(python3 -c 'import json, os, sys
+print("\n".join(os.path.relpath(c["file"]) for c in json.load(open(sys.argv[1]))))' "$build/compile_commands.json")
+mapfile -t checked < <(comm -12 <(sort -u <<<"$files") <(sort -u <<<"$known") | sed '/^$/d')
+echo "clang-tidy: ${#checked[@]} file(s) changed since ${base:0:12}"
+[[ ${#checked[@]} -gt 0 ]] || exit 0
+printf '%s\0' "${checked[@]}" |
+  xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p "$build" --extra-arg=-Wno-unknown-warning-option
