@@ -14,7 +14,8 @@ namespace warpmer {
 template <int Words>
 struct alignas(16) SuperKmer {
   static constexpr std::uint32_t kMaxBases = (64 * Words - 6) / 2;
-  static constexpr std::uint32_t kMaxKmers = 64;
+  /// So that a 16-byte word's k-mers are all less than one 64-bit word apart.
+  static constexpr std::uint32_t kMaxKmers = 16 * Words;
 
   std::uint64_t word[Words];
 

@@ -1,0 +1,126 @@
+#pragma once
+/// The inner loops of the CPU backend. One source (kernels_body.h) is compiled for several
+/// instruction sets; `best_kernels` picks at run time. Kernels see raw memory only and allocate
+/// nothing: what they are given belongs to the callers in shard_counter.cpp and cutter.cpp.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/super_kmer.h"
+#include "table/tile.h"
+
+namespace warpmer::cpu {
+
+/// Bases a cut works on at a time (its scratch stays in the first-level cache).
+inline constexpr std::size_t kCutKmers = 1024;
+/// m-mer hashes of one such stretch, for the largest window, rounded up for vector code.
+inline constexpr std::size_t kCutScratch = kCutKmers + 64 + 128;
+
+struct CutParams {
+  std::uint32_t k;
+  std::uint32_t m;
+  std::uint32_t shard_bits;
+};
+
+/// Super-k-mers as they come out of the cut, with the shard of each.
+template <int Words>
+struct SuperKmerList {
+  SuperKmer<Words>* words;
+  std::uint16_t* shards;
+  std::size_t size;
+};
+
+/// Slots per window of the counting tables.
+template <class Key>
+inline constexpr int kTableWindow = sizeof(Key) == 8 ? 8 : 4;
+
+/// A counting table and what it could not hold. The lists have `kListCapacity` entries; a kernel
+/// returns to its caller before they can overflow.
+template <class Key>
+struct CountingTable {
+  static constexpr std::size_t kListCapacity = 4096;
+  table::Slots<Key> slots;
+  std::uint32_t window_bits;
+  std::uint32_t key_bits;
+  std::size_t size;                ///< distinct keys in the slots
+  std::size_t limit;               ///< size beyond which the table should grow
+  std::uint64_t empty_key_count;   ///< occurrences of the key that marks empty slots
+  Key* homeless;                   ///< keys whose probe sequence was full
+  std::uint32_t* homeless_counts;
+  std::size_t homeless_size;
+  Key* carries;                    ///< keys whose count passed 2^32, once for each time
+  std::size_t carries_size;
+};
+
+/// A small cache of super-k-mers in front of the table: equal ones, of which deep coverage makes
+/// many, are expanded once with their number. Lossy on purpose: whoever finds his set full throws
+/// an older word out into the table.
+template <int Words>
+struct Combiner {
+  static constexpr int kWays = 64 / static_cast<int>(sizeof(SuperKmer<Words>));
+  SuperKmer<Words>* words;
+  std::uint32_t* counts;           ///< 0: free
+  std::uint32_t set_bits;          ///< 2^set_bits sets of kWays words
+  std::uint64_t hits;
+};
+
+/// Kernels that depend on key and word width.
+template <class Key, int Words>
+struct ShardKernels {
+  /// Counts the k-mers of words[0, n) through the combiner. Returns how many words were taken:
+  /// fewer than n when the table has to grow (or its lists to be emptied) first.
+  std::size_t (*combine)(CountingTable<Key>&, Combiner<Words>&, const SuperKmer<Words>* words,
+                         std::size_t n, std::uint32_t k, bool canonical);
+  /// The same without combiner; every word counts `weights[i]` times, or once where that is null.
+  std::size_t (*deposit)(CountingTable<Key>&, const SuperKmer<Words>* words, const std::uint32_t* weights,
+                         std::size_t n, std::uint32_t k, bool canonical);
+  /// Moves all entries of `from` into the (larger, empty) table `to`.
+  void (*rehash)(const CountingTable<Key>& from, CountingTable<Key>& to);
+  /// Writes the entries of all windows in increasing key order to keys and counts, except those that
+  /// live outside their home window: they go, in any order, to the stray arrays. Each array has room
+  /// for `size` + kTableWindow. Returns the number of strays.
+  std::size_t (*harvest)(const CountingTable<Key>&, Key* keys, std::uint64_t* counts, Key* stray_keys,
+                         std::uint64_t* stray_counts);
+  /// Hashes of the k-mers of one word, in read order; `hashes` has room for kMaxKmers + 8.
+  void (*expand)(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* hashes);
+};
+
+struct Kernels {
+  const char* name;
+  /// Packs text, 32 bases a word, base i of the text in bits 2 * (i % 32). Sets bit i of `breaks`
+  /// for characters that are no bases, and returns whether there are any. Reads up to 63 characters
+  /// past the end; writes whole groups of 64 bases.
+  bool (*pack)(const char* text, std::size_t length, std::uint64_t* packed, std::uint64_t* breaks);
+  /// Cuts the k-mers of bases [first, first + bases) of a packed text, at most kCutKmers of them,
+  /// into super-k-mers, and appends these to the list, which has room for kCutKmers more. `packed`
+  /// is readable for four words past the last base. `scratch` has kCutScratch elements.
+  void (*cut2)(const std::uint64_t* packed, std::size_t first, std::size_t bases, const CutParams&,
+               std::uint32_t* scratch, SuperKmerList<2>&);
+  void (*cut4)(const std::uint64_t* packed, std::size_t first, std::size_t bases, const CutParams&,
+               std::uint32_t* scratch, SuperKmerList<4>&);
+  ShardKernels<Key64, 2> narrow;
+  ShardKernels<Key128, 2> wide;
+  ShardKernels<Key128, 4> wide_long;
+
+  template <class Key, int Words>
+  [[nodiscard]] const ShardKernels<Key, Words>& shard() const {
+    if constexpr (sizeof(Key) == 8) {
+      return narrow;
+    } else if constexpr (Words == 2) {
+      return wide;
+    } else {
+      return wide_long;
+    }
+  }
+};
+
+/// Kernels this machine can run, the slowest first: "x86-64-v2", "avx2", "avx512".
+std::vector<const Kernels*> available_kernels();
+
+/// The fastest of them, or the one named by the environment variable WARPMER_ISA (for tests and
+/// measurements); UsageError when that one cannot run here.
+const Kernels& best_kernels();
+
+}  // namespace warpmer::cpu

@@ -1,0 +1,23 @@
+// Kernels for avx2; compile options in CMakeLists.txt.
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <bit>
+
+#include "core/minimizer.h"
+#include "cpu/kernels.h"
+#include "table/tile_avx2.h"
+#include "table/warpdrive.h"
+
+namespace warpmer::cpu {
+namespace {
+#include "cpu/kernels_body.h"
+}  // namespace
+
+extern const Kernels kKernels_avx2;
+const Kernels kKernels_avx2 = {"avx2", pack, cut<2>, cut<4>, kShardKernels<Key64, 2>,
+                               kShardKernels<Key128, 2>, kShardKernels<Key128, 4>};
+
+}  // namespace warpmer::cpu

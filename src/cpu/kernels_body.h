@@ -1,0 +1,493 @@
+/// The kernels' one source, included once by each kernels_<isa>.cpp inside an unnamed namespace.
+/// No include guard, no includes: the including file brings what is needed (kernels.h,
+/// table/warpdrive.h, core/minimizer.h, <immintrin.h> where it applies), so that nothing here can
+/// end up outside the unnamed namespace. Loops over `Lanes32` and `Lanes64` are GCC vectors of one
+/// cache line: the compiler splits them where registers are smaller.
+
+using Lanes32 = std::uint32_t __attribute__((vector_size(64), aligned(4), may_alias));
+using Lanes64 = std::uint64_t __attribute__((vector_size(64), aligned(8), may_alias));
+
+constexpr Lanes32 kTwiceIota32 = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+constexpr Lanes64 kIota64 = {0, 1, 2, 3, 4, 5, 6, 7};
+
+[[gnu::always_inline]] inline Lanes32 load32(const std::uint32_t* p) {
+  return *reinterpret_cast<const Lanes32*>(p);
+}
+[[gnu::always_inline]] inline void store32(std::uint32_t* p, Lanes32 v) { *reinterpret_cast<Lanes32*>(p) = v; }
+
+/// 64 bits of a packed text, from any bit on.
+[[gnu::always_inline]] inline std::uint64_t bits_from(const std::uint64_t* packed, std::size_t bit) {
+  const std::size_t word = bit / 64, shift = bit % 64;
+  return (packed[word] >> shift) | ((packed[word + 1] << 1) << (63 - shift));
+}
+
+// ---------------------------------------------------------------------------------------------
+// Packing: 64 characters at a time.
+
+struct PackedGroup {
+  std::uint64_t low, high;  ///< bases 0 to 31 and 32 to 63
+  std::uint64_t breaks;
+};
+
+// By the low four bits of a character: the base that has them (in upper case), and its code. Entries
+// of other nibbles hold a character that has different low bits, so that nothing can equal it.
+#define WARPMER_BASE_BY_NIBBLE \
+  1, 'A', 0, 'C', 'T', 'U', 0, 'G', 0, 0, 0, 0, 0, 0, 0, 0
+#define WARPMER_CODE_BY_NIBBLE 0, 0, 0, 1, 3, 3, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0
+
+#if defined(__AVX512BW__)
+
+[[gnu::always_inline]] inline PackedGroup pack_group(const char* text) {
+  const __m512i bases = _mm512_broadcast_i32x4(_mm_setr_epi8(WARPMER_BASE_BY_NIBBLE));
+  const __m512i codes = _mm512_broadcast_i32x4(_mm_setr_epi8(WARPMER_CODE_BY_NIBBLE));
+  const __m512i c = _mm512_loadu_si512(text);
+  const __m512i nibble = _mm512_and_si512(c, _mm512_set1_epi8(0x0F));
+  const __m512i upper = _mm512_and_si512(c, _mm512_set1_epi8(static_cast<char>(0xDF)));
+  const __mmask64 base = _mm512_cmpeq_epi8_mask(upper, _mm512_shuffle_epi8(bases, nibble));
+  const __m512i code = _mm512_shuffle_epi8(codes, nibble);
+  const __m512i pairs = _mm512_maddubs_epi16(code, _mm512_set1_epi16(0x0401));
+  const __m512i quads = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x00100001));
+  const __m128i bytes = _mm512_cvtepi32_epi8(quads);
+  return {static_cast<std::uint64_t>(_mm_cvtsi128_si64(bytes)),
+          static_cast<std::uint64_t>(_mm_extract_epi64(bytes, 1)), ~static_cast<std::uint64_t>(base)};
+}
+
+#elif defined(__AVX2__)
+
+[[gnu::always_inline]] inline std::uint64_t pack_32(const char* text, std::uint32_t& breaks) {
+  const __m256i bases = _mm256_broadcastsi128_si256(_mm_setr_epi8(WARPMER_BASE_BY_NIBBLE));
+  const __m256i codes = _mm256_broadcastsi128_si256(_mm_setr_epi8(WARPMER_CODE_BY_NIBBLE));
+  const __m256i c = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text));
+  const __m256i nibble = _mm256_and_si256(c, _mm256_set1_epi8(0x0F));
+  const __m256i upper = _mm256_and_si256(c, _mm256_set1_epi8(static_cast<char>(0xDF)));
+  const __m256i base = _mm256_cmpeq_epi8(upper, _mm256_shuffle_epi8(bases, nibble));
+  breaks = ~static_cast<std::uint32_t>(_mm256_movemask_epi8(base));
+  const __m256i code = _mm256_shuffle_epi8(codes, nibble);
+  const __m256i pairs = _mm256_maddubs_epi16(code, _mm256_set1_epi16(0x0401));
+  const __m256i quads = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00100001));
+  const __m256i low_bytes =
+      _mm256_shuffle_epi8(quads, _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1,
+                                                                           -1, -1, -1, -1, -1, -1)));
+  const auto low = static_cast<std::uint32_t>(_mm256_extract_epi32(low_bytes, 0));
+  const auto high = static_cast<std::uint32_t>(_mm256_extract_epi32(low_bytes, 4));
+  return (std::uint64_t{high} << 32) | low;
+}
+
+[[gnu::always_inline]] inline PackedGroup pack_group(const char* text) {
+  std::uint32_t breaks_low = 0, breaks_high = 0;
+  const std::uint64_t low = pack_32(text, breaks_low);
+  const std::uint64_t high = pack_32(text + 32, breaks_high);
+  return {low, high, (std::uint64_t{breaks_high} << 32) | breaks_low};
+}
+
+#elif defined(__SSSE3__)
+
+[[gnu::always_inline]] inline std::uint32_t pack_16(const char* text, std::uint32_t& breaks) {
+  const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
+  const __m128i nibble = _mm_and_si128(c, _mm_set1_epi8(0x0F));
+  const __m128i upper = _mm_and_si128(c, _mm_set1_epi8(static_cast<char>(0xDF)));
+  const __m128i base = _mm_cmpeq_epi8(upper, _mm_shuffle_epi8(_mm_setr_epi8(WARPMER_BASE_BY_NIBBLE), nibble));
+  breaks = static_cast<std::uint32_t>(_mm_movemask_epi8(base)) ^ 0xFFFFu;
+  const __m128i code = _mm_shuffle_epi8(_mm_setr_epi8(WARPMER_CODE_BY_NIBBLE), nibble);
+  const __m128i pairs = _mm_maddubs_epi16(code, _mm_set1_epi16(0x0401));
+  const __m128i quads = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00100001));
+  const __m128i bytes = _mm_shuffle_epi8(
+      quads, _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1));
+  return static_cast<std::uint32_t>(_mm_cvtsi128_si32(bytes));
+}
+
+[[gnu::always_inline]] inline PackedGroup pack_group(const char* text) {
+  std::uint64_t packed[4], breaks = 0;
+  for (int i = 0; i < 4; ++i) {
+    std::uint32_t part = 0;
+    packed[i] = pack_16(text + 16 * i, part);
+    breaks |= std::uint64_t{part} << (16 * i);
+  }
+  return {packed[0] | (packed[1] << 32), packed[2] | (packed[3] << 32), breaks};
+}
+
+#else
+
+[[gnu::always_inline]] inline PackedGroup pack_group(const char* text) {
+  PackedGroup group{0, 0, 0};
+  for (int i = 0; i < 64; ++i) {
+    if (char_class(text[i]) != CharClass::base) {
+      group.breaks |= std::uint64_t{1} << i;
+    } else {
+      (i < 32 ? group.low : group.high) |= std::uint64_t{base_code(text[i])} << (2 * (i % 32));
+    }
+  }
+  return group;
+}
+
+#endif
+
+bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint64_t* breaks) {
+  std::uint64_t any = 0;
+  for (std::size_t i = 0; i < length; i += 64) {
+    const PackedGroup group = pack_group(text + i);
+    packed[i / 32] = group.low;
+    packed[i / 32 + 1] = group.high;
+    // What lies past the end is none of ours.
+    const std::size_t rest = length - i;
+    breaks[i / 64] = rest >= 64 ? group.breaks : group.breaks & ((std::uint64_t{1} << rest) - 1);
+    any |= breaks[i / 64];
+  }
+  return any != 0;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Cutting.
+
+/// `minimizer_hash` of 16 m-mers, given the smaller strand of each.
+[[gnu::always_inline]] inline Lanes32 minimizer_hash_lanes(Lanes32 mmers) {
+  Lanes32 x = (mmers ^ 0x5BD1E995u) * 0x9E3779B1u;
+  x ^= x >> 16;
+  return x * 0x85EBCA6Bu;
+}
+
+/// Hashes of all m-mers of a stretch, 16 at a time: 32 bases hold the 16 m-mers that start in their
+/// first half, so each strand's are one 64-bit constant shifted by twice the lane's number.
+[[gnu::always_inline]] inline void hash_mmers(const std::uint64_t* packed, std::size_t first, std::size_t mmers,
+                                              std::uint32_t m, std::uint32_t* hashes) {
+  const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
+  const Lanes32 up = kTwiceIota32, down = 30 - kTwiceIota32;
+  for (std::size_t i = 0; i < mmers; i += 16) {
+    const std::uint64_t bases = bits_from(packed, 2 * (first + i));
+    const std::uint64_t other = reverse_pairs(~bases) >> (34 - 2 * m);
+    const Lanes32 forward = (static_cast<std::uint32_t>(bases) >> up) |
+                            (((Lanes32{} + static_cast<std::uint32_t>(bases >> 32)) << 1) << (31 - up));
+    const Lanes32 reverse = (static_cast<std::uint32_t>(other) >> down) |
+                            (((Lanes32{} + static_cast<std::uint32_t>(other >> 32)) << 1) << (31 - down));
+    const Lanes32 a = forward & mask, b = reverse & mask;
+    store32(hashes + i, minimizer_hash_lanes(a < b ? a : b));
+  }
+}
+
+/// Replaces each element by the smallest of the `window` elements that start there, in log2(window)
+/// passes: the minimum over 2d is that over d, here and d further on.
+[[gnu::always_inline]] inline void slide_minimum(std::uint32_t* values, std::size_t n, std::uint32_t window) {
+  const auto pass = [&](std::uint32_t distance) {
+    for (std::size_t i = 0; i < n; i += 16) {
+      const Lanes32 a = load32(values + i), b = load32(values + i + distance);
+      store32(values + i, a < b ? a : b);
+    }
+  };
+  std::uint32_t covered = 1;
+  for (; 2 * covered <= window; covered *= 2) pass(covered);
+  if (covered < window) pass(window - covered);
+}
+
+/// Bit i: values[i] differs from the one before it. 64 at a time.
+[[gnu::always_inline]] inline std::uint64_t changes(const std::uint32_t* values) {
+  std::uint64_t mask = 0;
+#if defined(__AVX512F__)
+  for (int i = 0; i < 4; ++i) {
+    const __m512i here = _mm512_loadu_si512(values + 16 * i), before = _mm512_loadu_si512(values + 16 * i - 1);
+    mask |= static_cast<std::uint64_t>(_mm512_cmpneq_epi32_mask(here, before)) << (16 * i);
+  }
+#elif defined(__AVX2__)
+  for (int i = 0; i < 8; ++i) {
+    const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + 8 * i));
+    const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + 8 * i - 1));
+    const __m256 same = _mm256_castsi256_ps(_mm256_cmpeq_epi32(here, before));
+    mask |= static_cast<std::uint64_t>(_mm256_movemask_ps(same) ^ 0xFF) << (8 * i);
+  }
+#elif defined(__SSE2__)
+  for (int i = 0; i < 16; ++i) {
+    const __m128i here = _mm_loadu_si128(reinterpret_cast<const __m128i*>(values + 4 * i));
+    const __m128i before = _mm_loadu_si128(reinterpret_cast<const __m128i*>(values + 4 * i - 1));
+    const __m128 same = _mm_castsi128_ps(_mm_cmpeq_epi32(here, before));
+    mask |= static_cast<std::uint64_t>(_mm_movemask_ps(same) ^ 0xF) << (4 * i);
+  }
+#else
+  for (int i = 0; i < 64; ++i) mask |= static_cast<std::uint64_t>(values[i] != values[i - 1]) << i;
+#endif
+  return mask;
+}
+
+/// The low `bits` bits of 64, where `bits` may be anything.
+[[gnu::always_inline]] inline std::uint64_t low_bits(std::uint64_t x, std::int32_t bits) {
+  return bits >= 64 ? x : bits <= 0 ? 0 : x & ((std::uint64_t{1} << bits) - 1);
+}
+
+template <int Words>
+[[gnu::always_inline]] inline void append_word(const std::uint64_t* packed, std::size_t base, std::uint32_t kmers,
+                                               std::uint32_t shard, std::uint32_t k, SuperKmerList<Words>& out) {
+  SuperKmer<Words>& super = out.words[out.size];
+  const auto bits = static_cast<std::int32_t>(2 * (kmers + k - 1));
+  for (int i = 0; i < Words; ++i)
+    super.word[i] = low_bits(bits_from(packed, 2 * base + 64 * static_cast<std::size_t>(i)), bits - 64 * i);
+  super.word[Words - 1] |= std::uint64_t{kmers - 1} << 58;
+  out.shards[out.size] = static_cast<std::uint16_t>(shard);
+  ++out.size;
+}
+
+/// K-mers [from, to) of the stretch share their minimizer.
+template <int Words>
+[[gnu::always_inline]] inline void append_run(const std::uint64_t* packed, std::size_t first, std::size_t from,
+                                              std::size_t to, std::uint32_t minimizer, const CutParams& params,
+                                              SuperKmerList<Words>& out) {
+  const std::uint32_t shard = shard_of(minimizer, params.shard_bits);
+  const std::size_t most = max_kmers_per_word<Words>(params.k);
+  for (; to - from > most; from += most)
+    append_word(packed, first + from, static_cast<std::uint32_t>(most), shard, params.k, out);
+  append_word(packed, first + from, static_cast<std::uint32_t>(to - from), shard, params.k, out);
+}
+
+template <int Words>
+void cut(const std::uint64_t* packed, std::size_t first, std::size_t bases, const CutParams& params,
+         std::uint32_t* scratch, SuperKmerList<Words>& out) {
+  const std::size_t kmers = bases - params.k + 1;
+  std::uint32_t* minimizers = scratch + 16;  // what stands before the first is compared with it
+  hash_mmers(packed, first, bases - params.m + 1, params.m, minimizers);
+  slide_minimum(minimizers, kmers, params.k - params.m + 1);
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < kmers; i += 64) {
+    std::uint64_t starts = changes(minimizers + i);
+    if (i == 0) starts &= ~std::uint64_t{1};
+    if (kmers - i < 64) starts &= (std::uint64_t{1} << (kmers - i)) - 1;
+    for (; starts != 0; starts &= starts - 1) {
+      const std::size_t to = i + static_cast<std::size_t>(std::countr_zero(starts));
+      append_run(packed, first, from, to, minimizers[from], params, out);
+      from = to;
+    }
+  }
+  append_run(packed, first, from, kmers, minimizers[from], params, out);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Counting.
+
+template <class Key>
+struct TileFor {
+  using type = table::SerialTile<Key, kTableWindow<Key>>;
+};
+#if defined(__AVX512F__)
+template <>
+struct TileFor<Key64> {
+  using type = table::Avx512Tile<kTableWindow<Key64>>;
+};
+#elif defined(__AVX2__)
+template <>
+struct TileFor<Key64> {
+  using type = table::Avx2Tile<kTableWindow<Key64>>;
+};
+#endif
+
+template <class Key>
+using Scheme = table::WarpDrive<typename TileFor<Key>::type>;
+
+template <class Key>
+[[gnu::always_inline]] inline Scheme<Key> scheme_of(const CountingTable<Key>& table) {
+  return Scheme<Key>(table.slots, table.window_bits, table.key_bits);
+}
+
+/// Hashes of a word's k-mers, eight at a time: shifts of two constants (core/super_kmer.h).
+[[gnu::always_inline]] inline void expand_lanes(const SuperKmerReader<Key64, 2>& reader, std::uint32_t k,
+                                                bool canonical, Key64* hashes) {
+  const std::uint64_t *f = reader.forward_words(), *r = reader.reverse_words();
+  const std::uint64_t mask = key_mask<Key64>(k);
+  const std::uint64_t kmers = reader.kmers();
+  for (std::uint64_t i = 0; i < kmers; i += 8) {
+    // Lanes past the last k-mer shift by nonsense that is still in range.
+    const Lanes64 up = (2 * (kIota64 + i)) & 63, down = (2 * (kmers - 1 - i - kIota64)) & 63;
+    const Lanes64 forward = ((f[0] >> down) | (((Lanes64{} + f[1]) << 1) << (63 - down))) & mask;
+    const Lanes64 reverse = ((r[0] >> up) | (((Lanes64{} + r[1]) << 1) << (63 - up))) & mask;
+    Lanes64 x = canonical && true ? (forward < reverse ? forward : reverse) : forward;
+    x = (x * detail::Multipliers<Key64>::kFirst) & mask;
+    x ^= x >> k;
+    *reinterpret_cast<Lanes64*>(hashes + i) = (x * detail::Multipliers<Key64>::kSecond) & mask;
+  }
+}
+
+template <class Key, int Words>
+[[gnu::always_inline]] inline std::uint32_t expand_word(const SuperKmer<Words>& word, std::uint32_t k,
+                                                        bool canonical, Key* hashes) {
+  const SuperKmerReader<Key, Words> reader(word, k);
+  if constexpr (sizeof(Key) == 8) {
+    expand_lanes(reader, k, canonical, hashes);
+  } else {
+    const KmerHash<Key> hash(k);
+    for (std::uint32_t i = 0; i < reader.kmers(); ++i)
+      hashes[i] = hash(canonical ? reader.canonical(i) : reader.forward(i));
+  }
+  return reader.kmers();
+}
+
+template <class Key, int Words>
+void expand(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* hashes) {
+  expand_word<Key, Words>(word, k, canonical, hashes);
+}
+
+/// Some words' k-mers on their way into the table: far enough apart that a prefetch helps.
+template <class Key, int Words>
+struct Group {
+  static constexpr std::size_t kWords = 8;
+  static constexpr std::size_t kKeys = kWords * SuperKmer<Words>::kMaxKmers;
+  Key keys[kKeys + 8];
+  std::uint32_t weights[kKeys];
+  std::size_t size = 0;
+
+  [[gnu::always_inline]] inline void add(const Scheme<Key>& scheme, const SuperKmer<Words>& word,
+                                         std::uint32_t weight, std::uint32_t k, bool canonical) {
+    const std::uint32_t n = expand_word<Key, Words>(word, k, canonical, keys + size);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      weights[size + i] = weight;
+      const auto slots = scheme.window(scheme.home(keys[size + i]));
+      __builtin_prefetch(slots.keys, 1);
+      __builtin_prefetch(slots.counts, 1);
+    }
+    size += n;
+  }
+
+  [[gnu::always_inline]] inline void insert_all(const Scheme<Key>& scheme, CountingTable<Key>& table) {
+    const typename TileFor<Key>::type tile;
+    std::size_t added = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      if (keys[i] == table::kEmptyKey<Key>) [[unlikely]] {
+        table.empty_key_count += weights[i];
+        continue;
+      }
+      const table::Insertion done = scheme.insert(tile, keys[i], weights[i]);
+      added += done.is_new ? 1 : 0;
+      if (!done.placed) [[unlikely]] {
+        table.homeless[table.homeless_size] = keys[i];
+        table.homeless_counts[table.homeless_size++] = weights[i];
+      }
+      if (done.wrapped) [[unlikely]] table.carries[table.carries_size++] = keys[i];
+    }
+    table.size += added;
+    size = 0;
+  }
+};
+
+/// Whether one more group may be inserted before the caller has to look after the table.
+template <class Key>
+[[gnu::always_inline]] inline bool has_room(const CountingTable<Key>& table, std::size_t keys) {
+  return table.size + keys <= table.limit && table.homeless_size + keys <= CountingTable<Key>::kListCapacity &&
+         table.carries_size + keys <= CountingTable<Key>::kListCapacity;
+}
+
+template <class Key, int Words>
+std::size_t deposit(CountingTable<Key>& table, const SuperKmer<Words>* words, const std::uint32_t* weights,
+                    std::size_t n, std::uint32_t k, bool canonical) {
+  Group<Key, Words> group;
+  const Scheme<Key> scheme = scheme_of(table);
+  for (std::size_t i = 0; i < n;) {
+    if (!has_room(table, group.kKeys)) return i;
+    const std::size_t end = n - i < group.kWords ? n : i + group.kWords;
+    for (; i < end; ++i) group.add(scheme, words[i], weights == nullptr ? 1 : weights[i], k, canonical);
+    group.insert_all(scheme, table);
+  }
+  return n;
+}
+
+template <int Words>
+[[gnu::always_inline]] inline std::uint64_t word_hash(const SuperKmer<Words>& word) {
+  std::uint64_t x = word.word[0] * 0x9E3779B97F4A7C15u;
+  for (int i = 1; i < Words; ++i) x = (x ^ (x >> 32) ^ word.word[i]) * 0x9E3779B97F4A7C15u;
+  return x;
+}
+
+template <class Key, int Words>
+std::size_t combine(CountingTable<Key>& table, Combiner<Words>& combiner, const SuperKmer<Words>* words,
+                    std::size_t n, std::uint32_t k, bool canonical) {
+  constexpr int kWays = Combiner<Words>::kWays;
+  Group<Key, Words> group;
+  const Scheme<Key> scheme = scheme_of(table);
+  std::size_t in_group = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const SuperKmer<Words> word = words[i];
+    const std::uint64_t hash = word_hash(word);
+    const std::size_t set = (hash >> (64 - combiner.set_bits)) * kWays;
+    SuperKmer<Words>* ways = combiner.words + set;
+    std::uint32_t* counts = combiner.counts + set;
+    std::uint32_t same = 0, used = 0;
+    for (int way = 0; way < kWays; ++way) {
+      same |= static_cast<std::uint32_t>(ways[way] == word) << way;
+      used |= static_cast<std::uint32_t>(counts[way] != 0) << way;
+    }
+    same &= used;
+    if (same != 0) {
+      ++counts[std::countr_zero(same)];
+      ++combiner.hits;
+      continue;
+    }
+    int way = std::countr_one(used);
+    if (way >= kWays) {
+      if (in_group == 0 && !has_room(table, group.kKeys)) return i;
+      way = static_cast<int>(hash & (kWays - 1));
+      group.add(scheme, ways[way], counts[way], k, canonical);
+      if (++in_group == group.kWords) {
+        group.insert_all(scheme, table);
+        in_group = 0;
+      }
+    }
+    ways[way] = word;
+    counts[way] = 1;
+  }
+  group.insert_all(scheme, table);
+  return n;
+}
+
+template <class Key>
+void rehash(const CountingTable<Key>& from, CountingTable<Key>& to) {
+  const Scheme<Key> scheme = scheme_of(to);
+  const typename TileFor<Key>::type tile;
+  const std::size_t slots = (std::size_t{1} << from.window_bits) * kTableWindow<Key>;
+  for (std::size_t i = 0; i < slots; ++i) {
+    const Key key = from.slots.keys[i];
+    if (key == table::kEmptyKey<Key>) continue;
+    const table::Insertion done = scheme.insert(tile, key, from.slots.counts[i]);
+    if (done.placed) {
+      ++to.size;
+    } else {
+      to.homeless[to.homeless_size] = key;
+      to.homeless_counts[to.homeless_size++] = from.slots.counts[i];
+    }
+  }
+}
+
+template <class Key>
+std::size_t harvest(const CountingTable<Key>& table, Key* keys, std::uint64_t* counts, Key* stray_keys,
+                    std::uint64_t* stray_counts) {
+  constexpr int kWidth = kTableWindow<Key>;
+  const Scheme<Key> scheme = scheme_of(table);
+  std::size_t size = 0, strays = 0;
+  for (std::uint32_t number = 0; number < scheme.windows(); ++number) {
+    const auto slots = scheme.window(number);
+    Key window[kWidth];
+    std::uint32_t used = 0, away = 0;
+    for (int i = 0; i < kWidth; ++i) {
+      window[i] = slots.keys[i];
+      const bool occupied = window[i] != table::kEmptyKey<Key>;
+      used |= static_cast<std::uint32_t>(occupied) << i;
+      away |= static_cast<std::uint32_t>(occupied && scheme.home(window[i]) != number) << i;
+    }
+    used &= ~away;
+    for (; away != 0; away &= away - 1) {
+      const int i = std::countr_zero(away);
+      stray_keys[strays] = window[i];
+      stray_counts[strays++] = slots.counts[i];
+      window[i] = table::kEmptyKey<Key>;
+    }
+    // Rank instead of sort: no branch depends on the keys. Empty slots, the largest key, all rank
+    // behind the last and overwrite one another there.
+    for (int i = 0; i < kWidth; ++i) {
+      std::size_t rank = 0;
+      for (int j = 0; j < kWidth; ++j) rank += window[j] < window[i] ? 1 : 0;
+      keys[size + rank] = window[i];
+      counts[size + rank] = slots.counts[i];
+    }
+    size += static_cast<std::size_t>(std::popcount(used));
+  }
+  return strays;
+}
+
+template <class Key, int Words>
+constexpr ShardKernels<Key, Words> kShardKernels = {combine<Key, Words>, deposit<Key, Words>, rehash<Key>,
+                                                    harvest<Key>, expand<Key, Words>};
+
+#undef WARPMER_BASE_BY_NIBBLE
+#undef WARPMER_CODE_BY_NIBBLE

@@ -1,0 +1,23 @@
+// Kernels for x86-64-v2; compile options in CMakeLists.txt.
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <bit>
+
+#include "core/minimizer.h"
+#include "cpu/kernels.h"
+
+#include "table/warpdrive.h"
+
+namespace warpmer::cpu {
+namespace {
+#include "cpu/kernels_body.h"
+}  // namespace
+
+extern const Kernels kKernels_v2;
+const Kernels kKernels_v2 = {"x86-64-v2", pack, cut<2>, cut<4>, kShardKernels<Key64, 2>,
+                               kShardKernels<Key128, 2>, kShardKernels<Key128, 4>};
+
+}  // namespace warpmer::cpu

@@ -1,0 +1,78 @@
+#pragma once
+/// Fields of any width up to 128 bits, packed least significant bit first into 64-bit words.
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "core/kmer.h"
+
+namespace warpmer::index {
+
+static_assert(std::endian::native == std::endian::little, "index files are read as they lie, little-endian");
+
+/// Appends fields to zero-initialised words.
+class BitWriter {
+ public:
+  explicit BitWriter(std::uint64_t* words) : words_(words) {}
+
+  /// The low `bits` (1 to 64) of `value`; the bits above them are zero.
+  void write(std::uint64_t value, std::uint32_t bits) {
+    pending_ |= value << filled_;
+    if (filled_ + bits >= 64) {
+      *words_++ = pending_;
+      pending_ = filled_ == 0 ? 0 : value >> (64 - filled_);
+      filled_ = filled_ + bits - 64;
+    } else {
+      filled_ += bits;
+    }
+  }
+  /// Up to 128 bits.
+  void write_wide(Key128 value, std::uint32_t bits) {
+    if (bits > 64) {
+      write(static_cast<std::uint64_t>(value), 64);
+      write(static_cast<std::uint64_t>(value >> 64), bits - 64);
+    } else if (bits > 0) {
+      write(static_cast<std::uint64_t>(value), bits);
+    }
+  }
+  /// Completes the last word.
+  void flush() {
+    if (filled_ > 0) *words_ = pending_;
+  }
+
+ private:
+  std::uint64_t* words_;
+  std::uint64_t pending_ = 0;
+  std::uint32_t filled_ = 0;
+};
+
+/// Words that `fields` fields of `bits` bits take.
+constexpr std::size_t words_for(std::uint64_t fields, std::uint32_t bits) {
+  return static_cast<std::size_t>((Key128{fields} * bits + 63) / 64);
+}
+
+/// The `bits` bits (0 to 128) at bit offset `at`. Reads up to 16 bytes past the field's last word.
+template <class Value>
+inline Value read_bits(const std::uint64_t* words, std::uint64_t at, std::uint32_t bits) {
+  const auto* bytes = reinterpret_cast<const char*>(words) + at / 8;
+  const std::uint32_t shift = at % 8;
+  Value value;
+  if constexpr (sizeof(Value) == 8) {
+    std::uint64_t low = 0;
+    std::memcpy(&low, bytes, 8);
+    value = low >> shift;
+    if (shift + bits > 64) value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[8])) << (64 - shift);
+    return bits >= 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
+  } else {
+    std::uint64_t low = 0, high = 0;
+    std::memcpy(&low, bytes, 8);
+    std::memcpy(&high, bytes + 8, 8);
+    value = ((Value{high} << 64) | low) >> shift;
+    if (shift + bits > 128) value |= Value{static_cast<unsigned char>(bytes[16])} << (128 - shift);
+    return bits >= 128 ? value : value & ((Value{1} << bits) - 1);
+  }
+}
+
+}  // namespace warpmer::index

@@ -1,0 +1,239 @@
+#pragma once
+/// Freezing a shard, and reading a frozen one: the payload described in index/frozen_shard.h.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/kmer.h"
+#include "index/bit_stream.h"
+#include "index/frozen_shard.h"
+#include "index/index_file.h"
+
+namespace warpmer::index {
+
+/// Entries per bucket aimed at: between half of this and all of it.
+inline constexpr std::uint64_t kBucketEntries = 8;
+
+/// ceil(log2(entries / kBucketEntries)), within [0, 2k].
+constexpr std::uint32_t bucket_bits_for(std::uint64_t entries, std::uint32_t k) {
+  if (entries <= kBucketEntries) return 0;
+  const auto bits =
+      static_cast<std::uint32_t>(std::bit_width((entries + kBucketEntries - 1) / kBucketEntries - 1));
+  return std::min(bits, 2 * k);
+}
+
+/// Where the parts of a payload begin, in words.
+struct PayloadLayout {
+  std::uint32_t offset_bits;     ///< width of a bucket offset; 0: there are none
+  std::uint32_t rest_bits;       ///< of the hash, in an entry
+  std::uint32_t entry_bits;
+  std::uint32_t exception_bits;  ///< width of an exception: entry number and count
+  std::uint32_t number_bits;     ///< of the entry number in it
+  std::size_t entries_at;
+  std::size_t exceptions_at;
+  std::size_t words;
+};
+
+inline PayloadLayout payload_layout(const ShardShape& shape, std::uint32_t k) {
+  PayloadLayout layout{};
+  if (shape.entries == 0) return layout;
+  layout.offset_bits = shape.bucket_bits == 0 ? 0 : static_cast<std::uint32_t>(std::bit_width(shape.entries));
+  layout.rest_bits = 2 * k - shape.bucket_bits;
+  layout.entry_bits = layout.rest_bits + shape.count_bits;
+  layout.number_bits = static_cast<std::uint32_t>(std::bit_width(shape.entries - 1));
+  layout.exception_bits = layout.number_bits + shape.exception_bits;
+  layout.entries_at =
+      layout.offset_bits == 0 ? 0 : words_for((std::uint64_t{1} << shape.bucket_bits) + 1, layout.offset_bits);
+  layout.exceptions_at = layout.entries_at + words_for(shape.entries, layout.entry_bits);
+  layout.words = layout.exceptions_at + words_for(shape.exceptions, layout.exception_bits);
+  return layout;
+}
+
+namespace detail {
+
+/// Chooses the width of the count code that makes the payload smallest; the least of equals.
+/// `wider[b]`: number of counts of more than b bits.
+inline void choose_count_bits(const std::array<std::uint64_t, 65>& wider, std::uint64_t largest, ShardShape& shape) {
+  shape.exception_bits = static_cast<std::uint8_t>(std::bit_width(largest));
+  const std::uint64_t exception_bits = std::bit_width(shape.entries - 1) + shape.exception_bits;
+  Key128 best = ~Key128{0};
+  // A code of b bits holds counts below 2^b, the all-ones code excepted.
+  for (std::uint32_t bits = 1; bits <= 32; ++bits) {
+    const Key128 size = Key128{shape.entries} * bits + Key128{wider[bits]} * exception_bits;
+    if (size < best) {
+      best = size;
+      shape.count_bits = static_cast<std::uint8_t>(bits);
+      shape.exceptions = wider[bits];
+    }
+  }
+  if (shape.exceptions == 0) shape.exception_bits = 0;
+}
+
+}  // namespace detail
+
+/// Packs `n` entries given in increasing order of their hashes, counts at least 1.
+template <class Key>
+FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n, std::uint32_t k) {
+  FrozenShard frozen;
+  if (n == 0) return frozen;
+  ShardShape& shape = frozen.shape;
+  shape.entries = n;
+  shape.bucket_bits = static_cast<std::uint8_t>(bucket_bits_for(n, k));
+
+  std::array<std::uint64_t, 65> wider{};
+  std::uint64_t largest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    ++wider[std::bit_width(counts[i])];
+    largest = std::max(largest, counts[i]);
+  }
+  // From "exactly b bits" to "more than b bits".
+  std::uint64_t above = 0;
+  for (std::size_t b = wider.size(); b-- > 0;) above += std::exchange(wider[b], above);
+  detail::choose_count_bits(wider, largest, shape);
+
+  const PayloadLayout layout = payload_layout(shape, k);
+  frozen.payload.assign(layout.words, 0);
+  std::uint64_t* words = frozen.payload.data();
+
+  if (layout.offset_bits > 0) {
+    std::vector<std::uint32_t> sizes((std::size_t{1} << shape.bucket_bits) + 1, 0);
+    for (std::size_t i = 0; i < n; ++i) ++sizes[static_cast<std::size_t>(hashes[i] >> layout.rest_bits)];
+    BitWriter offsets(words);
+    std::uint64_t offset = 0;
+    for (const std::uint32_t size : sizes) {
+      offsets.write(offset, layout.offset_bits);
+      offset += size;
+    }
+    offsets.flush();
+  }
+
+  const std::uint64_t escape = (std::uint64_t{1} << shape.count_bits) - 1;
+  const Key rest_mask = layout.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << layout.rest_bits) - 1;
+  BitWriter entries(words + layout.entries_at);
+  BitWriter exceptions(words + layout.exceptions_at);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Key rest = hashes[i] & rest_mask;
+    const bool plain = counts[i] - 1 < escape;
+    const std::uint64_t code = plain ? counts[i] - 1 : escape;
+    if (layout.entry_bits <= 64) {
+      entries.write((static_cast<std::uint64_t>(rest) << shape.count_bits) | code, layout.entry_bits);
+    } else {
+      entries.write(code, shape.count_bits);
+      entries.write_wide(rest, layout.rest_bits);
+    }
+    if (!plain) exceptions.write_wide((Key128{i} << shape.exception_bits) | counts[i], layout.exception_bits);
+  }
+  entries.flush();
+  exceptions.flush();
+  return frozen;
+}
+
+/// Reads a frozen shard where it lies.
+template <class Key>
+class ShardReader {
+ public:
+  ShardReader(const ShardView& view, std::uint32_t k)
+      : shape_(view.shape),
+        layout_(payload_layout(view.shape, k)),
+        offsets_(view.payload),
+        entries_(view.payload + layout_.entries_at),
+        exceptions_(view.payload + layout_.exceptions_at),
+        escape_((std::uint64_t{1} << view.shape.count_bits) - 1) {}
+
+  [[nodiscard]] std::uint64_t entries() const { return shape_.entries; }
+
+  /// The stored count of the k-mer with this hash; 0 when it is not there.
+  [[nodiscard]] std::uint64_t find(Key hash) const {
+    if (shape_.entries == 0) return 0;
+    const auto [first, last] = bucket(bucket_of(hash));
+    const Key rest = hash & rest_mask();
+    for (std::uint64_t i = first; i < last; ++i) {
+      const Key here = rest_at(i);
+      if (here == rest) return count_at(i);
+      if (here > rest) return 0;
+    }
+    return 0;
+  }
+
+  /// Asks the processor for the lines a `find` of this hash will start with.
+  void prefetch(Key hash) const {
+    if (shape_.bucket_bits == 0) return;
+    const std::size_t b = bucket_of(hash);
+    __builtin_prefetch(reinterpret_cast<const char*>(offsets_) + b * layout_.offset_bits / 8);
+    // A bucket lies near where it would if all were equally full.
+    const Key128 guess = (Key128{shape_.entries} * b) >> shape_.bucket_bits;
+    __builtin_prefetch(reinterpret_cast<const char*>(entries_) +
+                       static_cast<std::size_t>(guess * layout_.entry_bits / 8));
+  }
+
+  /// Calls `visit(hash, count)` for every entry, in increasing order of the hashes.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    if (shape_.entries == 0) return;
+    std::uint64_t exception = 0;
+    for (std::size_t b = 0; b < std::size_t{1} << shape_.bucket_bits; ++b) {
+      const auto [first, last] = bucket(b);
+      const Key top = layout_.rest_bits >= kKeyBits<Key> ? Key{0} : static_cast<Key>(Key{b} << layout_.rest_bits);
+      for (std::uint64_t i = first; i < last; ++i) {
+        const std::uint64_t code = code_at(i);
+        visit(static_cast<Key>(top | rest_at(i)), code < escape_ ? code + 1 : exception_count(exception++));
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t bucket_of(Key hash) const {
+    return shape_.bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> layout_.rest_bits);
+  }
+  [[nodiscard]] Key rest_mask() const {
+    return layout_.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << layout_.rest_bits) - 1;
+  }
+  /// Clamped, so that a wrong payload (its checksum right) cannot lead outside.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> bucket(std::size_t b) const {
+    if (shape_.bucket_bits == 0) return {0, shape_.entries};
+    const std::uint64_t at = std::uint64_t{b} * layout_.offset_bits;
+    return {std::min(read_bits<std::uint64_t>(offsets_, at, layout_.offset_bits), shape_.entries),
+            std::min(read_bits<std::uint64_t>(offsets_, at + layout_.offset_bits, layout_.offset_bits), shape_.entries)};
+  }
+  [[nodiscard]] Key rest_at(std::uint64_t i) const {
+    return read_bits<Key>(entries_, i * layout_.entry_bits + shape_.count_bits, layout_.rest_bits);
+  }
+  [[nodiscard]] std::uint64_t code_at(std::uint64_t i) const {
+    return read_bits<std::uint64_t>(entries_, i * layout_.entry_bits, shape_.count_bits);
+  }
+  [[nodiscard]] std::uint64_t exception_count(std::uint64_t x) const {
+    if (x >= shape_.exceptions) return 0;
+    return read_bits<std::uint64_t>(exceptions_, x * layout_.exception_bits, shape_.exception_bits);
+  }
+  [[nodiscard]] std::uint64_t exception_number(std::uint64_t x) const {
+    return read_bits<std::uint64_t>(exceptions_, x * layout_.exception_bits + shape_.exception_bits,
+                                    layout_.number_bits);
+  }
+  [[nodiscard]] std::uint64_t count_at(std::uint64_t i) const {
+    const std::uint64_t code = code_at(i);
+    if (code < escape_) return code + 1;
+    std::uint64_t low = 0, high = shape_.exceptions;
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (exception_number(middle) < i) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return exception_count(low);
+  }
+
+  ShardShape shape_;
+  PayloadLayout layout_;
+  const std::uint64_t* offsets_;
+  const std::uint64_t* entries_;
+  const std::uint64_t* exceptions_;
+  std::uint64_t escape_;
+};
+
+}  // namespace warpmer::index

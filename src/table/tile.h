@@ -1,0 +1,100 @@
+#pragma once
+/// The Tile concept: what a probing scheme may ask of the hardware. Schemes are written once against
+/// it and instantiated with host tiles here and in tile_avx2.h / tile_avx512.h, and with groups of
+/// GPU lanes in kernels/.
+///
+/// One rule makes it sound: every value that crosses the concept is the same on every lane; only the
+/// opaque Bucket may be lane-local. Control flow is then uniform, and a host thread simply is a tile.
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+
+#include "core/platform.h"
+
+namespace warpmer::table {
+
+/// One bit per slot of a bucket, slot 0 lowest.
+using SlotMask = std::uint32_t;
+
+enum class Claim : std::uint8_t {
+  won,       ///< the slot was empty and holds the key now
+  same_key,  ///< another tile put the same key there first
+  lost,      ///< another tile put another key there first
+};
+
+/// Marks an empty slot. A scheme never stores this key; its owner counts it beside the table.
+template <class Key>
+inline constexpr Key kEmptyKey = ~Key{0};
+
+/// Slots as a structure of arrays, or the part of it that starts at some slot.
+template <class KeyType>
+struct Slots {
+  using Key = KeyType;
+  Key* keys;
+  std::uint32_t* counts;
+
+  WARPMER_HD Slots at(std::size_t slot) const { return {keys + slot, counts + slot}; }
+};
+
+/// What `exchange` swaps.
+template <class Key>
+struct Slot {
+  Key key;
+  std::uint32_t count;
+};
+
+template <class T>
+concept Tile = requires(const T t, typename T::Bucket b, Slots<typename T::Key> s, typename T::Key k, int i) {
+  { T::kWidth } -> std::convertible_to<int>;        // slots in one bucket, at most 32
+  { T::kExclusive } -> std::convertible_to<bool>;   // no one else writes to the table
+  { t.load(s) } -> std::same_as<typename T::Bucket>;
+  { t.match(b, k) } -> std::same_as<SlotMask>;      // slots that hold k
+  { t.empty(b) } -> std::same_as<SlotMask>;
+  { t.claim(s, i, k) } -> std::same_as<Claim>;
+  { t.exchange(s, i, Slot<typename T::Key>{}) } -> std::same_as<Slot<typename T::Key>>;  // returns the evicted
+  { t.add(s, i, 1u) } -> std::same_as<std::uint32_t>;  // one lane acts; the count before
+};
+
+/// Number of the lowest slot in a mask that is not zero.
+WARPMER_HD constexpr int first_slot(SlotMask mask) {
+#if defined(__CUDA_ARCH__)
+  return __ffs(static_cast<int>(mask)) - 1;
+#else
+  return std::countr_zero(mask);
+#endif
+}
+
+/// The portable host tile for a table that one thread owns: a bucket is looked at where it lies.
+template <class KeyType, int Width>
+struct SerialTile {
+  using Key = KeyType;
+  using Bucket = const Key*;
+  static constexpr int kWidth = Width;
+  static constexpr bool kExclusive = true;
+
+  WARPMER_HD Bucket load(Slots<Key> s) const { return s.keys; }
+  WARPMER_HD SlotMask match(Bucket b, Key key) const {
+    SlotMask mask = 0;
+    for (int i = 0; i < Width; ++i) mask |= SlotMask{b[i] == key} << i;
+    return mask;
+  }
+  WARPMER_HD SlotMask empty(Bucket b) const { return match(b, kEmptyKey<Key>); }
+  WARPMER_HD Claim claim(Slots<Key> s, int i, Key key) const {
+    s.keys[i] = key;
+    return Claim::won;
+  }
+  WARPMER_HD Slot<Key> exchange(Slots<Key> s, int i, Slot<Key> in) const {
+    const Slot<Key> out{s.keys[i], s.counts[i]};
+    s.keys[i] = in.key;
+    s.counts[i] = in.count;
+    return out;
+  }
+  WARPMER_HD std::uint32_t add(Slots<Key> s, int i, std::uint32_t n) const {
+    const std::uint32_t before = s.counts[i];
+    s.counts[i] = before + n;
+    return before;
+  }
+};
+
+}  // namespace warpmer::table
