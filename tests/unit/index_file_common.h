@@ -1,0 +1,172 @@
+#pragma once
+/// What the tests of the index file share: a scratch folder, small indexes, and a payload encoder
+/// written from frozen_shard.h alone.
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "index/frozen_shard.h"
+#include "index/index_file.h"
+
+namespace warpmer::index::test {
+
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "warpmer_index_XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~ScratchFolder() { std::filesystem::remove_all(path_); }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline std::string read_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline void write_bytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+/// Packs values bit by bit, each part on a word boundary.
+class NaivePacker {
+ public:
+  void add(std::uint64_t value, unsigned width) {
+    for (unsigned i = 0; i < width; ++i, ++bit_) {
+      if (bit_ % 64 == 0) words_.push_back(0);
+      words_.back() |= ((value >> i) & 1) << (bit_ % 64);
+    }
+  }
+  void align() { bit_ = words_.size() * 64; }
+  std::vector<std::uint64_t> take() { return std::move(words_); }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  std::size_t bit_ = 0;
+};
+
+using HashCounts = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+/// `entries` sorted by hash, k at most 31.
+inline FrozenShard freeze(const HashCounts& entries, std::uint32_t k, std::uint8_t bucket_bits,
+                          std::uint8_t count_bits) {
+  FrozenShard frozen;
+  if (entries.empty()) return frozen;
+  const std::uint64_t escape = (std::uint64_t{1} << count_bits) - 1;
+  const unsigned rest = 2 * k - bucket_bits;
+  std::uint64_t largest = 0;
+  for (const auto& [hash, count] : entries) {
+    if (count - 1 < escape) continue;
+    ++frozen.shape.exceptions;
+    largest = std::max(largest, count);
+  }
+  frozen.shape.entries = entries.size();
+  frozen.shape.bucket_bits = bucket_bits;
+  frozen.shape.count_bits = count_bits;
+  frozen.shape.exception_bits = static_cast<std::uint8_t>(std::bit_width(largest));
+  NaivePacker out;
+  for (std::uint64_t bucket = 0; bucket_bits > 0 && bucket <= std::uint64_t{1} << bucket_bits; ++bucket) {
+    const auto before = std::ranges::count_if(entries, [&](const auto& e) { return e.first >> rest < bucket; });
+    out.add(static_cast<std::uint64_t>(before), static_cast<unsigned>(std::bit_width(entries.size())));
+  }
+  out.align();
+  for (const auto& [hash, count] : entries) {
+    out.add(std::min(count - 1, escape), count_bits);
+    out.add(hash & ((std::uint64_t{1} << rest) - 1), rest);
+  }
+  out.align();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].second - 1 < escape) continue;
+    out.add(entries[i].second, frozen.shape.exception_bits);
+    out.add(i, static_cast<unsigned>(std::bit_width(entries.size() - 1)));
+  }
+  frozen.payload = out.take();
+  return frozen;
+}
+
+/// An index before it is written.
+struct Sample {
+  IndexParams params;
+  std::vector<FrozenShard> shards;
+  Totals totals;
+  Histogram histogram;
+};
+
+inline Sample make_sample(std::uint32_t k, std::uint32_t shard_bits, std::size_t entries_per_shard,
+                          std::uint64_t seed = 1) {
+  Sample sample;
+  sample.params = {.k = k, .canonical = true, .minimizer_length = std::min(k, 12u), .shard_bits = shard_bits};
+  std::mt19937_64 random(seed);
+  const std::uint64_t hashes = std::uint64_t{1} << (2 * k);
+  for (std::uint32_t shard = 0; shard < sample.params.shards(); ++shard) {
+    // Every fourth shard is empty, the others differ in size.
+    std::map<std::uint64_t, std::uint64_t> entries;
+    const std::size_t size = shard % 4 == 2 ? 0 : 1 + random() % entries_per_shard;
+    while (entries.size() < size) {
+      entries[random() % hashes] = random() % 8 == 0 ? 1 + random() % 100000 : 1 + random() % 3;
+    }
+    for (const auto& [hash, count] : entries) {
+      ++sample.histogram[count];
+      sample.totals.stored_kmers += count;
+      sample.totals.largest_count = std::max(sample.totals.largest_count, count);
+    }
+    sample.totals.stored_distinct += entries.size();
+    sample.shards.push_back(freeze({entries.begin(), entries.end()}, k, shard % 2 == 0 ? 2 : 0, 2));
+  }
+  sample.totals.counted_kmers = sample.totals.stored_kmers;
+  sample.totals.counted_distinct = sample.totals.stored_distinct;
+  sample.totals.records = 17;
+  return sample;
+}
+
+inline Provenance sample_provenance() { return {"0.1.0", "warpmer count -k 11 a.fq", {"a.fq", "", "dir/b\xff.fq"}}; }
+
+/// Writes a sample with one thread, in shard order.
+inline void write_sample(const Sample& sample, const std::string& path,
+                         const Provenance& provenance = sample_provenance()) {
+  IndexWriter writer(path, sample.params);
+  for (std::uint32_t i = 0; i < sample.params.shards(); ++i) writer.put(i, FrozenShard(sample.shards[i]));
+  writer.finish(sample.totals, sample.histogram, provenance);
+}
+
+inline bool same_shape(const ShardShape& a, const ShardShape& b) {
+  return a.entries == b.entries && a.exceptions == b.exceptions && a.bucket_bits == b.bucket_bits &&
+         a.count_bits == b.count_bits && a.exception_bits == b.exception_bits;
+}
+
+inline bool same_shard(const ShardView& view, const FrozenShard& frozen) {
+  return same_shape(view.shape, frozen.shape) && view.payload_words == frozen.payload.size() &&
+         std::equal(frozen.payload.begin(), frozen.payload.end(), view.payload);
+}
+
+inline bool same_shards(const IndexFile& file, const Sample& sample) {
+  for (std::uint32_t i = 0; i < sample.params.shards(); ++i) {
+    if (!same_shard(file.shard(i), sample.shards[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace warpmer::index::test
