@@ -22,6 +22,11 @@
 
 namespace warpmer::index::test {
 
+/// Whether a message contains a part.
+inline bool says(const std::string& message, const std::string& part) {
+  return message.find(part) != std::string::npos;
+}
+
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -48,6 +53,7 @@ inline std::string read_bytes(const std::string& path) {
 }
 
 inline void write_bytes(const std::string& path, const std::string& bytes) {
+  std::filesystem::remove(path);  // file systems that flush what is overwritten make thousands of times slow
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
@@ -89,7 +95,8 @@ inline FrozenShard freeze(const HashCounts& entries, std::uint32_t k, std::uint8
   frozen.shape.exception_bits = static_cast<std::uint8_t>(std::bit_width(largest));
   NaivePacker out;
   for (std::uint64_t bucket = 0; bucket_bits > 0 && bucket <= std::uint64_t{1} << bucket_bits; ++bucket) {
-    const auto before = std::ranges::count_if(entries, [&](const auto& e) { return e.first >> rest < bucket; });
+    const auto before =
+        std::ranges::count_if(entries, [&](const auto& e) { return e.first >> rest < bucket; });
     out.add(static_cast<std::uint64_t>(before), static_cast<unsigned>(std::bit_width(entries.size())));
   }
   out.align();
@@ -142,7 +149,9 @@ inline Sample make_sample(std::uint32_t k, std::uint32_t shard_bits, std::size_t
   return sample;
 }
 
-inline Provenance sample_provenance() { return {"0.1.0", "warpmer count -k 11 a.fq", {"a.fq", "", "dir/b\xff.fq"}}; }
+inline Provenance sample_provenance() {
+  return {"0.1.0", "warpmer count -k 11 a.fq", {"a.fq", "", "dir/b\xff.fq"}};
+}
 
 /// Writes a sample with one thread, in shard order.
 inline void write_sample(const Sample& sample, const std::string& path,
