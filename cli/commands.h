@@ -1,0 +1,17 @@
+#pragma once
+/// Every command of the program: each function declares one, its options and what it does.
+
+namespace warpmer::cli {
+
+class Application;
+
+void add_count_command(Application& application);
+void add_histo_command(Application& application);
+void add_dump_command(Application& application);
+void add_query_command(Application& application);
+void add_stats_command(Application& application);
+void add_info_command(Application& application);
+void add_help_command(Application& application);
+void add_completion_command(Application& application);
+
+}  // namespace warpmer::cli

@@ -1,0 +1,15 @@
+#pragma once
+/// Shell completion, made from the declared options; cli/completions holds it as files.
+
+#include <string>
+
+namespace warpmer::cli {
+
+struct CommandDoc;
+
+/// A script for bash's programmable completion; `root` is the program's documentation.
+std::string render_bash_completion(const CommandDoc& root);
+/// A `_warpmer` function for zsh's completion system.
+std::string render_zsh_completion(const CommandDoc& root);
+
+}  // namespace warpmer::cli

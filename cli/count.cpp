@@ -1,0 +1,173 @@
+/// `warpmer count`: reads in, index out.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/application.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/flags.h"
+#include "cli/index_summary.h"
+#include "cli/progress.h"
+#include "cli/quantity.h"
+#include "cli/text_output.h"
+#include "core/error.h"
+#include "engine/count_job.h"
+
+namespace warpmer::cli {
+namespace {
+
+constexpr std::uint64_t kMaxK = 64;
+
+struct CountCommand {
+  engine::CountOptions job;
+  CountRange range;
+  ReadingFlags reading;
+  bool forward = false;
+  bool progress = false;
+  std::string stats;
+};
+
+/// Everything about a run, for `--stats`.
+Json report_json(const CountCommand& command, const engine::CountReport& report, double wall_seconds) {
+  Json stages = Json::array();
+  for (const engine::StageReport& stage : report.stages) {
+    stages.push_back({{"name", stage.name}, {"busy_seconds", stage.busy_seconds}, {"bytes", stage.bytes}});
+  }
+  return {{"version", WARPMER_VERSION},
+          {"command_line", command.job.provenance.command_line},
+          {"k", command.job.k},
+          {"strand", strand_name(command.job.canonical)},
+          {"inputs", command.job.inputs},
+          {"output", command.job.output},
+          {"device", report.device},
+          {"threads", report.threads},
+          {"memory_cap_bytes", report.memory_cap_bytes},
+          {"peak_resident_bytes", report.peak_resident_bytes},
+          {"index_bytes", report.index_bytes},
+          {"early_counts", report.early_counts},
+          {"wall_seconds", wall_seconds},
+          {"read_seconds", report.read_seconds},
+          {"count_seconds", report.count_seconds},
+          {"cpu_seconds", report.cpu_seconds},
+          {"stages", std::move(stages)},
+          {"totals", totals_json(report.totals)}};
+}
+
+void print_summary(const CountCommand& command, const engine::CountReport& report, double wall_seconds) {
+  fmt::print(stderr, "warpmer: {} k-mers, {} distinct, {:.1f} s, peak memory {}, {} {} on {}\n",
+             with_thousands(report.totals.counted_kmers), with_thousands(report.totals.counted_distinct),
+             wall_seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)),
+             command.job.output == "-" ? "standard output" : command.job.output,
+             format_bytes(static_cast<double>(report.index_bytes)), report.device);
+}
+
+/// Rejects what no job could do; fills in what the job needs to know besides its flags.
+void complete(CountCommand& command) {
+  engine::CountOptions& job = command.job;
+  if (job.output.empty()) {
+    throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
+  }
+  if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
+    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
+  }
+  if (!command.stats.empty() && command.stats == job.output) {
+    throw UsageError("-o and --stats cannot be the same");
+  }
+  check_output(job.output, job.inputs);
+  check_output(command.stats, job.inputs);
+  command.range.check();
+  job.min_count = command.range.min_count;
+  job.max_count = command.range.max_count;
+  job.lenient = command.reading.lenient;
+  job.min_base_quality = command.reading.min_base_quality;
+  job.reference = command.reading.reference;
+  job.canonical = !command.forward;
+}
+
+int run_count(CountCommand command) {
+  complete(command);
+  std::optional<TextOutput> stats;
+  if (!command.stats.empty()) {
+    stats.emplace(command.stats);  // now, so that a path that cannot be written costs no run
+  }
+  const ProgressStyle style = progress_style(command.progress);
+  const auto start = std::chrono::steady_clock::now();
+  engine::JobProgress progress;
+  engine::CountReport report;
+  {
+    const ProgressMeter meter(progress, style);
+    report = engine::count(command.job, progress);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (stats) {
+    stats->write(json_text(report_json(command, report, seconds)));
+    stats->finish();
+  }
+  if (style != ProgressStyle::none) {
+    print_summary(command, report, seconds);
+  }
+  return kDone;
+}
+
+void declare_flags(CLI::App& app, CountCommand& command) {
+  add_whole_number(
+      app, "-k", 1, kMaxK,
+      [&command](std::uint64_t value) { command.job.k = static_cast<std::uint32_t>(value); },
+      "Length of the k-mers, 1 to 64. Default: 31.");
+  app.add_option("-o,--output", command.job.output,
+                 "The index to write; - for standard output. It gets its name when it is complete.")
+      ->type_name("FILE");
+  add_threads_flag(app, command.job.threads);
+  add_memory_flag(app, command.job.memory_bytes);
+  add_count_range_flags(app, command.range);
+  app.add_flag(
+      "--forward", command.forward,
+      "Count k-mers as they are read. Default: a k-mer and its reverse complement are one, named by the "
+      "lexicographically smaller of the two.");
+  add_reading_flags(app, command.reading);
+  app.add_option("--device", command.job.device,
+                 "auto, cpu, or cpu:N for a CPU that acts as N devices. Default: auto.")
+      ->type_name("DEVICE");
+  app.add_flag("--progress", command.progress, "Show progress on stderr even where that is no terminal.");
+  app.add_option("--stats", command.stats,
+                 "Write what the run did, with the time and bytes of every stage, as JSON.")
+      ->type_name("FILE");
+  app.add_option(
+         "INPUT", command.job.inputs,
+         "FASTA or FASTQ (plain, gzip, BGZF), BAM or CRAM, recognised by content; - for standard input; "
+         "@LIST for a file of paths, one a line.")
+      ->required()
+      ->type_name("FILE");
+}
+
+}  // namespace
+
+void add_count_command(Application& application) {
+  auto command = std::make_shared<CountCommand>();
+  CLI::App& app = application.add_command("count",
+                                          "Count the k-mers of sequences and write them as an index.\n"
+                                          "Counts are exact. Anything but A, C, G, T and U breaks k-mers; a "
+                                          "character that is no nucleotide code at all "
+                                          "is an error unless --lenient is given. The index does not depend "
+                                          "on the number of threads, the device, or the "
+                                          "order of the inputs.",
+                                          R"(Examples:
+  warpmer count -k 31 -o sample.wmi reads_1.fq.gz reads_2.fq.gz
+  warpmer count -k 21 --min-count 2 -t 8 -m 16G -o sample.wmi @files.txt
+  samtools view -u sample.cram chr20 | warpmer count -k 31 -o chr20.wmi -
+  warpmer count -k 31 -o - genome.fa.gz | warpmer histo -
+)");
+  declare_flags(app, *command);
+  command->job.provenance.tool_version = WARPMER_VERSION;
+  command->job.provenance.command_line = application.command_line();
+  application.on_run(app, [command] { return run_count(*command); });
+}
+
+}  // namespace warpmer::cli

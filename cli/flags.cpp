@@ -1,0 +1,132 @@
+#include "cli/flags.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "cli/quantity.h"
+#include "core/error.h"
+
+namespace warpmer::cli {
+namespace {
+
+/// Beyond any machine; catches a mistyped number before that many threads are started.
+constexpr std::uint64_t kMaxThreads = 4096;
+/// The largest Phred quality a FASTQ character can express.
+constexpr std::uint64_t kMaxBaseQuality = 93;
+/// Less than this cannot have been meant: a forgotten unit.
+constexpr std::uint64_t kLeastMemoryBytes = std::uint64_t{1} << 20;
+
+std::string range_text(std::uint64_t smallest, std::uint64_t largest) {
+  if (largest == UINT64_MAX) {
+    return smallest == 0 ? "a whole number" : fmt::format("a whole number, at least {}", smallest);
+  }
+  return fmt::format("a whole number from {} to {}", smallest, largest);
+}
+
+std::uint64_t parse_memory(const std::string& text) {
+  const std::optional<std::uint64_t> bytes = parse_size(text);
+  if (!bytes) {
+    throw UsageError(fmt::format("-m must be a size such as 16G or 512M, not '{}'", text));
+  }
+  if (*bytes < kLeastMemoryBytes) {
+    throw UsageError(fmt::format("-m {} means {} bytes; give a unit, for example {}G", text, *bytes, text));
+  }
+  return *bytes;
+}
+
+}  // namespace
+
+CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint64_t smallest,
+                              std::uint64_t largest, std::function<void(std::uint64_t)> store,
+                              const std::string& help) {
+  const std::string shown = names.substr(0, names.find(','));
+  const auto parse = [=, store = std::move(store)](const std::string& text) {
+    const std::optional<std::uint64_t> value = parse_whole_number(text);
+    if (!value || *value < smallest || *value > largest) {
+      throw UsageError(fmt::format("{} must be {}, not '{}'", shown, range_text(smallest, largest), text));
+    }
+    store(*value);
+  };
+  return app.add_option_function<std::string>(names, parse, help)->type_name("N");
+}
+
+CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads) {
+  return add_whole_number(
+      app, "-t,--threads", 1, kMaxThreads,
+      [&threads](std::uint64_t value) { threads = static_cast<unsigned>(value); },
+      "Threads to use. Default: the cores this process may use, by its affinity, its cgroup and "
+      "SLURM_CPUS_PER_TASK.");
+}
+
+CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
+  return app
+      .add_option_function<std::string>(
+          "-m,--memory", [&memory_bytes](const std::string& text) { memory_bytes = parse_memory(text); },
+          "Memory the whole process may use, for example 16G or 512M (binary units); a hard cap. Default: "
+          "what the cgroup, Slurm or the machine allow.")
+      ->type_name("SIZE");
+}
+
+CLI::Option* add_text_output_flag(CLI::App& app, std::string& path) {
+  path = "-";
+  return app
+      .add_option("-o,--output", path,
+                  "Write to FILE instead of standard output; it gets its name when it is complete.")
+      ->type_name("FILE");
+}
+
+CLI::Option* add_json_flag(CLI::App& app, bool& json) {
+  return app.add_flag("--json", json, "Print one JSON object instead of text.");
+}
+
+void CountRange::check() const {
+  if (min_count > max_count) {
+    throw UsageError(fmt::format("--min-count {} is larger than --max-count {}: nothing would be kept",
+                                 min_count, max_count));
+  }
+}
+
+void add_count_range_flags(CLI::App& app, CountRange& range) {
+  add_whole_number(
+      app, "--min-count", 1, UINT64_MAX, [&range](std::uint64_t value) { range.min_count = value; },
+      "Keep only k-mers that occur at least N times. Default: 1.");
+  add_whole_number(
+      app, "--max-count", 1, UINT64_MAX, [&range](std::uint64_t value) { range.max_count = value; },
+      "Keep only k-mers that occur at most N times. Default: no limit.");
+}
+
+void add_reading_flags(CLI::App& app, ReadingFlags& flags) {
+  app.add_flag(
+      "--lenient", flags.lenient,
+      "Let a character that is no nucleotide code break k-mers, as N does, instead of refusing the input.");
+  add_whole_number(
+      app, "--min-base-quality", 0, kMaxBaseQuality,
+      [&flags](std::uint64_t value) { flags.min_base_quality = static_cast<int>(value); },
+      "Treat bases of Phred quality below N as unknown: they break k-mers.");
+  app.add_option("--reference", flags.reference, "FASTA of the reference that CRAM inputs were aligned to.")
+      ->type_name("FILE");
+}
+
+CLI::Option* add_index_argument(CLI::App& app, std::string& path) {
+  return app.add_option("INDEX", path, "Index written by 'warpmer count'; - for standard input.")
+      ->required()
+      ->type_name("FILE");
+}
+
+void check_output(const std::string& output, const std::vector<std::string>& inputs) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (!fs::is_regular_file(output, ignored)) {
+    return;
+  }
+  for (const std::string& input : inputs) {
+    if (fs::equivalent(output, input, ignored)) {
+      throw UsageError(fmt::format(
+          "the output '{}' is one of the inputs and would replace it; choose another name", output));
+    }
+  }
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,58 @@
+#pragma once
+/// The flags that several commands share, each declared here once, with its help text.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpmer::cli {
+
+/// A flag that takes a whole number; anything else, or one out of range, is a usage error that says so.
+CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint64_t smallest,
+                              std::uint64_t largest, std::function<void(std::uint64_t)> store,
+                              const std::string& help);
+
+/// `-t`: 0 means the cores this process may use.
+CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads);
+/// `-m`: 0 means what cgroup, Slurm or the machine allow.
+CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes);
+/// `-o` for text: "-" unless given.
+CLI::Option* add_text_output_flag(CLI::App& app, std::string& path);
+/// `--json`
+CLI::Option* add_json_flag(CLI::App& app, bool& json);
+
+/// Counts to keep.
+struct CountRange {
+  std::uint64_t min_count = 1;
+  std::uint64_t max_count = UINT64_MAX;
+  [[nodiscard]] bool contains(std::uint64_t count) const noexcept {
+    return count >= min_count && count <= max_count;
+  }
+  [[nodiscard]] bool keeps_all() const noexcept { return min_count <= 1 && max_count == UINT64_MAX; }
+  /// UsageError when no count can lie in it.
+  void check() const;
+};
+
+/// `--min-count` and `--max-count`
+void add_count_range_flags(CLI::App& app, CountRange& range);
+
+/// How sequences are read.
+struct ReadingFlags {
+  bool lenient = false;
+  std::optional<int> min_base_quality;
+  std::string reference;
+};
+
+/// `--lenient`, `--min-base-quality`, `--reference`
+void add_reading_flags(CLI::App& app, ReadingFlags& flags);
+
+/// The index to read, as first argument.
+CLI::Option* add_index_argument(CLI::App& app, std::string& path);
+
+/// UsageError when `output` is one of the files to be read, which it would replace.
+void check_output(const std::string& output, const std::vector<std::string>& inputs);
+
+}  // namespace warpmer::cli

@@ -1,0 +1,51 @@
+#include "cli/index_summary.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+
+namespace warpmer::cli {
+
+Json params_json(const index::IndexParams& params) {
+  return {{"k", params.k},
+          {"strand", strand_name(params.canonical)},
+          {"minimizer_length", params.minimizer_length},
+          {"shards", params.shards()},
+          {"hash_version", params.hash_version}};
+}
+
+Json totals_json(const index::Totals& totals) {
+  const bool limited = totals.max_count != UINT64_MAX;
+  return {{"sequences", totals.records},
+          {"bases", totals.bases},
+          {"counted_kmers", totals.counted_kmers},
+          {"counted_distinct", totals.counted_distinct},
+          {"counted_unique", totals.counted_unique},
+          {"stored_kmers", totals.stored_kmers},
+          {"stored_distinct", totals.stored_distinct},
+          {"largest_count", totals.largest_count},
+          {"min_count", totals.min_count},
+          {"max_count", limited ? Json(totals.max_count) : Json(nullptr)}};
+}
+
+Json provenance_json(const index::Provenance& provenance) {
+  return {{"version", provenance.tool_version},
+          {"command_line", provenance.command_line},
+          {"inputs", provenance.inputs}};
+}
+
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+const char* strand_name(bool canonical) { return canonical ? "canonical" : "forward"; }
+
+double bytes_per_kmer(const index::IndexFile& index) {
+  const std::uint64_t kmers = index.totals().stored_distinct;
+  return kmers == 0 ? 0.0 : static_cast<double>(index.file_bytes()) / static_cast<double>(kmers);
+}
+
+std::string checksum_text(std::uint64_t checksum) { return fmt::format("{:016x}", checksum); }
+
+}  // namespace warpmer::cli

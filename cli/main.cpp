@@ -1,0 +1,86 @@
+/// Entry point: turns whatever goes wrong into one line on stderr and a documented exit status.
+
+#include <cstdio>
+#include <new>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cli/application.h"
+#include "cli/exit_status.h"
+#include "cli/process.h"
+#include "cli/text_output.h"
+#include "core/error.h"
+
+namespace warpmer::cli {
+namespace {
+
+int exit_status_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage:
+      return kUsageError;
+    case ErrorKind::input:
+      return kInputError;
+    case ErrorKind::resource:
+      return kResourceError;
+    case ErrorKind::internal:
+      return kInternalError;
+  }
+  return kInternalError;
+}
+
+/// Prints one line whatever the message holds: file names may contain line breaks.
+int fail(int status, std::string message) {
+  for (char& c : message) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      c = ' ';
+    }
+  }
+  std::fprintf(stderr, "warpmer: error: %s\n", message.c_str());
+  return status;
+}
+
+/// `--help` and `--version` reach us as exceptions, too.
+int finish_parsing(const Application& application, const CLI::ParseError& error) {
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success)) {
+    return fail(kUsageError, application.render_parse_error(error));
+  }
+  const bool version = dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr;
+  TextOutput output("-");
+  output.write(version ? std::string(error.what()) + "\n" : application.root().help());
+  output.finish();
+  return kDone;
+}
+
+int run(Application& application, const std::vector<std::string>& arguments) {
+  try {
+    try {
+      return application.run(arguments);
+    } catch (const CLI::ParseError& error) {
+      return finish_parsing(application, error);
+    }
+  } catch (const Error& error) {
+    return fail(exit_status_of(error.kind()), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(kResourceError,
+                "out of memory; a smaller -m makes warpmer use less, or run it where there is more");
+  } catch (const std::system_error& error) {
+    return fail(kResourceError, error.what());
+  } catch (const std::exception& error) {
+    return fail(kInternalError, std::string(error.what()) + "; this is a bug in warpmer, please report it");
+  } catch (...) {
+    return fail(kInternalError, "unknown exception; this is a bug in warpmer, please report it");
+  }
+}
+
+}  // namespace
+}  // namespace warpmer::cli
+
+int main(int argc, char** argv) {
+  using namespace warpmer::cli;
+  reserve_standard_streams();
+  install_signal_handlers();
+  const std::vector<std::string> words(argv, argv + argc);
+  Application application(quote_command_line(words));
+  return run(application, {words.begin() + (argc > 0 ? 1 : 0), words.end()});
+}

@@ -1,0 +1,14 @@
+#pragma once
+/// What the program needs from the process around it: signals and standard streams.
+
+namespace warpmer::cli {
+
+/// SIGINT, SIGTERM, SIGHUP and SIGPIPE remove unfinished outputs, then end the process as they would
+/// have without us. Signals that whoever started us ignores stay ignored.
+void install_signal_handlers();
+
+/// Occupies descriptors 0, 1 and 2 if they came closed, so that no output file lands on one of them
+/// and receives another stream's text; using them still fails.
+void reserve_standard_streams();
+
+}  // namespace warpmer::cli

@@ -1,0 +1,127 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "cli/quantity.h"
+
+namespace warpmer::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Stage = engine::JobProgress::Stage;
+
+/// Before this a rate says nothing.
+constexpr double kSettledSeconds = 0.5;
+
+std::size_t terminal_columns() {
+  winsize size = {};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+    return 80;
+  }
+  return size.ws_col;
+}
+
+std::string render_reading(const ProgressSnapshot& now, double seconds) {
+  std::string line = "reading " + format_bytes(static_cast<double>(now.bytes_done));
+  // A file that grows while it is read must not show more than it has.
+  const std::uint64_t total = std::max(now.bytes_total, now.bytes_done);
+  if (now.bytes_total > 0) {
+    line += fmt::format(
+        " of {} ({} %)", format_bytes(static_cast<double>(total)),
+        static_cast<int>(100.0 * static_cast<double>(now.bytes_done) / static_cast<double>(total)));
+  }
+  const double rate = seconds > 0 ? static_cast<double>(now.bytes_done) / seconds : 0;
+  if (seconds >= kSettledSeconds) {
+    line += ", " + format_bytes(rate) + "/s";
+  }
+  line += ", " + format_amount(static_cast<double>(now.kmers)) + " k-mers";
+  if (seconds >= kSettledSeconds && now.bytes_total > 0 && rate > 0) {
+    line += ", " + format_clock(static_cast<double>(total - now.bytes_done) / rate) + " left";
+  }
+  return line;
+}
+
+}  // namespace
+
+ProgressSnapshot take_snapshot(const engine::JobProgress& progress) {
+  ProgressSnapshot snapshot;
+  snapshot.stage = progress.stage.load();
+  snapshot.bytes_done = progress.bytes_done.load();
+  snapshot.bytes_total = progress.bytes_total.load();
+  snapshot.kmers = progress.kmers.load();
+  snapshot.shards_done = progress.shards_done.load();
+  snapshot.shards_total = progress.shards_total.load();
+  return snapshot;
+}
+
+std::string render_progress(const ProgressSnapshot& snapshot, double seconds) {
+  switch (snapshot.stage) {
+    case Stage::starting:
+      return "starting";
+    case Stage::reading:
+      return render_reading(snapshot, seconds);
+    case Stage::counting:
+      return fmt::format("counting shard {} of {}, {} k-mers", snapshot.shards_done, snapshot.shards_total,
+                         format_amount(static_cast<double>(snapshot.kmers)));
+    case Stage::done:
+      return "done";
+  }
+  return "";
+}
+
+ProgressMeter::ProgressMeter(const engine::JobProgress& progress, ProgressStyle style)
+    : progress_(progress), style_(style) {
+  if (style_ != ProgressStyle::none) {
+    thread_ = std::thread([this] { watch(); });
+  }
+}
+
+ProgressMeter::~ProgressMeter() {
+  if (!thread_.joinable()) {
+    return;
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    ended_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+  if (style_ == ProgressStyle::terminal) {
+    std::fputs("\r\033[K", stderr);
+  }
+}
+
+void ProgressMeter::watch() {
+  const auto interval = std::chrono::milliseconds(style_ == ProgressStyle::terminal ? 150 : 1000);
+  const Clock::time_point start = Clock::now();
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, interval, [this] { return ended_; })) {
+    show(render_progress(take_snapshot(progress_),
+                         std::chrono::duration<double>(Clock::now() - start).count()));
+  }
+}
+
+void ProgressMeter::show(const std::string& line) const {
+  if (style_ == ProgressStyle::lines) {
+    fmt::print(stderr, "warpmer: {}\n", line);
+    return;
+  }
+  // One column short of the edge: some terminals wrap when the last one is used.
+  fmt::print(stderr, "\r{}\033[K", line.substr(0, terminal_columns() - 1));
+  std::fflush(stderr);
+}
+
+ProgressStyle progress_style(bool forced) {
+  if (isatty(STDERR_FILENO) != 0) {
+    return ProgressStyle::terminal;
+  }
+  return forced ? ProgressStyle::lines : ProgressStyle::none;
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,58 @@
+#pragma once
+/// What a person sees of a running job on stderr.
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "engine/count_job.h"
+
+namespace warpmer::cli {
+
+/// JobProgress at one moment.
+struct ProgressSnapshot {
+  engine::JobProgress::Stage stage = engine::JobProgress::Stage::starting;
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_total = 0;
+  std::uint64_t kmers = 0;
+  std::uint32_t shards_done = 0;
+  std::uint32_t shards_total = 0;
+};
+
+ProgressSnapshot take_snapshot(const engine::JobProgress& progress);
+
+/// One line: bytes done, rate, k-mers, time left where the total is known.
+std::string render_progress(const ProgressSnapshot& snapshot, double seconds);
+
+enum class ProgressStyle {
+  none,
+  terminal,  ///< one line that is overwritten
+  lines,     ///< a line a second, for logs
+};
+
+/// Shows a job's progress from a thread of its own for as long as it lives, then removes the line.
+class ProgressMeter {
+ public:
+  ProgressMeter(const engine::JobProgress& progress, ProgressStyle style);
+  ~ProgressMeter();
+  ProgressMeter(const ProgressMeter&) = delete;
+  ProgressMeter& operator=(const ProgressMeter&) = delete;
+
+ private:
+  void watch();
+  void show(const std::string& line) const;
+
+  const engine::JobProgress& progress_;
+  const ProgressStyle style_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+/// What suits stderr; `forced` is `--progress`.
+ProgressStyle progress_style(bool forced);
+
+}  // namespace warpmer::cli

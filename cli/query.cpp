@@ -1,0 +1,269 @@
+/// `warpmer query`: counts of given k-mers, or of the k-mers of reads.
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/application.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/flags.h"
+#include "cli/in_order.h"
+#include "cli/kmer_list.h"
+#include "cli/read_profile.h"
+#include "cli/text_output.h"
+#include "core/error.h"
+#include "engine/lookup.h"
+#include "index/index_file.h"
+#include "io/input.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct QueryOptions {
+  std::string index;
+  std::vector<std::string> kmers;
+  std::string kmer_file;
+  std::vector<std::string> reads;
+  bool profile = false;
+  bool no_header = false;
+  bool exit_status = false;
+  ReadingFlags reading;
+  unsigned threads = 0;
+  std::string output;
+};
+
+/// Results a thread may be ahead of the one that is written, per thread.
+constexpr std::uint64_t kWindowPerThread = 4;
+
+/// What all three kinds of query share.
+struct Query {
+  const QueryOptions& options;
+  const index::IndexFile& index;
+  const engine::Lookup& lookup;
+  TextOutput& output;
+  unsigned threads;
+  std::atomic<bool> found_any{false};
+
+  void note_found(bool found) {
+    if (found) {
+      found_any.store(true, std::memory_order_relaxed);
+    }
+  }
+};
+
+void append_kmer_line(std::string& out, std::string_view kmer, std::uint64_t count) {
+  const fmt::format_int digits(count);
+  out.append(kmer).append(1, '\t').append(digits.data(), digits.size()).append(1, '\n');
+}
+
+void query_arguments(Query& query) {
+  std::string text;
+  for (const std::string& kmer : query.options.kmers) {
+    const std::uint64_t count = query.lookup.find(kmer);
+    query.note_found(count > 0);
+    append_kmer_line(text, kmer, count);
+  }
+  query.output.write(text);
+}
+
+std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& chunk) {
+  std::string out;
+  out.reserve(chunk.text.size() + chunk.text.size() / 4);
+  std::uint64_t line_number = chunk.first_line;
+  const std::string_view text = chunk.text;
+  for (std::size_t begin = 0; begin < text.size(); ++line_number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view kmer = kmer_of_line(text.substr(begin, end - begin));
+    begin = end + 1;
+    if (kmer.empty()) {
+      continue;
+    }
+    try {
+      const std::uint64_t count = query.lookup.find(kmer);
+      query.note_found(count > 0);
+      append_kmer_line(out, kmer, count);
+    } catch (const UsageError& error) {
+      throw InputError(fmt::format("{}:{}: {}", list.name(), line_number, error.what()));
+    }
+  }
+  return out;
+}
+
+void query_file(Query& query) {
+  KmerList list(query.options.kmer_file);
+  InOrder<std::string> ordered(kWindowPerThread * query.threads,
+                               [&](std::string&& text) { query.output.write(text); });
+  std::atomic<bool> stopped{false};
+  const auto work = [&] {
+    KmerChunk chunk;
+    while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
+      ordered.put(chunk.ordinal, answer_chunk(query, list, chunk));
+    }
+  };
+  run_workers(query.threads, work, [&] {
+    stopped = true;
+    ordered.stop();
+  });
+}
+
+/// Appends to the text that is under way, or begins one.
+std::string& text_of(BatchText& result) {
+  if (result.empty() || !std::holds_alternative<std::string>(result.back())) {
+    result.emplace_back(std::string());
+  }
+  return std::get<std::string>(result.back());
+}
+
+bool any_found(std::span<const std::uint64_t> counts) {
+  return std::any_of(counts.begin(), counts.end(),
+                     [](std::uint64_t count) { return count != 0 && count != engine::Profile::kNoKmer; });
+}
+
+BatchText answer_batch(Query& query, const io::Batch& batch, engine::Profile& profile) {
+  query.lookup.profile(batch, profile);
+  BatchText result;
+  std::vector<std::uint64_t> counts;
+  for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+    const io::Piece& piece = batch.pieces[i];
+    const std::span<const std::uint64_t> all(profile.counts);
+    const auto here = all.subspan(profile.first[i], profile.first[i + 1] - profile.first[i]);
+    const bool first = piece.first_base == 0;
+    if (query.options.exit_status) {
+      query.note_found(any_found(here));
+    }
+    if (query.options.profile) {
+      append_profile(text_of(result), batch.name(piece), here, first, piece.last);
+    } else if (first && piece.last) {
+      counts.assign(here.begin(), here.end());
+      append_summary_line(text_of(result), batch.name(piece), summarise(counts));
+    } else {
+      ReadPart part{std::string(batch.name(piece)), {}, piece.last};
+      add_to_tally(here, part.tally);
+      result.emplace_back(std::move(part));
+    }
+  }
+  return result;
+}
+
+void query_reads(Query& query) {
+  io::InputOptions input_options;
+  input_options.overlap_bases = query.index.params().k - 1;
+  input_options.min_base_quality = query.options.reading.min_base_quality;
+  input_options.reference = query.options.reading.reference;
+  input_options.threads = query.threads;
+  input_options.in_order = true;
+  io::InputSet inputs(query.options.reads, input_options);
+  if (!query.options.profile && !query.options.no_header) {
+    query.output.write(kSummaryHeader);
+  }
+  PartJoiner joiner;
+  InOrder<BatchText> ordered(kWindowPerThread * query.threads, [&](BatchText&& result) {
+    for (auto& item : result) {
+      auto* part = std::get_if<ReadPart>(&item);
+      query.output.write(part != nullptr ? joiner.add(std::move(*part)) : std::get<std::string>(item));
+    }
+  });
+  const auto work = [&] {
+    io::Batch batch;
+    engine::Profile profile;
+    while (inputs.next(batch)) {
+      ordered.put(batch.ordinal, answer_batch(query, batch, profile));
+    }
+  };
+  run_workers(query.threads, work, [&] {
+    inputs.cancel();
+    ordered.stop();
+  });
+}
+
+/// Exactly one kind of question at a time.
+void check(const QueryOptions& options) {
+  const int kinds = static_cast<int>(!options.kmers.empty()) + static_cast<int>(!options.kmer_file.empty()) +
+                    static_cast<int>(!options.reads.empty());
+  if (kinds == 0) {
+    throw UsageError("nothing to look up: give k-mers as arguments, --kmers FILE or --reads FILE");
+  }
+  if (kinds > 1) {
+    throw UsageError("k-mers as arguments, --kmers and --reads exclude each other");
+  }
+  if (options.profile && options.reads.empty()) {
+    throw UsageError("--profile needs --reads");
+  }
+  check_output(options.output, {options.index, options.kmer_file});
+  check_output(options.output, options.reads);
+}
+
+int run_query(const QueryOptions& options) {
+  check(options);
+  const index::IndexFile index(options.index);
+  const engine::Lookup lookup(index, options.reading.lenient);
+  TextOutput output(options.output);
+  Query query{options, index, lookup, output, options.threads == 0 ? 2 : options.threads};
+  if (!options.reads.empty()) {
+    query_reads(query);
+  } else if (!options.kmer_file.empty()) {
+    query_file(query);
+  } else {
+    query_arguments(query);
+  }
+  output.finish();
+  return options.exit_status && !query.found_any ? kNothingFound : kDone;
+}
+
+void declare_flags(CLI::App& command, QueryOptions& options) {
+  command
+      .add_option("--kmers", options.kmer_file,
+                  "Look up the k-mers of FILE, one a line, the first word of each; - for standard input.")
+      ->type_name("FILE");
+  command
+      .add_option(
+          "--reads", options.reads,
+          "Look up the k-mers of reads: any input that 'warpmer count' takes, @LIST and - included. One line "
+          "per read, in input order.")
+      ->type_name("FILE");
+  command.add_flag("--profile", options.profile,
+                   "With --reads: print the count at every position of a read.");
+  command.add_flag("--no-header", options.no_header, "With --reads: no line of column names.");
+  command.add_flag("--exit-status", options.exit_status,
+                   "Exit with status 1 when none of the k-mers was found.");
+  add_reading_flags(command, options.reading);
+  add_threads_flag(command, options.threads);
+  add_text_output_flag(command, options.output);
+  add_index_argument(command, options.index);
+  command.add_option("KMER", options.kmers, "A k-mer to look up, on either strand of a canonical index.");
+}
+
+}  // namespace
+
+void add_query_command(Application& application) {
+  auto options = std::make_shared<QueryOptions>();
+  CLI::App& command = application.add_command("query",
+                                              "Look k-mers up in an index.\n"
+                                              "K-mers given as arguments or by --kmers are printed as they "
+                                              "were typed, with a tab and their count, 0 when "
+                                              "absent.",
+                                              R"(Reads:
+  With --reads, a line of tab-separated columns per read, under a line of names:
+    read    the read's name
+    kmers   how many k-mers it has; those with an N or another break are none
+    found   how many of them are in the index
+    min, median, max
+            of the counts of all its k-mers, absent ones counting as 0; the
+            median of an even number is the lower of the two in the middle;
+            NA for a read without k-mers
+  With --profile, the name, a tab, and the counts of all positions from the
+  first, separated by spaces; a dot where the k-mer contains a break.
+
+Examples:
+  warpmer query sample.wmi ACGTTGCAACGTTGCAACGTTGCAACGTTGC
+  warpmer query sample.wmi --kmers markers.txt > counts.tsv
+  warpmer query sample.wmi --reads other_1.fq.gz other_2.fq.gz > summary.tsv
+  warpmer query sample.wmi --reads contigs.fa --profile -o profiles.txt
+)");
+  declare_flags(command, *options);
+  application.on_run(command, [options] { return run_query(*options); });
+}
+
+}  // namespace warpmer::cli

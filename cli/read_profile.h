@@ -1,0 +1,66 @@
+#pragma once
+/// What `query --reads` says about a read: a summary of its k-mers' counts, or every one of them.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace warpmer::cli {
+
+/// The numbers of one read, over all its k-mers: those that are absent count as 0, positions whose
+/// k-mer contains a break not at all.
+struct ReadSummary {
+  std::uint64_t kmers = 0;
+  std::uint64_t found = 0;
+  std::uint64_t smallest = 0;
+  std::uint64_t median = 0;  ///< the lower of the two in the middle
+  std::uint64_t largest = 0;
+};
+
+/// Counts of a read, by how many of its k-mers have them. A chromosome's worth of positions takes
+/// little room this way, and the median still is exact.
+using CountTally = std::map<std::uint64_t, std::uint64_t>;
+
+/// Adds the counts of one piece; positions without a k-mer are left out.
+void add_to_tally(std::span<const std::uint64_t> counts, CountTally& tally);
+ReadSummary summarise(const CountTally& tally);
+/// Faster than a tally where all counts of the read are at hand; reorders `counts`.
+ReadSummary summarise(std::vector<std::uint64_t>& counts);
+
+/// Column names of the summary, with a line break.
+inline constexpr std::string_view kSummaryHeader = "read\tkmers\tfound\tmin\tmedian\tmax\n";
+
+/// Appends `NAME<TAB>KMERS<TAB>FOUND<TAB>MIN<TAB>MEDIAN<TAB>MAX`; a read without k-mers has `NA` for
+/// the last three.
+void append_summary_line(std::string& out, std::string_view name, const ReadSummary& summary);
+
+/// Appends one piece's part of a profile line: `NAME<TAB>` before the first piece, a space between
+/// counts, `.` where there is no k-mer, a line break after the last piece.
+void append_profile(std::string& out, std::string_view name, std::span<const std::uint64_t> counts,
+                    bool first, bool last);
+
+/// Part of a read that began or goes on in another batch.
+struct ReadPart {
+  std::string name;
+  CountTally tally;
+  bool last = false;
+};
+
+/// What became of one batch, in order: finished text, and parts that wait for their other parts.
+using BatchText = std::vector<std::variant<std::string, ReadPart>>;
+
+/// Joins the parts of long reads from batches handed over in order.
+class PartJoiner {
+ public:
+  /// The lines that are complete with this part; none while the read goes on.
+  std::string add(ReadPart&& part);
+
+ private:
+  CountTally tally_;
+};
+
+}  // namespace warpmer::cli
