@@ -1,0 +1,81 @@
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "core/hash.h"
+#include "core/kmer.h"
+#include "index/shard_codec.h"
+#include "index_file_common.h"
+
+using namespace warpmer;
+using namespace warpmer::index;
+using namespace warpmer::index::test;
+
+namespace {
+
+/// The example of docs/index-format.md: the 5-mers of two reads.
+Sample documented_example() {
+  constexpr std::uint32_t kK = 5;
+  std::map<std::uint64_t, std::uint64_t> entries;
+  Sample sample;
+  sample.params = {.k = kK, .canonical = true, .minimizer_length = kK, .shard_bits = 0};
+  for (const std::string read : {"GATTACAGATTACCAG", "AAAAAAAAAAA"}) {
+    for (std::size_t i = 0; i + kK <= read.size(); ++i) {
+      Key64 kmer = 0;
+      REQUIRE(kmer_from_text(std::string_view(read).substr(i, kK), kmer));
+      ++entries[KmerHash<Key64>(kK)(canonical(kmer, kK))];
+      ++sample.totals.counted_kmers;
+    }
+    ++sample.totals.records;
+    sample.totals.bases += read.size();
+  }
+  for (const auto& [hash, count] : entries) {
+    ++sample.histogram[count];
+    sample.totals.largest_count = std::max(sample.totals.largest_count, count);
+  }
+  sample.totals.stored_kmers = sample.totals.counted_kmers;
+  sample.totals.stored_distinct = sample.totals.counted_distinct = entries.size();
+  sample.totals.counted_unique = sample.histogram[1];
+  // The codec chooses the widths; the naive packer agrees on the bytes.
+  std::vector<Key64> hashes;
+  std::vector<std::uint64_t> counts;
+  for (const auto& [hash, count] : entries) {
+    hashes.push_back(hash);
+    counts.push_back(count);
+  }
+  sample.shards.push_back(index::freeze(hashes.data(), counts.data(), hashes.size(), kK));
+  const FrozenShard naive = test::freeze({entries.begin(), entries.end()}, kK, 1, 2);
+  CHECK(same_shape(sample.shards[0].shape, naive.shape));
+  CHECK(sample.shards[0].payload == naive.payload);
+  return sample;
+}
+
+/// Offsets, bytes as two hexadecimal digits, sixteen in a row: `00000010  05 00 ...`.
+std::string hex_dump(const std::string& bytes) {
+  std::ostringstream out;
+  out << std::hex;
+  out.fill('0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i % 16 == 0) {
+      out.width(8);
+      out << i << " ";
+    }
+    out << ' ';
+    out.width(2);
+    out << static_cast<unsigned>(static_cast<unsigned char>(bytes[i]));
+    if (i % 16 == 15 || i + 1 == bytes.size()) out << '\n';
+  }
+  return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("index format: the documentation's example is what is written") {
+  const ScratchFolder scratch;
+  write_sample(documented_example(), scratch / "example.wmi",
+               {"0.1.0", "warpmer count -k 5 two.fa", {"two.fa"}});
+  const std::string dump = hex_dump(read_bytes(scratch / "example.wmi"));
+  const std::string document = read_bytes(std::string(WARPMER_SOURCE_DIR) + "/docs/index-format.md");
+  REQUIRE(!document.empty());
+  CHECK_MESSAGE(says(document, dump), "the example should read\n", dump);
+}
