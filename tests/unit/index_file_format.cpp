@@ -4,6 +4,7 @@
 
 #include "core/hash.h"
 #include "core/kmer.h"
+#include "core/minimizer.h"
 #include "index/shard_codec.h"
 #include "index_file_common.h"
 
@@ -78,4 +79,18 @@ TEST_CASE("index format: the documentation's example is what is written") {
   const std::string document = read_bytes(std::string(WARPMER_SOURCE_DIR) + "/docs/index-format.md");
   REQUIRE(!document.empty());
   CHECK_MESSAGE(says(document, dump), "the example should read\n", dump);
+}
+
+TEST_CASE("index format: the documentation's table of m and s is the one in use") {
+  std::string table;
+  for (std::uint32_t k = 13, first = k; k <= kMaxK; ++k) {
+    if (k < kMaxK && minimizer_length(k + 1) == minimizer_length(k) && shard_bits(k + 1) == shard_bits(k))
+      continue;
+    table += "| " + std::to_string(first) + " to " + std::to_string(k) + " | " +
+             std::to_string(minimizer_length(k)) + " | " + std::to_string(shard_bits(k)) + " |\n";
+    first = k + 1;
+  }
+  for (std::uint32_t k = 1; k <= 12; ++k) CHECK((minimizer_length(k) == k && shard_bits(k) == 0));
+  const std::string document = read_bytes(std::string(WARPMER_SOURCE_DIR) + "/docs/index-format.md");
+  CHECK_MESSAGE(says(document, "| 1 to 12 | k | 0 |\n" + table), "the table should read\n", table);
 }

@@ -14,7 +14,8 @@ using namespace warpmer::index::test;
 namespace {
 
 /// The content of a file whose shards were put in a random order by several threads.
-std::string scrambled_content(const Sample& sample, const std::string& path, unsigned threads, std::uint64_t seed) {
+std::string scrambled_content(const Sample& sample, const std::string& path, unsigned threads,
+                              std::uint64_t seed) {
   std::vector<std::uint32_t> order(sample.params.shards());
   std::iota(order.begin(), order.end(), 0u);
   std::shuffle(order.begin(), order.end(), std::mt19937_64(seed));
@@ -45,7 +46,8 @@ void check_through_pipe(const Sample& sample, const std::string& bytes) {
   std::thread feeder([&] {
     for (std::size_t done = 0; done < bytes.size();) {
       // Odd pieces, so that reads are short.
-      const ssize_t n = ::write(ends[1], bytes.data() + done, std::min<std::size_t>(bytes.size() - done, 1237));
+      const ssize_t n =
+          ::write(ends[1], bytes.data() + done, std::min<std::size_t>(bytes.size() - done, 1237));
       if (n < 0) break;
       done += static_cast<std::size_t>(n);
     }
