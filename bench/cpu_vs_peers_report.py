@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Turns the measurements of cpu_vs_peers.sh into Markdown. Exits 1 when the tools disagree on the k-mers."""
+
+import argparse
+import collections
+import datetime
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+INPUTS = {
+    "reads": "Simulated reads, FASTQ (100x of 4.6 Mbp, 150 bp, 0.5 % errors)",
+    "reads-gz": "The same with binned qualities, gzip",
+    "genome": "C. elegans genome (ce10), FASTA",
+    "genome-gz": "C. elegans genome (ce10), FASTA, gzip",
+}
+TOOLS = {
+    "warpmer": "warpmer",
+    "kmc": "KMC, disk",
+    "kmc-m4": "KMC, disk, `-m4`",
+    "kmc-ram": "KMC, RAM (`-r`)",
+    "jellyfish": "Jellyfish",
+    "floor": "decompression alone (`igzip`)",
+}
+
+
+def first_line(*command):
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    except OSError:
+        return "not there"
+    return next((line.strip() for line in done.stdout.splitlines() if line.strip()), "?")
+
+
+def machine():
+    model = "?"
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    with open("/proc/meminfo") as file:
+        memory = int(file.readline().split()[1]) / 2**20
+    with open("/etc/os-release") as file:
+        system = re.search(r'PRETTY_NAME="?([^"\n]*)', file.read()).group(1)
+    return f"{os.cpu_count()} vCPUs ({model}), {memory:.0f} GiB, {system}, Linux {os.uname().release}"
+
+
+def seconds(value):
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("results")
+    for name in ("--commit", "--simulated", "--call"):
+        parser.add_argument(name, default="")
+    parser.add_argument("--hide", action="append", default=[])
+    options = parser.parse_args()
+
+    runs = collections.defaultdict(list)
+    with open(options.results) as file:
+        for line in file:
+            input_name, tool, _, wall, cpu, peak, size, total, distinct, command = line.rstrip("\n").split("\t")
+            for folder in options.hide:
+                command = command.replace(folder + "/", "")
+            runs[input_name, tool].append(
+                (float(wall), float(cpu), int(peak) / 1e6, int(size) / 1e6, total, distinct, command)
+            )
+
+    print(f"### {datetime.date.today()}, commit {options.commit}\n")
+    print(f"{machine()}. {first_line('kmc', '--version')}; {first_line('jellyfish', '--version')}; "
+          f"{first_line('igzip', '--version')}. `{options.call.strip()}`, load before the report "
+          f"{os.getloadavg()[2]:.1f}. Medians (smallest to largest).\n")
+    print(f"Reads: `simulate_reads {options.simulated}`.\n")
+
+    agree = True
+    for input_name, title in INPUTS.items():
+        tools = [tool for tool in TOOLS if (input_name, tool) in runs]
+        if not tools:
+            continue
+        print(f"**{title}**\n")
+        print("| | wall, s | CPU, s | peak, GB | database, MB | wall / warpmer | CPU / warpmer |")
+        print("|---|---|---|---|---|---|---|")
+        ours = runs.get((input_name, "warpmer"))
+        answers = set()
+        for tool in tools:
+            rows = runs[input_name, tool]
+            median = [statistics.median(row[i] for row in rows) for i in range(4)]
+            spread = [f"({seconds(min(row[i] for row in rows))} to {seconds(max(row[i] for row in rows))})"
+                      for i in range(2)]
+            ratios = ["", ""]
+            if ours:
+                ratios = [f"{median[i] / max(1e-9, statistics.median(row[i] for row in ours)):.2f}" for i in range(2)]
+            size = "" if tool == "floor" else f"{median[3]:.0f}"
+            print(f"| {TOOLS[tool]} | {seconds(median[0])} {spread[0]} | {seconds(median[1])} {spread[1]} "
+                  f"| {median[2]:.2f} | {size} | {ratios[0]} | {ratios[1]} |")
+            if tool != "floor":
+                answers |= {(row[4], row[5]) for row in rows}
+        if len(answers) == 1:
+            total, distinct = (int(x) for x in answers.pop())
+            print(f"\n{total:,} k-mers, {distinct:,} distinct; all tools and rounds agree.\n")
+        else:
+            agree = False
+            print(f"\n**The tools disagree** (total, distinct): {sorted(answers)}\n")
+        floor, ours_median = runs.get((input_name, "floor")), ours and statistics.median(row[0] for row in ours)
+        if floor and ours_median:
+            share = statistics.median(row[0] for row in floor) / ours_median
+            print(f"Decompression alone takes {100 * share:.0f} % of warpmer's wall time.\n")
+    print("Command lines:\n")
+    shown = set()
+    for (_, tool), rows in runs.items():
+        line = rows[0][6]
+        if (tool, line) not in shown:
+            shown.add((tool, line))
+            print(f"    {line}")
+    print()
+    return 0 if agree else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
