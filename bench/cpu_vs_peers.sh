@@ -6,7 +6,7 @@
 #   bench/cpu_vs_peers.sh [options]
 #
 #   -k N               k (31)                    --rounds N      rounds (3)
-#   -t N               threads (2)               --warpmer FILE  the program (build/cpu/bin/warpmer)
+#   -t N               threads (2)               --warpmer FILE  the program (build/cpu/warpmer)
 #   --only A[,B...]    of reads, reads-gz, genome, genome-gz (all; genome* need ../shared)
 #   --tools A[,B...]   of warpmer, kmc, kmc-m4, kmc-ram, jellyfish, floor (all)
 #   --dir DIR          keep simulated reads there for the next run (default: a temporary folder)
@@ -14,7 +14,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-k=31 threads=2 rounds=3 warpmer=build/cpu/bin/warpmer dir='' record=no
+k=31 threads=2 rounds=3 warpmer=build/cpu/warpmer dir='' record=no
 only=reads,reads-gz,genome,genome-gz
 tools=warpmer,kmc,kmc-m4,kmc-ram,jellyfish,floor
 arguments=("$@")

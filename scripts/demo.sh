@@ -20,7 +20,7 @@ if ! { cmake --preset "$preset" && cmake --build --preset "$preset" --target war
   exit 1
 fi
 
-export PATH="$PWD/build/$preset/bin:$PATH"
+export PATH="$PWD/build/$preset:$PATH"
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
@@ -34,4 +34,4 @@ run warpmer stats "$out/sample.wmi"
 run warpmer histo "$out/sample.wmi" | head -n 34
 run warpmer query "$out/sample.wmi" "$(sed -n 2p data/genome.fa | cut -c 1-31)" ACGTACGTACGTACGTACGTACGTACGTACG
 echo
-echo "The program is build/$preset/bin/warpmer; try: build/$preset/bin/warpmer --help"
+echo "The program is build/$preset/warpmer; try: build/$preset/warpmer --help"
