@@ -14,8 +14,11 @@ import hashlib
 import os
 import pathlib
 import shutil
+import sys
 import tempfile
 import time
+
+sys.dont_write_bytecode = True
 
 import oracle_common as common
 
