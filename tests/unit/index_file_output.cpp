@@ -127,6 +127,7 @@ TEST_CASE("index output: a signal handler can remove what is unfinished, and onl
   {
     // More at once than the register holds: the rest is removed by the destructors.
     std::vector<std::unique_ptr<IndexWriter>> writers;
+    writers.reserve(40);
     for (int i = 0; i < 40; ++i) {
       writers.push_back(std::make_unique<IndexWriter>(scratch / ("x" + std::to_string(i)), sample.params));
     }
