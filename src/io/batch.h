@@ -36,22 +36,22 @@ class TextBuffer {
 /// sequence. A sequence too long for one batch is handed over as several pieces, each repeating the
 /// last `overlap_bases` bases of the one before, so that no k-mer is lost and none is seen twice.
 struct Piece {
-  std::uint64_t record = 0;      ///< ordinal of the record in its file, from 1
-  std::uint64_t first_base = 0;  ///< position in the record of the piece's first base, from 0
-  std::uint32_t offset = 0;      ///< of the first base, in `Batch::text`
-  std::uint32_t length = 0;      ///< bases
-  std::uint32_t name_offset = 0; ///< of the record's name (without '>' or '@', up to the first blank)
+  std::uint64_t record = 0;       ///< ordinal of the record in its file, from 1
+  std::uint64_t first_base = 0;   ///< position in the record of the piece's first base, from 0
+  std::uint32_t offset = 0;       ///< of the first base, in `Batch::text`
+  std::uint32_t length = 0;       ///< bases
+  std::uint32_t name_offset = 0;  ///< of the record's name (without '>' or '@', up to the first blank)
   std::uint32_t name_length = 0;
-  bool last = true;              ///< no further piece of this record follows
+  bool last = true;  ///< no further piece of this record follows
 };
 
 /// Some pieces of one file. Reused from call to call, so that buffers are allocated once.
 struct Batch {
   TextBuffer text;
   std::vector<Piece> pieces;
-  std::string file;             ///< as the user named it ("-" is shown as "standard input")
-  std::uint64_t ordinal = 0;    ///< 0, 1, 2, ... in input order, when read in order
-  std::uint64_t input_bytes = 0;///< bytes of the file (compressed, on disk) this batch accounts for
+  std::string file;               ///< as the user named it ("-" is shown as "standard input")
+  std::uint64_t ordinal = 0;      ///< 0, 1, 2, ... in input order, when read in order
+  std::uint64_t input_bytes = 0;  ///< bytes of the file (compressed, on disk) this batch accounts for
 
   [[nodiscard]] std::string_view bases(const Piece& piece) const {
     return {text.data() + piece.offset, piece.length};

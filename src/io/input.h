@@ -12,12 +12,12 @@
 namespace warpmer::io {
 
 struct InputOptions {
-  std::uint32_t overlap_bases = 0;        ///< k - 1: what consecutive pieces of one sequence share
-  std::optional<int> min_base_quality;    ///< bases of lower Phred quality (offset 33) become 'N'
-  std::string reference;                  ///< FASTA for CRAM; empty: as htslib finds it
-  unsigned threads = 1;                   ///< threads that may be spent on decompression
+  std::uint32_t overlap_bases = 0;                 ///< k - 1: what consecutive pieces of one sequence share
+  std::optional<int> min_base_quality;             ///< bases of lower Phred quality (offset 33) become 'N'
+  std::string reference;                           ///< FASTA for CRAM; empty: as htslib finds it
+  unsigned threads = 1;                            ///< threads that may be spent on decompression
   std::size_t batch_bytes = std::size_t{4} << 20;  ///< text per batch, about
-  bool in_order = false;                  ///< one file after another, batches numbered; else several files at once
+  bool in_order = false;  ///< one file after another, batches numbered; else several files at once
 };
 
 /// How far reading has come; on-disk bytes. `bytes_total` is 0 when unknown (a pipe).

@@ -1,0 +1,211 @@
+#include "io/alignment_reader.h"
+
+#include <fmt/format.h>
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
+#include <htslib/hts_log.h>
+#include <htslib/sam.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "io/input_error.h"
+
+namespace warpmer::io {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr auto kBgzfEnd =
+    "\x1f\x8b\x08\x04\x00\x00\x00\x00\x00\xff\x06\x00\x42\x43\x02\x00\x1b\x00\x03\x00"
+    "\x00\x00\x00\x00\x00\x00\x00\x00"sv;
+constexpr auto kCram3End =
+    "\x0f\x00\x00\x00\xff\xff\xff\xff\x0f\xe0\x45\x4f\x46\x00\x00\x00\x00\x01\x00\x05"
+    "\xbd\xd9\x4f\x00\x01\x00\x06\x06\x01\x00\x01\x00\x01\x00\xee\x63\x01\x4b"sv;
+constexpr auto kCram2End =
+    "\x0b\x00\x00\x00\xff\xff\xff\xff\x0f\xe0\x45\x4f\x46\x00\x00\x00\x00\x01\x00\x00"
+    "\x01\x00\x06\x06\x01\x00\x01\x00\x01\x00"sv;
+
+/// BAM codes to bases, and to the bases of the other strand.
+constexpr std::string_view kBases = "=ACMGRSVTWYHKDBN";
+constexpr std::string_view kComplements = "=TGKCYSBAWRDMHVN";
+
+constexpr int kNoQuality = 0xff;
+
+std::string_view name_of(Content content) {
+  return content == Content::bam ? "BAM" : content == Content::cram ? "CRAM" : "SAM";
+}
+
+void silence_htslib() {
+  // The library prints to stderr; its return values say enough. Once, before any thread of it runs.
+  static const bool is_silent = [] {
+    hts_set_log_level(HTS_LOG_OFF);
+    return true;
+  }();
+  static_cast<void>(is_silent);
+}
+
+/// Writes the read's bases, as sequenced, to `to`.
+void copy_bases(const bam1_t& record, char* to) {
+  const std::uint8_t* const codes = bam_get_seq(&record);
+  const int length = record.core.l_qseq;
+  if (bam_is_rev(&record)) {
+    for (int i = 0; i < length; ++i) to[length - 1 - i] = kComplements[bam_seqi(codes, i)];
+  } else {
+    for (int i = 0; i < length; ++i) to[i] = kBases[bam_seqi(codes, i)];
+  }
+}
+
+/// Overwrites bases of lower quality, of a read written by `copy_bases`, by 'N'.
+void mask_low_bases(const bam1_t& record, char* bases, int lowest_phred) {
+  const std::uint8_t* const quality = bam_get_qual(&record);
+  const int length = record.core.l_qseq;
+  if (length == 0 || quality[0] == kNoQuality) return;
+  for (int i = 0; i < length; ++i) {
+    char& base = bases[bam_is_rev(&record) ? length - 1 - i : i];
+    if (quality[i] < lowest_phred && base != '=') base = 'N';
+  }
+}
+
+}  // namespace
+
+struct AlignmentReader::Handles {
+  htsFile* file = nullptr;
+  sam_hdr_t* header = nullptr;
+  bam1_t* record = bam_init1();
+
+  Handles() = default;
+  ~Handles() {
+    bam_destroy1(record);
+    sam_hdr_destroy(header);
+    if (file != nullptr) hts_close(file);
+  }
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+};
+
+AlignmentReader::AlignmentReader(std::unique_ptr<ByteFile> file, Content content, const InputOptions& options,
+                                 unsigned threads, const std::atomic<bool>& cancelled)
+    : shown_(file->shown()),
+      content_(content),
+      batch_bytes_(options.batch_bytes),
+      lowest_phred_(options.min_base_quality.value_or(0)),
+      cancelled_(cancelled),
+      feed_(std::move(file)),
+      handles_(std::make_unique<Handles>()) {
+  open(threads, options.reference);
+}
+
+// The handles go first: that closes the pipe, and so ends the feed.
+AlignmentReader::~AlignmentReader() { handles_.reset(); }
+
+void AlignmentReader::open(unsigned threads, const std::string& reference) {
+  silence_htslib();
+  const int descriptor = feed_.take_reading_end();
+  hFILE* const stream = hdopen(descriptor, "r");
+  if (stream == nullptr) {
+    ::close(descriptor);
+    fail("htslib cannot read it");
+  }
+  handles_->file = hts_hopen(stream, shown_.c_str(), "r");
+  if (handles_->file == nullptr) {
+    [[maybe_unused]] const int closed = hclose(stream);
+    fail("htslib does not recognise it; the file is damaged, or of a newer version");
+  }
+  if (content_ == Content::cram) {
+    hts_set_opt(handles_->file, CRAM_OPT_REQUIRED_FIELDS, SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL);
+    if (!reference.empty() && hts_set_fai_filename(handles_->file, reference.c_str()) != 0) {
+      fail(
+          fmt::format("the reference {} cannot be used; it must be readable FASTA with an index beside it "
+                      "(`samtools faidx {}`)",
+                      reference, reference));
+    }
+  }
+  // One thread of htslib's beside ours gains little; more do.
+  if (threads > 1) hts_set_threads(handles_->file, static_cast<int>(threads));
+  handles_->header = sam_hdr_read(handles_->file);
+  if (handles_->header == nullptr) fail("its header cannot be read; the file is damaged or truncated");
+}
+
+bool AlignmentReader::fill(Batch& batch) {
+  batch.pieces.clear();
+  batch.text.set_size(0);
+  if (batch.text.capacity() > 4 * batch_bytes_) batch.text = TextBuffer();  // it grew for one long record
+  batch.text.reserve(batch_bytes_);
+  while (is_pending_ || next_primary()) {
+    const bam1_t& record = *handles_->record;
+    const auto size =
+        static_cast<std::size_t>(record.core.l_qname) + static_cast<std::size_t>(record.core.l_qseq);
+    is_pending_ = !batch.pieces.empty() && batch.text.size() + size > batch_bytes_;
+    if (is_pending_) break;
+    add(batch);
+  }
+  return !batch.pieces.empty();
+}
+
+/// Reads on to the next primary record; false at the end of the file.
+bool AlignmentReader::next_primary() {
+  while (!is_at_end_) {
+    if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled{};
+    const int result = sam_read1(handles_->file, handles_->header, handles_->record);
+    if (result < -1) {
+      fail(content_ == Content::cram
+               ? "the next record cannot be decoded: the file is damaged or truncated, or its reference is "
+                 "not "
+                 "the one it was made with or not found; name it with --reference FILE.fa"
+               : "the next record cannot be decoded: the file is damaged or truncated; copy or download it "
+                 "again");
+    }
+    if (result == -1) {
+      check_end();
+      is_at_end_ = true;
+      break;
+    }
+    ++alignments_;
+    if ((handles_->record->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0) return true;
+  }
+  return false;
+}
+
+/// Throws unless the file ends as its format demands.
+void AlignmentReader::check_end() {
+  feed_.finish();
+  const std::string_view tail = feed_.tail();
+  const bool is_complete =
+      content_ == Content::sam || (content_ == Content::bam && tail.ends_with(kBgzfEnd)) ||
+      (content_ == Content::cram && (tail.ends_with(kCram3End) || tail.ends_with(kCram2End)));
+  if (!is_complete) {
+    fail("truncated: the marker of the end of the data is missing; copy or download the file again");
+  }
+}
+
+void AlignmentReader::add(Batch& batch) {
+  const bam1_t& record = *handles_->record;
+  Piece piece;
+  piece.record = alignments_;
+  piece.name_offset = static_cast<std::uint32_t>(batch.text.size());
+  const std::string_view name = bam_get_qname(&record);
+  piece.name_length = static_cast<std::uint32_t>(name.size());
+  batch.text.append(name);
+  piece.offset = static_cast<std::uint32_t>(batch.text.size());
+  piece.length = static_cast<std::uint32_t>(record.core.l_qseq);
+  const std::size_t end = batch.text.size() + piece.length;
+  batch.text.reserve(end);
+  char* const bases = batch.text.data() + piece.offset;
+  copy_bases(record, bases);
+  if (lowest_phred_ > 0) mask_low_bases(record, bases, lowest_phred_);
+  batch.text.set_size(end);
+  batch.pieces.push_back(piece);
+  ++records_;
+}
+
+void AlignmentReader::fail(const std::string& what) {
+  // Closing the pipe ends the feed; if it ended on its own, by a read error or a cancel, that comes first.
+  handles_.reset();
+  feed_.finish();
+  if (cancelled_.load()) throw Cancelled{};
+  fail_at({shown_, alignments_ + 1}, fmt::format("{}: {}", name_of(content_), what));
+}
+
+}  // namespace warpmer::io

@@ -1,0 +1,43 @@
+#include "io/batch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "core/error.h"
+#include "io/input_error.h"
+
+namespace warpmer::io {
+
+void TextBuffer::reserve(std::size_t capacity) {
+  if (capacity <= capacity_) return;
+  std::unique_ptr<char[]> grown(new (std::nothrow) char[capacity + kPadding]);
+  if (!grown) {
+    throw ResourceError(
+        fmt::format("no memory for a text buffer of {} bytes; give warpmer more memory, or "
+                    "fewer threads",
+                    capacity));
+  }
+  if (size_ > 0) std::memcpy(grown.get(), data_.get(), size_);
+  data_ = std::move(grown);
+  capacity_ = capacity;
+}
+
+void TextBuffer::append(std::string_view bytes) {
+  if (bytes.empty()) return;
+  if (size_ + bytes.size() > capacity_) reserve(std::max(size_ + bytes.size(), 2 * capacity_));
+  std::memcpy(data_.get() + size_, bytes.data(), bytes.size());
+  size_ += bytes.size();
+}
+
+void throw_bad_base(const Batch& batch, const Piece& piece, std::size_t offset) {
+  const char bad = batch.text.data()[piece.offset + offset];
+  fail_at({batch.file, piece.record, batch.name(piece), 0},
+          fmt::format("position {} of the sequence is {}, which is no nucleotide code; leave the file out if "
+                      "it is no DNA or RNA, or pass --lenient to treat such characters as N",
+                      piece.first_base + offset + 1, quoted(bad)));
+}
+
+}  // namespace warpmer::io

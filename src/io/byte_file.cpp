@@ -1,0 +1,112 @@
+#include "io/byte_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "core/error.h"
+#include "io/input_error.h"
+
+namespace warpmer::io {
+namespace {
+
+constexpr int kPollMilliseconds = 100;
+constexpr std::size_t kPeekStep = std::size_t{64} << 10;
+
+int open_descriptor(const std::string& path) {
+  const int inherited = descriptor_in_path(path);
+  if (inherited >= 0) return ::fcntl(inherited, F_DUPFD_CLOEXEC, 3);
+  // Without O_NONBLOCK, opening a named pipe would wait for its writer, and not hear of a cancel.
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+}  // namespace
+
+int descriptor_in_path(std::string_view path) {
+  if (path == "-" || path == "/dev/stdin") return 0;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    const std::string_view digits = path.substr(folder.size());
+    int number = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error == std::errc{} && end == digits.data() + digits.size()) return number;
+  }
+  return -1;
+}
+
+ByteFile::ByteFile(const std::string& path, std::string shown, const std::atomic<bool>& cancelled)
+    : shown_(std::move(shown)), cancelled_(cancelled), descriptor_(open_descriptor(path)) {
+  if (descriptor_ < 0) {
+    const int error = errno;
+    if (error == EMFILE || error == ENFILE || error == ENOMEM) {
+      throw ResourceError(fmt::format("{}: cannot be opened: {}", shown_, system_message(error)));
+    }
+    fail_at({shown_}, fmt::format("cannot be opened: {}", system_message(error)));
+  }
+  struct stat status {};
+  is_regular_ = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
+  if (is_regular_) ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+ByteFile::~ByteFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::string_view ByteFile::peek(std::size_t size) {
+  while (head_.size() - head_taken_ < size) {
+    const std::size_t before = head_.size();
+    head_.resize(before + kPeekStep);
+    const std::size_t count = read_descriptor(head_.data() + before, kPeekStep);
+    head_.resize(before + count);
+    if (count == 0) break;
+  }
+  return std::string_view(head_).substr(head_taken_, size);
+}
+
+std::size_t ByteFile::read(char* into, std::size_t size) {
+  std::size_t count = std::min(size, head_.size() - head_taken_);
+  if (count > 0) {
+    std::memcpy(into, head_.data() + head_taken_, count);
+    head_taken_ += count;
+    if (head_taken_ == head_.size()) {
+      head_ = std::string();
+      head_taken_ = 0;
+    }
+  } else {
+    count = read_descriptor(into, size);
+  }
+  taken_bytes_.fetch_add(count, std::memory_order_relaxed);
+  return count;
+}
+
+std::size_t ByteFile::read_descriptor(char* into, std::size_t size) {
+  while (true) {
+    if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled{};
+    if (!is_regular_) wait_readable();
+    const ssize_t count = ::read(descriptor_, into, size);
+    if (count >= 0) return static_cast<std::size_t>(count);
+    const int error = errno;
+    if (error == EINTR || error == EAGAIN) continue;
+    fail_at({shown_}, fmt::format("cannot be read any further, after {} bytes: {}", disk_bytes(),
+                                  system_message(error)));
+  }
+}
+
+void ByteFile::wait_readable() {
+  while (true) {
+    struct pollfd waited = {descriptor_, POLLIN, 0};
+    const int ready = ::poll(&waited, 1, kPollMilliseconds);
+    if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled{};
+    if (ready > 0) return;
+    if (ready < 0 && errno != EINTR) return;  // let `read` say what is wrong
+  }
+}
+
+}  // namespace warpmer::io

@@ -1,0 +1,48 @@
+#pragma once
+/// A file as it is on disk, or a pipe: opened once, read once, never sought.
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include "io/byte_source.h"
+
+namespace warpmer::io {
+
+/// Reads a file descriptor. On pipes it waits with a timeout, so that a cancelled job does not hang
+/// on a writer that has nothing to say.
+class ByteFile final : public ByteSource {
+ public:
+  /// Opens `path`; "-" and /dev/fd/N are descriptors that are open already and are duplicated
+  /// instead, because opening a pipe a second time loses track of its writers. `shown` is the name
+  /// for messages. Reading throws Cancelled once `cancelled` is set.
+  ByteFile(const std::string& path, std::string shown, const std::atomic<bool>& cancelled);
+  ~ByteFile() override;
+
+  /// The next `size` bytes without taking them, fewer only if the file ends before. Valid until the
+  /// next call.
+  std::string_view peek(std::size_t size);
+
+  std::size_t read(char* into, std::size_t size) override;
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override {
+    return taken_bytes_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] const std::string& shown() const noexcept { return shown_; }
+
+ private:
+  std::size_t read_descriptor(char* into, std::size_t size);
+  void wait_readable();
+
+  std::string shown_;
+  const std::atomic<bool>& cancelled_;
+  int descriptor_ = -1;
+  bool is_regular_ = false;
+  std::string head_;  ///< peeked bytes, of which `head_taken_` have been read
+  std::size_t head_taken_ = 0;
+  std::atomic<std::uint64_t> taken_bytes_ = 0;
+};
+
+/// The number N of a path like /dev/fd/N, /proc/self/fd/N, /dev/stdin or "-", or -1 for any other path.
+int descriptor_in_path(std::string_view path);
+
+}  // namespace warpmer::io

@@ -1,0 +1,24 @@
+#pragma once
+/// Where bytes come from: a file as it is on disk, or what a decompressor makes of it.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace warpmer::io {
+
+/// A stream of bytes, read once from start to end by one thread at a time.
+class ByteSource {
+ public:
+  ByteSource() = default;
+  virtual ~ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+
+  /// Reads up to `size` bytes, at least one unless the stream has ended: 0 is the end, and stays so.
+  virtual std::size_t read(char* into, std::size_t size) = 0;
+
+  /// Bytes of the file on disk that what was read so far accounts for.
+  [[nodiscard]] virtual std::uint64_t disk_bytes() const noexcept = 0;
+};
+
+}  // namespace warpmer::io

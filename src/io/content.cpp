@@ -1,0 +1,100 @@
+#include "io/content.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "io/bgzf_blocks.h"
+#include "io/inflater.h"
+#include "io/input_error.h"
+
+namespace warpmer::io {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+/// A format we know by its first bytes, and the command that makes something readable of it.
+struct Foreign {
+  std::string_view magic;
+  std::string_view name;
+  std::string_view converter;  ///< "{}" stands for the file; empty: no command to recommend
+};
+
+constexpr std::array kForeign = {
+    Foreign{"BZh"sv, "compressed with bzip2", "bzip2 -dc {}"},
+    Foreign{"\xfd\x37zXZ\x00"sv, "compressed with xz", "xz -dc {}"},
+    Foreign{"\x28\xb5\x2f\xfd"sv, "compressed with zstd", "zstd -dc {}"},
+    Foreign{"\x04\x22\x4d\x18"sv, "compressed with lz4", "lz4 -dc {}"},
+    Foreign{"LZIP"sv, "compressed with lzip", "lzip -dc {}"},
+    Foreign{"\x1f\x9d"sv, "compressed with compress", "gzip -dc {}"},
+    Foreign{"PK\x03\x04"sv, "a zip archive", "unzip -p {}"},
+    Foreign{"NCBI.sra"sv, "an SRA archive", "fastq-dump --stdout {}"},
+    Foreign{"\x89HDF\r\n"sv, "an HDF5 file", ""},
+    Foreign{"\x8bPOD\r\n"sv, "a POD5 file with raw signals, which need basecalling first", ""},
+    Foreign{"%PDF"sv, "a PDF document", ""},
+    Foreign{"BAM\x01"sv, "BAM without BGZF compression", "samtools view -u {}"},
+    Foreign{"\xff\xfe"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}"},
+    Foreign{"\xfe\xff"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}"},
+    Foreign{"\xef\xbb\xbf"sv, "text with a byte order mark, which has no place in FASTA or FASTQ",
+            "tail -c +4 {}"},
+};
+
+const Foreign* find_foreign(std::string_view start) {
+  for (const Foreign& foreign : kForeign) {
+    if (start.starts_with(foreign.magic)) return &foreign;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse(const ByteFile& file, const Foreign& foreign) {
+  std::string what = fmt::format("this is {}, which warpmer does not read", foreign.name);
+  if (!foreign.converter.empty()) {
+    const bool is_pipe = file.shown() == kStandardInput;
+    what += fmt::format("; pipe it in: `{} | warpmer count -`",
+                        fmt::format(fmt::runtime(foreign.converter), is_pipe ? "FILE" : file.shown()));
+  }
+  fail_at({file.shown()}, what);
+}
+
+/// Whether the text of the BGZF block that the file starts with begins like BAM.
+bool holds_bam(ByteFile& file, std::size_t block_size) {
+  const std::string_view block = file.peek(block_size);
+  std::span<const char> input(block.data(), block.size());
+  std::array<char, 4> text = {};
+  std::span<char> output(text);
+  make_zlib_inflater()->inflate(input, output);
+  return std::string_view(text.data(), text.size()) == "BAM\x01"sv;
+}
+
+bool is_sam(std::string_view start) {
+  return start.starts_with("@HD\tVN:") || start.starts_with("@SQ\tSN:") || start.starts_with("@SQ\tLN:");
+}
+
+}  // namespace
+
+Content detect_content(ByteFile& file) {
+  constexpr std::size_t kGzipHeaderLimit = 12 + 0xffff;
+  std::string_view start = file.peek(kBgzfHeaderBytes);
+  if (start.starts_with("\x1f\x8b\x08\x04")) {
+    // The field that makes it BGZF may come after other extra fields.
+    std::optional<std::size_t> block_size = bgzf_block_size(start);
+    if (!block_size) block_size = bgzf_block_size(file.peek(kGzipHeaderLimit));
+    if (!block_size) return Content::gzip;
+    return holds_bam(file, *block_size) ? Content::bam : Content::bgzf;
+  }
+  if (start.starts_with("\x1f\x8b")) return Content::gzip;
+  if (start.starts_with("CRAM")) return Content::cram;
+  if (is_sam(start)) return Content::sam;
+  if (const Foreign* foreign = find_foreign(start)) refuse(file, *foreign);
+  return Content::text;
+}
+
+std::string describe_start(std::string_view start) {
+  if (const Foreign* foreign = find_foreign(start)) return std::string(foreign->name);
+  if (start.starts_with("\x1f\x8b")) return "compressed with gzip a second time";
+  if (start.starts_with("CRAM")) return "CRAM compressed with gzip";
+  const std::string_view line = start.substr(0, start.find_first_of("\r\n"));
+  return fmt::format("text or data that starts with {}", quoted(line));
+}
+
+}  // namespace warpmer::io

@@ -1,0 +1,27 @@
+#pragma once
+/// What a file is, by its first bytes; its name says nothing.
+
+#include <string>
+#include <string_view>
+
+#include "io/byte_file.h"
+
+namespace warpmer::io {
+
+enum class Content {
+  text,  ///< FASTA, FASTQ, or something the text reader will refuse
+  gzip,
+  bgzf,  ///< with text inside
+  bam,
+  cram,
+  sam,
+};
+
+/// Looks at the start of `file` without taking it. Throws InputError for formats that are recognised
+/// but not read, saying how to get at the reads.
+Content detect_content(ByteFile& file);
+
+/// What `start`, which is not the start of a FASTA or FASTQ record, looks like, in a few words.
+std::string describe_start(std::string_view start);
+
+}  // namespace warpmer::io

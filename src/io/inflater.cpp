@@ -1,0 +1,144 @@
+#include "io/inflater.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#ifdef WARPMER_HAVE_ISAL
+#include <isa-l/crc.h>
+#include <isa-l/igzip_lib.h>
+#endif
+
+namespace warpmer::io {
+namespace {
+
+std::uint32_t clamp_to_32_bits(std::size_t size) {
+  return static_cast<std::uint32_t>(std::min<std::size_t>(size, std::numeric_limits<std::uint32_t>::max()));
+}
+
+/// The C interfaces take pointers to unsigned bytes that they do not write to, without saying so.
+unsigned char* bytes(const char* pointer) {
+  return reinterpret_cast<unsigned char*>(const_cast<char*>(pointer));
+}
+
+class ZlibInflater final : public GzipInflater {
+ public:
+  ZlibInflater() {
+    constexpr int kGzipOnly = 16;
+    if (inflateInit2(&stream_, kGzipOnly + MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  }
+  ~ZlibInflater() override { inflateEnd(&stream_); }
+
+  Status inflate(std::span<const char>& input, std::span<char>& output) override {
+    stream_.next_in = bytes(input.data());
+    stream_.avail_in = clamp_to_32_bits(input.size());
+    stream_.next_out = bytes(output.data());
+    stream_.avail_out = clamp_to_32_bits(output.size());
+    const int result = ::inflate(&stream_, Z_NO_FLUSH);
+    input = input.subspan(static_cast<std::size_t>(stream_.next_in - bytes(input.data())));
+    output = output.subspan(static_cast<std::size_t>(stream_.next_out - bytes(output.data())));
+    if (result == Z_STREAM_END) return Status::end_of_member;
+    return result == Z_OK || result == Z_BUF_ERROR ? Status::going_on : Status::corrupt;
+  }
+
+  void reset() override { inflateReset(&stream_); }
+
+ private:
+  z_stream stream_ = {};
+};
+
+#ifdef WARPMER_HAVE_ISAL
+
+class IsalInflater final : public GzipInflater {
+ public:
+  IsalInflater() { IsalInflater::reset(); }
+
+  Status inflate(std::span<const char>& input, std::span<char>& output) override {
+    state_->next_in = bytes(input.data());
+    state_->avail_in = clamp_to_32_bits(input.size());
+    state_->next_out = bytes(output.data());
+    state_->avail_out = clamp_to_32_bits(output.size());
+    const int result = isal_inflate(state_.get());
+    input = input.subspan(static_cast<std::size_t>(state_->next_in - bytes(input.data())));
+    output = output.subspan(static_cast<std::size_t>(state_->next_out - bytes(output.data())));
+    if (result != ISAL_DECOMP_OK) return Status::corrupt;
+    return state_->block_state == ISAL_BLOCK_FINISH ? Status::end_of_member : Status::going_on;
+  }
+
+  void reset() override {
+    isal_inflate_init(state_.get());
+    state_->crc_flag = ISAL_GZIP;  // header parsed, trailer checked
+  }
+
+ private:
+  std::unique_ptr<inflate_state> state_ = std::make_unique<inflate_state>();
+};
+
+#endif
+
+}  // namespace
+
+std::unique_ptr<GzipInflater> make_zlib_inflater() { return std::make_unique<ZlibInflater>(); }
+
+#ifdef WARPMER_HAVE_ISAL
+
+std::unique_ptr<GzipInflater> make_gzip_inflater() { return std::make_unique<IsalInflater>(); }
+
+struct BlockInflater::State {
+  inflate_state isal;
+};
+
+BlockInflater::BlockInflater() : state_(std::make_unique<State>()) {}
+
+BlockInflater::~BlockInflater() = default;
+
+bool BlockInflater::inflate(std::span<const char> deflated, std::span<char> text, std::uint32_t crc) {
+  inflate_state& isal = state_->isal;
+  isal_inflate_init(&isal);
+  isal.crc_flag = ISAL_DEFLATE;
+  isal.next_in = bytes(deflated.data());
+  isal.avail_in = clamp_to_32_bits(deflated.size());
+  isal.next_out = bytes(text.data());
+  isal.avail_out = clamp_to_32_bits(text.size());
+  if (isal_inflate_stateless(&isal) != ISAL_DECOMP_OK) return false;
+  if (isal.avail_out != 0) return false;
+  return crc32_gzip_refl(0, bytes(text.data()), text.size()) == crc;
+}
+
+#else
+
+std::unique_ptr<GzipInflater> make_gzip_inflater() { return make_zlib_inflater(); }
+
+struct BlockInflater::State {
+  z_stream stream = {};
+};
+
+BlockInflater::BlockInflater() : state_(std::make_unique<State>()) {
+  if (inflateInit2(&state_->stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
+}
+
+BlockInflater::~BlockInflater() { inflateEnd(&state_->stream); }
+
+bool BlockInflater::inflate(std::span<const char> deflated, std::span<char> text, std::uint32_t crc) {
+  z_stream& stream = state_->stream;
+  inflateReset(&stream);
+  stream.next_in = bytes(deflated.data());
+  stream.avail_in = clamp_to_32_bits(deflated.size());
+  stream.next_out = bytes(text.data());
+  stream.avail_out = clamp_to_32_bits(text.size());
+  // An empty block still needs some place to not write to.
+  unsigned char nowhere = 0;
+  if (text.empty()) {
+    stream.next_out = &nowhere;
+    stream.avail_out = 1;
+  }
+  if (::inflate(&stream, Z_FINISH) != Z_STREAM_END) return false;
+  if (stream.total_out != text.size()) return false;
+  return ::crc32(0, bytes(text.data()), clamp_to_32_bits(text.size())) == crc;
+}
+
+#endif
+
+}  // namespace warpmer::io

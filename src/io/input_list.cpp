@@ -1,0 +1,92 @@
+#include "io/input_list.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+#include "core/error.h"
+#include "io/byte_file.h"
+#include "io/input_error.h"
+
+namespace warpmer::io {
+namespace {
+
+InputFile check_file(const std::string& path) {
+  InputFile file;
+  file.path = path;
+  file.shown = path == "-" ? std::string(kStandardInput) : path;
+  struct stat status {};
+  const int descriptor = descriptor_in_path(path);
+  const int result = descriptor >= 0 ? ::fstat(descriptor, &status) : ::stat(path.c_str(), &status);
+  if (result != 0) fail_at({file.shown}, fmt::format("cannot be read: {}", system_message(errno)));
+  if (S_ISDIR(status.st_mode)) fail_at({file.shown}, "is a folder; name the files in it");
+  if (descriptor < 0 && ::access(path.c_str(), R_OK) != 0) {
+    fail_at({file.shown}, fmt::format("cannot be read: {}", system_message(errno)));
+  }
+  file.is_regular = S_ISREG(status.st_mode);
+  file.disk_bytes = file.is_regular ? static_cast<std::uint64_t>(status.st_size) : 0;
+  return file;
+}
+
+/// Adds the file, unless it is one that can be read only once and is there already.
+void add_file(std::vector<InputFile>& files, const std::string& path) {
+  InputFile file = check_file(path);
+  const int descriptor = descriptor_in_path(path);
+  for (const InputFile& other : files) {
+    const bool is_same = descriptor >= 0 ? descriptor == descriptor_in_path(other.path)
+                                         : !file.is_regular && path == other.path;
+    if (is_same) {
+      throw UsageError(fmt::format("{} is named twice, but can be read only once; name it once", file.shown));
+    }
+  }
+  files.push_back(std::move(file));
+}
+
+void add_list(std::vector<InputFile>& files, const std::string& list) {
+  if (list.empty()) throw UsageError("'@' must be followed by the name of a file that lists inputs");
+  const std::atomic<bool> never = false;
+  check_file(list);
+  ByteFile source(list, list, never);
+  std::string text;
+  char buffer[4096];
+  while (const std::size_t count = source.read(buffer, sizeof buffer)) text.append(buffer, count);
+
+  std::uint64_t number = 0;
+  for (std::size_t pos = 0; pos < text.size();) {
+    const std::size_t end = std::min(text.find('\n', pos), text.size());
+    std::string_view line(text.data() + pos, end - pos);
+    pos = end + 1;
+    ++number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.find_first_not_of(" \t") == std::string_view::npos || line.starts_with('#')) continue;
+    try {
+      add_file(files, std::string(line));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{} (line {} of {})", error.what(), number, list));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<InputFile> list_inputs(const std::vector<std::string>& paths) {
+  std::vector<InputFile> files;
+  for (const std::string& path : paths) {
+    if (path.starts_with('@')) {
+      add_list(files, path.substr(1));
+    } else {
+      add_file(files, path);
+    }
+  }
+  if (files.empty()) {
+    throw UsageError(paths.empty() ? "no input; name files, or '-' for standard input"
+                                   : "no input: the lists of files are empty");
+  }
+  return files;
+}
+
+}  // namespace warpmer::io

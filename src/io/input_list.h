@@ -1,0 +1,22 @@
+#pragma once
+/// Which files a job reads: the command line's paths with lists expanded, and checked.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace warpmer::io {
+
+struct InputFile {
+  std::string path;
+  std::string shown;             ///< for messages: the path, or "standard input"
+  std::uint64_t disk_bytes = 0;  ///< 0 if it is a pipe
+  bool is_regular = false;
+};
+
+/// Expands "@list.txt" (one path a line; blank lines and lines that start with '#' are skipped) and
+/// checks each file without opening it. InputError names the first that does not exist, is a folder or
+/// may not be read; UsageError for no input at all, and for a pipe named twice.
+std::vector<InputFile> list_inputs(const std::vector<std::string>& paths);
+
+}  // namespace warpmer::io

@@ -1,0 +1,204 @@
+/// All inputs of a job, read by any number of threads: each works on one file at a time.
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "io/alignment_reader.h"
+#include "io/bgzf_blocks.h"
+#include "io/content.h"
+#include "io/gzip_stream.h"
+#include "io/input.h"
+#include "io/input_error.h"
+#include "io/input_list.h"
+#include "io/text_reader.h"
+
+namespace warpmer::io {
+namespace {
+
+/// More open files than this would gain nothing, and come near the limits of small systems.
+constexpr std::size_t kMostOpen = 64;
+constexpr std::chrono::milliseconds kCancelCheck{100};
+
+/// A file being read; `reader` is null until its turn comes.
+struct OpenInput {
+  const InputFile* file = nullptr;
+  std::unique_ptr<RecordReader> reader;
+  std::uint64_t disk_bytes = 0;  ///< that batches have accounted for
+  std::uint64_t records = 0;
+};
+
+}  // namespace
+
+struct InputSet::Impl {
+  explicit Impl(const std::vector<std::string>& paths, const InputOptions& given);
+
+  bool next(Batch& batch);
+  std::unique_ptr<OpenInput> acquire();
+  void release(std::unique_ptr<OpenInput> input, Batch& batch);
+  void retire(std::unique_ptr<OpenInput> input);
+  void account(OpenInput& input, Batch& batch);
+  std::unique_ptr<RecordReader> open(const InputFile& file) const;
+
+  InputOptions options;
+  std::vector<InputFile> inputs;
+  std::vector<std::string> names;
+  std::uint64_t bytes_total = 0;
+  std::size_t most_open = 1;
+  unsigned threads_per_file = 1;
+
+  std::atomic<bool> cancelled = false;
+  std::atomic<std::uint64_t> bytes_done = 0;
+  std::atomic<std::uint64_t> records = 0;
+
+  std::mutex mutex;  ///< guards what follows
+  std::condition_variable changed;
+  std::deque<std::unique_ptr<OpenInput>> idle;  ///< open, and no thread is reading them
+  std::size_t next_input = 0;
+  std::size_t open_count = 0;
+  std::uint64_t next_ordinal = 0;
+};
+
+InputSet::Impl::Impl(const std::vector<std::string>& paths, const InputOptions& given)
+    : options(given), inputs(list_inputs(paths)) {
+  bool is_total_known = true;
+  for (const InputFile& input : inputs) {
+    names.push_back(input.path);
+    bytes_total += input.disk_bytes;
+    is_total_known &= input.is_regular;
+  }
+  if (!is_total_known) bytes_total = 0;
+  const std::size_t threads = std::max(options.threads, 1U);
+  if (!options.in_order) most_open = std::min({inputs.size(), threads, kMostOpen});
+  threads_per_file = static_cast<unsigned>((threads + most_open - 1) / most_open);
+}
+
+std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input) const {
+  auto file = std::make_unique<ByteFile>(input.path, input.shown, cancelled);
+  const Content content = detect_content(*file);
+  switch (content) {
+    case Content::bam:
+    case Content::cram:
+    case Content::sam:
+      return std::make_unique<AlignmentReader>(std::move(file), content, options, threads_per_file,
+                                               cancelled);
+    case Content::gzip: {
+      auto stream = std::make_unique<GzipStream>(std::move(file), make_gzip_inflater());
+      auto text = std::make_unique<ReadAhead>(std::move(stream), 1, cancelled);
+      return std::make_unique<TextReader>(std::move(text), input.shown, options);
+    }
+    case Content::bgzf: {
+      auto blocks = std::make_unique<BgzfBlocks>(std::move(file));
+      auto text = std::make_unique<ReadAhead>(std::move(blocks), threads_per_file, cancelled);
+      return std::make_unique<TextReader>(std::move(text), input.shown, options);
+    }
+    case Content::text:
+      break;
+  }
+  return std::make_unique<TextReader>(std::move(file), input.shown, options);
+}
+
+bool InputSet::Impl::next(Batch& batch) {
+  while (std::unique_ptr<OpenInput> input = acquire()) {
+    try {
+      if (!input->reader) input->reader = open(*input->file);
+      if (input->reader->fill(batch)) {
+        batch.file = input->file->shown;
+        release(std::move(input), batch);
+        return true;
+      }
+      retire(std::move(input));
+    } catch (const Cancelled&) {
+      return false;
+    } catch (...) {
+      // One damaged input spoils the job: the other threads need not go on.
+      cancelled = true;
+      throw;
+    }
+  }
+  return false;
+}
+
+/// An input that this thread may read until it gives it back: one that is open, else the next one, else
+/// waits for one to become free. Null when all are read, or the job is cancelled.
+std::unique_ptr<OpenInput> InputSet::Impl::acquire() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!cancelled) {
+    if (!idle.empty()) {
+      std::unique_ptr<OpenInput> input = std::move(idle.front());
+      idle.pop_front();
+      return input;
+    }
+    if (next_input < inputs.size() && open_count < most_open) {
+      auto input = std::make_unique<OpenInput>();
+      input->file = &inputs[next_input++];
+      ++open_count;
+      return input;
+    }
+    if (open_count == 0) return nullptr;
+    changed.wait_for(lock, kCancelCheck);
+  }
+  return nullptr;
+}
+
+void InputSet::Impl::release(std::unique_ptr<OpenInput> input, Batch& batch) {
+  account(*input, batch);
+  {
+    const std::lock_guard<std::mutex> guard(mutex);
+    batch.ordinal = next_ordinal++;
+    idle.push_back(std::move(input));
+  }
+  changed.notify_one();
+}
+
+void InputSet::Impl::retire(std::unique_ptr<OpenInput> input) {
+  Batch nothing;
+  account(*input, nothing);
+  input.reset();
+  {
+    const std::lock_guard<std::mutex> guard(mutex);
+    --open_count;
+  }
+  changed.notify_all();
+}
+
+void InputSet::Impl::account(OpenInput& input, Batch& batch) {
+  const std::uint64_t disk_bytes = input.reader->disk_bytes();
+  const std::uint64_t record_count = input.reader->records();
+  batch.input_bytes = disk_bytes - input.disk_bytes;
+  bytes_done.fetch_add(batch.input_bytes, std::memory_order_relaxed);
+  records.fetch_add(record_count - input.records, std::memory_order_relaxed);
+  input.disk_bytes = disk_bytes;
+  input.records = record_count;
+}
+
+InputSet::InputSet(const std::vector<std::string>& paths, const InputOptions& options)
+    : impl_(std::make_unique<Impl>(paths, options)) {}
+
+// Readers in the middle of a pipe give up only when told so.
+InputSet::~InputSet() { cancel(); }
+
+bool InputSet::next(Batch& batch) { return impl_->next(batch); }
+
+void InputSet::cancel() noexcept { impl_->cancelled = true; }
+
+InputProgress InputSet::progress() const noexcept {
+  return {impl_->bytes_done.load(std::memory_order_relaxed), impl_->bytes_total};
+}
+
+const std::vector<std::string>& InputSet::files() const noexcept { return impl_->names; }
+
+std::uint64_t InputSet::memory_bytes(unsigned batches) const noexcept {
+  const std::uint64_t batch = TextReader::batch_capacity(impl_->options) + TextBuffer::kPadding;
+  // For each open file: what a batch left over, and the decompressed text that is ready.
+  const std::uint64_t gzip = ReadAhead::ring_size(1) * GzipStream::kTextBytes + GzipStream::kInputBytes;
+  const std::uint64_t bgzf = std::uint64_t{ReadAhead::ring_size(impl_->threads_per_file)} *
+                             (2 * BgzfBlocks::kBlocksPerPortion * kBgzfBlockBytes);
+  return batches * (batch + batch / 4) + impl_->most_open * (batch + std::max(gzip, bgzf));
+}
+
+std::uint64_t InputSet::records() const noexcept { return impl_->records.load(std::memory_order_relaxed); }
+
+}  // namespace warpmer::io

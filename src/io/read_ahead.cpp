@@ -1,0 +1,114 @@
+#include "io/read_ahead.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "io/input_error.h"
+#include "io/quiet_thread.h"
+
+namespace warpmer::io {
+namespace {
+
+/// How soon a waiting thread looks whether the job was cancelled, which wakes nobody: a signal handler
+/// may do it.
+constexpr std::chrono::milliseconds kCancelCheck{100};
+
+}  // namespace
+
+ReadAhead::ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads,
+                     const std::atomic<bool>& cancelled)
+    : loader_(std::move(loader)), cancelled_(cancelled), ring_(ring_size(threads)) {
+  threads_.reserve(threads);
+  try {
+    for (unsigned i = 0; i < threads; ++i) threads_.push_back(start_quiet_thread([this] { run(); }));
+  } catch (...) {
+    // Fewer threads do it too; without any there is no reader.
+    if (threads_.empty()) throw;
+  }
+}
+
+ReadAhead::~ReadAhead() {
+  stopping_ = true;
+  is_free_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ReadAhead::run() {
+  while (!stopping() && produce()) {
+  }
+}
+
+/// Takes one portion through load and work; false when there is nothing left to do.
+bool ReadAhead::produce() {
+  std::unique_lock<std::mutex> loading(load_mutex_);
+  if (is_loaded_to_end_) return false;
+  const std::uint64_t number = next_to_load_;
+  Slot& slot = ring_[number % ring_.size()];
+  if (!await_free(slot)) return false;
+  bool is_used = true;
+  try {
+    if (!slot.portion.text) slot.portion.text.reset(new char[loader_->text_capacity()]);
+    slot.portion.text_size = 0;
+    slot.portion.disk_bytes = 0;
+    is_used = loader_->load(slot.portion);
+    is_loaded_to_end_ = !is_used;
+    next_to_load_ = number + 1;
+    loading.unlock();
+    if (is_used) loader_->work(slot.portion);
+  } catch (...) {
+    slot.error = std::current_exception();
+    slot.portion.text_size = 0;
+    if (!loading.owns_lock()) loading.lock();
+    is_loaded_to_end_ = true;
+  }
+  {
+    const std::lock_guard<std::mutex> guard(ring_mutex_);
+    if (is_used) slot.ready = true;
+    if (!is_used) end_ = number;
+  }
+  is_ready_.notify_one();
+  return is_used;
+}
+
+bool ReadAhead::await_free(const Slot& slot) {
+  std::unique_lock<std::mutex> lock(ring_mutex_);
+  while (slot.ready && !stopping()) is_free_.wait_for(lock, kCancelCheck);
+  return !stopping();
+}
+
+/// The slot that comes next, filled; null at the end of the stream.
+ReadAhead::Slot* ReadAhead::await_ready() {
+  Slot& slot = ring_[next_to_read_ % ring_.size()];
+  std::unique_lock<std::mutex> lock(ring_mutex_);
+  while (!slot.ready && next_to_read_ < end_) {
+    if (cancelled_.load()) throw Cancelled{};
+    is_ready_.wait_for(lock, kCancelCheck);
+  }
+  return slot.ready ? &slot : nullptr;
+}
+
+std::size_t ReadAhead::read(char* into, std::size_t size) {
+  while (true) {
+    Slot* slot = await_ready();
+    if (slot == nullptr) return 0;
+    if (slot->error) std::rethrow_exception(slot->error);
+    const Portion& portion = slot->portion;
+    if (read_in_portion_ == 0) disk_bytes_ += portion.disk_bytes;
+    const std::size_t count = std::min(size, portion.text_size - read_in_portion_);
+    std::memcpy(into, portion.text.get() + read_in_portion_, count);
+    read_in_portion_ += count;
+    if (read_in_portion_ == portion.text_size) {
+      read_in_portion_ = 0;
+      ++next_to_read_;
+      {
+        const std::lock_guard<std::mutex> guard(ring_mutex_);
+        slot->ready = false;
+      }
+      is_free_.notify_one();
+    }
+    if (count > 0) return count;
+  }
+}
+
+}  // namespace warpmer::io

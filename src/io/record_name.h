@@ -1,0 +1,31 @@
+#pragma once
+/// Finding the end of a record's name in its header line.
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace warpmer::io {
+
+/// The first character at or after `text` that is a blank, a line end or another control character.
+/// Reads eight bytes at a time: there must be such a character, or as many readable bytes before `end`
+/// plus `TextBuffer::kPadding`; the result may lie behind `end` if there is none before.
+inline const char* find_name_end(const char* text, const char* end) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHighBits = 0x8080808080808080;
+  if constexpr (std::endian::native == std::endian::little) {
+    for (; text < end; text += sizeof(std::uint64_t)) {
+      std::uint64_t bytes;
+      std::memcpy(&bytes, text, sizeof bytes);
+      // A byte of at most ' ' borrows and so sets its high bit; the lowest one set is exact.
+      const std::uint64_t found = (bytes - kOnes * (' ' + 1)) & ~bytes & kHighBits;
+      if (found != 0) return text + std::countr_zero(found) / 8;
+    }
+    return end;
+  } else {
+    while (text<end&& static_cast<unsigned char>(*text)> ' ') ++text;
+    return text;
+  }
+}
+
+}  // namespace warpmer::io

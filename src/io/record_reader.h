@@ -1,0 +1,26 @@
+#pragma once
+/// One open input, whatever its format: fills batches with its records, in order.
+
+#include <cstdint>
+
+#include "io/batch.h"
+
+namespace warpmer::io {
+
+/// Used by one thread at a time.
+class RecordReader {
+ public:
+  RecordReader() = default;
+  virtual ~RecordReader() = default;
+  RecordReader(const RecordReader&) = delete;
+  RecordReader& operator=(const RecordReader&) = delete;
+
+  /// Replaces the batch's text and pieces by the next ones; false at the end, and then there are none.
+  virtual bool fill(Batch& batch) = 0;
+  /// Records handed over so far, empty ones included.
+  [[nodiscard]] virtual std::uint64_t records() const noexcept = 0;
+  /// Bytes of the file on disk that they account for.
+  [[nodiscard]] virtual std::uint64_t disk_bytes() const noexcept = 0;
+};
+
+}  // namespace warpmer::io
