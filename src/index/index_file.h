@@ -25,16 +25,16 @@ struct IndexParams {
 
 /// Sums over the whole job. "Counted" is before `min_count` and `max_count`, "stored" after.
 struct Totals {
-  std::uint64_t counted_kmers = 0;     ///< occurrences
+  std::uint64_t counted_kmers = 0;  ///< occurrences
   std::uint64_t counted_distinct = 0;
-  std::uint64_t counted_unique = 0;    ///< distinct k-mers that occur exactly once
-  std::uint64_t stored_kmers = 0;      ///< occurrences of the k-mers kept
+  std::uint64_t counted_unique = 0;  ///< distinct k-mers that occur exactly once
+  std::uint64_t stored_kmers = 0;    ///< occurrences of the k-mers kept
   std::uint64_t stored_distinct = 0;
-  std::uint64_t largest_count = 0;     ///< among those kept
-  std::uint64_t min_count = 1;         ///< the filter
+  std::uint64_t largest_count = 0;  ///< among those kept
+  std::uint64_t min_count = 1;      ///< the filter
   std::uint64_t max_count = UINT64_MAX;
-  std::uint64_t records = 0;           ///< sequences read
-  std::uint64_t bases = 0;             ///< characters of sequence read, breaks included
+  std::uint64_t records = 0;  ///< sequences read
+  std::uint64_t bases = 0;    ///< characters of sequence read, breaks included
 };
 
 /// Number of stored distinct k-mers by count; exact, uncapped.

@@ -89,7 +89,7 @@ TEST_CASE("index damage: a flipped bit anywhere is noticed") {
     const auto flip = static_cast<char>(1 << (bit % 8));
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ flip);
     const std::string message = refusal_of_bytes(scratch, bytes);
-    CHECK_MESSAGE(says(message, "'" + scratch / "bad.wmi' is "), "bit ", bit, ": ", message);
+    CHECK_MESSAGE(says(message, scratch / "bad.wmi' is "), "bit ", bit, ": ", message);
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ flip);
   }
 }

@@ -129,7 +129,7 @@ TEST_CASE("index output: a signal handler can remove what is unfinished, and onl
     std::vector<std::unique_ptr<IndexWriter>> writers;
     writers.reserve(40);
     for (int i = 0; i < 40; ++i) {
-      writers.push_back(std::make_unique<IndexWriter>(scratch / ("x" + std::to_string(i)), sample.params));
+      writers.push_back(std::make_unique<IndexWriter>(scratch / std::to_string(i), sample.params));
     }
     CHECK(scratch.files() == 41);
     remove_unfinished_outputs();
