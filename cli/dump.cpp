@@ -11,7 +11,7 @@
 #include "cli/flags.h"
 #include "cli/text_output.h"
 #include "core/error.h"
-#include "engine/lookup.h"
+#include "engine/entries.h"
 #include "index/index_file.h"
 
 namespace warpmer::cli {
@@ -87,7 +87,8 @@ int run_dump(const DumpOptions& options) {
     }
   };
   if (options.sort) {
-    engine::for_each_block_sorted(index, options.memory_bytes, options.threads, visit);
+    engine::for_each_block_sorted(index, memory_or_default(options.memory_bytes),
+                                  threads_or_default(options.threads), visit);
   } else {
     engine::for_each_block(index, visit);
   }

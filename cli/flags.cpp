@@ -7,6 +7,7 @@
 
 #include "cli/quantity.h"
 #include "core/error.h"
+#include "engine/limits.h"
 
 namespace warpmer::cli {
 namespace {
@@ -67,6 +68,13 @@ CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
           "Memory the whole process may use, for example 16G or 512M (binary units); a hard cap. Default: "
           "what the cgroup, Slurm or the machine allow.")
       ->type_name("SIZE");
+}
+
+unsigned threads_or_default(unsigned threads) { return threads > 0 ? threads : engine::usable_cores(); }
+
+std::uint64_t memory_or_default(std::uint64_t memory_bytes) {
+  // Unasked, half: the page cache that holds the index wants its share.
+  return memory_bytes > 0 ? memory_bytes : engine::usable_memory_bytes() / 2;
 }
 
 CLI::Option* add_text_output_flag(CLI::App& app, std::string& path) {

@@ -15,10 +15,14 @@ CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint
                               std::uint64_t largest, std::function<void(std::uint64_t)> store,
                               const std::string& help);
 
-/// `-t`: 0 means the cores this process may use.
+/// `-t`; `threads` is left alone, at 0 for the default, unless the flag is given.
 CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads);
-/// `-m`: 0 means what cgroup, Slurm or the machine allow.
+/// `-m`; `memory_bytes` likewise.
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes);
+/// What 0 stands for, for commands that are no engine job.
+unsigned threads_or_default(unsigned threads);
+std::uint64_t memory_or_default(std::uint64_t memory_bytes);
+
 /// `-o` for text: "-" unless given.
 CLI::Option* add_text_output_flag(CLI::App& app, std::string& path);
 /// `--json`

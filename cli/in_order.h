@@ -1,15 +1,12 @@
 #pragma once
-/// Work on numbered pieces by several threads, results put back in order.
+/// Results of several threads, put back in order.
 
 #include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <utility>
-#include <vector>
 
 namespace warpmer::cli {
 
@@ -63,39 +60,5 @@ class InOrder {
   bool busy_ = false;
   bool stopped_ = false;
 };
-
-/// Runs `work` on `threads` threads, the calling one included. When one throws, `stop` is called so
-/// that the others end soon, and the first exception is rethrown when all have.
-inline void run_workers(unsigned threads, const std::function<void()>& work,
-                        const std::function<void()>& stop) {
-  std::mutex mutex;
-  std::exception_ptr first;
-  const auto guarded = [&] {
-    try {
-      work();
-    } catch (...) {
-      {
-        const std::scoped_lock lock(mutex);
-        if (!first) {
-          first = std::current_exception();
-        }
-      }
-      stop();
-    }
-  };
-  std::vector<std::jthread> others;
-  try {
-    for (unsigned i = 1; i < threads; ++i) {
-      others.emplace_back(guarded);
-    }
-  } catch (const std::system_error&) {
-    // Fewer threads than asked for is slower, not wrong.
-  }
-  guarded();
-  others.clear();  // joins
-  if (first) {
-    std::rethrow_exception(first);
-  }
-}
 
 }  // namespace warpmer::cli

@@ -15,6 +15,7 @@
 #include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/lookup.h"
+#include "engine/thread_team.h"
 #include "index/index_file.h"
 #include "io/input.h"
 
@@ -96,13 +97,13 @@ void query_file(Query& query) {
   InOrder<std::string> ordered(kWindowPerThread * query.threads,
                                [&](std::string&& text) { query.output.write(text); });
   std::atomic<bool> stopped{false};
-  const auto work = [&] {
+  const auto work = [&](unsigned /*thread*/) {
     KmerChunk chunk;
     while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
       ordered.put(chunk.ordinal, answer_chunk(query, list, chunk));
     }
   };
-  run_workers(query.threads, work, [&] {
+  engine::run_team(query.threads, work, [&] {
     stopped = true;
     ordered.stop();
   });
@@ -165,14 +166,14 @@ void query_reads(Query& query) {
       query.output.write(part != nullptr ? joiner.add(std::move(*part)) : std::get<std::string>(item));
     }
   });
-  const auto work = [&] {
+  const auto work = [&](unsigned /*thread*/) {
     io::Batch batch;
     engine::Profile profile;
     while (inputs.next(batch)) {
       ordered.put(batch.ordinal, answer_batch(query, batch, profile));
     }
   };
-  run_workers(query.threads, work, [&] {
+  engine::run_team(query.threads, work, [&] {
     inputs.cancel();
     ordered.stop();
   });
@@ -200,7 +201,7 @@ int run_query(const QueryOptions& options) {
   const index::IndexFile index(options.index);
   const engine::Lookup lookup(index, options.reading.lenient);
   TextOutput output(options.output);
-  Query query{options, index, lookup, output, options.threads == 0 ? 2 : options.threads};
+  Query query{options, index, lookup, output, threads_or_default(options.threads)};
   if (!options.reads.empty()) {
     query_reads(query);
   } else if (!options.kmer_file.empty()) {
