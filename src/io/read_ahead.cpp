@@ -45,7 +45,7 @@ bool ReadAhead::produce() {
   if (is_loaded_to_end_) return false;
   const std::uint64_t number = next_to_load_;
   Slot& slot = ring_[number % ring_.size()];
-  if (!await_free(slot)) return false;
+  if (!claim(slot)) return false;
   bool is_used = true;
   try {
     if (!slot.portion.text) slot.portion.text.reset(new char[loader_->text_capacity()]);
@@ -64,16 +64,18 @@ bool ReadAhead::produce() {
   }
   {
     const std::lock_guard<std::mutex> guard(ring_mutex_);
-    if (is_used) slot.ready = true;
+    if (is_used) slot.state = SlotState::ready;
     if (!is_used) end_ = number;
   }
   is_ready_.notify_one();
   return is_used;
 }
 
-bool ReadAhead::await_free(const Slot& slot) {
+/// Waits until the slot is empty and marks it as being filled; false if there is no more need to.
+bool ReadAhead::claim(Slot& slot) {
   std::unique_lock<std::mutex> lock(ring_mutex_);
-  while (slot.ready && !stopping()) is_free_.wait_for(lock, kCancelCheck);
+  while (slot.state != SlotState::empty && !stopping()) is_free_.wait_for(lock, kCancelCheck);
+  slot.state = SlotState::filling;
   return !stopping();
 }
 
@@ -81,11 +83,11 @@ bool ReadAhead::await_free(const Slot& slot) {
 ReadAhead::Slot* ReadAhead::await_ready() {
   Slot& slot = ring_[next_to_read_ % ring_.size()];
   std::unique_lock<std::mutex> lock(ring_mutex_);
-  while (!slot.ready && next_to_read_ < end_) {
+  while (slot.state != SlotState::ready && next_to_read_ < end_) {
     if (cancelled_.load()) throw Cancelled{};
     is_ready_.wait_for(lock, kCancelCheck);
   }
-  return slot.ready ? &slot : nullptr;
+  return slot.state == SlotState::ready ? &slot : nullptr;
 }
 
 std::size_t ReadAhead::read(char* into, std::size_t size) {
@@ -103,7 +105,7 @@ std::size_t ReadAhead::read(char* into, std::size_t size) {
       ++next_to_read_;
       {
         const std::lock_guard<std::mutex> guard(ring_mutex_);
-        slot->ready = false;
+        slot->state = SlotState::empty;
       }
       is_free_.notify_one();
     }

@@ -57,15 +57,16 @@ class ReadAhead final : public ByteSource {
   static unsigned ring_size(unsigned threads) { return 2 * threads + 2; }
 
  private:
+  enum class SlotState { empty, filling, ready };
   struct Slot {
     Portion portion;
     std::exception_ptr error;
-    bool ready = false;  ///< filled and not yet emptied
+    SlotState state = SlotState::empty;
   };
 
   void run();
   bool produce();
-  bool await_free(const Slot& slot);
+  bool claim(Slot& slot);
   Slot* await_ready();
   [[nodiscard]] bool stopping() const { return stopping_.load() || cancelled_.load(); }
 
@@ -77,7 +78,7 @@ class ReadAhead final : public ByteSource {
   std::uint64_t next_to_load_ = 0;  ///< guarded by load_mutex_
   bool is_loaded_to_end_ = false;   ///< guarded by load_mutex_
 
-  std::mutex ring_mutex_;  ///< guards `ready` of every slot, and end_
+  std::mutex ring_mutex_;  ///< guards the state of every slot, and end_
   std::condition_variable is_free_;
   std::condition_variable is_ready_;
   std::uint64_t end_ = ~std::uint64_t{0};  ///< number of portions, once known
