@@ -183,7 +183,7 @@ std::uint64_t checksum(const void* data, std::size_t bytes) noexcept { return XX
 std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer) {
   const std::string header = encode_header(params);
   Builder parts;
-  parts.u64(checksum(header.data(), header.size()));
+  parts.u64(checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
   parts.u64(trailer.directory.checksum);
   parts.u64(trailer.totals.checksum);
   parts.u64(trailer.histogram.checksum);

@@ -50,7 +50,7 @@ struct Trailer {
 };
 
 [[nodiscard]] std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;
-/// Of the whole content, from the checksums of its parts (the directory holds the payloads').
+/// Of the whole content, from the stored checksums of its parts (the directory holds the payloads').
 [[nodiscard]] std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer);
 
 // --- Consistency. Each of these says what is wrong, or nothing. ---
