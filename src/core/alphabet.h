@@ -21,7 +21,8 @@ namespace detail {
 constexpr std::array<CharClass, 256> make_char_classes() {
   std::array<CharClass, 256> classes{};
   for (auto& c : classes) c = CharClass::invalid;
-  for (const char c : std::string_view("ACGTUacgtu")) classes[static_cast<unsigned char>(c)] = CharClass::base;
+  for (const char c : std::string_view("ACGTUacgtu"))
+    classes[static_cast<unsigned char>(c)] = CharClass::base;
   for (const char c : std::string_view("RYSWKMBDHVNXryswkmbdhvnx-.*"))
     classes[static_cast<unsigned char>(c)] = CharClass::breaks;
   return classes;

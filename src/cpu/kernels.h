@@ -24,11 +24,13 @@ struct CutParams {
   std::uint32_t shard_bits;
 };
 
-/// Super-k-mers as they come out of the cut, with the shard of each.
+/// Super-k-mers as they come out of the cut, with the shard of each and the number of its first base
+/// in the packed text.
 template <int Words>
 struct SuperKmerList {
   SuperKmer<Words>* words;
   std::uint16_t* shards;
+  std::uint32_t* starts;
   std::size_t size;
 };
 
@@ -44,13 +46,13 @@ struct CountingTable {
   table::Slots<Key> slots;
   std::uint32_t window_bits;
   std::uint32_t key_bits;
-  std::size_t size;                ///< distinct keys in the slots
-  std::size_t limit;               ///< size beyond which the table should grow
-  std::uint64_t empty_key_count;   ///< occurrences of the key that marks empty slots
-  Key* homeless;                   ///< keys whose probe sequence was full
+  std::size_t size;               ///< distinct keys in the slots
+  std::size_t limit;              ///< size beyond which the table should grow
+  std::uint64_t empty_key_count;  ///< occurrences of the key that marks empty slots
+  Key* homeless;                  ///< keys whose probe sequence was full
   std::uint32_t* homeless_counts;
   std::size_t homeless_size;
-  Key* carries;                    ///< keys whose count passed 2^32, once for each time
+  Key* carries;  ///< keys whose count passed 2^32, once for each time
   std::size_t carries_size;
 };
 
@@ -61,8 +63,8 @@ template <int Words>
 struct Combiner {
   static constexpr int kWays = 64 / static_cast<int>(sizeof(SuperKmer<Words>));
   SuperKmer<Words>* words;
-  std::uint32_t* counts;           ///< 0: free
-  std::uint32_t set_bits;          ///< 2^set_bits sets of kWays words
+  std::uint32_t* counts;   ///< 0: free
+  std::uint32_t set_bits;  ///< 2^set_bits sets of kWays words
   std::uint64_t hits;
 };
 
@@ -71,13 +73,14 @@ template <class Key, int Words>
 struct ShardKernels {
   /// Counts the k-mers of words[0, n) through the combiner. Returns how many words were taken:
   /// fewer than n when the table has to grow (or its lists to be emptied) first.
-  std::size_t (*combine)(CountingTable<Key>&, Combiner<Words>&, const SuperKmer<Words>* words,
-                         std::size_t n, std::uint32_t k, bool canonical);
+  std::size_t (*combine)(CountingTable<Key>&, Combiner<Words>&, const SuperKmer<Words>* words, std::size_t n,
+                         std::uint32_t k, bool canonical);
   /// The same without combiner; every word counts `weights[i]` times, or once where that is null.
   std::size_t (*deposit)(CountingTable<Key>&, const SuperKmer<Words>* words, const std::uint32_t* weights,
                          std::size_t n, std::uint32_t k, bool canonical);
-  /// Moves all entries of `from` into the (larger, empty) table `to`.
-  void (*rehash)(const CountingTable<Key>& from, CountingTable<Key>& to);
+  /// Inserts all entries of `from`, and `n` more, into the (larger, empty) table `to`.
+  void (*rehash)(const CountingTable<Key>& from, const Key* more, const std::uint32_t* more_counts,
+                 std::size_t n, CountingTable<Key>& to);
   /// Writes the entries of all windows in increasing key order to keys and counts, except those that
   /// live outside their home window: they go, in any order, to the stray arrays. Each array has room
   /// for `size` + kTableWindow. Returns the number of strays.

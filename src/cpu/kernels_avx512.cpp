@@ -17,7 +17,12 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernels_avx512;
-const Kernels kKernels_avx512 = {"avx512", pack, cut<2>, cut<4>, kShardKernels<Key64, 2>,
-                               kShardKernels<Key128, 2>, kShardKernels<Key128, 4>};
+const Kernels kKernels_avx512 = {"avx512",
+                                 pack,
+                                 cut<2>,
+                                 cut<4>,
+                                 kShardKernels<Key64, 2>,
+                                 kShardKernels<Key128, 2>,
+                                 kShardKernels<Key128, 4>};
 
 }  // namespace warpmer::cpu

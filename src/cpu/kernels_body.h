@@ -13,7 +13,9 @@ constexpr Lanes64 kIota64 = {0, 1, 2, 3, 4, 5, 6, 7};
 [[gnu::always_inline]] inline Lanes32 load32(const std::uint32_t* p) {
   return *reinterpret_cast<const Lanes32*>(p);
 }
-[[gnu::always_inline]] inline void store32(std::uint32_t* p, Lanes32 v) { *reinterpret_cast<Lanes32*>(p) = v; }
+[[gnu::always_inline]] inline void store32(std::uint32_t* p, Lanes32 v) {
+  *reinterpret_cast<Lanes32*>(p) = v;
+}
 
 /// 64 bits of a packed text, from any bit on.
 [[gnu::always_inline]] inline std::uint64_t bits_from(const std::uint64_t* packed, std::size_t bit) {
@@ -31,8 +33,7 @@ struct PackedGroup {
 
 // By the low four bits of a character: the base that has them (in upper case), and its code. Entries
 // of other nibbles hold a character that has different low bits, so that nothing can equal it.
-#define WARPMER_BASE_BY_NIBBLE \
-  1, 'A', 0, 'C', 'T', 'U', 0, 'G', 0, 0, 0, 0, 0, 0, 0, 0
+#define WARPMER_BASE_BY_NIBBLE 1, 'A', 0, 'C', 'T', 'U', 0, 'G', 0, 0, 0, 0, 0, 0, 0, 0
 #define WARPMER_CODE_BY_NIBBLE 0, 0, 0, 1, 3, 3, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0
 
 #if defined(__AVX512BW__)
@@ -66,8 +67,8 @@ struct PackedGroup {
   const __m256i pairs = _mm256_maddubs_epi16(code, _mm256_set1_epi16(0x0401));
   const __m256i quads = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00100001));
   const __m256i low_bytes =
-      _mm256_shuffle_epi8(quads, _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1,
-                                                                           -1, -1, -1, -1, -1, -1)));
+      _mm256_shuffle_epi8(quads, _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1,
+                                                                           -1, -1, -1, -1, -1, -1, -1)));
   const auto low = static_cast<std::uint32_t>(_mm256_extract_epi32(low_bytes, 0));
   const auto high = static_cast<std::uint32_t>(_mm256_extract_epi32(low_bytes, 4));
   return (std::uint64_t{high} << 32) | low;
@@ -91,8 +92,8 @@ struct PackedGroup {
   const __m128i code = _mm_shuffle_epi8(_mm_setr_epi8(WARPMER_CODE_BY_NIBBLE), nibble);
   const __m128i pairs = _mm_maddubs_epi16(code, _mm_set1_epi16(0x0401));
   const __m128i quads = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00100001));
-  const __m128i bytes = _mm_shuffle_epi8(
-      quads, _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1));
+  const __m128i bytes =
+      _mm_shuffle_epi8(quads, _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1));
   return static_cast<std::uint32_t>(_mm_cvtsi128_si32(bytes));
 }
 
@@ -148,8 +149,8 @@ bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint
 
 /// Hashes of all m-mers of a stretch, 16 at a time: 32 bases hold the 16 m-mers that start in their
 /// first half, so each strand's are one 64-bit constant shifted by twice the lane's number.
-[[gnu::always_inline]] inline void hash_mmers(const std::uint64_t* packed, std::size_t first, std::size_t mmers,
-                                              std::uint32_t m, std::uint32_t* hashes) {
+[[gnu::always_inline]] inline void hash_mmers(const std::uint64_t* packed, std::size_t first,
+                                              std::size_t mmers, std::uint32_t m, std::uint32_t* hashes) {
   const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
   const Lanes32 up = kTwiceIota32, down = 30 - kTwiceIota32;
   for (std::size_t i = 0; i < mmers; i += 16) {
@@ -164,8 +165,9 @@ bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint
   }
 }
 
-/// Replaces each element by the smallest of the `window` elements that start there, in log2(window)
-/// passes: the minimum over 2d is that over d, here and d further on.
+/// Replaces each of `n` elements by the smallest of the `window` elements that start there (the last
+/// window - 1 by something meaningless), in log2(window) passes: the minimum over 2d is that over d,
+/// here and d further on.
 [[gnu::always_inline]] inline void slide_minimum(std::uint32_t* values, std::size_t n, std::uint32_t window) {
   const auto pass = [&](std::uint32_t distance) {
     for (std::size_t i = 0; i < n; i += 16) {
@@ -183,7 +185,8 @@ bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint
   std::uint64_t mask = 0;
 #if defined(__AVX512F__)
   for (int i = 0; i < 4; ++i) {
-    const __m512i here = _mm512_loadu_si512(values + 16 * i), before = _mm512_loadu_si512(values + 16 * i - 1);
+    const __m512i here = _mm512_loadu_si512(values + 16 * i),
+                  before = _mm512_loadu_si512(values + 16 * i - 1);
     mask |= static_cast<std::uint64_t>(_mm512_cmpneq_epi32_mask(here, before)) << (16 * i);
   }
 #elif defined(__AVX2__)
@@ -212,22 +215,24 @@ bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint
 }
 
 template <int Words>
-[[gnu::always_inline]] inline void append_word(const std::uint64_t* packed, std::size_t base, std::uint32_t kmers,
-                                               std::uint32_t shard, std::uint32_t k, SuperKmerList<Words>& out) {
+[[gnu::always_inline]] inline void append_word(const std::uint64_t* packed, std::size_t base,
+                                               std::uint32_t kmers, std::uint32_t shard, std::uint32_t k,
+                                               SuperKmerList<Words>& out) {
   SuperKmer<Words>& super = out.words[out.size];
   const auto bits = static_cast<std::int32_t>(2 * (kmers + k - 1));
   for (int i = 0; i < Words; ++i)
     super.word[i] = low_bits(bits_from(packed, 2 * base + 64 * static_cast<std::size_t>(i)), bits - 64 * i);
   super.word[Words - 1] |= std::uint64_t{kmers - 1} << 58;
   out.shards[out.size] = static_cast<std::uint16_t>(shard);
+  out.starts[out.size] = static_cast<std::uint32_t>(base);
   ++out.size;
 }
 
 /// K-mers [from, to) of the stretch share their minimizer.
 template <int Words>
-[[gnu::always_inline]] inline void append_run(const std::uint64_t* packed, std::size_t first, std::size_t from,
-                                              std::size_t to, std::uint32_t minimizer, const CutParams& params,
-                                              SuperKmerList<Words>& out) {
+[[gnu::always_inline]] inline void append_run(const std::uint64_t* packed, std::size_t first,
+                                              std::size_t from, std::size_t to, std::uint32_t minimizer,
+                                              const CutParams& params, SuperKmerList<Words>& out) {
   const std::uint32_t shard = shard_of(minimizer, params.shard_bits);
   const std::size_t most = max_kmers_per_word<Words>(params.k);
   for (; to - from > most; from += most)
@@ -241,7 +246,7 @@ void cut(const std::uint64_t* packed, std::size_t first, std::size_t bases, cons
   const std::size_t kmers = bases - params.k + 1;
   std::uint32_t* minimizers = scratch + 16;  // what stands before the first is compared with it
   hash_mmers(packed, first, bases - params.m + 1, params.m, minimizers);
-  slide_minimum(minimizers, kmers, params.k - params.m + 1);
+  slide_minimum(minimizers, bases - params.m + 1, params.k - params.m + 1);
   std::size_t from = 0;
   for (std::size_t i = 0; i < kmers; i += 64) {
     std::uint64_t starts = changes(minimizers + i);
@@ -294,7 +299,7 @@ template <class Key>
     const Lanes64 up = (2 * (kIota64 + i)) & 63, down = (2 * (kmers - 1 - i - kIota64)) & 63;
     const Lanes64 forward = ((f[0] >> down) | (((Lanes64{} + f[1]) << 1) << (63 - down))) & mask;
     const Lanes64 reverse = ((r[0] >> up) | (((Lanes64{} + r[1]) << 1) << (63 - up))) & mask;
-    Lanes64 x = canonical && true ? (forward < reverse ? forward : reverse) : forward;
+    Lanes64 x = canonical ? (forward < reverse ? forward : reverse) : forward;
     x = (x * detail::Multipliers<Key64>::kFirst) & mask;
     x ^= x >> k;
     *reinterpret_cast<Lanes64*>(hashes + i) = (x * detail::Multipliers<Key64>::kSecond) & mask;
@@ -320,6 +325,21 @@ void expand(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* 
   expand_word<Key, Words>(word, k, canonical, hashes);
 }
 
+/// Inserts one entry and notes what did not go well.
+template <class Key>
+[[gnu::always_inline]] inline void insert_entry(const Scheme<Key>& scheme, CountingTable<Key>& table, Key key,
+                                                std::uint32_t count) {
+  const typename TileFor<Key>::type tile;
+  const table::Insertion done = scheme.insert(tile, key, count);
+  table.size += done.is_new ? 1 : 0;
+  if (!done.placed) [[unlikely]] {
+    table.homeless[table.homeless_size] = key;
+    table.homeless_counts[table.homeless_size++] = count;
+  }
+  if (done.wrapped) [[unlikely]]
+    table.carries[table.carries_size++] = key;
+}
+
 /// Some words' k-mers on their way into the table: far enough apart that a prefetch helps.
 template <class Key, int Words>
 struct Group {
@@ -342,22 +362,13 @@ struct Group {
   }
 
   [[gnu::always_inline]] inline void insert_all(const Scheme<Key>& scheme, CountingTable<Key>& table) {
-    const typename TileFor<Key>::type tile;
-    std::size_t added = 0;
     for (std::size_t i = 0; i < size; ++i) {
       if (keys[i] == table::kEmptyKey<Key>) [[unlikely]] {
         table.empty_key_count += weights[i];
-        continue;
+      } else {
+        insert_entry(scheme, table, keys[i], weights[i]);
       }
-      const table::Insertion done = scheme.insert(tile, keys[i], weights[i]);
-      added += done.is_new ? 1 : 0;
-      if (!done.placed) [[unlikely]] {
-        table.homeless[table.homeless_size] = keys[i];
-        table.homeless_counts[table.homeless_size++] = weights[i];
-      }
-      if (done.wrapped) [[unlikely]] table.carries[table.carries_size++] = keys[i];
     }
-    table.size += added;
     size = 0;
   }
 };
@@ -365,7 +376,8 @@ struct Group {
 /// Whether one more group may be inserted before the caller has to look after the table.
 template <class Key>
 [[gnu::always_inline]] inline bool has_room(const CountingTable<Key>& table, std::size_t keys) {
-  return table.size + keys <= table.limit && table.homeless_size + keys <= CountingTable<Key>::kListCapacity &&
+  return table.size + keys <= table.limit &&
+         table.homeless_size + keys <= CountingTable<Key>::kListCapacity &&
          table.carries_size + keys <= CountingTable<Key>::kListCapacity;
 }
 
@@ -432,21 +444,15 @@ std::size_t combine(CountingTable<Key>& table, Combiner<Words>& combiner, const 
 }
 
 template <class Key>
-void rehash(const CountingTable<Key>& from, CountingTable<Key>& to) {
+void rehash(const CountingTable<Key>& from, const Key* more, const std::uint32_t* more_counts, std::size_t n,
+            CountingTable<Key>& to) {
   const Scheme<Key> scheme = scheme_of(to);
-  const typename TileFor<Key>::type tile;
   const std::size_t slots = (std::size_t{1} << from.window_bits) * kTableWindow<Key>;
   for (std::size_t i = 0; i < slots; ++i) {
     const Key key = from.slots.keys[i];
-    if (key == table::kEmptyKey<Key>) continue;
-    const table::Insertion done = scheme.insert(tile, key, from.slots.counts[i]);
-    if (done.placed) {
-      ++to.size;
-    } else {
-      to.homeless[to.homeless_size] = key;
-      to.homeless_counts[to.homeless_size++] = from.slots.counts[i];
-    }
+    if (key != table::kEmptyKey<Key>) insert_entry(scheme, to, key, from.slots.counts[i]);
   }
+  for (std::size_t i = 0; i < n; ++i) insert_entry(scheme, to, more[i], more_counts[i]);
 }
 
 template <class Key>

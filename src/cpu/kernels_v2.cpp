@@ -8,7 +8,6 @@
 
 #include "core/minimizer.h"
 #include "cpu/kernels.h"
-
 #include "table/warpdrive.h"
 
 namespace warpmer::cpu {
@@ -17,7 +16,12 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernels_v2;
-const Kernels kKernels_v2 = {"x86-64-v2", pack, cut<2>, cut<4>, kShardKernels<Key64, 2>,
-                               kShardKernels<Key128, 2>, kShardKernels<Key128, 4>};
+const Kernels kKernels_v2 = {"x86-64-v2",
+                             pack,
+                             cut<2>,
+                             cut<4>,
+                             kShardKernels<Key64, 2>,
+                             kShardKernels<Key128, 2>,
+                             kShardKernels<Key128, 4>};
 
 }  // namespace warpmer::cpu

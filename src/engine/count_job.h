@@ -12,19 +12,19 @@
 namespace warpmer::engine {
 
 struct CountOptions {
-  std::uint32_t k = 31;                ///< 1 to 64
+  std::uint32_t k = 31;  ///< 1 to 64
   bool canonical = true;
-  bool lenient = false;                ///< characters that are no nucleotide code break k-mers, too
+  bool lenient = false;  ///< characters that are no nucleotide code break k-mers, too
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
   std::optional<int> min_base_quality;
-  std::string reference;               ///< for CRAM
-  unsigned threads = 0;                ///< 0: the cores this process may use
-  std::uint64_t memory_bytes = 0;      ///< hard cap on the process; 0: from cgroup, Slurm, machine
-  std::string device = "auto";         ///< auto, cpu, cpu:N
+  std::string reference;           ///< for CRAM
+  unsigned threads = 0;            ///< 0: the cores this process may use
+  std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  std::string device = "auto";     ///< auto, cpu, cpu:N
   std::vector<std::string> inputs;
-  std::string output;                  ///< path, or "-"
-  index::Provenance provenance;        ///< `inputs` is filled in by the job
+  std::string output;            ///< path, or "-"
+  index::Provenance provenance;  ///< `inputs` is filled in by the job
 };
 
 /// What a running job tells whoever watches it; read at any time from any thread.
@@ -36,7 +36,7 @@ struct JobProgress {
   std::atomic<std::uint64_t> kmers{0};        ///< occurrences seen so far
   std::atomic<std::uint32_t> shards_done{0};
   std::atomic<std::uint32_t> shards_total{0};
-  std::atomic<bool> cancel{false};            ///< set by the watcher: the job ends soon, leaving nothing
+  std::atomic<bool> cancel{false};  ///< set by the watcher: the job ends soon, leaving nothing
 };
 
 /// Busy time is summed over threads.
@@ -48,15 +48,15 @@ struct StageReport {
 
 struct CountReport {
   index::Totals totals;
-  std::string device;                  ///< what ran it, e.g. "cpu (2 threads, avx512)"
+  std::string device;  ///< what ran it, e.g. "cpu (2 threads, avx512)"
   unsigned threads = 0;
   std::uint64_t memory_cap_bytes = 0;
   std::uint64_t peak_resident_bytes = 0;
   std::uint64_t index_bytes = 0;
-  std::uint64_t early_counts = 0;      ///< shards counted before the end because memory was short
-  double read_seconds = 0;             ///< wall time until the input was exhausted
-  double count_seconds = 0;            ///< wall time from there to a complete file
-  double cpu_seconds = 0;              ///< user + system, whole process
+  std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
+  double read_seconds = 0;         ///< wall time until the input was exhausted
+  double count_seconds = 0;        ///< wall time from there to a complete file
+  double cpu_seconds = 0;          ///< user + system, whole process
   std::vector<StageReport> stages;
 };
 

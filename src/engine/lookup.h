@@ -2,7 +2,6 @@
 /// Looking k-mers up in an index: single k-mers, and every position of a batch of reads.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -39,20 +38,5 @@ class Lookup {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// A run of entries handed to a visitor; both arrays have `size` elements.
-struct EntryBlock {
-  std::size_t size = 0;
-  const char* kmers = nullptr;            ///< `size` texts of k characters, without separators
-  const std::uint64_t* counts = nullptr;
-};
-
-/// Visits every entry of an index in blocks, in file order (shard by shard, canonical order).
-void for_each_block(const index::IndexFile& index, const std::function<void(const EntryBlock&)>& visit);
-
-/// The same in lexicographic order. Works in bounded memory: the key space is walked in ranges
-/// small enough for `memory_bytes`, each range gathered from all shards and sorted on `threads`.
-void for_each_block_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, unsigned threads,
-                           const std::function<void(const EntryBlock&)>& visit);
 
 }  // namespace warpmer::engine

@@ -63,7 +63,8 @@ inline Value read_bits(const std::uint64_t* words, std::uint64_t at, std::uint32
     std::uint64_t low = 0;
     std::memcpy(&low, bytes, 8);
     value = low >> shift;
-    if (shift + bits > 64) value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[8])) << (64 - shift);
+    if (shift + bits > 64)
+      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[8])) << (64 - shift);
     return bits >= 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
   } else {
     std::uint64_t low = 0, high = 0;

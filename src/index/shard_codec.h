@@ -28,8 +28,8 @@ constexpr std::uint32_t bucket_bits_for(std::uint64_t entries, std::uint32_t k) 
 
 /// Where the parts of a payload begin, in words.
 struct PayloadLayout {
-  std::uint32_t offset_bits;     ///< width of a bucket offset; 0: there are none
-  std::uint32_t rest_bits;       ///< of the hash, in an entry
+  std::uint32_t offset_bits;  ///< width of a bucket offset; 0: there are none
+  std::uint32_t rest_bits;    ///< of the hash, in an entry
   std::uint32_t entry_bits;
   std::uint32_t exception_bits;  ///< width of an exception: entry number and count
   std::uint32_t number_bits;     ///< of the entry number in it
@@ -46,8 +46,9 @@ inline PayloadLayout payload_layout(const ShardShape& shape, std::uint32_t k) {
   layout.entry_bits = layout.rest_bits + shape.count_bits;
   layout.number_bits = static_cast<std::uint32_t>(std::bit_width(shape.entries - 1));
   layout.exception_bits = layout.number_bits + shape.exception_bits;
-  layout.entries_at =
-      layout.offset_bits == 0 ? 0 : words_for((std::uint64_t{1} << shape.bucket_bits) + 1, layout.offset_bits);
+  layout.entries_at = layout.offset_bits == 0
+                          ? 0
+                          : words_for((std::uint64_t{1} << shape.bucket_bits) + 1, layout.offset_bits);
   layout.exceptions_at = layout.entries_at + words_for(shape.entries, layout.entry_bits);
   layout.words = layout.exceptions_at + words_for(shape.exceptions, layout.exception_bits);
   return layout;
@@ -57,7 +58,8 @@ namespace detail {
 
 /// Chooses the width of the count code that makes the payload smallest; the least of equals.
 /// `wider[b]`: number of counts of more than b bits.
-inline void choose_count_bits(const std::array<std::uint64_t, 65>& wider, std::uint64_t largest, ShardShape& shape) {
+inline void choose_count_bits(const std::array<std::uint64_t, 65>& wider, std::uint64_t largest,
+                              ShardShape& shape) {
   shape.exception_bits = static_cast<std::uint8_t>(std::bit_width(largest));
   const std::uint64_t exception_bits = std::bit_width(shape.entries - 1) + shape.exception_bits;
   Key128 best = ~Key128{0};
@@ -177,7 +179,8 @@ class ShardReader {
     std::uint64_t exception = 0;
     for (std::size_t b = 0; b < std::size_t{1} << shape_.bucket_bits; ++b) {
       const auto [first, last] = bucket(b);
-      const Key top = layout_.rest_bits >= kKeyBits<Key> ? Key{0} : static_cast<Key>(Key{b} << layout_.rest_bits);
+      const Key top =
+          layout_.rest_bits >= kKeyBits<Key> ? Key{0} : static_cast<Key>(Key{b} << layout_.rest_bits);
       for (std::uint64_t i = first; i < last; ++i) {
         const std::uint64_t code = code_at(i);
         visit(static_cast<Key>(top | rest_at(i)), code < escape_ ? code + 1 : exception_count(exception++));
@@ -197,7 +200,8 @@ class ShardReader {
     if (shape_.bucket_bits == 0) return {0, shape_.entries};
     const std::uint64_t at = std::uint64_t{b} * layout_.offset_bits;
     return {std::min(read_bits<std::uint64_t>(offsets_, at, layout_.offset_bits), shape_.entries),
-            std::min(read_bits<std::uint64_t>(offsets_, at + layout_.offset_bits, layout_.offset_bits), shape_.entries)};
+            std::min(read_bits<std::uint64_t>(offsets_, at + layout_.offset_bits, layout_.offset_bits),
+                     shape_.entries)};
   }
   [[nodiscard]] Key rest_at(std::uint64_t i) const {
     return read_bits<Key>(entries_, i * layout_.entry_bits + shape_.count_bits, layout_.rest_bits);

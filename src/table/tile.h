@@ -46,13 +46,15 @@ struct Slot {
 
 template <class T>
 concept Tile = requires(const T t, typename T::Bucket b, Slots<typename T::Key> s, typename T::Key k, int i) {
-  { T::kWidth } -> std::convertible_to<int>;        // slots in one bucket, at most 32
-  { T::kExclusive } -> std::convertible_to<bool>;   // no one else writes to the table
+  { T::kWidth } -> std::convertible_to<int>;       // slots in one bucket, at most 32
+  { T::kExclusive } -> std::convertible_to<bool>;  // no one else writes to the table
   { t.load(s) } -> std::same_as<typename T::Bucket>;
-  { t.match(b, k) } -> std::same_as<SlotMask>;      // slots that hold k
+  { t.match(b, k) } -> std::same_as<SlotMask>;  // slots that hold k
   { t.empty(b) } -> std::same_as<SlotMask>;
   { t.claim(s, i, k) } -> std::same_as<Claim>;
-  { t.exchange(s, i, Slot<typename T::Key>{}) } -> std::same_as<Slot<typename T::Key>>;  // returns the evicted
+  {
+    t.exchange(s, i, Slot<typename T::Key>{})
+    } -> std::same_as<Slot<typename T::Key>>;          // returns the evicted
   { t.add(s, i, 1u) } -> std::same_as<std::uint32_t>;  // one lane acts; the count before
 };
 

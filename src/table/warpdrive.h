@@ -52,7 +52,8 @@ class WarpDrive {
       if constexpr (T::kExclusive) {
         const auto bucket = tile.load(s);
         const SlotMask same = tile.match(bucket, key), empty = tile.empty(bucket);
-        if ((same | empty) == 0) [[unlikely]] continue;
+        if ((same | empty) == 0) [[unlikely]]
+          continue;
         // Nobody else writes: storing a key over itself is cheaper than guessing a branch.
         const int i = first_slot(same != 0 ? same : empty);
         tile.claim(s, i, key);

@@ -1,0 +1,37 @@
+// The CPU backend: picks the session that k asks for.
+
+#include <fmt/format.h>
+
+#include "cpu/dense_session.h"
+#include "cpu/kernels.h"
+#include "cpu/sharded_session.h"
+#include "engine/backend.h"
+
+namespace warpmer::cpu {
+
+namespace {
+
+class CpuBackend : public engine::Backend {
+ public:
+  [[nodiscard]] std::string describe() const override { return fmt::format("cpu ({})", kernels_.name); }
+
+  [[nodiscard]] std::unique_ptr<engine::CountingSession> start(const engine::CountPlan& plan) override {
+    if (plan.k <= kMaxDenseK) return std::make_unique<DenseSession>(kernels_, plan);
+    if (plan.k <= kMaxNarrowK) return std::make_unique<ShardedSession<Key64, 2>>(kernels_, plan);
+    if (plan.k <= kMaxShortWordK) return std::make_unique<ShardedSession<Key128, 2>>(kernels_, plan);
+    return std::make_unique<ShardedSession<Key128, 4>>(kernels_, plan);
+  }
+
+ private:
+  const Kernels& kernels_ = best_kernels();
+};
+
+}  // namespace
+
+}  // namespace warpmer::cpu
+
+namespace warpmer::engine {
+
+std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<cpu::CpuBackend>(); }
+
+}  // namespace warpmer::engine

@@ -1,0 +1,113 @@
+#include "cpu/dense_session.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "cpu/stopwatch.h"
+#include "index/shard_codec.h"
+
+namespace warpmer::cpu {
+
+namespace {
+
+/// Adds the k-mers of a stretch. `shared`: other threads add to the same counters.
+template <bool shared>
+void count_stretch(const std::uint64_t* packed, std::size_t first, std::size_t bases, std::uint32_t k,
+                   std::uint32_t* counts, std::mutex& mutex, std::vector<std::uint32_t>& carries) {
+  const std::uint64_t mask = key_mask<Key64>(k);
+  std::uint64_t kmer = 0;
+  for (std::size_t i = 0; i < bases; ++i) {
+    const std::size_t at = first + i;
+    kmer = ((kmer << 2) | ((packed[at / 32] >> (2 * (at % 32))) & 3)) & mask;
+    if (i + 1 < k) continue;
+    std::uint32_t now = 0;
+    if constexpr (shared) {
+      now = std::atomic_ref<std::uint32_t>(counts[kmer]).fetch_add(1, std::memory_order_relaxed) + 1;
+    } else {
+      now = ++counts[kmer];
+    }
+    if (now == 0) [[unlikely]] {
+      const std::lock_guard lock(mutex);
+      carries.push_back(static_cast<std::uint32_t>(kmer));
+    }
+  }
+}
+
+}  // namespace
+
+DenseSession::DenseSession(const Kernels& kernels, const engine::CountPlan& plan)
+    : plan_(plan), cut_seconds_(plan.threads), tally_(plan.min_count, plan.max_count) {
+  const std::size_t kmers = std::size_t{1} << (2 * plan.k);
+  // At the end: the sums, and the k-mers in hash order.
+  const std::uint64_t final_bytes = kmers * (sizeof(std::uint64_t) * 2 + sizeof(Key64));
+  const std::uint64_t copy_bytes = kmers * sizeof(std::uint32_t);
+  if (plan.memory_bytes < final_bytes + copy_bytes) {
+    throw ResourceError(fmt::format("-m leaves {} MB for counting, and k = {} takes {} MB; raise -m",
+                                    plan.memory_bytes >> 20, plan.k, ((final_bytes + copy_bytes) >> 20) + 1));
+  }
+  const std::uint64_t fit = (plan.memory_bytes - final_bytes) / copy_bytes;
+  const auto copies = static_cast<unsigned>(std::min<std::uint64_t>(plan.threads, fit));
+  for (unsigned i = 0; i < copies; ++i) copies_.push_back(std::make_unique<Copy>(kmers));
+  for (unsigned t = 0; t < plan.threads; ++t) finders_.emplace_back(kernels, plan.k, plan.lenient);
+}
+
+std::uint64_t DenseSession::add(const io::Batch& batch, unsigned thread) {
+  const Stopwatch watch(cut_seconds_[thread]);
+  Copy& copy = *copies_[thread % copies_.size()];
+  const bool shared = copies_.size() < plan_.threads;
+  std::uint64_t kmers = 0;
+  for (const io::Piece& piece : batch.pieces) {
+    finders_[thread].for_each(
+        batch, piece,
+        [&](const std::uint64_t* packed, std::size_t first, std::size_t bases, std::size_t /*at*/) {
+          kmers += bases - plan_.k + 1;
+          const auto count = shared ? count_stretch<true> : count_stretch<false>;
+          count(packed, first, bases, plan_.k, copy.counts.data(), copy.mutex, copy.carries);
+        });
+  }
+  return kmers;
+}
+
+void DenseSession::fold_strands(std::vector<std::uint64_t>& sums) const {
+  const auto slot = [&](std::uint64_t kmer) {
+    return plan_.canonical ? canonical<Key64>(kmer, plan_.k) : kmer;
+  };
+  for (const auto& copy : copies_) {
+    for (std::size_t kmer = 0; kmer < sums.size(); ++kmer) {
+      if (copy->counts[kmer] > 0) sums[slot(kmer)] += copy->counts[kmer];
+    }
+    for (const std::uint32_t kmer : copy->carries) sums[slot(kmer)] += std::uint64_t{1} << 32;
+  }
+}
+
+void DenseSession::finish(unsigned thread, const engine::ShardSink& sink,
+                          const std::function<void()>& shard_done) {
+  if (thread != 0) return;
+  const Stopwatch watch(freeze_seconds_);
+  const std::size_t kmers = std::size_t{1} << (2 * plan_.k);
+  std::vector<std::uint64_t> sums(kmers);
+  fold_strands(sums);
+  // In the order of the hash, which is a bijection on the same numbers.
+  const KmerHash<Key64> hash(plan_.k);
+  std::vector<Key64> keys;
+  std::vector<std::uint64_t> counts;
+  for (std::size_t h = 0; h < kmers; ++h) {
+    const std::uint64_t count = sums[hash.inverse(h)];
+    if (count == 0) continue;
+    keys.push_back(h);
+    counts.push_back(count);
+  }
+  const std::size_t kept = tally_.filter(keys.data(), counts.data(), keys.size());
+  sink(0, index::freeze(keys.data(), counts.data(), kept, plan_.k));
+  shard_done();
+}
+
+engine::StageTimes DenseSession::times() const {
+  engine::StageTimes times;
+  for (const double seconds : cut_seconds_) times.cut_seconds += seconds;
+  times.freeze_seconds = freeze_seconds_;
+  return times;
+}
+
+}  // namespace warpmer::cpu

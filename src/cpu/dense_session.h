@@ -1,0 +1,47 @@
+#pragma once
+/// Counting for k <= 12: an array of 4^k counters.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cpu/cutter.h"
+#include "engine/backend.h"
+
+namespace warpmer::cpu {
+
+/// Threads count k-mers as read into as many copies of the array as memory allows (up to one each);
+/// strands are folded together at the end.
+class DenseSession : public engine::CountingSession {
+ public:
+  DenseSession(const Kernels& kernels, const engine::CountPlan& plan);
+
+  std::uint64_t add(const io::Batch& batch, unsigned thread) override;
+  void end_of_input(unsigned /*thread*/) override {}
+  void finish(unsigned thread, const engine::ShardSink& sink,
+              const std::function<void()>& shard_done) override;
+  [[nodiscard]] engine::Tally tally() const override { return tally_; }
+  [[nodiscard]] engine::StageTimes times() const override;
+  [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
+
+ private:
+  struct Copy {
+    explicit Copy(std::size_t kmers) : counts(kmers) {}
+    std::vector<std::uint32_t> counts;
+    std::mutex mutex;                    ///< for `carries`
+    std::vector<std::uint32_t> carries;  ///< k-mers whose counter passed 2^32, once for each time
+  };
+
+  void fold_strands(std::vector<std::uint64_t>& sums) const;
+
+  engine::CountPlan plan_;
+  std::vector<std::unique_ptr<Copy>> copies_;
+  std::vector<StretchFinder> finders_;
+  std::vector<double> cut_seconds_;
+  double freeze_seconds_ = 0;
+  engine::Tally tally_;
+};
+
+}  // namespace warpmer::cpu

@@ -1,0 +1,273 @@
+#pragma once
+/// Counting for k > 12: cut, split, exchange, pend; then count and freeze shard by shard.
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "comm/exchange.h"
+#include "core/error.h"
+#include "core/minimizer.h"
+#include "core/ownership.h"
+#include "cpu/cutter.h"
+#include "cpu/multisplit.h"
+#include "cpu/pending_store.h"
+#include "cpu/shard_counter.h"
+#include "cpu/stopwatch.h"
+#include "engine/backend.h"
+#include "index/shard_codec.h"
+
+namespace warpmer::cpu {
+
+template <class Key, int Words>
+class ShardedSession : public engine::CountingSession {
+ public:
+  ShardedSession(const Kernels& kernels, const engine::CountPlan& plan)
+      : kernels_(kernels),
+        plan_(plan),
+        shards_(1u << shard_bits(plan.k)),
+        pending_(pool_, shards_),
+        runs_(shards_),
+        exchange_(plan.devices),
+        threads_in_(plan.threads) {
+    for (unsigned t = 0; t < plan.threads; ++t) workers_.emplace_back(kernels, plan, shards_);
+    const std::uint64_t fixed = plan.threads * Worker::memory_bytes() + shards_ * kShardBytes;
+    const std::uint64_t least = fixed + 2 * std::uint64_t{shards_} * PagePool::kPageBytes;
+    if (plan.memory_bytes < least) {
+      throw ResourceError(fmt::format(
+          "-m leaves {} MB for counting with {} threads, which takes {} MB at least; "
+          "raise -m by {} MB or lower -t",
+          plan.memory_bytes >> 20, plan.threads, (least >> 20) + 1, ((least - plan.memory_bytes) >> 20) + 1));
+    }
+    // Tables for a shard take about five times its pending words, one shard per thread at a time, and
+    // a shard may be four times the mean.
+    const double tables = 20.0 * plan.threads / shards_;
+    budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables));
+  }
+
+  std::uint64_t add(const io::Batch& batch, unsigned thread) override {
+    Worker& worker = workers_[thread];
+    std::uint64_t kmers = 0;
+    const double passed_on = worker.times.split_seconds + worker.times.exchange_seconds;
+    {
+      const Stopwatch watch(worker.times.cut_seconds);
+      for (const io::Piece& piece : batch.pieces)
+        kmers += worker.cutter.cut(batch, piece, 0, [&] { pass_on(worker, thread); });
+    }
+    worker.times.cut_seconds -= worker.times.split_seconds + worker.times.exchange_seconds - passed_on;
+    if (over_budget()) relieve(worker);
+    return kmers;
+  }
+
+  void end_of_input(unsigned thread) override {
+    pass_on(workers_[thread], thread);
+    if (threads_in_.fetch_sub(1) != 1) return;
+    for (unsigned device = 0; device < plan_.devices; ++device) deliver(device);
+  }
+
+  void finish(unsigned thread, const engine::ShardSink& sink,
+              const std::function<void()>& shard_done) override {
+    Worker& worker = workers_[thread];
+    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < shards_; shard_done()) {
+      Run& run = runs_[shard];
+      count(worker, shard, run);
+      const Stopwatch watch(worker.times.freeze_seconds);
+      ShardCounter<Key, Words>& counter = *worker.counter;
+      const std::size_t kept = worker.tally.filter(counter.keys(), counter.counts(), counter.size());
+      run.entries = {};
+      sink(shard, index::freeze(counter.keys(), counter.counts(), kept, plan_.k));
+      counter.trim(kTrimBytes);
+    }
+  }
+
+  [[nodiscard]] engine::Tally tally() const override {
+    engine::Tally all(plan_.min_count, plan_.max_count);
+    for (const Worker& worker : workers_) all.merge(worker.tally);
+    return all;
+  }
+
+  [[nodiscard]] engine::StageTimes times() const override {
+    engine::StageTimes all;
+    for (const Worker& worker : workers_) {
+      all.cut_seconds += worker.times.cut_seconds;
+      all.split_seconds += worker.times.split_seconds;
+      all.exchange_seconds += worker.times.exchange_seconds;
+      all.count_seconds += worker.times.count_seconds;
+      all.freeze_seconds += worker.times.freeze_seconds;
+      all.super_kmer_bytes += worker.times.super_kmer_bytes;
+      all.exchanged_bytes += worker.times.exchanged_bytes;
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
+
+ private:
+  /// A shard's frozen run, from when it was counted early.
+  struct Run {
+    std::mutex mutex;
+    index::FrozenShard entries;
+    [[nodiscard]] std::uint64_t bytes() const { return entries.payload.capacity() * sizeof(std::uint64_t); }
+  };
+
+  struct Worker {
+    Worker(const Kernels& kernels, const engine::CountPlan& plan, std::uint32_t shards)
+        : cutter(kernels, plan.k, plan.lenient),
+          split(shards, Cutter<Words>::kCapacity),
+          tally(plan.min_count, plan.max_count) {}
+
+    static std::uint64_t memory_bytes() {
+      return Cutter<Words>::memory_bytes() + Cutter<Words>::kCapacity * sizeof(SuperKmer<Words>) +
+             kCounterBytes;
+    }
+
+    Cutter<Words> cutter;
+    Multisplit<Words> split;
+    std::unique_ptr<ShardCounter<Key, Words>> counter;
+    engine::Tally tally;
+    engine::StageTimes times;
+  };
+
+  /// What a ShardCounter holds for shards of ordinary size; what it is trimmed to after larger ones.
+  static constexpr std::uint64_t kCounterBytes = std::uint64_t{4} << 20;
+  static constexpr std::uint64_t kTrimBytes = std::uint64_t{64} << 20;
+  static constexpr std::uint64_t kShardBytes = sizeof(Run) + 64;
+  /// Parcels in an inbox beyond which the sender delivers them himself.
+  static constexpr std::size_t kInboxParcels = 4;
+
+  /// Splits what the cutter has collected, and sends each owner his part.
+  void pass_on(Worker& worker, unsigned thread) {
+    const auto& list = worker.cutter.list();
+    {
+      const Stopwatch watch(worker.times.split_seconds);
+      worker.split.split(list);
+    }
+    const Stopwatch watch(worker.times.exchange_seconds);
+    worker.times.super_kmer_bytes += list.size * sizeof(SuperKmer<Words>);
+    worker.cutter.clear();
+    if (plan_.devices == 1) {
+      for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+        if (const std::size_t n = worker.split.size(shard); n > 0)
+          pending_.append(shard, worker.split.begin(shard), n);
+      }
+      return;
+    }
+    for (std::uint32_t owner = 0; owner < plan_.devices; ++owner) {
+      comm::Parcel<Words> parcel = parcel_for(worker.split, owner);
+      worker.times.exchanged_bytes += parcel.bytes();
+      if (exchange_.send(owner, std::move(parcel)) > kInboxParcels) deliver(owner);
+    }
+    for (unsigned device = thread; device < plan_.devices; device += plan_.threads) deliver(device);
+  }
+
+  comm::Parcel<Words> parcel_for(const Multisplit<Words>& split, std::uint32_t owner) const {
+    comm::Parcel<Words> parcel;
+    parcel.first_shard = first_shard_of(owner, plan_.devices, shards_);
+    const std::uint32_t end = first_shard_of(owner + 1, plan_.devices, shards_);
+    for (std::uint32_t shard = parcel.first_shard; shard <= end; ++shard)
+      parcel.offsets.push_back(split.offset(shard) - split.offset(parcel.first_shard));
+    parcel.words.assign(split.begin(parcel.first_shard),
+                        split.begin(parcel.first_shard) + parcel.offsets.back());
+    return parcel;
+  }
+
+  /// Appends everything in a device's inbox to its shards.
+  void deliver(std::uint32_t device) {
+    for (comm::Parcel<Words> parcel; exchange_.receive(device, parcel);) {
+      for (std::uint32_t i = 0; i + 1 < parcel.offsets.size(); ++i) {
+        const std::uint32_t from = parcel.offsets[i], to = parcel.offsets[i + 1];
+        if (to > from) pending_.append(parcel.first_shard + i, parcel.words.data() + from, to - from);
+      }
+    }
+  }
+
+  /// Counts what is pending in a shard together with its run; the result is in the worker's counter.
+  void count(Worker& worker, std::uint32_t shard, Run& run) {
+    const Stopwatch watch(worker.times.count_seconds);
+    if (!worker.counter)
+      worker.counter = std::make_unique<ShardCounter<Key, Words>>(kernels_, plan_.k, plan_.canonical);
+    const PendingList<Words> list = pending_.take(shard);
+    worker.counter->count(list, &run.entries);
+    pending_.release(list);
+  }
+
+  // --- When memory is short.
+
+  [[nodiscard]] std::uint64_t room_for_pending() const {
+    const std::uint64_t runs = run_bytes_;
+    return budget_ > runs ? budget_ - runs : 0;
+  }
+  [[nodiscard]] bool over_budget() const { return pool_.bytes_in_use() > room_for_pending(); }
+
+  /// Counts the fullest shards early, until a quarter of the room is free again.
+  void relieve(Worker& worker) {
+    while (pool_.bytes_in_use() > room_for_pending() / 4 * 3) {
+      const std::uint32_t shard = fullest_shard();
+      if (shard == shards_) break;  // the others' turn
+      count_early(worker, shard);
+      pool_.shrink(room_for_pending());
+      // Each shard's last page is half empty: below this, counting frees next to nothing.
+      if (room_for_pending() < std::uint64_t{shards_} * PagePool::kPageBytes * 3 / 2) throw_out_of_memory();
+    }
+    worker.counter->trim(kCounterBytes);
+  }
+
+  /// The shard with the most pending pages that no one is counting, or `shards_`.
+  std::uint32_t fullest_shard() {
+    std::uint32_t best = shards_, most = 1;
+    for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+      const std::uint32_t pages = pending_.pages(shard);
+      if (pages > most) {
+        most = pages;
+        best = shard;
+      }
+    }
+    return best;
+  }
+
+  void count_early(Worker& worker, std::uint32_t shard) {
+    Run& run = runs_[shard];
+    const std::lock_guard lock(run.mutex);
+    count(worker, shard, run);
+    const Stopwatch watch(worker.times.freeze_seconds);
+    const std::uint64_t before = run.bytes();
+    run.entries =
+        index::freeze(worker.counter->keys(), worker.counter->counts(), worker.counter->size(), plan_.k);
+    run_bytes_ += run.bytes() - before;
+    ++early_counts_;
+  }
+
+  [[noreturn]] void throw_out_of_memory() const {
+    const std::uint64_t held = run_bytes_;
+    const double fraction = plan_.input_fraction ? plan_.input_fraction() : 0;
+    const std::uint64_t reserved = plan_.memory_bytes - budget_;
+    std::string needed = fmt::format("more than {} MB", (held + reserved) >> 20);
+    if (fraction > 0 && fraction < 1) {
+      const double whole = static_cast<double>(held) / fraction * 1.1 + static_cast<double>(reserved);
+      needed = fmt::format("about {:.0f} MB in all ({:.0f} % of the input is read)", whole / (1 << 20),
+                           100 * fraction);
+    }
+    throw ResourceError(
+        fmt::format("the memory allowed by -m is used up: the distinct k-mers need {}; raise -m", needed));
+  }
+
+  const Kernels& kernels_;
+  const engine::CountPlan plan_;
+  std::uint32_t shards_;
+  PagePool pool_;
+  PendingStore<Words> pending_;
+  std::vector<Run> runs_;
+  std::deque<Worker> workers_;
+  comm::InProcessExchange<Words> exchange_;
+  std::uint64_t budget_ = 0;  ///< for pending words and runs together
+  std::atomic<unsigned> threads_in_;
+  std::atomic<std::uint32_t> next_shard_{0};
+  std::atomic<std::uint64_t> run_bytes_{0};
+  std::atomic<std::uint64_t> early_counts_{0};
+};
+
+}  // namespace warpmer::cpu

@@ -1,0 +1,75 @@
+#pragma once
+/// What a counting backend has to do. The engine feeds it batches from any number of threads and takes
+/// frozen shards from it; how k-mers are cut, split, exchanged and counted is the backend's own affair.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/tally.h"
+#include "index/frozen_shard.h"
+#include "io/batch.h"
+
+namespace warpmer::engine {
+
+struct CountPlan {
+  std::uint32_t k = 31;
+  bool canonical = true;
+  bool lenient = false;
+  std::uint64_t min_count = 1;
+  std::uint64_t max_count = UINT64_MAX;
+  unsigned threads = 1;            ///< that will call `add`, numbered from 0
+  unsigned devices = 1;            ///< among which the shards are divided
+  std::uint64_t memory_bytes = 0;  ///< what the backend may hold; ResourceError when it cannot keep to it
+  std::function<double()> input_fraction;  ///< how much of the input is read; 0 when unknown
+};
+
+/// One stage's work, summed over threads.
+struct StageTimes {
+  double cut_seconds = 0;
+  double split_seconds = 0;
+  double exchange_seconds = 0;
+  double count_seconds = 0;
+  double freeze_seconds = 0;
+  std::uint64_t super_kmer_bytes = 0;
+  std::uint64_t exchanged_bytes = 0;
+};
+
+/// Takes a frozen shard; called from several threads, roughly in shard order.
+using ShardSink = std::function<void(std::uint32_t shard, index::FrozenShard&& frozen)>;
+
+/// One counting job on one backend.
+class CountingSession {
+ public:
+  virtual ~CountingSession() = default;
+
+  /// Takes the k-mers of a batch. Called concurrently, with a different `thread` each. Returns their
+  /// number.
+  virtual std::uint64_t add(const io::Batch& batch, unsigned thread) = 0;
+
+  /// No more batches come from this thread. When all threads have said so, the input is complete.
+  virtual void end_of_input(unsigned thread) = 0;
+
+  /// Counts, filters and freezes the shards not yet taken, one after another, until none is left.
+  /// Called concurrently like `add`; `shard_done` after each. An exception from `sink` ends it.
+  virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
+
+  /// After all threads have returned from `finish`.
+  [[nodiscard]] virtual Tally tally() const = 0;
+  [[nodiscard]] virtual StageTimes times() const = 0;
+  [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// E.g. "cpu (avx512)".
+  [[nodiscard]] virtual std::string describe() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<CountingSession> start(const CountPlan& plan) = 0;
+};
+
+/// Implemented in src/cpu.
+std::unique_ptr<Backend> make_cpu_backend();
+
+}  // namespace warpmer::engine

@@ -1,0 +1,217 @@
+#include "engine/count_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "core/minimizer.h"
+#include "engine/backend.h"
+#include "engine/limits.h"
+#include "engine/thread_team.h"
+#include "io/input.h"
+
+namespace warpmer::engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Number of devices the CPU is asked to act as: `cpu:N`, else 1.
+unsigned cpu_devices(const std::string& device) {
+  if (device == "auto" || device == "cpu") return 1;
+  unsigned n = 0;
+  if (device.starts_with("cpu:")) {
+    const std::string digits = device.substr(4);
+    const bool plain = !digits.empty() && digits.size() <= 4 &&
+                       std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    n = plain ? static_cast<unsigned>(std::stoul(digits)) : 0;
+    if (n >= 1 && n <= 256) return n;
+    throw UsageError(fmt::format("--device {}: the number of devices is between 1 and 256", device));
+  }
+  if (device == "cuda" || device.starts_with("cuda:")) {
+    throw ResourceError(
+        fmt::format("--device {}: this warpmer has no CUDA backend; use --device cpu", device));
+  }
+  throw UsageError(fmt::format("--device {}: choose auto, cpu or cpu:N", device));
+}
+
+void check(const CountOptions& options) {
+  if (options.k < 1 || options.k > kMaxK)
+    throw UsageError(fmt::format("k is {}; warpmer counts k-mers of 1 to {} bases", options.k, kMaxK));
+  if (options.min_count < 1) throw UsageError("the smallest count kept is at least 1");
+  if (options.min_count > options.max_count)
+    throw UsageError(fmt::format("the smallest count kept ({}) is larger than the largest ({})",
+                                 options.min_count, options.max_count));
+}
+
+/// Reserve for what no one accounts for: stacks, allocator slack, the C++ runtime.
+constexpr std::uint64_t kSlackBytes = std::uint64_t{24} << 20;
+
+class CountJob {
+ public:
+  CountJob(const CountOptions& options, JobProgress& progress)
+      : options_(options),
+        progress_(progress),
+        threads_(options.threads > 0 ? options.threads : usable_cores()),
+        devices_(cpu_devices(options.device)),
+        // Unasked, stay clear of the limit at which the kernel kills.
+        memory_cap_(options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9),
+        backend_(make_cpu_backend()) {}
+
+  CountReport run() {
+    io::InputSet input(options_.inputs, input_options());
+    index::IndexWriter writer(options_.output, index_params());
+    const auto session = backend_->start(plan(input));
+    const auto start = Clock::now();
+    read(input, *session);
+    report_.read_seconds = seconds_since(start);
+    const auto middle = Clock::now();
+    freeze(*session, writer);
+    index::Totals totals = session->tally().totals();
+    totals.records = input.records();
+    totals.bases = bases_;
+    index::Provenance provenance = options_.provenance;
+    provenance.inputs = input.files();
+    writer.finish(totals, session->tally().histogram(), provenance);
+    report_.count_seconds = seconds_since(middle);
+    complete_report(*session, totals, writer);
+    progress_.stage = JobProgress::Stage::done;
+    return report_;
+  }
+
+ private:
+  [[nodiscard]] io::InputOptions input_options() const {
+    io::InputOptions input;
+    input.overlap_bases = options_.k - 1;
+    input.min_base_quality = options_.min_base_quality;
+    input.reference = options_.reference;
+    input.threads = threads_;
+    return input;
+  }
+
+  [[nodiscard]] index::IndexParams index_params() const {
+    index::IndexParams params;
+    params.k = options_.k;
+    params.canonical = options_.canonical;
+    params.minimizer_length = minimizer_length(options_.k);
+    params.shard_bits = shard_bits(options_.k);
+    params.hash_version = kHashVersion;
+    return params;
+  }
+
+  [[nodiscard]] CountPlan plan(io::InputSet& input) const {
+    CountPlan plan;
+    plan.k = options_.k;
+    plan.canonical = options_.canonical;
+    plan.lenient = options_.lenient;
+    plan.min_count = options_.min_count;
+    plan.max_count = options_.max_count;
+    plan.threads = threads_;
+    plan.devices = devices_;
+    const std::uint64_t spoken_for = resident_bytes() + input.memory_bytes(threads_) + kSlackBytes;
+    if (memory_cap_ <= spoken_for) {
+      throw ResourceError(
+          fmt::format("-m {} MB is too little: reading alone needs {} MB; raise -m or lower -t",
+                      memory_cap_ >> 20, (spoken_for >> 20) + 1));
+    }
+    plan.memory_bytes = memory_cap_ - spoken_for;
+    plan.input_fraction = [&input] {
+      const io::InputProgress bytes = input.progress();
+      return bytes.bytes_total == 0
+                 ? 0
+                 : static_cast<double>(bytes.bytes_done) / static_cast<double>(bytes.bytes_total);
+    };
+    return plan;
+  }
+
+  void read(io::InputSet& input, CountingSession& session) {
+    progress_.stage = JobProgress::Stage::reading;
+    run_team(
+        threads_,
+        [&](unsigned thread) {
+          io::Batch batch;
+          std::uint64_t bases = 0;
+          while (!cancelled() && input.next(batch)) {
+            progress_.kmers += session.add(batch, thread);
+            for (const io::Piece& piece : batch.pieces) bases += new_bases(piece);
+            const io::InputProgress bytes = input.progress();
+            progress_.bytes_done = bytes.bytes_done;
+            progress_.bytes_total = bytes.bytes_total;
+          }
+          session.end_of_input(thread);
+          bases_ += bases;
+        },
+        [&] {
+          failed_ = true;
+          input.cancel();
+        });
+    stop_if_cancelled();
+  }
+
+  /// Bases of a piece that were not in the piece before.
+  [[nodiscard]] std::uint64_t new_bases(const io::Piece& piece) const {
+    return piece.first_base == 0 ? piece.length : piece.length - std::min(piece.length, options_.k - 1);
+  }
+
+  void freeze(CountingSession& session, index::IndexWriter& writer) {
+    progress_.shards_total = 1u << shard_bits(options_.k);
+    progress_.stage = JobProgress::Stage::counting;
+    const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+      if (cancelled()) throw ResourceError("interrupted");
+      writer.put(shard, std::move(frozen));
+    };
+    run_team(
+        threads_, [&](unsigned thread) { session.finish(thread, sink, [&] { ++progress_.shards_done; }); },
+        [&] { failed_ = true; });
+    stop_if_cancelled();
+  }
+
+  [[nodiscard]] bool cancelled() const { return progress_.cancel || failed_; }
+  void stop_if_cancelled() const {
+    if (progress_.cancel) throw ResourceError("interrupted; no index was written");
+  }
+
+  void complete_report(const CountingSession& session, const index::Totals& totals,
+                       const index::IndexWriter& writer) {
+    report_.totals = totals;
+    report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");
+    if (devices_ > 1) report_.device += fmt::format(", acting as {} devices", devices_);
+    report_.threads = threads_;
+    report_.memory_cap_bytes = memory_cap_;
+    report_.peak_resident_bytes = peak_resident_bytes();
+    report_.index_bytes = writer.bytes_written();
+    report_.early_counts = session.early_counts();
+    report_.cpu_seconds = cpu_seconds();
+    const StageTimes times = session.times();
+    report_.stages = {{"cut", times.cut_seconds, totals.bases},
+                      {"split", times.split_seconds, times.super_kmer_bytes},
+                      {"exchange", times.exchange_seconds, times.exchanged_bytes},
+                      {"count", times.count_seconds, times.super_kmer_bytes},
+                      {"freeze and write", times.freeze_seconds, writer.bytes_written()}};
+  }
+
+  const CountOptions& options_;
+  JobProgress& progress_;
+  unsigned threads_;
+  unsigned devices_;
+  std::uint64_t memory_cap_;
+  std::unique_ptr<Backend> backend_;
+  std::atomic<std::uint64_t> bases_{0};
+  std::atomic<bool> failed_{false};
+  CountReport report_;
+};
+
+}  // namespace
+
+CountReport count(const CountOptions& options, JobProgress& progress) {
+  check(options);
+  return CountJob(options, progress).run();
+}
+
+}  // namespace warpmer::engine

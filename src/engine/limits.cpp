@@ -1,0 +1,137 @@
+#include "engine/limits.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace warpmer::engine {
+
+namespace {
+
+std::optional<std::uint64_t> number_in(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end == text.data()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> environment_number(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::nullopt : number_in(text);
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// Calls `visit(directory)` for this process's cgroup and each of its parents, up to the root: a
+/// limit anywhere on that path holds. Version 2 has one hierarchy; in version 1 `controller` names
+/// the one asked for.
+template <class Visit>
+void for_each_cgroup(const std::string& controller, Visit&& visit) {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
+    const bool unified = controllers == ",,";
+    if (!unified && controllers.find(fmt::format(",{},", controller)) == std::string::npos) continue;
+    const std::string root = fmt::format("/sys/fs/cgroup{}{}", unified ? "" : "/", unified ? "" : controller);
+    for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
+      if (path == "/") path.clear();
+      visit(root + path);
+      if (path.empty()) break;
+    }
+  }
+}
+
+std::optional<double> cgroup_cores() {
+  std::optional<double> cores;
+  const auto consider = [&](double quota, double period) {
+    if (quota > 0 && period > 0) cores = std::min(cores.value_or(quota / period), quota / period);
+  };
+  for_each_cgroup("cpu", [&](const std::string& directory) {
+    const std::string both = first_line(directory + "/cpu.max");  // "max 100000" or "150000 100000"
+    if (const auto space = both.find(' '); space != std::string::npos) {
+      const auto quota = number_in(both), period = number_in(std::string_view(both).substr(space + 1));
+      if (quota && period) consider(static_cast<double>(*quota), static_cast<double>(*period));
+    }
+    const auto quota = number_in(first_line(directory + "/cpu.cfs_quota_us"));
+    const auto period = number_in(first_line(directory + "/cpu.cfs_period_us"));
+    if (quota && period) consider(static_cast<double>(*quota), static_cast<double>(*period));
+  });
+  return cores;
+}
+
+std::uint64_t kilobytes_in_status(std::string_view field) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(field)) {
+      const auto digit = line.find_first_of("0123456789");
+      return digit == std::string::npos ? 0 : number_in(std::string_view(line).substr(digit)).value_or(0);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+unsigned usable_cores() {
+  unsigned cores = 1;
+  cpu_set_t affinity;
+  if (sched_getaffinity(0, sizeof affinity, &affinity) == 0) {
+    cores = static_cast<unsigned>(CPU_COUNT(&affinity));
+  } else if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0) {
+    cores = static_cast<unsigned>(online);
+  }
+  if (const auto quota = cgroup_cores()) cores = std::min(cores, static_cast<unsigned>(std::ceil(*quota)));
+  if (const auto slurm = environment_number("SLURM_CPUS_PER_TASK"); slurm && *slurm > 0)
+    cores = static_cast<unsigned>(std::min<std::uint64_t>(cores, *slurm));
+  return std::max(cores, 1u);
+}
+
+std::uint64_t usable_memory_bytes() {
+  const auto pages = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
+  std::uint64_t bytes = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  for_each_cgroup("memory", [&](const std::string& directory) {
+    for (const char* file : {"/memory.max", "/memory.high", "/memory.limit_in_bytes"}) {
+      if (const auto limit = number_in(first_line(directory + file)); limit && *limit > 0)
+        bytes = std::min(bytes, *limit);
+    }
+  });
+  constexpr std::uint64_t kMegabyte = 1u << 20;  // Slurm's unit
+  if (const auto node = environment_number("SLURM_MEM_PER_NODE"); node && *node > 0)
+    bytes = std::min(bytes, *node * kMegabyte);
+  if (const auto cpu = environment_number("SLURM_MEM_PER_CPU"); cpu && *cpu > 0) {
+    const std::uint64_t cpus = environment_number("SLURM_CPUS_PER_TASK").value_or(1);
+    bytes = std::min(bytes, *cpu * std::max<std::uint64_t>(cpus, 1) * kMegabyte);
+  }
+  return bytes;
+}
+
+std::uint64_t resident_bytes() { return kilobytes_in_status("VmRSS:") * 1024; }
+std::uint64_t peak_resident_bytes() { return kilobytes_in_status("VmHWM:") * 1024; }
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+}  // namespace warpmer::engine

@@ -1,0 +1,23 @@
+#pragma once
+/// What this process may use: cores and memory, as affinity, cgroups and Slurm grant them.
+
+#include <cstdint>
+
+namespace warpmer::engine {
+
+/// Cores this process may use: the least of its affinity mask, its cgroup's CPU quota and
+/// SLURM_CPUS_PER_TASK. At least 1.
+unsigned usable_cores();
+
+/// Bytes of memory this process may use: the least of its cgroup's limit, Slurm's
+/// (SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU times the CPUs) and the machine's memory.
+std::uint64_t usable_memory_bytes();
+
+/// Resident set of this process now, and the largest it has been, as the kernel counts them.
+std::uint64_t resident_bytes();
+std::uint64_t peak_resident_bytes();
+
+/// User and system time of this process so far.
+double cpu_seconds();
+
+}  // namespace warpmer::engine

@@ -1,0 +1,87 @@
+#pragma once
+/// What a job learns about its k-mers on the way out: totals, histogram, the count filter. One per
+/// thread, merged at the end.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "index/index_file.h"
+
+namespace warpmer::engine {
+
+class Tally {
+ public:
+  Tally(std::uint64_t min_count, std::uint64_t max_count) : min_count_(min_count), max_count_(max_count) {
+    totals_.min_count = min_count;
+    totals_.max_count = max_count;
+  }
+
+  /// Takes note of all entries and moves those within the filter to the front, keeping their order.
+  /// Returns how many they are.
+  template <class Key>
+  std::size_t filter(Key* keys, std::uint64_t* counts, std::size_t n) {
+    std::size_t kept = 0;
+    std::uint64_t kmers = 0, unique = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t count = counts[i];
+      kmers += count;
+      unique += count == 1 ? 1 : 0;
+      keys[kept] = keys[i];
+      counts[kept] = count;
+      if (count < min_count_ || count > max_count_) continue;
+      ++kept;
+      note_kept(count);
+    }
+    totals_.counted_kmers += kmers;
+    totals_.counted_distinct += n;
+    totals_.counted_unique += unique;
+    totals_.stored_distinct += kept;
+    return kept;
+  }
+
+  void merge(const Tally& other) {
+    totals_.counted_kmers += other.totals_.counted_kmers;
+    totals_.counted_distinct += other.totals_.counted_distinct;
+    totals_.counted_unique += other.totals_.counted_unique;
+    totals_.stored_distinct += other.totals_.stored_distinct;
+    for (std::size_t i = 0; i < kSmall; ++i) small_[i] += other.small_[i];
+    for (const auto& [count, number] : other.large_) large_[count] += number;
+  }
+
+  /// Totals with everything that follows from the histogram; records and bases are the caller's.
+  [[nodiscard]] index::Totals totals() const {
+    index::Totals totals = totals_;
+    for (const auto& [count, number] : histogram()) {
+      totals.stored_kmers += count * number;
+      totals.largest_count = std::max(totals.largest_count, count);
+    }
+    return totals;
+  }
+
+  [[nodiscard]] index::Histogram histogram() const {
+    index::Histogram histogram = large_;
+    for (std::size_t i = 0; i < kSmall; ++i) {
+      if (small_[i] > 0) histogram[i] = small_[i];
+    }
+    return histogram;
+  }
+
+ private:
+  static constexpr std::size_t kSmall = 4096;
+
+  void note_kept(std::uint64_t count) {
+    if (count < kSmall) {
+      ++small_[count];
+    } else {
+      ++large_[count];
+    }
+  }
+
+  std::uint64_t min_count_, max_count_;
+  index::Totals totals_;
+  std::vector<std::uint64_t> small_ = std::vector<std::uint64_t>(kSmall);
+  index::Histogram large_;
+};
+
+}  // namespace warpmer::engine
