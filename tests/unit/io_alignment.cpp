@@ -1,0 +1,162 @@
+// BAM and CRAM: which records, in which orientation, and where files may end. The BAM here is written
+// byte by byte, so that htslib is not checked by itself.
+
+#include <sys/stat.h>
+
+#include <thread>
+
+#include "io_fixture.h"
+
+using namespace io_test;
+
+namespace {
+
+struct Alignment {
+  std::string name;
+  std::string bases;
+  std::string quality;  ///< Phred + 33; empty: none
+  unsigned flag = 4;
+};
+
+std::string bam_record(const Alignment& alignment) {
+  std::string body;
+  body += little_endian(0xffffffff, 4) + little_endian(0xffffffff, 4);  // no reference, no position
+  body += little_endian(alignment.name.size() + 1, 1) + little_endian(0, 1) + little_endian(4680, 2);
+  body += little_endian(0, 2) + little_endian(alignment.flag, 2) + little_endian(alignment.bases.size(), 4);
+  body += little_endian(0xffffffff, 4) + little_endian(0xffffffff, 4) + little_endian(0, 4);
+  body += alignment.name + std::string(1, '\0');
+  const std::string codes = "=ACMGRSVTWYHKDBN";
+  for (std::size_t i = 0; i < alignment.bases.size(); i += 2) {
+    std::size_t byte = codes.find(alignment.bases[i]) << 4;
+    if (i + 1 < alignment.bases.size()) byte |= codes.find(alignment.bases[i + 1]);
+    body += static_cast<char>(byte);
+  }
+  for (std::size_t i = 0; i < alignment.bases.size(); ++i) {
+    body += alignment.quality.empty() ? '\xff' : static_cast<char>(alignment.quality[i] - '!');
+  }
+  return little_endian(body.size(), 4) + body;
+}
+
+std::string bam_text(const std::vector<Alignment>& alignments) {
+  const std::string header = "@HD\tVN:1.6\n";
+  std::string text =
+      std::string("BAM\x01", 4) + little_endian(header.size(), 4) + header + little_endian(0, 4);
+  for (const Alignment& alignment : alignments) text += bam_record(alignment);
+  return text;
+}
+
+constexpr unsigned kUnmapped = 4, kReverse = 16, kSecondary = 256, kSupplementary = 2048;
+
+const std::vector<Alignment> kAlignments = {
+    {"plain", "ACGTN", "IIIII", kUnmapped},
+    {"plain", "AAAAA", "IIIII", kSecondary},
+    {"reverse", "AACGTMN", "!IIIIII", kReverse},
+    {"reverse", "AAAAA", "IIIII", kSupplementary | kReverse},
+    {"no-bases", "", "", kUnmapped},
+    {"no-quality", "ACGT", "", 0},
+    {"odd", "RYSWKVHDB", "IIIIIIIII", kReverse},
+};
+const Records kRecords = {{"plain", "ACGTN"},
+                          {"reverse", "NKACGTT"},
+                          {"no-bases", ""},
+                          {"no-quality", "ACGT"},
+                          {"odd", "VHDBMWSRY"}};
+
+}  // namespace
+
+TEST_CASE("io alignment: primary records, as they were sequenced") {
+  const TempFolder folder;
+  const std::string path = folder.file("reads", bgzf(bam_text(kAlignments)));
+  for (const std::size_t batch_bytes : {std::size_t{1}, std::size_t{20}, std::size_t{1} << 20}) {
+    for (const unsigned threads : {1U, 3U}) {
+      io::InputOptions options;
+      options.batch_bytes = batch_bytes;
+      options.threads = threads;
+      CHECK(read_all({path}, options) == kRecords);
+    }
+  }
+  io::InputSet inputs({path}, {});
+  io::Batch batch;
+  REQUIRE(inputs.next(batch));
+  REQUIRE(batch.pieces.size() == 5);
+  CHECK(batch.pieces[1].record == 3);  // ordinals count every alignment
+  CHECK_FALSE(inputs.next(batch));
+  CHECK(inputs.progress().bytes_done == inputs.progress().bytes_total);
+}
+
+TEST_CASE("io alignment: qualities mask, turned with their bases") {
+  const TempFolder folder;
+  const std::string path = folder.file("reads", bgzf(bam_text(kAlignments)));
+  io::InputOptions options;
+  options.min_base_quality = 20;
+  Records expected = kRecords;
+  expected[1].bases = "NKACGTN";
+  CHECK(read_all({path}, options) == expected);
+}
+
+TEST_CASE("io alignment: BAM cut anywhere is an error") {
+  const TempFolder folder;
+  const std::string whole = bgzf(bam_text(kAlignments), 90);
+  for (std::size_t size = whole.size() - 1; size > 30; size -= size > 300 ? 7 : 1) {
+    CAPTURE(size);
+    CHECK(!input_error({folder.file("cut", whole.substr(0, size))}).empty());
+  }
+  const std::string no_end = bgzf_block(bam_text(kAlignments));
+  CHECK(contains(input_error({folder.file("no-end", no_end)}), "marker of the end"));
+}
+
+TEST_CASE("io alignment: damaged BAM is an error") {
+  const TempFolder folder;
+  const std::string whole = bgzf(bam_text(kAlignments));
+  for (std::size_t i = 20; i + 30 < whole.size(); i += 3) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+    CAPTURE(i);
+    try {
+      // htslib does not look at every byte of a block's frame, but the reads it gives are right.
+      const Records read = read_all({folder.file("damaged", damaged)});
+      CHECK(read == kRecords);
+    } catch (const warpmer::InputError& error) {
+      CHECK(std::string(error.what()).size() > 20);
+    }
+  }
+  std::string text = bam_text(kAlignments);
+  text[30] = '\x05';  // a record of impossible size
+  CHECK(contains(input_error({folder.file("text", bgzf(text))}), "cannot be decoded"));
+}
+
+TEST_CASE("io alignment: BAM through a pipe") {
+  const TempFolder folder;
+  const std::string path = folder.path("fifo");
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  std::thread writer([&] { std::ofstream(path, std::ios::binary) << bgzf(bam_text(kAlignments)); });
+  CHECK(read_all({path}) == kRecords);
+  writer.join();
+}
+
+TEST_CASE("io alignment: a set may be dropped half read") {
+  const TempFolder folder;
+  std::vector<Alignment> many;
+  for (int i = 0; i < 30'000; ++i) many.push_back({std::to_string(i), std::string(100, 'C'), "", 4});
+  const std::string path = folder.file("many", bgzf(bam_text(many)));
+  for (const unsigned threads : {1U, 3U}) {
+    io::InputOptions options;
+    options.threads = threads;
+    options.batch_bytes = 1000;
+    io::InputSet inputs({path}, options);
+    io::Batch batch;
+    CHECK(inputs.next(batch));
+  }
+  CHECK(read_all({path}).size() == 30'000);
+}
+
+TEST_CASE("io alignment: SAM text") {
+  const TempFolder folder;
+  const std::string sam =
+      "@HD\tVN:1.6\n@SQ\tSN:c\tLN:1000\n"
+      "a\t0\tc\t1\t60\t4M\t*\t0\t0\tACGG\tIII!\n"
+      "a\t256\tc\t1\t60\t4M\t*\t0\t0\tACGG\tIIII\n"
+      "b\t16\tc\t1\t60\t4M\t*\t0\t0\tACGG\t*\n";
+  CHECK(read_all({folder.file("s", sam)}) == Records{{"a", "ACGG"}, {"b", "CCGT"}});
+  CHECK(!input_error({folder.file("s", sam + "c\t0\tc\n")}).empty());
+}
