@@ -15,9 +15,10 @@ ALLOWED = {
     "io": {"core", "io"},
     "index": {"core", "index"},
     "engine": BELOW_ENGINE | {"engine"},
-    "cpu": BELOW_ENGINE | {"engine", "cpu"},
-    "comm": BELOW_ENGINE | {"engine", "comm"},
-    "kernels": BELOW_ENGINE | {"engine", "kernels"},
+    "cpu": BELOW_ENGINE | {"engine", "comm", "cpu"},
+    # The exchange carries what backends cut: below them, above nothing but core.
+    "comm": {"core", "comm"},
+    "kernels": BELOW_ENGINE | {"engine", "comm", "kernels"},
     "cli": {"io", "index", "engine", "cli"},
 }
 # Of core, the command line sees the error types alone.
