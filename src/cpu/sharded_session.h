@@ -136,6 +136,7 @@ class ShardedSession : public engine::CountingSession {
   static constexpr std::uint64_t kCounterBytes = std::uint64_t{4} << 20;
   static constexpr std::uint64_t kTrimBytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t kShardBytes = sizeof(Run) + 64;
+  static constexpr std::uint32_t kPrefetchShards = 8;
   /// Parcels in an inbox beyond which the sender delivers them himself.
   static constexpr std::size_t kInboxParcels = 4;
 
@@ -151,6 +152,7 @@ class ShardedSession : public engine::CountingSession {
     worker.cutter.clear();
     if (plan_.devices == 1) {
       for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+        pending_.prefetch(std::min(shard + kPrefetchShards, shards_ - 1));
         if (const std::size_t n = worker.split.size(shard); n > 0)
           pending_.append(shard, worker.split.begin(shard), n);
       }
