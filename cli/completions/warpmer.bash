@@ -1,0 +1,78 @@
+# Bash completion for warpmer; written by `warpmer completion bash`.
+
+_warpmer() {
+  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options arguments
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    COMPREPLY=($(compgen -W 'count histo dump query stats info help completion --help --version' -- "$word"))
+    return
+  fi
+  case ${COMP_WORDS[1]} in
+    count)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        -k|-t|--threads|-m|--memory|--min-count|--max-count|--min-base-quality|--device) return ;;
+      esac
+      options='-h --help -k -o --output -t --threads -m --memory --min-count --max-count --forward --lenient --min-base-quality --reference --device --progress --stats'
+      arguments='' ;;
+    histo)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+      esac
+      options='-h --help --dense -o --output'
+      arguments='' ;;
+    dump)
+      case $previous in
+        --format) COMPREPLY=($(compgen -W 'tsv fasta' -- "$word")); return ;;
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --min-count|--max-count|-t|--threads|-m|--memory) return ;;
+      esac
+      options='-h --help --sort --format --min-count --max-count -o --output -t --threads -m --memory'
+      arguments='' ;;
+    query)
+      case $previous in
+        --kmers) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --reads) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --min-base-quality|-t|--threads) return ;;
+      esac
+      options='-h --help --kmers --reads --profile --no-header --exit-status --lenient --min-base-quality --reference -t --threads -o --output'
+      arguments='' ;;
+    stats)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+      esac
+      options='-h --help --json -o --output'
+      arguments='' ;;
+    info)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+      esac
+      options='-h --help --json -o --output'
+      arguments='' ;;
+    help)
+      case $previous in
+      esac
+      options='-h --help --man'
+      arguments='count histo dump query stats info help completion' ;;
+    completion)
+      case $previous in
+      esac
+      options='-h --help'
+      arguments='bash zsh' ;;
+  esac
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$word"))
+  elif [[ -n $arguments ]]; then
+    COMPREPLY=($(compgen -W "$arguments" -- "$word"))
+  elif [[ $word == @* ]]; then
+    COMPREPLY=($(compgen -P @ -f -- "${word#@}"))
+  else
+    COMPREPLY=($(compgen -f -- "$word"))
+  fi
+}
+
+complete -o filenames -F _warpmer warpmer

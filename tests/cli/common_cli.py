@@ -1,0 +1,136 @@
+"""What the tests of the command line share: a scratch folder, running warpmer, and a naive k-mer counter.
+
+The counter is plain Python and shares nothing with warpmer. Environment: WARPMER (the binary),
+WARPMER_DATA (the folder data/).
+"""
+
+import collections
+import gzip
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SKIP = 77
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+DATA = pathlib.Path(os.environ.get("WARPMER_DATA", SOURCE / "data"))
+WARPMER = os.environ.get("WARPMER", "")
+
+DONE, NOTHING_FOUND, USAGE, INPUT, RESOURCE = 0, 1, 2, 3, 4
+
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+BASES = set("ACGT")
+
+
+def canonical(kmer):
+    return min(kmer, kmer.translate(COMPLEMENT)[::-1])
+
+
+def kmers_of(sequence, k):
+    """The k-mer at every position, as read; None where it contains a break."""
+    text = sequence.upper().replace("U", "T")
+    return [
+        text[i : i + k] if set(text[i : i + k]) <= BASES else None for i in range(max(0, len(text) - k + 1))
+    ]
+
+
+def naive_count(sequences, k, forward=False):
+    counts = collections.Counter()
+    for sequence in sequences:
+        for kmer in kmers_of(sequence, k):
+            if kmer is not None:
+                counts[kmer if forward else canonical(kmer)] += 1
+    return counts
+
+
+def read_sequences(path):
+    """(name, sequence) of FASTA or four-line FASTQ, gzip or not."""
+    path = pathlib.Path(path)
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt") as lines:
+        lines = [line.rstrip("\r\n") for line in lines]
+    if lines and lines[0].startswith("@"):
+        return [(lines[i][1:].split()[0], lines[i + 1]) for i in range(0, len(lines), 4)]
+    records = []
+    for line in lines:
+        if line.startswith(">"):
+            records.append([(line[1:].split() or [""])[0], ""])
+        elif records:
+            records[-1][1] += line
+    return [tuple(record) for record in records]
+
+
+def fasta(records):
+    return "".join(f">{name}\n{sequence}\n" for name, sequence in records).encode()
+
+
+class CliTest(unittest.TestCase):
+    """Each test runs in an empty folder of its own."""
+
+    maxDiff = 2000
+
+    def setUp(self):
+        if not os.access(WARPMER, os.X_OK):
+            self.skipTest("no warpmer binary (set WARPMER)")
+        folder = tempfile.TemporaryDirectory(prefix="warpmer-cli.")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def files(self):
+        """Everything in the folder, hidden files included."""
+        return sorted(os.listdir(self.folder))
+
+    def run_process(self, *arguments, stdin=b"", **options):
+        if isinstance(stdin, str):
+            stdin = stdin.encode()
+        options.setdefault("stdout", subprocess.PIPE)
+        return subprocess.run(
+            [WARPMER, *map(str, arguments)], input=stdin, stderr=subprocess.PIPE, cwd=self.folder, check=False, **options
+        )
+
+    def warpmer(self, *arguments, stdin=b"", status=DONE):
+        """What it prints, as text; it must end with `status` and, when all went well, say nothing."""
+        process = self.run_process(*arguments, stdin=stdin)
+        self.assertEqual(process.returncode, status, (arguments, process.stderr))
+        if status == DONE:
+            self.assertEqual(process.stderr, b"", arguments)
+        return process.stdout.decode()
+
+    def refused(self, status, pattern, *arguments, stdin=b""):
+        """It must end with `status`, one line on stderr that matches, nothing on stdout, no new file."""
+        before = self.files()
+        process = self.run_process(*arguments, stdin=stdin)
+        error = process.stderr.decode(errors="replace")
+        self.assertEqual(process.returncode, status, (arguments, error))
+        self.assertEqual(process.stdout, b"", arguments)
+        self.assertRegex(error, r"\Awarpmer: error: [^\n]+\n\Z", arguments)
+        self.assertRegex(error, pattern, arguments)
+        self.assertEqual(self.files(), before, arguments)
+
+    def count(self, *inputs, k=31, options=(), output="out.wmi", stdin=b""):
+        self.warpmer("count", "-k", k, *options, "-o", output, *inputs, stdin=stdin)
+        return output
+
+    def dump(self, index, *options):
+        """K-mers and counts as a dict."""
+        entries = {}
+        for line in self.warpmer("dump", *options, index).splitlines():
+            kmer, count = line.split("\t")
+            self.assertNotIn(kmer, entries)
+            entries[kmer] = int(count)
+        return entries
+
+
+def main():
+    program = unittest.main(exit=False, verbosity=1)
+    result = program.result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIP if result.skipped and len(result.skipped) == result.testsRun else 0)

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Standard input and output, pipes, lists, links, odd file names; being interrupted."""
+
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from common_cli import DATA, INPUT, RESOURCE, WARPMER, CliTest, main
+
+READS = DATA / "forty.fa"
+
+
+class Inputs(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.expected = self.dump(self.count(READS, k=15, output="expected.wmi"))
+
+    def same(self, *inputs, **options):
+        self.assertEqual(self.dump(self.count(*inputs, k=15, **options)), self.expected)
+
+    def test_standard_input(self):
+        content = READS.read_bytes()
+        self.same("-", stdin=content)
+        self.same("-", stdin=gzip.compress(content))
+        self.same("/dev/stdin", stdin=content)
+
+    def test_lists(self):
+        first, second = self.file("1.fa", b""), self.file("2.fa", READS.read_bytes())
+        self.same("@" + str(self.file("a.list", f"{first}\n{second}\n")))
+        self.same("@" + str(self.file("b.list", f"\r\n{second}\r\n\r\n")))
+
+    def test_names_that_look_like_something_else(self):
+        for name in ("histo", "a,b", "[x,y]", "with space", "it's", "x=y", "größe", "two\nlines", "%s%n", "-", "-k"):
+            self.file(name, READS.read_bytes())
+            with self.subTest(name):
+                self.same("./" + name)
+                if name != "-":
+                    self.warpmer("count", "-k", "15", "-o", "out.wmi", "--", name)
+                    self.assertEqual(self.dump("out.wmi"), self.expected)
+
+    def test_process_substitution(self):
+        bash = shutil.which("bash")
+        script = f"'{WARPMER}' count -k 15 -o out.wmi <(cat '{READS}') <(printf '') && '{WARPMER}' info out.wmi"
+        process = subprocess.run([bash, "-c", script], cwd=self.folder, capture_output=True, check=False)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(self.dump("out.wmi"), self.expected)
+
+    def test_closed_stdin(self):
+        process = subprocess.run(
+            ["bash", "-c", f"'{WARPMER}' count -k 15 -o out.wmi - <&-"], cwd=self.folder, capture_output=True, check=False
+        )
+        self.assertEqual(process.returncode, INPUT, process.stderr)
+        self.assertNotIn("out.wmi", self.files())
+
+
+class Outputs(CliTest):
+    def test_an_index_through_a_pipe(self):
+        self.count(READS, k=15, output="a.wmi")
+        process = self.run_process("count", "-k", "15", "-o", "-", READS)
+        self.assertEqual((process.returncode, process.stderr), (0, b""))
+        self.assertEqual(self.warpmer("dump", "--sort", "-", stdin=process.stdout), self.warpmer("dump", "--sort", "a.wmi"))
+        self.assertEqual(self.warpmer("histo", "/dev/stdin", stdin=process.stdout), self.warpmer("histo", "a.wmi"))
+        self.assertEqual(self.files(), ["a.wmi"])
+
+    def test_text_into_a_file(self):
+        index = self.count(READS, k=15)
+        kmer = self.warpmer("dump", index).split("\t")[0]
+        for command in (["histo"], ["dump"], ["stats"], ["info", "--json"], ["query", "--reads", READS]):
+            text = self.warpmer(*command, index) if command[0] != "query" else self.warpmer("query", index, *command[1:])
+            arguments = [*command, index] if command[0] != "query" else ["query", index, *command[1:]]
+            self.assertEqual(self.warpmer(*arguments, "-o", "text"), "")
+            self.assertEqual((self.folder / "text").read_text(), text)
+        self.warpmer("query", "-o", "text", index, kmer)
+        self.assertTrue((self.folder / "text").read_text().startswith(kmer + "\t"))
+        self.assertEqual(self.files(), ["out.wmi", "text"])
+
+    def test_a_link_stays_a_link(self):
+        self.file("target", "old")
+        os.symlink("target", self.folder / "link")
+        index = self.count(READS, k=15)
+        self.warpmer("histo", "-o", "link", index)
+        self.assertTrue((self.folder / "link").is_symlink())
+        self.assertEqual((self.folder / "target").read_text(), self.warpmer("histo", index))
+
+    def test_rights_follow_the_umask(self):
+        self.warpmer("count", "-k", "15", "-o", "out.wmi", READS)
+        mask = os.umask(0)
+        os.umask(mask)
+        self.assertEqual((self.folder / "out.wmi").stat().st_mode & 0o777, 0o666 & ~mask)
+
+    def test_a_reader_that_stops_early(self):
+        index = self.count(DATA / "genome.fa", k=31)
+        # More text than a pipe holds, so that the writer does notice.
+        for command in (f"dump {index}", f"dump --sort {index}", f"query {index} --reads {DATA / 'genome.fa'} --profile"):
+            process = subprocess.run(
+                ["bash", "-c", f"'{WARPMER}' {command} | head -c 10; echo ${{PIPESTATUS[0]}}"],
+                cwd=self.folder,
+                capture_output=True,
+                check=False,
+            )
+            self.assertEqual(process.stderr, b"", command)
+            self.assertIn(process.stdout[10:].strip(), (b"141", b"0"), command)
+
+    def test_closed_stdout(self):
+        index = self.count(READS, k=15)
+        process = subprocess.run(
+            ["bash", "-c", f"'{WARPMER}' dump {index} >&-"], cwd=self.folder, capture_output=True, check=False
+        )
+        self.assertEqual(process.returncode, RESOURCE)
+        self.assertIn(b"standard output", process.stderr)
+        self.assertEqual(self.files(), ["out.wmi"])
+
+    def test_progress_never_reaches_stdout(self):
+        process = self.run_process("count", "-k", "15", "--progress", "-o", "-", READS)
+        self.assertEqual(process.returncode, 0)
+        self.assertRegex(process.stderr.decode(), r"(?m)^warpmer: [\d,]+ k-mers, [\d,]+ distinct, .*peak memory")
+        self.assertEqual(self.warpmer("stats", "-", stdin=process.stdout).splitlines()[0].split(), ["k", "15"])
+
+    def test_progress_of_a_slow_input(self):
+        process = subprocess.run(
+            ["bash", "-c", f"(cat '{READS}'; sleep 2.5) | '{WARPMER}' count -k 15 --progress -o out.wmi -"],
+            cwd=self.folder,
+            capture_output=True,
+            check=False,
+        )
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertRegex(process.stderr.decode(), r"(?m)^warpmer: reading .* k-mers$")
+
+
+class Interrupts(CliTest):
+    def interrupt(self, signal_number, arguments, unfinished):
+        """Sends the signal while a job waits for more input."""
+        process = subprocess.Popen(
+            [WARPMER, *map(str, arguments)], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        process.stdin.write(READS.read_bytes())
+        process.stdin.flush()
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and not any(name.endswith(".tmp") for name in self.files()):
+            time.sleep(0.02)
+        if unfinished:
+            self.assertTrue(any(name.endswith(".tmp") for name in self.files()), self.files())
+        process.send_signal(signal_number)
+        _, error = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal_number, error)
+
+    def test_nothing_is_left(self):
+        for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal_number):
+                self.interrupt(signal_number, ["count", "-k", "15", "-o", "out.wmi", "--stats", "s.json", "-"], True)
+                self.assertEqual(self.files(), [])
+
+    def test_query_too(self):
+        index = self.count(READS, k=15)
+        self.interrupt(signal.SIGINT, ["query", index, "--reads", "-", "-o", "out.tsv"], True)
+        self.assertEqual(self.files(), [index])
+
+    def test_an_ignored_signal_stays_ignored(self):
+        script = f"trap '' HUP; (cat '{READS}'; sleep 1) | '{WARPMER}' count -k 15 -o out.wmi - & sleep 0.5; kill -HUP 0; wait %1"
+        process = subprocess.run(
+            ["bash", "-c", script], cwd=self.folder, capture_output=True, check=False, start_new_session=True
+        )
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(self.files(), ["out.wmi"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Command lines that make no sense: exit 2, one line that says why, nothing written."""
+
+from common_cli import DATA, USAGE, CliTest, main
+
+READS = DATA / "forty.fa"
+
+
+class UsageErrors(CliTest):
+    def check(self, cases):
+        for pattern, *arguments in cases:
+            with self.subTest(arguments):
+                self.refused(USAGE, pattern, *arguments)
+
+    def test_commands(self):
+        self.check(
+            [
+                ("no command",),
+                ("no command 'frobnicate'", "frobnicate"),
+                ("unknown option '--frobnicate'", "--frobnicate"),
+                ("no command 'frobnicate'", "help", "frobnicate"),
+                ("bash and zsh", "completion", "fish"),
+            ]
+        )
+
+    def test_unknown_options_of_every_command(self):
+        for command in ("count", "histo", "dump", "query", "stats", "info", "help", "completion"):
+            self.check(
+                [
+                    ("unknown option '--frobnicate'.*warpmer " + command + " --help", command, "--frobnicate"),
+                    ("unknown option '-Z'", command, "-Z", "x"),
+                    ("unknown option '--frobnicate=3'", command, "x", "--frobnicate=3"),
+                ]
+            )
+
+    def test_count(self):
+        out = ("-o", "out.wmi")
+        self.check(
+            [
+                ("missing INPUT", "count", "-k", "31", *out),
+                ("-o FILE", "count", "-k", "31", READS),
+                ("-k .* from 1 to 64, not '65'", "count", "-k", "65", *out, READS),
+                ("-k .* from 1 to 64, not '0'", "count", "-k", "0", *out, READS),
+                ("not '31x'", "count", "-k", "31x", *out, READS),
+                ("not '3.5'", "count", "-k3.5", *out, READS),
+                ("-k", "count", "-k", "-1", *out, READS),
+                ("not '18446744073709551647'", "count", "-k", "18446744073709551647", *out, READS),
+                ("-k needs a value", "count", READS, "-k"),
+                ("-k is given more than once", "count", "-k", "21", "-k", "31", *out, READS),
+                ("--output needs a value", "count", READS, "-o", "-t", "1"),
+                ("-t must be", "count", "-t", "many", *out, READS),
+                ("-t must be", "count", "-t", "0", *out, READS),
+                ("-m must be a size", "count", "-m", "lots", *out, READS),
+                ("-m must be a size", "count", "-m", "16X", *out, READS),
+                ("16G", "count", "-m", "16", *out, READS),
+                ("--min-count must be", "count", "--min-count", "0", *out, READS),
+                ("--max-count must be", "count", "--max-count", "x", *out, READS),
+                ("nothing would be kept", "count", "--min-count", "5", "--max-count", "4", *out, READS),
+                ("--min-base-quality must be", "count", "--min-base-quality", "94", *out, READS),
+                ("--device", "count", "--device", "abacus", *out, READS),
+                ("--device", "count", "--device", "cpu:0", *out, READS),
+                ("cannot be the same", "count", *out, "--stats", "out.wmi", READS),
+            ]
+        )
+
+    def test_an_output_never_replaces_an_input(self):
+        reads = self.file("reads.fa", ">r\nACGT\n")
+        index = self.count(reads, k=3)
+        content = reads.read_bytes()
+        self.check(
+            [
+                ("one of the inputs", "count", "-k", "3", "-o", "reads.fa", "reads.fa"),
+                ("one of the inputs", "count", "-k", "3", "-o", self.folder / "reads.fa", "reads.fa"),
+                ("one of the inputs", "count", "-k", "3", "-o", "x.wmi", "--stats", "reads.fa", "reads.fa"),
+                ("one of the inputs", "dump", "-o", index, index),
+                ("one of the inputs", "histo", "-o", index, index),
+                ("one of the inputs", "query", "-o", "reads.fa", index, "--reads", "reads.fa"),
+            ]
+        )
+        self.assertEqual(reads.read_bytes(), content)
+
+    def test_query(self):
+        index = self.count(READS, k=5)
+        self.check(
+            [
+                ("missing INDEX", "query"),
+                ("nothing to look up", "query", index),
+                ("exclude each other", "query", index, "ACGTA", "--reads", READS),
+                ("exclude each other", "query", index, "ACGTA", "--kmers", READS),
+                ("--profile needs --reads", "query", index, "ACGTA", "--profile"),
+                ("looks like an option", "query", index, "--reads", "--profile"),
+                ("ACG", "query", index, "ACG"),
+                ("ACGTAC", "query", index, "ACGTA", "ACGTAC"),
+                ("ACGNA", "query", index, "ACGNA"),
+            ]
+        )
+
+    def test_readers(self):
+        index = self.count(READS, k=5)
+        self.check(
+            [
+                ("missing INDEX", "histo"),
+                ("missing INDEX", "dump"),
+                ("missing INDEX", "stats"),
+                ("missing INDEX", "info"),
+                ("unexpected argument 'b'", "histo", "a", "b"),
+                ("tsv or fasta", "dump", "--format", "xml", index),
+                ("nothing would be kept", "dump", "--min-count", "2", "--max-count", "1", index),
+            ]
+        )
+
+
+if __name__ == "__main__":
+    main()

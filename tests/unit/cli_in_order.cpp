@@ -1,0 +1,70 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "cli/in_order.h"
+#include "engine/thread_team.h"
+
+using namespace warpmer;
+using namespace warpmer::cli;
+
+TEST_CASE("results come out in order, whoever is late") {
+  constexpr std::uint64_t kResults = 2000;
+  std::vector<std::uint64_t> seen;
+  InOrder<std::uint64_t> ordered(8, [&](std::uint64_t&& value) { seen.push_back(value); });
+  std::atomic<std::uint64_t> next{0};
+  engine::run_team(
+      4,
+      [&](unsigned) {
+        for (std::uint64_t i = next++; i < kResults; i = next++) {
+          if (i % 97 == 0) {
+            std::this_thread::sleep_for(std::chrono::microseconds(300));
+          }
+          ordered.put(i, std::uint64_t{i});
+        }
+      },
+      [&] { ordered.stop(); });
+  REQUIRE(seen.size() == kResults);
+  CHECK(std::is_sorted(seen.begin(), seen.end()));
+}
+
+TEST_CASE("one failing worker ends all of them and its exception is passed on") {
+  InOrder<int> ordered(2, [](int&&) {});
+  std::atomic<int> next{0};
+  std::atomic<bool> stopped{false};
+  const auto work = [&](unsigned) {
+    for (int i = next++; !stopped && i < 1000000; i = next++) {
+      if (i == 5) {
+        throw std::runtime_error("five");  // nobody will ever put 5: without `stop` the others would wait
+      }
+      ordered.put(static_cast<std::uint64_t>(i), int{i});
+    }
+  };
+  CHECK_THROWS_WITH(engine::run_team(4, work,
+                                     [&] {
+                                       stopped = true;
+                                       ordered.stop();
+                                     }),
+                    "five");
+}
+
+TEST_CASE("a failure to hand on reaches the caller") {
+  InOrder<int> ordered(2, [](int&&) { throw std::runtime_error("disk full"); });
+  std::atomic<int> next{0};
+  std::atomic<bool> stopped{false};
+  const auto work = [&](unsigned) {
+    for (int i = next++; !stopped && i < 1000; i = next++) {
+      ordered.put(static_cast<std::uint64_t>(i), int{i});
+    }
+  };
+  CHECK_THROWS_WITH(engine::run_team(3, work,
+                                     [&] {
+                                       stopped = true;
+                                       ordered.stop();
+                                     }),
+                    "disk full");
+}
