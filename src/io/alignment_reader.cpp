@@ -122,10 +122,11 @@ void AlignmentReader::open(unsigned threads, const std::string& reference) {
                       reference, reference));
     }
   }
-  // One thread of htslib's beside ours gains little; more do.
-  if (threads > 1) hts_set_threads(handles_->file, static_cast<int>(threads));
   handles_->header = sam_hdr_read(handles_->file);
   if (handles_->header == nullptr) fail("its header cannot be read; the file is damaged or truncated");
+  // One thread of htslib's beside ours gains little; more do. Not before the header is read: that looks for
+  // the end of the file, and waits forever for a reading thread that has met an error already.
+  if (threads > 1) hts_set_threads(handles_->file, static_cast<int>(threads));
 }
 
 bool AlignmentReader::fill(Batch& batch) {
