@@ -24,16 +24,23 @@ COMPLEMENT = str.maketrans("ACGT", "TGCA")
 BASES = set("ACGT")
 
 
+def reverse_complement(kmer):
+    return kmer.translate(COMPLEMENT)[::-1]
+
+
 def canonical(kmer):
-    return min(kmer, kmer.translate(COMPLEMENT)[::-1])
+    return min(kmer, reverse_complement(kmer))
 
 
 def kmers_of(sequence, k):
     """The k-mer at every position, as read; None where it contains a break."""
     text = sequence.upper().replace("U", "T")
-    return [
-        text[i : i + k] if set(text[i : i + k]) <= BASES else None for i in range(max(0, len(text) - k + 1))
-    ]
+    kmers, unbroken = [], 0
+    for end, base in enumerate(text, 1):
+        unbroken = unbroken + 1 if base in BASES else 0
+        if end >= k:
+            kmers.append(text[end - k : end] if unbroken >= k else None)
+    return kmers
 
 
 def naive_count(sequences, k, forward=False):

@@ -5,7 +5,18 @@ import collections
 import json
 import random
 
-from common_cli import DATA, INPUT, NOTHING_FOUND, CliTest, canonical, fasta, main, naive_count, read_sequences
+from common_cli import (
+    DATA,
+    INPUT,
+    NOTHING_FOUND,
+    CliTest,
+    canonical,
+    fasta,
+    main,
+    naive_count,
+    read_sequences,
+    reverse_complement,
+)
 
 FILES = ("forty.fa", "reads_1.fq.gz", "iupac.fa", "low_complexity.fa", "palindromes.fa", "short.fa", "lower_case.fq")
 
@@ -143,7 +154,7 @@ class Readers(CliTest):
         kmers = random.Random(1).sample(sorted(self.expected), 20)
         typed = []
         for i, kmer in enumerate(kmers):
-            other = kmer.translate(str.maketrans("ACGT", "TGCA"))[::-1]
+            other = reverse_complement(kmer)
             typed += [kmer, other, kmer.lower(), kmer.replace("T", "U"), "ACGT"[i % 4] * 19]
         lines = [f"{kmer}\t{self.expected[canonical(kmer.upper().replace('U', 'T'))]}\n" for kmer in typed]
         self.assertEqual(self.warpmer("query", self.index, *typed), "".join(lines))
