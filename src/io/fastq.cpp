@@ -41,7 +41,7 @@ void RecordParser::parse_simple_fastq(Window& window, std::vector<Piece>& pieces
   const char* const end = text + window.size;
   const char* record = text + window.pos;
   const std::size_t pieces_before = pieces.size();
-  while (record < end && *record == '@') {
+  while (record < end && *record == '@' && pieces.size() < most_pieces_) {
     const char* const name_end = find_name_end(record + 1, end);
     if (name_end >= end) break;
     const char* const header_end = find_line_end(name_end, end);

@@ -29,7 +29,11 @@ ReadAhead::ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads,
 }
 
 ReadAhead::~ReadAhead() {
-  stopping_ = true;
+  {
+    // With the lock, so that no thread is between its look at the flag and its sleep.
+    const std::lock_guard<std::mutex> guard(ring_mutex_);
+    stopping_ = true;
+  }
   is_free_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }

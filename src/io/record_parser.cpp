@@ -20,13 +20,14 @@ char lowest_unmasked(const InputOptions& options) {
 
 }  // namespace
 
-RecordParser::RecordParser(std::string file, const InputOptions& options)
+RecordParser::RecordParser(std::string file, const InputOptions& options, std::size_t most_pieces)
     : file_(std::move(file)),
+      most_pieces_(most_pieces),
       overlap_bases_(options.overlap_bases),
       lowest_quality_(lowest_unmasked(options)) {}
 
 void RecordParser::parse(Window& window, std::vector<Piece>& pieces) {
-  while (true) {
+  while (pieces.size() < most_pieces_) {
     if (sequence_) {
       if (!continue_fasta(window, pieces)) return;
       continue;

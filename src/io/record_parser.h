@@ -23,12 +23,13 @@ struct Window {
 
 class RecordParser {
  public:
-  RecordParser(std::string file, const InputOptions& options);
+  /// `most_pieces` is how many pieces `parse` fills a list with.
+  RecordParser(std::string file, const InputOptions& options, std::size_t most_pieces);
 
-  /// Adds a piece for each record that is complete, and moves `window.pos` past it. Ends before a
-  /// record that needs more text, but for a FASTA sequence: that is closed up as far as it goes (see
-  /// `sequence`), so that the window ends with it and the next text can be read right behind it. At the
-  /// end of the text everything is used up, or an InputError is thrown.
+  /// Adds a piece for each record that is complete, and moves `window.pos` past it, until the list is
+  /// full. Ends before a record that needs more text, but for a FASTA sequence: that is closed up as far as
+  /// it goes (see `sequence`), so that the window ends with it and the next text can be read right behind it.
+  /// At the end of the text everything is used up, or the list is full, or an InputError is thrown.
   void parse(Window& window, std::vector<Piece>& pieces);
 
   /// A FASTA sequence that is not complete yet.
@@ -95,6 +96,7 @@ class RecordParser {
   [[noreturn]] void fail_bad_quality(const Window& window, const FastqLines& lines) const;
 
   std::string file_;
+  std::size_t most_pieces_;
   std::uint32_t overlap_bases_ = 0;
   char lowest_quality_ = 0;  ///< mask bases below this character; 0: do not
   std::uint64_t records_ = 0;

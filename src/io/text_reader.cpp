@@ -25,7 +25,7 @@ TextReader::TextReader(std::unique_ptr<ByteSource> source, const std::string& fi
       file_(file),
       capacity_(batch_capacity(options)),
       overlap_bases_(options.overlap_bases),
-      parser_(file, options) {}
+      parser_(file, options, batch_pieces(capacity_)) {}
 
 std::size_t TextReader::batch_capacity(const InputOptions& options) {
   constexpr std::size_t kSmallest = 256;  // a header, and some bases more than the overlap
@@ -37,7 +37,8 @@ bool TextReader::fill(Batch& batch) {
   begin(batch);
   while (true) {
     parser_.parse(window_, batch.pieces);
-    if (window_.is_at_end || !make_room(batch)) break;
+    const bool is_full = batch.pieces.size() >= batch_pieces(capacity_);
+    if (window_.is_at_end || is_full || !make_room(batch)) break;
     read_more(batch);
   }
   batch.text.set_size(window_.pos);
@@ -48,6 +49,7 @@ bool TextReader::fill(Batch& batch) {
 /// Starts the batch with what the last one left.
 void TextReader::begin(Batch& batch) {
   batch.pieces.clear();
+  batch.pieces.reserve(batch_pieces(capacity_));  // takes no memory until it is used
   batch.text.set_size(0);
   const std::size_t wanted = std::max(capacity_, carried_.size() + capacity_ / 4);
   if (batch.text.capacity() > 2 * wanted) batch.text = TextBuffer();  // it grew for one long record

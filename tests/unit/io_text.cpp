@@ -290,3 +290,20 @@ TEST_CASE("io text: masking and checking agree with the plain definition at ever
     }
   }
 }
+
+TEST_CASE("io text: records of next to nothing do not make the list of pieces grow without bound") {
+  const TempFolder folder;
+  std::string text;
+  Records records;
+  for (int i = 0; i < 20'000; ++i) {
+    text += i % 3 == 0 ? ">\n" : i % 3 == 1 ? ">\nA\n" : "@\nC\n+\nI\n";
+    records.push_back({"", i % 3 == 0 ? "" : i % 3 == 1 ? "A" : "C"});
+  }
+  const std::string path = folder.file("tiny", text);
+  io::InputOptions options;
+  options.batch_bytes = 10'000;
+  CHECK(read_all({path}, options) == records);
+  io::InputSet inputs({path}, options);
+  io::Batch batch;
+  while (inputs.next(batch)) CHECK(batch.pieces.size() <= io::batch_pieces(options.batch_bytes));
+}
