@@ -138,7 +138,8 @@ bool AlignmentReader::fill(Batch& batch) {
     const bam1_t& record = *handles_->record;
     const auto size =
         static_cast<std::size_t>(record.core.l_qname) + static_cast<std::size_t>(record.core.l_qseq);
-    is_pending_ = !batch.pieces.empty() && batch.text.size() + size > batch_bytes_;
+    is_pending_ = !batch.pieces.empty() && (batch.text.size() + size > batch_bytes_ ||
+                                            batch.pieces.size() >= batch_pieces(batch_bytes_));
     if (is_pending_) break;
     add(batch);
   }

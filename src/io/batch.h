@@ -45,6 +45,10 @@ struct Piece {
   bool last = true;  ///< no further piece of this record follows
 };
 
+/// The most pieces in a batch of `text_bytes`: records of next to nothing must not make the list of
+/// pieces longer than the text.
+constexpr std::size_t batch_pieces(std::size_t text_bytes) { return text_bytes / 64 + 1; }
+
 /// Some pieces of one file. Reused from call to call, so that buffers are allocated once.
 struct Batch {
   TextBuffer text;

@@ -192,11 +192,12 @@ const std::vector<std::string>& InputSet::files() const noexcept { return impl_-
 
 std::uint64_t InputSet::memory_bytes(unsigned batches) const noexcept {
   const std::uint64_t batch = TextReader::batch_capacity(impl_->options) + TextBuffer::kPadding;
+  const std::uint64_t pieces = batch_pieces(batch) * sizeof(Piece);
   // For each open file: what a batch left over, and the decompressed text that is ready.
   const std::uint64_t gzip = ReadAhead::ring_size(1) * GzipStream::kTextBytes + GzipStream::kInputBytes;
   const std::uint64_t bgzf = std::uint64_t{ReadAhead::ring_size(impl_->threads_per_file)} *
                              (2 * BgzfBlocks::kBlocksPerPortion * kBgzfBlockBytes);
-  return batches * (batch + batch / 4) + impl_->most_open * (batch + std::max(gzip, bgzf));
+  return batches * (batch + batch / 4 + pieces) + impl_->most_open * (batch + std::max(gzip, bgzf));
 }
 
 std::uint64_t InputSet::records() const noexcept { return impl_->records.load(std::memory_order_relaxed); }
