@@ -36,6 +36,7 @@ AlignmentFeed::AlignmentFeed(std::unique_ptr<ByteFile> file) : file_(std::move(f
 }
 
 AlignmentFeed::~AlignmentFeed() {
+  stop();
   if (reading_end_ >= 0) ::close(reading_end_);
   if (thread_.joinable()) thread_.join();
 }

@@ -97,8 +97,14 @@ AlignmentReader::AlignmentReader(std::unique_ptr<ByteFile> file, Content content
   open(threads, options.reference);
 }
 
-// The handles go first: that closes the pipe, and so ends the feed.
-AlignmentReader::~AlignmentReader() { handles_.reset(); }
+AlignmentReader::~AlignmentReader() { close(); }
+
+/// Threads of htslib's may wait for the feed, and the feed for them: it is told to stop, then they close
+/// the pipe, and then it has ended.
+void AlignmentReader::close() {
+  feed_.stop();
+  handles_.reset();
+}
 
 void AlignmentReader::open(unsigned threads, const std::string& reference) {
   silence_htslib();
@@ -203,10 +209,12 @@ void AlignmentReader::add(Batch& batch) {
 }
 
 void AlignmentReader::fail(const std::string& what) {
-  // Closing the pipe ends the feed; if it ended on its own, by a read error or a cancel, that comes first.
-  handles_.reset();
-  feed_.finish();
-  if (cancelled_.load()) throw Cancelled{};
+  close();
+  try {
+    feed_.finish();  // if it could not read on, that is what is wrong
+  } catch (const Cancelled&) {
+    if (cancelled_.load()) throw;
+  }
   fail_at({shown_, alignments_ + 1}, fmt::format("{}: {}", name_of(content_), what));
 }
 

@@ -31,6 +31,7 @@ class AlignmentReader final : public RecordReader {
   bool next_primary();
   void add(Batch& batch);
   void check_end();
+  void close();
   [[noreturn]] void fail(const std::string& what);
 
   std::string shown_;

@@ -34,7 +34,9 @@ class TextBuffer {
 
 /// A stretch of consecutive bases of one record, contiguous in `Batch::text`: usually the whole
 /// sequence. A sequence too long for one batch is handed over as several pieces, each repeating the
-/// last `overlap_bases` bases of the one before, so that no k-mer is lost and none is seen twice.
+/// last `overlap_bases` bases of the one before, so that no k-mer is lost and none is seen twice. Only
+/// FASTA sequences come in pieces, and only those that do not fit a batch. A record without bases is a
+/// piece of length 0, and a last piece may hold nothing but the overlap.
 struct Piece {
   std::uint64_t record = 0;       ///< ordinal of the record in its file, from 1
   std::uint64_t first_base = 0;   ///< position in the record of the piece's first base, from 0

@@ -88,7 +88,7 @@ std::size_t ByteFile::read(char* into, std::size_t size) {
 
 std::size_t ByteFile::read_descriptor(char* into, std::size_t size) {
   while (true) {
-    if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled{};
+    throw_if_stopped();
     if (!is_regular_) wait_readable();
     const ssize_t count = ::read(descriptor_, into, size);
     if (count >= 0) return static_cast<std::size_t>(count);
@@ -99,11 +99,16 @@ std::size_t ByteFile::read_descriptor(char* into, std::size_t size) {
   }
 }
 
+void ByteFile::throw_if_stopped() const {
+  if (cancelled_.load(std::memory_order_relaxed) || stopped_.load(std::memory_order_relaxed))
+    throw Cancelled{};
+}
+
 void ByteFile::wait_readable() {
   while (true) {
     struct pollfd waited = {descriptor_, POLLIN, 0};
     const int ready = ::poll(&waited, 1, kPollMilliseconds);
-    if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled{};
+    throw_if_stopped();
     if (ready > 0) return;
     if (ready < 0 && errno != EINTR) return;  // let `read` say what is wrong
   }

@@ -24,6 +24,8 @@ class ByteFile final : public ByteSource {
   std::string_view peek(std::size_t size);
 
   std::size_t read(char* into, std::size_t size) override;
+  /// Makes reading throw Cancelled from now on, also where another thread is waiting in it.
+  void stop() noexcept { stopped_ = true; }
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override {
     return taken_bytes_.load(std::memory_order_relaxed);
   }
@@ -32,9 +34,11 @@ class ByteFile final : public ByteSource {
  private:
   std::size_t read_descriptor(char* into, std::size_t size);
   void wait_readable();
+  void throw_if_stopped() const;
 
   std::string shown_;
   const std::atomic<bool>& cancelled_;
+  std::atomic<bool> stopped_ = false;
   int descriptor_ = -1;
   bool is_regular_ = false;
   std::string head_;  ///< peeked bytes, of which `head_taken_` have been read

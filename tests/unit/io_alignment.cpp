@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <thread>
 
 #include "io_fixture.h"
@@ -159,4 +160,43 @@ TEST_CASE("io alignment: SAM text") {
       "b\t16\tc\t1\t60\t4M\t*\t0\t0\tACGG\t*\n";
   CHECK(read_all({folder.file("s", sam)}) == Records{{"a", "ACGG"}, {"b", "CCGT"}});
   CHECK(!input_error({folder.file("s", sam + "c\t0\tc\n")}).empty());
+}
+
+TEST_CASE("io alignment: damage in a pipe that stays open is said without waiting for more") {
+  const std::string text = bam_text(kAlignments);
+  for (const unsigned threads : {1U, 3U}) {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    std::string data = bgzf(text) + bgzf(text).substr(0, 40) + std::string(2000, 'x');
+    REQUIRE(::write(ends[1], data.data(), data.size()) == static_cast<ssize_t>(data.size()));
+    io::InputOptions options;
+    options.threads = threads;
+    CHECK(!input_error({"/dev/fd/" + std::to_string(ends[0])}, options).empty());
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+}
+
+TEST_CASE("io alignment: cancel ends a wait for a silent pipe") {
+  const std::string start = bgzf(bam_text(kAlignments));
+  for (const unsigned threads : {1U, 3U}) {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    REQUIRE(::write(ends[1], start.data(), start.size()) == static_cast<ssize_t>(start.size()));
+    io::InputOptions options;
+    options.threads = threads;
+    options.batch_bytes = 1;
+    io::InputSet inputs({"/dev/fd/" + std::to_string(ends[0])}, options);
+    std::thread canceller([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      inputs.cancel();
+    });
+    io::Batch batch;
+    while (inputs.next(batch)) {
+    }
+    CHECK_FALSE(inputs.next(batch));
+    canceller.join();
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
 }
