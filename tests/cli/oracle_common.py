@@ -218,8 +218,11 @@ class DataFile:
         self.bases = int(row["bases"]) if row["bases"].isdigit() else None
         self.lower_case = row["lowercase"].isdigit() and int(row["lowercase"]) > 0
         self.reference = None
+        self.version = ""  # of `text_command`, for whoever keeps what came of it
         if "NEEDS the external reference" in row["note"]:
             self.reference = self.path.parent / row["note"].split("external reference ")[1].split()[0]
+        if self.is_alignment:
+            self.version = "2"
         self._damage = None
 
     @property
@@ -261,7 +264,10 @@ class DataFile:
         """The command that prints it as plain FASTA or FASTQ."""
         if self.is_alignment:
             reference = ["--reference", self.reference] if self.reference else []
-            return ["samtools", "fastq", "-F", "0x900", *reference, self.path]
+            records = quoted(["samtools", "view", "-h", "-F", "0x900", *reference, self.path])
+            # `samtools fastq` keeps one of neighbours with equal names, so every record gets a name of its own.
+            rename = quoted(["awk", "-F\t", "-v", "OFS=\t", '!/^@[A-Z][A-Z]\t/ { $1 = "r" NR } { print }'])
+            return ["bash", "-c", f"set -o pipefail; {records} | {rename} | samtools fastq -n -F 0x900 -"]
         return ["gzip", "-dcf", self.path]
 
     @property

@@ -103,7 +103,8 @@ class Comparison:
         entry = None
         if self.cache:
             key = hashlib.sha256()
-            for part in (case.file.sha256, (common.SOURCE / "tests/oracle/naive_count.cpp").read_bytes().hex(), case):
+            source = (common.SOURCE / "tests/oracle/naive_count.cpp").read_bytes().hex()
+            for part in (case.file.sha256 + case.file.version, source, case):
                 key.update(f"{part}\n".encode())
             entry = self.cache / key.hexdigest()
             if entry.exists():
