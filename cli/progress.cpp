@@ -40,7 +40,7 @@ std::string render_reading(const ProgressSnapshot& now, double seconds) {
   if (seconds >= kSettledSeconds) {
     line += ", " + format_bytes(rate) + "/s";
   }
-  line += ", " + format_amount(static_cast<double>(now.kmers)) + " k-mers";
+  line += ", " + format_amount(now.kmers) + " k-mers";
   if (seconds >= kSettledSeconds && now.bytes_total > 0 && rate > 0) {
     line += ", " + format_clock(static_cast<double>(total - now.bytes_done) / rate) + " left";
   }
@@ -68,7 +68,7 @@ std::string render_progress(const ProgressSnapshot& snapshot, double seconds) {
       return render_reading(snapshot, seconds);
     case Stage::counting:
       return fmt::format("counting shard {} of {}, {} k-mers", snapshot.shards_done, snapshot.shards_total,
-                         format_amount(static_cast<double>(snapshot.kmers)));
+                         format_amount(snapshot.kmers));
     case Stage::done:
       return "done";
   }

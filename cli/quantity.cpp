@@ -78,7 +78,11 @@ std::string with_thousands(std::uint64_t number) {
 
 std::string format_bytes(double bytes) { return scaled(bytes, {"B", "kB", "MB", "GB", "TB", "PB"}); }
 
-std::string format_amount(double amount) { return scaled(amount, {"", "k", "M", "G", "T", "P"}); }
+std::string format_amount(std::uint64_t amount) {
+  constexpr std::uint64_t kMillion = 1'000'000;
+  return amount < kMillion ? with_thousands(amount)
+                           : scaled(static_cast<double>(amount), {"", "k", "M", "G", "T", "P"});
+}
 
 std::string format_clock(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::llround(std::max(0.0, seconds)));

@@ -19,8 +19,8 @@ std::optional<std::uint64_t> parse_size(std::string_view text);
 std::string with_thousands(std::uint64_t number);
 /// `0.57 GB`: three significant digits, decimal units.
 std::string format_bytes(double bytes);
-/// `245 M`: three significant digits, decimal units, for counts of things.
-std::string format_amount(double amount);
+/// Counts of things: `12,345`; from a million on three significant digits, `245 M`.
+std::string format_amount(std::uint64_t amount);
 /// `1:07` or `2:03:09`
 std::string format_clock(double seconds);
 

@@ -3,13 +3,13 @@
 
 import gzip
 import os
+import pty
 import shutil
 import signal
 import subprocess
 import time
-import unittest
 
-from common_cli import DATA, INPUT, RESOURCE, WARPMER, CliTest, main
+from common_cli import DATA, INPUT, RESOURCE, USAGE, WARPMER, CliTest, main
 
 READS = DATA / "forty.fa"
 
@@ -129,6 +129,46 @@ class Outputs(CliTest):
         )
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertRegex(process.stderr.decode(), r"(?m)^warpmer: reading .* k-mers$")
+
+
+class Terminal(CliTest):
+    def on_terminal(self, *arguments, stream):
+        """(status, what the terminal saw) of a run whose stdout or stderr is a terminal."""
+        controller, terminal = pty.openpty()
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: terminal}
+        process = subprocess.Popen([WARPMER, *map(str, arguments)], cwd=self.folder, stdin=subprocess.PIPE, **streams)
+        os.close(terminal)
+        process.stdin.write(READS.read_bytes())
+        process.stdin.flush()
+        time.sleep(0.6)
+        stdout, stderr = process.communicate()
+        seen = b""
+        while True:
+            try:
+                chunk = os.read(controller, 65536)
+            except OSError:  # what a terminal says when its last user has gone
+                break
+            if not chunk:
+                break
+            seen += chunk
+        os.close(controller)
+        return process.returncode, seen.decode(), stdout if stream == "stderr" else stderr
+
+    def test_progress_is_shown_and_taken_away(self):
+        status, seen, stdout = self.on_terminal("count", "-k", "15", "-o", "out.wmi", "-", stream="stderr")
+        self.assertEqual((status, stdout), (0, b""))
+        self.assertRegex(seen, r"\A\rreading [^\n]*")
+        self.assertRegex(seen, r"\r\x1b\[Kwarpmer: [\d,]+ k-mers[^\n]*\r\n\Z")
+
+    def test_errors_stand_on_a_line_of_their_own(self):
+        status, seen, _ = self.on_terminal("count", "-k", "15", "-o", "out.wmi", "-", DATA / "bad_text.txt", stream="stderr")
+        self.assertEqual(status, INPUT)
+        self.assertRegex(seen, r"(\A|\r\x1b\[K)warpmer: error: [^\n]*\r\n\Z")
+
+    def test_no_index_on_a_terminal(self):
+        status, seen, stderr = self.on_terminal("count", "-k", "15", "-o", "-", READS, stream="stdout")
+        self.assertEqual((status, seen), (USAGE, ""))
+        self.assertIn(b"terminal", stderr)
 
 
 class Interrupts(CliTest):

@@ -45,7 +45,9 @@ TEST_CASE("quantities for people") {
   CHECK(format_bytes(12.34e6) == "12.3 MB");
   CHECK(format_bytes(345.6e9) == "346 GB");
   CHECK(format_amount(7) == "7");
-  CHECK(format_amount(245.4e6) == "245 M");
+  CHECK(format_amount(12345) == "12,345");
+  CHECK(format_amount(1'000'000) == "1.00 M");
+  CHECK(format_amount(245'400'000) == "245 M");
   CHECK(format_clock(0) == "0:00");
   CHECK(format_clock(67.2) == "1:07");
   CHECK(format_clock(7389) == "2:03:09");
