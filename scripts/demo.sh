@@ -31,7 +31,8 @@ run() {
 }
 run warpmer count -k 31 -o "$out/sample.wmi" data/reads_1.fq.gz data/reads_2.fq.gz
 run warpmer stats "$out/sample.wmi"
-run warpmer histo "$out/sample.wmi" | head -n 34
-run warpmer query "$out/sample.wmi" "$(sed -n 2p data/genome.fa | cut -c 1-31)" ACGTACGTACGTACGTACGTACGTACGTACG
+run warpmer histo "$out/sample.wmi" | sed -n '1,36p'
+run warpmer query "$out/sample.wmi" "$(sed -n 20p data/genome.fa | cut -c 1-31)" ACGTACGTACGTACGTACGTACGTACGTACG
+run warpmer query "$out/sample.wmi" --reads data/forty.fq | sed -n '1,6p'
 echo
 echo "The program is build/$preset/warpmer; try: build/$preset/warpmer --help"
