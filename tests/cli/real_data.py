@@ -198,7 +198,9 @@ def select_cases(files, arguments):
     wanted_k = [int(k) for k in arguments.k.split(",")] if arguments.k else None
     cases = []
     for data_file in files:
-        if data_file.why_refused or arguments.only not in data_file.name:
+        if arguments.only not in data_file.name or (arguments.exclude and arguments.exclude in data_file.name):
+            continue
+        if data_file.why_refused:
             continue
         if data_file.is_alignment and not shutil.which("samtools"):
             continue
@@ -232,7 +234,8 @@ def main():
     parser.add_argument("--only", default="", metavar="SUBSTRING")
     parser.add_argument("-k", default="", metavar="K,K")
     parser.add_argument("--oracle-only", action="store_true", help="check the oracle against the peers, fill the cache")
-    parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--no-peers", action="store_true", help="do without KMC and Jellyfish")
+    parser.add_argument("--exclude", default=None, metavar="SUBSTRING")
     arguments = parser.parse_args()
     folder = common.shared_data()
     if arguments.oracle_only:
@@ -260,7 +263,9 @@ def main():
         peers = {**PEER_FILES, **PEER_FILES_FULL} if arguments.full else PEER_FILES
         all_k = (5, 15, 21, 31, 32, 33, 55, 64) if arguments.full else (5, 21, 55)
         for case in [] if arguments.no_peers else cases:
-            if case.file.name in peers and case.k in all_k and not case.forward and not case.min_quality:
+            is_plain = not case.forward and not case.min_quality
+            is_quick = case.file.bases < 20_000_000 or case.k == 31  # Jellyfish and sort take minutes for a genome
+            if case.file.name in peers and case.k in all_k and is_plain and is_quick:
                 compare_peers(report, comparison, case, peers[case.file.name])
         if arguments.full:
             print_table(comparison.rows)
