@@ -325,19 +325,24 @@ void expand(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* 
   expand_word<Key, Words>(word, k, canonical, hashes);
 }
 
-/// Inserts one entry and notes what did not go well.
+/// What did not go well with an insertion is noted for the caller.
 template <class Key>
-[[gnu::always_inline]] inline void insert_entry(const Scheme<Key>& scheme, CountingTable<Key>& table, Key key,
-                                                std::uint32_t count) {
-  const typename TileFor<Key>::type tile;
-  const table::Insertion done = scheme.insert(tile, key, count);
-  table.size += done.is_new ? 1 : 0;
-  if (!done.placed) [[unlikely]] {
+[[gnu::noinline]] void note(CountingTable<Key>& table, const table::Insertion& done, Key key, std::uint32_t count) {
+  if (!done.placed) {
     table.homeless[table.homeless_size] = key;
     table.homeless_counts[table.homeless_size++] = count;
   }
-  if (done.wrapped) [[unlikely]]
-    table.carries[table.carries_size++] = key;
+  if (done.wrapped) table.carries[table.carries_size++] = key;
+}
+
+/// Inserts one entry; 1 when its key is new.
+template <class Key>
+[[gnu::always_inline]] inline std::size_t insert_entry(const Scheme<Key>& scheme, CountingTable<Key>& table, Key key,
+                                                       std::uint32_t count) {
+  const typename TileFor<Key>::type tile;
+  const table::Insertion done = scheme.insert(tile, key, count);
+  if (!done.placed || done.wrapped) [[unlikely]] note(table, done, key, count);
+  return done.is_new ? 1 : 0;
 }
 
 /// Some words' k-mers on their way into the table: far enough apart that a prefetch helps.
@@ -362,13 +367,15 @@ struct Group {
   }
 
   [[gnu::always_inline]] inline void insert_all(const Scheme<Key>& scheme, CountingTable<Key>& table) {
+    std::size_t added = 0;
     for (std::size_t i = 0; i < size; ++i) {
       if (keys[i] == table::kEmptyKey<Key>) [[unlikely]] {
         table.empty_key_count += weights[i];
       } else {
-        insert_entry(scheme, table, keys[i], weights[i]);
+        added += insert_entry(scheme, table, keys[i], weights[i]);
       }
     }
+    table.size += added;
     size = 0;
   }
 };
@@ -402,33 +409,59 @@ template <int Words>
   return x;
 }
 
+/// Which of a set's words equal `word`, and which are in use.
+template <int Words>
+[[gnu::always_inline]] inline std::uint32_t equal_ways(const SuperKmer<Words>* ways, const SuperKmer<Words>& word) {
+  constexpr int kWays = Combiner<Words>::kWays;
+#if defined(__AVX512F__)
+  // One cache line; a word is equal when all its 64-bit lanes are.
+  __m512i wanted;
+  if constexpr (Words == 2) {
+    wanted = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(&word)));
+  } else {
+    wanted = _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(&word)));
+  }
+  const auto lanes = static_cast<std::uint32_t>(_mm512_cmpeq_epi64_mask(_mm512_loadu_si512(ways), wanted));
+  std::uint32_t same = 0;
+  for (int way = 0; way < kWays; ++way)
+    same |= static_cast<std::uint32_t>(((lanes >> (way * Words)) & ((1u << Words) - 1)) == (1u << Words) - 1) << way;
+  return same;
+#else
+  std::uint32_t same = 0;
+  for (int way = 0; way < kWays; ++way) same |= static_cast<std::uint32_t>(ways[way] == word) << way;
+  return same;
+#endif
+}
+
 template <class Key, int Words>
 std::size_t combine(CountingTable<Key>& table, Combiner<Words>& combiner, const SuperKmer<Words>* words,
                     std::size_t n, std::uint32_t k, bool canonical) {
   constexpr int kWays = Combiner<Words>::kWays;
+  constexpr std::size_t kAhead = 1024 / sizeof(SuperKmer<Words>);  // words come from main memory
   Group<Key, Words> group;
   const Scheme<Key> scheme = scheme_of(table);
-  std::size_t in_group = 0;
-  for (std::size_t i = 0; i < n; ++i) {
+  SuperKmer<Words>* const all_words = combiner.words;
+  std::uint32_t* const all_counts = combiner.counts;
+  const std::uint32_t shift = 64 - combiner.set_bits;
+  std::size_t in_group = 0, hits = 0, i = 0;
+  for (; i < n; ++i) {
+    __builtin_prefetch(words + i + kAhead);
     const SuperKmer<Words> word = words[i];
     const std::uint64_t hash = word_hash(word);
-    const std::size_t set = (hash >> (64 - combiner.set_bits)) * kWays;
-    SuperKmer<Words>* ways = combiner.words + set;
-    std::uint32_t* counts = combiner.counts + set;
-    std::uint32_t same = 0, used = 0;
-    for (int way = 0; way < kWays; ++way) {
-      same |= static_cast<std::uint32_t>(ways[way] == word) << way;
-      used |= static_cast<std::uint32_t>(counts[way] != 0) << way;
-    }
-    same &= used;
+    const std::size_t set = (hash >> shift) * kWays;
+    SuperKmer<Words>* ways = all_words + set;
+    std::uint32_t* counts = all_counts + set;
+    std::uint32_t used = 0;
+    for (int way = 0; way < kWays; ++way) used |= static_cast<std::uint32_t>(counts[way] != 0) << way;
+    const std::uint32_t same = equal_ways(ways, word) & used;
     if (same != 0) {
       ++counts[std::countr_zero(same)];
-      ++combiner.hits;
+      ++hits;
       continue;
     }
     int way = std::countr_one(used);
     if (way >= kWays) {
-      if (in_group == 0 && !has_room(table, group.kKeys)) return i;
+      if (in_group == 0 && !has_room(table, group.kKeys)) break;
       way = static_cast<int>(hash & (kWays - 1));
       group.add(scheme, ways[way], counts[way], k, canonical);
       if (++in_group == group.kWords) {
@@ -440,7 +473,8 @@ std::size_t combine(CountingTable<Key>& table, Combiner<Words>& combiner, const 
     counts[way] = 1;
   }
   group.insert_all(scheme, table);
-  return n;
+  combiner.hits += hits;
+  return i;
 }
 
 template <class Key>
@@ -450,9 +484,9 @@ void rehash(const CountingTable<Key>& from, const Key* more, const std::uint32_t
   const std::size_t slots = (std::size_t{1} << from.window_bits) * kTableWindow<Key>;
   for (std::size_t i = 0; i < slots; ++i) {
     const Key key = from.slots.keys[i];
-    if (key != table::kEmptyKey<Key>) insert_entry(scheme, to, key, from.slots.counts[i]);
+    if (key != table::kEmptyKey<Key>) to.size += insert_entry(scheme, to, key, from.slots.counts[i]);
   }
-  for (std::size_t i = 0; i < n; ++i) insert_entry(scheme, to, more[i], more_counts[i]);
+  for (std::size_t i = 0; i < n; ++i) to.size += insert_entry(scheme, to, more[i], more_counts[i]);
 }
 
 template <class Key>
