@@ -11,7 +11,7 @@
 namespace warpmer::io {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 /// A format we know by its first bytes, and the command that makes something readable of it.
 struct Foreign {

@@ -94,7 +94,7 @@ void RecordParser::finish_sequence(std::vector<Piece>& pieces) {
 }
 
 void RecordParser::hand_over_part(std::vector<Piece>& pieces) {
-  Sequence& sequence = *sequence_;
+  OpenSequence& sequence = *sequence_;
   Piece piece;
   piece.record = records_;
   piece.first_base = sequence.first_base;

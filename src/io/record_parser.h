@@ -21,6 +21,16 @@ struct Window {
   bool is_at_end = false;  ///< no text follows
 };
 
+/// A FASTA sequence that is not complete yet.
+struct OpenSequence {
+  std::uint32_t name_offset = 0;
+  std::uint32_t name_length = 0;
+  std::size_t begin = 0;  ///< its bases are [begin, end) in the window
+  std::size_t end = 0;
+  std::uint64_t first_base = 0;  ///< position in the record of the one at `begin`
+  bool is_in_line = false;       ///< the line that `end` is in goes on
+};
+
 class RecordParser {
  public:
   /// `most_pieces` is how many pieces `parse` fills a list with.
@@ -32,16 +42,8 @@ class RecordParser {
   /// At the end of the text everything is used up, or the list is full, or an InputError is thrown.
   void parse(Window& window, std::vector<Piece>& pieces);
 
-  /// A FASTA sequence that is not complete yet.
-  struct Sequence {
-    std::uint32_t name_offset = 0;
-    std::uint32_t name_length = 0;
-    std::size_t begin = 0;  ///< its bases are [begin, end) in the window
-    std::size_t end = 0;
-    std::uint64_t first_base = 0;  ///< position in the record of the one at `begin`
-    bool is_in_line = false;       ///< the line that `end` is in goes on
-  };
-  [[nodiscard]] std::optional<Sequence>& sequence() noexcept { return sequence_; }
+  /// The FASTA sequence that is not complete yet, if there is one.
+  [[nodiscard]] std::optional<OpenSequence>& sequence() noexcept { return sequence_; }
 
   /// Adds the bases of the sequence so far as a piece, with more to follow; what the next piece is to
   /// repeat of them stays in `sequence`.
@@ -101,7 +103,7 @@ class RecordParser {
   char lowest_quality_ = 0;  ///< mask bases below this character; 0: do not
   std::uint64_t records_ = 0;
   std::uint64_t lines_ = 0;  ///< line ends before `pos` of the window
-  std::optional<Sequence> sequence_;
+  std::optional<OpenSequence> sequence_;
 };
 
 }  // namespace warpmer::io
