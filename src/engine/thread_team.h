@@ -4,14 +4,18 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "core/error.h"
 
 namespace warpmer::engine {
 
 /// Runs `work(thread)` for thread 0 to threads - 1, each on a thread of its own (0 on the caller's),
 /// and waits for all. The first exception calls `on_error`, which makes the others return soon, and is
-/// rethrown when they have.
+/// rethrown when they have. ResourceError when the system has no room for so many threads.
 inline void run_team(unsigned threads, const std::function<void(unsigned)>& work,
                      const std::function<void()>& on_error) {
   std::mutex mutex;
@@ -28,9 +32,19 @@ inline void run_team(unsigned threads, const std::function<void(unsigned)>& work
     }
   };
   std::vector<std::thread> team;
-  team.reserve(threads);
-  for (unsigned t = 1; t < threads; ++t) team.emplace_back(guarded, t);
-  guarded(0);
+  try {
+    team.reserve(threads);
+    for (unsigned t = 1; t < threads; ++t) team.emplace_back(guarded, t);
+    guarded(0);
+  } catch (const std::system_error& error) {
+    // Those that run already must come back before their stacks go.
+    {
+      const std::lock_guard lock(mutex);
+      first = std::make_exception_ptr(ResourceError("cannot start " + std::to_string(threads) +
+                                                    " threads: " + error.what() + "; lower -t"));
+    }
+    on_error();
+  }
   for (auto& thread : team) thread.join();
   if (first) std::rethrow_exception(first);
 }
