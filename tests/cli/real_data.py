@@ -6,6 +6,8 @@
 Without --full: the small files with every k, some medium files with some k (what CI runs). With it: every
 readable file of ../shared/data with every k, and a table of what was compared. --cache keeps the oracle's
 digests from one run to the next. Environment: see oracle_common.py.
+
+ctest: release only
 """
 
 import argparse
