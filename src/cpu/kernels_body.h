@@ -327,7 +327,8 @@ void expand(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* 
 
 /// What did not go well with an insertion is noted for the caller.
 template <class Key>
-[[gnu::noinline]] void note(CountingTable<Key>& table, const table::Insertion& done, Key key, std::uint32_t count) {
+[[gnu::noinline]] void note(CountingTable<Key>& table, const table::Insertion& done, Key key,
+                            std::uint32_t count) {
   if (!done.placed) {
     table.homeless[table.homeless_size] = key;
     table.homeless_counts[table.homeless_size++] = count;
@@ -337,11 +338,12 @@ template <class Key>
 
 /// Inserts one entry; 1 when its key is new.
 template <class Key>
-[[gnu::always_inline]] inline std::size_t insert_entry(const Scheme<Key>& scheme, CountingTable<Key>& table, Key key,
-                                                       std::uint32_t count) {
+[[gnu::always_inline]] inline std::size_t insert_entry(const Scheme<Key>& scheme, CountingTable<Key>& table,
+                                                       Key key, std::uint32_t count) {
   const typename TileFor<Key>::type tile;
   const table::Insertion done = scheme.insert(tile, key, count);
-  if (!done.placed || done.wrapped) [[unlikely]] note(table, done, key, count);
+  if (!done.placed || done.wrapped) [[unlikely]]
+    note(table, done, key, count);
   return done.is_new ? 1 : 0;
 }
 
@@ -411,7 +413,8 @@ template <int Words>
 
 /// Which of a set's words equal `word`, and which are in use.
 template <int Words>
-[[gnu::always_inline]] inline std::uint32_t equal_ways(const SuperKmer<Words>* ways, const SuperKmer<Words>& word) {
+[[gnu::always_inline]] inline std::uint32_t equal_ways(const SuperKmer<Words>* ways,
+                                                       const SuperKmer<Words>& word) {
   constexpr int kWays = Combiner<Words>::kWays;
 #if defined(__AVX512F__)
   // One cache line; a word is equal when all its 64-bit lanes are.
@@ -424,7 +427,8 @@ template <int Words>
   const auto lanes = static_cast<std::uint32_t>(_mm512_cmpeq_epi64_mask(_mm512_loadu_si512(ways), wanted));
   std::uint32_t same = 0;
   for (int way = 0; way < kWays; ++way)
-    same |= static_cast<std::uint32_t>(((lanes >> (way * Words)) & ((1u << Words) - 1)) == (1u << Words) - 1) << way;
+    same |= static_cast<std::uint32_t>(((lanes >> (way * Words)) & ((1u << Words) - 1)) == (1u << Words) - 1)
+            << way;
   return same;
 #else
   std::uint32_t same = 0;
@@ -489,6 +493,36 @@ void rehash(const CountingTable<Key>& from, const Key* more, const std::uint32_t
   for (std::size_t i = 0; i < n; ++i) to.size += insert_entry(scheme, to, more[i], more_counts[i]);
 }
 
+/// For each key of a window, how many are smaller. Rank instead of sort: no branch depends on the keys.
+[[gnu::always_inline]] inline void rank_window(const Key64* window, std::uint64_t* ranks) {
+  static_assert(kTableWindow<Key64> == 8);
+  const Lanes64 keys = *reinterpret_cast<const Lanes64*>(window);
+  Lanes64 rank = {};
+  for (int i = 0; i < 8; ++i) rank -= reinterpret_cast<Lanes64>((Lanes64{} + window[i]) < keys);
+  *reinterpret_cast<Lanes64*>(ranks) = rank;
+}
+[[gnu::always_inline]] inline void rank_window(const Key128* window, std::uint64_t* ranks) {
+  for (int i = 0; i < kTableWindow<Key128>; ++i) {
+    ranks[i] = 0;
+    for (int j = 0; j < kTableWindow<Key128>; ++j) ranks[i] += window[j] < window[i] ? 1 : 0;
+  }
+}
+
+/// Takes the keys that live here but not at home out of the window's copy.
+template <class Key>
+[[gnu::noinline]] std::size_t take_strays(const Scheme<Key>& scheme, std::uint32_t number, Key* window,
+                                          const std::uint32_t* window_counts, Key* keys,
+                                          std::uint64_t* counts) {
+  std::size_t strays = 0;
+  for (int i = 0; i < kTableWindow<Key>; ++i) {
+    if (window[i] == table::kEmptyKey<Key> || scheme.home(window[i]) == number) continue;
+    keys[strays] = window[i];
+    counts[strays++] = window_counts[i];
+    window[i] = table::kEmptyKey<Key>;
+  }
+  return strays;
+}
+
 template <class Key>
 std::size_t harvest(const CountingTable<Key>& table, Key* keys, std::uint64_t* counts, Key* stray_keys,
                     std::uint64_t* stray_counts) {
@@ -497,30 +531,26 @@ std::size_t harvest(const CountingTable<Key>& table, Key* keys, std::uint64_t* c
   std::size_t size = 0, strays = 0;
   for (std::uint32_t number = 0; number < scheme.windows(); ++number) {
     const auto slots = scheme.window(number);
-    Key window[kWidth];
+    alignas(64) Key window[kWidth];
     std::uint32_t used = 0, away = 0;
     for (int i = 0; i < kWidth; ++i) {
       window[i] = slots.keys[i];
       const bool occupied = window[i] != table::kEmptyKey<Key>;
-      used |= static_cast<std::uint32_t>(occupied) << i;
-      away |= static_cast<std::uint32_t>(occupied && scheme.home(window[i]) != number) << i;
+      used += occupied ? 1 : 0;
+      away += occupied && scheme.home(window[i]) != number ? 1 : 0;
     }
-    used &= ~away;
-    for (; away != 0; away &= away - 1) {
-      const int i = std::countr_zero(away);
-      stray_keys[strays] = window[i];
-      stray_counts[strays++] = slots.counts[i];
-      window[i] = table::kEmptyKey<Key>;
+    if (away != 0) {
+      strays += take_strays(scheme, number, window, slots.counts, stray_keys + strays, stray_counts + strays);
+      used -= away;
     }
-    // Rank instead of sort: no branch depends on the keys. Empty slots, the largest key, all rank
-    // behind the last and overwrite one another there.
+    // Empty slots, the largest key, all rank behind the last and overwrite one another there.
+    alignas(64) std::uint64_t ranks[kWidth];
+    rank_window(window, ranks);
     for (int i = 0; i < kWidth; ++i) {
-      std::size_t rank = 0;
-      for (int j = 0; j < kWidth; ++j) rank += window[j] < window[i] ? 1 : 0;
-      keys[size + rank] = window[i];
-      counts[size + rank] = slots.counts[i];
+      keys[size + ranks[i]] = window[i];
+      counts[size + ranks[i]] = slots.counts[i];
     }
-    size += static_cast<std::size_t>(std::popcount(used));
+    size += used;
   }
   return strays;
 }

@@ -121,8 +121,8 @@ class ShardCounter {
   static constexpr std::size_t kGroupKeys = 8 * SuperKmer<Words>::kMaxKmers;
 
   void reset(std::uint64_t words) {
-    // Wanted: a load of a half for as many k-mers per word as the shard before had.
-    const double expected = static_cast<double>(words) * distinct_per_word_ * 2;
+    // Wanted: a load below 0.65 for as many k-mers per word as the shard before had.
+    const double expected = static_cast<double>(words) * distinct_per_word_ / 0.65;
     std::uint32_t bits = std::bit_width(2 * kGroupKeys / kWindow) - 1;  // room for one group at least
     while (bits < 40 && static_cast<double>(std::uint64_t{kWindow} << bits) < expected) ++bits;
     allocate(std::min(bits, table_.key_bits));

@@ -26,13 +26,15 @@ class Tally {
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint64_t count = counts[i];
       kmers += count;
-      unique += count == 1 ? 1 : 0;
       keys[kept] = keys[i];
       counts[kept] = count;
+      // Most counts are 1: they go to a register, not through memory.
+      unique += count == 1 ? 1 : 0;
       if (count < min_count_ || count > max_count_) continue;
       ++kept;
-      note_kept(count);
+      if (count != 1) note_kept(count);
     }
+    if (min_count_ <= 1) small_[1] += unique;
     totals_.counted_kmers += kmers;
     totals_.counted_distinct += n;
     totals_.counted_unique += unique;
