@@ -52,14 +52,17 @@ class ShardedSession : public engine::CountingSession {
   std::uint64_t add(const io::Batch& batch, unsigned thread) override {
     Worker& worker = workers_[thread];
     std::uint64_t kmers = 0;
-    const double passed_on = worker.times.split_seconds + worker.times.exchange_seconds;
+    const double other_work = worker.other_seconds();
     {
       const Stopwatch watch(worker.times.cut_seconds);
-      for (const io::Piece& piece : batch.pieces)
-        kmers += worker.cutter.cut(batch, piece, 0, [&] { pass_on(worker, thread); });
+      for (const io::Piece& piece : batch.pieces) {
+        kmers += worker.cutter.cut(batch, piece, 0, [&] {
+          pass_on(worker, thread);
+          if (over_budget()) relieve(worker);
+        });
+      }
     }
-    worker.times.cut_seconds -= worker.times.split_seconds + worker.times.exchange_seconds - passed_on;
-    if (over_budget()) relieve(worker);
+    worker.times.cut_seconds -= worker.other_seconds() - other_work;
     return kmers;
   }
 
@@ -123,6 +126,11 @@ class ShardedSession : public engine::CountingSession {
     static std::uint64_t memory_bytes() {
       return Cutter<Words>::memory_bytes() + Cutter<Words>::kCapacity * sizeof(SuperKmer<Words>) +
              kCounterBytes;
+    }
+
+    /// Time spent on what `cut` calls in between.
+    [[nodiscard]] double other_seconds() const {
+      return times.split_seconds + times.exchange_seconds + times.count_seconds + times.freeze_seconds;
     }
 
     Cutter<Words> cutter;
@@ -215,7 +223,7 @@ class ShardedSession : public engine::CountingSession {
       // Each shard's last page is half empty: below this, counting frees next to nothing.
       if (room_for_pending() < std::uint64_t{shards_} * PagePool::kPageBytes * 3 / 2) throw_out_of_memory();
     }
-    worker.counter->trim(kCounterBytes);
+    if (worker.counter) worker.counter->trim(kCounterBytes);
   }
 
   /// The shard with the most pending pages that no one is counting, or `shards_`.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "core/error.h"
 #include "core/minimizer.h"
@@ -163,8 +164,12 @@ class CountJob {
     progress_.shards_total = 1u << shard_bits(options_.k);
     progress_.stage = JobProgress::Stage::counting;
     const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
-      if (cancelled()) throw ResourceError("interrupted");
       writer.put(shard, std::move(frozen));
+      // Shards wait in memory for those before them. One that takes long (a hot k-mer) must not make all
+      // others pile up; whoever counts it has not come here, so it is never he who waits.
+      while (writer.bytes_waiting() > most_waiting_bytes() && !cancelled())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (cancelled()) throw ResourceError("interrupted");
     };
     run_team(
         threads_, [&](unsigned thread) { session.finish(thread, sink, [&] { ++progress_.shards_done; }); },
@@ -172,6 +177,7 @@ class CountJob {
     stop_if_cancelled();
   }
 
+  [[nodiscard]] std::uint64_t most_waiting_bytes() const { return memory_cap_ / 16; }
   [[nodiscard]] bool cancelled() const { return progress_.cancel || failed_; }
   void stop_if_cancelled() const {
     if (progress_.cancel) throw ResourceError("interrupted; no index was written");

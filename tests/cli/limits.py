@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""What a process may use: threads from affinity and Slurm, memory from Slurm and -m, peak memory below -m."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+WARPMER = os.environ.get("WARPMER", "build/cpu/warpmer")
+DATA = Path(os.environ.get("WARPMER_DATA", "data"))
+SANITIZED = bool(os.environ.get("WARPMER_SANITIZE"))  # their shadow memory is not ours to answer for
+
+passed = failed = skipped = 0
+
+
+def check(name, right, seen=""):
+    global passed, failed
+    if right:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAILED: {name}: {seen}")
+
+
+def count(folder, arguments, environment=None, cpus=None):
+    """Runs a count and returns (exit status, its --stats, standard error)."""
+    stats = Path(folder) / "stats.json"
+    stats.unlink(missing_ok=True)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SLURM_")} | (environment or {})
+    done = subprocess.run(
+        [WARPMER, "count", "-o", str(Path(folder) / "out.wmi"), "--stats", str(stats), *arguments],
+        env=environment, capture_output=True, text=True, timeout=600,
+        preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None)
+    return done.returncode, json.loads(stats.read_text()) if stats.exists() else {}, done.stderr
+
+
+def main():
+    global skipped
+    genome = str(DATA / "genome.fa")
+    usable = sorted(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory(prefix="warpmer_limits.") as folder:
+        status, stats, _ = count(folder, [genome], cpus=usable[:1])
+        check("one core by affinity", status == 0 and stats["threads"] == 1, stats.get("threads"))
+        status, stats, _ = count(folder, [genome], {"SLURM_CPUS_PER_TASK": "1"})
+        check("one core by Slurm", status == 0 and stats["threads"] == 1, stats.get("threads"))
+        status, stats, _ = count(folder, [genome], {"SLURM_CPUS_PER_TASK": "4096"})
+        check("no more cores than there are", status == 0 and stats["threads"] <= len(usable), stats.get("threads"))
+        status, stats, _ = count(folder, ["-t", "3", genome], {"SLURM_CPUS_PER_TASK": "1"})
+        check("-t is obeyed", status == 0 and stats["threads"] == 3, stats.get("threads"))
+
+        most = 1000 << 20
+        status, stats, _ = count(folder, [genome], {"SLURM_MEM_PER_NODE": "1000"})
+        check("memory of the node by Slurm", status == 0 and 0 < stats["memory_cap_bytes"] <= most,
+              stats.get("memory_cap_bytes"))
+        status, stats, _ = count(folder, [genome], {"SLURM_MEM_PER_CPU": "500", "SLURM_CPUS_PER_TASK": "2"})
+        check("memory per core by Slurm", status == 0 and 0 < stats["memory_cap_bytes"] <= most,
+              stats.get("memory_cap_bytes"))
+        status, stats, _ = count(folder, ["-m", "300M", genome])
+        check("-m is the cap", status == 0 and stats["memory_cap_bytes"] == 300 << 20, stats.get("memory_cap_bytes"))
+        status, _, errors = count(folder, ["-m", "5M", genome])
+        check("a cap that cannot do", status == 4 and "-m" in errors and errors.count("\n") == 1, errors)
+
+        # Enough k-mers that pending words and runs press against the caps.
+        reads = Path(folder) / "reads.fa"
+        make_reads(reads)
+        sizes, early = set(), 0
+        for cap in ("100M", "120M", "160M", "400M"):
+            status, stats, errors = count(folder, ["-t", "2", "-m", cap, str(reads)])
+            if status == 4:
+                check(f"{cap}: says what is needed", "MB" in errors and "-m" in errors, errors)
+                continue
+            check(f"{cap}: counts", status == 0, errors)
+            early += stats["early_counts"]
+            sizes.add((stats["totals"]["stored_distinct"], stats["totals"]["stored_kmers"]))
+            if SANITIZED:
+                skipped += 1
+            else:
+                check(f"{cap}: peak resident set below it", stats["peak_resident_bytes"] <= int(cap[:-1]) << 20,
+                      stats["peak_resident_bytes"])
+        check("every cap gives the same k-mers", len(sizes) == 1, sizes)
+        check("some caps made shards be counted early", early > 0)
+
+
+def make_reads(path):
+    """36 million k-mers of 1 million distinct, from both strands."""
+    import random
+    chance = random.Random(5)
+    genome = "".join(chance.choices("ACGT", k=1_000_000))
+    other = genome.translate(str.maketrans("ACGT", "TGCA"))[::-1]
+    with path.open("w") as out:
+        for number in range(300_000):
+            at = chance.randrange(len(genome) - 150)
+            out.write(f">{number}\n{(genome, other)[number % 2][at:at + 150]}\n")
+
+
+main()
+print(f"{passed} passed, {failed} failed, {skipped} skipped")
+sys.exit(1 if failed else 0)
