@@ -100,7 +100,7 @@ measure() {
   case "$tool" in
     warpmer)
       read -r total distinct < <("$warpmer" stats --json "$out/db.wmi" |
-        python3 -c 'import json, sys; s = json.load(sys.stdin); print(s["total"], s["distinct"])')
+        python3 -c 'import json, sys; s = json.load(sys.stdin); print(s["counted_kmers"], s["counted_distinct"])')
       ;;
     kmc*)
       total=$(sed -n 's/.*Total no. of k-mers *: *//p' "$log")
