@@ -24,6 +24,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -311,9 +312,9 @@ void write_reads(const Options& options, const Simulator& simulator, std::uint64
 int run(int argc, char** argv) {
   Options options;
   CLI::App app("Simulates a genome and reads of it (the same whatever the number of threads).");
-  app.add_option("--genome-length", options.genome_length, "bases of the made-up genome")
-      ->transform(CLI::AsNumberWithUnit(
-          std::map<std::string, std::uint64_t>{{"k", 1'000}, {"M", 1'000'000}, {"G", 1'000'000'000}}))
+  double genome_length = static_cast<double>(options.genome_length);
+  app.add_option("--genome-length", genome_length, "bases of the made-up genome")
+      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"k", 1e3}, {"M", 1e6}, {"G", 1e9}}))
       ->capture_default_str();
   app.add_option("--repeats", options.repeat_fraction, "fraction of it that is copies of other stretches")
       ->check(CLI::Range(0.0, 1.0))
@@ -341,6 +342,7 @@ int run(int argc, char** argv) {
   app.add_option("-s,--seed", options.seed, "another seed, another genome and reads")->capture_default_str();
   app.add_option("-t,--threads", options.threads, "threads")->check(CLI::Range(1u, 1024u));
   CLI11_PARSE(app, argc, argv);
+  options.genome_length = static_cast<std::uint64_t>(std::llround(genome_length));
 
   if ((options.fragment_length > 0) != !options.output2.empty()) {
     throw std::invalid_argument("--fragment and --output2 go together");
