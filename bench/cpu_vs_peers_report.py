@@ -52,9 +52,26 @@ def seconds(value):
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
+def write_short(options, runs):
+    """What the README shows."""
+    threads = re.search(r"-t (\d+)", runs["reads", "warpmer"][0][6]) if ("reads", "warpmer") in runs else None
+    with open(options.short, "w") as file:
+        if not threads:
+            return
+        print(f"1 GB of simulated reads ({INPUTS['reads'].split('(')[1]}, k = 31, {threads.group(1)} threads, each program writing "
+              f"its database, {datetime.date.today()}:\n", file=file)
+        print("| | wall, s | CPU, s | peak memory, GB | database, MB |\n|---|---|---|---|---|", file=file)
+        for tool, title in TOOLS.items():
+            rows = runs.get(("reads", tool))
+            if rows and tool != "floor":
+                wall, cpu, peak, size = (statistics.median(row[i] for row in rows) for i in range(4))
+                print(f"| {title} | {seconds(wall)} | {seconds(cpu)} | {peak:.2f} | {size:.0f} |", file=file)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("results")
+    parser.add_argument("--short", help="also write the table of simulated reads, medians only, to this file")
     for name in ("--commit", "--simulated", "--call"):
         parser.add_argument(name, default="")
     parser.add_argument("--hide", action="append", default=[])
@@ -108,7 +125,14 @@ def main():
         floor, ours_median = runs.get((input_name, "floor")), ours and statistics.median(row[0] for row in ours)
         if floor and ours_median:
             share = statistics.median(row[0] for row in floor) / ours_median
-            print(f"Decompression alone takes {100 * share:.0f} % of warpmer's wall time.\n")
+            print(f"Decompression alone takes {100 * share:.0f} % of warpmer's wall time.", end="")
+            plain = runs.get((input_name.removesuffix("-gz"), "warpmer"))
+            if plain:
+                more = ours_median / statistics.median(row[0] for row in plain) - 1
+                print(f" Gzip instead of plain text changes it by {100 * more:+.0f} %.", end="")
+            print("\n")
+    if options.short:
+        write_short(options, runs)
     print("Command lines:\n")
     shown = set()
     for (_, tool), rows in runs.items():
