@@ -34,20 +34,23 @@ void count_stretch(const std::uint64_t* packed, std::size_t first, std::size_t b
   }
 }
 
+/// More threads share copies, by atomic additions: filling, folding and caching copies costs, too.
+constexpr std::uint64_t kMostCopies = 8;
+
 }  // namespace
 
 DenseSession::DenseSession(const Kernels& kernels, const engine::CountPlan& plan)
     : plan_(plan), cut_seconds_(plan.threads), tally_(plan.min_count, plan.max_count) {
   const std::size_t kmers = std::size_t{1} << (2 * plan.k);
-  // At the end: the sums, and the k-mers in hash order.
-  const std::uint64_t final_bytes = kmers * (sizeof(std::uint64_t) * 2 + sizeof(Key64));
+  // At the end: the sums, the k-mers in hash order with their counts, and the payload.
+  const std::uint64_t final_bytes = kmers * (sizeof(std::uint64_t) * 3 + sizeof(Key64));
   const std::uint64_t copy_bytes = kmers * sizeof(std::uint32_t);
   if (plan.memory_bytes < final_bytes + copy_bytes) {
     throw ResourceError(fmt::format("-m leaves {} MB for counting, and k = {} takes {} MB; raise -m",
                                     plan.memory_bytes >> 20, plan.k, ((final_bytes + copy_bytes) >> 20) + 1));
   }
   const std::uint64_t fit = (plan.memory_bytes - final_bytes) / copy_bytes;
-  const auto copies = static_cast<unsigned>(std::min<std::uint64_t>(plan.threads, fit));
+  const auto copies = static_cast<unsigned>(std::min<std::uint64_t>({plan.threads, fit, kMostCopies}));
   for (unsigned i = 0; i < copies; ++i) copies_.push_back(std::make_unique<Copy>(kmers));
   for (unsigned t = 0; t < plan.threads; ++t) finders_.emplace_back(kernels, plan.k, plan.lenient);
 }

@@ -1,5 +1,9 @@
 #include "cpu/kernels.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <cstdlib>
 #include <string>
 
@@ -17,7 +21,10 @@ std::vector<const Kernels*> available_kernels() {
   std::vector<const Kernels*> kernels{&kKernels_v2};
 #if defined(WARPMER_X86_KERNELS)
   __builtin_cpu_init();
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+  // x86-64-v3 as the compiler takes it; for MOVBE there is no name to ask by.
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  const bool movbe = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_MOVBE) != 0;
+  const bool v3 = movbe && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                   __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
                   __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt");
   if (v3) kernels.push_back(&kKernels_avx2);

@@ -1,7 +1,7 @@
 #pragma once
 /// The inner loops of the CPU backend. One source (kernels_body.h) is compiled for several
 /// instruction sets; `best_kernels` picks at run time. Kernels see raw memory only and allocate
-/// nothing: what they are given belongs to the callers in shard_counter.cpp and cutter.cpp.
+/// nothing: what they are given belongs to the callers in shard_counter.h and cutter.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace warpmer::cpu {
 
-/// Bases a cut works on at a time (its scratch stays in the first-level cache).
+/// K-mers a cut works on at a time (its scratch stays in the first-level cache).
 inline constexpr std::size_t kCutKmers = 1024;
 /// m-mer hashes of one such stretch, for the largest window, rounded up for vector code.
 inline constexpr std::size_t kCutScratch = kCutKmers + 64 + 128;

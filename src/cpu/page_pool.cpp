@@ -54,7 +54,7 @@ void PagePool::release(void* first, void* last, std::size_t pages) noexcept {
   in_use_.fetch_sub(pages, std::memory_order_relaxed);
 }
 
-void PagePool::shrink(std::uint64_t bytes) noexcept {
+void PagePool::shrink(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   while (free_ != nullptr && bytes_resident() > bytes) {
     FreePage* page = free_;

@@ -24,7 +24,7 @@ class PagePool {
   void release(void* first, void* last, std::size_t pages) noexcept;
 
   /// Returns free pages to the system until no more than `bytes` are resident, as far as pages are free.
-  void shrink(std::uint64_t bytes) noexcept;
+  void shrink(std::uint64_t bytes);
 
   /// Pages out of the pool.
   [[nodiscard]] std::uint64_t bytes_in_use() const noexcept {

@@ -74,6 +74,7 @@ class PendingStore {
   /// before it, so a miss among them would cost its full time.
   void prefetch(std::uint32_t shard) const {
     const SuperKmer<Words>* end = shards_[shard].end.load(std::memory_order_relaxed);
+    if (end == nullptr) return;
     __builtin_prefetch(end, 1);
     __builtin_prefetch(reinterpret_cast<const char*>(end) + 64, 1);
   }

@@ -84,6 +84,7 @@ class ShardCounter {
     });
     drain();
     if (words > 0) distinct_per_word_ = static_cast<double>(table_.size) / static_cast<double>(words);
+    last_distinct_ = table_.size;
     harvest();
     if (run != nullptr && run->shape.entries > 0) merge_run(*run);
   }
@@ -117,14 +118,19 @@ class ShardCounter {
   /// A combiner count stays below 2^32 when it is emptied this often.
   static constexpr std::uint64_t kDrainWords = std::uint64_t{1} << 31;
   static constexpr int kWindow = kTableWindow<Key>;
+  static constexpr std::size_t kFirstDistinct = std::size_t{1} << 16;
+  static constexpr std::uint32_t kMaxWindowBits = 31;  // window numbers are 32-bit
   /// What a kernel inserts between two looks at the table's size.
   static constexpr std::size_t kGroupKeys = 8 * SuperKmer<Words>::kMaxKmers;
 
   void reset(std::uint64_t words) {
-    // Wanted: a load below 0.65 for as many k-mers per word as the shard before had.
-    const double expected = static_cast<double>(words) * distinct_per_word_ / 0.65;
+    // Wanted: a load below 0.65 for as many k-mers per word as the shard before had; but words that are
+    // many because they repeat need no large table, and one that is too small grows.
+    const double distinct = std::min(static_cast<double>(words) * distinct_per_word_,
+                                     static_cast<double>(std::max(kFirstDistinct, 2 * last_distinct_)));
+    const double expected = distinct / 0.65;
     std::uint32_t bits = std::bit_width(2 * kGroupKeys / kWindow) - 1;  // room for one group at least
-    while (bits < 40 && static_cast<double>(std::uint64_t{kWindow} << bits) < expected) ++bits;
+    while (bits < kMaxWindowBits && static_cast<double>(std::uint64_t{kWindow} << bits) < expected) ++bits;
     allocate(std::min(bits, table_.key_bits));
     table_.empty_key_count = 0;
     table_.carries_size = 0;
@@ -275,6 +281,7 @@ class ShardCounter {
   Combiner<Words> combiner_{};
   std::uint64_t drained_at_ = 0;
   double distinct_per_word_ = 2;
+  std::size_t last_distinct_ = 0;
   std::map<Key, std::uint64_t> carried_;  ///< what counts owe beyond 32 bits
   std::size_t size_ = 0;
   Scratch<Key> slot_keys_, keys_, stray_keys_, merged_keys_, homeless_, carries_;

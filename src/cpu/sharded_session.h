@@ -6,7 +6,6 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "comm/exchange.h"
@@ -83,7 +82,9 @@ class ShardedSession : public engine::CountingSession {
       const std::size_t kept = worker.tally.filter(counter.keys(), counter.counts(), counter.size());
       run.entries = {};
       sink(shard, index::freeze(counter.keys(), counter.counts(), kept, plan_.k));
-      counter.trim(kTrimBytes);
+      counter.trim(std::min(kTrimBytes, std::max(kCounterBytes, budget_ / (8 * plan_.threads))));
+      // With little memory, what pending words no longer need goes to the tables and the writer.
+      if (pool_.bytes_resident() > budget_ / 2) pool_.shrink(budget_ / 2);
     }
   }
 
@@ -112,7 +113,7 @@ class ShardedSession : public engine::CountingSession {
  private:
   /// A shard's frozen run, from when it was counted early.
   struct Run {
-    std::mutex mutex;
+    std::atomic<bool> busy{false};  ///< a thread is counting it early
     index::FrozenShard entries;
     [[nodiscard]] std::uint64_t bytes() const { return entries.payload.capacity() * sizeof(std::uint64_t); }
   };
@@ -211,6 +212,9 @@ class ShardedSession : public engine::CountingSession {
     const std::uint64_t runs = run_bytes_;
     return budget_ > runs ? budget_ - runs : 0;
   }
+  [[nodiscard]] std::uint64_t least_pending_bytes() const {
+    return std::uint64_t{shards_} * PagePool::kPageBytes * 3 / 2;
+  }
   [[nodiscard]] bool over_budget() const { return pool_.bytes_in_use() > room_for_pending(); }
 
   /// Counts the fullest shards early, until a quarter of the room is free again.
@@ -221,17 +225,17 @@ class ShardedSession : public engine::CountingSession {
       count_early(worker, shard);
       pool_.shrink(room_for_pending());
       // Each shard's last page is half empty: below this, counting frees next to nothing.
-      if (room_for_pending() < std::uint64_t{shards_} * PagePool::kPageBytes * 3 / 2) throw_out_of_memory();
+      if (room_for_pending() < least_pending_bytes()) throw_out_of_memory();
     }
     if (worker.counter) worker.counter->trim(kCounterBytes);
   }
 
-  /// The shard with the most pending pages that no one is counting, or `shards_`.
+  /// The shard with the most pending pages that no one is counting early, or `shards_`.
   std::uint32_t fullest_shard() {
     std::uint32_t best = shards_, most = 1;
     for (std::uint32_t shard = 0; shard < shards_; ++shard) {
       const std::uint32_t pages = pending_.pages(shard);
-      if (pages > most) {
+      if (pages > most && !runs_[shard].busy) {
         most = pages;
         best = shard;
       }
@@ -241,7 +245,7 @@ class ShardedSession : public engine::CountingSession {
 
   void count_early(Worker& worker, std::uint32_t shard) {
     Run& run = runs_[shard];
-    const std::lock_guard lock(run.mutex);
+    if (run.busy.exchange(true)) return;  // someone was quicker
     count(worker, shard, run);
     const Stopwatch watch(worker.times.freeze_seconds);
     const std::uint64_t before = run.bytes();
@@ -249,15 +253,20 @@ class ShardedSession : public engine::CountingSession {
         index::freeze(worker.counter->keys(), worker.counter->counts(), worker.counter->size(), plan_.k);
     run_bytes_ += run.bytes() - before;
     ++early_counts_;
+    run.busy = false;
   }
 
   [[noreturn]] void throw_out_of_memory() const {
     const std::uint64_t held = run_bytes_;
     const double fraction = plan_.input_fraction ? plan_.input_fraction() : 0;
-    const std::uint64_t reserved = plan_.memory_bytes - budget_;
-    std::string needed = fmt::format("more than {} MB", (held + reserved) >> 20);
+    // What is not k-mers: the rest of the process, tables and buffers, and a page for every shard.
+    const std::uint64_t reserved = plan_.other_bytes + (plan_.memory_bytes - budget_) + least_pending_bytes();
+    const std::uint64_t cap = plan_.other_bytes + plan_.memory_bytes;
+    std::string needed = fmt::format("more than {} MB", std::max(held + reserved, cap) >> 20);
     if (fraction > 0 && fraction < 1) {
-      const double whole = static_cast<double>(held) / fraction * 1.1 + static_cast<double>(reserved);
+      const double whole = std::max(static_cast<double>(held) / fraction + static_cast<double>(reserved),
+                                    static_cast<double>(cap)) *
+                           1.1;
       needed = fmt::format("about {:.0f} MB in all ({:.0f} % of the input is read)", whole / (1 << 20),
                            100 * fraction);
     }

@@ -22,6 +22,7 @@ struct CountPlan {
   unsigned threads = 1;            ///< that will call `add`, numbered from 0
   unsigned devices = 1;            ///< among which the shards are divided
   std::uint64_t memory_bytes = 0;  ///< what the backend may hold; ResourceError when it cannot keep to it
+  std::uint64_t other_bytes = 0;   ///< what the rest of the process holds, for messages
   std::function<double()> input_fraction;  ///< how much of the input is read; 0 when unknown
 };
 

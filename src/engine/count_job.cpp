@@ -122,6 +122,7 @@ class CountJob {
                       memory_cap_ >> 20, (spoken_for >> 20) + 1));
     }
     plan.memory_bytes = memory_cap_ - spoken_for;
+    plan.other_bytes = spoken_for;
     plan.input_fraction = [&input] {
       const io::InputProgress bytes = input.progress();
       return bytes.bytes_total == 0
@@ -138,7 +139,7 @@ class CountJob {
         [&](unsigned thread) {
           io::Batch batch;
           std::uint64_t bases = 0;
-          while (!cancelled() && input.next(batch)) {
+          while (!failed_ && input.next(batch)) {
             progress_.kmers += session.add(batch, thread);
             for (const io::Piece& piece : batch.pieces) bases += new_bases(piece);
             const io::InputProgress bytes = input.progress();
@@ -152,7 +153,6 @@ class CountJob {
           failed_ = true;
           input.cancel();
         });
-    stop_if_cancelled();
   }
 
   /// Bases of a piece that were not in the piece before.
@@ -167,21 +167,16 @@ class CountJob {
       writer.put(shard, std::move(frozen));
       // Shards wait in memory for those before them. One that takes long (a hot k-mer) must not make all
       // others pile up; whoever counts it has not come here, so it is never he who waits.
-      while (writer.bytes_waiting() > most_waiting_bytes() && !cancelled())
+      while (writer.bytes_waiting() > most_waiting_bytes() && !failed_)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      if (cancelled()) throw ResourceError("interrupted");
+      if (failed_) throw InternalError("stopped because another thread failed");
     };
     run_team(
         threads_, [&](unsigned thread) { session.finish(thread, sink, [&] { ++progress_.shards_done; }); },
         [&] { failed_ = true; });
-    stop_if_cancelled();
   }
 
   [[nodiscard]] std::uint64_t most_waiting_bytes() const { return memory_cap_ / 16; }
-  [[nodiscard]] bool cancelled() const { return progress_.cancel || failed_; }
-  void stop_if_cancelled() const {
-    if (progress_.cancel) throw ResourceError("interrupted; no index was written");
-  }
 
   void complete_report(const CountingSession& session, const index::Totals& totals,
                        const index::IndexWriter& writer) {

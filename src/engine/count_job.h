@@ -36,7 +36,6 @@ struct JobProgress {
   std::atomic<std::uint64_t> kmers{0};        ///< occurrences seen so far
   std::atomic<std::uint32_t> shards_done{0};
   std::atomic<std::uint32_t> shards_total{0};
-  std::atomic<bool> cancel{false};  ///< set by the watcher: the job ends soon, leaving nothing
 };
 
 /// Busy time is summed over threads.

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/kmer.h"
+#include "engine/limits.h"
 #include "engine/thread_team.h"
 #include "index/shard_codec.h"
 
@@ -57,7 +58,7 @@ class Sorter {
         k_(index.params().k),
         hash_(k_),
         bin_bits_(std::min(2 * k_, kMostBinBits)),
-        room_(static_cast<std::size_t>(memory_bytes / sizeof(Entry<Key>))),
+        room_(room_within(memory_bytes)),
         threads_(threads) {}
 
   void run(const EntryVisitor& visit) {
@@ -76,6 +77,13 @@ class Sorter {
  private:
   static constexpr std::uint32_t kMostBinBits = 16;
 
+  /// Entries that fit beside the process as it is, the bins and the text.
+  static std::size_t room_within(std::uint64_t memory_bytes) {
+    const std::uint64_t others = resident_bytes() + (std::uint64_t{8} << 20);
+    return memory_bytes <= others ? 0
+                                  : static_cast<std::size_t>((memory_bytes - others) / sizeof(Entry<Key>));
+  }
+
   [[nodiscard]] std::size_t bins() const { return std::size_t{1} << bin_bits_; }
   [[nodiscard]] std::size_t bin_of(Key kmer) const {
     return static_cast<std::size_t>(kmer >> (2 * k_ - bin_bits_));
@@ -93,6 +101,7 @@ class Sorter {
             index::ShardReader<Key>(index_.shard(shard), k_).for_each([&](Key hash, std::uint64_t count) {
               visit(hash_.inverse(hash), count);
             });
+            index_.release(shard);  // mapped pages count as ours
           }
         },
         [&] { next = shards; });
@@ -119,6 +128,7 @@ class Sorter {
   void gather(std::size_t first, std::size_t last) {
     begins_.assign(1, 0);
     for (std::size_t bin = first; bin < last; ++bin) begins_.push_back(begins_.back() + sizes_[bin]);
+    entries_ = {};  // before the new ones are there
     entries_.resize(begins_.back());
     std::vector<std::atomic<std::uint64_t>> cursors(last - first);
     for (std::size_t bin = first; bin < last; ++bin) cursors[bin - first] = begins_[bin - first];

@@ -53,7 +53,10 @@ constexpr std::size_t words_for(std::uint64_t fields, std::uint32_t bits) {
   return static_cast<std::size_t>((Key128{fields} * bits + 63) / 64);
 }
 
-/// The `bits` bits (0 to 128) at bit offset `at`. Reads up to 16 bytes past the field's last word.
+/// Words behind the last one that `read_bits` may look at.
+inline constexpr std::size_t kReadAheadWords = 3;
+
+/// The `bits` bits (0 to 128) at bit offset `at`. Reads up to kReadAheadWords past the field's first.
 template <class Value>
 inline Value read_bits(const std::uint64_t* words, std::uint64_t at, std::uint32_t bits) {
   const auto* bytes = reinterpret_cast<const char*>(words) + at / 8;

@@ -98,6 +98,7 @@ FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n
   detail::choose_count_bits(wider, largest, shape);
 
   const PayloadLayout layout = payload_layout(shape, k);
+  frozen.payload.reserve(layout.words + kReadAheadWords);  // readers may look, not step, past the end
   frozen.payload.assign(layout.words, 0);
   std::uint64_t* words = frozen.payload.data();
 

@@ -56,16 +56,16 @@ bool ReadAhead::produce() {
     slot.portion.text_size = 0;
     slot.portion.disk_bytes = 0;
     is_used = loader_->load(slot.portion);
-    is_loaded_to_end_ = !is_used;
+    if (!is_used) is_loaded_to_end_ = true;
     next_to_load_ = number + 1;
     loading.unlock();
     if (is_used) loader_->work(slot.portion);
   } catch (...) {
     slot.error = std::current_exception();
     slot.portion.text_size = 0;
-    if (!loading.owns_lock()) loading.lock();
     is_loaded_to_end_ = true;
   }
+  if (loading.owns_lock()) loading.unlock();
   {
     const std::lock_guard<std::mutex> guard(ring_mutex_);
     if (is_used) slot.state = SlotState::ready;

@@ -76,7 +76,9 @@ class ReadAhead final : public ByteSource {
 
   std::mutex load_mutex_;           ///< held while a portion is taken off the stream
   std::uint64_t next_to_load_ = 0;  ///< guarded by load_mutex_
-  bool is_loaded_to_end_ = false;   ///< guarded by load_mutex_
+  /// Set also by a thread whose work failed, which must not wait for the lock: its holder may be
+  /// waiting for the very slot that thread is about to complete.
+  std::atomic<bool> is_loaded_to_end_ = false;
 
   std::mutex ring_mutex_;  ///< guards the state of every slot, and end_
   std::condition_variable is_free_;

@@ -4,7 +4,7 @@
 ///
 /// Keys are k-mer hashes (core/hash.h), so a key's top bits are its home window: windows in order
 /// hold keys in order, but for those few that found their home full. That makes putting a shard in
-/// canonical order cheap (cpu/harvest).
+/// canonical order cheap (`harvest` in cpu/kernels_body.h).
 
 #include <cstddef>
 #include <cstdint>
