@@ -77,9 +77,10 @@ class Sorter {
  private:
   static constexpr std::uint32_t kMostBinBits = 16;
 
-  /// Entries that fit beside the process as it is, the bins and the text.
+  /// Entries that fit beside the process as it is, bins and text, and the pages of the index that are
+  /// mapped at any time.
   static std::size_t room_within(std::uint64_t memory_bytes) {
-    const std::uint64_t others = resident_bytes() + (std::uint64_t{8} << 20);
+    const std::uint64_t others = resident_bytes() + (std::uint64_t{28} << 20);
     return memory_bytes <= others ? 0
                                   : static_cast<std::size_t>((memory_bytes - others) / sizeof(Entry<Key>));
   }
@@ -128,7 +129,7 @@ class Sorter {
   void gather(std::size_t first, std::size_t last) {
     begins_.assign(1, 0);
     for (std::size_t bin = first; bin < last; ++bin) begins_.push_back(begins_.back() + sizes_[bin]);
-    entries_ = {};  // before the new ones are there
+    entries_ = std::vector<Entry<Key>>();  // gives the memory back before the new is taken
     entries_.resize(begins_.back());
     std::vector<std::atomic<std::uint64_t>> cursors(last - first);
     for (std::size_t bin = first; bin < last; ++bin) cursors[bin - first] = begins_[bin - first];

@@ -118,11 +118,16 @@ void MappedInput::release(std::uint64_t offset, std::uint64_t bytes) const noexc
   if (is_mapped_) advise(offset, bytes, MADV_DONTNEED);
 }
 
+/// The kernel's default (fault_around_bytes), rounded up.
+constexpr std::uint64_t kFaultAround = std::uint64_t{128} << 10;
+
 void MappedInput::advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept {
   if (bytes == 0) return;
-  // Whole pages, neighbours' bytes included: they are the file's and come back on the next touch.
+  // Whole pages, neighbours' bytes included: they are the file's and come back on the next touch. And
+  // from a while before: a fault in this part has mapped the pages around it, too, also those that were
+  // given back before.
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::uint64_t begin = offset / page * page;
+  const std::uint64_t begin = (offset - std::min(offset, kFaultAround)) / page * page;
   ::madvise(data_ + begin, offset + bytes - begin, advice);
 }
 
