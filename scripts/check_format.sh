@@ -8,5 +8,7 @@ if ! command -v clang-format >/dev/null; then
 fi
 mode=(--dry-run --Werror)
 [[ "${1:-}" != --fix ]] || mode=(-i)
-find src cli kernels bench tests -name '*.h' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' |
+# A fresh clone has no empty folders.
+mapfile -t folders < <(ls -d src cli kernels bench tests 2>/dev/null)
+find "${folders[@]}" -name '*.h' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' |
   sort | xargs -r clang-format --style=file "${mode[@]}"
