@@ -77,12 +77,16 @@ class Sorter {
  private:
   static constexpr std::uint32_t kMostBinBits = 16;
 
-  /// Entries that fit beside the process as it is, bins and text, and the pages of the index that are
-  /// mapped at any time.
+  /// Bins and text, and the pages of the index that are mapped at any time.
+  static constexpr std::uint64_t kOtherBytes = std::uint64_t{28} << 20;
+  /// Small enough to be had under any cap that lets the process start.
+  static constexpr std::size_t kLeastRoom = 65536;
+
+  /// Entries that fit beside the process as it is.
   static std::size_t room_within(std::uint64_t memory_bytes) {
-    const std::uint64_t others = resident_bytes() + (std::uint64_t{28} << 20);
-    return memory_bytes <= others ? 0
-                                  : static_cast<std::size_t>((memory_bytes - others) / sizeof(Entry<Key>));
+    const std::uint64_t others = resident_bytes() + kOtherBytes;
+    const std::uint64_t rest = memory_bytes <= others ? 0 : memory_bytes - others;
+    return std::max(kLeastRoom, static_cast<std::size_t>(rest / sizeof(Entry<Key>)));
   }
 
   [[nodiscard]] std::size_t bins() const { return std::size_t{1} << bin_bits_; }
@@ -120,8 +124,9 @@ class Sorter {
     std::size_t last = first;
     while (last < bins() && sum + sizes_[last] <= room_) sum += sizes_[last++];
     if (last == first) {
-      throw ResourceError(fmt::format("sorting needs {} MB at least; raise -m or do without --sort",
-                                      (sizes_[first] * sizeof(Entry<Key>) >> 20) + 1));
+      const std::uint64_t needed = resident_bytes() + kOtherBytes + sizes_[first] * sizeof(Entry<Key>);
+      throw ResourceError(
+          fmt::format("sorting needs {} MB in all; raise -m or do without --sort", (needed >> 20) + 1));
     }
     return last;
   }
