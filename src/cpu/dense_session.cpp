@@ -55,7 +55,7 @@ DenseSession::DenseSession(const Kernels& kernels, const engine::CountPlan& plan
   for (unsigned t = 0; t < plan.threads; ++t) finders_.emplace_back(kernels, plan.k, plan.lenient);
 }
 
-std::uint64_t DenseSession::add(const io::Batch& batch, unsigned thread) {
+std::uint64_t DenseSession::add(io::Batch& batch, unsigned thread) {
   const Stopwatch watch(cut_seconds_[thread]);
   Copy& copy = *copies_[thread % copies_.size()];
   const bool shared = copies_.size() < plan_.threads;

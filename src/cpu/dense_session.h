@@ -18,8 +18,8 @@ class DenseSession : public engine::CountingSession {
  public:
   DenseSession(const Kernels& kernels, const engine::CountPlan& plan);
 
-  std::uint64_t add(const io::Batch& batch, unsigned thread) override;
-  void end_of_input(unsigned /*thread*/) override {}
+  std::uint64_t add(io::Batch& batch, unsigned thread) override;
+  std::uint64_t end_of_input(unsigned /*thread*/) override { return 0; }
   void finish(unsigned thread, const engine::ShardSink& sink,
               const std::function<void()>& shard_done) override;
   [[nodiscard]] engine::Tally tally() const override { return tally_; }

@@ -48,7 +48,7 @@ class ShardedSession : public engine::CountingSession {
     budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables));
   }
 
-  std::uint64_t add(const io::Batch& batch, unsigned thread) override {
+  std::uint64_t add(io::Batch& batch, unsigned thread) override {
     Worker& worker = workers_[thread];
     std::uint64_t kmers = 0;
     const double other_work = worker.other_seconds();
@@ -65,10 +65,11 @@ class ShardedSession : public engine::CountingSession {
     return kmers;
   }
 
-  void end_of_input(unsigned thread) override {
+  std::uint64_t end_of_input(unsigned thread) override {
     pass_on(workers_[thread], thread);
-    if (threads_in_.fetch_sub(1) != 1) return;
+    if (threads_in_.fetch_sub(1) != 1) return 0;
     for (unsigned device = 0; device < plan_.devices; ++device) deliver(device);
+    return 0;
   }
 
   void finish(unsigned thread, const engine::ShardSink& sink,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/tally.h"
 #include "index/frozen_shard.h"
@@ -21,6 +22,7 @@ struct CountPlan {
   std::uint64_t max_count = UINT64_MAX;
   unsigned threads = 1;            ///< that will call `add`, numbered from 0
   unsigned devices = 1;            ///< among which the shards are divided
+  std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
   std::uint64_t memory_bytes = 0;  ///< what the backend may hold; ResourceError when it cannot keep to it
   std::uint64_t other_bytes = 0;   ///< what the rest of the process holds, for messages
   std::function<double()> input_fraction;  ///< how much of the input is read; 0 when unknown
@@ -45,12 +47,14 @@ class CountingSession {
  public:
   virtual ~CountingSession() = default;
 
-  /// Takes the k-mers of a batch. Called concurrently, with a different `thread` each. Returns their
-  /// number.
-  virtual std::uint64_t add(const io::Batch& batch, unsigned thread) = 0;
+  /// Takes the k-mers of a batch. Called concurrently, with a different `thread` each. May keep the batch
+  /// while a device works on it, and leave an earlier one, done with, to be refilled in its place; errors
+  /// in it then surface in a later call. Returns the number of k-mers completed since the last call.
+  virtual std::uint64_t add(io::Batch& batch, unsigned thread) = 0;
 
   /// No more batches come from this thread. When all threads have said so, the input is complete.
-  virtual void end_of_input(unsigned thread) = 0;
+  /// Returns the number of k-mers completed since the thread's last `add`.
+  virtual std::uint64_t end_of_input(unsigned thread) = 0;
 
   /// Counts, filters and freezes the shards not yet taken, one after another, until none is left.
   /// Called concurrently like `add`; `shard_done` after each. An exception from `sink` ends it.
@@ -72,5 +76,9 @@ class Backend {
 
 /// Implemented in src/cpu.
 std::unique_ptr<Backend> make_cpu_backend();
+
+/// Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. `gpus` are ordinals, as
+/// `survey_gpus` (engine/gpus.h) numbers them. ResourceError when one cannot be used.
+std::unique_ptr<Backend> make_cuda_backend(const std::vector<int>& gpus);
 
 }  // namespace warpmer::engine

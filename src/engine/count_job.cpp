@@ -146,7 +146,7 @@ class CountJob {
             progress_.bytes_done = bytes.bytes_done;
             progress_.bytes_total = bytes.bytes_total;
           }
-          session.end_of_input(thread);
+          progress_.kmers += session.end_of_input(thread);
           bases_ += bases;
         },
         [&] {

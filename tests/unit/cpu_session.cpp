@@ -47,6 +47,12 @@ std::vector<io::Batch> batches_of(const std::vector<std::string>& reads, std::si
   return batches;
 }
 
+void copy(const io::Batch& from, io::Batch& to) {
+  to.text.set_size(0);
+  to.text.append({from.text.data(), from.text.size()});
+  to.pieces = from.pieces;
+}
+
 engine::CountPlan plan_for(std::uint32_t k) {
   engine::CountPlan plan;
   plan.k = k;
@@ -62,9 +68,12 @@ Result run(const engine::CountPlan& plan, const std::vector<io::Batch>& batches,
   engine::run_team(
       plan.threads,
       [&](unsigned thread) {
-        for (std::size_t i; (i = next.fetch_add(1)) < batches.size();)
-          kmers += session->add(batches[i], thread);
-        session->end_of_input(thread);
+        io::Batch batch;  // a session may keep it and leave another
+        for (std::size_t i; (i = next.fetch_add(1)) < batches.size();) {
+          copy(batches[i], batch);
+          kmers += session->add(batch, thread);
+        }
+        kmers += session->end_of_input(thread);
       },
       [&] { next = batches.size(); });
   Result result;

@@ -1,0 +1,21 @@
+// What a build without CUDA says instead.
+
+#include "core/error.h"
+#include "engine/backend.h"
+#include "engine/gpus.h"
+
+namespace warpmer::engine {
+
+namespace {
+constexpr const char* kNoCuda = "this warpmer was built without CUDA; use --device cpu";
+}  // namespace
+
+GpuSurvey survey_gpus() {
+  GpuSurvey survey;
+  survey.problem = kNoCuda;
+  return survey;
+}
+
+std::unique_ptr<Backend> make_cuda_backend(const std::vector<int>& /*gpus*/) { throw ResourceError(kNoCuda); }
+
+}  // namespace warpmer::engine
