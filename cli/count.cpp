@@ -57,6 +57,7 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
           {"count_seconds", report.count_seconds},
           {"cpu_seconds", report.cpu_seconds},
           {"stages", std::move(stages)},
+          {"overlap", report.overlap ? Json(*report.overlap) : Json(nullptr)},
           {"totals", totals_json(report.totals)}};
 }
 

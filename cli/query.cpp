@@ -199,9 +199,9 @@ void check(const QueryOptions& options) {
 int run_query(const QueryOptions& options) {
   check(options);
   const index::IndexFile index(options.index);
-  const engine::Lookup lookup(index, options.reading.lenient);
+  const auto lookup = engine::make_cpu_lookup(index, options.reading.lenient);
   TextOutput output(options.output);
-  Query query{options, index, lookup, output, threads_or_default(options.threads)};
+  Query query{options, index, *lookup, output, threads_or_default(options.threads)};
   if (!options.reads.empty()) {
     query_reads(query);
   } else if (!options.kmer_file.empty()) {

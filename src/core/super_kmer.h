@@ -31,6 +31,15 @@ struct alignas(16) SuperKmer {
 /// 16-byte words up to here, 32-byte words above (docs/benchmarks.md, "Choice of m").
 inline constexpr std::uint32_t kMaxShortWordK = 48;
 
+/// Calls `f` with the key type and the words of a super-k-mer that k needs, as template arguments:
+/// `f.template operator()<Key, Words>()`.
+template <class F>
+inline auto with_shard_types(std::uint32_t k, F&& f) {
+  if (k <= kMaxNarrowK) return f.template operator()<Key64, 2>();
+  if (k <= kMaxShortWordK) return f.template operator()<Key128, 2>();
+  return f.template operator()<Key128, 4>();
+}
+
 /// The most k-mers one word takes; longer super-k-mers are cut in several, sharing k - 1 bases.
 template <int Words>
 WARPMER_HD constexpr std::uint32_t max_kmers_per_word(std::uint32_t k) {

@@ -17,9 +17,9 @@ class CpuBackend : public engine::Backend {
 
   [[nodiscard]] std::unique_ptr<engine::CountingSession> start(const engine::CountPlan& plan) override {
     if (plan.k <= kMaxDenseK) return std::make_unique<DenseSession>(kernels_, plan);
-    if (plan.k <= kMaxNarrowK) return std::make_unique<ShardedSession<Key64, 2>>(kernels_, plan);
-    if (plan.k <= kMaxShortWordK) return std::make_unique<ShardedSession<Key128, 2>>(kernels_, plan);
-    return std::make_unique<ShardedSession<Key128, 4>>(kernels_, plan);
+    return with_shard_types(plan.k, [&]<class Key, int Words>() -> std::unique_ptr<engine::CountingSession> {
+      return std::make_unique<ShardedSession<Key, Words>>(kernels_, plan);
+    });
   }
 
  private:

@@ -40,7 +40,7 @@ constexpr std::uint64_t kMostCopies = 8;
 }  // namespace
 
 DenseSession::DenseSession(const Kernels& kernels, const engine::CountPlan& plan)
-    : plan_(plan), cut_seconds_(plan.threads), tally_(plan.min_count, plan.max_count) {
+    : plan_(plan), times_(plan.threads), tally_(plan.min_count, plan.max_count) {
   const std::size_t kmers = std::size_t{1} << (2 * plan.k);
   // At the end: the sums, the k-mers in hash order with their counts, and the payload.
   const std::uint64_t final_bytes = kmers * (sizeof(std::uint64_t) * 3 + sizeof(Key64));
@@ -56,11 +56,12 @@ DenseSession::DenseSession(const Kernels& kernels, const engine::CountPlan& plan
 }
 
 std::uint64_t DenseSession::add(io::Batch& batch, unsigned thread) {
-  const Stopwatch watch(cut_seconds_[thread]);
+  const Stopwatch watch(times_[thread].cut_seconds);
   Copy& copy = *copies_[thread % copies_.size()];
   const bool shared = copies_.size() < plan_.threads;
   std::uint64_t kmers = 0;
   for (const io::Piece& piece : batch.pieces) {
+    times_[thread].cut_bytes += piece.length;
     finders_[thread].for_each(
         batch, piece,
         [&](const std::uint64_t* packed, std::size_t first, std::size_t bases, std::size_t /*at*/) {
@@ -87,7 +88,7 @@ void DenseSession::fold_strands(std::vector<std::uint64_t>& sums) const {
 void DenseSession::finish(unsigned thread, const engine::ShardSink& sink,
                           const std::function<void()>& shard_done) {
   if (thread != 0) return;
-  const Stopwatch watch(freeze_seconds_);
+  const Stopwatch watch(times_[thread].freeze_seconds);
   const std::size_t kmers = std::size_t{1} << (2 * plan_.k);
   std::vector<std::uint64_t> sums(kmers);
   fold_strands(sums);
@@ -106,11 +107,10 @@ void DenseSession::finish(unsigned thread, const engine::ShardSink& sink,
   shard_done();
 }
 
-engine::StageTimes DenseSession::times() const {
-  engine::StageTimes times;
-  for (const double seconds : cut_seconds_) times.cut_seconds += seconds;
-  times.freeze_seconds = freeze_seconds_;
-  return times;
+std::vector<engine::StageReport> DenseSession::stages() const {
+  StageTimes all;
+  for (const StageTimes& times : times_) all.add(times);
+  return all.reports();
 }
 
 }  // namespace warpmer::cpu

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cpu/cutter.h"
+#include "cpu/stage_times.h"
 #include "engine/backend.h"
 
 namespace warpmer::cpu {
@@ -23,7 +24,7 @@ class DenseSession : public engine::CountingSession {
   void finish(unsigned thread, const engine::ShardSink& sink,
               const std::function<void()>& shard_done) override;
   [[nodiscard]] engine::Tally tally() const override { return tally_; }
-  [[nodiscard]] engine::StageTimes times() const override;
+  [[nodiscard]] std::vector<engine::StageReport> stages() const override;
   [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
 
  private:
@@ -39,8 +40,7 @@ class DenseSession : public engine::CountingSession {
   engine::CountPlan plan_;
   std::vector<std::unique_ptr<Copy>> copies_;
   std::vector<StretchFinder> finders_;
-  std::vector<double> cut_seconds_;
-  double freeze_seconds_ = 0;
+  std::vector<StageTimes> times_;  ///< by thread
   engine::Tally tally_;
 };
 

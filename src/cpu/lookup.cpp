@@ -3,12 +3,9 @@
 
 #include "engine/lookup.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <mutex>
 
-#include "core/error.h"
 #include "core/hash.h"
 #include "core/minimizer.h"
 #include "cpu/cutter.h"
@@ -29,17 +26,6 @@ class Finder {
   virtual ~Finder() = default;
   virtual void profile(const io::Batch& batch, Profile& out) = 0;
 };
-
-template <class Key>
-std::uint64_t find_one(const index::IndexFile& index, std::string_view text) {
-  const auto& params = index.params();
-  Key kmer{};
-  kmer_from_text(text, kmer);
-  if (params.canonical) kmer = canonical(kmer, params.k);
-  const std::uint32_t shard =
-      params.shard_bits == 0 ? 0 : shard_of(minimizer_of(kmer, params.k), params.shard_bits);
-  return index::ShardReader<Key>(index.shard(shard), params.k).find(KmerHash<Key>(params.k)(kmer));
-}
 
 /// For k > 12.
 template <class Key, int Words>
@@ -121,68 +107,48 @@ std::unique_ptr<Finder> make_finder(const index::IndexFile& index, bool lenient)
   const Kernels& kernels = cpu::best_kernels();
   const std::uint32_t k = index.params().k;
   if (k <= kMaxDenseK) return std::make_unique<DenseFinder>(index, kernels, lenient);
-  if (k <= kMaxNarrowK) return std::make_unique<ShardedFinder<Key64, 2>>(index, kernels, lenient);
-  if (k <= kMaxShortWordK) return std::make_unique<ShardedFinder<Key128, 2>>(index, kernels, lenient);
-  return std::make_unique<ShardedFinder<Key128, 4>>(index, kernels, lenient);
+  return with_shard_types(k, [&]<class Key, int Words>() -> std::unique_ptr<Finder> {
+    return std::make_unique<ShardedFinder<Key, Words>>(index, kernels, lenient);
+  });
 }
 
-}  // namespace
+class CpuLookup : public Lookup {
+ public:
+  CpuLookup(const index::IndexFile& index, bool lenient) : Lookup(index), lenient_(lenient) {}
 
-/// Finders have scratch memory; callers borrow one each.
-struct Lookup::Impl {
-  const index::IndexFile& index;
-  bool lenient;
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Finder>> idle;
+  void profile(const io::Batch& batch, Profile& out) const override {
+    lay_out(batch, out);
+    std::unique_ptr<Finder> finder = borrow();
+    finder->profile(batch, out);
+    give_back(std::move(finder));
+  }
 
-  std::unique_ptr<Finder> borrow() {
+ private:
+  [[nodiscard]] std::unique_ptr<Finder> borrow() const {
     {
-      const std::lock_guard lock(mutex);
-      if (!idle.empty()) {
-        std::unique_ptr<Finder> finder = std::move(idle.back());
-        idle.pop_back();
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Finder> finder = std::move(idle_.back());
+        idle_.pop_back();
         return finder;
       }
     }
-    return make_finder(index, lenient);
+    return make_finder(index(), lenient_);
   }
-  void give_back(std::unique_ptr<Finder> finder) {
-    const std::lock_guard lock(mutex);
-    idle.push_back(std::move(finder));
+  void give_back(std::unique_ptr<Finder> finder) const {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(finder));
   }
+
+  bool lenient_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Finder>> idle_;  ///< they have scratch memory; callers borrow one each
 };
 
-Lookup::Lookup(const index::IndexFile& index, bool lenient) : impl_(new Impl{index, lenient, {}, {}}) {
-  const index::IndexParams& params = index.params();
-  if (params.hash_version != kHashVersion || params.minimizer_length != minimizer_length(params.k) ||
-      params.shard_bits != shard_bits(params.k)) {
-    throw InputError(
-        fmt::format("{} was made with other hashes or minimizers than this warpmer's; count its input again",
-                    index.path()));
-  }
-}
-Lookup::~Lookup() = default;
+}  // namespace
 
-std::uint64_t Lookup::find(std::string_view kmer) const {
-  const std::uint32_t k = impl_->index.params().k;
-  if (kmer.size() != k)
-    throw UsageError(fmt::format("'{}' has {} bases; this index holds k-mers of {}", kmer, kmer.size(), k));
-  for (const char c : kmer) {
-    if (char_class(c) != CharClass::base)
-      throw UsageError(fmt::format("'{}' is no k-mer: '{}' is not one of A C G T U", kmer, c));
-  }
-  return k <= kMaxNarrowK ? find_one<Key64>(impl_->index, kmer) : find_one<Key128>(impl_->index, kmer);
-}
-
-void Lookup::profile(const io::Batch& batch, Profile& out) const {
-  const std::uint32_t k = impl_->index.params().k;
-  out.first.assign(1, 0);
-  for (const io::Piece& piece : batch.pieces)
-    out.first.push_back(out.first.back() + (piece.length < k ? 0 : piece.length - k + 1));
-  out.counts.assign(out.first.back(), Profile::kNoKmer);
-  std::unique_ptr<Finder> finder = impl_->borrow();
-  finder->profile(batch, out);
-  impl_->give_back(std::move(finder));
+std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient) {
+  return std::make_unique<CpuLookup>(index, lenient);
 }
 
 }  // namespace warpmer::engine

@@ -16,6 +16,7 @@
 #include "cpu/multisplit.h"
 #include "cpu/pending_store.h"
 #include "cpu/shard_counter.h"
+#include "cpu/stage_times.h"
 #include "cpu/stopwatch.h"
 #include "engine/backend.h"
 #include "index/shard_codec.h"
@@ -51,17 +52,18 @@ class ShardedSession : public engine::CountingSession {
   std::uint64_t add(io::Batch& batch, unsigned thread) override {
     Worker& worker = workers_[thread];
     std::uint64_t kmers = 0;
-    const double other_work = worker.other_seconds();
+    const double other_work = worker.times.after_cut_seconds();
     {
       const Stopwatch watch(worker.times.cut_seconds);
       for (const io::Piece& piece : batch.pieces) {
+        worker.times.cut_bytes += piece.length;
         kmers += worker.cutter.cut(batch, piece, 0, [&] {
           pass_on(worker, thread);
           if (over_budget()) relieve(worker);
         });
       }
     }
-    worker.times.cut_seconds -= worker.other_seconds() - other_work;
+    worker.times.cut_seconds -= worker.times.after_cut_seconds() - other_work;
     return kmers;
   }
 
@@ -95,18 +97,10 @@ class ShardedSession : public engine::CountingSession {
     return all;
   }
 
-  [[nodiscard]] engine::StageTimes times() const override {
-    engine::StageTimes all;
-    for (const Worker& worker : workers_) {
-      all.cut_seconds += worker.times.cut_seconds;
-      all.split_seconds += worker.times.split_seconds;
-      all.exchange_seconds += worker.times.exchange_seconds;
-      all.count_seconds += worker.times.count_seconds;
-      all.freeze_seconds += worker.times.freeze_seconds;
-      all.super_kmer_bytes += worker.times.super_kmer_bytes;
-      all.exchanged_bytes += worker.times.exchanged_bytes;
-    }
-    return all;
+  [[nodiscard]] std::vector<engine::StageReport> stages() const override {
+    StageTimes all;
+    for (const Worker& worker : workers_) all.add(worker.times);
+    return all.reports();
   }
 
   [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
@@ -130,16 +124,11 @@ class ShardedSession : public engine::CountingSession {
              kCounterBytes;
     }
 
-    /// Time spent on what `cut` calls in between.
-    [[nodiscard]] double other_seconds() const {
-      return times.split_seconds + times.exchange_seconds + times.count_seconds + times.freeze_seconds;
-    }
-
     Cutter<Words> cutter;
     Multisplit<Words> split;
     std::unique_ptr<ShardCounter<Key, Words>> counter;
     engine::Tally tally;
-    engine::StageTimes times;
+    StageTimes times;
   };
 
   /// What a ShardCounter holds for shards of ordinary size; what it is trimmed to after larger ones.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,24 +21,23 @@ struct CountPlan {
   bool lenient = false;
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
-  unsigned threads = 1;            ///< that will call `add`, numbered from 0
-  unsigned devices = 1;            ///< among which the shards are divided
+  unsigned threads = 1;                   ///< that will call `add`, numbered from 0
+  unsigned devices = 1;                   ///< among which the shards are divided
   std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
   std::uint64_t memory_bytes = 0;  ///< what the backend may hold; ResourceError when it cannot keep to it
   std::uint64_t other_bytes = 0;   ///< what the rest of the process holds, for messages
   std::function<double()> input_fraction;  ///< how much of the input is read; 0 when unknown
 };
 
-/// One stage's work, summed over threads.
-struct StageTimes {
-  double cut_seconds = 0;
-  double split_seconds = 0;
-  double exchange_seconds = 0;
-  double count_seconds = 0;
-  double freeze_seconds = 0;
-  std::uint64_t super_kmer_bytes = 0;
-  std::uint64_t exchanged_bytes = 0;
+/// One stage's work; busy time is summed over threads, or over what a device ran at the same time.
+struct StageReport {
+  std::string name;
+  double busy_seconds = 0;
+  std::uint64_t bytes = 0;
 };
+
+/// The stage whose bytes are those of the index: the job fills them in.
+inline constexpr const char* kFreezeStage = "freeze and write";
 
 /// Takes a frozen shard; called from several threads, roughly in shard order.
 using ShardSink = std::function<void(std::uint32_t shard, index::FrozenShard&& frozen)>;
@@ -62,7 +62,11 @@ class CountingSession {
 
   /// After all threads have returned from `finish`.
   [[nodiscard]] virtual Tally tally() const = 0;
-  [[nodiscard]] virtual StageTimes times() const = 0;
+  /// In the order in which data passes through them.
+  [[nodiscard]] virtual std::vector<StageReport> stages() const = 0;
+  /// How many stages were busy at once while the input was read, on average: the sum of their busy time
+  /// by the wall time. For backends whose stages run side by side.
+  [[nodiscard]] virtual std::optional<double> overlap() const { return std::nullopt; }
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
 };
 

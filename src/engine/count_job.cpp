@@ -189,12 +189,11 @@ class CountJob {
     report_.index_bytes = writer.bytes_written();
     report_.early_counts = session.early_counts();
     report_.cpu_seconds = cpu_seconds();
-    const StageTimes times = session.times();
-    report_.stages = {{"cut", times.cut_seconds, totals.bases},
-                      {"split", times.split_seconds, times.super_kmer_bytes},
-                      {"exchange", times.exchange_seconds, times.exchanged_bytes},
-                      {"count", times.count_seconds, times.super_kmer_bytes},
-                      {"freeze and write", times.freeze_seconds, writer.bytes_written()}};
+    report_.overlap = session.overlap();
+    report_.stages = session.stages();
+    for (StageReport& stage : report_.stages) {
+      if (stage.name == kFreezeStage) stage.bytes = writer.bytes_written();
+    }
   }
 
   const CountOptions& options_;

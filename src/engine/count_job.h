@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/backend.h"
 #include "index/index_file.h"
 
 namespace warpmer::engine {
@@ -38,13 +39,6 @@ struct JobProgress {
   std::atomic<std::uint32_t> shards_total{0};
 };
 
-/// Busy time is summed over threads.
-struct StageReport {
-  std::string name;
-  double busy_seconds = 0;
-  std::uint64_t bytes = 0;
-};
-
 struct CountReport {
   index::Totals totals;
   std::string device;  ///< what ran it, e.g. "cpu (2 threads, avx512)"
@@ -57,6 +51,7 @@ struct CountReport {
   double count_seconds = 0;        ///< wall time from there to a complete file
   double cpu_seconds = 0;          ///< user + system, whole process
   std::vector<StageReport> stages;
+  std::optional<double> overlap;  ///< stages busy at once while reading, on average; where they can overlap
 };
 
 /// Runs a whole counting job. Throws Error; then no output file is left.

@@ -21,8 +21,9 @@ struct Gpu {
 
 struct GpuSurvey {
   std::vector<Gpu> gpus;
-  std::string driver;   ///< CUDA version the driver supports, e.g. "13.0"; empty when there is no driver
-  std::string problem;  ///< why there is none, in one sentence ("this warpmer was built without CUDA"); else empty
+  std::string driver;  ///< CUDA version the driver supports, e.g. "13.0"; empty when there is no driver
+  std::string
+      problem;  ///< why there is none, in one sentence ("this warpmer was built without CUDA"); else empty
 };
 
 /// Looks at all GPUs. Never throws; starting the driver takes some tenths of a second.

@@ -22,21 +22,36 @@ struct Profile {
 /// Thread-safe: any number of threads may call `find` and `profile` at once.
 class Lookup {
  public:
-  /// `index` must outlive the Lookup. `lenient` as in CountOptions.
-  explicit Lookup(const index::IndexFile& index, bool lenient = false);
-  ~Lookup();
+  virtual ~Lookup() = default;
+  Lookup(const Lookup&) = delete;
+  Lookup& operator=(const Lookup&) = delete;
 
   /// The stored count of a k-mer given as text; 0 when absent. UsageError when it is not exactly k
-  /// characters of A C G T U, any case.
-  [[nodiscard]] std::uint64_t find(std::string_view kmer) const;
+  /// characters of A C G T U, any case. Reads the mapped index, whatever device profiles.
+  [[nodiscard]] virtual std::uint64_t find(std::string_view kmer) const;
 
   /// Cuts the batch as counting does, groups its k-mers by shard and looks them up shard by shard.
   /// InputError for characters that are no nucleotide code, unless lenient.
-  void profile(const io::Batch& batch, Profile& out) const;
+  virtual void profile(const io::Batch& batch, Profile& out) const = 0;
+
+ protected:
+  /// `index` must outlive the Lookup. InputError when it was made with other hashes than this warpmer's.
+  explicit Lookup(const index::IndexFile& index);
+  [[nodiscard]] const index::IndexFile& index() const { return index_; }
+  /// Makes room in `out` for the pieces of a batch, every position kNoKmer.
+  void lay_out(const io::Batch& batch, Profile& out) const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  const index::IndexFile& index_;
 };
+
+/// `index` must outlive the Lookup; `lenient` as in CountOptions. Implemented in src/cpu.
+std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient);
+
+/// Profiles on a GPU, given by its ordinal, on which at most `device_memory_bytes` are held (0: what is
+/// free). Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. ResourceError when it
+/// cannot be used.
+std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient, int gpu,
+                                         std::uint64_t device_memory_bytes);
 
 }  // namespace warpmer::engine

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "engine/backend.h"
 #include "engine/gpus.h"
+#include "engine/lookup.h"
 
 namespace warpmer::engine {
 
@@ -17,5 +18,10 @@ GpuSurvey survey_gpus() {
 }
 
 std::unique_ptr<Backend> make_cuda_backend(const std::vector<int>& /*gpus*/) { throw ResourceError(kNoCuda); }
+
+std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& /*index*/, bool /*lenient*/, int /*gpu*/,
+                                         std::uint64_t /*device_memory_bytes*/) {
+  throw ResourceError(kNoCuda);
+}
 
 }  // namespace warpmer::engine

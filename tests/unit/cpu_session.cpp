@@ -102,7 +102,9 @@ Result run(const engine::CountPlan& plan, const std::vector<io::Batch>& batches,
   result.totals = session->tally().totals();
   result.histogram = session->tally().histogram();
   result.early_counts = session->early_counts();
-  result.exchanged_bytes = session->times().exchanged_bytes;
+  for (const engine::StageReport& stage : session->stages()) {
+    if (stage.name == "exchange") result.exchanged_bytes = stage.bytes;
+  }
   CHECK(result.totals.counted_kmers == kmers);
   return result;
 }

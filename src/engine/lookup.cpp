@@ -1,0 +1,50 @@
+// What lookups on all devices share: single k-mers, checks, the layout of a profile.
+
+#include "engine/lookup.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "core/minimizer.h"
+#include "index/shard_codec.h"
+
+namespace warpmer::engine {
+
+Lookup::Lookup(const index::IndexFile& index) : index_(index) {
+  const index::IndexParams& params = index.params();
+  if (params.hash_version != kHashVersion || params.minimizer_length != minimizer_length(params.k) ||
+      params.shard_bits != shard_bits(params.k)) {
+    throw InputError(
+        fmt::format("{} was made with other hashes or minimizers than this warpmer's; count its input again",
+                    index.path()));
+  }
+}
+
+std::uint64_t Lookup::find(std::string_view text) const {
+  const index::IndexParams& params = index_.params();
+  const std::uint32_t k = params.k;
+  if (text.size() != k)
+    throw UsageError(fmt::format("'{}' has {} bases; this index holds k-mers of {}", text, text.size(), k));
+  for (const char c : text) {
+    if (char_class(c) != CharClass::base)
+      throw UsageError(fmt::format("'{}' is no k-mer: '{}' is not one of A C G T U", text, c));
+  }
+  return with_key_type(k, [&]<class Key>(Key kmer) {
+    kmer_from_text(text, kmer);
+    if (params.canonical) kmer = canonical(kmer, k);
+    const std::uint32_t shard =
+        params.shard_bits == 0 ? 0 : shard_of(minimizer_of(kmer, k), params.shard_bits);
+    return index::ShardReader<Key>(index_.shard(shard), k).find(KmerHash<Key>(k)(kmer));
+  });
+}
+
+void Lookup::lay_out(const io::Batch& batch, Profile& out) const {
+  const std::uint32_t k = index_.params().k;
+  out.first.assign(1, 0);
+  for (const io::Piece& piece : batch.pieces)
+    out.first.push_back(out.first.back() + (piece.length < k ? 0 : piece.length - k + 1));
+  out.counts.assign(out.first.back(), Profile::kNoKmer);
+}
+
+}  // namespace warpmer::engine
