@@ -77,6 +77,7 @@ Application::Application(std::string command_line)
   add_query_command(*this);
   add_stats_command(*this);
   add_info_command(*this);
+  add_devices_command(*this);
   add_help_command(*this);
   add_completion_command(*this);
 }

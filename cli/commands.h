@@ -11,6 +11,7 @@ void add_dump_command(Application& application);
 void add_query_command(Application& application);
 void add_stats_command(Application& application);
 void add_info_command(Application& application);
+void add_devices_command(Application& application);
 void add_help_command(Application& application);
 void add_completion_command(Application& application);
 

@@ -23,12 +23,11 @@
 namespace warpmer::cli {
 namespace {
 
-constexpr std::uint64_t kMaxK = 64;
-
 struct CountCommand {
   engine::CountOptions job;
   CountRange range;
   ReadingFlags reading;
+  DeviceFlags device;
   bool forward = false;
   bool progress = false;
   std::string stats;
@@ -47,6 +46,7 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
           {"inputs", command.job.inputs},
           {"output", command.job.output},
           {"device", report.device},
+          {"device_choice", command.job.device.note},
           {"threads", report.threads},
           {"memory_cap_bytes", report.memory_cap_bytes},
           {"peak_resident_bytes", report.peak_resident_bytes},
@@ -62,11 +62,13 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
 }
 
 void print_summary(const CountCommand& command, const engine::CountReport& report, double wall_seconds) {
-  fmt::print(stderr, "warpmer: {} k-mers, {} distinct, {:.1f} s, peak memory {}, {} {} on {}\n",
+  const engine::DeviceChoice& device = command.job.device;
+  fmt::print(stderr, "warpmer: {} k-mers, {} distinct, {:.1f} s, peak memory {}, {} {} on {}{}\n",
              with_thousands(report.totals.counted_kmers), with_thousands(report.totals.counted_distinct),
              wall_seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)),
              command.job.output == "-" ? "standard output" : command.job.output,
-             format_bytes(static_cast<double>(report.index_bytes)), report.device);
+             format_bytes(static_cast<double>(report.index_bytes)), report.device,
+             device.gpus.empty() ? "" : fmt::format(" ({})", device.note));
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
@@ -90,6 +92,7 @@ void complete(CountCommand& command) {
   job.min_base_quality = command.reading.min_base_quality;
   job.reference = command.reading.reference;
   job.canonical = !command.forward;
+  job.device = choose_device(command.device, job.inputs);
 }
 
 int run_count(CountCommand command) {
@@ -119,9 +122,9 @@ int run_count(CountCommand command) {
 
 void declare_flags(CLI::App& app, CountCommand& command) {
   add_whole_number(
-      app, "-k", 1, kMaxK,
+      app, "-k", 1, engine::kMaxK,
       [&command](std::uint64_t value) { command.job.k = static_cast<std::uint32_t>(value); },
-      "Length of the k-mers, 1 to 64. Default: 31.");
+      fmt::format("Length of the k-mers, 1 to {}. Default: {}.", engine::kMaxK, command.job.k));
   app.add_option("-o,--output", command.job.output,
                  "The index to write; - for standard output. It gets its name when it is complete.")
       ->type_name("FILE");
@@ -133,9 +136,10 @@ void declare_flags(CLI::App& app, CountCommand& command) {
       "Count k-mers as they are read. Default: a k-mer and its reverse complement are one, named by the "
       "lexicographically smaller of the two.");
   add_reading_flags(app, command.reading);
-  app.add_option("--device", command.job.device,
-                 "auto, cpu, or cpu:N for a CPU that acts as N devices. Default: auto.")
-      ->type_name("DEVICE");
+  add_device_flags(app, command.device,
+                   "auto, cpu, cpu:N for a CPU that acts as N devices, cuda for the GPU with the most free "
+                   "memory, or cuda:N for the one that 'warpmer devices' lists under that number. Default: "
+                   "auto, which is a GPU where one can be used and the input is not small, else the CPU.");
   app.add_flag("--progress", command.progress, "Show progress on stderr even where that is no terminal.");
   app.add_option("--stats", command.stats,
                  "Write what the run did, with the time and bytes of every stage, as JSON.")

@@ -26,15 +26,29 @@ std::string range_text(std::uint64_t smallest, std::uint64_t largest) {
   return fmt::format("a whole number from {} to {}", smallest, largest);
 }
 
-std::uint64_t parse_memory(const std::string& text) {
+/// What a flag that takes a size was given.
+std::uint64_t parse_memory(const std::string& flag, const std::string& text) {
   const std::optional<std::uint64_t> bytes = parse_size(text);
   if (!bytes) {
-    throw UsageError(fmt::format("-m must be a size such as 16G or 512M, not '{}'", text));
+    throw UsageError(fmt::format("{} must be a size such as 16G or 512M, not '{}'", flag, text));
   }
   if (*bytes < kLeastMemoryBytes) {
-    throw UsageError(fmt::format("-m {} means {} bytes; give a unit, for example {}G", text, *bytes, text));
+    throw UsageError(
+        fmt::format("{} {} means {} bytes; give a unit, for example {}G", flag, text, *bytes, text));
   }
   return *bytes;
+}
+
+/// Bytes of all inputs on disk; 0 when one is no plain file.
+std::uint64_t known_bytes(const std::vector<std::string>& inputs) {
+  std::uint64_t bytes = 0;
+  for (const std::string& input : inputs) {
+    std::error_code failed;
+    if (input == "-" || !std::filesystem::is_regular_file(input, failed)) return 0;
+    bytes += std::filesystem::file_size(input, failed);
+    if (failed) return 0;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -64,10 +78,31 @@ CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads) {
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
   return app
       .add_option_function<std::string>(
-          "-m,--memory", [&memory_bytes](const std::string& text) { memory_bytes = parse_memory(text); },
+          "-m,--memory",
+          [&memory_bytes](const std::string& text) { memory_bytes = parse_memory("-m", text); },
           "Memory the whole process may use, for example 16G or 512M (binary units); a hard cap. Default: "
           "what the cgroup, Slurm or the machine allow.")
       ->type_name("SIZE");
+}
+
+void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help) {
+  app.add_option("--device", flags.device, device_help)->type_name("DEVICE");
+  app.add_option_function<std::string>(
+         "--device-memory",
+         [&flags](const std::string& text) {
+           flags.device_memory_bytes = parse_memory("--device-memory", text);
+         },
+         "Memory to hold on the GPU, for example 40G; a hard cap. Default: what is free there.")
+      ->type_name("SIZE");
+}
+
+engine::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs) {
+  engine::DeviceChoice choice = engine::choose_device(flags.device, known_bytes(inputs));
+  choice.device_memory_bytes = flags.device_memory_bytes;
+  if (!choice.warning.empty()) {
+    fmt::print(stderr, "warpmer: {}\n", choice.warning);
+  }
+  return choice;
 }
 
 unsigned threads_or_default(unsigned threads) { return threads > 0 ? threads : engine::usable_cores(); }

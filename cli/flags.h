@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/device_choice.h"
+
 namespace warpmer::cli {
 
 /// A flag that takes a whole number; anything else, or one out of range, is a usage error that says so.
@@ -19,6 +21,18 @@ CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint
 CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads);
 /// `-m`; `memory_bytes` likewise.
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes);
+
+/// Where a command runs.
+struct DeviceFlags {
+  std::string device = "auto";
+  std::uint64_t device_memory_bytes = 0;
+};
+
+/// `--device`, with its help text, and `--device-memory`
+void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help);
+/// The device to use for these inputs; when a GPU is passed over, one line on stderr says why.
+engine::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs);
+
 /// What 0 stands for, for commands that are no engine job.
 unsigned threads_or_default(unsigned threads);
 std::uint64_t memory_or_default(std::uint64_t memory_bytes);

@@ -14,7 +14,7 @@
 #include "cli/read_profile.h"
 #include "cli/text_output.h"
 #include "core/error.h"
-#include "engine/lookup.h"
+#include "engine/device_choice.h"
 #include "engine/thread_team.h"
 #include "index/index_file.h"
 #include "io/input.h"
@@ -31,6 +31,7 @@ struct QueryOptions {
   bool no_header = false;
   bool exit_status = false;
   ReadingFlags reading;
+  DeviceFlags device;
   unsigned threads = 0;
   std::string output;
 };
@@ -196,10 +197,19 @@ void check(const QueryOptions& options) {
   check_output(options.output, options.reads);
 }
 
+/// Single k-mers are looked up on the CPU, whatever profiles reads.
+engine::DeviceChoice device_for(const QueryOptions& options) {
+  DeviceFlags flags = options.device;
+  if (flags.device == "auto" && options.reads.empty()) {
+    flags.device = "cpu";
+  }
+  return choose_device(flags, options.reads);
+}
+
 int run_query(const QueryOptions& options) {
   check(options);
   const index::IndexFile index(options.index);
-  const auto lookup = engine::make_cpu_lookup(index, options.reading.lenient);
+  const auto lookup = engine::make_lookup(index, options.reading.lenient, device_for(options));
   TextOutput output(options.output);
   Query query{options, index, *lookup, output, threads_or_default(options.threads)};
   if (!options.reads.empty()) {
@@ -231,6 +241,10 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
                    "Exit with status 1 when none of the k-mers was found.");
   add_reading_flags(command, options.reading);
   add_threads_flag(command, options.threads);
+  add_device_flags(command, options.device,
+                   "With --reads: auto, cpu, cuda, or cuda:N for the GPU that 'warpmer devices' lists under "
+                   "that number. Default: auto, which is a GPU where one can be used and the reads are not "
+                   "few, else the CPU.");
   add_text_output_flag(command, options.output);
   add_index_argument(command, options.index);
   command.add_option("KMER", options.kmers, "A k-mer to look up, on either strand of a canonical index.");

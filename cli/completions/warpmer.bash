@@ -4,7 +4,7 @@ _warpmer() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options arguments
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W 'count histo dump query stats info help completion --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'count histo dump query stats info devices help completion --help --version' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -13,9 +13,9 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        -k|-t|--threads|-m|--memory|--min-count|--max-count|--min-base-quality|--device) return ;;
+        -k|-t|--threads|-m|--memory|--min-count|--max-count|--min-base-quality|--device|--device-memory) return ;;
       esac
-      options='-h --help -k -o --output -t --threads -m --memory --min-count --max-count --forward --lenient --min-base-quality --reference --device --progress --stats'
+      options='-h --help -k -o --output -t --threads -m --memory --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --progress --stats'
       arguments='' ;;
     histo)
       case $previous in
@@ -37,9 +37,9 @@ _warpmer() {
         --reads) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        --min-base-quality|-t|--threads) return ;;
+        --min-base-quality|-t|--threads|--device|--device-memory) return ;;
       esac
-      options='-h --help --kmers --reads --profile --no-header --exit-status --lenient --min-base-quality --reference -t --threads -o --output'
+      options='-h --help --kmers --reads --profile --no-header --exit-status --lenient --min-base-quality --reference -t --threads --device --device-memory -o --output'
       arguments='' ;;
     stats)
       case $previous in
@@ -53,11 +53,17 @@ _warpmer() {
       esac
       options='-h --help --json -o --output'
       arguments='' ;;
+    devices)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+      esac
+      options='-h --help --json -o --output'
+      arguments='' ;;
     help)
       case $previous in
       esac
       options='-h --help --man'
-      arguments='count histo dump query stats info help completion' ;;
+      arguments='count histo dump query stats info devices help completion' ;;
     completion)
       case $previous in
       esac

@@ -32,6 +32,8 @@ class CpuBackend : public engine::Backend {
 
 namespace warpmer::engine {
 
+std::string cpu_instruction_set() { return cpu::best_kernels().name; }
+
 std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<cpu::CpuBackend>(); }
 
 }  // namespace warpmer::engine

@@ -80,6 +80,8 @@ class Backend {
 
 /// Implemented in src/cpu.
 std::unique_ptr<Backend> make_cpu_backend();
+/// The one its inner loops use here, e.g. "avx512".
+std::string cpu_instruction_set();
 
 /// Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. `gpus` are ordinals, as
 /// `survey_gpus` (engine/gpus.h) numbers them. ResourceError when one cannot be used.

@@ -23,25 +23,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Number of devices the CPU is asked to act as: `cpu:N`, else 1.
-unsigned cpu_devices(const std::string& device) {
-  if (device == "auto" || device == "cpu") return 1;
-  unsigned n = 0;
-  if (device.starts_with("cpu:")) {
-    const std::string digits = device.substr(4);
-    const bool plain = !digits.empty() && digits.size() <= 4 &&
-                       std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-    n = plain ? static_cast<unsigned>(std::stoul(digits)) : 0;
-    if (n >= 1 && n <= 256) return n;
-    throw UsageError(fmt::format("--device {}: the number of devices is between 1 and 256", device));
-  }
-  if (device == "cuda" || device.starts_with("cuda:")) {
-    throw ResourceError(
-        fmt::format("--device {}: this warpmer has no CUDA backend; use --device cpu", device));
-  }
-  throw UsageError(fmt::format("--device {}: choose auto, cpu or cpu:N", device));
-}
-
 void check(const CountOptions& options) {
   if (options.k < 1 || options.k > kMaxK)
     throw UsageError(fmt::format("k is {}; warpmer counts k-mers of 1 to {} bases", options.k, kMaxK));
@@ -60,10 +41,9 @@ class CountJob {
       : options_(options),
         progress_(progress),
         threads_(options.threads > 0 ? options.threads : usable_cores()),
-        devices_(cpu_devices(options.device)),
         // Unasked, stay clear of the limit at which the kernel kills.
         memory_cap_(options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9),
-        backend_(make_cpu_backend()) {}
+        backend_(make_backend(options.device)) {}
 
   CountReport run() {
     io::InputSet input(options_.inputs, input_options());
@@ -114,7 +94,8 @@ class CountJob {
     plan.min_count = options_.min_count;
     plan.max_count = options_.max_count;
     plan.threads = threads_;
-    plan.devices = devices_;
+    plan.devices = options_.device.cpu_devices;
+    plan.device_memory_bytes = options_.device.device_memory_bytes;
     const std::uint64_t spoken_for = resident_bytes() + input.memory_bytes(threads_) + kSlackBytes;
     if (memory_cap_ <= spoken_for) {
       throw ResourceError(
@@ -182,7 +163,8 @@ class CountJob {
                        const index::IndexWriter& writer) {
     report_.totals = totals;
     report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");
-    if (devices_ > 1) report_.device += fmt::format(", acting as {} devices", devices_);
+    if (const unsigned devices = options_.device.cpu_devices; devices > 1)
+      report_.device += fmt::format(", acting as {} devices", devices);
     report_.threads = threads_;
     report_.memory_cap_bytes = memory_cap_;
     report_.peak_resident_bytes = peak_resident_bytes();
@@ -199,7 +181,6 @@ class CountJob {
   const CountOptions& options_;
   JobProgress& progress_;
   unsigned threads_;
-  unsigned devices_;
   std::uint64_t memory_cap_;
   std::unique_ptr<Backend> backend_;
   std::atomic<std::uint64_t> bases_{0};

@@ -7,13 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "core/kmer.h"
 #include "engine/backend.h"
+#include "engine/device_choice.h"
 #include "index/index_file.h"
 
 namespace warpmer::engine {
 
+using warpmer::kMaxK;
+
 struct CountOptions {
-  std::uint32_t k = 31;  ///< 1 to 64
+  std::uint32_t k = 31;  ///< 1 to kMaxK
   bool canonical = true;
   bool lenient = false;  ///< characters that are no nucleotide code break k-mers, too
   std::uint64_t min_count = 1;
@@ -22,7 +26,7 @@ struct CountOptions {
   std::string reference;           ///< for CRAM
   unsigned threads = 0;            ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
-  std::string device = "auto";     ///< auto, cpu, cpu:N
+  DeviceChoice device;             ///< unless chosen, the CPU
   std::vector<std::string> inputs;
   std::string output;            ///< path, or "-"
   index::Provenance provenance;  ///< `inputs` is filled in by the job

@@ -8,7 +8,7 @@
 namespace warpmer::engine {
 
 namespace {
-constexpr const char* kNoCuda = "this warpmer was built without CUDA; use --device cpu";
+constexpr const char* kNoCuda = "this warpmer was built without CUDA";
 }  // namespace
 
 GpuSurvey survey_gpus() {

@@ -24,12 +24,12 @@ class UsageErrors(CliTest):
         )
 
     def test_unknown_options_of_every_command(self):
-        for command in ("count", "histo", "dump", "query", "stats", "info", "help", "completion"):
+        for command in ("count", "histo", "dump", "query", "stats", "info", "devices", "help", "completion"):
             self.check(
                 [
                     ("unknown option '--frobnicate'.*warpmer " + command + " --help", command, "--frobnicate"),
                     ("unknown option '-Z'", command, "-Z", "x"),
-                    ("unknown option '--frobnicate=3'", command, "x", "--frobnicate=3"),
+                    ("unknown option '--frobnicate=3'", command, "--frobnicate=3"),
                 ]
             )
 
@@ -58,7 +58,11 @@ class UsageErrors(CliTest):
                 ("nothing would be kept", "count", "--min-count", "5", "--max-count", "4", *out, READS),
                 ("--min-base-quality must be", "count", "--min-base-quality", "94", *out, READS),
                 ("--device", "count", "--device", "abacus", *out, READS),
-                ("--device", "count", "--device", "cpu:0", *out, READS),
+                ("--device .* auto, cpu, cpu:N .*cuda:N", "count", "--device", "cpu:0", *out, READS),
+                ("--device cuda:x: choose auto", "count", "--device", "cuda:x", *out, READS),
+                ("one GPU", "count", "--device", "cuda:0,1", *out, READS),
+                ("--device-memory must be a size", "count", "--device-memory", "lots", *out, READS),
+                ("40G", "count", "--device-memory", "40", *out, READS),
                 ("cannot be the same", "count", *out, "--stats", "out.wmi", READS),
             ]
         )
@@ -89,6 +93,8 @@ class UsageErrors(CliTest):
                 ("exclude each other", "query", index, "ACGTA", "--kmers", READS),
                 ("--profile needs --reads", "query", index, "ACGTA", "--profile"),
                 ("looks like an option", "query", index, "--reads", "--profile"),
+                ("--device gpu: choose auto", "query", index, "--device", "gpu", "--reads", READS),
+                ("--device gpu: choose auto", "query", index, "--device", "gpu", "ACGTA"),
                 ("ACG", "query", index, "ACG"),
                 ("ACGTAC", "query", index, "ACGTA", "ACGTAC"),
                 ("ACGNA", "query", index, "ACGNA"),
@@ -104,6 +110,7 @@ class UsageErrors(CliTest):
                 ("missing INDEX", "stats"),
                 ("missing INDEX", "info"),
                 ("unexpected argument 'b'", "histo", "a", "b"),
+                ("unexpected argument 'b'", "devices", "b"),
                 ("tsv or fasta", "dump", "--format", "xml", index),
                 ("nothing would be kept", "dump", "--min-count", "2", "--max-count", "1", index),
             ]

@@ -1,0 +1,40 @@
+#pragma once
+/// Commands that print one report: lines of a label and a value, or one JSON object.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "cli/index_summary.h"
+#include "cli/text_output.h"
+
+namespace warpmer::cli {
+
+class Application;
+
+struct ReportFlags {
+  std::string output;
+  bool json = false;
+};
+
+/// `--json` and `-o`
+void add_report_flags(CLI::App& app, ReportFlags& flags);
+
+/// Prints what the flags ask for.
+void write_report(const ReportFlags& flags, const std::function<Json()>& json,
+                  const std::function<void(TextOutput&)>& print);
+
+/// One line: the label, and the value where all values begin.
+template <class Value>
+void print_field(TextOutput& output, std::string_view label, const Value& value) {
+  output.print("{:<20}{}\n", label, value);
+}
+
+/// Adds a command that reports on one index.
+void add_index_report_command(Application& application, const std::string& name,
+                              const std::string& description, const std::string& footer,
+                              const std::function<Json(const index::IndexFile&)>& json,
+                              const std::function<void(const index::IndexFile&, TextOutput&)>& print);
+
+}  // namespace warpmer::cli

@@ -1,0 +1,139 @@
+#include "engine/device_choice.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace warpmer::engine {
+
+namespace {
+
+constexpr unsigned kMostCpuDevices = 256;
+/// Counting less than this takes a CPU less time than starting the CUDA driver takes.
+constexpr std::uint64_t kLeastGpuInputBytes = std::uint64_t{64} << 20;
+
+[[noreturn]] void throw_malformed(const std::string& request) {
+  throw UsageError(
+      fmt::format("--device {}: choose auto, cpu, cpu:N (the CPU acting as N devices, 1 to {}), cuda, or "
+                  "cuda:N (the GPU that 'warpmer devices' lists under that number)",
+                  request, kMostCpuDevices));
+}
+
+/// Nothing but digits, and few of them.
+std::optional<unsigned> parse_number(std::string_view text) {
+  unsigned number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = !text.empty() && error == std::errc{} && end == text.data() + text.size();
+  return whole && number <= 9999 ? std::optional(number) : std::nullopt;
+}
+
+/// The ordinals of `cuda:0,2`; none for `cuda`.
+std::vector<int> parse_gpus(const std::string& request) {
+  std::vector<int> gpus;
+  std::string_view rest = std::string_view(request).substr(std::string_view("cuda").size());
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::optional<unsigned> ordinal = parse_number(rest.substr(0, end));
+    if (!ordinal) throw_malformed(request);
+    gpus.push_back(static_cast<int>(*ordinal));
+    rest.remove_prefix(end);
+  }
+  if (gpus.size() > 1)
+    throw UsageError(fmt::format("--device {}: warpmer uses one GPU so far; name one", request));
+  return gpus;
+}
+
+std::string name_of(const Gpu& gpu) { return fmt::format("cuda:{} ({})", gpu.ordinal, gpu.name); }
+
+/// The usable GPU with the most free memory, the first of equals; null when there is none.
+const Gpu* most_free(const std::vector<Gpu>& gpus) {
+  const Gpu* best = nullptr;
+  for (const Gpu& gpu : gpus) {
+    if (gpu.problem.empty() && (best == nullptr || gpu.free_bytes > best->free_bytes)) best = &gpu;
+  }
+  return best;
+}
+
+/// Why no GPU can be used.
+std::string problem_of(const GpuSurvey& survey) {
+  std::string problem;
+  for (const Gpu& gpu : survey.gpus)
+    problem += fmt::format("{}{}: {}", problem.empty() ? "" : "; ", name_of(gpu), gpu.problem);
+  if (!problem.empty()) return problem;
+  return survey.problem.empty() ? "this machine has no GPU" : survey.problem;
+}
+
+DeviceChoice choose_automatically(std::uint64_t input_bytes, const std::function<GpuSurvey()>& survey_now) {
+  DeviceChoice choice;
+  if (input_bytes > 0 && input_bytes < kLeastGpuInputBytes) {
+    choice.note = "the input is too small for a GPU to be worth starting";
+    return choice;
+  }
+  const GpuSurvey survey = survey_now();
+  if (const Gpu* gpu = most_free(survey.gpus)) {
+    choice.gpus = {gpu->ordinal};
+    choice.note = survey.gpus.size() == 1 ? "there is a GPU" : "the GPU with the most free memory";
+    return choice;
+  }
+  choice.note = problem_of(survey);
+  if (!survey.gpus.empty())
+    choice.warning = "running on the CPU, as no GPU can be used: " + problem_of(survey);
+  return choice;
+}
+
+DeviceChoice choose_gpu(const std::string& request, const std::function<GpuSurvey()>& survey_now) {
+  const std::vector<int> asked = parse_gpus(request);
+  const GpuSurvey survey = survey_now();
+  DeviceChoice choice;
+  if (asked.empty()) {
+    const Gpu* gpu = most_free(survey.gpus);
+    if (gpu == nullptr)
+      throw ResourceError(fmt::format("--device {}: {}; use --device cpu", request, problem_of(survey)));
+    choice.gpus = {gpu->ordinal};
+    choice.note = "the usable GPU with the most free memory";
+    return choice;
+  }
+  for (const Gpu& gpu : survey.gpus) {
+    if (gpu.ordinal != asked.front()) continue;
+    if (!gpu.problem.empty())
+      throw ResourceError(fmt::format("--device {}: {}; use --device cpu", request, gpu.problem));
+    choice.gpus = asked;
+    choice.note = "asked for";
+    return choice;
+  }
+  const std::string problem = survey.gpus.empty() ? problem_of(survey) + "; use --device cpu"
+                                                  : "there is no such GPU; 'warpmer devices' lists all";
+  throw ResourceError(fmt::format("--device {}: {}", request, problem));
+}
+
+}  // namespace
+
+DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes,
+                           const std::function<GpuSurvey()>& survey) {
+  if (request == "auto") return choose_automatically(input_bytes, survey);
+  if (request == "cuda" || request.starts_with("cuda:")) return choose_gpu(request, survey);
+  DeviceChoice choice;
+  choice.note = "asked for";
+  if (request == "cpu") return choice;
+  if (!request.starts_with("cpu:")) throw_malformed(request);
+  choice.cpu_devices = parse_number(std::string_view(request).substr(4)).value_or(0);
+  if (choice.cpu_devices < 1 || choice.cpu_devices > kMostCpuDevices) throw_malformed(request);
+  return choice;
+}
+
+std::unique_ptr<Backend> make_backend(const DeviceChoice& choice) {
+  return choice.gpus.empty() ? make_cpu_backend() : make_cuda_backend(choice.gpus);
+}
+
+std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, bool lenient, const DeviceChoice& choice) {
+  return choice.gpus.empty()
+             ? make_cpu_lookup(index, lenient)
+             : make_cuda_lookup(index, lenient, choice.gpus.front(), choice.device_memory_bytes);
+}
+
+}  // namespace warpmer::engine

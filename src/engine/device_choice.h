@@ -1,0 +1,38 @@
+#pragma once
+/// Which device a job runs on: what `--device` asks for, and what this machine has.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/backend.h"
+#include "engine/gpus.h"
+#include "engine/lookup.h"
+
+namespace warpmer::engine {
+
+struct DeviceChoice {
+  std::vector<int> gpus;                  ///< ordinals; none: the CPU
+  unsigned cpu_devices = 1;               ///< that the CPU acts as
+  std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
+  std::string note;                       ///< why this device, in a few words
+  std::string warning;                    ///< why a GPU that is there is not used; else empty
+};
+
+/// Decides on `auto`, `cpu`, `cpu:N` (the CPU acting as N devices), `cuda` (the usable GPU with the most
+/// free memory) or `cuda:N`. UsageError, which lists these, for anything else. `cuda` never falls back to
+/// the CPU: ResourceError when the GPU cannot be used. `auto` is a usable GPU, else the CPU, and the CPU
+/// for an input so small that starting the driver would take longer than counting. `input_bytes`: 0 when
+/// unknown. `survey` is called only when the answer depends on it.
+DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes,
+                           const std::function<GpuSurvey()>& survey = survey_gpus);
+
+/// The backend for a choice.
+std::unique_ptr<Backend> make_backend(const DeviceChoice& choice);
+
+/// The lookup for a choice; `index` must outlive it. `lenient` as in CountOptions.
+std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, bool lenient, const DeviceChoice& choice);
+
+}  // namespace warpmer::engine

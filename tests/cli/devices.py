@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""`warpmer devices` and `--device`, on whatever machine this is: with a GPU or without, with CUDA or without."""
+
+import json
+
+from common_cli import DATA, RESOURCE, CliTest, main, naive_count, read_sequences
+
+READS = DATA / "forty.fa"
+
+
+class Devices(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.devices = json.loads(self.warpmer("devices", "--json"))
+        self.usable = [gpu["device"] for gpu in self.devices["gpus"] if gpu["problem"] is None]
+
+    def test_list(self):
+        text = self.warpmer("devices")
+        for part in ("cpu\n", "instruction set", "cores", "auto", *(gpu["device"] for gpu in self.devices["gpus"])):
+            self.assertIn(part, text)
+        self.assertGreater(self.devices["cpu"]["cores"], 0)
+        self.assertGreater(self.devices["cpu"]["memory_bytes"], 0)
+        self.assertIn(self.devices["auto"]["device"], ["cpu", *self.usable])
+        self.assertTrue(self.devices["auto"]["why"])
+        if not self.devices["gpus"]:
+            self.assertTrue(self.devices["problem"])
+
+    def test_list_to_a_file(self):
+        self.warpmer("devices", "-o", "devices.txt")
+        self.assertEqual(self.files(), ["devices.txt"])
+
+    def test_auto_is_reported(self):
+        self.count(READS, k=21, options=["--stats", "run.json", "--device", "auto"])
+        report = json.loads((self.folder / "run.json").read_text())
+        self.assertTrue(report["device"].startswith("cpu"))  # for so few reads
+        self.assertTrue(report["device_choice"])
+        self.assertIn("overlap", report)
+
+    def test_a_gpu_that_cannot_be_used_is_no_cpu(self):
+        index = self.count(READS, k=21)
+        absent = ["cuda:9999"] if self.usable else ["cuda", "cuda:0", "cuda:9999"]
+        for device in absent:
+            self.refused(RESOURCE, f"--device {device}: ", "count", "--device", device, "-o", "gpu.wmi", READS)
+            self.refused(RESOURCE, f"--device {device}: ", "query", "--device", device, index, "--reads", READS)
+
+    def test_every_usable_gpu_counts_and_looks_up_as_the_cpu(self):
+        if not self.usable:
+            self.skipTest("no GPU that warpmer can use")
+        index = self.count(READS, k=21, options=["--device", "cpu"])
+        self.assertEqual(self.dump(index), naive_count([s for _, s in read_sequences(READS)], 21))
+        on_cpu = self.warpmer("query", "--device", "cpu", "--profile", index, "--reads", READS)
+        for device in ("cuda", *self.usable):
+            on_gpu = self.count(READS, k=21, options=["--device", device], output=f"{device}.wmi")
+            self.assertEqual(self.dump(on_gpu), self.dump(index))
+            self.assertEqual(self.warpmer("query", "--device", device, "--profile", index, "--reads", READS), on_cpu)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+// What `--device` means on machines with and without GPUs, none of which need be there.
+
+#include "engine/device_choice.h"
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+
+namespace {
+
+using namespace warpmer;
+using engine::DeviceChoice;
+using engine::Gpu;
+using engine::GpuSurvey;
+
+Gpu gpu(int ordinal, std::uint64_t free_gigabytes, std::string problem = "") {
+  Gpu result;
+  result.ordinal = ordinal;
+  result.name = "Some GPU";
+  result.free_bytes = free_gigabytes << 30;
+  result.problem = std::move(problem);
+  return result;
+}
+
+GpuSurvey machine(std::vector<Gpu> gpus) { return {std::move(gpus), "13.0", ""}; }
+GpuSurvey no_driver() { return {{}, "", "there is no NVIDIA driver"}; }
+
+DeviceChoice choose(const std::string& request, const GpuSurvey& survey, std::uint64_t input_bytes = 0) {
+  return engine::choose_device(request, input_bytes, [&] { return survey; });
+}
+
+/// The message of the error of type E; empty when there is none.
+template <class E>
+std::string error_of(const std::string& request, const GpuSurvey& survey) {
+  try {
+    choose(request, survey);
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// For what must not look at the machine.
+GpuSurvey never() {
+  FAIL("surveyed");
+  return {};
+}
+
+TEST_CASE("the CPU, as one device or several, without a look at GPUs") {
+  CHECK(engine::choose_device("cpu", 0, never).gpus.empty());
+  CHECK(engine::choose_device("cpu", 0, never).cpu_devices == 1);
+  CHECK(engine::choose_device("cpu:3", 0, never).cpu_devices == 3);
+  CHECK(engine::choose_device("cpu:256", 0, never).cpu_devices == 256);
+}
+
+TEST_CASE("malformed requests are usage errors that list the choices, without a look at GPUs") {
+  for (const char* request :
+       {"",          "gpu",     "CPU",    "cpu:",  "cpu:0",  "cpu:257",  "cpu:-1",    "cpu:1x",
+        "cpu:99999", "cpu: 1",  "cpux",   "cuda:", "cuda:x", "cuda:-1",  "cuda:0,",   "cuda:,0",
+        "cuda:0,,1", "cuda:0 ", "cuda 0", "cuda0", "auto:1", "cuda:0;1", "cuda:12345"}) {
+    CAPTURE(request);
+    try {
+      engine::choose_device(request, 0, never);
+      FAIL_CHECK("taken");
+    } catch (const UsageError& error) {
+      const std::string message = error.what();
+      for (const char* part : {"auto", "cpu:N", "cuda:N", request})
+        CHECK(message.find(part) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("several GPUs are a usage error for now") {
+  for (const char* request : {"cuda:0,2", "cuda:0,0"}) {
+    CHECK_THROWS_AS(engine::choose_device(request, 0, never), UsageError);
+  }
+}
+
+TEST_CASE("auto takes the usable GPU with the most free memory") {
+  const DeviceChoice one = choose("auto", machine({gpu(0, 80)}));
+  CHECK(one.gpus == std::vector<int>{0});
+  CHECK(one.note == "there is a GPU");
+  CHECK(one.warning.empty());
+  const GpuSurvey four = machine({gpu(0, 90, "it is too old"), gpu(1, 40), gpu(2, 80), gpu(3, 80)});
+  CHECK(choose("auto", four).gpus == std::vector<int>{2});
+  CHECK(choose("auto", four).warning.empty());
+}
+
+TEST_CASE("auto is the CPU, and says why, where no GPU can be used") {
+  const DeviceChoice none = choose("auto", no_driver());
+  CHECK(none.gpus.empty());
+  CHECK(none.cpu_devices == 1);
+  CHECK(none.note == "there is no NVIDIA driver");
+  CHECK(none.warning.empty());
+  const DeviceChoice broken =
+      choose("auto", machine({gpu(0, 80, "it is occupied"), gpu(1, 80, "it is too old")}));
+  CHECK(broken.gpus.empty());
+  for (const char* part : {"CPU", "cuda:0 (Some GPU): it is occupied", "cuda:1 (Some GPU): it is too old"})
+    CHECK(broken.warning.find(part) != std::string::npos);
+}
+
+TEST_CASE("auto looks at GPUs only for inputs that are large, or of unknown size") {
+  CHECK(engine::choose_device("auto", 1 << 20, never).gpus.empty());
+  CHECK(choose("auto", machine({gpu(0, 80)}), std::uint64_t{1} << 30).gpus == std::vector<int>{0});
+}
+
+TEST_CASE("cuda takes the usable GPU with the most free memory, or none at all") {
+  CHECK(choose("cuda", machine({gpu(0, 10), gpu(1, 20), gpu(2, 30, "it is too old")})).gpus ==
+        std::vector<int>{1});
+  CHECK(choose("cuda", machine({gpu(0, 10)}), 1).gpus == std::vector<int>{0});  // however small the input
+  CHECK(error_of<ResourceError>("cuda", no_driver()) ==
+        "--device cuda: there is no NVIDIA driver; use --device cpu");
+  CHECK(error_of<ResourceError>("cuda", machine({gpu(0, 80, "it is occupied")})) ==
+        "--device cuda: cuda:0 (Some GPU): it is occupied; use --device cpu");
+  CHECK(error_of<ResourceError>("cuda", GpuSurvey{}) ==
+        "--device cuda: this machine has no GPU; use --device cpu");
+}
+
+TEST_CASE("cuda:N is that GPU and no other") {
+  const GpuSurvey survey = machine({gpu(0, 80), gpu(1, 10), gpu(2, 80, "it is too old")});
+  CHECK(choose("cuda:1", survey).gpus == std::vector<int>{1});
+  CHECK(error_of<ResourceError>("cuda:2", survey) == "--device cuda:2: it is too old; use --device cpu");
+  CHECK(error_of<ResourceError>("cuda:3", survey).find("no such GPU") != std::string::npos);
+  CHECK(error_of<ResourceError>("cuda:0", no_driver()) ==
+        "--device cuda:0: there is no NVIDIA driver; use --device cpu");
+}
+
+}  // namespace
