@@ -18,6 +18,9 @@ inline constexpr std::size_t kCutKmers = 1024;
 /// m-mer hashes of one such stretch, for the largest window, rounded up for vector code.
 inline constexpr std::size_t kCutScratch = kCutKmers + 64 + 128;
 
+/// Keys a kernel inserts between two looks at the table's size.
+inline constexpr std::size_t kInsertKeys = 256;
+
 struct CutParams {
   std::uint32_t k;
   std::uint32_t m;
@@ -56,28 +59,58 @@ struct CountingTable {
   std::size_t carries_size;
 };
 
-/// A small cache of super-k-mers in front of the table: equal ones, of which deep coverage makes
+/// A small cache of super-k-mers in front of the counting: equal ones, of which deep coverage makes
 /// many, are expanded once with their number. Lossy on purpose: whoever finds his set full throws
-/// an older word out into the table.
+/// an older word out.
 template <int Words>
 struct Combiner {
   static constexpr int kWays = 64 / static_cast<int>(sizeof(SuperKmer<Words>));
   SuperKmer<Words>* words;
   std::uint32_t* counts;   ///< 0: free
   std::uint32_t set_bits;  ///< 2^set_bits sets of kWays words
-  std::uint64_t hits;
+  std::uint64_t hits;      ///< words that were there already
+};
+
+/// K-mer hashes on their way into a table or into buckets, each with the number of words that held it.
+template <class Key>
+struct HashList {
+  Key* keys;
+  std::uint32_t* weights;
+  std::size_t size;
+  std::uint32_t weights_or;  ///< of all weights: no weight has a bit that this has not
+};
+
+/// A shard's hashes sorted as far as their top bits go: a HashGraph as in Green 2019. The bucket's
+/// number replaces the top bits of its hashes, which leaves room for the weights.
+template <class Key>
+struct Buckets {
+  Key* entries;               ///< the rest of the hash, and below it `weight_bits` bits of weight
+  std::uint32_t* ends;        ///< of the 2^bits buckets
+  std::uint32_t bits;         ///< at least 1
+  std::uint32_t rest_bits;    ///< of a hash
+  std::uint32_t weight_bits;  ///< at most 32; rest_bits + weight_bits is at most the key's width
+  void (*sort)(Key*, Key*);   ///< for the few buckets with very many entries
 };
 
 /// Kernels that depend on key and word width.
 template <class Key, int Words>
 struct ShardKernels {
-  /// Counts the k-mers of words[0, n) through the combiner. Returns how many words were taken:
-  /// fewer than n when the table has to grow (or its lists to be emptied) first.
-  std::size_t (*combine)(CountingTable<Key>&, Combiner<Words>&, const SuperKmer<Words>* words, std::size_t n,
-                         std::uint32_t k, bool canonical);
-  /// The same without combiner; every word counts `weights[i]` times, or once where that is null.
-  std::size_t (*deposit)(CountingTable<Key>&, const SuperKmer<Words>* words, const std::uint32_t* weights,
-                         std::size_t n, std::uint32_t k, bool canonical);
+  /// Takes words[0, n) into the combiner. Writes what is thrown out, with its number, to the evicted
+  /// arrays, which have room for n + 1, and returns how many words that are.
+  std::size_t (*combine)(Combiner<Words>&, const SuperKmer<Words>* words, std::size_t n,
+                         SuperKmer<Words>* evicted, std::uint32_t* evicted_counts);
+  /// Appends the hashes of the words' k-mers, all with their word's count (1 where `counts` is null).
+  /// The list has room for kMaxKmers times n more, and 8 besides.
+  void (*append)(const SuperKmer<Words>* words, const std::uint32_t* counts, std::size_t n, std::uint32_t k,
+                 bool canonical, HashList<Key>&);
+  /// Inserts the list's hashes from number `first` on into the table. Returns the number of the first
+  /// one not inserted: the size, or less when the table has to grow (or its lists to be emptied).
+  std::size_t (*insert)(CountingTable<Key>&, const HashList<Key>&, std::size_t first);
+  /// Counts, scans and places the hashes of a list. Weights have at most `weight_bits` bits.
+  void (*place)(const HashList<Key>&, Buckets<Key>&);
+  /// Sorts the buckets and adds up what is equal: writes distinct keys in increasing order with their
+  /// counts, and returns how many. Both arrays have room for 8 more; reads entries 8 past the last.
+  std::size_t (*reduce)(const Buckets<Key>&, Key* keys, std::uint64_t* counts);
   /// Inserts all entries of `from`, and `n` more, into the (larger, empty) table `to`.
   void (*rehash)(const CountingTable<Key>& from, const Key* more, const std::uint32_t* more_counts,
                  std::size_t n, CountingTable<Key>& to);

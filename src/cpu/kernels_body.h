@@ -5,6 +5,7 @@
 /// cache line: the compiler splits them where registers are smaller.
 
 using Lanes32 = std::uint32_t __attribute__((vector_size(64), aligned(4), may_alias));
+using HalfLanes32 = std::uint32_t __attribute__((vector_size(32), aligned(4), may_alias));
 using Lanes64 = std::uint64_t __attribute__((vector_size(64), aligned(8), may_alias));
 
 constexpr Lanes32 kTwiceIota32 = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
@@ -347,42 +348,22 @@ template <class Key>
   return done.is_new ? 1 : 0;
 }
 
-/// Some words' k-mers on their way into the table: far enough apart that a prefetch helps.
 template <class Key, int Words>
-struct Group {
-  static constexpr std::size_t kWords = 8;
-  static constexpr std::size_t kKeys = kWords * SuperKmer<Words>::kMaxKmers;
-  Key keys[kKeys + 8];
-  std::uint32_t weights[kKeys];
-  std::size_t size = 0;
-
-  [[gnu::always_inline]] inline void add(const Scheme<Key>& scheme, const SuperKmer<Words>& word,
-                                         std::uint32_t weight, std::uint32_t k, bool canonical) {
-    const std::uint32_t n = expand_word<Key, Words>(word, k, canonical, keys + size);
-    for (std::uint32_t i = 0; i < n; ++i) {
-      weights[size + i] = weight;
-      const auto slots = scheme.window(scheme.home(keys[size + i]));
-      __builtin_prefetch(slots.keys, 1);
-      __builtin_prefetch(slots.counts, 1);
-    }
-    size += n;
+void append(const SuperKmer<Words>* words, const std::uint32_t* counts, std::size_t n, std::uint32_t k,
+            bool canonical, HashList<Key>& list) {
+  std::size_t size = list.size;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t weight = counts == nullptr ? 1 : counts[i];
+    const std::uint32_t kmers = expand_word<Key, Words>(words[i], k, canonical, list.keys + size);
+    for (std::uint32_t j = 0; j < kmers; j += 8)
+      *reinterpret_cast<HalfLanes32*>(list.weights + size + j) = HalfLanes32{} + weight;
+    list.weights_or |= weight;
+    size += kmers;
   }
+  list.size = size;
+}
 
-  [[gnu::always_inline]] inline void insert_all(const Scheme<Key>& scheme, CountingTable<Key>& table) {
-    std::size_t added = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      if (keys[i] == table::kEmptyKey<Key>) [[unlikely]] {
-        table.empty_key_count += weights[i];
-      } else {
-        added += insert_entry(scheme, table, keys[i], weights[i]);
-      }
-    }
-    table.size += added;
-    size = 0;
-  }
-};
-
-/// Whether one more group may be inserted before the caller has to look after the table.
+/// Whether so many more keys may be inserted before the caller has to look after the table.
 template <class Key>
 [[gnu::always_inline]] inline bool has_room(const CountingTable<Key>& table, std::size_t keys) {
   return table.size + keys <= table.limit &&
@@ -390,18 +371,28 @@ template <class Key>
          table.carries_size + keys <= CountingTable<Key>::kListCapacity;
 }
 
-template <class Key, int Words>
-std::size_t deposit(CountingTable<Key>& table, const SuperKmer<Words>* words, const std::uint32_t* weights,
-                    std::size_t n, std::uint32_t k, bool canonical) {
-  Group<Key, Words> group;
+template <class Key>
+std::size_t insert(CountingTable<Key>& table, const HashList<Key>& list, std::size_t first) {
+  constexpr std::size_t kAhead = 64;
   const Scheme<Key> scheme = scheme_of(table);
-  for (std::size_t i = 0; i < n;) {
-    if (!has_room(table, group.kKeys)) return i;
-    const std::size_t end = n - i < group.kWords ? n : i + group.kWords;
-    for (; i < end; ++i) group.add(scheme, words[i], weights == nullptr ? 1 : weights[i], k, canonical);
-    group.insert_all(scheme, table);
+  std::size_t i = first;
+  while (i < list.size && has_room(table, kInsertKeys)) {
+    const std::size_t end = list.size - i < kInsertKeys ? list.size : i + kInsertKeys;
+    std::size_t added = 0;
+    for (; i < end; ++i) {
+      const auto slots = scheme.window(scheme.home(list.keys[i + kAhead < list.size ? i + kAhead : i]));
+      __builtin_prefetch(slots.keys, 1);
+      __builtin_prefetch(slots.counts, 1);
+      const Key key = list.keys[i];
+      if (key == table::kEmptyKey<Key>) [[unlikely]] {
+        table.empty_key_count += list.weights[i];
+      } else {
+        added += insert_entry(scheme, table, key, list.weights[i]);
+      }
+    }
+    table.size += added;
   }
-  return n;
+  return i;
 }
 
 template <int Words>
@@ -411,11 +402,10 @@ template <int Words>
   return x;
 }
 
-/// Which of a set's words equal `word`, and which are in use.
+/// Which of a set's words equal `word`.
 template <int Words>
 [[gnu::always_inline]] inline std::uint32_t equal_ways(const SuperKmer<Words>* ways,
                                                        const SuperKmer<Words>& word) {
-  constexpr int kWays = Combiner<Words>::kWays;
 #if defined(__AVX512F__)
   // One cache line; a word is equal when all its 64-bit lanes are.
   __m512i wanted;
@@ -424,61 +414,64 @@ template <int Words>
   } else {
     wanted = _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(&word)));
   }
-  const auto lanes = static_cast<std::uint32_t>(_mm512_cmpeq_epi64_mask(_mm512_loadu_si512(ways), wanted));
-  std::uint32_t same = 0;
-  for (int way = 0; way < kWays; ++way)
-    same |= static_cast<std::uint32_t>(((lanes >> (way * Words)) & ((1u << Words) - 1)) == (1u << Words) - 1)
-            << way;
-  return same;
+  std::uint32_t lanes = _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(ways), wanted);
+  for (int i = 1; i < Words; i *= 2) lanes &= lanes >> i;
+  return _pext_u32(lanes, Words == 2 ? 0x55 : 0x11);
 #else
   std::uint32_t same = 0;
-  for (int way = 0; way < kWays; ++way) same |= static_cast<std::uint32_t>(ways[way] == word) << way;
+  for (int way = 0; way < Combiner<Words>::kWays; ++way)
+    same |= static_cast<std::uint32_t>(ways[way] == word) << way;
   return same;
 #endif
 }
 
-template <class Key, int Words>
-std::size_t combine(CountingTable<Key>& table, Combiner<Words>& combiner, const SuperKmer<Words>* words,
-                    std::size_t n, std::uint32_t k, bool canonical) {
+/// Which of a set's words are in use.
+template <int Words>
+[[gnu::always_inline]] inline std::uint32_t used_ways(const std::uint32_t* counts) {
+#if defined(__AVX512VL__)
+  const __m128i c = Words == 2 ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(counts))
+                               : _mm_loadl_epi64(reinterpret_cast<const __m128i*>(counts));
+  return _mm_test_epi32_mask(c, c);
+#else
+  std::uint32_t used = 0;
+  for (int way = 0; way < Combiner<Words>::kWays; ++way)
+    used |= static_cast<std::uint32_t>(counts[way] != 0) << way;
+  return used;
+#endif
+}
+
+/// Whether a word is known, new or throws another out is as good as random, so nothing branches on it.
+template <int Words>
+std::size_t combine(Combiner<Words>& combiner, const SuperKmer<Words>* words, std::size_t n,
+                    SuperKmer<Words>* evicted, std::uint32_t* evicted_counts) {
   constexpr int kWays = Combiner<Words>::kWays;
+  constexpr std::uint32_t kAllWays = (1u << kWays) - 1;
   constexpr std::size_t kAhead = 1024 / sizeof(SuperKmer<Words>);  // words come from main memory
-  Group<Key, Words> group;
-  const Scheme<Key> scheme = scheme_of(table);
   SuperKmer<Words>* const all_words = combiner.words;
   std::uint32_t* const all_counts = combiner.counts;
   const std::uint32_t shift = 64 - combiner.set_bits;
-  std::size_t in_group = 0, hits = 0, i = 0;
-  for (; i < n; ++i) {
+  std::size_t thrown_out = 0, hits = 0;
+  for (std::size_t i = 0; i < n; ++i) {
     __builtin_prefetch(words + i + kAhead);
-    const SuperKmer<Words> word = words[i];
+    const SuperKmer<Words>& word = words[i];
     const std::uint64_t hash = word_hash(word);
     const std::size_t set = (hash >> shift) * kWays;
     SuperKmer<Words>* ways = all_words + set;
     std::uint32_t* counts = all_counts + set;
-    std::uint32_t used = 0;
-    for (int way = 0; way < kWays; ++way) used |= static_cast<std::uint32_t>(counts[way] != 0) << way;
+    const std::uint32_t used = used_ways<Words>(counts);
     const std::uint32_t same = equal_ways(ways, word) & used;
-    if (same != 0) {
-      ++counts[std::countr_zero(same)];
-      ++hits;
-      continue;
-    }
-    int way = std::countr_one(used);
-    if (way >= kWays) {
-      if (in_group == 0 && !has_room(table, group.kKeys)) break;
-      way = static_cast<int>(hash & (kWays - 1));
-      group.add(scheme, ways[way], counts[way], k, canonical);
-      if (++in_group == group.kWords) {
-        group.insert_all(scheme, table);
-        in_group = 0;
-      }
-    }
+    const std::uint32_t free = used ^ kAllWays, victim = 1u << (hash & (kWays - 1));
+    const std::uint32_t other = free != 0 ? free : victim;
+    const int way = std::countr_zero(same != 0 ? same : other);
+    evicted[thrown_out] = ways[way];
+    evicted_counts[thrown_out] = counts[way];
+    thrown_out += (same | free) == 0 ? 1 : 0;
+    hits += same != 0 ? 1 : 0;
     ways[way] = word;
-    counts[way] = 1;
+    counts[way] = (same != 0 ? counts[way] : 0) + 1;
   }
-  group.insert_all(scheme, table);
   combiner.hits += hits;
-  return i;
+  return thrown_out;
 }
 
 template <class Key>
@@ -555,9 +548,207 @@ std::size_t harvest(const CountingTable<Key>& table, Key* keys, std::uint64_t* c
   return strays;
 }
 
+// ---------------------------------------------------------------------------------------------
+// Counting without a table: hashes into buckets by their top bits, then sorting bucket by bucket.
+
+template <class Key>
+void place(const HashList<Key>& list, Buckets<Key>& buckets) {
+  std::uint32_t* const cursor = buckets.ends;
+  const std::size_t number = std::size_t{1} << buckets.bits;
+  for (std::size_t b = 0; b < number; ++b) cursor[b] = 0;
+  const std::uint32_t rest_bits = buckets.rest_bits;
+  for (std::size_t i = 0; i < list.size; ++i) ++cursor[static_cast<std::size_t>(list.keys[i] >> rest_bits)];
+  std::uint32_t begin = 0;
+  for (std::size_t b = 0; b < number; ++b) {
+    const std::uint32_t size = cursor[b];
+    cursor[b] = begin;
+    begin += size;
+  }
+  // A cursor that has placed its bucket's entries stands at the bucket's end.
+  const Key rest_mask = (Key{1} << rest_bits) - 1;
+  for (std::size_t i = 0; i < list.size; ++i) {
+    const Key key = list.keys[i];
+    buckets.entries[cursor[static_cast<std::size_t>(key >> rest_bits)]++] =
+        ((key & rest_mask) << buckets.weight_bits) | list.weights[i];
+  }
+}
+
+template <class Key>
+[[gnu::always_inline]] inline void insertion_sort(Key* entries, std::size_t n) {
+  for (std::size_t i = 1; i < n; ++i) {
+    const Key entry = entries[i];
+    std::size_t to = i;
+    for (; to > 0 && entry < entries[to - 1]; --to) entries[to] = entries[to - 1];
+    entries[to] = entry;
+  }
+}
+
+#if defined(__AVX512F__)
+
+/// Sorting networks over vectors of eight keys, bitonic.
+[[gnu::always_inline]] inline __m512i order_pairs(__m512i v, __m512i partner, __mmask8 larger) {
+  return _mm512_mask_max_epu64(_mm512_min_epu64(v, partner), larger, v, partner);
+}
+[[gnu::always_inline]] inline __m512i reverse_lanes(__m512i v) {
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), v);
+}
+/// What a bitonic vector needs to be sorted.
+[[gnu::always_inline]] inline __m512i merge_lanes(__m512i v) {
+  v = order_pairs(v, _mm512_shuffle_i64x2(v, v, 0x4E), 0xF0);
+  v = order_pairs(v, _mm512_permutex_epi64(v, 0x4E), 0xCC);
+  return order_pairs(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), 0xAA);
+}
+[[gnu::always_inline]] inline __m512i sort_lanes(__m512i v) {
+  v = order_pairs(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), 0xAA);
+  v = order_pairs(v, _mm512_permutex_epi64(v, 0x1B), 0xCC);
+  v = order_pairs(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), 0xAA);
+  v = order_pairs(v, reverse_lanes(v), 0xF0);
+  v = order_pairs(v, _mm512_permutex_epi64(v, 0x4E), 0xCC);
+  return order_pairs(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), 0xAA);
+}
+
+/// Sorts the vectors v[0, Vectors), whose lower and upper halves are sorted.
+template <int Vectors>
+[[gnu::always_inline]] inline void merge_vectors(__m512i* v) {
+  if constexpr (Vectors == 1) {
+    *v = merge_lanes(*v);
+  } else {
+    for (int i = 0; i < Vectors / 2; ++i) {
+      const __m512i low = v[i], high = v[i + Vectors / 2];
+      v[i] = _mm512_min_epu64(low, high);
+      v[i + Vectors / 2] = _mm512_max_epu64(low, high);
+    }
+    merge_vectors<Vectors / 2>(v);
+    merge_vectors<Vectors / 2>(v + Vectors / 2);
+  }
+}
+template <int Vectors>
+[[gnu::always_inline]] inline void sort_vectors(__m512i* v) {
+  if constexpr (Vectors == 1) {
+    *v = sort_lanes(*v);
+  } else {
+    sort_vectors<Vectors / 2>(v);
+    sort_vectors<Vectors / 2>(v + Vectors / 2);
+    // The upper half reversed makes the whole bitonic.
+    __m512i upper[Vectors / 2];
+    for (int i = 0; i < Vectors / 2; ++i) upper[i] = reverse_lanes(v[Vectors - 1 - i]);
+    for (int i = 0; i < Vectors / 2; ++i) v[Vectors / 2 + i] = upper[i];
+    merge_vectors<Vectors>(v);
+  }
+}
+
+template <int Vectors>
+[[gnu::always_inline]] inline void sort_in_vectors(Key64* entries, std::size_t n) {
+  __m512i v[Vectors];
+  const std::uint64_t mask = (std::uint64_t{1} << n) - 1;
+  const __m512i last = _mm512_set1_epi64(-1);
+  for (int i = 0; i < Vectors; ++i)
+    v[i] = _mm512_mask_loadu_epi64(last, static_cast<__mmask8>(mask >> (8 * i)), entries + 8 * i);
+  sort_vectors<Vectors>(v);
+  for (int i = 0; i < Vectors; ++i)
+    _mm512_mask_storeu_epi64(entries + 8 * i, static_cast<__mmask8>(mask >> (8 * i)), v[i]);
+}
+
+[[gnu::always_inline]] inline void sort_bucket(const Buckets<Key64>& buckets, Key64* entries, std::size_t n) {
+  if (n <= 16) {
+    sort_in_vectors<2>(entries, n);
+  } else if (n <= 32) {
+    sort_in_vectors<4>(entries, n);
+  } else {
+    buckets.sort(entries, entries + n);
+  }
+}
+
+#endif
+
+template <class Key>
+[[gnu::always_inline]] inline void sort_bucket(const Buckets<Key>& buckets, Key* entries, std::size_t n) {
+  if (n <= 16) {
+    insertion_sort(entries, n);
+  } else {
+    buckets.sort(entries, entries + n);
+  }
+}
+
+/// Of one bucket, of any size.
+template <class Key>
+[[gnu::always_inline]] inline std::size_t reduce_bucket(const Buckets<Key>& buckets, std::size_t number,
+                                                        std::size_t begin, Key* keys, std::uint64_t* counts) {
+  const std::size_t n = buckets.ends[number] - begin;
+  Key* const entries = buckets.entries + begin;
+  sort_bucket(buckets, entries, n);
+  const Key top = Key{number} << buckets.rest_bits;
+  const std::uint64_t weight_mask = (std::uint64_t{1} << buckets.weight_bits) - 1;
+  std::size_t size = 0;
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Key rest = entries[i] >> buckets.weight_bits;
+    count += static_cast<std::uint64_t>(entries[i]) & weight_mask;
+    keys[size] = top | rest;
+    counts[size] = count;
+    if (i + 1 == n || entries[i + 1] >> buckets.weight_bits != rest) {
+      ++size;
+      count = 0;
+    }
+  }
+  return size;
+}
+
+template <class Key>
+std::size_t reduce(const Buckets<Key>& buckets, Key* keys, std::uint64_t* counts) {
+  std::size_t size = 0, begin = 0;
+  for (std::size_t b = 0; b < std::size_t{1} << buckets.bits; ++b) {
+    size += reduce_bucket(buckets, b, begin, keys + size, counts + size);
+    begin = buckets.ends[b];
+  }
+  return size;
+}
+
+#if defined(__AVX512F__)
+
+/// The same for a bucket of at most eight entries, without a branch: sort, find the last of each run of
+/// equals, and take differences of the running sums that stand there.
+[[gnu::always_inline]] inline std::size_t reduce_lanes(const Buckets<Key64>& buckets, std::size_t number,
+                                                       std::size_t begin, std::size_t n, Key64* keys,
+                                                       std::uint64_t* counts) {
+  const __m128i weight_bits = _mm_cvtsi32_si128(static_cast<int>(buckets.weight_bits));
+  const __m512i ones = _mm512_set1_epi64(-1), zero = _mm512_setzero_si512();
+  const auto mask = static_cast<__mmask8>((1u << n) - 1);
+  const __m512i entries = sort_lanes(_mm512_mask_loadu_epi64(ones, mask, buckets.entries + begin));
+  const __m512i rests = _mm512_srl_epi64(entries, weight_bits);
+  const __m512i behind = _mm512_alignr_epi64(ones, rests, 1);
+  // The bucket's last entry ends a run, whatever stands behind it.
+  const auto last =
+      static_cast<__mmask8>((_mm512_cmpneq_epi64_mask(rests, behind) & mask) | (mask ^ (mask >> 1)));
+  __m512i sums = _mm512_maskz_andnot_epi64(mask, _mm512_sll_epi64(ones, weight_bits), entries);
+  sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 7));
+  sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 6));
+  sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 4));
+  sums = _mm512_maskz_compress_epi64(last, sums);
+  const __m512i top = _mm512_set1_epi64(static_cast<long long>(number << buckets.rest_bits));
+  _mm512_storeu_si512(keys, _mm512_or_si512(_mm512_maskz_compress_epi64(last, rests), top));
+  _mm512_storeu_si512(counts, _mm512_sub_epi64(sums, _mm512_alignr_epi64(sums, zero, 7)));
+  return static_cast<std::size_t>(std::popcount(static_cast<std::uint32_t>(last)));
+}
+
+template <>
+std::size_t reduce(const Buckets<Key64>& buckets, Key64* keys, std::uint64_t* counts) {
+  std::size_t size = 0, begin = 0;
+  for (std::size_t b = 0; b < std::size_t{1} << buckets.bits; ++b) {
+    const std::size_t end = buckets.ends[b];
+    size += end - begin <= 8 ? reduce_lanes(buckets, b, begin, end - begin, keys + size, counts + size)
+                             : reduce_bucket(buckets, b, begin, keys + size, counts + size);
+    begin = end;
+  }
+  return size;
+}
+
+#endif
+
 template <class Key, int Words>
-constexpr ShardKernels<Key, Words> kShardKernels = {combine<Key, Words>, deposit<Key, Words>, rehash<Key>,
-                                                    harvest<Key>, expand<Key, Words>};
+constexpr ShardKernels<Key, Words> kShardKernels = {combine<Words>, append<Key, Words>, insert<Key>,
+                                                    place<Key>,     reduce<Key>,        rehash<Key>,
+                                                    harvest<Key>,   expand<Key, Words>};
 
 #undef WARPMER_BASE_BY_NIBBLE
 #undef WARPMER_CODE_BY_NIBBLE

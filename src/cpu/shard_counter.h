@@ -29,6 +29,15 @@ class Scratch {
     }
     return data_.get();
   }
+  /// Room for `n` elements, of which the first `kept` stay.
+  T* grow(std::size_t n, std::size_t kept) {
+    if (n > capacity_) {
+      Scratch larger;
+      std::copy_n(data(), kept, larger.get(n));
+      swap(larger);
+    }
+    return data_.get();
+  }
   [[nodiscard]] T* data() const { return data_.get(); }
   [[nodiscard]] std::uint64_t bytes() const { return capacity_ * sizeof(T); }
   /// Gives the memory back.
@@ -58,34 +67,41 @@ class ShardCounter {
     table_.homeless = homeless_.get(CountingTable<Key>::kListCapacity);
     table_.homeless_counts = homeless_counts_.get(CountingTable<Key>::kListCapacity);
     table_.carries = carries_.get(CountingTable<Key>::kListCapacity);
-    combiner_.words = combiner_words_.get(std::size_t{Combiner<Words>::kWays} << kMaxSetBits);
-    combiner_.counts = combiner_counts_.get(std::size_t{Combiner<Words>::kWays} << kMaxSetBits);
+    const std::size_t capacity = std::size_t{Combiner<Words>::kWays} << kMaxSetBits;
+    combiner_.words = combiner_words_.get(capacity);
+    combiner_.counts = combiner_counts_.get(capacity);
+    std::fill_n(combiner_.counts, capacity, 0u);
+    evicted_.get(kTakenWords);
+    evicted_counts_.get(kTakenWords);
+    buckets_.sort = [](Key* first, Key* last) { std::sort(first, last); };
   }
 
   /// Counts a list of words and adds the entries of a frozen run, if there is one. The result is in
   /// `keys()`, `counts()`, `size()` until the next call.
   void count(const PendingList<Words>& list, const index::FrozenShard* run) {
-    const std::uint64_t words = list.size();
-    reset(words);
-    bool combining = true;
-    std::uint64_t seen = 0;
+    begin(list.size());
+    std::uint64_t seen = 0, drained_at = 0;
     list.for_each_page([&](const SuperKmer<Words>* page, std::size_t n) {
-      if (!combining) return deposit(page, nullptr, n);
-      combine(page, n);
+      if (!combining_) return take(page, nullptr, n);
+      take(evicted_.data(), evicted_counts_.data(),
+           kernels_.combine(combiner_, page, n, evicted_.data(), evicted_counts_.data()));
       seen += n;
-      // Where words hardly repeat, the combiner only costs.
-      if (seen - drained_at_ >= kTrialWords && combiner_.hits * 8 < seen - drained_at_ && seen < words) {
-        combining = false;
-        drain();
-      } else if (seen - drained_at_ >= kDrainWords) {
-        drain();
-        drained_at_ = seen;
-      }
+      const std::uint64_t undrained = seen - drained_at;
+      combining_pays_ = combiner_.hits * 8 >= undrained || undrained < kTrialWords;
+      if (combining_pays_ && undrained < kDrainWords) return;
+      drain();
+      drained_at = seen;
+      combining_ = combining_pays_;
     });
-    drain();
-    if (words > 0) distinct_per_word_ = static_cast<double>(table_.size) / static_cast<double>(words);
-    last_distinct_ = table_.size;
-    harvest();
+    if (combining_) drain();
+    if (placing_) {
+      reduce();
+    } else {
+      harvest();
+    }
+    remember(list.size());
+    for (const auto& [key, carry] : carried_)
+      counts()[std::lower_bound(keys(), keys() + size_, key) - keys()] += carry;
     if (run != nullptr && run->shape.entries > 0) merge_run(*run);
   }
 
@@ -95,8 +111,8 @@ class ShardCounter {
 
   [[nodiscard]] std::uint64_t memory_bytes() const {
     return slot_keys_.bytes() + slot_counts_.bytes() + combiner_words_.bytes() + combiner_counts_.bytes() +
-           keys_.bytes() + counts_.bytes() + stray_keys_.bytes() + stray_counts_.bytes() +
-           merged_keys_.bytes() + merged_counts_.bytes();
+           keys_.bytes() + counts_.bytes() + weights_.bytes() + placed_.bytes() + ends_.bytes() +
+           stray_keys_.bytes() + stray_counts_.bytes() + merged_keys_.bytes() + merged_counts_.bytes();
   }
 
   /// Gives back what an unusually large shard needed.
@@ -106,6 +122,9 @@ class ShardCounter {
     slot_counts_.clear();
     keys_.clear();
     counts_.clear();
+    weights_.clear();
+    placed_.clear();
+    ends_.clear();
     stray_keys_.clear();
     stray_counts_.clear();
     merged_keys_.clear();
@@ -115,31 +134,118 @@ class ShardCounter {
  private:
   static constexpr std::uint32_t kMaxSetBits = 11;
   static constexpr std::uint64_t kTrialWords = 2048;
+  /// Where combining did not pay, every so many shards it is tried again, and in every large one.
+  static constexpr std::uint32_t kShardsUntried = 16;
+  static constexpr std::uint64_t kAlwaysTriedWords = 16 * kTrialWords;
   /// A combiner count stays below 2^32 when it is emptied this often.
   static constexpr std::uint64_t kDrainWords = std::uint64_t{1} << 31;
+  /// Words expanded at a time; more than a page or what is thrown out of the combiner for one.
+  static constexpr std::size_t kTakenWords = 256;
+  static_assert(PendingPage<Words>::kCapacity < kTakenWords);
   static constexpr int kWindow = kTableWindow<Key>;
   static constexpr std::size_t kFirstDistinct = std::size_t{1} << 16;
   static constexpr std::uint32_t kMaxWindowBits = 31;  // window numbers are 32-bit
-  /// What a kernel inserts between two looks at the table's size.
-  static constexpr std::size_t kGroupKeys = 8 * SuperKmer<Words>::kMaxKmers;
+  /// More hashes than this, or more than so many for each distinct one, take a table.
+  static constexpr std::size_t kMostPlaced = std::size_t{1} << 20;
+  static constexpr double kMostRepeated = 4;
+  /// Entries in a bucket: between half of this and all of it.
+  static constexpr std::size_t kBucketEntries = 4;
+  static constexpr std::uint32_t kLeastBucketBits = 8;  // so that there is room for weights
 
-  void reset(std::uint64_t words) {
+  void begin(std::uint64_t words) {
+    carried_.clear();
+    combiner_.set_bits = std::clamp<std::uint32_t>(
+        static_cast<std::uint32_t>(std::bit_width(words / Combiner<Words>::kWays)), 1, kMaxSetBits);
+    combiner_.hits = 0;
+    combining_ = combining_pays_ || words >= kAlwaysTriedWords || ++untried_ >= kShardsUntried;
+    if (combining_) untried_ = 0;
+    hashes_ = 0;
+    list_.size = 0;
+    list_.weights_or = 0;
+    placing_ = repeated_ < kMostRepeated &&
+               static_cast<double>(words) * hashes_per_word_ < static_cast<double>(kMostPlaced);
+    if (!placing_) reset_table(words);
+  }
+
+  /// What the next shard may expect.
+  void remember(std::uint64_t words) {
+    if (words == 0 || size_ == 0) return;
+    hashes_per_word_ = static_cast<double>(hashes_) / static_cast<double>(words);
+    distinct_per_word_ = static_cast<double>(size_) / static_cast<double>(words);
+    repeated_ = static_cast<double>(hashes_) / static_cast<double>(size_);
+    last_distinct_ = size_;
+  }
+
+  /// Expands words, each with its count, and passes the hashes on.
+  void take(const SuperKmer<Words>* words, const std::uint32_t* counts, std::size_t n) {
+    const std::size_t room = list_.size + n * SuperKmer<Words>::kMaxKmers + 8;
+    list_.keys = keys_.grow(room, list_.size);
+    list_.weights = weights_.grow(room, list_.size);
+    const std::size_t before = list_.size;
+    kernels_.append(words, counts, n, k_, canonical_, list_);
+    hashes_ += list_.size - before;
+    if (placing_ && list_.size > kMostPlaced) {
+      placing_ = false;
+      reset_table(0);
+    }
+    if (!placing_) insert();
+  }
+
+  /// Empties the combiner.
+  void drain() {
+    const std::size_t capacity = std::size_t{Combiner<Words>::kWays} << combiner_.set_bits;
+    for (std::size_t first = 0; first < capacity; first += kTakenWords) {
+      std::size_t used = 0;
+      for (std::size_t i = first; i < std::min(first + kTakenWords, capacity); ++i) {
+        evicted_.data()[used] = combiner_.words[i];
+        evicted_counts_.data()[used] = combiner_.counts[i];
+        used += combiner_.counts[i] != 0 ? 1 : 0;
+      }
+      take(evicted_.data(), evicted_counts_.data(), used);
+    }
+    std::fill_n(combiner_.counts, capacity, 0u);
+    combiner_.hits = 0;
+  }
+
+  // --- In buckets: for most shards, what comes once or a few times is sorted sooner than looked up.
+
+  void reduce() {
+    const std::size_t n = list_.size;
+    const std::uint32_t key_bits = 2 * k_;
+    buckets_.bits =
+        std::max(kLeastBucketBits, static_cast<std::uint32_t>(std::bit_width(n / kBucketEntries)));
+    buckets_.rest_bits = key_bits - buckets_.bits;
+    buckets_.weight_bits = std::min(32u, kKeyBits<Key> - buckets_.rest_bits);
+    if (std::uint64_t{list_.weights_or} >> buckets_.weight_bits != 0) carry_weights();
+    buckets_.entries = placed_.get(n + 8);
+    buckets_.ends = ends_.get(std::size_t{1} << buckets_.bits);
+    kernels_.place(list_, buckets_);
+    size_ = kernels_.reduce(buckets_, keys_.grow(n + 8, 0), counts_.get(n + 8));
+  }
+
+  /// Weights that an entry of a bucket has no room for are kept aside, but for 1.
+  void carry_weights() {
+    for (std::size_t i = 0; i < list_.size; ++i) {
+      if (std::uint64_t{list_.weights[i]} >> buckets_.weight_bits == 0) continue;
+      carried_[list_.keys[i]] += list_.weights[i] - 1;
+      list_.weights[i] = 1;
+    }
+  }
+
+  // --- In a table: for shards that are large, or in which k-mers repeat very often.
+
+  /// Makes an empty table for the k-mers of so many words.
+  void reset_table(std::uint64_t words) {
     // Wanted: a load below 0.65 for as many k-mers per word as the shard before had; but words that are
     // many because they repeat need no large table, and one that is too small grows.
     const double distinct = std::min(static_cast<double>(words) * distinct_per_word_,
                                      static_cast<double>(std::max(kFirstDistinct, 2 * last_distinct_)));
     const double expected = distinct / 0.65;
-    std::uint32_t bits = std::bit_width(2 * kGroupKeys / kWindow) - 1;  // room for one group at least
+    std::uint32_t bits = std::bit_width(2 * kInsertKeys / kWindow) - 1;  // room for one insertion at least
     while (bits < kMaxWindowBits && static_cast<double>(std::uint64_t{kWindow} << bits) < expected) ++bits;
     allocate(std::min(bits, table_.key_bits));
     table_.empty_key_count = 0;
     table_.carries_size = 0;
-    carried_.clear();
-    combiner_.set_bits = std::clamp<std::uint32_t>(
-        static_cast<std::uint32_t>(std::bit_width(words / Combiner<Words>::kWays)), 1, kMaxSetBits);
-    combiner_.hits = 0;
-    drained_at_ = 0;
-    std::fill_n(combiner_.counts, std::size_t{Combiner<Words>::kWays} << combiner_.set_bits, 0u);
   }
 
   void allocate(std::uint32_t window_bits) {
@@ -153,41 +259,15 @@ class ShardCounter {
     std::memset(table_.slots.counts, 0, slots * sizeof(std::uint32_t));
   }
 
-  void combine(const SuperKmer<Words>* words, std::size_t n) {
-    for (std::size_t done = 0;;) {
-      done += kernels_.combine(table_, combiner_, words + done, n - done, k_, canonical_);
-      if (done == n) return;
-      make_room();
-    }
-  }
-
-  void deposit(const SuperKmer<Words>* words, const std::uint32_t* weights, std::size_t n) {
-    for (std::size_t done = 0;;) {
-      done += kernels_.deposit(table_, words + done, weights == nullptr ? nullptr : weights + done, n - done,
-                               k_, canonical_);
-      if (done == n) return;
-      make_room();
-    }
-  }
-
-  /// Empties the combiner into the table.
-  void drain() {
-    const std::size_t capacity = std::size_t{Combiner<Words>::kWays} << combiner_.set_bits;
-    std::size_t used = 0;
-    for (std::size_t i = 0; i < capacity; ++i) {
-      combiner_.words[used] = combiner_.words[i];
-      combiner_.counts[used] = combiner_.counts[i];
-      used += combiner_.counts[i] != 0 ? 1 : 0;
-    }
-    deposit(combiner_.words, combiner_.counts, used);
-    std::fill_n(combiner_.counts, capacity, 0u);
-    combiner_.hits = 0;
-    if (table_.homeless_size > 0) grow();
+  /// Inserts what is in the list, and empties it.
+  void insert() {
+    for (std::size_t done = 0; (done = kernels_.insert(table_, list_, done)) < list_.size;) make_room();
+    list_.size = 0;
   }
 
   void make_room() {
     move_carries();
-    if (table_.homeless_size > 0 || table_.size + kGroupKeys > table_.limit) grow();
+    if (table_.homeless_size > 0 || table_.size + kInsertKeys > table_.limit) grow();
   }
 
   void move_carries() {
@@ -215,6 +295,7 @@ class ShardCounter {
   /// Table to sorted arrays: the windows' own entries come out in order, strays are merged in from the
   /// back.
   void harvest() {
+    if (table_.homeless_size > 0) grow();
     move_carries();
     const std::size_t room = table_.size + kWindow + 1;
     Key* keys = keys_.get(room);
@@ -235,8 +316,6 @@ class ShardCounter {
       keys[size_] = table::kEmptyKey<Key>;
       counts[size_++] = table_.empty_key_count;
     }
-    for (const auto& [key, carry] : carried_)
-      counts[std::lower_bound(keys, keys + size_, key) - keys] += carry;
   }
 
   void sort_strays(std::size_t n) {
@@ -279,15 +358,21 @@ class ShardCounter {
   bool canonical_;
   CountingTable<Key> table_{};
   Combiner<Words> combiner_{};
-  std::uint64_t drained_at_ = 0;
-  double distinct_per_word_ = 2;
+  HashList<Key> list_{};  ///< in keys_ and weights_
+  Buckets<Key> buckets_{};
+  bool combining_ = true, combining_pays_ = true;
+  std::uint32_t untried_ = 0;  ///< shards since combining was tried
+  bool placing_ = true;
+  std::uint64_t hashes_ = 0;  ///< expanded from this shard's words
+  // What the shard before had.
+  double hashes_per_word_ = 2, distinct_per_word_ = 2, repeated_ = 1;
   std::size_t last_distinct_ = 0;
   std::map<Key, std::uint64_t> carried_;  ///< what counts owe beyond 32 bits
   std::size_t size_ = 0;
-  Scratch<Key> slot_keys_, keys_, stray_keys_, merged_keys_, homeless_, carries_;
-  Scratch<std::uint32_t> slot_counts_, homeless_counts_, combiner_counts_;
+  Scratch<Key> slot_keys_, keys_, placed_, stray_keys_, merged_keys_, homeless_, carries_;
+  Scratch<std::uint32_t> slot_counts_, homeless_counts_, combiner_counts_, evicted_counts_, weights_, ends_;
   Scratch<std::uint64_t> counts_, stray_counts_, merged_counts_;
-  Scratch<SuperKmer<Words>> combiner_words_;
+  Scratch<SuperKmer<Words>> combiner_words_, evicted_;
   std::vector<std::pair<Key, std::uint64_t>> order_;
 };
 

@@ -184,6 +184,55 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
   }
 }
 
+TEST_CASE("shards one after the other: in buckets, in a table, or first in one and then in the other") {
+  std::mt19937_64 random(6);
+  const std::uint32_t k = 32;  // leaves the least room for weights
+  const KmerHash<Key64> hash(k);
+  const auto some_words = [&](std::size_t n) {
+    std::vector<SuperKmer<2>> words(n);
+    for (auto& word : words) word = {random(), (random() >> 6) | (std::uint64_t{29} << 58)};
+    return words;
+  };
+  struct Step {
+    std::size_t distinct, words;
+  };
+  // Nothing repeats; each word comes 300 times, more often than fits beside a hash; more k-mers than are
+  // put in buckets; words that repeat, but too many for the combiner, twice; few again.
+  const Step steps[] = {{500, 500},      {7, 2100}, {40000, 40000}, {20000, 120000},
+                        {20000, 120000}, {3, 3},    {900, 900}};
+  for (const Kernels* kernels : cpu::available_kernels()) {
+    CAPTURE(kernels->name);
+    cpu::PagePool pool;
+    cpu::PendingStore<2> pending(pool, 1);
+    cpu::ShardCounter<Key64, 2> counter(*kernels, k, true);
+    for (const Step& step : steps) {
+      CAPTURE(step.distinct);
+      std::vector<Key64> expected;
+      const auto words = some_words(step.distinct);
+      for (std::size_t i = 0; i < step.words; ++i) {
+        const auto& word = words[i % words.size()];
+        pending.append(0, &word, 1);
+        const SuperKmerReader<Key64, 2> reader(word, k);
+        for (std::uint32_t j = 0; j < reader.kmers(); ++j) expected.push_back(hash(reader.canonical(j)));
+      }
+      std::sort(expected.begin(), expected.end());
+      const auto list = pending.take(0);
+      counter.count(list, nullptr);
+      pending.release(list);
+      bool same = true;
+      std::size_t at = 0;
+      for (std::size_t i = 0; same && i < counter.size(); ++i) {
+        const std::size_t end = at + counter.counts()[i];
+        same = end > at && end <= expected.size() && expected[at] == counter.keys()[i] &&
+               expected[end - 1] == expected[at] && (end == expected.size() || expected[end] != expected[at]);
+        at = end;
+      }
+      CHECK(same);
+      CHECK(at == expected.size());
+    }
+  }
+}
+
 TEST_CASE("counts beyond 2^32, and the k-mer whose hash marks empty slots") {
   for (const Kernels* kernels : cpu::available_kernels()) {
     CAPTURE(kernels->name);
@@ -210,7 +259,11 @@ TEST_CASE("counts beyond 2^32, and the k-mer whose hash marks empty slots") {
     table.homeless_counts = homeless_counts.get(cpu::CountingTable<Key64>::kListCapacity);
     table.carries = carries.get(cpu::CountingTable<Key64>::kListCapacity);
     const std::uint32_t most[2] = {UINT32_MAX, UINT32_MAX};
-    for (int i = 0; i < 5; ++i) CHECK(shard.deposit(table, words, most, 2, k, false) == 2);
+    Key64 list_keys[80];
+    std::uint32_t list_weights[80];
+    cpu::HashList<Key64> list{list_keys, list_weights, 0, 0};
+    shard.append(words, most, 2, k, false, list);
+    for (int i = 0; i < 5; ++i) CHECK(shard.insert(table, list, 0) == 2);
     CHECK(table.empty_key_count == 5 * std::uint64_t{UINT32_MAX});
     CHECK(table.size == 1);
     REQUIRE(table.carries_size == 4);
