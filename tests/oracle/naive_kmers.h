@@ -21,25 +21,25 @@ inline std::map<std::string, std::uint64_t> naive_kmers(std::string_view seq, in
       switch (c) {
         case 'A':
         case 'a':
-          forward = forward + "A";
-          reverse = "T" + reverse;
+          forward += 'A';
+          reverse.insert(0, 1, 'T');
           break;
         case 'C':
         case 'c':
-          forward = forward + "C";
-          reverse = "G" + reverse;
+          forward += 'C';
+          reverse.insert(0, 1, 'G');
           break;
         case 'G':
         case 'g':
-          forward = forward + "G";
-          reverse = "C" + reverse;
+          forward += 'G';
+          reverse.insert(0, 1, 'C');
           break;
         case 'T':
         case 't':
         case 'U':
         case 'u':
-          forward = forward + "T";
-          reverse = "A" + reverse;
+          forward += 'T';
+          reverse.insert(0, 1, 'A');
           break;
         default:
           break;

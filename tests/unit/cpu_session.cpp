@@ -150,10 +150,10 @@ TEST_CASE("sessions count what the naive counter counts, with any threads and de
       const auto expected = expected_counts(reads, k, canonical);
       Payloads first;
       for (const auto& [threads, devices] : {std::pair{1u, 1u}, {3u, 1u}, {1u, 3u}, {2u, 5u}}) {
-        CAPTURE(threads);
-        CAPTURE(devices);
         plan.threads = threads;
         plan.devices = devices;
+        CAPTURE(plan.threads);
+        CAPTURE(plan.devices);
         const Result result = run(plan, batches_of(reads, 7 * threads));
         CHECK((result.counts == expected));
         if (first.empty()) first = result.payloads;
