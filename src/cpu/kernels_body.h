@@ -148,38 +148,104 @@ bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint
   return x * 0x85EBCA6Bu;
 }
 
-/// Hashes of all m-mers of a stretch, 16 at a time: 32 bases hold the 16 m-mers that start in their
-/// first half, so each strand's are one 64-bit constant shifted by twice the lane's number.
-[[gnu::always_inline]] inline void hash_mmers(const std::uint64_t* packed, std::size_t first,
-                                              std::size_t mmers, std::uint32_t m, std::uint32_t* hashes) {
-  const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
+/// Hashes of the 16 m-mers from base `first` on: 32 bases hold those that start in their first half, so
+/// each strand's are one 64-bit constant shifted by twice the lane's number.
+[[gnu::always_inline]] inline Lanes32 hash_16_mmers(const std::uint64_t* packed, std::size_t first,
+                                                    std::uint32_t m, std::uint32_t mask) {
   const Lanes32 up = kTwiceIota32, down = 30 - kTwiceIota32;
-  for (std::size_t i = 0; i < mmers; i += 16) {
-    const std::uint64_t bases = bits_from(packed, 2 * (first + i));
-    const std::uint64_t other = reverse_pairs(~bases) >> (34 - 2 * m);
-    const Lanes32 forward = (static_cast<std::uint32_t>(bases) >> up) |
-                            (((Lanes32{} + static_cast<std::uint32_t>(bases >> 32)) << 1) << (31 - up));
-    const Lanes32 reverse = (static_cast<std::uint32_t>(other) >> down) |
-                            (((Lanes32{} + static_cast<std::uint32_t>(other >> 32)) << 1) << (31 - down));
-    const Lanes32 a = forward & mask, b = reverse & mask;
-    store32(hashes + i, minimizer_hash_lanes(a < b ? a : b));
+  const std::uint64_t bases = bits_from(packed, 2 * first);
+  const std::uint64_t other = reverse_pairs(~bases) >> (34 - 2 * m);
+  const Lanes32 forward = (static_cast<std::uint32_t>(bases) >> up) |
+                          (((Lanes32{} + static_cast<std::uint32_t>(bases >> 32)) << 1) << (31 - up));
+  const Lanes32 reverse = (static_cast<std::uint32_t>(other) >> down) |
+                          (((Lanes32{} + static_cast<std::uint32_t>(other >> 32)) << 1) << (31 - down));
+  const Lanes32 a = forward & mask, b = reverse & mask;
+  return minimizer_hash_lanes(a < b ? a : b);
+}
+
+/// How far each pass of a sliding minimum looks: the minimum over c + d elements is that over c, here and
+/// d <= c further on.
+struct MinimumPasses {
+  std::uint32_t distance[8];
+  int number = 0;
+  [[gnu::always_inline]] inline explicit MinimumPasses(std::uint32_t window, std::uint32_t most) {
+    for (std::uint32_t covered = 1; covered < window; covered += distance[number++]) {
+      const std::uint32_t furthest = covered < most ? covered : most;
+      distance[number] = window - covered < furthest ? window - covered : furthest;
+    }
+  }
+};
+
+#if defined(__AVX512F__)
+
+/// All passes in one, without going through memory: each holds back one vector, because it needs what
+/// follows, so that `values` get their minima `Passes` vectors late.
+template <int Passes>
+[[gnu::always_inline]] inline void minimize(const std::uint64_t* packed, std::size_t first, std::size_t mmers,
+                                            std::uint32_t m, std::uint32_t window,
+                                            const MinimumPasses& passes, std::uint32_t* values) {
+  const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
+  const __m512i iota = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i ahead[Passes], held[Passes];
+  for (int pass = 0; pass < Passes; ++pass) {
+    ahead[pass] = _mm512_add_epi32(iota, _mm512_set1_epi32(static_cast<int>(passes.distance[pass])));
+    held[pass] = _mm512_setzero_si512();
+  }
+  const auto push = [&](__m512i v, std::size_t i) __attribute__((always_inline)) {
+    for (int pass = 0; pass < Passes; ++pass) {
+      const __m512i here = held[pass];
+      held[pass] = v;
+      v = _mm512_min_epu32(here, _mm512_permutex2var_epi32(here, ahead[pass], v));
+    }
+    if (i >= 16 * Passes) _mm512_storeu_si512(values + i - 16 * Passes, v);
+  };
+  std::size_t i = 0;
+  for (; i < mmers; i += 16) push(reinterpret_cast<__m512i>(hash_16_mmers(packed, first + i, m, mask)), i);
+  // The last windows that are whole are pushed out by what no such window reaches.
+  for (; i < mmers - window + 1 + 16 * Passes; i += 16) push(held[0], i);
+}
+
+/// Of each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful for
+/// the last window - 1).
+[[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
+                                                 std::size_t mmers, std::uint32_t m, std::uint32_t window,
+                                                 std::uint32_t* values) {
+  const MinimumPasses passes(window, 16);
+  switch (passes.number) {
+    case 2:
+      return minimize<2>(packed, first, mmers, m, window, passes, values);
+    case 3:
+      return minimize<3>(packed, first, mmers, m, window, passes, values);
+    case 4:
+      return minimize<4>(packed, first, mmers, m, window, passes, values);
+    case 5:
+      return minimize<5>(packed, first, mmers, m, window, passes, values);
+    case 6:
+      return minimize<6>(packed, first, mmers, m, window, passes, values);
+    default:
+      return minimize<7>(packed, first, mmers, m, window, passes, values);
   }
 }
 
-/// Replaces each of `n` elements by the smallest of the `window` elements that start there (the last
-/// window - 1 by something meaningless), in log2(window) passes: the minimum over 2d is that over d,
-/// here and d further on.
-[[gnu::always_inline]] inline void slide_minimum(std::uint32_t* values, std::size_t n, std::uint32_t window) {
-  const auto pass = [&](std::uint32_t distance) {
-    for (std::size_t i = 0; i < n; i += 16) {
-      const Lanes32 a = load32(values + i), b = load32(values + i + distance);
+#else
+
+/// Of each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful for
+/// the last window - 1).
+[[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
+                                                 std::size_t mmers, std::uint32_t m, std::uint32_t window,
+                                                 std::uint32_t* values) {
+  const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
+  for (std::size_t i = 0; i < mmers; i += 16) store32(values + i, hash_16_mmers(packed, first + i, m, mask));
+  const MinimumPasses passes(window, window);
+  for (int pass = 0; pass < passes.number; ++pass) {
+    for (std::size_t i = 0; i < mmers; i += 16) {
+      const Lanes32 a = load32(values + i), b = load32(values + i + passes.distance[pass]);
       store32(values + i, a < b ? a : b);
     }
-  };
-  std::uint32_t covered = 1;
-  for (; 2 * covered <= window; covered *= 2) pass(covered);
-  if (covered < window) pass(window - covered);
+  }
 }
+
+#endif
 
 /// Bit i: values[i] differs from the one before it. 64 at a time.
 [[gnu::always_inline]] inline std::uint64_t changes(const std::uint32_t* values) {
@@ -212,7 +278,11 @@ bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint
 
 /// The low `bits` bits of 64, where `bits` may be anything.
 [[gnu::always_inline]] inline std::uint64_t low_bits(std::uint64_t x, std::int32_t bits) {
+#if defined(__BMI2__)
+  return _bzhi_u64(x, static_cast<std::uint32_t>(bits < 0 ? 0 : bits));  // up to 255
+#else
   return bits >= 64 ? x : bits <= 0 ? 0 : x & ((std::uint64_t{1} << bits) - 1);
+#endif
 }
 
 template <int Words>
@@ -246,8 +316,7 @@ void cut(const std::uint64_t* packed, std::size_t first, std::size_t bases, cons
          std::uint32_t* scratch, SuperKmerList<Words>& out) {
   const std::size_t kmers = bases - params.k + 1;
   std::uint32_t* minimizers = scratch + 16;  // what stands before the first is compared with it
-  hash_mmers(packed, first, bases - params.m + 1, params.m, minimizers);
-  slide_minimum(minimizers, bases - params.m + 1, params.k - params.m + 1);
+  window_minima(packed, first, bases - params.m + 1, params.m, params.k - params.m + 1, minimizers);
   std::size_t from = 0;
   for (std::size_t i = 0; i < kmers; i += 64) {
     std::uint64_t starts = changes(minimizers + i);
@@ -446,13 +515,11 @@ std::size_t combine(Combiner<Words>& combiner, const SuperKmer<Words>* words, st
                     SuperKmer<Words>* evicted, std::uint32_t* evicted_counts) {
   constexpr int kWays = Combiner<Words>::kWays;
   constexpr std::uint32_t kAllWays = (1u << kWays) - 1;
-  constexpr std::size_t kAhead = 1024 / sizeof(SuperKmer<Words>);  // words come from main memory
   SuperKmer<Words>* const all_words = combiner.words;
   std::uint32_t* const all_counts = combiner.counts;
   const std::uint32_t shift = 64 - combiner.set_bits;
   std::size_t thrown_out = 0, hits = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    __builtin_prefetch(words + i + kAhead);
     const SuperKmer<Words>& word = words[i];
     const std::uint64_t hash = word_hash(word);
     const std::size_t set = (hash >> shift) * kWays;
@@ -461,14 +528,14 @@ std::size_t combine(Combiner<Words>& combiner, const SuperKmer<Words>* words, st
     const std::uint32_t used = used_ways<Words>(counts);
     const std::uint32_t same = equal_ways(ways, word) & used;
     const std::uint32_t free = used ^ kAllWays, victim = 1u << (hash & (kWays - 1));
-    const std::uint32_t other = free != 0 ? free : victim;
-    const int way = std::countr_zero(same != 0 ? same : other);
+    const std::uint32_t hit = same != 0 ? 1 : 0, full = free == 0 ? 1 : 0;
+    const int way = std::countr_zero(same | ((free | (victim & -full)) & (hit - 1)));
     evicted[thrown_out] = ways[way];
     evicted_counts[thrown_out] = counts[way];
-    thrown_out += (same | free) == 0 ? 1 : 0;
-    hits += same != 0 ? 1 : 0;
+    thrown_out += full & (hit ^ 1);
+    hits += hit;
     ways[way] = word;
-    counts[way] = (same != 0 ? counts[way] : 0) + 1;
+    counts[way] = (counts[way] & -hit) + 1;
   }
   combiner.hits += hits;
   return thrown_out;
