@@ -46,7 +46,7 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
           {"inputs", command.job.inputs},
           {"output", command.job.output},
           {"device", report.device},
-          {"device_choice", command.job.device.note},
+          {"device_choice", report.device_choice.note},
           {"threads", report.threads},
           {"memory_cap_bytes", report.memory_cap_bytes},
           {"peak_resident_bytes", report.peak_resident_bytes},
@@ -62,7 +62,7 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
 }
 
 void print_summary(const CountCommand& command, const engine::CountReport& report, double wall_seconds) {
-  const engine::DeviceChoice& device = command.job.device;
+  const engine::DeviceChoice& device = report.device_choice;
   fmt::print(stderr, "warpmer: {} k-mers, {} distinct, {:.1f} s, peak memory {}, {} {} on {}{}\n",
              with_thousands(report.totals.counted_kmers), with_thousands(report.totals.counted_distinct),
              wall_seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)),
@@ -101,6 +101,7 @@ int run_count(CountCommand command) {
   if (!command.stats.empty()) {
     stats.emplace(command.stats);  // now, so that a path that cannot be written costs no run
   }
+  print_warning(command.job.device);
   const ProgressStyle style = progress_style(command.progress);
   const auto start = std::chrono::steady_clock::now();
   engine::JobProgress progress;
@@ -110,6 +111,9 @@ int run_count(CountCommand command) {
     report = engine::count(command.job, progress);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (command.job.device.warning.empty()) {
+    print_warning(report.device_choice);  // what only starting the GPU has shown
+  }
   if (stats) {
     stats->write(json_text(report_json(command, report, seconds)));
     stats->finish();

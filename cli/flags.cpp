@@ -99,10 +99,13 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& devi
 engine::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs) {
   engine::DeviceChoice choice = engine::choose_device(flags.device, known_bytes(inputs));
   choice.device_memory_bytes = flags.device_memory_bytes;
+  return choice;
+}
+
+void print_warning(const engine::DeviceChoice& choice) {
   if (!choice.warning.empty()) {
     fmt::print(stderr, "warpmer: {}\n", choice.warning);
   }
-  return choice;
 }
 
 unsigned threads_or_default(unsigned threads) { return threads > 0 ? threads : engine::usable_cores(); }

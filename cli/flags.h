@@ -30,8 +30,10 @@ struct DeviceFlags {
 
 /// `--device`, with its help text, and `--device-memory`
 void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help);
-/// The device to use for these inputs; when a GPU is passed over, one line on stderr says why.
+/// The device to use for these inputs.
 engine::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs);
+/// One line on stderr when a GPU is passed over.
+void print_warning(const engine::DeviceChoice& choice);
 
 /// What 0 stands for, for commands that are no engine job.
 unsigned threads_or_default(unsigned threads);

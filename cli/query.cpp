@@ -209,7 +209,9 @@ engine::DeviceChoice device_for(const QueryOptions& options) {
 int run_query(const QueryOptions& options) {
   check(options);
   const index::IndexFile index(options.index);
-  const auto lookup = engine::make_lookup(index, options.reading.lenient, device_for(options));
+  engine::DeviceChoice device = device_for(options);
+  const auto lookup = engine::make_lookup(index, options.reading.lenient, device);
+  print_warning(device);
   TextOutput output(options.output);
   Query query{options, index, *lookup, output, threads_or_default(options.threads)};
   if (!options.reads.empty()) {

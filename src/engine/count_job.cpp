@@ -27,9 +27,10 @@ void check(const CountOptions& options) {
   if (options.k < 1 || options.k > kMaxK)
     throw UsageError(fmt::format("k is {}; warpmer counts k-mers of 1 to {} bases", options.k, kMaxK));
   if (options.min_count < 1) throw UsageError("the smallest count kept is at least 1");
-  if (options.min_count > options.max_count)
+  if (options.min_count > options.max_count) {
     throw UsageError(fmt::format("the smallest count kept ({}) is larger than the largest ({})",
                                  options.min_count, options.max_count));
+  }
 }
 
 /// Reserve for what no one accounts for: stacks, allocator slack, the C++ runtime.
@@ -43,12 +44,15 @@ class CountJob {
         threads_(options.threads > 0 ? options.threads : usable_cores()),
         // Unasked, stay clear of the limit at which the kernel kills.
         memory_cap_(options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9),
-        backend_(make_backend(options.device)) {}
+        device_(options.device) {}
 
   CountReport run() {
     io::InputSet input(options_.inputs, input_options());
     index::IndexWriter writer(options_.output, index_params());
-    const auto session = backend_->start(plan(input));
+    const auto session = with_fallback(device_, [&] {
+      backend_ = make_backend(device_);
+      return backend_->start(plan(input));
+    });
     const auto start = Clock::now();
     read(input, *session);
     report_.read_seconds = seconds_since(start);
@@ -94,8 +98,8 @@ class CountJob {
     plan.min_count = options_.min_count;
     plan.max_count = options_.max_count;
     plan.threads = threads_;
-    plan.devices = options_.device.cpu_devices;
-    plan.device_memory_bytes = options_.device.device_memory_bytes;
+    plan.devices = device_.gpus.empty() ? device_.cpu_devices : static_cast<unsigned>(device_.gpus.size());
+    plan.device_memory_bytes = device_.device_memory_bytes;
     const std::uint64_t spoken_for = resident_bytes() + input.memory_bytes(threads_) + kSlackBytes;
     if (memory_cap_ <= spoken_for) {
       throw ResourceError(
@@ -163,8 +167,8 @@ class CountJob {
                        const index::IndexWriter& writer) {
     report_.totals = totals;
     report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");
-    if (const unsigned devices = options_.device.cpu_devices; devices > 1)
-      report_.device += fmt::format(", acting as {} devices", devices);
+    if (device_.cpu_devices > 1) report_.device += fmt::format(", acting as {} devices", device_.cpu_devices);
+    report_.device_choice = device_;
     report_.threads = threads_;
     report_.memory_cap_bytes = memory_cap_;
     report_.peak_resident_bytes = peak_resident_bytes();
@@ -182,6 +186,7 @@ class CountJob {
   JobProgress& progress_;
   unsigned threads_;
   std::uint64_t memory_cap_;
+  DeviceChoice device_;
   std::unique_ptr<Backend> backend_;
   std::atomic<std::uint64_t> bases_{0};
   std::atomic<bool> failed_{false};

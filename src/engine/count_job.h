@@ -45,7 +45,8 @@ struct JobProgress {
 
 struct CountReport {
   index::Totals totals;
-  std::string device;  ///< what ran it, e.g. "cpu (2 threads, avx512)"
+  std::string device;          ///< what ran it, e.g. "cpu (avx512), 2 threads"
+  DeviceChoice device_choice;  ///< why; the CPU, should a GPU that `auto` chose have turned out not to do
   unsigned threads = 0;
   std::uint64_t memory_cap_bytes = 0;
   std::uint64_t peak_resident_bytes = 0;

@@ -70,6 +70,7 @@ std::string problem_of(const GpuSurvey& survey) {
 
 DeviceChoice choose_automatically(std::uint64_t input_bytes, const std::function<GpuSurvey()>& survey_now) {
   DeviceChoice choice;
+  choice.automatic = true;
   if (input_bytes > 0 && input_bytes < kLeastGpuInputBytes) {
     choice.note = "the input is too small for a GPU to be worth starting";
     return choice;
@@ -81,8 +82,7 @@ DeviceChoice choose_automatically(std::uint64_t input_bytes, const std::function
     return choice;
   }
   choice.note = problem_of(survey);
-  if (!survey.gpus.empty())
-    choice.warning = "running on the CPU, as no GPU can be used: " + problem_of(survey);
+  if (!survey.gpus.empty()) choice.warning = "running on the CPU: " + problem_of(survey);
   return choice;
 }
 
@@ -130,10 +130,12 @@ std::unique_ptr<Backend> make_backend(const DeviceChoice& choice) {
   return choice.gpus.empty() ? make_cpu_backend() : make_cuda_backend(choice.gpus);
 }
 
-std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, bool lenient, const DeviceChoice& choice) {
-  return choice.gpus.empty()
-             ? make_cpu_lookup(index, lenient)
-             : make_cuda_lookup(index, lenient, choice.gpus.front(), choice.device_memory_bytes);
+std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, bool lenient, DeviceChoice& choice) {
+  return with_fallback(choice, [&] {
+    return choice.gpus.empty()
+               ? make_cpu_lookup(index, lenient)
+               : make_cuda_lookup(index, lenient, choice.gpus.front(), choice.device_memory_bytes);
+  });
 }
 
 }  // namespace warpmer::engine

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "engine/backend.h"
 #include "engine/gpus.h"
 #include "engine/lookup.h"
@@ -17,6 +18,7 @@ struct DeviceChoice {
   std::vector<int> gpus;                  ///< ordinals; none: the CPU
   unsigned cpu_devices = 1;               ///< that the CPU acts as
   std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
+  bool automatic = false;                 ///< `auto` made it, and may make another
   std::string note;                       ///< why this device, in a few words
   std::string warning;                    ///< why a GPU that is there is not used; else empty
 };
@@ -29,10 +31,26 @@ struct DeviceChoice {
 DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes,
                            const std::function<GpuSurvey()>& survey = survey_gpus);
 
+/// Calls `make`. Should it end with a ResourceError on a GPU that `auto` chose, the choice becomes the CPU,
+/// with a warning that says why, and `make` is called again.
+template <class Make>
+auto with_fallback(DeviceChoice& choice, Make&& make) {
+  try {
+    return make();
+  } catch (const ResourceError& error) {
+    if (!choice.automatic || choice.gpus.empty()) throw;
+    choice.gpus.clear();
+    choice.note = error.what();
+    choice.warning = "running on the CPU: " + choice.note;
+  }
+  return make();
+}
+
 /// The backend for a choice.
 std::unique_ptr<Backend> make_backend(const DeviceChoice& choice);
 
-/// The lookup for a choice; `index` must outlive it. `lenient` as in CountOptions.
-std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, bool lenient, const DeviceChoice& choice);
+/// The lookup for a choice, which may become another (`with_fallback`); `index` must outlive it. `lenient`
+/// as in CountOptions.
+std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, bool lenient, DeviceChoice& choice);
 
 }  // namespace warpmer::engine

@@ -104,6 +104,20 @@ TEST_CASE("auto looks at GPUs only for inputs that are large, or of unknown size
   CHECK(choose("auto", machine({gpu(0, 80)}), std::uint64_t{1} << 30).gpus == std::vector<int>{0});
 }
 
+TEST_CASE("auto goes to the CPU when the GPU turns out not to do; what was asked for does not") {
+  const auto start = [](const DeviceChoice& choice) {
+    if (!choice.gpus.empty()) throw ResourceError("the GPU is full");
+    return 7;
+  };
+  DeviceChoice automatic = choose("auto", machine({gpu(0, 80)}));
+  CHECK(engine::with_fallback(automatic, [&] { return start(automatic); }) == 7);
+  CHECK(automatic.gpus.empty());
+  CHECK(automatic.note == "the GPU is full");
+  CHECK(automatic.warning == "running on the CPU: the GPU is full");
+  DeviceChoice asked = choose("cuda:0", machine({gpu(0, 80)}));
+  CHECK_THROWS_AS(engine::with_fallback(asked, [&] { return start(asked); }), ResourceError);
+}
+
 TEST_CASE("cuda takes the usable GPU with the most free memory, or none at all") {
   CHECK(choose("cuda", machine({gpu(0, 10), gpu(1, 20), gpu(2, 30, "it is too old")})).gpus ==
         std::vector<int>{1});
