@@ -59,12 +59,14 @@ class SuperKmerReader {
       reverse_[i] = ~super.word[i];
       reversed[i] = reverse_pairs(super.word[Words - 1 - i]);
     }
-    // The last base comes to stand in the lowest bits; the number of k-mers falls out at the top.
-    for (int i = 0; i < Words; ++i) {
-      const std::uint32_t from = static_cast<std::uint32_t>(i) + unused_bits / 64;
-      forward_[i] = funnel(from < Words ? reversed[from] : 0, from + 1 < Words ? reversed[from + 1] : 0,
-                           unused_bits % 64);
+    // The last base comes to stand in the lowest bits; the number of k-mers falls out at the top. (Whole
+    // words move by selection, not by index: a GPU has no indexable registers.)
+    for (int moved = 1; moved < Words; ++moved) {
+      if (unused_bits < 64u * static_cast<std::uint32_t>(moved)) break;
+      for (int i = 0; i < Words; ++i) reversed[i] = i + 1 < Words ? reversed[i + 1] : 0;
     }
+    for (int i = 0; i < Words; ++i)
+      forward_[i] = funnel(reversed[i], i + 1 < Words ? reversed[i + 1] : 0, unused_bits % 64);
   }
 
   WARPMER_HD std::uint32_t kmers() const { return kmers_; }

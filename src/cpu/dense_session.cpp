@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
-#include "core/hash.h"
 #include "cpu/stopwatch.h"
-#include "index/shard_codec.h"
+#include "engine/dense_counts.h"
 
 namespace warpmer::cpu {
 
@@ -73,37 +72,20 @@ std::uint64_t DenseSession::add(io::Batch& batch, unsigned thread) {
   return kmers;
 }
 
-void DenseSession::fold_strands(std::vector<std::uint64_t>& sums) const {
-  const auto slot = [&](std::uint64_t kmer) {
-    return plan_.canonical ? canonical<Key64>(kmer, plan_.k) : kmer;
-  };
+std::vector<std::uint64_t> DenseSession::sums() const {
+  std::vector<std::uint64_t> sums(std::size_t{1} << (2 * plan_.k));
   for (const auto& copy : copies_) {
-    for (std::size_t kmer = 0; kmer < sums.size(); ++kmer) {
-      if (copy->counts[kmer] > 0) sums[slot(kmer)] += copy->counts[kmer];
-    }
-    for (const std::uint32_t kmer : copy->carries) sums[slot(kmer)] += std::uint64_t{1} << 32;
+    for (std::size_t kmer = 0; kmer < sums.size(); ++kmer) sums[kmer] += copy->counts[kmer];
+    for (const std::uint32_t kmer : copy->carries) sums[kmer] += std::uint64_t{1} << 32;
   }
+  return sums;
 }
 
 void DenseSession::finish(unsigned thread, const engine::ShardSink& sink,
                           const std::function<void()>& shard_done) {
   if (thread != 0) return;
   const Stopwatch watch(times_[thread].freeze_seconds);
-  const std::size_t kmers = std::size_t{1} << (2 * plan_.k);
-  std::vector<std::uint64_t> sums(kmers);
-  fold_strands(sums);
-  // In the order of the hash, which is a bijection on the same numbers.
-  const KmerHash<Key64> hash(plan_.k);
-  std::vector<Key64> keys;
-  std::vector<std::uint64_t> counts;
-  for (std::size_t h = 0; h < kmers; ++h) {
-    const std::uint64_t count = sums[hash.inverse(h)];
-    if (count == 0) continue;
-    keys.push_back(h);
-    counts.push_back(count);
-  }
-  const std::size_t kept = tally_.filter(keys.data(), counts.data(), keys.size());
-  sink(0, index::freeze(keys.data(), counts.data(), kept, plan_.k));
+  sink(0, engine::freeze_dense(sums(), plan_.k, plan_.canonical, tally_));
   shard_done();
 }
 

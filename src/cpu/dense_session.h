@@ -13,8 +13,7 @@
 
 namespace warpmer::cpu {
 
-/// Threads count k-mers as read into as many copies of the array as memory allows (up to one each);
-/// strands are folded together at the end.
+/// Threads count k-mers as read into as many copies of the array as memory allows (up to one each).
 class DenseSession : public engine::CountingSession {
  public:
   DenseSession(const Kernels& kernels, const engine::CountPlan& plan);
@@ -35,7 +34,8 @@ class DenseSession : public engine::CountingSession {
     std::vector<std::uint32_t> carries;  ///< k-mers whose counter passed 2^32, once for each time
   };
 
-  void fold_strands(std::vector<std::uint64_t>& sums) const;
+  /// Occurrences of every k-mer as read, over all copies.
+  [[nodiscard]] std::vector<std::uint64_t> sums() const;
 
   engine::CountPlan plan_;
   std::vector<std::unique_ptr<Copy>> copies_;

@@ -26,6 +26,7 @@ struct CountPlan {
   std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
   std::uint64_t memory_bytes = 0;  ///< what the backend may hold; ResourceError when it cannot keep to it
   std::uint64_t other_bytes = 0;   ///< what the rest of the process holds, for messages
+  std::uint64_t input_bytes = 0;   ///< of all input, compressed or not; 0 when unknown
   std::function<double()> input_fraction;  ///< how much of the input is read; 0 when unknown
 };
 

@@ -108,6 +108,7 @@ class CountJob {
     }
     plan.memory_bytes = memory_cap_ - spoken_for;
     plan.other_bytes = spoken_for;
+    plan.input_bytes = input.progress().bytes_total;
     plan.input_fraction = [&input] {
       const io::InputProgress bytes = input.progress();
       return bytes.bytes_total == 0
@@ -125,8 +126,8 @@ class CountJob {
           io::Batch batch;
           std::uint64_t bases = 0;
           while (!failed_ && input.next(batch)) {
-            progress_.kmers += session.add(batch, thread);
             for (const io::Piece& piece : batch.pieces) bases += new_bases(piece);
+            progress_.kmers += session.add(batch, thread);
             const io::InputProgress bytes = input.progress();
             progress_.bytes_done = bytes.bytes_done;
             progress_.bytes_total = bytes.bytes_total;

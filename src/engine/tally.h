@@ -32,7 +32,7 @@ class Tally {
       unique += count == 1 ? 1 : 0;
       if (count < min_count_ || count > max_count_) continue;
       ++kept;
-      if (count != 1) note_kept(count);
+      if (count != 1) note_kept(count, 1);
     }
     if (min_count_ <= 1) small_[1] += unique;
     totals_.counted_kmers += kmers;
@@ -40,6 +40,16 @@ class Tally {
     totals_.counted_unique += unique;
     totals_.stored_distinct += kept;
     return kept;
+  }
+
+  /// Takes note of `number` k-mers that occurred `count` times each.
+  void note(std::uint64_t count, std::uint64_t number) {
+    totals_.counted_kmers += count * number;
+    totals_.counted_distinct += number;
+    if (count == 1) totals_.counted_unique += number;
+    if (count < min_count_ || count > max_count_) return;
+    totals_.stored_distinct += number;
+    note_kept(count, number);
   }
 
   void merge(const Tally& other) {
@@ -72,11 +82,11 @@ class Tally {
  private:
   static constexpr std::size_t kSmall = 4096;
 
-  void note_kept(std::uint64_t count) {
+  void note_kept(std::uint64_t count, std::uint64_t number) {
     if (count < kSmall) {
-      ++small_[count];
+      small_[count] += number;
     } else {
-      ++large_[count];
+      large_[count] += number;
     }
   }
 

@@ -54,18 +54,24 @@ inline PayloadLayout payload_layout(const ShardShape& shape, std::uint32_t k) {
   return layout;
 }
 
-namespace detail {
+/// How many counts need how many bits.
+using CountWidths = std::array<std::uint64_t, 65>;
 
-/// Chooses the width of the count code that makes the payload smallest; the least of equals.
-/// `wider[b]`: number of counts of more than b bits.
-inline void choose_count_bits(const std::array<std::uint64_t, 65>& wider, std::uint64_t largest,
-                              ShardShape& shape) {
-  shape.exception_bits = static_cast<std::uint8_t>(std::bit_width(largest));
-  const std::uint64_t exception_bits = std::bit_width(shape.entries - 1) + shape.exception_bits;
+/// The shape of a shard of `entries` entries, of whose counts `of_width[b]` need exactly b bits. Chooses
+/// the width of the count code that makes the payload smallest; the least of equals.
+inline ShardShape choose_shape(std::uint64_t entries, const CountWidths& of_width, std::uint32_t k) {
+  ShardShape shape;
+  if (entries == 0) return shape;
+  shape.entries = entries;
+  shape.bucket_bits = static_cast<std::uint8_t>(bucket_bits_for(entries, k));
+  CountWidths wider{};  // wider[b]: counts of more than b bits
+  for (std::size_t b = wider.size() - 1; b-- > 0;) wider[b] = wider[b + 1] + of_width[b + 1];
+  while (wider[shape.exception_bits] > 0) ++shape.exception_bits;  // those of the largest count
+  const std::uint64_t exception_bits = std::bit_width(entries - 1) + shape.exception_bits;
   Key128 best = ~Key128{0};
   // A code of b bits holds counts below 2^b, the all-ones code excepted.
   for (std::uint32_t bits = 1; bits <= 32; ++bits) {
-    const Key128 size = Key128{shape.entries} * bits + Key128{wider[bits]} * exception_bits;
+    const Key128 size = Key128{entries} * bits + Key128{wider[bits]} * exception_bits;
     if (size < best) {
       best = size;
       shape.count_bits = static_cast<std::uint8_t>(bits);
@@ -73,30 +79,17 @@ inline void choose_count_bits(const std::array<std::uint64_t, 65>& wider, std::u
     }
   }
   if (shape.exceptions == 0) shape.exception_bits = 0;
+  return shape;
 }
-
-}  // namespace detail
 
 /// Packs `n` entries given in increasing order of their hashes, counts at least 1.
 template <class Key>
 FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n, std::uint32_t k) {
   FrozenShard frozen;
   if (n == 0) return frozen;
-  ShardShape& shape = frozen.shape;
-  shape.entries = n;
-  shape.bucket_bits = static_cast<std::uint8_t>(bucket_bits_for(n, k));
-
-  std::array<std::uint64_t, 65> wider{};
-  std::uint64_t largest = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    ++wider[std::bit_width(counts[i])];
-    largest = std::max(largest, counts[i]);
-  }
-  // From "exactly b bits" to "more than b bits".
-  std::uint64_t above = 0;
-  for (std::size_t b = wider.size(); b-- > 0;) above += std::exchange(wider[b], above);
-  detail::choose_count_bits(wider, largest, shape);
-
+  CountWidths widths{};
+  for (std::size_t i = 0; i < n; ++i) ++widths[std::bit_width(counts[i])];
+  const ShardShape& shape = frozen.shape = choose_shape(n, widths, k);
   const PayloadLayout layout = payload_layout(shape, k);
   frozen.payload.reserve(layout.words + kReadAheadWords);  // readers may look, not step, past the end
   frozen.payload.assign(layout.words, 0);

@@ -1,0 +1,166 @@
+// What the GPU does by itself: reads made on the device, from ASCII in device memory to frozen shards in
+// device memory. Prints a table. See docs/benchmarks.md.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "device_counter.cuh"
+#include "text_packing.cuh"
+
+namespace {
+
+using namespace warpmer;
+using namespace warpmer::gpu;
+
+__host__ __device__ std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+/// Reads of a genome that is a function of the position, each followed by a separator.
+__global__ void make_reads_kernel(char* text, std::uint64_t first_read, std::uint32_t reads,
+                                  std::uint32_t length, std::uint64_t genome, std::uint32_t errors_per_2_32) {
+  const std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
+  const std::uint64_t line = length + 1, read = i / line, at = i % line;
+  if (read >= reads) return;
+  if (at == length) {
+    text[i] = kSeparator;
+    return;
+  }
+  const std::uint64_t number = mixed(first_read + read + 0x1234567);
+  const std::uint64_t start = number % (genome - length);
+  const bool reverse = (number >> 63) != 0;
+  const std::uint64_t position = reverse ? start + length - 1 - at : start + at;
+  auto base = static_cast<std::uint32_t>(mixed(position * 0x9E3779B97F4A7C15u + 99) >> 62);
+  if (reverse) base = 3 - base;
+  const std::uint64_t error = mixed((first_read * line + i) ^ 0xABCDEF0123u);
+  if (static_cast<std::uint32_t>(error) < errors_per_2_32) base = (base + 1 + (error >> 40) % 3) & 3;
+  text[i] = "ACGT"[base];
+}
+
+struct Options {
+  double genome = 100e6, error_rate = 0.005, reads = 7e6;
+  std::uint32_t k = 31, length = 150, rounds = 5;
+  double memory_gb = 100;
+};
+
+struct Round {
+  double seconds;
+  DeviceTimes times;
+  engine::Tally tally;
+};
+
+Round run(const Options& options, const std::vector<DeviceArray<char>>& texts,
+          const std::vector<std::uint32_t>& bytes) {
+  DeviceCountPlan plan;
+  plan.k = options.k;
+  plan.memory_bytes = static_cast<std::uint64_t>(options.memory_gb * 1e9);
+  plan.expected_kmers = static_cast<std::uint64_t>(options.reads) * (options.length - options.k + 1);
+  const auto counter = make_device_counter(plan);
+  const cudaStream_t stream = counter->stream();
+  std::uint32_t most_tiles = 1;
+  for (const std::uint32_t n : bytes) most_tiles = std::max(most_tiles, tiles_of(n));
+  DeviceArray<std::uint32_t> left[2] = {DeviceArray<std::uint32_t>(most_tiles),
+                                        DeviceArray<std::uint32_t>(most_tiles)};
+  DeviceArray<CutStatus> status(1);
+  PinnedArray<CutStatus> result(1);
+  Event begin(Event::Kind::timing), end(Event::Kind::timing);
+  check(cudaStreamSynchronize(stream), "preparing");
+  begin.record(stream);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::uint32_t* tiles = nullptr;
+    for (std::uint32_t tile_count = tiles_of(bytes[i]); tile_count > 0;) {
+      reset_status(status.data(), stream);
+      counter->add(texts[i].data(), bytes[i], tiles, tile_count, left[0].data(), status.data());
+      copy_to_host(result.data(), status.data(), 1, stream);
+      check(cudaStreamSynchronize(stream), "cutting");
+      tile_count = result[0].tiles_left;
+      if (tile_count > 0 || counter->wants_room(result[0].staged)) counter->make_room();
+      std::swap(left[0], left[1]);
+      tiles = left[1].data();
+    }
+  }
+  counter->finish([](FrozenChunk&&) {}, [](std::uint32_t) {});
+  end.record(stream);
+  end.wait();
+  engine::Tally tally(1, UINT64_MAX);
+  counter->add_to(tally);
+  return {end.seconds_since(begin), counter->times(), std::move(tally)};
+}
+
+int bench(const Options& options) {
+  constexpr std::uint32_t kReadsPerText = 1u << 20;
+  std::vector<DeviceArray<char>> texts;
+  std::vector<std::uint32_t> bytes;
+  const auto all = static_cast<std::uint64_t>(options.reads);
+  for (std::uint64_t first = 0; first < all; first += kReadsPerText) {
+    const auto reads = static_cast<std::uint32_t>(std::min<std::uint64_t>(kReadsPerText, all - first));
+    const std::uint32_t n = reads * (options.length + 1);
+    texts.emplace_back(text_room(n));
+    bytes.push_back(n);
+    make_reads_kernel<<<(n + 255) / 256, 256>>>(
+        texts.back().data(), first, reads, options.length, static_cast<std::uint64_t>(options.genome),
+        static_cast<std::uint32_t>(options.error_rate * 4294967296.0));
+    check_launch("making reads");
+  }
+  check(cudaDeviceSynchronize(), "making reads");
+  std::vector<Round> rounds;
+  for (std::uint32_t r = 0; r < options.rounds + 1; ++r) {
+    Round round = run(options, texts, bytes);
+    if (r > 0) rounds.push_back(std::move(round));  // the first warms up
+  }
+  std::sort(rounds.begin(), rounds.end(),
+            [](const Round& a, const Round& b) { return a.seconds < b.seconds; });
+  const Round& median = rounds[rounds.size() / 2];
+  const index::Totals totals = median.tally.totals();
+  const auto kmers = static_cast<double>(totals.counted_kmers);
+  const DeviceTimes& t = median.times;
+  const double other = median.seconds - t.cut - t.split - t.count - t.freeze;
+  std::printf("%8.0fM %5.2f%% %3u %8.3f %8.3f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %8.2f\n",
+              options.genome / 1e6, options.error_rate * 100, options.k, kmers / 1e9,
+              static_cast<double>(totals.counted_distinct) / 1e9, t.cut * 1e3, t.split * 1e3, t.count * 1e3,
+              t.freeze * 1e3, other * 1e3, median.seconds * 1e3, kmers / median.seconds / 1e9);
+  std::fflush(stdout);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Counts reads made on the GPU, from ASCII in device memory to frozen shards.");
+  Options options;
+  std::vector<std::string> cases;
+  app.add_option("--genome", options.genome, "bases of the made-up genome")->capture_default_str();
+  app.add_option("--error-rate", options.error_rate, "substitutions per base")->capture_default_str();
+  app.add_option("--reads", options.reads, "reads")->capture_default_str();
+  app.add_option("-l,--read-length", options.length, "bases of a read")->capture_default_str();
+  app.add_option("-k", options.k, "length of the k-mers, 13 to 64")->capture_default_str();
+  app.add_option("--rounds", options.rounds, "of which the median is printed, after one to warm up")
+      ->capture_default_str();
+  app.add_option("--memory-gb", options.memory_gb, "device memory to use, 10^9 bytes")->capture_default_str();
+  app.add_option("--case", cases,
+                 "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options")
+      ->delimiter(' ');
+  CLI11_PARSE(app, argc, argv);
+  try {
+    std::printf("%9s %6s %3s %8s %8s %7s %7s %7s %7s %7s %7s %8s\n", "genome", "errors", "k", "G k-mers",
+                "G dist.", "cut", "split", "count", "freeze", "other", "all, ms", "G/s");
+    if (cases.empty()) return bench(options);
+    for (const std::string& one : cases) {
+      if (std::sscanf(one.c_str(), "%lf,%lf,%u", &options.genome, &options.error_rate, &options.k) != 3) {
+        std::fprintf(stderr, "device_count: --case %s is not GENOME,ERROR_RATE,K\n", one.c_str());
+        return 2;
+      }
+      bench(options);
+    }
+  } catch (const Error& error) {
+    std::fprintf(stderr, "device_count: %s\n", error.what());
+    return 4;
+  }
+  return 0;
+}

@@ -1,0 +1,117 @@
+#include <chrono>
+#include <cstring>
+
+#include "batch_feed.cuh"
+#include "text_packing.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+/// Offsets on the device are 32-bit.
+constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 20);
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+std::uint64_t BatchFeed::add(io::Batch& batch) {
+  Slot& slot = slots_[turn_];
+  turn_ ^= 1;
+  const std::uint64_t kmers = complete(slot);
+  std::swap(slot.batch, batch);
+  join(slot);
+  if (slot.bytes > 0) send(slot);
+  return kmers;
+}
+
+std::uint64_t BatchFeed::finish() {
+  std::uint64_t kmers = 0;
+  for (unsigned i = 0; i < 2; ++i, turn_ ^= 1) kmers += complete(slots_[turn_]);
+  return kmers;
+}
+
+/// Puts the sequences one after another, a separator behind each.
+void BatchFeed::join(Slot& slot) {
+  const auto start = std::chrono::steady_clock::now();
+  std::uint64_t bytes = 0;
+  for (const io::Piece& piece : slot.batch.pieces) bytes += std::uint64_t{piece.length} + 1;
+  if (bytes > kMostBytes) {
+    throw ResourceError("a sequence of " + std::to_string(bytes) + " characters in " + slot.batch.file +
+                        " is longer than the GPU takes at once; use --device cpu");
+  }
+  slot.bytes = static_cast<std::uint32_t>(bytes);
+  slot.joined.reserve(bytes);
+  char* to = slot.joined.data();
+  for (const io::Piece& piece : slot.batch.pieces) {
+    std::memcpy(to, slot.batch.text.data() + piece.offset, piece.length);
+    to[piece.length] = kSeparator;
+    to += piece.length + std::size_t{1};
+  }
+  join_seconds_ += seconds_since(start);
+}
+
+void BatchFeed::send(Slot& slot) {
+  slot.text.reserve(text_room(slot.bytes));
+  for (auto& left : slot.left) left.reserve(tiles_of(slot.bytes));
+  slot.copy_begin.record(copies_);
+  copy_to_device(slot.text.data(), slot.joined.data(), slot.bytes, copies_);
+  slot.copy_end.record(copies_);
+  copied_bytes_ += slot.bytes;
+  const std::lock_guard lock(*shared_.mutex);
+  check(cudaStreamWaitEvent(shared_.counter->stream(), slot.copy_end), "ordering streams");
+  enqueue(slot, nullptr, tiles_of(slot.bytes), slot.left[0].data());
+  slot.busy = true;
+}
+
+/// Under the lock.
+void BatchFeed::enqueue(Slot& slot, const std::uint32_t* tiles, std::uint32_t tile_count,
+                        std::uint32_t* left) {
+  const cudaStream_t stream = shared_.counter->stream();
+  reset_status(slot.status.data(), stream);
+  shared_.counter->add(slot.text.data(), slot.bytes, tiles, tile_count, left, slot.status.data());
+  copy_to_host(slot.result.data(), slot.status.data(), 1, stream);
+  slot.done.record(stream);
+}
+
+std::uint64_t BatchFeed::complete(Slot& slot) {
+  if (!slot.busy) return 0;
+  slot.done.wait();
+  slot.busy = false;
+  copy_seconds_ += slot.copy_end.seconds_since(slot.copy_begin);
+  std::uint64_t kmers = slot.result[0].kmers;
+  for (;;) {
+    const CutStatus status = slot.result[0];
+    if (status.first_invalid != UINT32_MAX && !lenient_) refuse(slot);
+    if (status.tiles_left == 0) {
+      if (shared_.counter->wants_room(status.staged)) {
+        const std::lock_guard lock(*shared_.mutex);
+        shared_.counter->make_room();
+      }
+      return kmers;
+    }
+    {
+      const std::lock_guard lock(*shared_.mutex);
+      shared_.counter->make_room();
+      enqueue(slot, slot.left[0].data(), status.tiles_left, slot.left[1].data());
+    }
+    slot.done.wait();
+    std::swap(slot.left[0], slot.left[1]);
+    kmers += slot.result[0].kmers;
+  }
+}
+
+/// Names the character that is no nucleotide code.
+void BatchFeed::refuse(const Slot& slot) {
+  std::uint64_t first = 0;
+  const std::uint32_t at = slot.result[0].first_invalid;
+  for (const io::Piece& piece : slot.batch.pieces) {
+    if (at < first + piece.length) io::throw_bad_base(slot.batch, piece, at - first);
+    first += std::uint64_t{piece.length} + 1;
+  }
+  throw InternalError("the GPU refused a character that was never sent");
+}
+
+}  // namespace warpmer::gpu

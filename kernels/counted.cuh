@@ -1,0 +1,89 @@
+#pragma once
+/// Counted lists on the device: distinct k-mers (as hashes) with counts, grouped by list, and in each list
+/// by range of hash. What counting leaves, what freezing takes, and what a run of an earlier count is.
+
+#include <cstdint>
+
+#include "core/kmer.h"
+#include "device_memory.cuh"
+
+namespace warpmer::gpu {
+
+/// A list's entries are grouped by the top bits of their hashes; inside a range they are in any order.
+inline constexpr std::uint32_t kRangeBits = 6;
+inline constexpr std::uint32_t kRanges = 1u << kRangeBits;
+
+/// Stands for a count that does not fit 32 bits and is found among the `BigCounts`.
+inline constexpr std::uint32_t kBigCount = UINT32_MAX;
+/// There are at most as many as 2^32 goes into the number of all k-mers: never more than this.
+inline constexpr std::uint32_t kMostBigCounts = 1u << 16;
+
+template <class Key>
+struct BigCounts {
+  struct Entry {
+    Key key;
+    std::uint64_t count;
+    std::uint32_t list;
+  };
+  Entry* entries;
+  std::uint32_t* size;
+
+  /// The count of an entry that says kBigCount.
+  __device__ std::uint64_t find(Key key, std::uint32_t list, std::uint32_t list_mask) const {
+    const std::uint32_t n = *size;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      if (entries[i].key == key && (entries[i].list & list_mask) == (list & list_mask))
+        return entries[i].count;
+    }
+    return 0;  // cannot be
+  }
+};
+
+template <class Key>
+struct CountedView {
+  Key* keys;
+  std::uint32_t* counts;
+  std::uint32_t first_list;  ///< the arrays below begin with this one
+  std::uint64_t* begins;     ///< for each list, its first entry
+  std::uint32_t* ranges;     ///< for each list kRanges + 1 offsets from there
+  BigCounts<Key> big;
+
+  __device__ const std::uint32_t* ranges_of(std::uint32_t list) const {
+    return ranges + std::size_t{list - first_list} * (kRanges + 1);
+  }
+};
+
+/// Owns what a CountedView looks at.
+template <class Key>
+class CountedLists {
+ public:
+  CountedLists() = default;
+  CountedLists(std::uint64_t entries, std::uint32_t lists)
+      : keys_(entries),
+        counts_(entries),
+        begins_(lists),
+        ranges_(std::size_t{lists} * (kRanges + 1)),
+        big_(kMostBigCounts),
+        big_size_(1) {}
+
+  [[nodiscard]] CountedView<Key> view(std::uint32_t first_list) const {
+    return {keys_.data(),   counts_.data(), first_list,
+            begins_.data(), ranges_.data(), {big_.data(), big_size_.data()}};
+  }
+  [[nodiscard]] std::uint64_t capacity() const { return keys_.size(); }
+  [[nodiscard]] std::uint32_t* big_size() const { return big_size_.data(); }
+  [[nodiscard]] std::uint64_t bytes() const {
+    return keys_.bytes() + counts_.bytes() + begins_.bytes() + ranges_.bytes() + big_.bytes();
+  }
+  static constexpr std::uint64_t kEntryBytes = sizeof(Key) + sizeof(std::uint32_t);
+
+ private:
+  DeviceArray<Key> keys_;
+  DeviceArray<std::uint32_t> counts_;
+  DeviceArray<std::uint64_t> begins_;
+  DeviceArray<std::uint32_t> ranges_;
+  DeviceArray<typename BigCounts<Key>::Entry> big_;
+  DeviceArray<std::uint32_t> big_size_;
+};
+
+}  // namespace warpmer::gpu

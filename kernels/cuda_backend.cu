@@ -1,0 +1,52 @@
+// The CUDA backend: checks the GPU it is given and starts sessions on it.
+
+#include <cuda_runtime.h>
+
+#include "core/kmer.h"
+#include "cuda_error.cuh"
+#include "engine/backend.h"
+#include "engine/gpus.h"
+#include "session.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+class CudaBackend : public engine::Backend {
+ public:
+  explicit CudaBackend(int gpu) : gpu_(gpu) {
+    check(cudaSetDevice(gpu), "choosing a GPU");
+    check(cudaGetDeviceProperties(&properties_, gpu), "asking for the GPU");
+  }
+
+  [[nodiscard]] std::string describe() const override {
+    return "cuda:" + std::to_string(gpu_) + " (" + properties_.name + ")";
+  }
+
+  [[nodiscard]] std::unique_ptr<engine::CountingSession> start(const engine::CountPlan& plan) override {
+    // Keys of 128 bits are claimed by one compare and swap, which older GPUs do not have.
+    if (plan.k > kMaxNarrowK && properties_.major < 9) {
+      throw ResourceError("k = " + std::to_string(plan.k) + " needs a GPU of compute capability 9.0, and " +
+                          describe() + " has " + std::to_string(properties_.major) + "." +
+                          std::to_string(properties_.minor) + "; use --device cpu");
+    }
+    return make_session(gpu_, plan);
+  }
+
+ private:
+  int gpu_;
+  cudaDeviceProp properties_{};
+};
+
+}  // namespace
+
+}  // namespace warpmer::gpu
+
+namespace warpmer::engine {
+
+std::unique_ptr<Backend> make_cuda_backend(const std::vector<int>& gpus) {
+  if (gpus.size() != 1) throw UsageError("warpmer counts on one GPU; name one, as in --device cuda:0");
+  return std::make_unique<gpu::CudaBackend>(gpus[0]);
+}
+
+}  // namespace warpmer::engine

@@ -1,0 +1,457 @@
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <string>
+
+#include "core/minimizer.h"
+#include "device_counter.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+/// Time spans in a stream, added up when they are over.
+class SpanClock {
+ public:
+  /// Runs `enqueue`, and takes note of how long its work takes.
+  template <class Enqueue>
+  void time(cudaStream_t stream, Enqueue&& enqueue) {
+    if (open_.size() >= kMostOpen) collect();
+    open_.push_back({Event(Event::Kind::timing), Event(Event::Kind::timing)});
+    open_.back().begin.record(stream);
+    enqueue();
+    open_.back().end.record(stream);
+  }
+  /// Waits for all of them.
+  void collect() {
+    for (const Span& span : open_) {
+      span.end.wait();
+      seconds_ += span.end.seconds_since(span.begin);
+    }
+    open_.clear();
+  }
+  [[nodiscard]] double seconds() const { return seconds_; }
+
+ private:
+  struct Span {
+    Event begin, end;
+  };
+  static constexpr std::size_t kMostOpen = 256;
+  std::vector<Span> open_;
+  double seconds_ = 0;
+};
+
+/// K-mers pending and entries counted of each shard.
+template <class Key>
+__global__ void shard_loads_kernel(const unsigned long long* list_kmers, CountedView<Key> run, bool has_run,
+                                   std::uint32_t lists_per_shard, std::uint32_t shards,
+                                   unsigned long long* loads) {
+  const std::uint32_t shard = blockIdx.x * blockDim.x + threadIdx.x;
+  if (shard >= shards) return;
+  unsigned long long sum = 0;
+  for (std::uint32_t list = shard * lists_per_shard; list < (shard + 1) * lists_per_shard; ++list) {
+    sum += list_kmers[list];
+    if (has_run) sum += run.ranges_of(list)[kRanges];
+  }
+  loads[shard] = sum;
+}
+
+/// The share of a table's slots that are filled when all goes as expected.
+constexpr double kLoad = 0.6;
+/// Larger tables leave too few blocks on a multiprocessor (docs/benchmarks.md).
+constexpr std::uint32_t kLeastSlotBits = 11;
+constexpr std::uint32_t kMostSlotBits = 13;
+
+/// Lists that leave about this many k-mers to each.
+constexpr std::uint64_t kKmersPerList = 8192;
+constexpr std::uint32_t kMostListBits = 20;
+
+std::uint32_t list_bits_for(std::uint64_t expected_kmers, std::uint32_t shard_bits) {
+  if (expected_kmers == 0) return shard_bits + 4;
+  const auto wanted = static_cast<std::uint32_t>(std::bit_width(expected_kmers / kKmersPerList));
+  return std::clamp(wanted, shard_bits, kMostListBits);
+}
+
+template <class Key, int Words>
+class Counter : public DeviceCounter {
+ public:
+  explicit Counter(const DeviceCountPlan& plan)
+      : plan_(plan),
+        shard_bits_(shard_bits(plan.k)),
+        shards_(1u << shard_bits_),
+        list_bits_(list_bits_for(plan.expected_kmers, shard_bits_)),
+        lists_(1u << list_bits_),
+        cut_{plan.k, minimizer_length(plan.k), list_bits_},
+        pending_(list_bits_, staging_words(plan), stream_),
+        loads_(shards_),
+        fault_(1),
+        next_(1),
+        bins_(CountHistogram::kBins),
+        large_size_(1) {
+    chunk_entries_ = std::clamp<std::uint64_t>(plan.memory_bytes / 8 / (2 * kChunkEntryBytes), kLeastEntries,
+                                               kMostEntries);
+    const std::uint64_t fixed = pending_.staging().capacity * PendingWords<Words>::kStagingBytes +
+                                2 * chunk_entries_ * kChunkEntryBytes + std::uint64_t{lists_} * 24;
+    if (plan.memory_bytes < 2 * fixed) {
+      throw ResourceError(
+          "counting on the GPU takes " + std::to_string((2 * fixed >> 20) + 1) +
+          " MB of its memory at least, and " + std::to_string(plan.memory_bytes >> 20) +
+          " MB are free or allowed; raise --device-memory, choose another GPU, or use --device cpu");
+    }
+    budget_ = plan.memory_bytes - fixed;
+    fill_bytes(fault_.data(), 0, 1, stream_);
+    fill_bytes(bins_.data(), 0, bins_.size(), stream_);
+    fill_bytes(large_size_.data(), 0, 1, stream_);
+  }
+
+  [[nodiscard]] cudaStream_t stream() const override { return stream_; }
+
+  void add(const char* text, std::uint32_t bytes, const std::uint32_t* tiles, std::uint32_t tile_count,
+           std::uint32_t* left, CutStatus* status) override {
+    cut_clock_.time(stream_, [&] {
+      launch_cut<Words>(text, bytes, cut_, pending_.staging(), tiles, tile_count, left, status, stream_);
+    });
+  }
+
+  [[nodiscard]] bool wants_room(std::uint32_t staged) const override {
+    return staged > pending_.staging().capacity / 4 * 3;
+  }
+
+  void make_room() override {
+    // The next segment must fit beside those there are and, at the end, the largest chunk.
+    const std::uint64_t next = pending_.bytes_for(pending_.staging().capacity);
+    if (pending_.segments() == kMostSegments || pending_.segment_bytes() + run_bytes() + next > budget_)
+      count_early();
+    split_clock_.time(stream_, [&] { pending_.split(); });
+    words_ = std::max(words_, counted_words_ + pending_.words());
+  }
+
+  void finish(const std::function<void(FrozenChunk&&)>& take,
+              const std::function<void(std::uint32_t first_shard)>& reclaim) override {
+    make_room();
+    const std::vector<unsigned long long> loads = shard_loads();
+    std::uint64_t all = 0;
+    for (const unsigned long long load : loads) all += load;
+    // Of k-mers that occur so often there are no more than this.
+    large_ = DeviceArray<std::uint64_t>(all_kmers_bound(all) / CountHistogram::kBins + 1);
+    std::optional<Chunk> before;
+    std::uint32_t number = 0;
+    for (std::uint32_t first = 0; first < shards_; ++number) {
+      // Few shards first: they show how large tables have to be.
+      const std::uint32_t most = number == 0 ? std::max(1u, shards_ / 64) : shards_ - first;
+      Chunk chunk = plan_chunk(first, most, loads);
+      Buffers& buffers = buffers_[number % 2];
+      count_chunk(chunk, buffers);
+      if (before) freeze_chunk(*before, buffers_[(number + 1) % 2], take, reclaim);
+      first += chunk.shards;
+      if (number == 0) {
+        // Nothing to overlap with, and what it shows is wanted now.
+        freeze_chunk(chunk, buffers, take, reclaim);
+        before.reset();
+      } else {
+        before = chunk;
+      }
+    }
+    if (before) freeze_chunk(*before, buffers_[(number + 1) % 2], take, reclaim);
+    check(cudaStreamSynchronize(stream_), "freezing shards");
+    note_histogram();
+    for (SpanClock* clock : {&cut_clock_, &split_clock_, &count_clock_, &freeze_clock_}) clock->collect();
+  }
+
+  void add_to(engine::Tally& tally) const override {
+    for (std::uint64_t count = 1; count < histogram_.size(); ++count) {
+      if (histogram_[count] > 0) tally.note(count, histogram_[count]);
+    }
+    for (const std::uint64_t count : large_counts_) tally.note(count, 1);
+  }
+
+  [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
+  [[nodiscard]] DeviceTimes times() const override {
+    return {cut_clock_.seconds(), split_clock_.seconds(), count_clock_.seconds(), freeze_clock_.seconds(),
+            words_};
+  }
+
+ private:
+  /// An entry counted, and its part of a payload.
+  static constexpr std::uint64_t kChunkEntryBytes = CountedLists<Key>::kEntryBytes + sizeof(Key) + 6;
+  static constexpr std::uint64_t kLeastEntries = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 28;
+  static constexpr std::uint64_t kLeastStaging = std::uint64_t{1} << 18;
+  static constexpr std::uint64_t kMostStaging = std::uint64_t{1} << 26;
+
+  struct Chunk {
+    std::uint32_t first_shard, shards;
+    std::uint64_t bound;  ///< entries at most
+  };
+  /// What is counted, and what is frozen from it.
+  struct Buffers {
+    CountedLists<Key> counted;
+    DeviceArray<std::uint32_t> widths;
+    DeviceArray<unsigned long long> size;
+    DeviceArray<ShardPlan> plans;
+    DeviceArray<unsigned long long> payload;
+    PinnedArray<std::uint32_t> host_widths;
+    PinnedArray<unsigned long long> host_size;
+    PinnedArray<CountFault> host_fault;
+    Event counted_event, frozen_event;
+    std::uint32_t holds = UINT32_MAX;  ///< first shard of the chunk whose payload is here
+    std::uint32_t lists = 0;
+  };
+
+  static std::uint32_t staging_words(const DeviceCountPlan& plan) {
+    const std::uint64_t words = std::clamp(plan.memory_bytes / 16 / PendingWords<Words>::kStagingBytes,
+                                           kLeastStaging, kMostStaging / (Words / 2));
+    // Small jobs need no large staging, and memory that is never touched costs time, too.
+    if (plan.expected_kmers == 0) return static_cast<std::uint32_t>(words);
+    return static_cast<std::uint32_t>(std::clamp(plan.expected_kmers / 4, kLeastStaging, words));
+  }
+
+  [[nodiscard]] std::uint32_t lists_per_shard() const { return lists_ >> shard_bits_; }
+  [[nodiscard]] std::uint64_t run_bytes() const { return has_run_ ? run_.bytes() : 0; }
+
+  /// K-mers there can be behind so many pending k-mers and counted entries.
+  [[nodiscard]] std::uint64_t all_kmers_bound(std::uint64_t loads) const {
+    return loads + counted_words_ * SuperKmer<Words>::kMaxKmers;
+  }
+
+  std::vector<unsigned long long> shard_loads() {
+    const CountedView<Key> run = has_run_ ? run_.view(0) : CountedView<Key>{};
+    shard_loads_kernel<<<(shards_ + 255) / 256, 256, 0, stream_>>>(pending_.list_kmers(), run, has_run_,
+                                                                   lists_per_shard(), shards_, loads_.data());
+    check_launch("measuring shards");
+    std::vector<unsigned long long> loads(shards_);
+    copy_to_host(loads.data(), loads_.data(), shards_, stream_);
+    check(cudaStreamSynchronize(stream_), "measuring shards");
+    return loads;
+  }
+
+  Chunk plan_chunk(std::uint32_t first, std::uint32_t most, const std::vector<unsigned long long>& loads) {
+    Chunk chunk{first, 0, 0};
+    while (chunk.shards < most) {
+      const std::uint64_t next = loads[first + chunk.shards];
+      if (chunk.shards > 0 && chunk.bound + next > chunk_entries_) break;
+      chunk.bound += next;
+      ++chunk.shards;
+    }
+    return chunk;
+  }
+
+  /// Everything that does not depend on where results go.
+  CountTask<Key, Words> task_for(std::uint32_t first_shard, std::uint32_t shards) {
+    CountTask<Key, Words> task{};
+    task.segments = pending_.views();
+    task.segment_count = pending_.segments();
+    task.list_kmers = pending_.list_kmers();
+    if (has_run_) {
+      run_view_ = run_.view(0);
+      task.run = &run_view_;
+    }
+    task.first_list = first_shard * lists_per_shard();
+    task.lists = shards * lists_per_shard();
+    task.k = plan_.k;
+    task.canonical = plan_.canonical;
+    task.list_bits = list_bits_;
+    task.shard_bits = shard_bits_;
+    task.min_count = 1;
+    task.max_count = UINT64_MAX;
+    task.fault = fault_.data();
+    task.next = next_.data();
+    return task;
+  }
+
+  [[nodiscard]] CountTuning tuning() const {
+    const std::uint32_t most = std::min(kMostSlotBits, largest_slot_bits<Key, Words>());
+    const auto slots = static_cast<std::uint64_t>(distinct_per_list_ / kLoad);
+    const auto wanted = static_cast<std::uint32_t>(std::bit_width(slots));
+    CountTuning tuning;
+    tuning.slot_bits = std::clamp(wanted, std::min(kLeastSlotBits, most), most);
+    tuning.split_bits = wanted > most ? wanted - most : 0;
+    return tuning;
+  }
+
+  void count_chunk(Chunk& chunk, Buffers& buffers) {
+    CountTask<Key, Words> task = task_for(chunk.first_shard, chunk.shards);
+    // A shard of more occurrences than fit, of fewer k-mers we hope: find out how many.
+    if (chunk.bound > chunk_entries_) chunk.bound = measure(task);
+    make_buffers(buffers, chunk, task.lists);
+    task.min_count = plan_.min_count;
+    task.max_count = plan_.max_count;
+    task.out = buffers.counted.view(task.first_list);
+    task.out_capacity = buffers.counted.capacity();
+    task.out_size = buffers.size.data();
+    task.final = true;
+    task.histogram = {bins_.data(), large_.data(), large_size_.data()};
+    task.widths = buffers.widths.data();
+    fill_bytes(buffers.size.data(), 0, 1, stream_);
+    fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
+    fill_bytes(buffers.widths.data(), 0, chunk.shards * kWidths, stream_);
+    count_clock_.time(stream_, [&] { launch_count(task, tuning(), stream_); });
+    copy_to_host(buffers.host_widths.data(), buffers.widths.data(), chunk.shards * kWidths, stream_);
+    copy_to_host(buffers.host_size.data(), buffers.size.data(), 1, stream_);
+    copy_to_host(buffers.host_fault.data(), fault_.data(), 1, stream_);
+    buffers.counted_event.record(stream_);
+    buffers.lists = task.lists;
+  }
+
+  /// Distinct k-mers in the task's lists.
+  std::uint64_t measure(CountTask<Key, Words> task) {
+    DeviceArray<unsigned long long> size(1);
+    fill_bytes(size.data(), 0, 1, stream_);
+    task.out_size = size.data();
+    task.out_capacity = 0;
+    count_clock_.time(stream_, [&] { launch_count(task, tuning(), stream_); });
+    unsigned long long entries = 0;
+    copy_to_host(&entries, size.data(), 1, stream_);
+    check(cudaStreamSynchronize(stream_), "counting");
+    return entries;
+  }
+
+  void make_buffers(Buffers& buffers, const Chunk& chunk, std::uint32_t lists) {
+    if (buffers.counted.capacity() < std::max<std::uint64_t>(chunk.bound, 1) || buffers.lists < lists) {
+      check(cudaStreamSynchronize(stream_), "counting");
+      buffers.counted = {};
+      buffers.counted =
+          CountedLists<Key>(std::max<std::uint64_t>(chunk.bound, 1), std::max(buffers.lists, lists));
+    }
+    buffers.widths.reserve(std::size_t{chunk.shards} * kWidths);
+    buffers.host_widths.reserve(std::size_t{chunk.shards} * kWidths);
+    buffers.plans.reserve(chunk.shards);
+    buffers.size.reserve(1);
+    buffers.host_size.reserve(1);
+    buffers.host_fault.reserve(1);
+  }
+
+  void freeze_chunk(const Chunk& chunk, Buffers& buffers, const std::function<void(FrozenChunk&&)>& take,
+                    const std::function<void(std::uint32_t)>& reclaim) {
+    buffers.counted_event.wait();
+    throw_fault(buffers.host_fault[0]);
+    distinct_per_list_ =
+        std::max(distinct_per_list_ / 2, static_cast<double>(buffers.host_size[0]) / buffers.lists);
+    FrozenChunk frozen;
+    frozen.first_shard = chunk.first_shard;
+    std::uint64_t words = 0;
+    for (std::uint32_t s = 0; s < chunk.shards; ++s) {
+      index::CountWidths of_width{};
+      std::uint64_t entries = 0;
+      for (std::uint32_t b = 0; b < kWidths; ++b)
+        entries += of_width[b] = buffers.host_widths[s * kWidths + b];
+      ShardPlan plan;
+      plan.shape = index::choose_shape(entries, of_width, plan_.k);
+      plan.layout = index::payload_layout(plan.shape, plan_.k);
+      plan.first_word = words;
+      words += plan.layout.words;
+      frozen.plans.push_back(plan);
+    }
+    if (buffers.holds != UINT32_MAX) reclaim(buffers.holds);
+    buffers.holds = chunk.first_shard;
+    if (buffers.payload.size() < words + kSpareWords) {
+      check(cudaStreamSynchronize(stream_), "freezing shards");
+      buffers.payload.reserve(words + words / 8 + kSpareWords);
+    }
+    copy_to_device(buffers.plans.data(), frozen.plans.data(), frozen.plans.size(), stream_);
+    FreezeTask<Key> task{};
+    task.counted = buffers.counted.view(chunk.first_shard * lists_per_shard());
+    task.k = plan_.k;
+    task.first_shard = chunk.first_shard;
+    task.shards = chunk.shards;
+    task.lists_per_shard = lists_per_shard();
+    task.plans = buffers.plans.data();
+    task.output = buffers.payload.data();
+    task.next = next_.data();
+    freeze_clock_.time(stream_, [&] {
+      fill_bytes(buffers.payload.data(), 0, words, stream_);
+      launch_freeze(task, stream_);
+    });
+    buffers.frozen_event.record(stream_);
+    frozen.payload = buffers.payload.data();
+    frozen.ready = &buffers.frozen_event;
+    take(std::move(frozen));
+  }
+  /// What fields that end at a payload's end may look at.
+  static constexpr std::uint64_t kSpareWords = 4;
+
+  static void throw_fault(CountFault fault) {
+    if (fault == CountFault::none) return;
+    throw InternalError(fault == CountFault::output_full
+                            ? "counting on the GPU found more k-mers than there can be"
+                            : "counting on the GPU met too many counts beyond 2^32");
+  }
+
+  /// Counts everything pending into a run, which takes less room where k-mers repeat.
+  void count_early() {
+    CountTask<Key, Words> task = task_for(0, shards_);
+    const std::uint64_t entries = measure(task);
+    const std::uint64_t bytes =
+        entries * CountedLists<Key>::kEntryBytes + std::uint64_t{lists_} * (kRanges + 4) * 4;
+    const std::uint64_t next = pending_.bytes_for(pending_.staging().capacity);
+    if (pending_.segment_bytes() + run_bytes() + bytes > plan_.memory_bytes || bytes + next > budget_) {
+      throw ResourceError("the GPU's memory is used up: the distinct k-mers so far need " +
+                          std::to_string((bytes >> 20) + 1) + " MB of the " +
+                          std::to_string(plan_.memory_bytes >> 20) +
+                          " MB that are free or allowed; raise --device-memory, or use --device cpu");
+    }
+    CountedLists<Key> run(std::max<std::uint64_t>(entries, 1), lists_);
+    DeviceArray<unsigned long long> size(1);
+    fill_bytes(size.data(), 0, 1, stream_);
+    fill_bytes(run.big_size(), 0, 1, stream_);
+    task.out = run.view(0);
+    task.out_capacity = run.capacity();
+    task.out_size = size.data();
+    count_clock_.time(stream_, [&] { launch_count(task, tuning(), stream_); });
+    CountFault fault{};
+    copy_to_host(&fault, fault_.data(), 1, stream_);
+    check(cudaStreamSynchronize(stream_), "counting");
+    throw_fault(fault);
+    counted_words_ += pending_.words();
+    pending_.clear();
+    run_ = std::move(run);
+    has_run_ = true;
+    ++early_counts_;
+    distinct_per_list_ = static_cast<double>(entries) / lists_;
+  }
+
+  void note_histogram() {
+    histogram_.resize(bins_.size());
+    copy_to_host(histogram_.data(), bins_.data(), bins_.size(), stream_);
+    std::uint32_t large = 0;
+    copy_to_host(&large, large_size_.data(), 1, stream_);
+    check(cudaStreamSynchronize(stream_), "counting");
+    large_counts_.resize(large);
+    copy_to_host(large_counts_.data(), large_.data(), large, stream_);
+    check(cudaStreamSynchronize(stream_), "counting");
+  }
+
+  const DeviceCountPlan plan_;
+  std::uint32_t shard_bits_, shards_, list_bits_, lists_;
+  CutParams cut_;
+  Stream stream_;
+  PendingWords<Words> pending_;
+  std::uint64_t budget_ = 0;  ///< for segments and runs
+  std::uint64_t chunk_entries_ = 0;
+  Buffers buffers_[2];
+  CountedLists<Key> run_;
+  CountedView<Key> run_view_{};
+  bool has_run_ = false;
+  DeviceArray<unsigned long long> loads_;
+  DeviceArray<CountFault> fault_;
+  DeviceArray<std::uint32_t> next_;
+  DeviceArray<unsigned long long> bins_;
+  DeviceArray<std::uint64_t> large_;
+  DeviceArray<std::uint32_t> large_size_;
+  std::vector<unsigned long long> histogram_;
+  std::vector<std::uint64_t> large_counts_;
+  double distinct_per_list_ = 2048;
+  std::uint64_t words_ = 0, counted_words_ = 0;
+  std::uint64_t early_counts_ = 0;
+  SpanClock cut_clock_, split_clock_, count_clock_, freeze_clock_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceCounter> make_device_counter(const DeviceCountPlan& plan) {
+  return with_shard_types(plan.k, [&]<class Key, int Words>() -> std::unique_ptr<DeviceCounter> {
+    return std::make_unique<Counter<Key, Words>>(plan);
+  });
+}
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,77 @@
+#pragma once
+/// One GPU's part of a counting job, without files and threads: text on the device in, frozen shards on
+/// the device out. The session feeds it; the bench times it.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "count.cuh"
+#include "cut.cuh"
+#include "device_memory.cuh"
+#include "engine/tally.h"
+#include "freeze.cuh"
+#include "pending.cuh"
+
+namespace warpmer::gpu {
+
+struct DeviceCountPlan {
+  std::uint32_t k = 31;
+  bool canonical = true;
+  std::uint64_t min_count = 1;
+  std::uint64_t max_count = UINT64_MAX;
+  std::uint64_t memory_bytes = 0;    ///< what may be held on the device
+  std::uint64_t expected_kmers = 0;  ///< occurrences, about; 0: unknown
+};
+
+/// Consecutive shards, frozen. Valid until its `release` has been called.
+struct FrozenChunk {
+  std::uint32_t first_shard = 0;
+  std::vector<ShardPlan> plans;                 ///< one for each shard
+  const unsigned long long* payload = nullptr;  ///< on the device
+  Event* ready = nullptr;                       ///< when it has passed, the payload is complete
+};
+
+/// Seconds the GPU was busy.
+struct DeviceTimes {
+  double cut = 0, split = 0, count = 0, freeze = 0;
+  std::uint64_t words = 0;  ///< super-k-mers
+};
+
+/// Takes the k-mers of text on the device. Not thread-safe: one thread at a time. All work is ordered in
+/// one stream; the device is current.
+class TextCounter {
+ public:
+  virtual ~TextCounter() = default;
+
+  [[nodiscard]] virtual cudaStream_t stream() const = 0;
+
+  /// Enqueues the count of a text (see launch_cut).
+  virtual void add(const char* text, std::uint32_t bytes, const std::uint32_t* tiles,
+                   std::uint32_t tile_count, std::uint32_t* left, CutStatus* status) = 0;
+  /// Makes room for more, for tiles that were left. May wait for the device.
+  virtual void make_room() = 0;
+  /// Whether `staged` words mean that it is time for that.
+  [[nodiscard]] virtual bool wants_room(std::uint32_t staged) const = 0;
+};
+
+/// For k > 12: words are staged, split, counted and frozen.
+class DeviceCounter : public TextCounter {
+ public:
+  /// Counts and freezes everything, in chunks of shards, in order; hands each over when it is enqueued. A
+  /// chunk's memory is used again for the next but one: `reclaim(first_shard)` must return only when that
+  /// earlier chunk is no longer needed.
+  virtual void finish(const std::function<void(FrozenChunk&&)>& take,
+                      const std::function<void(std::uint32_t first_shard)>& reclaim) = 0;
+
+  /// After `finish`.
+  virtual void add_to(engine::Tally& tally) const = 0;
+  [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
+  [[nodiscard]] virtual DeviceTimes times() const = 0;
+};
+
+/// ResourceError when `memory_bytes` is too little to begin.
+std::unique_ptr<DeviceCounter> make_device_counter(const DeviceCountPlan& plan);
+
+}  // namespace warpmer::gpu

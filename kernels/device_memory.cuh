@@ -1,0 +1,138 @@
+#pragma once
+/// What a GPU hands out and wants back: memory, streams, events. Owners are movable and free what they
+/// hold; everything works on the device that is current.
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "cuda_error.cuh"
+
+namespace warpmer::gpu {
+
+namespace detail {
+
+/// An array that `Memory` allocates and frees.
+template <class T, class Memory>
+class Array {
+ public:
+  Array() = default;
+  explicit Array(std::size_t size) : size_(size) {
+    if (size > 0) data_ = static_cast<T*>(Memory::allocate(size * sizeof(T)));
+  }
+  ~Array() { reset(); }
+  Array(Array&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Array& operator=(Array&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+
+  [[nodiscard]] T* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t bytes() const { return size_ * sizeof(T); }
+  [[nodiscard]] T& operator[](std::size_t i) const { return data_[i]; }  ///< host memory only
+
+  void reset() {
+    if (data_ != nullptr) Memory::free(data_);
+    data_ = nullptr;
+    size_ = 0;
+  }
+  /// Room for `size` elements; what was there is lost when it grows.
+  void reserve(std::size_t size) {
+    if (size <= size_) return;
+    reset();
+    *this = Array(size);
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+struct OnDevice {
+  static void* allocate(std::size_t bytes) {
+    void* memory = nullptr;
+    check(cudaMalloc(&memory, bytes), "allocating device memory");
+    return memory;
+  }
+  static void free(void* memory) { cudaFree(memory); }
+};
+/// Pages the GPU can copy from and to by itself.
+struct Pinned {
+  static void* allocate(std::size_t bytes) {
+    void* memory = nullptr;
+    check(cudaMallocHost(&memory, bytes), "allocating pinned host memory");
+    return memory;
+  }
+  static void free(void* memory) { cudaFreeHost(memory); }
+};
+
+}  // namespace detail
+
+template <class T>
+using DeviceArray = detail::Array<T, detail::OnDevice>;
+template <class T>
+using PinnedArray = detail::Array<T, detail::Pinned>;
+
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
+  ~Stream() {
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  Stream& operator=(Stream&&) = delete;
+  operator cudaStream_t() const { return stream_; }
+  void wait() const { check(cudaStreamSynchronize(stream_), "waiting for the GPU"); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// A mark in a stream. `Timing` ones can be subtracted.
+class Event {
+ public:
+  enum class Kind : unsigned {
+    ordering = cudaEventDisableTiming | cudaEventBlockingSync,
+    timing = cudaEventBlockingSync
+  };
+  explicit Event(Kind kind = Kind::ordering) {
+    check(cudaEventCreateWithFlags(&event_, static_cast<unsigned>(kind)), "creating an event");
+  }
+  ~Event() {
+    if (event_ != nullptr) cudaEventDestroy(event_);
+  }
+  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  Event& operator=(Event&&) = delete;
+  operator cudaEvent_t() const { return event_; }
+  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "marking a stream"); }
+  void wait() const { check(cudaEventSynchronize(event_), "waiting for the GPU"); }
+  /// Of two timing events that have passed.
+  [[nodiscard]] float seconds_since(const Event& earlier) const {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "reading the GPU's clock");
+    return milliseconds / 1000;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+template <class T>
+void copy_to_device(T* to, const T* from, std::size_t n, cudaStream_t stream) {
+  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyHostToDevice, stream), "copying to the GPU");
+}
+template <class T>
+void copy_to_host(T* to, const T* from, std::size_t n, cudaStream_t stream) {
+  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToHost, stream), "copying from the GPU");
+}
+template <class T>
+void fill_bytes(T* at, int value, std::size_t n, cudaStream_t stream) {
+  check(cudaMemsetAsync(at, value, n * sizeof(T), stream), "filling device memory");
+}
+
+}  // namespace warpmer::gpu

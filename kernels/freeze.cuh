@@ -1,0 +1,33 @@
+#pragma once
+/// Freezing on the device: counted lists to the payload of index/frozen_shard.h.
+
+#include <cstdint>
+
+#include "counted.cuh"
+#include "index/shard_codec.h"
+
+namespace warpmer::gpu {
+
+/// How a shard's payload is laid out, and where it goes.
+struct ShardPlan {
+  index::ShardShape shape;
+  index::PayloadLayout layout;
+  std::uint64_t first_word;  ///< of its payload in the output
+};
+
+template <class Key>
+struct FreezeTask {
+  CountedView<Key> counted;
+  std::uint32_t k;
+  std::uint32_t first_shard, shards;
+  std::uint32_t lists_per_shard;
+  const ShardPlan* plans;      ///< for each shard, on the device
+  unsigned long long* output;  ///< all zero
+  std::uint32_t* next;         ///< scratch: the shard whose turn it is
+};
+
+/// Enqueues the packing of all shards: puts their entries in order and writes their payloads.
+template <class Key>
+void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream);
+
+}  // namespace warpmer::gpu

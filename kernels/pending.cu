@@ -1,0 +1,105 @@
+#include <thrust/iterator/transform_iterator.h>
+
+#include <cub/device/device_scan.cuh>
+
+#include "pending.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+/// The number of words of a list, from its packed numbers.
+struct WordsOf {
+  __host__ __device__ std::uint32_t operator()(unsigned long long both) const {
+    return static_cast<std::uint32_t>(both);
+  }
+};
+
+template <int Words>
+__global__ void place_words_kernel(Staging<Words> staging, std::uint32_t size, const std::uint32_t* offsets,
+                                   SuperKmer<Words>* out) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= size) return;
+  const uint2 place = __ldcs(reinterpret_cast<const uint2*>(staging.places) + i);
+  const auto* from = reinterpret_cast<const uint4*>(staging.words + i);
+  auto* to = reinterpret_cast<uint4*>(out + offsets[place.x] + place.y);
+#pragma unroll
+  for (int w = 0; w < Words / 2; ++w) to[w] = __ldcs(from + w);
+}
+
+/// Moves the k-mers of the segment just split to the sums, and makes ready for the next.
+__global__ void take_lists_kernel(unsigned long long* lists, unsigned long long* kmers, std::uint32_t count) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  kmers[i] += lists[i] >> 32;
+  lists[i] = 0;
+}
+
+constexpr std::uint32_t kThreads = 256;
+std::uint32_t blocks_for(std::uint64_t n) {
+  return static_cast<std::uint32_t>((n + kThreads - 1) / kThreads);
+}
+
+}  // namespace
+
+template <int Words>
+PendingWords<Words>::PendingWords(std::uint32_t list_bits, std::uint32_t staging_words, cudaStream_t stream)
+    : list_bits_(list_bits),
+      stream_(stream),
+      staged_words_(staging_words),
+      places_(staging_words),
+      size_(1),
+      lists_((std::size_t{1} << list_bits) + 1),  // one more, empty, for the end of the scan
+      list_kmers_(std::size_t{1} << list_bits),
+      views_(kMostSegments) {
+  fill_bytes(size_.data(), 0, 1, stream);
+  fill_bytes(lists_.data(), 0, lists_.size(), stream);
+  fill_bytes(list_kmers_.data(), 0, list_kmers_.size(), stream);
+  std::size_t scratch = 0;
+  check(cub::DeviceScan::ExclusiveSum(nullptr, scratch,
+                                      thrust::make_transform_iterator(lists_.data(), WordsOf{}),
+                                      static_cast<std::uint32_t*>(nullptr), static_cast<int>(lists_.size())),
+        "planning a scan");
+  scan_scratch_ = DeviceArray<char>(scratch);
+}
+
+template <int Words>
+void PendingWords<Words>::split() {
+  std::uint32_t size = 0;
+  copy_to_host(&size, size_.data(), 1, stream_);
+  check(cudaStreamSynchronize(stream_), "cutting reads");
+  if (size == 0) return;
+  if (held_.size() == kMostSegments) throw InternalError("more segments of pending words than planned");
+  Segment segment{DeviceArray<SuperKmer<Words>>(size), DeviceArray<std::uint32_t>(lists_.size())};
+  std::size_t scratch = scan_scratch_.size();
+  check(cub::DeviceScan::ExclusiveSum(scan_scratch_.data(), scratch,
+                                      thrust::make_transform_iterator(lists_.data(), WordsOf{}),
+                                      segment.offsets.data(), static_cast<int>(lists_.size()), stream_),
+        "splitting super-k-mers");
+  place_words_kernel<Words><<<blocks_for(size), kThreads, 0, stream_>>>(
+      staging(), size, segment.offsets.data(), segment.words.data());
+  check_launch("splitting super-k-mers");
+  const auto lists = static_cast<std::uint32_t>(list_kmers_.size());
+  take_lists_kernel<<<blocks_for(lists), kThreads, 0, stream_>>>(lists_.data(), list_kmers_.data(), lists);
+  check_launch("splitting super-k-mers");
+  fill_bytes(size_.data(), 0, 1, stream_);
+  const SegmentView<Words> view{segment.words.data(), segment.offsets.data()};
+  copy_to_device(views_.data() + held_.size(), &view, 1, stream_);
+  words_ += size;
+  segment_bytes_ += segment.words.bytes() + segment.offsets.bytes();
+  held_.push_back(std::move(segment));
+}
+
+template <int Words>
+void PendingWords<Words>::clear() {
+  check(cudaStreamSynchronize(stream_), "counting");
+  held_.clear();
+  words_ = 0;
+  segment_bytes_ = 0;
+  fill_bytes(list_kmers_.data(), 0, list_kmers_.size(), stream_);
+}
+
+template class PendingWords<2>;
+template class PendingWords<4>;
+
+}  // namespace warpmer::gpu

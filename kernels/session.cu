@@ -1,0 +1,280 @@
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "batch_feed.cuh"
+#include "core/minimizer.h"
+#include "dense_counter.cuh"
+#include "engine/dense_counts.h"
+#include "session.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+/// Pinned and device memory of a feed, and what the CUDA runtime holds in the process, about.
+constexpr std::uint64_t kFeedBytes = std::uint64_t{2} * (9 << 20);
+constexpr std::uint64_t kRuntimeBytes = std::uint64_t{300} << 20;
+
+/// What both sessions do while reads come in.
+class Session : public engine::CountingSession {
+ public:
+  std::uint64_t add(io::Batch& batch, unsigned thread) override { return feed(thread).add(batch); }
+  std::uint64_t end_of_input(unsigned thread) override { return feed(thread).finish(); }
+
+ protected:
+  Session(int gpu, const engine::CountPlan& plan) : gpu_(gpu), plan_(plan), feeds_(plan.threads) {
+    check(cudaSetDevice(gpu), "choosing a GPU");
+  }
+
+  void use_device() const { check(cudaSetDevice(gpu_), "choosing a GPU"); }
+
+  /// The thread's own, made by the thread itself.
+  BatchFeed& feed(unsigned thread) {
+    use_device();
+    if (!feeds_[thread])
+      feeds_[thread] = std::make_unique<BatchFeed>(SharedCounter{&counter(), &mutex_}, plan_.lenient);
+    return *feeds_[thread];
+  }
+
+  [[nodiscard]] std::vector<engine::StageReport> feed_stages() const {
+    engine::StageReport join{"join", 0, 0}, copy{"copy to device", 0, 0};
+    for (const auto& feed : feeds_) {
+      if (!feed) continue;
+      join.busy_seconds += feed->join_seconds();
+      copy.busy_seconds += feed->copy_seconds();
+      copy.bytes += feed->copied_bytes();
+    }
+    join.bytes = copy.bytes;
+    return {join, copy};
+  }
+
+  virtual TextCounter& counter() = 0;
+
+  const int gpu_;
+  const engine::CountPlan plan_;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<BatchFeed>> feeds_;
+};
+
+/// For k <= 12.
+class DenseSession : public Session {
+ public:
+  DenseSession(int gpu, const engine::CountPlan& plan)
+      : Session(gpu, plan), counter_(plan.k), tally_(plan.min_count, plan.max_count) {}
+
+  void finish(unsigned thread, const engine::ShardSink& sink,
+              const std::function<void()>& shard_done) override {
+    if (thread != 0) return;
+    use_device();
+    sink(0, engine::freeze_dense(counter_.counts(), plan_.k, plan_.canonical, tally_));
+    shard_done();
+  }
+  [[nodiscard]] engine::Tally tally() const override { return tally_; }
+  [[nodiscard]] std::vector<engine::StageReport> stages() const override {
+    auto stages = feed_stages();
+    stages.push_back({engine::kFreezeStage, 0, 0});
+    return stages;
+  }
+  [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
+
+ private:
+  TextCounter& counter() override { return counter_; }
+
+  DenseCounter counter_;
+  engine::Tally tally_;
+};
+
+/// Frozen shards on their way from the device to whoever writes them.
+class ShardQueue {
+ public:
+  struct Item {
+    std::shared_ptr<const FrozenChunk> chunk;
+    std::uint32_t number;  ///< of the shard in the chunk
+  };
+
+  void put(FrozenChunk&& frozen) {
+    const auto chunk = std::make_shared<const FrozenChunk>(std::move(frozen));
+    const std::lock_guard lock(mutex_);
+    left_[chunk->first_shard] = chunk->plans.size();
+    for (std::uint32_t s = 0; s < chunk->plans.size(); ++s) items_.push_back({chunk, s});
+    changed_.notify_all();
+  }
+  /// Waits for an item; none when no more come.
+  std::optional<Item> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return stopped_ || !items_.empty(); });
+    return pop();
+  }
+  /// One that is there, if any.
+  std::optional<Item> try_take() {
+    const std::lock_guard lock(mutex_);
+    return pop();
+  }
+  void done(const Item& item) {
+    const std::lock_guard lock(mutex_);
+    --left_[item.chunk->first_shard];
+    changed_.notify_all();
+  }
+  /// Waits until all shards of a chunk are done, or somebody failed.
+  void wait_for(std::uint32_t first_shard) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return failed_ || left_[first_shard] == 0; });
+    if (failed_) throw InternalError("stopped because another thread failed");
+  }
+  /// Nothing more comes.
+  void close() { stop(false); }
+  /// Somebody failed: all stop.
+  void fail() { stop(true); }
+
+ private:
+  std::optional<Item> pop() {
+    if (items_.empty()) return std::nullopt;
+    Item item = std::move(items_.front());
+    items_.pop_front();
+    return item;
+  }
+  void stop(bool failed) {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    failed_ = failed_ || failed;
+    if (failed) items_.clear();
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Item> items_;
+  std::map<std::uint32_t, std::size_t> left_;  ///< shards not done, by the chunk's first
+  bool stopped_ = false, failed_ = false;
+};
+
+/// For k > 12.
+class ShardedSession : public Session {
+ public:
+  ShardedSession(int gpu, const engine::CountPlan& plan)
+      : Session(gpu, plan), counter_(make_device_counter(device_plan(plan))) {}
+
+  void finish(unsigned thread, const engine::ShardSink& sink,
+              const std::function<void()>& shard_done) override {
+    use_device();
+    try {
+      Courier courier;
+      const auto deliver = [&](const ShardQueue::Item& item) {
+        courier.deliver(item, sink);
+        queue_.done(item);
+        shard_done();
+      };
+      if (thread == 0) drive(deliver);
+      while (const auto item = queue_.take()) deliver(*item);
+    } catch (...) {
+      queue_.fail();
+      throw;
+    }
+  }
+
+  [[nodiscard]] engine::Tally tally() const override {
+    engine::Tally tally(plan_.min_count, plan_.max_count);
+    counter_->add_to(tally);
+    return tally;
+  }
+  [[nodiscard]] std::vector<engine::StageReport> stages() const override {
+    auto stages = feed_stages();
+    const DeviceTimes times = counter_->times();
+    const std::uint64_t bytes =
+        times.words * (plan_.k <= kMaxShortWordK ? sizeof(SuperKmer<2>) : sizeof(SuperKmer<4>));
+    stages.push_back({"cut", times.cut, stages.front().bytes});
+    stages.push_back({"split", times.split, bytes});
+    stages.push_back({"count", times.count, bytes});
+    stages.push_back({engine::kFreezeStage, times.freeze, 0});
+    return stages;
+  }
+  [[nodiscard]] std::uint64_t early_counts() const override { return counter_->early_counts(); }
+
+ private:
+  /// A thread's own way of fetching shards: "pin small, reuse".
+  class Courier {
+   public:
+    void deliver(const ShardQueue::Item& item, const engine::ShardSink& sink) {
+      const ShardPlan& plan = item.chunk->plans[item.number];
+      const std::uint32_t shard = item.chunk->first_shard + item.number;
+      index::FrozenShard frozen;
+      if (plan.shape.entries > 0) {
+        frozen.shape = plan.shape;
+        frozen.payload.reserve(plan.layout.words + index::kReadAheadWords);
+        check(cudaStreamWaitEvent(stream_, *item.chunk->ready), "ordering streams");
+        for (std::uint64_t at = 0; at < plan.layout.words; at += kWords) {
+          const std::uint64_t n = std::min<std::uint64_t>(kWords, plan.layout.words - at);
+          copy_to_host(pinned_.data(), item.chunk->payload + plan.first_word + at, n, stream_);
+          stream_.wait();
+          frozen.payload.insert(frozen.payload.end(), pinned_.data(), pinned_.data() + n);
+        }
+      }
+      sink(shard, std::move(frozen));
+    }
+
+   private:
+    static constexpr std::uint64_t kWords = std::uint64_t{1} << 17;
+    Stream stream_;
+    PinnedArray<unsigned long long> pinned_{kWords};
+  };
+
+  static DeviceCountPlan device_plan(const engine::CountPlan& plan) {
+    const std::uint64_t host = plan.threads * kFeedBytes + kRuntimeBytes;
+    if (plan.memory_bytes < host) {
+      throw ResourceError("-m leaves " + std::to_string(plan.memory_bytes >> 20) +
+                          " MB of host memory for feeding the GPU with " + std::to_string(plan.threads) +
+                          " threads, which takes " + std::to_string(host >> 20) +
+                          " MB; raise -m or lower -t");
+    }
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "asking for free memory");
+    // Some for the runtime, and for others that start up on the same GPU.
+    std::uint64_t bytes = free / 16 * 15;
+    if (plan.device_memory_bytes > 0) {
+      if (plan.device_memory_bytes > free) {
+        throw ResourceError("--device-memory allows " + std::to_string(plan.device_memory_bytes >> 20) +
+                            " MB, but only " + std::to_string(free >> 20) +
+                            " MB of the GPU's memory are free");
+      }
+      bytes = plan.device_memory_bytes;
+    }
+    DeviceCountPlan device;
+    device.k = plan.k;
+    device.canonical = plan.canonical;
+    device.min_count = plan.min_count;
+    device.max_count = plan.max_count;
+    const std::uint64_t feeds = plan.threads * kFeedBytes;
+    device.memory_bytes = bytes > feeds ? bytes - feeds : 0;
+    device.expected_kmers = plan.input_bytes;
+    return device;
+  }
+
+  TextCounter& counter() override { return *counter_; }
+
+  /// Counts and freezes on the device, and hands shards out; helps to deliver them while it has to wait.
+  void drive(const std::function<void(const ShardQueue::Item&)>& deliver) {
+    counter_->finish([&](FrozenChunk&& chunk) { queue_.put(std::move(chunk)); },
+                     [&](std::uint32_t first_shard) {
+                       while (const auto item = queue_.try_take()) deliver(*item);
+                       queue_.wait_for(first_shard);
+                     });
+    queue_.close();
+  }
+
+  std::unique_ptr<DeviceCounter> counter_;
+  ShardQueue queue_;
+};
+
+}  // namespace
+
+std::unique_ptr<engine::CountingSession> make_session(int gpu, const engine::CountPlan& plan) {
+  if (plan.k <= kMaxDenseK) return std::make_unique<DenseSession>(gpu, plan);
+  return std::make_unique<ShardedSession>(gpu, plan);
+}
+
+}  // namespace warpmer::gpu

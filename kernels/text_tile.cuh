@@ -1,0 +1,113 @@
+#pragma once
+/// A tile of text in shared memory, packed: what cutting, dense counting and lookups have in common. A
+/// block of kTileThreads threads has kTileStarts starts of k-mers, kStartsPerThread consecutive ones each.
+
+#include <cstdint>
+
+#include "core/minimizer.h"
+#include "cut.cuh"
+#include "text_packing.cuh"
+
+namespace warpmer::gpu {
+
+inline constexpr std::uint32_t kStartsPerThread = 8;
+inline constexpr std::uint32_t kTileThreads = kTileStarts / kStartsPerThread;
+/// Chunks of 16 characters, with those that the last k-mers reach into.
+inline constexpr std::uint32_t kTileChunks = (kTileStarts + 64) / 16;
+
+struct TextTile {
+  std::uint32_t packed[kTileChunks + 12];     ///< 16 bases a word, the first lowest
+  std::uint32_t breaks[kTileChunks / 2 + 4];  ///< 32 characters a word
+};
+
+/// Hashes of the m-mers of a tile.
+struct MinimizerTile {
+  std::uint32_t hashes[(kTileStarts + 64) / kStartsPerThread * (kStartsPerThread + 1) + 1];
+
+  /// Eight neighbours per thread, without bank conflicts: a gap after every eight.
+  __device__ static std::uint32_t spread(std::uint32_t i) { return i + i / kStartsPerThread; }
+};
+
+/// Packs the tile's characters and those that its last k-mers reach into.
+__device__ inline void pack_tile(TextTile& tile, const char* text, std::uint32_t first, std::uint32_t bytes,
+                                 CutStatus* status) {
+  auto* breaks = reinterpret_cast<std::uint16_t*>(tile.breaks);
+  for (std::uint32_t chunk = threadIdx.x; chunk < kTileChunks; chunk += kTileThreads) {
+    const std::uint32_t at = first + 16 * chunk;
+    PackedSixteen packed{0, 0xFFFF};
+    if (at < bytes) {
+      packed = pack_sixteen(*reinterpret_cast<const uint4*>(text + at));
+      if (bytes - at < 16) packed.breaks |= (0xFFFFu << (bytes - at)) & 0xFFFFu;
+      for (std::uint32_t rest = packed.breaks; rest != 0; rest &= rest - 1) {
+        const std::uint32_t offset = at + __ffs(static_cast<int>(rest)) - 1;
+        if (offset < bytes && is_invalid(static_cast<unsigned char>(text[offset])))
+          atomicMin(&status->first_invalid, offset);
+      }
+    }
+    tile.packed[chunk] = packed.codes;
+    breaks[chunk] = static_cast<std::uint16_t>(packed.breaks);
+  }
+  for (std::uint32_t i = kTileChunks + threadIdx.x; i < kTileChunks + 12; i += kTileThreads)
+    tile.packed[i] = 0;
+  if (threadIdx.x < 4) tile.breaks[kTileChunks / 2 + threadIdx.x] = ~0u;
+}
+
+/// Sixteen bases from `base` on.
+__device__ inline std::uint32_t packed_bits(const TextTile& tile, std::uint32_t base) {
+  return __funnelshift_r(tile.packed[base / 16], tile.packed[base / 16 + 1], 2 * (base % 16));
+}
+
+/// Fills `minimizers` with the hashes of the first `count` m-mers.
+__device__ inline void hash_mmers(const TextTile& tile, MinimizerTile& minimizers, std::uint32_t m,
+                                  std::uint32_t count) {
+  const std::uint32_t mask = (1u << (2 * m)) - 1;  // m <= 14
+  for (std::uint32_t i = threadIdx.x; i < count; i += kTileThreads)
+    minimizers.hashes[MinimizerTile::spread(i)] =
+        minimizer_hash(canonical_mmer(packed_bits(tile, i) & mask, m));
+}
+
+/// Smallest of `window` hashes from each of the thread's starts on.
+__device__ inline void window_minima(const MinimizerTile& minimizers, std::uint32_t first,
+                                     std::uint32_t window, std::uint32_t (&out)[kStartsPerThread]) {
+  const auto hash = [&](std::uint32_t i) { return minimizers.hashes[MinimizerTile::spread(first + i)]; };
+  if (window < kStartsPerThread) {
+#pragma unroll
+    for (std::uint32_t j = 0; j < kStartsPerThread; ++j) {
+      out[j] = hash(j);
+      for (std::uint32_t i = 1; i < window; ++i) out[j] = min(out[j], hash(j + i));
+    }
+    return;
+  }
+  // All windows share a core; each has a suffix of what lies before it and a prefix of what lies behind.
+  std::uint32_t core = hash(kStartsPerThread - 1);
+  for (std::uint32_t i = kStartsPerThread; i < window; ++i) core = min(core, hash(i));
+  std::uint32_t suffix = core;
+  out[kStartsPerThread - 1] = core;
+#pragma unroll
+  for (int j = kStartsPerThread - 2; j >= 0; --j) out[j] = suffix = min(suffix, hash(j));
+  std::uint32_t prefix = UINT32_MAX;
+#pragma unroll
+  for (std::uint32_t j = 1; j < kStartsPerThread; ++j) {
+    prefix = min(prefix, hash(window + j - 1));
+    out[j] = min(out[j], prefix);
+  }
+}
+
+/// Which of the thread's starts begin a k-mer without breaks.
+__device__ inline std::uint32_t valid_starts(const TextTile& tile, std::uint32_t first, std::uint32_t k) {
+  const std::uint32_t word = first / 32, shift = first % 32;
+  const auto part = [&](std::uint32_t i) {
+    return std::uint64_t{__funnelshift_r(tile.breaks[word + i], tile.breaks[word + i + 1], shift)};
+  };
+  const std::uint64_t low = part(0) | part(1) << 32, high = part(2);
+  const std::uint64_t mask = k == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << k) - 1;
+  std::uint32_t valid = 0;
+#pragma unroll
+  for (std::uint32_t j = 0; j < kStartsPerThread; ++j) {
+    const std::uint64_t breaks = (low >> j) | (j == 0 ? 0 : high << (64 - j));
+    valid |= ((breaks & mask) == 0 ? 1u : 0u) << j;
+  }
+  return valid;
+}
+
+}  // namespace warpmer::gpu

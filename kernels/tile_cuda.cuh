@@ -1,0 +1,141 @@
+#pragma once
+/// The Tile concept (table/tile.h) on a GPU: a group of `Lanes` adjacent lanes looks at a bucket, each at
+/// `SlotsPerLane` adjacent slots of it. Works on shared and on global memory. All lanes of a group call
+/// together; what crosses the concept is the same on all of them.
+
+#include <cooperative_groups.h>
+
+#include "core/kmer.h"
+#include "table/tile.h"
+
+namespace warpmer::gpu {
+
+namespace cg = cooperative_groups;
+using table::Claim;
+using table::Slot;
+using table::SlotMask;
+using table::Slots;
+
+/// Compare and swap of a whole key: 64 bits anywhere, 128 bits from compute capability 9.0.
+__device__ inline Key64 compare_and_swap(Key64* at, Key64 expected, Key64 desired) {
+  return atomicCAS(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(expected),
+                   static_cast<unsigned long long>(desired));
+}
+__device__ inline Key128 compare_and_swap(Key128* at, Key128 expected, Key128 desired) {
+#if __CUDA_ARCH__ >= 900
+  return atomicCAS(at, expected, desired);
+#else
+  // Never launched: make_cuda_backend refuses k > 32 on such devices.
+  (void)at, (void)desired;
+  __trap();
+  return expected;
+#endif
+}
+
+/// Reads a key that others may be claiming, whole: never half of it.
+__device__ inline Key64 load_key(const Key64* at) { return *const_cast<const volatile Key64*>(at); }
+__device__ inline Key128 load_key(const Key128* at) {
+  std::uint64_t low, high;
+  asm volatile("{ .reg .b128 whole; ld.relaxed.gpu.b128 whole, [%2]; mov.b128 {%0, %1}, whole; }"
+               : "=l"(low), "=l"(high)
+               : "l"(at)
+               : "memory");
+  return (Key128{high} << 64) | low;
+}
+/// Two neighbours with one 16-byte access.
+__device__ inline void load_pair(const Key64* at, Key64& first, Key64& second) {
+  asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
+}
+
+template <class KeyType, int Lanes, int SlotsPerLane>
+struct CudaTile {
+  using Key = KeyType;
+  using Group = cg::thread_block_tile<Lanes>;
+  /// Lane-local: the keys this lane looks at.
+  struct Bucket {
+    Key keys[SlotsPerLane];
+  };
+  static constexpr int kWidth = Lanes * SlotsPerLane;
+  static constexpr bool kExclusive = false;
+  static_assert(kWidth <= 32, "a mask has a bit for each slot");
+
+  Group group;
+
+  __device__ explicit CudaTile(const Group& lanes) : group(lanes) {}
+
+  __device__ Bucket load(Slots<Key> s) const {
+    Bucket bucket;
+    const Key* mine = s.keys + rank() * SlotsPerLane;
+    if constexpr (sizeof(Key) == 8 && SlotsPerLane % 2 == 0) {
+#pragma unroll
+      for (int i = 0; i < SlotsPerLane; i += 2) load_pair(mine + i, bucket.keys[i], bucket.keys[i + 1]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < SlotsPerLane; ++i) bucket.keys[i] = load_key(mine + i);
+    }
+    return bucket;
+  }
+  __device__ SlotMask match(const Bucket& b, Key key) const {
+    SlotMask mine = 0;
+#pragma unroll
+    for (int i = 0; i < SlotsPerLane; ++i) mine |= SlotMask{b.keys[i] == key} << i;
+    return gather(mine);
+  }
+  __device__ SlotMask empty(const Bucket& b) const { return match(b, table::kEmptyKey<Key>); }
+
+  __device__ Claim claim(Slots<Key> s, int i, Key key) const {
+    Key found{};
+    if (acts(i)) found = compare_and_swap(s.keys + i, table::kEmptyKey<Key>, key);
+    int claim = found == table::kEmptyKey<Key> ? static_cast<int>(Claim::won)
+                : found == key                 ? static_cast<int>(Claim::same_key)
+                                               : static_cast<int>(Claim::lost);
+    if constexpr (Lanes > 1) claim = group.shfl(claim, i / SlotsPerLane);
+    return static_cast<Claim>(claim);
+  }
+
+  /// Not atomic as a pair: only for phases in which nobody reads counts.
+  __device__ Slot<Key> exchange(Slots<Key> s, int i, Slot<Key> in) const {
+    Slot<Key> out{};
+    if (acts(i)) {
+      Key expected = const_cast<const volatile Key&>(s.keys[i]);
+      for (Key found; (found = compare_and_swap(s.keys + i, expected, in.key)) != expected;) expected = found;
+      out = {expected, atomicExch(s.counts + i, in.count)};
+    }
+    if constexpr (Lanes > 1) {
+      out.count = group.shfl(out.count, i / SlotsPerLane);
+      std::uint64_t parts[sizeof(Key) / 8];
+      memcpy(parts, &out.key, sizeof(Key));
+      for (auto& part : parts) part = group.shfl(part, i / SlotsPerLane);
+      memcpy(&out.key, parts, sizeof(Key));
+    }
+    return out;
+  }
+
+  __device__ std::uint32_t add(Slots<Key> s, int i, std::uint32_t n) const {
+    std::uint32_t before = 0;
+    if (acts(i)) before = atomicAdd(s.counts + i, n);
+    if constexpr (Lanes > 1) before = group.shfl(before, i / SlotsPerLane);
+    return before;
+  }
+
+ private:
+  __device__ int rank() const { return Lanes == 1 ? 0 : static_cast<int>(group.thread_rank()); }
+  /// One lane acts: the one whose slot it is.
+  __device__ bool acts(int slot) const { return Lanes == 1 || rank() == slot / SlotsPerLane; }
+
+  /// Lane-local masks of SlotsPerLane bits, side by side.
+  __device__ SlotMask gather(SlotMask mine) const {
+    if constexpr (Lanes == 1) {
+      return mine;
+    } else if constexpr (SlotsPerLane == 1) {
+      return group.ballot(mine != 0);
+    } else {
+      SlotMask all = mine << (rank() * SlotsPerLane);
+#pragma unroll
+      for (int step = 1; step < Lanes; step *= 2) all |= group.shfl_xor(all, step);
+      return all;
+    }
+  }
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,169 @@
+// Counting and freezing on the device gives the CPU backend's bytes.
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "core/minimizer.h"
+#include "device_counter.cuh"
+#include "engine/backend.h"
+#include "gpu/random_text.h"
+#include "text_packing.cuh"
+
+namespace {
+
+using namespace warpmer;
+
+using Payloads = std::map<std::uint32_t, std::vector<std::uint64_t>>;
+
+struct Result {
+  Payloads payloads;
+  index::Totals totals;
+  index::Histogram histogram;
+};
+
+Result on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& device) {
+  engine::CountPlan plan;
+  plan.k = device.k;
+  plan.canonical = device.canonical;
+  plan.min_count = device.min_count;
+  plan.max_count = device.max_count;
+  plan.memory_bytes = std::uint64_t{4} << 30;
+  const auto session = engine::make_cpu_backend()->start(plan);
+  io::Batch batch;
+  for (const auto& read : reads) {
+    io::Piece piece;
+    piece.offset = static_cast<std::uint32_t>(batch.text.size());
+    piece.length = static_cast<std::uint32_t>(read.size());
+    batch.text.append(read);
+    batch.pieces.push_back(piece);
+  }
+  session->add(batch, 0);
+  session->end_of_input(0);
+  Result result;
+  session->finish(
+      0,
+      [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+        if (frozen.shape.entries > 0) result.payloads[shard] = frozen.payload;
+      },
+      [] {});
+  result.totals = session->tally().totals();
+  result.histogram = session->tally().histogram();
+  return result;
+}
+
+Result on_gpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& plan, int times = 1) {
+  const auto counter = gpu::make_device_counter(plan);
+  std::string text;
+  for (const auto& read : reads) text += read + gpu::kSeparator;
+  const auto bytes = static_cast<std::uint32_t>(text.size());
+  gpu::DeviceArray<char> device(gpu::text_room(bytes));
+  gpu::DeviceArray<std::uint32_t> left[2];
+  for (auto& tiles : left) tiles.reserve(gpu::tiles_of(bytes) + 1);
+  gpu::DeviceArray<gpu::CutStatus> status(1);
+  gpu::copy_to_device(device.data(), text.data(), bytes, counter->stream());
+  for (int i = 0; i < times; ++i) {
+    const std::uint32_t* tiles = nullptr;
+    for (std::uint32_t tile_count = gpu::tiles_of(bytes); tile_count > 0;) {
+      gpu::reset_status(status.data(), counter->stream());
+      counter->add(device.data(), bytes, tiles, tile_count, left[0].data(), status.data());
+      gpu::CutStatus now{};
+      gpu::copy_to_host(&now, status.data(), 1, counter->stream());
+      gpu::check(cudaStreamSynchronize(counter->stream()), "cutting");
+      tile_count = now.tiles_left;
+      if (tile_count > 0 || counter->wants_room(now.staged)) counter->make_room();
+      std::swap(left[0], left[1]);
+      tiles = left[1].data();
+    }
+  }
+  Result result;
+  counter->finish(
+      [&](gpu::FrozenChunk&& chunk) {
+        gpu::check(cudaEventSynchronize(*chunk.ready), "freezing");
+        for (std::size_t s = 0; s < chunk.plans.size(); ++s) {
+          const auto& plan_of = chunk.plans[s];
+          if (plan_of.shape.entries == 0) continue;
+          auto& payload = result.payloads[chunk.first_shard + static_cast<std::uint32_t>(s)];
+          payload.resize(plan_of.layout.words);
+          gpu::check(cudaMemcpy(payload.data(), chunk.payload + plan_of.first_word, payload.size() * 8,
+                                cudaMemcpyDeviceToHost),
+                     "copying");
+        }
+      },
+      [](std::uint32_t) {});
+  engine::Tally tally(plan.min_count, plan.max_count);
+  counter->add_to(tally);
+  result.totals = tally.totals();
+  result.histogram = tally.histogram();
+  return result;
+}
+
+void check_same(const Result& a, const Result& b) {
+  CHECK(a.payloads.size() == b.payloads.size());
+  CHECK((a.payloads == b.payloads));
+  CHECK((a.histogram == b.histogram));
+  CHECK(a.totals.counted_kmers == b.totals.counted_kmers);
+  CHECK(a.totals.counted_distinct == b.totals.counted_distinct);
+  CHECK(a.totals.counted_unique == b.totals.counted_unique);
+  CHECK(a.totals.stored_distinct == b.totals.stored_distinct);
+}
+
+gpu::DeviceCountPlan plan_for(std::uint32_t k) {
+  gpu::DeviceCountPlan plan;
+  plan.k = k;
+  plan.memory_bytes = std::uint64_t{2} << 30;
+  return plan;
+}
+
+TEST_CASE("the same shards as on the CPU for any k") {
+  const auto reads = tests::random_reads(3000, 20000, 4);
+  for (const std::uint32_t k : {13u, 15u, 21u, 31u, 32u, 33u, 48u, 49u, 55u, 64u}) {
+    CAPTURE(k);
+    const auto plan = plan_for(k);
+    check_same(on_gpu(reads, plan), on_cpu(reads, plan));
+  }
+}
+
+TEST_CASE("no reads, no shards") {
+  const auto plan = plan_for(31);
+  check_same(on_gpu({}, plan), on_cpu({}, plan));
+  check_same(on_gpu({"ACGT"}, plan), on_cpu({"ACGT"}, plan));
+}
+
+TEST_CASE("filters and strands") {
+  const auto reads = tests::random_reads(3000, 5000, 5);
+  for (const std::uint32_t k : {15u, 31u, 60u}) {
+    auto plan = plan_for(k);
+    plan.canonical = false;
+    check_same(on_gpu(reads, plan), on_cpu(reads, plan));
+    plan.min_count = 2;
+    plan.max_count = 40;
+    check_same(on_gpu(reads, plan), on_cpu(reads, plan));
+  }
+}
+
+TEST_CASE("hot k-mers") {
+  std::vector<std::string> reads = tests::random_reads(100, 1000, 6);
+  for (int i = 0; i < 300; ++i) reads.push_back(std::string(5000, i % 3 == 0 ? 'A' : 'T'));
+  for (const std::uint32_t k : {31u, 64u}) check_same(on_gpu(reads, plan_for(k)), on_cpu(reads, plan_for(k)));
+}
+
+TEST_CASE("lists too large for one table are counted in parts") {
+  // Few lists, many k-mers: 2^12 lists of several thousand k-mers each.
+  const auto reads = tests::random_reads(2000, 30000000, 7, 20000);
+  for (const std::uint32_t k : {31u, 33u}) {
+    auto plan = plan_for(k);
+    plan.expected_kmers = 1;
+    check_same(on_gpu(reads, plan), on_cpu(reads, plan));
+  }
+}
+
+TEST_CASE("little memory: counted early, and merged") {
+  const auto reads = tests::random_reads(20000, 100000, 8);
+  auto plan = plan_for(31);
+  const Result ample = on_cpu(reads, plan);
+  plan.memory_bytes = std::uint64_t{160} << 20;
+  check_same(on_gpu(reads, plan), ample);
+}
+
+}  // namespace
