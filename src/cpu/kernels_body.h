@@ -358,21 +358,29 @@ template <class Key>
   return Scheme<Key>(table.slots, table.window_bits, table.key_bits);
 }
 
-/// Hashes of a word's k-mers, eight at a time: shifts of two constants (core/super_kmer.h).
-[[gnu::always_inline]] inline void expand_lanes(const SuperKmerReader<Key64, 2>& reader, std::uint32_t k,
-                                                bool canonical, Key64* hashes) {
+/// Hashes of a word's k-mers: shifts of two constants (core/super_kmer.h), eight at a time where 64-bit
+/// lanes can be multiplied, else one by one.
+[[gnu::always_inline]] inline void expand_narrow(const SuperKmerReader<Key64, 2>& reader, std::uint32_t k,
+                                                 bool canonical, Key64* hashes) {
+#if defined(__AVX512DQ__)
+  using Hashes = Lanes64;
+  const Lanes64 lanes = kIota64;
+#else
+  using Hashes = std::uint64_t;
+  const std::uint64_t lanes = 0;
+#endif
   const std::uint64_t *f = reader.forward_words(), *r = reader.reverse_words();
   const std::uint64_t mask = key_mask<Key64>(k);
   const std::uint64_t kmers = reader.kmers();
-  for (std::uint64_t i = 0; i < kmers; i += 8) {
+  for (std::uint64_t i = 0; i < kmers; i += sizeof(Hashes) / sizeof(Key64)) {
     // Lanes past the last k-mer shift by nonsense that is still in range.
-    const Lanes64 up = (2 * (kIota64 + i)) & 63, down = (2 * (kmers - 1 - i - kIota64)) & 63;
-    const Lanes64 forward = ((f[0] >> down) | (((Lanes64{} + f[1]) << 1) << (63 - down))) & mask;
-    const Lanes64 reverse = ((r[0] >> up) | (((Lanes64{} + r[1]) << 1) << (63 - up))) & mask;
-    Lanes64 x = canonical ? (forward < reverse ? forward : reverse) : forward;
+    const Hashes up = (2 * (lanes + i)) & 63, down = (2 * (kmers - 1 - i - lanes)) & 63;
+    const Hashes forward = ((f[0] >> down) | (((Hashes{} + f[1]) << 1) << (63 - down))) & mask;
+    const Hashes reverse = ((r[0] >> up) | (((Hashes{} + r[1]) << 1) << (63 - up))) & mask;
+    Hashes x = canonical ? (forward < reverse ? forward : reverse) : forward;
     x = (x * detail::Multipliers<Key64>::kFirst) & mask;
     x ^= x >> k;
-    *reinterpret_cast<Lanes64*>(hashes + i) = (x * detail::Multipliers<Key64>::kSecond) & mask;
+    *reinterpret_cast<Hashes*>(hashes + i) = (x * detail::Multipliers<Key64>::kSecond) & mask;
   }
 }
 
@@ -381,7 +389,7 @@ template <class Key, int Words>
                                                         bool canonical, Key* hashes) {
   const SuperKmerReader<Key, Words> reader(word, k);
   if constexpr (sizeof(Key) == 8) {
-    expand_lanes(reader, k, canonical, hashes);
+    expand_narrow(reader, k, canonical, hashes);
   } else {
     const KmerHash<Key> hash(k);
     for (std::uint32_t i = 0; i < reader.kmers(); ++i)

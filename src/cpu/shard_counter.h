@@ -149,7 +149,7 @@ class ShardCounter {
   static constexpr std::size_t kMostPlaced = std::size_t{1} << 20;
   static constexpr double kMostRepeated = 4;
   /// Entries in a bucket: between half of this and all of it.
-  static constexpr std::size_t kBucketEntries = 4;
+  static constexpr std::size_t kBucketEntries = 6;
   static constexpr std::uint32_t kLeastBucketBits = 8;  // so that there is room for weights
 
   void begin(std::uint64_t words) {
