@@ -7,56 +7,14 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <vector>
 
 #include "cpu/kernels.h"
 #include "cpu/pending_store.h"
+#include "cpu/scratch.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::cpu {
-
-/// Memory that is not initialised and only grows.
-template <class T>
-class Scratch {
- public:
-  /// Room for `n` elements; what was there is lost when it grows.
-  T* get(std::size_t n) {
-    if (n > capacity_) {
-      data_.reset();
-      capacity_ = std::bit_ceil(n);
-      data_.reset(static_cast<T*>(::operator new[](capacity_ * sizeof(T), std::align_val_t{64})));
-    }
-    return data_.get();
-  }
-  /// Room for `n` elements, of which the first `kept` stay.
-  T* grow(std::size_t n, std::size_t kept) {
-    if (n > capacity_) {
-      Scratch larger;
-      std::copy_n(data(), kept, larger.get(n));
-      swap(larger);
-    }
-    return data_.get();
-  }
-  [[nodiscard]] T* data() const { return data_.get(); }
-  [[nodiscard]] std::uint64_t bytes() const { return capacity_ * sizeof(T); }
-  /// Gives the memory back.
-  void clear() {
-    data_.reset();
-    capacity_ = 0;
-  }
-  void swap(Scratch& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(capacity_, other.capacity_);
-  }
-
- private:
-  struct Free {
-    void operator()(T* p) const { ::operator delete[](p, std::align_val_t{64}); }
-  };
-  std::unique_ptr<T[], Free> data_;
-  std::size_t capacity_ = 0;
-};
 
 template <class Key, int Words>
 class ShardCounter {

@@ -13,13 +13,13 @@
 #include "core/minimizer.h"
 #include "core/ownership.h"
 #include "cpu/cutter.h"
+#include "cpu/freezer.h"
 #include "cpu/multisplit.h"
 #include "cpu/pending_store.h"
 #include "cpu/shard_counter.h"
 #include "cpu/stage_times.h"
 #include "cpu/stopwatch.h"
 #include "engine/backend.h"
-#include "index/shard_codec.h"
 
 namespace warpmer::cpu {
 
@@ -84,8 +84,10 @@ class ShardedSession : public engine::CountingSession {
       ShardCounter<Key, Words>& counter = *worker.counter;
       const std::size_t kept = worker.tally.filter(counter.keys(), counter.counts(), counter.size());
       run.entries = {};
-      sink(shard, index::freeze(counter.keys(), counter.counts(), kept, plan_.k));
-      counter.trim(std::min(kTrimBytes, std::max(kCounterBytes, budget_ / (8 * plan_.threads))));
+      sink(shard, worker.freezer.freeze(counter.keys(), counter.counts(), kept));
+      const std::uint64_t most = std::min(kTrimBytes, std::max(kCounterBytes, budget_ / (8 * plan_.threads)));
+      counter.trim(most);
+      worker.freezer.trim(most);
       // With little memory, what pending words no longer need goes to the tables and the writer.
       if (pool_.bytes_resident() > budget_ / 2) pool_.shrink(budget_ / 2);
     }
@@ -117,6 +119,7 @@ class ShardedSession : public engine::CountingSession {
     Worker(const Kernels& kernels, const engine::CountPlan& plan, std::uint32_t shards)
         : cutter(kernels, plan.k, plan.lenient),
           split(shards, Cutter<Words>::kCapacity),
+          freezer(kernels, plan.k),
           tally(plan.min_count, plan.max_count) {}
 
     static std::uint64_t memory_bytes() {
@@ -127,6 +130,7 @@ class ShardedSession : public engine::CountingSession {
     Cutter<Words> cutter;
     Multisplit<Words> split;
     std::unique_ptr<ShardCounter<Key, Words>> counter;
+    Freezer freezer;
     engine::Tally tally;
     StageTimes times;
   };
@@ -218,6 +222,7 @@ class ShardedSession : public engine::CountingSession {
       if (room_for_pending() < least_pending_bytes()) throw_out_of_memory();
     }
     if (worker.counter) worker.counter->trim(kCounterBytes);
+    worker.freezer.trim(kCounterBytes);
   }
 
   /// The shard with the most pending pages that no one is counting early, or `shards_`.
@@ -240,7 +245,7 @@ class ShardedSession : public engine::CountingSession {
     const Stopwatch watch(worker.times.freeze_seconds);
     const std::uint64_t before = run.bytes();
     run.entries =
-        index::freeze(worker.counter->keys(), worker.counter->counts(), worker.counter->size(), plan_.k);
+        worker.freezer.freeze(worker.counter->keys(), worker.counter->counts(), worker.counter->size());
     run_bytes_ += run.bytes() - before;
     ++early_counts_;
     run.busy = false;

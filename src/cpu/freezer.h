@@ -1,0 +1,77 @@
+#pragma once
+/// Freezing shards with vector code: the bytes of index::freeze, sooner. One per thread.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "core/kmer.h"
+#include "cpu/kernels.h"
+#include "cpu/scratch.h"
+#include "index/bit_stream.h"
+#include "index/shard_codec.h"
+
+namespace warpmer::cpu {
+
+class Freezer {
+ public:
+  Freezer(const Kernels& kernels, std::uint32_t k) : kernels_(kernels), k_(k) {}
+
+  /// Packs `n` entries given in increasing order of their hashes, counts at least 1.
+  index::FrozenShard freeze(const Key64* hashes, const std::uint64_t* counts, std::size_t n) {
+    index::CountWidths widths{};
+    kernels_.count_widths(counts, n, widths.data());
+    const index::ShardShape shape = index::choose_shape(n, widths, k_);
+    const index::PayloadLayout layout = index::payload_layout(shape, k_);
+    if (std::min(layout.offset_bits, layout.entry_bits) < kLeastPackedBits ||
+        std::max(layout.offset_bits, layout.entry_bits) > kMostPackedBits)
+      return index::freeze(hashes, counts, n, k_);
+    std::uint64_t* words = words_.get(layout.words + kPackedPastEnd);
+    std::uint32_t* offsets = offsets_.get((std::size_t{1} << shape.bucket_bits) + 1);
+    kernels_.pack_offsets(hashes, n, shape.bucket_bits, layout.rest_bits, offsets, layout.offset_bits, words);
+    kernels_.pack_entries(hashes, counts, n, layout.rest_bits, shape.count_bits, words + layout.entries_at);
+    if (shape.exceptions > 0) pack_exceptions(counts, n, shape, layout, words + layout.exceptions_at);
+    index::FrozenShard frozen{shape, {}};
+    frozen.payload.reserve(layout.words + index::kReadAheadWords);  // readers may look past the end
+    frozen.payload.assign(words, words + layout.words);
+    return frozen;
+  }
+  index::FrozenShard freeze(const Key128* hashes, const std::uint64_t* counts, std::size_t n) {
+    return index::freeze(hashes, counts, n, k_);
+  }
+
+  [[nodiscard]] std::uint64_t memory_bytes() const {
+    return words_.bytes() + offsets_.bytes() + exceptions_.bytes();
+  }
+  /// Gives back what an unusually large shard needed.
+  void trim(std::uint64_t most_bytes) {
+    if (memory_bytes() <= most_bytes) return;
+    words_.clear();
+    offsets_.clear();
+    exceptions_.clear();
+  }
+
+ private:
+  void pack_exceptions(const std::uint64_t* counts, std::size_t n, const index::ShardShape& shape,
+                       const index::PayloadLayout& layout, std::uint64_t* words) {
+    const std::uint64_t escape = (std::uint64_t{1} << shape.count_bits) - 1;
+    std::uint32_t* numbers = exceptions_.get(shape.exceptions + 1);
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < n; ++i) {  // without a branch: there may be many
+      numbers[found] = static_cast<std::uint32_t>(i);
+      found += counts[i] > escape ? 1 : 0;
+    }
+    index::BitWriter writer(words);
+    for (std::size_t x = 0; x < found; ++x)
+      writer.write_wide((Key128{numbers[x]} << shape.exception_bits) | counts[numbers[x]],
+                        layout.exception_bits);
+    writer.flush();
+  }
+
+  const Kernels& kernels_;
+  std::uint32_t k_;
+  Scratch<std::uint64_t> words_;
+  Scratch<std::uint32_t> offsets_, exceptions_;
+};
+
+}  // namespace warpmer::cpu
