@@ -47,6 +47,7 @@ struct Options {
   double genome = 100e6, error_rate = 0.005, reads = 7e6;
   std::uint32_t k = 31, length = 150, rounds = 5;
   double memory_gb = 100;
+  DeviceTuning tuning;
 };
 
 struct Round {
@@ -61,6 +62,7 @@ Round run(const Options& options, const std::vector<DeviceArray<char>>& texts,
   plan.k = options.k;
   plan.memory_bytes = static_cast<std::uint64_t>(options.memory_gb * 1e9);
   plan.expected_kmers = static_cast<std::uint64_t>(options.reads) * (options.length - options.k + 1);
+  plan.tuning = options.tuning;
   const auto counter = make_device_counter(plan);
   const cudaStream_t stream = counter->stream();
   std::uint32_t most_tiles = 1;
@@ -143,6 +145,8 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "of which the median is printed, after one to warm up")
       ->capture_default_str();
   app.add_option("--memory-gb", options.memory_gb, "device memory to use, 10^9 bytes")->capture_default_str();
+  app.add_option("--kmers-per-list", options.tuning.kmers_per_list, "occurrences in a list, about")->capture_default_str();
+  app.add_option("--load", options.tuning.load, "of tables")->capture_default_str();
   app.add_option("--case", cases,
                  "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options")
       ->delimiter(' ');

@@ -16,6 +16,10 @@ template <class Key>
 using CountTile = CudaTile<Key, 1, 32 / static_cast<int>(sizeof(Key))>;
 
 constexpr std::uint32_t kSmallBins = 256;
+constexpr std::uint32_t kMostThreads = 512;
+/// Of so many threads, to be had on a multiprocessor: registers are given out accordingly.
+template <class Key>
+constexpr std::uint32_t kLeastBlocks = sizeof(Key) == 8 ? 3 : 2;
 constexpr std::uint32_t kMostCarries = 128;
 
 /// The words that a warp is expanding, as their reader leaves them, and where their k-mers begin.
@@ -35,8 +39,9 @@ struct BlockState {
   std::uint32_t segment_ends[kMostSegments];  ///< words of the list up to the end of each segment
   bool full;
   std::uint32_t size;
-  unsigned long long empty_key_count;  ///< of the hash that marks empty slots
-  std::uint32_t range_sizes[kRanges];
+  unsigned long long empty_key_count;   ///< of the hash that marks empty slots
+  std::uint32_t fresh_ranges[kRanges];  ///< keys inserted, by range
+  std::uint32_t range_sizes[kRanges];   ///< entries to be kept
   std::uint32_t range_cursors[kRanges];
   unsigned long long out_begin;
   std::uint32_t small_bins[kSmallBins];
@@ -86,8 +91,7 @@ class ListCounter {
     const std::uint32_t key_bits = 2 * task_.k;
     const std::uint32_t width = key_bits - min(split_bits, key_bits);
     if (width == key_bits && build({0, key_bits})) {
-      const std::uint32_t kept = measure({0, key_bits});
-      reserve(kept);
+      reserve(measure({0, key_bits}));
       emit({0, key_bits});
     } else {
       std::uint64_t kept = 0;
@@ -154,6 +158,7 @@ class ListCounter {
       slots_.keys[i] = table::kEmptyKey<Key>;
       slots_.counts[i] = 0;
     }
+    if (threadIdx.x < kRanges) state_.fresh_ranges[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
       state_.full = false;
       state_.size = 0;
@@ -161,7 +166,11 @@ class ListCounter {
       state_.carries = 0;
     }
     __syncthreads();
-    insert_pending(part);
+    if (may_wrap_) {
+      insert_pending<true>(part);
+    } else {
+      insert_pending<false>(part);
+    }
     if (has_run_) insert_run(part);
     __syncthreads();
     return !state_.full;
@@ -178,6 +187,7 @@ class ListCounter {
     return __any_sync(~0u, *const_cast<const volatile bool*>(&state_.full) ? 1 : 0) != 0;
   }
 
+  template <bool may_wrap>
   __device__ void insert_pending(const HashRange<Key>& part) {
     const Table table = this->table(part);
     const std::uint32_t words = task_.segment_count == 0 ? 0 : state_.segment_ends[task_.segment_count - 1];
@@ -190,7 +200,7 @@ class ListCounter {
         if (t < kmers) {
           const std::uint32_t word = words_before + __popc(bits & (~0u >> (31 - lane_))) - 1;
           const Key hash = hash_of(word, t);
-          if (part.contains(hash)) insert(table, hash, part.relative(hash), 1, fresh);
+          if (part.contains(hash)) insert<may_wrap>(table, hash, part.relative(hash), 1, fresh);
         }
         words_before += __popc(bits);
       }
@@ -211,22 +221,29 @@ class ListCounter {
           std::uint64_t count = run_.counts[begin + first + lane_];
           if (count == kBigCount) count = run_.big.find(hash, list_, ~0u);
           if (count >> 32 != 0) carry(part.relative(hash), count >> 32 << 32);
-          insert(table, hash, part.relative(hash), static_cast<std::uint32_t>(count), fresh);
+          insert<true>(table, hash, part.relative(hash), static_cast<std::uint32_t>(count), fresh);
         }
       }
       note_fresh(fresh);
     }
   }
 
+  /// Without `may_wrap` nobody waits for the count before.
+  template <bool may_wrap>
   __device__ void insert(const Table& table, Key hash, Key relative, std::uint32_t n, std::uint32_t& fresh) {
     if (relative == table::kEmptyKey<Key>) {
       atomicAdd(&state_.empty_key_count, static_cast<unsigned long long>(n));
       return;
     }
     const table::Insertion done = table.insert(tile_, relative, n);
-    fresh += done.is_new ? 1 : 0;
+    if (done.is_new) {
+      ++fresh;
+      atomicAdd(&state_.fresh_ranges[range_of(hash)], 1u);
+    }
     if (!done.placed) state_.full = true;
-    if (may_wrap_ && done.wrapped) carry(relative, std::uint64_t{1} << 32);
+    if constexpr (may_wrap) {
+      if (done.wrapped) carry(relative, std::uint64_t{1} << 32);
+    }
   }
 
   /// Notes what a 32-bit count cannot hold.
@@ -352,6 +369,7 @@ class ListCounter {
   /// Counts the k-mers to be kept, by range. The table is nearly in hash order, so a warp's entries are
   /// mostly of one range.
   __device__ std::uint32_t measure(const HashRange<Key>& part) {
+    if (task_.min_count <= 1 && task_.max_count == UINT64_MAX) return measure_all();
     std::uint32_t mine = 0;
     for (std::uint32_t first = threadIdx.x - lane_; first <= slots(); first += blockDim.x) {
       const Entry e = entry(part, first + lane_);
@@ -361,6 +379,17 @@ class ListCounter {
       const Together with = together(kept, range);
       if (with.leads) atomicAdd(&state_.range_sizes[range], __popc(with.lanes));
       if (kept && !with.includes) atomicAdd(&state_.range_sizes[range], 1u);
+    }
+    return block_sum(mine);
+  }
+
+  /// The same where everything is kept: counted when it was inserted.
+  __device__ std::uint32_t measure_all() {
+    std::uint32_t mine = 0;
+    if (threadIdx.x < kRanges) {
+      mine = state_.fresh_ranges[threadIdx.x];
+      if (threadIdx.x == kRanges - 1 && state_.empty_key_count > 0) ++mine;  // all ones: the last range
+      state_.range_sizes[threadIdx.x] += mine;
     }
     return block_sum(mine);
   }
@@ -386,18 +415,34 @@ class ListCounter {
         if (begin + kept > task_.out_capacity) *task_.fault = CountFault::output_full;
         task_.out.begins[list_ - task_.out.first_list] = begin;
       }
-      std::uint32_t offset = 0;
-      for (std::uint32_t r = 0; r < kRanges; ++r) {
-        state_.range_cursors[r] = offset;
-        offset += state_.range_sizes[r];
-      }
     }
+    if (threadIdx.x / 32 == 1) lay_out_ranges();
     __syncthreads();
     if (task_.out_capacity == 0) return;
     std::uint32_t* ranges = task_.out.ranges + std::size_t{list_ - task_.out.first_list} * (kRanges + 1);
     if (threadIdx.x < kRanges) ranges[threadIdx.x] = state_.range_cursors[threadIdx.x];
     if (threadIdx.x == kRanges) ranges[kRanges] = static_cast<std::uint32_t>(kept);
     __syncthreads();
+  }
+
+  /// Range sizes to offsets, by one warp; each lane has some neighbours.
+  __device__ void lay_out_ranges() {
+    constexpr std::uint32_t kEach = kRanges / 32;
+    std::uint32_t sum = 0;
+#pragma unroll
+    for (std::uint32_t i = 0; i < kEach; ++i) sum += state_.range_sizes[kEach * lane_ + i];
+    std::uint32_t end = sum;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const std::uint32_t other = __shfl_up_sync(~0u, end, step);
+      if (lane_ >= step) end += other;
+    }
+    std::uint32_t begin = end - sum;
+#pragma unroll
+    for (std::uint32_t i = 0; i < kEach; ++i) {
+      state_.range_cursors[kEach * lane_ + i] = begin;
+      begin += state_.range_sizes[kEach * lane_ + i];
+    }
   }
 
   __device__ void emit(const HashRange<Key>& part) {
@@ -478,9 +523,9 @@ class ListCounter {
 };
 
 template <class Key, int Words>
-__global__ __launch_bounds__(1024) void count_kernel(const __grid_constant__ CountTask<Key, Words> task,
-                                                     const __grid_constant__ CountedView<Key> run,
-                                                     bool has_run, CountTuning tuning) {
+__global__ __launch_bounds__(kMostThreads, kLeastBlocks<Key>) void count_kernel(
+    const __grid_constant__ CountTask<Key, Words> task, const __grid_constant__ CountedView<Key> run,
+    bool has_run, CountTuning tuning) {
   extern __shared__ __align__(32) char shared[];
   __shared__ BlockState<Key> state;
   ListCounter<Key, Words> counter(task, run, has_run, tuning.slot_bits, state, shared);
@@ -501,9 +546,7 @@ std::size_t shared_bytes(std::uint32_t slot_bits, std::uint32_t threads) {
 }
 
 /// Enough threads to keep a multiprocessor busy with as many tables as fit it.
-std::uint32_t threads_for(std::uint32_t slot_bits) {
-  return slot_bits <= 12 ? 256 : slot_bits == 13 ? 512 : 1024;
-}
+std::uint32_t threads_for(std::uint32_t slot_bits) { return slot_bits <= 11 ? 256 : kMostThreads; }
 
 std::size_t shared_limit() {
   int device = 0, bytes = 0;

@@ -56,19 +56,17 @@ __global__ void shard_loads_kernel(const unsigned long long* list_kmers, Counted
   loads[shard] = sum;
 }
 
-/// The share of a table's slots that are filled when all goes as expected.
-constexpr double kLoad = 0.6;
-/// Larger tables leave too few blocks on a multiprocessor (docs/benchmarks.md).
+/// Larger tables leave too few blocks on a multiprocessor.
 constexpr std::uint32_t kLeastSlotBits = 11;
 constexpr std::uint32_t kMostSlotBits = 13;
 
-/// Lists that leave about this many k-mers to each.
-constexpr std::uint64_t kKmersPerList = 8192;
-constexpr std::uint32_t kMostListBits = 20;
+/// 256 lists a shard: freezing has a thread for each.
+constexpr std::uint32_t kMostListBits = kShardBits + 8;
 
-std::uint32_t list_bits_for(std::uint64_t expected_kmers, std::uint32_t shard_bits) {
-  if (expected_kmers == 0) return shard_bits + 4;
-  const auto wanted = static_cast<std::uint32_t>(std::bit_width(expected_kmers / kKmersPerList));
+std::uint32_t list_bits_for(const DeviceCountPlan& plan, std::uint32_t shard_bits) {
+  if (plan.expected_kmers == 0) return shard_bits + 4;
+  const double lists = static_cast<double>(plan.expected_kmers) / plan.tuning.kmers_per_list;
+  const auto wanted = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(lists)));
   return std::clamp(wanted, shard_bits, kMostListBits);
 }
 
@@ -79,7 +77,7 @@ class Counter : public DeviceCounter {
       : plan_(plan),
         shard_bits_(shard_bits(plan.k)),
         shards_(1u << shard_bits_),
-        list_bits_(list_bits_for(plan.expected_kmers, shard_bits_)),
+        list_bits_(list_bits_for(plan, shard_bits_)),
         lists_(1u << list_bits_),
         cut_{plan.k, minimizer_length(plan.k), list_bits_},
         pending_(list_bits_, staging_words(plan), stream_),
@@ -132,6 +130,7 @@ class Counter : public DeviceCounter {
     const std::vector<unsigned long long> loads = shard_loads();
     std::uint64_t all = 0;
     for (const unsigned long long load : loads) all += load;
+    usual_bound_ = std::max<std::uint64_t>(1, std::min(all, chunk_entries_));
     // Of k-mers that occur so often there are no more than this.
     large_ = DeviceArray<std::uint64_t>(all_kmers_bound(all) / CountHistogram::kBins + 1);
     std::optional<Chunk> before;
@@ -175,7 +174,7 @@ class Counter : public DeviceCounter {
   /// An entry counted, and its part of a payload.
   static constexpr std::uint64_t kChunkEntryBytes = CountedLists<Key>::kEntryBytes + sizeof(Key) + 6;
   static constexpr std::uint64_t kLeastEntries = std::uint64_t{1} << 20;
-  static constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 28;
+  static constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 27;
   static constexpr std::uint64_t kLeastStaging = std::uint64_t{1} << 18;
   static constexpr std::uint64_t kMostStaging = std::uint64_t{1} << 26;
 
@@ -261,7 +260,7 @@ class Counter : public DeviceCounter {
 
   [[nodiscard]] CountTuning tuning() const {
     const std::uint32_t most = std::min(kMostSlotBits, largest_slot_bits<Key, Words>());
-    const auto slots = static_cast<std::uint64_t>(distinct_per_list_ / kLoad);
+    const auto slots = static_cast<std::uint64_t>(distinct_per_list_ / plan_.tuning.load);
     const auto wanted = static_cast<std::uint32_t>(std::bit_width(slots));
     CountTuning tuning;
     tuning.slot_bits = std::clamp(wanted, std::min(kLeastSlotBits, most), most);
@@ -273,7 +272,7 @@ class Counter : public DeviceCounter {
     CountTask<Key, Words> task = task_for(chunk.first_shard, chunk.shards);
     // A shard of more occurrences than fit, of fewer k-mers we hope: find out how many.
     if (chunk.bound > chunk_entries_) chunk.bound = measure(task);
-    make_buffers(buffers, chunk, task.lists);
+    make_buffers(buffers, chunk);
     task.min_count = plan_.min_count;
     task.max_count = plan_.max_count;
     task.out = buffers.counted.view(task.first_list);
@@ -306,16 +305,16 @@ class Counter : public DeviceCounter {
     return entries;
   }
 
-  void make_buffers(Buffers& buffers, const Chunk& chunk, std::uint32_t lists) {
-    if (buffers.counted.capacity() < std::max<std::uint64_t>(chunk.bound, 1) || buffers.lists < lists) {
+  /// Of one size for all chunks but unusual ones: memory that the device works on is not to move.
+  void make_buffers(Buffers& buffers, const Chunk& chunk) {
+    if (buffers.counted.capacity() < std::max(chunk.bound, usual_bound_)) {
       check(cudaStreamSynchronize(stream_), "counting");
       buffers.counted = {};
-      buffers.counted =
-          CountedLists<Key>(std::max<std::uint64_t>(chunk.bound, 1), std::max(buffers.lists, lists));
+      buffers.counted = CountedLists<Key>(std::max(chunk.bound, usual_bound_), lists_);
     }
-    buffers.widths.reserve(std::size_t{chunk.shards} * kWidths);
-    buffers.host_widths.reserve(std::size_t{chunk.shards} * kWidths);
-    buffers.plans.reserve(chunk.shards);
+    buffers.widths.reserve(std::size_t{shards_} * kWidths);
+    buffers.host_widths.reserve(std::size_t{shards_} * kWidths);
+    buffers.plans.reserve(shards_);
     buffers.size.reserve(1);
     buffers.host_size.reserve(1);
     buffers.host_fault.reserve(1);
@@ -428,6 +427,7 @@ class Counter : public DeviceCounter {
   PendingWords<Words> pending_;
   std::uint64_t budget_ = 0;  ///< for segments and runs
   std::uint64_t chunk_entries_ = 0;
+  std::uint64_t usual_bound_ = 1;  ///< entries of a chunk that is not one hot shard
   Buffers buffers_[2];
   CountedLists<Key> run_;
   CountedView<Key> run_view_{};

@@ -16,12 +16,19 @@
 
 namespace warpmer::gpu {
 
+/// What speed depends on and results do not; the values are measured (docs/benchmarks.md).
+struct DeviceTuning {
+  double kmers_per_list = 4096;  ///< where the number of k-mers is known beforehand
+  double load = 0.7;             ///< of a table, as expected from the lists before
+};
+
 struct DeviceCountPlan {
   std::uint32_t k = 31;
   bool canonical = true;
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
-  std::uint64_t memory_bytes = 0;    ///< what may be held on the device
+  std::uint64_t memory_bytes = 0;  ///< what may be held on the device
+  DeviceTuning tuning;
   std::uint64_t expected_kmers = 0;  ///< occurrences, about; 0: unknown
 };
 

@@ -53,13 +53,28 @@ class Array {
   std::size_t size_ = 0;
 };
 
+/// From the device's pool, which keeps what it is given back: allocating again then costs next to nothing.
+/// Memory can be used in any stream; before it is freed, all work on it must be over.
 struct OnDevice {
   static void* allocate(std::size_t bytes) {
+    keep_freed_memory();
     void* memory = nullptr;
-    check(cudaMalloc(&memory, bytes), "allocating device memory");
+    check(cudaMallocAsync(&memory, bytes, cudaStreamPerThread), "allocating device memory");
+    check(cudaStreamSynchronize(cudaStreamPerThread), "allocating device memory");
     return memory;
   }
-  static void free(void* memory) { cudaFree(memory); }
+  static void free(void* memory) { cudaFreeAsync(memory, cudaStreamPerThread); }
+
+ private:
+  static void keep_freed_memory() {
+    int device = 0;
+    cudaMemPool_t pool{};
+    std::uint64_t threshold = UINT64_MAX;
+    check(cudaGetDevice(&device), "asking for the device");
+    check(cudaDeviceGetDefaultMemPool(&pool, device), "asking for the memory pool");
+    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
+          "setting up the memory pool");
+  }
 };
 /// Pages the GPU can copy from and to by itself.
 struct Pinned {

@@ -1,6 +1,6 @@
-// A block freezes a shard: takes its entries, from all its lists, by ranges of hash that fit shared
-// memory; puts a range in order (HashGraph: count, scan, place; then tiny sorts inside the buckets); and
-// packs it, one output word a thread.
+// A block freezes a shard: takes its entries, from all its lists, by parts of the hash range that fit shared
+// memory; puts a part in order (HashGraph, Green 2019: count, scan, place; then each entry finds its rank
+// among the few of its bucket); and packs it, one output word a thread.
 
 #include "freeze.cuh"
 
@@ -8,22 +8,24 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kThreads = 512;
 constexpr std::uint32_t kWarps = kThreads / 32;
-constexpr std::uint32_t kCapacity = 4096;  ///< entries in shared memory
-constexpr std::uint32_t kSortBits = 10;    ///< 2^kSortBits buckets to sort by
-constexpr std::uint32_t kSortBuckets = 1u << kSortBits;
+constexpr std::uint32_t kEach = 4;  ///< entries of a thread
+constexpr std::uint32_t kCapacity = kThreads * kEach;
+constexpr std::uint32_t kMostBuckets = 1024;
+static_assert(kMostBuckets % kThreads == 0);
 
 template <class Key>
 struct Sorter {
-  Key keys[kCapacity];
-  std::uint32_t counts[kCapacity];
-  std::uint16_t ranks[kCapacity];  ///< of an entry in its bucket
-  std::uint16_t order[kCapacity];
-  std::uint32_t buckets[kSortBuckets + 1];  ///< sizes, then offsets
+  Key keys[kCapacity], placed_keys[kCapacity];  ///< in order; by bucket
+  std::uint32_t counts[kCapacity], placed_counts[kCapacity];
+  std::uint32_t buckets[kMostBuckets + 1];  ///< sizes, then offsets
+  std::uint64_t list_begins[kThreads];      ///< of a part's entries in each list
+  std::uint32_t list_ends[kThreads];        ///< and how many they are up to there
   std::uint32_t range_sizes[kRanges];
   std::uint32_t size;
   std::uint32_t warp_sums[kWarps];
+  ShardPlan plan;  ///< of the shard at work; too large for registers
   std::uint32_t shard;
 };
 
@@ -47,17 +49,33 @@ __device__ void or_bits(unsigned long long* words, std::uint64_t at, Key128 valu
   or_word(words, at / 64 + 2, (high >> 1) >> (63 - shift));
 }
 
-__device__ std::uint32_t bit_width(Key64 value) { return 64 - __clzll(static_cast<long long>(value)); }
-__device__ std::uint32_t bit_width(Key128 value) {
-  const auto high = static_cast<Key64>(value >> 64);
-  return high != 0 ? 64 + bit_width(high) : bit_width(static_cast<Key64>(value));
-}
-
 /// The part of `value`, which begins at bit `at` (perhaps negative), that lies in a 64-bit word.
 template <class Value>
 __device__ std::uint64_t bits_in_word(Value value, int at) {
   if (at >= 64 || at <= -static_cast<int>(8 * sizeof(Value))) return 0;
   return at >= 0 ? static_cast<std::uint64_t>(value) << at : static_cast<std::uint64_t>(value >> -at);
+}
+
+/// Packs n fields of `bits` bits from the `first`-th on, one word a thread. `bits_of(i, at)` gives the bits
+/// of the i-th that lie in a word in which it begins at bit `at`. Whole block.
+template <class BitsOf>
+__device__ void pack_fields(unsigned long long* words, std::uint64_t first, std::uint32_t n,
+                            std::uint32_t bits, BitsOf&& bits_of) {
+  const std::uint64_t begin = first * bits;
+  const int width = static_cast<int>(bits), skipped = static_cast<int>(begin % 64);
+  const int last_word = (skipped + static_cast<int>(n) * width - 1) / 64;
+  for (int w = static_cast<int>(threadIdx.x); w <= last_word; w += kThreads) {
+    auto i = static_cast<std::uint32_t>(max(64 * w - skipped, 0)) / bits;
+    std::uint64_t word = 0;
+    for (int at = static_cast<int>(i) * width + skipped - 64 * w; at < 64 && i < n; at += width, ++i)
+      word |= bits_of(i, at);
+    // Neighbours have a share in the first and the last word.
+    if (w == 0 || w == last_word) {
+      or_word(words, begin / 64 + w, word);
+    } else {
+      words[begin / 64 + w] = word;
+    }
+  }
 }
 
 template <class Key>
@@ -67,34 +85,48 @@ class ShardFreezer {
       : task_(task), sorter_(sorter), lane_(threadIdx.x % 32), warp_(threadIdx.x / 32) {}
 
   __device__ void freeze(std::uint32_t number) {
-    plan_ = task_.plans[number];
-    if (plan_.shape.entries == 0) return;
-    words_ = task_.output + plan_.first_word;
+    if (threadIdx.x == 0) sorter_.plan = task_.plans[number];
+    __syncthreads();
+    if (plan().shape.entries == 0) return;
+    words_ = task_.output + plan().first_word;
     first_list_ = (task_.first_shard + number) * task_.lists_per_shard;
-    written_ = exceptions_ = 0;
-    next_bucket_ = 0;
+    written_ = exceptions_ = next_bucket_ = 0;
     measure_ranges();
+    // Whole ranges are whole buckets, too, or all of them together are.
+    const std::uint32_t range_buckets =
+        plan().shape.bucket_bits > kRangeBits ? 1u << (plan().shape.bucket_bits - kRangeBits) : 1;
     for (std::uint32_t range = 0; range < kRanges;) {
-      std::uint32_t end = range, entries = 0;
-      while (end < kRanges && entries + sorter_.range_sizes[end] <= kCapacity)
+      std::uint32_t end = range, entries = 0, buckets = 0;
+      while (end < kRanges && entries + sorter_.range_sizes[end] <= kCapacity &&
+             buckets + range_buckets <= kMostBuckets) {
         entries += sorter_.range_sizes[end++];
-      if (end > range) {
-        if (entries > 0) pack({range_begin(range), range_begin(end) - 1, range, end - 1}, false);
+        buckets += range_buckets;
+      }
+      const bool aligned = plan().shape.bucket_bits >= kRangeBits || end - range == kRanges;
+      if (end > range && aligned) {
+        pack_ranges(range, end);
         range = end;
       } else {
         pack_large_range(range);
         ++range;
       }
     }
-    // Buckets behind the last entry.
-    if (plan_.layout.offset_bits > 0) {
-      for (std::uint64_t b = next_bucket_ + threadIdx.x; b <= std::uint64_t{1} << plan_.shape.bucket_bits;
+    // Buckets behind the last entry, and the end.
+    if (plan().layout.offset_bits > 0) {
+      for (std::uint64_t b = next_bucket_ + threadIdx.x; b <= std::uint64_t{1} << plan().shape.bucket_bits;
            b += kThreads)
-        or_bits(words_, b * plan_.layout.offset_bits, plan_.shape.entries);
+        or_bits(words_, b * plan().layout.offset_bits, plan().shape.entries);
     }
   }
 
  private:
+  /// A thread's entries, on their way to their places.
+  struct Entries {
+    Key keys[kEach];
+    std::uint32_t counts[kEach];
+  };
+
+  [[nodiscard]] __device__ const ShardPlan& plan() const { return sorter_.plan; }
   [[nodiscard]] __device__ std::uint32_t rest_of_range_bits() const { return 2 * task_.k - kRangeBits; }
   /// First hash of a range; that of range kRanges is the end of all (perhaps 0).
   [[nodiscard]] __device__ Key range_begin(std::uint32_t range) const {
@@ -113,109 +145,169 @@ class ShardFreezer {
     __syncthreads();
   }
 
-  /// A range of more entries than fit: part by part.
+  /// Sorts by the buckets of the index, so that the scan over them gives their offsets.
+  __device__ void pack_ranges(std::uint32_t range, std::uint32_t end) {
+    const Part<Key> part{range_begin(range), range_begin(end) - 1, range, end - 1};
+    const std::uint32_t n = locate_lists(part);
+    Entries entries;
+    load(n, entries);
+    const std::uint32_t shift = plan().shape.bucket_bits == 0 ? 2 * task_.k - 1 : plan().layout.rest_bits;
+    const auto buckets = static_cast<std::uint32_t>((part.last - part.first) >> shift) + 1;
+    sort(entries, n, part.first, shift);
+    if (plan().layout.offset_bits > 0) {
+      const std::uint64_t base = written_;
+      pack_fields(words_, next_bucket_, buckets, plan().layout.offset_bits,
+                  [&](std::uint32_t b, int at) { return bits_in_word(base + sorter_.buckets[b], at); });
+      next_bucket_ += buckets;
+    }
+    write(n);
+  }
+
+  /// A range of more entries than fit, or that is less than a bucket: part by part.
   __device__ void pack_large_range(std::uint32_t range) {
     std::uint32_t width = rest_of_range_bits();
     const Key begin = range_begin(range), last = begin + ((Key{1} << width) - 1);
     for (Key first = begin;;) {
       const Key end = first + ((Key{1} << width) - 1);
-      if (!pack({first, end, range, range}, true)) {
+      Entries entries;
+      const std::uint32_t n = load_some({first, end, range, range}, entries);
+      if (n > kCapacity) {
         --width;  // one hash has one entry
         continue;
       }
-      if (end == last) return;
+      sort(entries, n, first, width > 9 ? width - 9 : 0);
+      if (plan().layout.offset_bits > 0) write_offsets(n);
+      write(n);
+      if (end == last) break;
       first = end + 1;
     }
+    if (plan().layout.offset_bits == 0) return;
+    // Buckets between the range's last entry and the next range.
+    const std::uint64_t next = bucket_of(last) + 1;
+    for (std::uint64_t b = next_bucket_ + threadIdx.x; b < next; b += kThreads)
+      or_bits(words_, b * plan().layout.offset_bits, written_);
+    next_bucket_ = next;
   }
 
-  /// Sorts and writes a part. False, and nothing is written, when it does not fit.
-  __device__ bool pack(const Part<Key>& part, bool filter) {
-    if (!collect(part, filter)) return false;
-    order_entries();
-    const std::uint32_t n = sorter_.size;
-    if (n > 0) {
-      if (plan_.layout.offset_bits > 0) write_offsets(n);
-      write_entries(n);
-      if (plan_.shape.exceptions > 0) write_exceptions(n);
-      if (plan_.layout.offset_bits > 0) next_bucket_ = bucket_of(key(n - 1)) + 1;
-      written_ += n;
-    }
-    __syncthreads();
-    return true;
-  }
-
-  __device__ bool collect(const Part<Key>& part, bool filter) {
-    for (std::uint32_t i = threadIdx.x; i <= kSortBuckets; i += kThreads) sorter_.buckets[i] = 0;
-    if (threadIdx.x == 0) sorter_.size = 0;
-    __syncthreads();
-    const std::uint32_t span_bits = bit_width(part.last - part.first);
-    const std::uint32_t shift = span_bits > kSortBits ? span_bits - kSortBits : 0;
-    for (std::uint32_t l = warp_; l < task_.lists_per_shard; l += kWarps) {
-      const std::uint32_t list = first_list_ + l;
+  /// Where each list's entries of a part are: `list_ends` and `list_begins`. Returns how many they are.
+  __device__ std::uint32_t locate_lists(const Part<Key>& part) {
+    // A list for each thread; there are never more lists than threads.
+    std::uint32_t n = 0;
+    if (threadIdx.x < task_.lists_per_shard) {
+      const std::uint32_t list = first_list_ + threadIdx.x;
       const std::uint32_t* ranges = task_.counted.ranges_of(list);
-      const std::uint64_t begin = task_.counted.begins[list - task_.counted.first_list];
-      const std::uint32_t end = ranges[part.last_range + 1];
-      for (std::uint32_t i = ranges[part.first_range] + lane_; i - lane_ < end; i += 32) {
-        Key hash{};
-        bool taken = i < end;
-        if (taken) {
-          hash = task_.counted.keys[begin + i];
-          if (filter) taken = hash >= part.first && hash <= part.last;
-        }
-        const std::uint32_t takers = __ballot_sync(~0u, taken);
-        std::uint32_t at = 0;
-        if (lane_ == 0) at = atomicAdd(&sorter_.size, __popc(takers));
-        at = __shfl_sync(~0u, at, 0) + __popc(takers & ((1u << lane_) - 1));
-        if (!taken || at >= kCapacity) continue;
-        sorter_.keys[at] = hash;
-        sorter_.counts[at] = task_.counted.counts[begin + i];
-        const auto bucket = static_cast<std::uint32_t>((hash - part.first) >> shift);
-        sorter_.ranks[at] = static_cast<std::uint16_t>(atomicAdd(&sorter_.buckets[bucket], 1u));
-      }
+      const std::uint32_t begin = ranges[part.first_range];
+      n = ranges[part.last_range + 1] - begin;
+      sorter_.list_begins[threadIdx.x] = task_.counted.begins[list - task_.counted.first_list] + begin;
     }
-    first_ = part.first;
-    shift_ = shift;
+    const std::uint32_t before = block_prefix(n);
+    sorter_.list_ends[threadIdx.x] = before + n;
     __syncthreads();
-    const bool fits = sorter_.size <= kCapacity;
-    __syncthreads();
-    return fits;
+    return sorter_.list_ends[kThreads - 1];
   }
 
-  __device__ void order_entries() {
-    scan_buckets();
-    const std::uint32_t n = sorter_.size;
-    for (std::uint32_t i = threadIdx.x; i < n; i += kThreads) {
-      const auto bucket = static_cast<std::uint32_t>((sorter_.keys[i] - first_) >> shift_);
-      sorter_.order[sorter_.buckets[bucket] + sorter_.ranks[i]] = static_cast<std::uint16_t>(i);
-    }
-    __syncthreads();
-    for (std::uint32_t b = threadIdx.x; b < kSortBuckets; b += kThreads) {
-      const std::uint32_t begin = sorter_.buckets[b], end = sorter_.buckets[b + 1];
-      for (std::uint32_t i = begin + 1; i < end; ++i) {
-        const std::uint16_t mine = sorter_.order[i];
-        const Key hash = sorter_.keys[mine];
-        std::uint32_t at = i;
-        for (; at > begin && sorter_.keys[sorter_.order[at - 1]] > hash; --at)
-          sorter_.order[at] = sorter_.order[at - 1];
-        sorter_.order[at] = mine;
+  /// Number in the arrays of the i-th of these entries.
+  [[nodiscard]] __device__ std::uint64_t entry_at(std::uint32_t i) const {
+    std::uint32_t low = 0, high = task_.lists_per_shard - 1;
+    while (low < high) {
+      const std::uint32_t middle = (low + high) / 2;
+      if (sorter_.list_ends[middle] <= i) {
+        low = middle + 1;
+      } else {
+        high = middle;
       }
     }
-    __syncthreads();
+    return sorter_.list_begins[low] + (i - (low == 0 ? 0 : sorter_.list_ends[low - 1]));
   }
 
-  /// Bucket sizes to offsets: each thread has four buckets.
-  __device__ void scan_buckets() {
-    constexpr std::uint32_t kEach = kSortBuckets / kThreads;
-    std::uint32_t mine[kEach], sum = 0;
+  /// Loads n entries, all loads under way at once.
+  __device__ void load(std::uint32_t n, Entries& entries) const {
 #pragma unroll
-    for (std::uint32_t i = 0; i < kEach; ++i) {
+    for (std::uint32_t e = 0; e < kEach; ++e) {
+      const std::uint32_t i = threadIdx.x + e * kThreads;
+      if (i >= n) continue;
+      const std::uint64_t from = entry_at(i);
+      entries.keys[e] = task_.counted.keys[from];
+      entries.counts[e] = task_.counted.counts[from];
+    }
+  }
+
+  /// Loads those entries of a range that lie in the part. Returns their number; if that is more than the
+  /// capacity, nothing is loaded.
+  __device__ std::uint32_t load_some(const Part<Key>& part, Entries& entries) {
+    if (threadIdx.x == 0) sorter_.size = 0;
+    const std::uint32_t candidates = locate_lists(part);
+    for (std::uint32_t i = threadIdx.x; i < candidates; i += kThreads) {
+      const std::uint64_t from = entry_at(i);
+      const Key hash = task_.counted.keys[from];
+      if (hash < part.first || hash > part.last) continue;
+      const std::uint32_t at = atomicAdd(&sorter_.size, 1u);
+      if (at >= kCapacity) continue;
+      sorter_.keys[at] = hash;
+      sorter_.counts[at] = task_.counted.counts[from];
+    }
+    __syncthreads();
+    const std::uint32_t n = sorter_.size;
+#pragma unroll
+    for (std::uint32_t e = 0; e < kEach; ++e) {
+      const std::uint32_t i = threadIdx.x + e * kThreads;
+      if (i >= n) continue;
+      entries.keys[e] = sorter_.keys[i];
+      entries.counts[e] = sorter_.counts[i];
+    }
+    __syncthreads();
+    return n;
+  }
+
+  /// Puts n entries in order into `keys` and `counts`; a bucket is what `(hash - first) >> shift` says.
+  __device__ void sort(Entries& entries, std::uint32_t n, Key first, std::uint32_t shift) {
+    const auto bucket_of_entry = [&](Key hash) {
+      return static_cast<std::uint32_t>((hash - first) >> shift);
+    };
+    for (std::uint32_t i = threadIdx.x; i <= kMostBuckets; i += kThreads) sorter_.buckets[i] = 0;
+    __syncthreads();
+    std::uint32_t places[kEach];
+#pragma unroll
+    for (std::uint32_t e = 0; e < kEach; ++e) {
+      if (threadIdx.x + e * kThreads < n)
+        places[e] = atomicAdd(&sorter_.buckets[bucket_of_entry(entries.keys[e])], 1u);
+    }
+    __syncthreads();
+    scan_buckets();
+#pragma unroll
+    for (std::uint32_t e = 0; e < kEach; ++e) {
+      if (threadIdx.x + e * kThreads >= n) continue;
+      const std::uint32_t at = sorter_.buckets[bucket_of_entry(entries.keys[e])] + places[e];
+      sorter_.placed_keys[at] = entries.keys[e];
+      sorter_.placed_counts[at] = entries.counts[e];
+    }
+    __syncthreads();
+    // By bucket now. An entry's place in its bucket is the number of smaller ones there.
+    for (std::uint32_t i = threadIdx.x; i < n; i += kThreads) {
+      const Key hash = sorter_.placed_keys[i];
+      const std::uint32_t bucket = bucket_of_entry(hash), end = sorter_.buckets[bucket + 1];
+      std::uint32_t place = sorter_.buckets[bucket];
+      for (std::uint32_t j = place; j < end; ++j) place += sorter_.placed_keys[j] < hash ? 1 : 0;
+      sorter_.keys[place] = hash;
+      sorter_.counts[place] = sorter_.placed_counts[i];
+    }
+    __syncthreads();
+  }
+
+  /// Bucket sizes to offsets; each thread has some neighbours.
+  __device__ void scan_buckets() {
+    constexpr std::uint32_t kBucketsEach = kMostBuckets / kThreads;
+    std::uint32_t mine[kBucketsEach], sum = 0;
+#pragma unroll
+    for (std::uint32_t i = 0; i < kBucketsEach; ++i) {
       mine[i] = sum;
-      sum += sorter_.buckets[threadIdx.x * kEach + i];
+      sum += sorter_.buckets[threadIdx.x * kBucketsEach + i];
     }
     const std::uint32_t before = block_prefix(sum);
 #pragma unroll
-    for (std::uint32_t i = 0; i < kEach; ++i) sorter_.buckets[threadIdx.x * kEach + i] = before + mine[i];
-    if (threadIdx.x == kThreads - 1) sorter_.buckets[kSortBuckets] = before + sum;
+    for (std::uint32_t i = 0; i < kBucketsEach; ++i)
+      sorter_.buckets[threadIdx.x * kBucketsEach + i] = before + mine[i];
+    if (threadIdx.x == kThreads - 1) sorter_.buckets[kMostBuckets] = before + sum;
     __syncthreads();
   }
 
@@ -230,57 +322,51 @@ class ShardFreezer {
     if (lane_ == 31) sorter_.warp_sums[warp_] = sum;
     __syncthreads();
     std::uint32_t before = 0;
-    for (std::uint32_t w = 0; w < warp_; ++w) before += sorter_.warp_sums[w];
+#pragma unroll
+    for (std::uint32_t w = 0; w < kWarps; ++w) before += w < warp_ ? sorter_.warp_sums[w] : 0;
     __syncthreads();
     return before + sum - mine;
   }
 
-  [[nodiscard]] __device__ Key key(std::uint32_t i) const { return sorter_.keys[sorter_.order[i]]; }
   [[nodiscard]] __device__ std::uint64_t count(std::uint32_t i) const {
-    const std::uint32_t at = sorter_.order[i], count = sorter_.counts[at];
+    const std::uint32_t count = sorter_.counts[i];
     if (count != kBigCount) return count;
-    return task_.counted.big.find(sorter_.keys[at], first_list_, ~(task_.lists_per_shard - 1));
+    return task_.counted.big.find(sorter_.keys[i], first_list_, ~(task_.lists_per_shard - 1));
   }
   [[nodiscard]] __device__ std::uint64_t bucket_of(Key hash) const {
-    return static_cast<std::uint64_t>(hash >> plan_.layout.rest_bits);
+    return static_cast<std::uint64_t>(hash >> plan().layout.rest_bits);
   }
   [[nodiscard]] __device__ std::uint64_t escape() const {
-    return (std::uint64_t{1} << plan_.shape.count_bits) - 1;
+    return (std::uint64_t{1} << plan().shape.count_bits) - 1;
   }
   [[nodiscard]] __device__ bool is_exception(std::uint64_t count) const { return count - 1 >= escape(); }
 
-  /// The offset of a bucket is the number of the first entry in it or behind it.
+  /// Of parts that are no whole buckets: the offset of a bucket is the number of the first entry in it or
+  /// behind it.
   __device__ void write_offsets(std::uint32_t n) {
     for (std::uint32_t i = threadIdx.x; i < n; i += kThreads) {
-      const std::uint64_t last = bucket_of(key(i));
-      for (std::uint64_t b = i == 0 ? next_bucket_ : bucket_of(key(i - 1)) + 1; b <= last; ++b)
-        or_bits(words_, b * plan_.layout.offset_bits, written_ + i);
+      const std::uint64_t last = bucket_of(sorter_.keys[i]);
+      for (std::uint64_t b = i == 0 ? next_bucket_ : bucket_of(sorter_.keys[i - 1]) + 1; b <= last; ++b)
+        or_bits(words_, b * plan().layout.offset_bits, written_ + i);
     }
+    if (n > 0) next_bucket_ = bucket_of(sorter_.keys[n - 1]) + 1;
   }
 
-  __device__ void write_entries(std::uint32_t n) {
-    const int bits = static_cast<int>(plan_.layout.entry_bits);
-    const std::uint64_t begin = written_ * plan_.layout.entry_bits;
-    const int skipped = static_cast<int>(begin % 64), end = skipped + static_cast<int>(n) * bits;
-    unsigned long long* out = words_ + plan_.layout.entries_at + begin / 64;
-    const Key mask =
-        plan_.layout.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << plan_.layout.rest_bits) - 1;
-    const int last_word = (end - 1) / 64;
-    for (int w = static_cast<int>(threadIdx.x); w <= last_word; w += kThreads) {
-      int i = max(64 * w - skipped, 0) / bits;
-      std::uint64_t word = 0;
-      for (int at = i * bits + skipped - 64 * w; at < 64 && i < static_cast<int>(n); at += bits, ++i) {
-        const std::uint64_t here = count(i);
-        word |= bits_in_word(is_exception(here) ? escape() : here - 1, at);
-        word |= bits_in_word(key(i) & mask, at + plan_.shape.count_bits);
-      }
-      // Neighbours share the first and the last word.
-      if (w == 0 || w == last_word) {
-        or_word(out, w, word);
-      } else {
-        out[w] = word;
-      }
+  /// Packs the n entries in order.
+  __device__ void write(std::uint32_t n) {
+    if (n > 0) {
+      const Key mask =
+          plan().layout.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << plan().layout.rest_bits) - 1;
+      pack_fields(words_ + plan().layout.entries_at, written_, n, plan().layout.entry_bits,
+                  [&](std::uint32_t i, int at) {
+                    const std::uint64_t here = count(i);
+                    return bits_in_word(is_exception(here) ? escape() : here - 1, at) |
+                           bits_in_word(sorter_.keys[i] & mask, at + plan().shape.count_bits);
+                  });
+      if (plan().shape.exceptions > 0) write_exceptions(n);
+      written_ += n;
     }
+    __syncthreads();
   }
 
   __device__ void write_exceptions(std::uint32_t n) {
@@ -288,10 +374,11 @@ class ShardFreezer {
       const std::uint32_t i = first + threadIdx.x;
       const std::uint64_t here = i < n ? count(i) : 1;
       const bool exception = i < n && is_exception(here);
+      if (__syncthreads_count(exception ? 1 : 0) == 0) continue;
       const std::uint32_t before = block_prefix(exception ? 1 : 0);
       if (exception) {
-        const Key128 field = (Key128{written_ + i} << plan_.shape.exception_bits) | here;
-        or_bits(words_ + plan_.layout.exceptions_at, (exceptions_ + before) * plan_.layout.exception_bits,
+        const Key128 field = (Key128{written_ + i} << plan().shape.exception_bits) | here;
+        or_bits(words_ + plan().layout.exceptions_at, (exceptions_ + before) * plan().layout.exception_bits,
                 field);
       }
       exceptions_ += __syncthreads_count(exception ? 1 : 0);
@@ -301,18 +388,15 @@ class ShardFreezer {
   const FreezeTask<Key>& task_;
   Sorter<Key>& sorter_;
   std::uint32_t lane_, warp_;
-  ShardPlan plan_{};
   unsigned long long* words_ = nullptr;
   std::uint32_t first_list_ = 0;
   std::uint64_t written_ = 0;      ///< entries
   std::uint64_t exceptions_ = 0;   ///< written
   std::uint64_t next_bucket_ = 0;  ///< whose offset is to be written next
-  Key first_{};
-  std::uint32_t shift_ = 0;
 };
 
 template <class Key>
-__global__ __launch_bounds__(kThreads) void freeze_kernel(const __grid_constant__ FreezeTask<Key> task) {
+__global__ __launch_bounds__(kThreads, 2) void freeze_kernel(const __grid_constant__ FreezeTask<Key> task) {
   extern __shared__ __align__(16) char shared[];
   auto& sorter = *reinterpret_cast<Sorter<Key>*>(shared);
   ShardFreezer<Key> freezer(task, sorter);
