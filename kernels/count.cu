@@ -11,7 +11,7 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// One lane looks at 32 bytes of keys.
+/// One lane looks at 32 bytes of keys. (Half of it costs more probes than it saves instructions: measured.)
 template <class Key>
 using CountTile = CudaTile<Key, 1, 32 / static_cast<int>(sizeof(Key))>;
 
@@ -26,8 +26,8 @@ constexpr std::uint32_t kMostCarries = 128;
 template <int Words>
 struct WarpScratch {
   static constexpr std::uint32_t kMostKmers = 32 * SuperKmer<Words>::kMaxKmers;
-  std::uint64_t forward[Words][32];
-  std::uint64_t reverse[Words][32];
+  std::uint32_t forward[2 * Words][32];  ///< 32 bits of each word in a row
+  std::uint32_t reverse[2 * Words][32];
   std::uint32_t begin_bits[kMostKmers / 32];  ///< bit t: a word's first k-mer is number t
   std::uint16_t begins[32];
   std::uint16_t ends[32];
@@ -167,9 +167,11 @@ class ListCounter {
     }
     __syncthreads();
     if (may_wrap_) {
-      insert_pending<true>(part);
+      insert_pending<true, false>(part);
+    } else if (part.width == 2 * task_.k) {
+      insert_pending<false, true>(part);
     } else {
-      insert_pending<false>(part);
+      insert_pending<false, false>(part);
     }
     if (has_run_) insert_run(part);
     __syncthreads();
@@ -187,7 +189,8 @@ class ListCounter {
     return __any_sync(~0u, *const_cast<const volatile bool*>(&state_.full) ? 1 : 0) != 0;
   }
 
-  template <bool may_wrap>
+  /// `whole`: the part is all there is.
+  template <bool may_wrap, bool whole>
   __device__ void insert_pending(const HashRange<Key>& part) {
     const Table table = this->table(part);
     const std::uint32_t words = task_.segment_count == 0 ? 0 : state_.segment_ends[task_.segment_count - 1];
@@ -200,7 +203,11 @@ class ListCounter {
         if (t < kmers) {
           const std::uint32_t word = words_before + __popc(bits & (~0u >> (31 - lane_))) - 1;
           const Key hash = hash_of(word, t);
-          if (part.contains(hash)) insert<may_wrap>(table, hash, part.relative(hash), 1, fresh);
+          if constexpr (whole) {
+            insert<may_wrap>(table, hash, hash, 1, fresh);
+          } else {
+            if (part.contains(hash)) insert<may_wrap>(table, hash, part.relative(hash), 1, fresh);
+          }
         }
         words_before += __popc(bits);
       }
@@ -295,8 +302,10 @@ class ListCounter {
     const SuperKmerReader<Key, Words> reader(word, task_.k);
 #pragma unroll
     for (int w = 0; w < Words; ++w) {
-      scratch_.forward[w][lane_] = reader.forward_words()[w];
-      scratch_.reverse[w][lane_] = reader.reverse_words()[w];
+      scratch_.forward[2 * w][lane_] = static_cast<std::uint32_t>(reader.forward_words()[w]);
+      scratch_.forward[2 * w + 1][lane_] = static_cast<std::uint32_t>(reader.forward_words()[w] >> 32);
+      scratch_.reverse[2 * w][lane_] = static_cast<std::uint32_t>(reader.reverse_words()[w]);
+      scratch_.reverse[2 * w + 1][lane_] = static_cast<std::uint32_t>(reader.reverse_words()[w] >> 32);
     }
     scratch_.begins[lane_] = static_cast<std::uint16_t>(end - kmers);
     scratch_.ends[lane_] = static_cast<std::uint16_t>(end);
@@ -313,19 +322,25 @@ class ListCounter {
     return hash_(forward < reverse ? forward : reverse);
   }
 
-  /// As SuperKmerReader does, from shared memory.
-  __device__ Key extract(const std::uint64_t (&words)[Words][32], std::uint32_t word,
+  /// The bits of a word from `shift` on, as many as a k-mer has: SuperKmerReader's `extract`, from 32-bit
+  /// pieces in shared memory.
+  __device__ Key extract(const std::uint32_t (&words)[2 * Words][32], std::uint32_t word,
                          std::uint32_t shift) const {
-    const auto at = [&](std::uint32_t i) { return i < Words ? words[i][word] : 0; };
-    const auto bits = [&](std::uint32_t from) {
-      return (at(from) >> (shift % 64)) | ((at(from + 1) << 1) << (63 - shift % 64));
+    const std::uint32_t from = shift / 32;
+    const auto piece = [&](std::uint32_t i) {
+      // 64-bit keys are never so far behind that the last piece is missed.
+      return sizeof(Key) == 8 || from + i < 2 * Words ? words[from + i][word] : 0;
     };
-    // K-mers of a 16-byte word are less than 64 bits apart.
-    const std::uint32_t from = Words == 2 ? 0 : shift / 64;
+    const auto bits = [&](std::uint32_t low, std::uint32_t middle, std::uint32_t high) {
+      return std::uint64_t{__funnelshift_r(low, middle, shift)} |
+             std::uint64_t{__funnelshift_r(middle, high, shift)} << 32;
+    };
+    const std::uint32_t middle = piece(2);
+    const std::uint64_t low = bits(piece(0), piece(1), middle);
     if constexpr (sizeof(Key) == 8) {
-      return bits(from) & hash_.mask;
+      return low & hash_.mask;
     } else {
-      return ((Key{bits(from + 1)} << 64) | bits(from)) & hash_.mask;
+      return ((Key{bits(middle, piece(3), piece(4))} << 64) | low) & hash_.mask;
     }
   }
 
@@ -421,7 +436,7 @@ class ListCounter {
     if (task_.out_capacity == 0) return;
     std::uint32_t* ranges = task_.out.ranges + std::size_t{list_ - task_.out.first_list} * (kRanges + 1);
     if (threadIdx.x < kRanges) ranges[threadIdx.x] = state_.range_cursors[threadIdx.x];
-    if (threadIdx.x == kRanges) ranges[kRanges] = static_cast<std::uint32_t>(kept);
+    if (threadIdx.x == 0) ranges[kRanges] = static_cast<std::uint32_t>(kept);
     __syncthreads();
   }
 

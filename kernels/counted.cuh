@@ -10,7 +10,7 @@
 namespace warpmer::gpu {
 
 /// A list's entries are grouped by the top bits of their hashes; inside a range they are in any order.
-inline constexpr std::uint32_t kRangeBits = 7;
+inline constexpr std::uint32_t kRangeBits = 8;
 inline constexpr std::uint32_t kRanges = 1u << kRangeBits;
 
 /// Stands for a count that does not fit 32 bits and is found among the `BigCounts`.

@@ -63,11 +63,18 @@ constexpr std::uint32_t kMostSlotBits = 13;
 /// 256 lists a shard: freezing has a thread for each.
 constexpr std::uint32_t kMostListBits = kShardBits + 8;
 
+/// Device memory that goes with a list.
+constexpr std::uint64_t kListBytes = 24 + 2 * (kRanges + 4) * sizeof(std::uint32_t);
+
 std::uint32_t list_bits_for(const DeviceCountPlan& plan, std::uint32_t shard_bits) {
-  if (plan.expected_kmers == 0) return shard_bits + 4;
-  const double lists = static_cast<double>(plan.expected_kmers) / plan.tuning.kmers_per_list;
-  const auto wanted = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(lists)));
-  return std::clamp(wanted, shard_bits, kMostListBits);
+  std::uint32_t bits = shard_bits + 4;
+  if (plan.expected_kmers > 0) {
+    const double lists = static_cast<double>(plan.expected_kmers) / plan.tuning.kmers_per_list;
+    bits = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(lists)));
+  }
+  bits = std::clamp(bits, shard_bits, kMostListBits);
+  while (bits > shard_bits && (kListBytes << bits) > plan.memory_bytes / 16) --bits;
+  return bits;
 }
 
 template <class Key, int Words>
@@ -89,7 +96,7 @@ class Counter : public DeviceCounter {
     chunk_entries_ = std::clamp<std::uint64_t>(plan.memory_bytes / 8 / (2 * kChunkEntryBytes), kLeastEntries,
                                                kMostEntries);
     const std::uint64_t fixed = pending_.staging().capacity * PendingWords<Words>::kStagingBytes +
-                                2 * chunk_entries_ * kChunkEntryBytes + std::uint64_t{lists_} * 24;
+                                2 * chunk_entries_ * kChunkEntryBytes + lists_ * kListBytes;
     if (plan.memory_bytes < 2 * fixed) {
       throw ResourceError(
           "counting on the GPU takes " + std::to_string((2 * fixed >> 20) + 1) +

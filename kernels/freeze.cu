@@ -8,11 +8,11 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 512;
+constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kWarps = kThreads / 32;
 constexpr std::uint32_t kEach = 4;  ///< entries of a thread
 constexpr std::uint32_t kCapacity = kThreads * kEach;
-constexpr std::uint32_t kMostBuckets = 1024;
+constexpr std::uint32_t kMostBuckets = 512;
 static_assert(kMostBuckets % kThreads == 0);
 
 template <class Key>
@@ -175,7 +175,7 @@ class ShardFreezer {
         --width;  // one hash has one entry
         continue;
       }
-      sort(entries, n, first, width > 9 ? width - 9 : 0);
+      sort(entries, n, first, width > 8 ? width - 8 : 0);
       if (plan().layout.offset_bits > 0) write_offsets(n);
       write(n);
       if (end == last) break;
@@ -355,18 +355,38 @@ class ShardFreezer {
   /// Packs the n entries in order.
   __device__ void write(std::uint32_t n) {
     if (n > 0) {
-      const Key mask =
-          plan().layout.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << plan().layout.rest_bits) - 1;
-      pack_fields(words_ + plan().layout.entries_at, written_, n, plan().layout.entry_bits,
-                  [&](std::uint32_t i, int at) {
-                    const std::uint64_t here = count(i);
-                    return bits_in_word(is_exception(here) ? escape() : here - 1, at) |
-                           bits_in_word(sorter_.keys[i] & mask, at + plan().shape.count_bits);
-                  });
+      if (sizeof(Key) == 8 && plan().layout.entry_bits <= 64 && plan().shape.count_bits < 32) {
+        write_narrow_entries(n);
+      } else {
+        write_wide_entries(n);
+      }
       if (plan().shape.exceptions > 0) write_exceptions(n);
       written_ += n;
     }
     __syncthreads();
+  }
+
+  /// Entries of at most 64 bits, whose code a 32-bit count shows: the usual case, in few instructions.
+  __device__ void write_narrow_entries(std::uint32_t n) {
+    const auto rest_mask =
+        (std::uint64_t{1} << plan().layout.rest_bits) - 1;  // below 2^64: the code has a bit
+    const std::uint32_t code_bits = plan().shape.count_bits, escape = (1u << code_bits) - 1;
+    pack_fields(words_ + plan().layout.entries_at, written_, n, plan().layout.entry_bits,
+                [&](std::uint32_t i, int at) {
+                  const std::uint64_t rest = static_cast<std::uint64_t>(sorter_.keys[i]) & rest_mask;
+                  const std::uint64_t field = (rest << code_bits) | min(sorter_.counts[i] - 1, escape);
+                  return at >= 0 ? field << at : field >> -at;
+                });
+  }
+  __device__ void write_wide_entries(std::uint32_t n) {
+    const Key mask =
+        plan().layout.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << plan().layout.rest_bits) - 1;
+    pack_fields(words_ + plan().layout.entries_at, written_, n, plan().layout.entry_bits,
+                [&](std::uint32_t i, int at) {
+                  const std::uint64_t here = count(i);
+                  return bits_in_word(is_exception(here) ? escape() : here - 1, at) |
+                         bits_in_word(sorter_.keys[i] & mask, at + plan().shape.count_bits);
+                });
   }
 
   __device__ void write_exceptions(std::uint32_t n) {
@@ -396,7 +416,8 @@ class ShardFreezer {
 };
 
 template <class Key>
-__global__ __launch_bounds__(kThreads, 2) void freeze_kernel(const __grid_constant__ FreezeTask<Key> task) {
+__global__ __launch_bounds__(kThreads, sizeof(Key) == 8 ? 5 : 4) void freeze_kernel(
+    const __grid_constant__ FreezeTask<Key> task) {
   extern __shared__ __align__(16) char shared[];
   auto& sorter = *reinterpret_cast<Sorter<Key>*>(shared);
   ShardFreezer<Key> freezer(task, sorter);
