@@ -1,6 +1,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <map>
 #include <optional>
 
@@ -30,6 +31,13 @@ class Session : public engine::CountingSession {
   }
 
   void use_device() const { check(cudaSetDevice(gpu_), "choosing a GPU"); }
+
+  /// For destructors: after an error there may be work under way, which has to be over before the memory
+  /// it works on goes.
+  void let_device_finish() const noexcept {
+    cudaSetDevice(gpu_);
+    cudaDeviceSynchronize();
+  }
 
   /// The thread's own, made by the thread itself.
   BatchFeed& feed(unsigned thread) {
@@ -66,6 +74,7 @@ class DenseSession : public Session {
  public:
   DenseSession(int gpu, const engine::CountPlan& plan)
       : Session(gpu, plan), counter_(plan.k), tally_(plan.min_count, plan.max_count) {}
+  ~DenseSession() override { let_device_finish(); }
 
   void finish(unsigned thread, const engine::ShardSink& sink,
               const std::function<void()>& shard_done) override {
@@ -97,9 +106,11 @@ class ShardQueue {
     std::uint32_t number;  ///< of the shard in the chunk
   };
 
+  /// Throws when somebody failed.
   void put(FrozenChunk&& frozen) {
     const auto chunk = std::make_shared<const FrozenChunk>(std::move(frozen));
     const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
     left_[chunk->first_shard] = chunk->plans.size();
     for (std::uint32_t s = 0; s < chunk->plans.size(); ++s) items_.push_back({chunk, s});
     changed_.notify_all();
@@ -120,16 +131,27 @@ class ShardQueue {
     --left_[item.chunk->first_shard];
     changed_.notify_all();
   }
-  /// Waits until all shards of a chunk are done, or somebody failed.
+  /// Waits until all shards of a chunk are done. Throws when somebody failed: the same error, because
+  /// the first thread that comes back with one is heard.
   void wait_for(std::uint32_t first_shard) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return failed_ || left_[first_shard] == 0; });
-    if (failed_) throw InternalError("stopped because another thread failed");
+    changed_.wait(lock, [&] { return failure_ || left_[first_shard] == 0; });
+    if (failure_) std::rethrow_exception(failure_);
   }
   /// Nothing more comes.
-  void close() { stop(false); }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
   /// Somebody failed: all stop.
-  void fail() { stop(true); }
+  void fail(std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    if (!failure_) failure_ = std::move(failure);
+    items_.clear();
+    changed_.notify_all();
+  }
 
  private:
   std::optional<Item> pop() {
@@ -138,19 +160,13 @@ class ShardQueue {
     items_.pop_front();
     return item;
   }
-  void stop(bool failed) {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
-    failed_ = failed_ || failed;
-    if (failed) items_.clear();
-    changed_.notify_all();
-  }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Item> items_;
   std::map<std::uint32_t, std::size_t> left_;  ///< shards not done, by the chunk's first
-  bool stopped_ = false, failed_ = false;
+  bool stopped_ = false;
+  std::exception_ptr failure_;  ///< the first
 };
 
 /// For k > 12.
@@ -158,6 +174,7 @@ class ShardedSession : public Session {
  public:
   ShardedSession(int gpu, const engine::CountPlan& plan)
       : Session(gpu, plan), counter_(make_device_counter(device_plan(plan))) {}
+  ~ShardedSession() override { let_device_finish(); }
 
   void finish(unsigned thread, const engine::ShardSink& sink,
               const std::function<void()>& shard_done) override {
@@ -172,7 +189,7 @@ class ShardedSession : public Session {
       if (thread == 0) drive(deliver);
       while (const auto item = queue_.take()) deliver(*item);
     } catch (...) {
-      queue_.fail();
+      queue_.fail(std::current_exception());
       throw;
     }
   }
