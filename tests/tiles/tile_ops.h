@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/kmer.h"
@@ -12,15 +13,40 @@
 
 namespace warpmer::tests {
 
+/// A table's slots, all empty at first, where its tile can work on them.
+template <class Key>
+class TableMemory {
+ public:
+  virtual ~TableMemory() = default;
+  [[nodiscard]] virtual table::Slots<Key> slots() = 0;
+  virtual void fill(Key key) = 0;  ///< puts one key into all slots
+  // Copies, for the test to look at.
+  [[nodiscard]] virtual std::vector<Key> keys() const = 0;
+  [[nodiscard]] virtual std::vector<std::uint32_t> counts() const = 0;
+};
+
+template <class Key>
+std::unique_ptr<TableMemory<Key>> host_memory(std::size_t slots);
+
+struct TableShape {
+  std::uint32_t window_bits;
+  std::uint32_t key_bits;
+};
+
+/// Arrays are the test's own, in host memory; slots are a TableMemory's.
 template <class Key>
 struct SchemeOnTile {
+  using Insert = void (*)(table::Slots<Key>, TableShape, const Key* keys, const std::uint32_t* n,
+                          std::size_t size, table::Insertion* done);
   const char* scheme;
   const char* tile;
   int width;
   bool exclusive;
-  table::Insertion (*insert)(table::Slots<Key>, std::uint32_t window_bits, std::uint32_t key_bits, Key,
-                             std::uint32_t n);
-  std::ptrdiff_t (*find)(table::Slots<Key>, std::uint32_t window_bits, std::uint32_t key_bits, Key);
+  std::size_t most_slots;  ///< of a table
+  std::unique_ptr<TableMemory<Key>> (*memory)(std::size_t slots);
+  Insert insert;          ///< one after another
+  Insert insert_at_once;  ///< by many tiles side by side; null for tiles that own their table
+  void (*find)(table::Slots<Key>, TableShape, const Key* keys, std::size_t size, std::ptrdiff_t* slots);
   // Of the tile itself.
   table::SlotMask (*match)(table::Slots<Key>, Key);
   table::SlotMask (*empty)(table::Slots<Key>);
@@ -40,8 +66,11 @@ extern const SchemesOnTiles<Key64> kScalarTiles64;
 extern const SchemesOnTiles<Key128> kScalarTiles128;
 extern const SchemesOnTiles<Key64> kAvx2Tiles;
 extern const SchemesOnTiles<Key64> kAvx512Tiles;
+// In GPU tests only. Keys of 128 bits need compute capability 9.0.
+extern const SchemesOnTiles<Key64> kCudaTiles64;
+extern const SchemesOnTiles<Key128> kCudaTiles128;
 
-/// Those this machine can run.
+/// Those this machine's CPU can run.
 inline std::vector<SchemeOnTile<Key64>> all_schemes_64() {
   std::vector<SchemeOnTile<Key64>> all;
   const auto add = [&](const SchemesOnTiles<Key64>& some) {

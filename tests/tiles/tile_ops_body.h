@@ -5,13 +5,15 @@ struct OnTile {
   using Key = typename T::Key;
   using Scheme = table::WarpDrive<T>;
 
-  static table::Insertion insert(table::Slots<Key> slots, std::uint32_t window_bits, std::uint32_t key_bits,
-                                 Key key, std::uint32_t n) {
-    return Scheme(slots, window_bits, key_bits).insert(T{}, key, n);
+  static void insert(table::Slots<Key> slots, tests::TableShape shape, const Key* keys,
+                     const std::uint32_t* n, std::size_t size, table::Insertion* done) {
+    const Scheme scheme(slots, shape.window_bits, shape.key_bits);
+    for (std::size_t i = 0; i < size; ++i) done[i] = scheme.insert(T{}, keys[i], n[i]);
   }
-  static std::ptrdiff_t find(table::Slots<Key> slots, std::uint32_t window_bits, std::uint32_t key_bits,
-                             Key key) {
-    return Scheme(slots, window_bits, key_bits).find(T{}, key);
+  static void find(table::Slots<Key> slots, tests::TableShape shape, const Key* keys, std::size_t size,
+                   std::ptrdiff_t* found) {
+    const Scheme scheme(slots, shape.window_bits, shape.key_bits);
+    for (std::size_t i = 0; i < size; ++i) found[i] = scheme.find(T{}, keys[i]);
   }
   static table::SlotMask match(table::Slots<Key> slots, Key key) { return T{}.match(T{}.load(slots), key); }
   static table::SlotMask empty(table::Slots<Key> slots) { return T{}.empty(T{}.load(slots)); }
@@ -25,8 +27,15 @@ struct OnTile {
     return T{}.add(slots, slot, n);
   }
 
-  static constexpr tests::SchemeOnTile<Key> describe(const char* tile) {
+  static constexpr tests::SchemeOnTile<Key> describe(
+      const char* tile, typename tests::SchemeOnTile<Key>::Insert insert_at_once = nullptr) {
     static_assert(table::Tile<T>);
-    return {"warpdrive", tile, T::kWidth, T::kExclusive, insert, find, match, empty, claim, exchange, add};
+    return {"warpdrive", tile,
+            T::kWidth,   T::kExclusive,
+            SIZE_MAX,    tests::host_memory<Key>,
+            insert,      insert_at_once,
+            find,        match,
+            empty,       claim,
+            exchange,    add};
   }
 };
