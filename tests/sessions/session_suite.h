@@ -1,0 +1,263 @@
+#pragma once
+/// Whole counting sessions from hand-made batches, and what any backend must make of them.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "core/kmer.h"
+#include "core/minimizer.h"
+#include "engine/backend.h"
+#include "engine/thread_team.h"
+#include "index/shard_codec.h"
+#include "oracle/naive_kmers.h"
+
+namespace warpmer::tests {
+
+using Payloads = std::map<std::uint32_t, std::vector<std::uint64_t>>;
+
+struct Result {
+  Payloads payloads;  ///< of the shards that are not empty
+  std::map<std::string, std::uint64_t> counts;
+  index::Totals totals;
+  index::Histogram histogram;
+  std::uint64_t early_counts = 0;
+  std::uint64_t exchanged_bytes = 0;
+};
+
+inline std::vector<io::Batch> batches_of(const std::vector<std::string>& reads, std::size_t per_batch) {
+  std::vector<io::Batch> batches;
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    if (i % per_batch == 0) batches.emplace_back();
+    io::Batch& batch = batches.back();
+    io::Piece piece;
+    piece.record = i + 1;
+    piece.offset = static_cast<std::uint32_t>(batch.text.size());
+    piece.length = static_cast<std::uint32_t>(reads[i].size());
+    batch.text.append(reads[i]);
+    batch.pieces.push_back(piece);
+  }
+  return batches;
+}
+
+inline void copy(const io::Batch& from, io::Batch& to) {
+  to.text.set_size(0);
+  to.text.append({from.text.data(), from.text.size()});
+  to.pieces = from.pieces;
+}
+
+inline engine::CountPlan plan_for(std::uint32_t k) {
+  engine::CountPlan plan;
+  plan.k = k;
+  plan.memory_bytes = std::uint64_t{1} << 30;
+  return plan;
+}
+
+/// How the shards of a session are taken.
+enum class Take { decoded, payloads };
+
+/// Feeds the batches, as often as `rounds` says, and takes the shards, with the threads of the plan.
+inline Result run(engine::Backend& backend, const engine::CountPlan& plan,
+                  const std::vector<io::Batch>& batches, Take take = Take::decoded, std::size_t rounds = 1) {
+  const auto session = backend.start(plan);
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::uint64_t> kmers{0};
+  engine::run_team(
+      plan.threads,
+      [&](unsigned thread) {
+        io::Batch batch;  // a session may keep it and leave another
+        for (std::size_t i; (i = next.fetch_add(1)) < rounds * batches.size();) {
+          copy(batches[i % batches.size()], batch);
+          kmers += session->add(batch, thread);
+        }
+        kmers += session->end_of_input(thread);
+      },
+      [&] { next = rounds * batches.size(); });
+  Result result;
+  bool once = true;
+  std::mutex mutex;
+  const auto sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+    const std::lock_guard lock(mutex);
+    if (frozen.shape.entries == 0) return;
+    const std::size_t words = frozen.payload.size();
+    once = result.payloads.emplace(shard, frozen.payload).second && once;
+    frozen.payload.resize(words + index::kReadAheadWords);
+    if (take == Take::payloads) return;
+    with_key_type(plan.k, [&](auto zero) {
+      using Key = decltype(zero);
+      const index::ShardReader<Key> reader({frozen.shape, frozen.payload.data(), words}, plan.k);
+      reader.for_each([&](Key hash, std::uint64_t count) {
+        std::string name(plan.k, ' ');
+        kmer_to_text(KmerHash<Key>(plan.k).inverse(hash), plan.k, name.data());
+        once = result.counts.emplace(name, count).second && once;
+      });
+    });
+  };
+  engine::run_team(
+      plan.threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {});
+  CHECK(once);
+  result.totals = session->tally().totals();
+  result.histogram = session->tally().histogram();
+  result.early_counts = session->early_counts();
+  for (const engine::StageReport& stage : session->stages()) {
+    if (stage.name == "exchange") result.exchanged_bytes = stage.bytes;
+  }
+  CHECK(result.totals.counted_kmers == kmers);
+  return result;
+}
+
+/// Reads from a small genome, both strands, with errors and breaks.
+inline std::vector<std::string> simulated_reads(std::size_t n, std::size_t genome_length, unsigned seed,
+                                                unsigned bases_per_error = 100) {
+  std::mt19937_64 random(seed);
+  std::string genome(genome_length, ' ');
+  for (char& c : genome) c = "ACGT"[random() % 4];
+  std::vector<std::string> reads;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::string read = genome.substr(random() % (genome_length - 150), 150);
+    if (random() % 2 == 0) {
+      std::reverse(read.begin(), read.end());
+      for (char& c : read) c = c == 'A' ? 'T' : c == 'C' ? 'G' : c == 'G' ? 'C' : 'A';
+    }
+    for (char& c : read) {
+      if (random() % bases_per_error == 0) c = "ACGTN"[random() % 5];
+    }
+    reads.push_back(read);
+  }
+  return reads;
+}
+
+inline std::map<std::string, std::uint64_t> expected_counts(const std::vector<std::string>& reads,
+                                                            std::uint32_t k, bool canonical) {
+  std::map<std::string, std::uint64_t> counts;
+  for (const std::string& read : reads)
+    add_naive_kmers(counts, naive_kmers(read, static_cast<int>(k), canonical));
+  return counts;
+}
+
+/// Threads and devices of a plan.
+struct Team {
+  unsigned threads, devices;
+};
+
+/// Any k, both ways of counting strands, any team: the naive counter's counts, and always the same bytes.
+inline void match_the_oracle(engine::Backend& backend, const std::vector<std::uint32_t>& all_k,
+                             const std::vector<Team>& teams) {
+  const auto reads = simulated_reads(150, 2500, 1);
+  for (const std::uint32_t k : all_k) {
+    CAPTURE(k);
+    for (const bool canonical : {true, false}) {
+      engine::CountPlan plan = plan_for(k);
+      plan.canonical = canonical;
+      const auto expected = expected_counts(reads, k, canonical);
+      Payloads first;
+      for (const Team& team : teams) {
+        plan.threads = team.threads;
+        plan.devices = team.devices;
+        CAPTURE(plan.threads);
+        CAPTURE(plan.devices);
+        const Result result = run(backend, plan, batches_of(reads, 7 * team.threads));
+        CHECK((result.counts == expected));
+        if (first.empty()) first = result.payloads;
+        CHECK((result.payloads == first));
+        if (k > kMaxDenseK) CHECK((result.exchanged_bytes > 0) == (team.devices > 1));
+      }
+    }
+  }
+}
+
+/// Totals, histogram and filter follow from the counts.
+inline void filter_and_tally(engine::Backend& backend, std::uint32_t k) {
+  CAPTURE(k);
+  const auto reads = simulated_reads(500, 3000, 2);
+  const auto expected = expected_counts(reads, k, true);
+  engine::CountPlan plan = plan_for(k);
+  plan.min_count = 2;
+  plan.max_count = 20;
+  const Result result = run(backend, plan, batches_of(reads, 50));
+  std::uint64_t kmers = 0, unique = 0, stored = 0, stored_kmers = 0;
+  index::Histogram histogram;
+  for (const auto& [kmer, count] : expected) {
+    kmers += count;
+    unique += count == 1 ? 1 : 0;
+    if (count < 2 || count > 20) continue;
+    ++stored;
+    stored_kmers += count;
+    ++histogram[count];
+  }
+  CHECK(result.totals.counted_kmers == kmers);
+  CHECK(result.totals.counted_distinct == expected.size());
+  CHECK(result.totals.counted_unique == unique);
+  CHECK(result.totals.stored_distinct == stored);
+  CHECK(result.totals.stored_kmers == stored_kmers);
+  CHECK((result.histogram == histogram));
+  CHECK(result.counts.size() == stored);
+}
+
+/// No input, empty reads, reads shorter than k, one k-mer.
+inline void next_to_nothing(engine::Backend& backend, std::uint32_t k) {
+  CAPTURE(k);
+  const auto nothing = [&](const std::vector<std::string>& reads) {
+    const Result result = run(backend, plan_for(k), batches_of(reads, 2));
+    CHECK(result.counts.empty());
+    CHECK(result.totals.counted_distinct == 0);
+    CHECK(result.histogram.empty());
+  };
+  nothing({});
+  nothing({""});
+  nothing({"", "", ""});
+  if (k > 1) nothing({"A"});
+  nothing({"", "NNN", std::string(k - 1, 'A'), "N", std::string(k - 1, 'C') + "-" + std::string(k - 1, 'C')});
+  const Result one =
+      run(backend, plan_for(k), batches_of({"", std::string(k, 'T'), std::string(k - 1, 'N')}, 2));
+  CHECK(one.counts == std::map<std::string, std::uint64_t>{{std::string(k, 'A'), 1}});
+}
+
+/// Characters that are no nucleotide code are refused, or break k-mers when lenient.
+inline void refuse_or_break(engine::Backend& backend, std::uint32_t k) {
+  CAPTURE(k);
+  engine::CountPlan plan = plan_for(k);
+  const std::vector<std::string> reads = {std::string(70, 'A') + "E" + std::string(70, 'C')};
+  CHECK_THROWS_AS(run(backend, plan, batches_of(reads, 1)), InputError);
+  // In a sequence too short to hold a k-mer, too.
+  if (k > 2) CHECK_THROWS_AS(run(backend, plan, batches_of({"AQ"}, 1)), InputError);
+  plan.lenient = true;
+  CHECK((run(backend, plan, batches_of(reads, 1)).counts == expected_counts(reads, k, true)));
+}
+
+/// An error of whoever takes the shards ends the session, and is the one that is reported.
+inline void end_with_the_sink(engine::Backend& backend, std::uint32_t k, unsigned threads,
+                              std::uint32_t good_shards) {
+  CAPTURE(k);
+  CAPTURE(threads);
+  CAPTURE(good_shards);
+  engine::CountPlan plan = plan_for(k);
+  plan.threads = threads;
+  const auto session = backend.start(plan);
+  auto batches = batches_of(simulated_reads(400, 3000, 9), 10);
+  engine::run_team(
+      threads,
+      [&](unsigned thread) {
+        for (std::size_t i = thread; i < batches.size(); i += threads) session->add(batches[i], thread);
+        session->end_of_input(thread);
+      },
+      [] {});
+  struct DiskFull {};
+  std::atomic<std::uint32_t> taken{0};
+  const auto sink = [&](std::uint32_t, index::FrozenShard&&) {
+    if (taken++ >= good_shards) throw DiskFull();
+  };
+  CHECK_THROWS_AS(engine::run_team(
+                      threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {}),
+                  DiskFull);
+}
+
+}  // namespace warpmer::tests
