@@ -46,8 +46,10 @@ def check(path, text):
     for quote, target in INCLUDE.findall(text):
         if quote == "<":
             if CUDA.match(target) and not is_cuda_place:
-                yield f"includes <{target}>: only kernels/ and .cu tests see CUDA"
+                yield f"includes <{target}>: only kernels/ and .cu files see CUDA"
             continue
+        if target.endswith(".cuh") and not is_cuda_place:
+            yield f'includes "{target}": only kernels/ and .cu files see CUDA'
         first = target.split("/")[0] if "/" in target else layer
         if first == "..":
             yield f'includes "{target}": write the path from src/'

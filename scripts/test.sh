@@ -7,6 +7,8 @@
 #   --sanitizers   also build and test with ASan + UBSan and with TSan
 #   --tidy         also clang-tidy on the files changed since WARPMER_TIDY_BASE (scripts/tidy.sh)
 #   --werror       warnings are errors
+#
+# With nvcc, CUDA code is compiled for the architectures of the cuda preset, or those that CUDAARCHS names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -57,12 +59,13 @@ PY
 }
 
 test_preset() {
-  local preset=$1 report log launcher=()
+  local preset=$1 report log launcher=() settings=("-DWARPMER_WERROR=$werror")
   report=$PWD/build/$preset/ctest.xml
   log=$PWD/build/$preset/build.log
   mkdir -p "build/$preset"
+  if [[ $preset == cuda && -n ${CUDAARCHS:-} ]]; then settings+=("-DCMAKE_CUDA_ARCHITECTURES=$CUDAARCHS"); fi
   echo "== $preset: build"
-  if ! { cmake --preset "$preset" -DWARPMER_WERROR=$werror && cmake --build --preset "$preset" -j "$jobs"; } \
+  if ! { cmake --preset "$preset" "${settings[@]}" && cmake --build --preset "$preset" -j "$jobs"; } \
     >"$log" 2>&1 </dev/null; then
     grep -E -A12 'error|FAILED' "$log" | head -n 120 || tail -n 60 "$log"
     fail "$preset/build"
