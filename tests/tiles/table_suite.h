@@ -46,6 +46,7 @@ template <class Key>
 void check_found(const SchemeOnTile<Key>& on, TableMemory<Key>& memory, TableShape shape,
                  const std::map<Key, std::uint32_t>& expected) {
   std::vector<Key> keys;
+  keys.reserve(expected.size());
   for (const auto& [key, count] : expected) keys.push_back(key);
   const std::vector<std::ptrdiff_t> slots = find_all(on, memory, shape, keys);
   const std::vector<Key> in_slots = memory.keys();
