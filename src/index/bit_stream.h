@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/kmer.h"
+#include "core/platform.h"
 
 namespace warpmer::index {
 
@@ -58,10 +59,26 @@ inline constexpr std::size_t kReadAheadWords = 3;
 
 /// The `bits` bits (0 to 128) at bit offset `at`. Reads up to kReadAheadWords past the field's first.
 template <class Value>
-inline Value read_bits(const std::uint64_t* words, std::uint64_t at, std::uint32_t bits) {
+WARPMER_HD_INLINE Value read_bits(const std::uint64_t* words, std::uint64_t at, std::uint32_t bits) {
+  Value value;
+#if defined(__CUDA_ARCH__)
+  // A GPU loads whole words where they lie, and every load counts: none that the field does not reach.
+  const std::uint64_t* from = words + at / 64;
+  const std::uint32_t shift = at % 64;
+  if constexpr (sizeof(Value) == 8) {
+    value = from[0] >> shift;
+    if (shift + bits > 64) value |= from[1] << (64 - shift);
+    return bits >= 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
+  } else {
+    value = from[0];
+    if (shift + bits > 64) value |= Value{from[1]} << 64;
+    value >>= shift;
+    if (shift + bits > 128) value |= Value{from[2]} << (128 - shift);
+    return bits >= 128 ? value : value & ((Value{1} << bits) - 1);
+  }
+#else
   const auto* bytes = reinterpret_cast<const char*>(words) + at / 8;
   const std::uint32_t shift = at % 8;
-  Value value;
   if constexpr (sizeof(Value) == 8) {
     std::uint64_t low = 0;
     std::memcpy(&low, bytes, 8);
@@ -77,6 +94,7 @@ inline Value read_bits(const std::uint64_t* words, std::uint64_t at, std::uint32
     if (shift + bits > 128) value |= Value{static_cast<unsigned char>(bytes[16])} << (128 - shift);
     return bits >= 128 ? value : value & ((Value{1} << bits) - 1);
   }
+#endif
 }
 
 }  // namespace warpmer::index

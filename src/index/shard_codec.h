@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/kmer.h"
+#include "core/platform.h"
 #include "index/bit_stream.h"
 #include "index/frozen_shard.h"
 #include "index/index_file.h"
@@ -128,7 +129,8 @@ FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n
   return frozen;
 }
 
-/// Reads a frozen shard where it lies.
+/// Reads a frozen shard where it lies. On a GPU, too: made by the host of a view whose payload is on the
+/// device, and copied there; `find` then works on the device, and nothing else of it.
 template <class Key>
 class ShardReader {
  public:
@@ -143,7 +145,7 @@ class ShardReader {
   [[nodiscard]] std::uint64_t entries() const { return shape_.entries; }
 
   /// The stored count of the k-mer with this hash; 0 when it is not there.
-  [[nodiscard]] std::uint64_t find(Key hash) const {
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t find(Key hash) const {
     if (shape_.entries == 0) return 0;
     const auto [first, last] = bucket(bucket_of(hash));
     const Key rest = hash & rest_mask();
@@ -183,35 +185,35 @@ class ShardReader {
   }
 
  private:
-  [[nodiscard]] std::size_t bucket_of(Key hash) const {
+  [[nodiscard]] WARPMER_HD_INLINE std::size_t bucket_of(Key hash) const {
     return shape_.bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> layout_.rest_bits);
   }
-  [[nodiscard]] Key rest_mask() const {
+  [[nodiscard]] WARPMER_HD_INLINE Key rest_mask() const {
     return layout_.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << layout_.rest_bits) - 1;
   }
   /// Clamped, so that a wrong payload (its checksum right) cannot lead outside.
-  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> bucket(std::size_t b) const {
+  [[nodiscard]] WARPMER_HD_INLINE std::pair<std::uint64_t, std::uint64_t> bucket(std::size_t b) const {
     if (shape_.bucket_bits == 0) return {0, shape_.entries};
     const std::uint64_t at = std::uint64_t{b} * layout_.offset_bits;
     return {std::min(read_bits<std::uint64_t>(offsets_, at, layout_.offset_bits), shape_.entries),
             std::min(read_bits<std::uint64_t>(offsets_, at + layout_.offset_bits, layout_.offset_bits),
                      shape_.entries)};
   }
-  [[nodiscard]] Key rest_at(std::uint64_t i) const {
+  [[nodiscard]] WARPMER_HD_INLINE Key rest_at(std::uint64_t i) const {
     return read_bits<Key>(entries_, i * layout_.entry_bits + shape_.count_bits, layout_.rest_bits);
   }
-  [[nodiscard]] std::uint64_t code_at(std::uint64_t i) const {
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t code_at(std::uint64_t i) const {
     return read_bits<std::uint64_t>(entries_, i * layout_.entry_bits, shape_.count_bits);
   }
-  [[nodiscard]] std::uint64_t exception_count(std::uint64_t x) const {
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t exception_count(std::uint64_t x) const {
     if (x >= shape_.exceptions) return 0;
     return read_bits<std::uint64_t>(exceptions_, x * layout_.exception_bits, shape_.exception_bits);
   }
-  [[nodiscard]] std::uint64_t exception_number(std::uint64_t x) const {
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t exception_number(std::uint64_t x) const {
     return read_bits<std::uint64_t>(exceptions_, x * layout_.exception_bits + shape_.exception_bits,
                                     layout_.number_bits);
   }
-  [[nodiscard]] std::uint64_t count_at(std::uint64_t i) const {
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t count_at(std::uint64_t i) const {
     const std::uint64_t code = code_at(i);
     if (code < escape_) return code + 1;
     std::uint64_t low = 0, high = shape_.exceptions;
