@@ -1,8 +1,7 @@
 #include <chrono>
-#include <cstring>
 
 #include "batch_feed.cuh"
-#include "text_packing.cuh"
+#include "joined_text.cuh"
 
 namespace warpmer::gpu {
 
@@ -33,23 +32,16 @@ std::uint64_t BatchFeed::finish() {
   return kmers;
 }
 
-/// Puts the sequences one after another, a separator behind each.
 void BatchFeed::join(Slot& slot) {
   const auto start = std::chrono::steady_clock::now();
-  std::uint64_t bytes = 0;
-  for (const io::Piece& piece : slot.batch.pieces) bytes += std::uint64_t{piece.length} + 1;
+  const std::uint64_t bytes = joined_bytes(slot.batch);
   if (bytes > kMostBytes) {
     throw ResourceError("a sequence of " + std::to_string(bytes) + " characters in " + slot.batch.file +
                         " is longer than the GPU takes at once; use --device cpu");
   }
   slot.bytes = static_cast<std::uint32_t>(bytes);
   slot.joined.reserve(bytes);
-  char* to = slot.joined.data();
-  for (const io::Piece& piece : slot.batch.pieces) {
-    std::memcpy(to, slot.batch.text.data() + piece.offset, piece.length);
-    to[piece.length] = kSeparator;
-    to += piece.length + std::size_t{1};
-  }
+  gpu::join(slot.batch, {}, 0, bytes, slot.joined.data());
   join_seconds_ += seconds_since(start);
 }
 
@@ -84,7 +76,7 @@ std::uint64_t BatchFeed::complete(Slot& slot) {
   std::uint64_t kmers = slot.result[0].kmers;
   for (;;) {
     const CutStatus status = slot.result[0];
-    if (status.first_invalid != UINT32_MAX && !lenient_) refuse(slot);
+    if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(slot.batch, status.first_invalid);
     if (status.tiles_left == 0) {
       if (shared_.counter->wants_room(status.staged)) {
         const std::lock_guard lock(*shared_.mutex);
@@ -101,17 +93,6 @@ std::uint64_t BatchFeed::complete(Slot& slot) {
     std::swap(slot.left[0], slot.left[1]);
     kmers += slot.result[0].kmers;
   }
-}
-
-/// Names the character that is no nucleotide code.
-void BatchFeed::refuse(const Slot& slot) {
-  std::uint64_t first = 0;
-  const std::uint32_t at = slot.result[0].first_invalid;
-  for (const io::Piece& piece : slot.batch.pieces) {
-    if (at < first + piece.length) io::throw_bad_base(slot.batch, piece, at - first);
-    first += std::uint64_t{piece.length} + 1;
-  }
-  throw InternalError("the GPU refused a character that was never sent");
 }
 
 }  // namespace warpmer::gpu

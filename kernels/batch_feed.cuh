@@ -53,7 +53,6 @@ class BatchFeed {
   void send(Slot& slot);
   void enqueue(Slot& slot, const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left);
   std::uint64_t complete(Slot& slot);
-  [[noreturn]] static void refuse(const Slot& slot);
 
   SharedCounter shared_;
   bool lenient_;
