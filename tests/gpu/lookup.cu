@@ -1,0 +1,354 @@
+// Lookups on the GPU answer as those on the CPU, and refuse what those refuse.
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "core/minimizer.h"
+#include "engine/backend.h"
+#include "engine/lookup.h"
+#include "gpu/random_text.h"
+#include "index/shard_codec.h"
+
+namespace {
+
+using namespace warpmer;
+using Reads = std::vector<std::string>;
+
+/// Characters that a lookup sends to the device at once. Known here only to aim at the seams.
+constexpr std::size_t kSlice = std::size_t{1} << 19;
+
+/// A file name of its own, removed in the end.
+class TemporaryIndex {
+ public:
+  TemporaryIndex() {
+    static std::atomic<int> number{0};
+    path_ = std::filesystem::temp_directory_path() /
+            ("warpmer_gpu_lookup_" + std::to_string(::getpid()) + "_" + std::to_string(number++) + ".wmi");
+  }
+  ~TemporaryIndex() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  TemporaryIndex(const TemporaryIndex&) = delete;
+  TemporaryIndex& operator=(const TemporaryIndex&) = delete;
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Names and sequences, like a parser's.
+io::Batch batch_of(const Reads& reads) {
+  io::Batch batch;
+  batch.file = "made up";
+  for (const auto& read : reads) {
+    io::Piece piece;
+    piece.record = batch.pieces.size() + 1;
+    const std::string name = "r" + std::to_string(piece.record);
+    piece.name_offset = static_cast<std::uint32_t>(batch.text.size());
+    piece.name_length = static_cast<std::uint32_t>(name.size());
+    batch.text.append(name);
+    piece.offset = static_cast<std::uint32_t>(batch.text.size());
+    piece.length = static_cast<std::uint32_t>(read.size());
+    batch.text.append(read);
+    batch.pieces.push_back(piece);
+  }
+  return batch;
+}
+
+index::IndexParams params_of(std::uint32_t k, bool canonical) {
+  return {k, canonical, minimizer_length(k), shard_bits(k), kHashVersion};
+}
+
+/// Counts reads with the CPU.
+void write_index(const std::string& path, const Reads& reads, std::uint32_t k, bool canonical = true) {
+  engine::CountPlan plan;
+  plan.k = k;
+  plan.canonical = canonical;
+  plan.memory_bytes = std::uint64_t{4} << 30;
+  const auto session = engine::make_cpu_backend()->start(plan);
+  io::Batch batch = batch_of(reads);
+  session->add(batch, 0);
+  session->end_of_input(0);
+  index::IndexWriter writer(path, params_of(k, canonical));
+  session->finish(
+      0, [&](std::uint32_t shard, index::FrozenShard&& frozen) { writer.put(shard, std::move(frozen)); },
+      [] {});
+  writer.finish(session->tally().totals(), session->tally().histogram(), {});
+}
+
+/// A canonical index of given k-mers with given counts.
+void write_index(const std::string& path, const std::map<Key64, std::uint64_t>& counts, std::uint32_t k) {
+  std::map<std::uint32_t, std::map<Key64, std::uint64_t>> shards;  // by hash
+  index::Totals totals;
+  index::Histogram histogram;
+  for (const auto& [kmer, count] : counts) {
+    shards[shard_of(minimizer_of(kmer, k), shard_bits(k))][KmerHash<Key64>(k)(kmer)] = count;
+    totals.stored_kmers += count;
+    ++totals.stored_distinct;
+    totals.largest_count = std::max(totals.largest_count, count);
+    ++histogram[count];
+  }
+  totals.counted_kmers = totals.stored_kmers;
+  totals.counted_distinct = totals.stored_distinct;
+  index::IndexWriter writer(path, params_of(k, true));
+  for (const auto& [shard, entries] : shards) {
+    std::vector<Key64> hashes;
+    std::vector<std::uint64_t> values;
+    for (const auto& [hash, count] : entries) {
+      hashes.push_back(hash);
+      values.push_back(count);
+    }
+    writer.put(shard, index::freeze(hashes.data(), values.data(), hashes.size(), k));
+  }
+  writer.finish(totals, histogram, {});
+}
+
+/// An index, looked up on both.
+struct Both {
+  explicit Both(const std::string& path, bool lenient = false, std::uint64_t device_memory_bytes = 0)
+      : index(path),
+        cpu(engine::make_cpu_lookup(index, lenient)),
+        gpu(engine::make_cuda_lookup(index, lenient, 0, device_memory_bytes)) {}
+
+  index::IndexFile index;
+  std::unique_ptr<engine::Lookup> cpu, gpu;
+};
+
+/// How many positions were looked up, and how many of those were found.
+struct Seen {
+  std::size_t kmers = 0, found = 0;
+};
+
+Seen check_same(const Both& both, const Reads& reads) {
+  const io::Batch batch = batch_of(reads);
+  engine::Profile expected, got;
+  both.cpu->profile(batch, expected);
+  both.gpu->profile(batch, got);
+  CHECK((got.first == expected.first));
+  const auto difference =
+      std::mismatch(expected.counts.begin(), expected.counts.end(), got.counts.begin(), got.counts.end());
+  if (difference.first != expected.counts.end() || difference.second != got.counts.end()) {
+    CAPTURE(difference.first - expected.counts.begin());
+    CAPTURE(expected.counts.size());
+    FAIL_CHECK("another count than the CPU's");
+  }
+  Seen seen;
+  for (const std::uint64_t count : expected.counts) {
+    if (count == engine::Profile::kNoKmer) continue;
+    ++seen.kmers;
+    seen.found += count > 0 ? 1 : 0;
+  }
+  return seen;
+}
+
+/// What a lookup says of a batch that it refuses.
+std::string refusal(const engine::Lookup& lookup, const io::Batch& batch) {
+  engine::Profile profile;
+  try {
+    lookup.profile(batch, profile);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+void check_refused_alike(const Both& both, const Reads& reads) {
+  const io::Batch batch = batch_of(reads);
+  const std::string expected = refusal(*both.cpu, batch);
+  CHECK(expected != "nothing");
+  CHECK(refusal(*both.gpu, batch) == expected);
+}
+
+Reads small_and_odd(std::uint32_t k) {
+  Reads reads = {"", "A", "", std::string(k, 'C'), std::string(k - 1, 'G'), std::string(k + 1, 't'), "N", ""};
+  reads.push_back(std::string(5000, 'A'));
+  reads.push_back(std::string(300, 'N'));
+  reads.push_back("ACGTNNACGUUacguRYSWKMBDHVX-.*" + std::string(k, 'u') + "N" + std::string(k, 'a') + "N");
+  reads.push_back("");
+  return reads;
+}
+
+void append(Reads& reads, const Reads& more) { reads.insert(reads.end(), more.begin(), more.end()); }
+
+TEST_CASE("profiles are the CPU's for any k, on one strand or both") {
+  const Reads known = tests::random_reads(4000, 20000, 11);
+  const Reads foreign = tests::random_reads(300, 20000, 12);
+  for (const std::uint32_t k : {1u, 5u, 12u, 13u, 15u, 20u, 31u, 32u, 33u, 48u, 49u, 55u, 64u}) {
+    for (const bool canonical : {true, false}) {
+      CAPTURE(k);
+      CAPTURE(canonical);
+      const TemporaryIndex file;
+      write_index(file.path(), known, k, canonical);
+      const Both both(file.path());
+      Reads reads = small_and_odd(k);
+      append(reads, Reads(known.begin(), known.begin() + 2000));
+      append(reads, foreign);
+      const Seen seen = check_same(both, reads);
+      CHECK(seen.found > 1000);
+      if (k >= 15) CHECK(seen.kmers - seen.found > 1000);
+      check_same(both, {});
+      check_same(both, {""});
+      check_same(both, {"A"});
+      for (const auto& read : small_and_odd(k)) check_same(both, {read});
+    }
+  }
+}
+
+TEST_CASE("batches of several slices") {
+  const Reads known = tests::random_reads(3000, 100000, 13);
+  for (const std::uint32_t k : {5u, 31u, 64u}) {
+    CAPTURE(k);
+    const TemporaryIndex file;
+    write_index(file.path(), known, k);
+    const Both both(file.path());
+    Reads reads = tests::random_reads(3, 100000, 13, 80000);
+    append(reads, tests::random_reads(25000, 100000, 13));
+    reads.push_back("");
+    append(reads, {std::string(3 * kSlice, 'A'), "ACGT"});
+    CHECK(check_same(both, reads).found > kSlice);
+  }
+}
+
+TEST_CASE("sequences that end near a slice's seam") {
+  const Reads known = tests::random_reads(3000, 30000, 14);
+  const TemporaryIndex file;
+  write_index(file.path(), known, 31);
+  const Both both(file.path());
+  std::string sequence;
+  for (std::size_t i = 0; sequence.size() < kSlice + 100; ++i) sequence += known[i % known.size()];
+  const std::string behind(known[0] + known[1] + known[2]);
+  for (const int before : {-40, -31, -30, -29, -1, 0, 1, 2, 29, 30, 31, 32}) {
+    CAPTURE(before);
+    check_same(both,
+               {sequence.substr(0, static_cast<std::size_t>(static_cast<int>(kSlice) - before)), behind});
+  }
+  check_same(both, {sequence.substr(0, kSlice - 1), "", "", behind});
+  check_same(both, {sequence.substr(0, kSlice - 1)});
+  check_same(both, {sequence.substr(0, kSlice)});
+  check_same(both, Reads(kSlice + 5, ""));
+}
+
+TEST_CASE("an index without k-mers") {
+  for (const std::uint32_t k : {7u, 31u, 40u}) {
+    const TemporaryIndex file;
+    write_index(file.path(), Reads{}, k);
+    const Both both(file.path());
+    CHECK(check_same(both, tests::random_reads(100, 1000, 15)).found == 0);
+  }
+}
+
+TEST_CASE("counts that 32 bits do not hold") {
+  const std::uint32_t k = 21;
+  std::mt19937_64 random(16);
+  std::string read;
+  for (int i = 0; i < 60; ++i) read += "ACGT"[random() % 4];
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 32;
+  const std::uint64_t values[] = {1,          2,      300,        kLimit - 3,  kLimit - 2,
+                                  kLimit - 1, kLimit, kLimit + 1, kLimit << 20};
+  std::map<Key64, std::uint64_t> counts;
+  for (std::size_t i = 0; i + k <= read.size() && i < 30; ++i) {
+    Key64 kmer = 0;
+    REQUIRE(kmer_from_text(std::string_view(read).substr(i, k), kmer));
+    counts[canonical(kmer, k)] = values[i % std::size(values)];
+  }
+  const TemporaryIndex file;
+  write_index(file.path(), counts, k);
+  const Both both(file.path());
+  CHECK(check_same(both, {"ACGT", read, read + "N" + read}).found == 90);
+  engine::Profile profile;
+  both.gpu->profile(batch_of({read}), profile);
+  CHECK(profile.counts[8] == kLimit << 20);
+}
+
+TEST_CASE("characters that are no nucleotide codes are refused with the CPU's words, or break k-mers") {
+  const Reads known = tests::random_reads(2000, 20000, 17);
+  for (const std::uint32_t k : {11u, 31u, 60u}) {
+    CAPTURE(k);
+    const TemporaryIndex file;
+    write_index(file.path(), known, k);
+    const Both strict(file.path());
+    const Both lenient(file.path(), true);
+    std::string sequence;
+    for (std::size_t i = 0; sequence.size() < 3 * kSlice; ++i) sequence += known[i % known.size()];
+    for (const std::size_t at : {std::size_t{0}, std::size_t{2047}, std::size_t{2048}, kSlice - 1, kSlice,
+                                 kSlice + 5, 2 * kSlice + 7, 3 * kSlice - 1}) {
+      CAPTURE(at);
+      std::string bad = sequence;
+      bad[at] = '!';
+      bad.back() = 'E';
+      const Reads reads = {"", "ACG", bad, "AC?"};
+      check_refused_alike(strict, reads);
+      check_same(lenient, reads);
+    }
+    check_refused_alike(strict, {"", "ACGJ", "@"});
+    check_refused_alike(strict, {"\x80"});
+    check_same(lenient, {"", "ACGJ", "@", "\xFF"});
+    check_same(strict, known);  // and goes on after a refusal
+  }
+}
+
+TEST_CASE("several threads at once, more than have room on the device") {
+  const Reads known = tests::random_reads(3000, 30000, 18);
+  const TemporaryIndex file;
+  write_index(file.path(), known, 31);
+  const Both both(file.path(), false, std::uint64_t{24} << 20);
+  std::atomic<int> wrong{0}, refused{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (unsigned i = 0; i < 6; ++i) {
+        if ((t + i) % 5 == 0) {
+          refused += refusal(*both.gpu, batch_of({known[t], "!"})) != "nothing" ? 1 : 0;
+          continue;
+        }
+        const io::Batch batch = batch_of(tests::random_reads(2000 * (1 + i), 30000, i % 2 == 0 ? 18 : t));
+        engine::Profile expected, got;
+        both.cpu->profile(batch, expected);
+        both.gpu->profile(batch, got);
+        wrong += got.first == expected.first && got.counts == expected.counts ? 0 : 1;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(refused == 10);
+}
+
+TEST_CASE("an index that the device memory allowed does not hold") {
+  const TemporaryIndex file;
+  write_index(file.path(), tests::random_reads(300, 3000, 19), 31);
+  const index::IndexFile index(file.path());
+  std::string message;
+  try {
+    (void)engine::make_cuda_lookup(index, false, 0, std::uint64_t{1} << 20);
+  } catch (const ResourceError& error) {
+    message = error.what();
+  }
+  CHECK(message.find("MB of the GPU's memory, and --device-memory allows 1 MB") != std::string::npos);
+  CHECK(message.find("use --device cpu") != std::string::npos);
+}
+
+TEST_CASE("a damaged shard is refused when the index is loaded") {
+  const TemporaryIndex file;
+  write_index(file.path(), tests::random_reads(300, 3000, 20), 31);
+  {
+    std::fstream stream(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(64 + 1000);
+    stream.put('\x55').put('\xAA').put('\x55');
+  }
+  const index::IndexFile index(file.path());
+  CHECK_THROWS_AS((void)engine::make_cuda_lookup(index, false, 0, 0), InputError);
+}
+
+}  // namespace
