@@ -197,8 +197,8 @@ class LoadedIndex : public DeviceIndex {
     }
     readers_.reserve(readers.size());
     copy_to_device(readers_.data(), readers.data(), readers.size(), stream);
-    upload(index, first, payloads_.data());
     stream.wait();
+    upload(index, first, payloads_.data());
   }
 
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,

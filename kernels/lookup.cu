@@ -193,6 +193,8 @@ class CudaLookup : public Lookup {
     most_lanes_ = lanes_beside(index, device_memory_bytes);
     loaded_ = load_index(index);
   }
+  /// Memory is given back to the device that is current.
+  ~CudaLookup() override { cudaSetDevice(gpu_); }
 
   void profile(const io::Batch& batch, Profile& out) const override {
     use_device();
