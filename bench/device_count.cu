@@ -145,7 +145,8 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "of which the median is printed, after one to warm up")
       ->capture_default_str();
   app.add_option("--memory-gb", options.memory_gb, "device memory to use, 10^9 bytes")->capture_default_str();
-  app.add_option("--kmers-per-list", options.tuning.kmers_per_list, "occurrences in a list, about")->capture_default_str();
+  app.add_option("--kmers-per-list", options.tuning.kmers_per_list, "occurrences in a list, about")
+      ->capture_default_str();
   app.add_option("--load", options.tuning.load, "of tables")->capture_default_str();
   app.add_option("--case", cases,
                  "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options")

@@ -123,17 +123,13 @@ class Counter : public DeviceCounter {
   }
 
   void make_room() override {
-    // The next segment must fit beside those there are and, at the end, the largest chunk.
-    const std::uint64_t next = pending_.bytes_for(pending_.staging().capacity);
-    if (pending_.segments() == kMostSegments || pending_.segment_bytes() + run_bytes() + next > budget_)
-      count_early();
-    split_clock_.time(stream_, [&] { pending_.split(); });
-    words_ = std::max(words_, counted_words_ + pending_.words());
+    // Many may find staging full at once: for all but the first it is not.
+    if (pending_.staged() > pending_.staging().capacity / 2) split();
   }
 
   void finish(const std::function<void(FrozenChunk&&)>& take,
               const std::function<void(std::uint32_t first_shard)>& reclaim) override {
-    make_room();
+    split();
     const std::vector<unsigned long long> loads = shard_loads();
     std::uint64_t all = 0;
     for (const unsigned long long load : loads) all += load;
@@ -203,6 +199,16 @@ class Counter : public DeviceCounter {
     std::uint32_t holds = UINT32_MAX;  ///< first shard of the chunk whose payload is here
     std::uint32_t lists = 0;
   };
+
+  /// Staging becomes a segment.
+  void split() {
+    // The next segment must fit beside those there are and, at the end, the largest chunk.
+    const std::uint64_t next = pending_.bytes_for(pending_.staging().capacity);
+    if (pending_.segments() == kMostSegments || pending_.segment_bytes() + run_bytes() + next > budget_)
+      count_early();
+    split_clock_.time(stream_, [&] { pending_.split(); });
+    words_ = std::max(words_, counted_words_ + pending_.words());
+  }
 
   static std::uint32_t staging_words(const DeviceCountPlan& plan) {
     const std::uint64_t words = std::clamp(plan.memory_bytes / 16 / PendingWords<Words>::kStagingBytes,

@@ -57,7 +57,8 @@ class TextCounter {
   /// Enqueues the count of a text (see launch_cut).
   virtual void add(const char* text, std::uint32_t bytes, const std::uint32_t* tiles,
                    std::uint32_t tile_count, std::uint32_t* left, CutStatus* status) = 0;
-  /// Makes room for more, for tiles that were left. May wait for the device.
+  /// Makes room for more, for tiles that were left, unless somebody has done so already. May wait for the
+  /// device.
   virtual void make_room() = 0;
   /// Whether `staged` words mean that it is time for that.
   [[nodiscard]] virtual bool wants_room(std::uint32_t staged) const = 0;

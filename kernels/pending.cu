@@ -64,10 +64,16 @@ PendingWords<Words>::PendingWords(std::uint32_t list_bits, std::uint32_t staging
 }
 
 template <int Words>
-void PendingWords<Words>::split() {
+std::uint32_t PendingWords<Words>::staged() const {
   std::uint32_t size = 0;
   copy_to_host(&size, size_.data(), 1, stream_);
   check(cudaStreamSynchronize(stream_), "cutting reads");
+  return size;
+}
+
+template <int Words>
+void PendingWords<Words>::split() {
+  const std::uint32_t size = staged();
   if (size == 0) return;
   if (held_.size() == kMostSegments) throw InternalError("more segments of pending words than planned");
   Segment segment{DeviceArray<SuperKmer<Words>>(size), DeviceArray<std::uint32_t>(lists_.size())};

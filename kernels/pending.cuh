@@ -38,6 +38,9 @@ class PendingWords {
   /// Splits what is staged into a new segment; staging is empty then. Waits for the stream.
   void split();
 
+  /// Words staged now. Waits for the stream.
+  [[nodiscard]] std::uint32_t staged() const;
+
   /// Forgets all segments. Nothing is staged.
   void clear();
 

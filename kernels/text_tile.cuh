@@ -28,6 +28,23 @@ struct MinimizerTile {
   __device__ static std::uint32_t spread(std::uint32_t i) { return i + i / kStartsPerThread; }
 };
 
+/// The characters from `at` on; separators stand for those behind the end.
+__device__ inline uint4 load_sixteen(const char* text, std::uint32_t at, std::uint32_t bytes) {
+  if (bytes - at >= 16) return *reinterpret_cast<const uint4*>(text + at);
+  std::uint32_t words[4];
+#pragma unroll
+  for (std::uint32_t w = 0; w < 4; ++w) {
+    words[w] = 0;
+#pragma unroll
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      const std::uint32_t from = at + 4 * w + i;
+      const auto c = static_cast<unsigned char>(from < bytes ? text[from] : kSeparator);
+      words[w] |= std::uint32_t{c} << (8 * i);
+    }
+  }
+  return {words[0], words[1], words[2], words[3]};
+}
+
 /// Packs the tile's characters and those that its last k-mers reach into.
 __device__ inline void pack_tile(TextTile& tile, const char* text, std::uint32_t first, std::uint32_t bytes,
                                  CutStatus* status) {
@@ -36,7 +53,7 @@ __device__ inline void pack_tile(TextTile& tile, const char* text, std::uint32_t
     const std::uint32_t at = first + 16 * chunk;
     PackedSixteen packed{0, 0xFFFF};
     if (at < bytes) {
-      packed = pack_sixteen(*reinterpret_cast<const uint4*>(text + at));
+      packed = pack_sixteen(load_sixteen(text, at, bytes));
       if (bytes - at < 16) packed.breaks |= (0xFFFFu << (bytes - at)) & 0xFFFFu;
       for (std::uint32_t rest = packed.breaks; rest != 0; rest &= rest - 1) {
         const std::uint32_t offset = at + __ffs(static_cast<int>(rest)) - 1;
