@@ -264,6 +264,26 @@ void one_key_at_once(const SchemeOnTile<Key>& on) {
   check_found(on, *memory, shape, {{spread_key<Key>(5), static_cast<std::uint32_t>(kTimes * kEach)}});
 }
 
+/// All tiles want the same window, and neighbours want it for the same key, until the last slot is taken.
+template <class Key>
+void claim_at_once(const SchemeOnTile<Key>& on) {
+  const TableShape shape{6, 40};
+  const std::size_t slots = static_cast<std::size_t>(on.width) << shape.window_bits;
+  if (slots > on.most_slots) return;
+  constexpr std::uint32_t kTogether = 4;
+  const auto memory = on.memory(slots);
+  Insertions<Key> insertions;
+  std::map<Key, std::uint32_t> expected;
+  for (std::size_t i = 0; i < slots; ++i) {
+    for (std::uint32_t j = 0; j < kTogether; ++j) insertions.plan(static_cast<Key>(i));
+    expected[static_cast<Key>(i)] = kTogether;
+  }
+  insertions.run(on.insert_at_once, *memory, shape);
+  CHECK(insertions.how_many(&table::Insertion::placed) == insertions.keys.size());
+  CHECK(insertions.how_many(&table::Insertion::is_new) == slots);
+  check_found(on, *memory, shape, expected);
+}
+
 /// What many tiles must do side by side.
 template <class Key>
 void whole_suite_at_once(const SchemeOnTile<Key>& on, std::size_t rounds) {
@@ -273,6 +293,7 @@ void whole_suite_at_once(const SchemeOnTile<Key>& on, std::size_t rounds) {
   CAPTURE(on.width);
   for (const std::uint32_t window_bits : {0u, 3u, 5u, 8u}) count_at_once(on, window_bits, rounds);
   one_key_at_once(on);
+  for (int i = 0; i < 10; ++i) claim_at_once(on);
   full_table(on, true);
 }
 

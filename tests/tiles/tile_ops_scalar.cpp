@@ -1,3 +1,4 @@
+#include <latch>
 #include <thread>
 
 #include "table/tile_atomic.h"
@@ -27,9 +28,11 @@ template <class T>
 void insert_at_once(table::Slots<Key64> slots, tests::TableShape shape, const Key64* keys,
                     const std::uint32_t* n, std::size_t size, table::Insertion* done) {
   constexpr std::size_t kThreads = 4;
+  std::latch start(kThreads);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back([=] {
+    threads.emplace_back([=, &start] {
+      start.arrive_and_wait();
       for (std::size_t i = t; i < size; i += kThreads)
         OnTile<T>::insert(slots, shape, keys + i, n + i, 1, done + i);
     });
