@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -23,7 +24,12 @@ constexpr std::uint64_t kRuntimeBytes = std::uint64_t{300} << 20;
 class Session : public engine::CountingSession {
  public:
   std::uint64_t add(io::Batch& batch, unsigned thread) override { return feed(thread).add(batch); }
-  std::uint64_t end_of_input(unsigned thread) override { return feed(thread).finish(); }
+  std::uint64_t end_of_input(unsigned thread) override {
+    const std::uint64_t kmers = feed(thread).finish();
+    const std::lock_guard lock(mutex_);
+    end_ = std::chrono::steady_clock::now();
+    return kmers;
+  }
 
  protected:
   Session(int gpu, const engine::CountPlan& plan) : gpu_(gpu), plan_(plan), feeds_(plan.threads) {
@@ -59,6 +65,11 @@ class Session : public engine::CountingSession {
     return {join, copy};
   }
 
+  /// Wall time from the start of the session to the end of the last thread's input.
+  [[nodiscard]] double reading_seconds() const {
+    return std::chrono::duration<double>(end_ - start_).count();
+  }
+
   virtual TextCounter& counter() = 0;
 
   const int gpu_;
@@ -67,6 +78,8 @@ class Session : public engine::CountingSession {
  private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<BatchFeed>> feeds_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point end_ = start_;
 };
 
 /// For k <= 12.
@@ -209,6 +222,12 @@ class ShardedSession : public Session {
     stages.push_back({"count", times.count, bytes});
     stages.push_back({engine::kFreezeStage, times.freeze, 0});
     return stages;
+  }
+  [[nodiscard]] std::optional<double> overlap() const override {
+    const DeviceTimes times = counter_->times();
+    double busy = times.cut + times.split;
+    for (const engine::StageReport& stage : feed_stages()) busy += stage.busy_seconds;
+    return reading_seconds() > 0 ? std::optional(busy / reading_seconds()) : std::nullopt;
   }
   [[nodiscard]] std::uint64_t early_counts() const override { return counter_->early_counts(); }
 
