@@ -87,6 +87,7 @@ class ShardCounter {
     stray_counts_.clear();
     merged_keys_.clear();
     merged_counts_.clear();
+    order_ = std::vector<std::pair<Key, std::uint64_t>>();
   }
 
  private:

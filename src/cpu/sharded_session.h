@@ -43,9 +43,9 @@ class ShardedSession : public engine::CountingSession {
           "raise -m by {} MB or lower -t",
           plan.memory_bytes >> 20, plan.threads, (least >> 20) + 1, ((least - plan.memory_bytes) >> 20) + 1));
     }
-    // Tables for a shard take about five times its pending words, one shard per thread at a time, and
-    // a shard may be four times the mean.
-    const double tables = 20.0 * plan.threads / shards_;
+    // What counting a shard takes, arrays and table, by its pending words, one shard per thread at a time: up
+    // to 17 times as much for narrow keys and 36 for wide ones; and a shard may be twice the mean.
+    const double tables = (sizeof(Key) == 8 ? 40.0 : 70.0) * plan.threads / shards_;
     budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables));
   }
 

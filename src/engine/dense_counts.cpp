@@ -25,7 +25,7 @@ index::FrozenShard freeze_dense(std::vector<std::uint64_t>&& counts, std::uint32
     keys.push_back(h);
     kept_counts.push_back(count);
   }
-  counts = {};
+  std::vector<std::uint64_t>().swap(counts);  // gives the memory back
   const std::size_t kept = tally.filter(keys.data(), kept_counts.data(), keys.size());
   return index::freeze(keys.data(), kept_counts.data(), kept, k);
 }

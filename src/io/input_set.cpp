@@ -1,4 +1,5 @@
-/// All inputs of a job, read by any number of threads: each works on one file at a time.
+/// All inputs of a job, read by any number of threads: each works on one file at a time, or on its part of a
+/// large one.
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +14,7 @@
 #include "io/input.h"
 #include "io/input_error.h"
 #include "io/input_list.h"
+#include "io/split_text.h"
 #include "io/text_reader.h"
 
 namespace warpmer::io {
@@ -41,6 +43,8 @@ struct InputSet::Impl {
   void retire(std::unique_ptr<OpenInput> input);
   void account(OpenInput& input, Batch& batch);
   std::unique_ptr<RecordReader> open(const InputFile& file) const;
+  bool is_split(const InputFile& input, ByteFile& file) const;
+  void share(const OpenInput& input);
 
   InputOptions options;
   std::vector<InputFile> inputs;
@@ -97,13 +101,42 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input) const
     case Content::text:
       break;
   }
+  if (is_split(input, *file)) {
+    auto text = std::make_shared<SplitText>(input.path, input.shown, options, cancelled);
+    return std::make_unique<SplitTextReader>(std::move(text));
+  }
   return std::make_unique<TextReader>(std::move(file), input.shown, options);
+}
+
+/// Whether several threads should read a text at once.
+bool InputSet::Impl::is_split(const InputFile& input, ByteFile& file) const {
+  return !options.in_order && threads_per_file > 1 && input.is_regular &&
+         descriptor_in_path(input.path) < 0 && SplitText::is_large(input.disk_bytes, options) &&
+         file.peek(1) == "@";
+}
+
+/// Hands out readers of the same file to the threads that have none.
+void InputSet::Impl::share(const OpenInput& input) {
+  const auto* split = dynamic_cast<const SplitTextReader*>(input.reader.get());
+  if (split == nullptr) return;
+  const std::lock_guard<std::mutex> guard(mutex);
+  for (unsigned thread = 1; thread < threads_per_file; ++thread) {
+    auto another = std::make_unique<OpenInput>();
+    another->file = input.file;
+    another->reader = split->another();
+    ++open_count;
+    idle.push_back(std::move(another));
+  }
+  changed.notify_all();
 }
 
 bool InputSet::Impl::next(Batch& batch) {
   while (std::unique_ptr<OpenInput> input = acquire()) {
     try {
-      if (!input->reader) input->reader = open(*input->file);
+      if (!input->reader) {
+        input->reader = open(*input->file);
+        share(*input);
+      }
       if (input->reader->fill(batch)) {
         batch.file = input->file->shown;
         release(std::move(input), batch);

@@ -1,0 +1,99 @@
+#pragma once
+/// A large FASTQ file on disk, read by several threads at once.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "io/input.h"
+#include "io/record_reader.h"
+#include "io/text_reader.h"
+
+namespace warpmer::io {
+
+/// The file is cut in chunks of about a batch. Whoever takes a chunk guesses where its first record begins,
+/// reads and parses it, and waits for the chunk before: only when that one's last record ends where this
+/// one's first begins was the guess right. So what is handed over is what reading from the beginning would
+/// have given, ordinals included. When a guess was wrong, or a chunk is damaged or out of the ordinary
+/// (records of many lines, blank lines, long records), the file is read again from its beginning by one
+/// thread at a time, and what has been handed over is left out: that reader knows all cases, and how to
+/// name every error.
+class SplitText {
+ public:
+  /// Whether a file of this size is worth it.
+  static bool is_large(std::uint64_t disk_bytes, const InputOptions& options);
+
+  /// `path` is a regular file, whose text begins with '@'. `shown` is its name for messages.
+  SplitText(std::string path, std::string shown, const InputOptions& options,
+            const std::atomic<bool>& cancelled);
+  ~SplitText();
+  SplitText(const SplitText&) = delete;
+  SplitText& operator=(const SplitText&) = delete;
+
+  /// As RecordReader::fill, by any number of threads at once, in any order; adds to `records` and
+  /// `disk_bytes` what the batch accounts for.
+  bool fill(Batch& batch, std::uint64_t& records, std::uint64_t& disk_bytes);
+
+  /// Whether chunks did not do, and the file is read from its beginning.
+  [[nodiscard]] bool is_in_order() {
+    const std::lock_guard lock(mutex_);
+    return in_order_;
+  }
+
+ private:
+  /// Where the records of a parsed chunk begin and end in the file.
+  struct Extent {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+
+  std::optional<Extent> parse_chunk(std::uint64_t chunk, Batch& batch) const;
+  bool read_at(std::uint64_t offset, std::size_t size, char* into) const;
+  bool fill_in_order(Batch& batch, std::uint64_t& records, std::uint64_t& disk_bytes);
+
+  const std::string path_;
+  const std::string shown_;
+  const InputOptions options_;
+  const std::atomic<bool>& cancelled_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+  std::uint64_t chunks_ = 0;
+  std::uint64_t chunk_bytes_ = 0;
+  std::size_t slack_bytes_ = 0;  ///< read beyond a chunk, for its last record
+
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
+  std::uint64_t next_chunk_ = 0;
+  std::uint64_t joined_ = 0;          ///< chunks known to be right, from the beginning
+  std::uint64_t joined_bytes_ = 0;    ///< where they end
+  std::uint64_t joined_records_ = 0;  ///< and what they hold
+  bool in_order_ = false;             ///< the rest is read from the beginning
+  std::unique_ptr<TextReader> reader_;
+  std::uint64_t noted_records_ = 0, noted_bytes_ = 0;  ///< of `reader_`, accounted for
+};
+
+/// One thread's share of a SplitText.
+class SplitTextReader final : public RecordReader {
+ public:
+  explicit SplitTextReader(std::shared_ptr<SplitText> text) : text_(std::move(text)) {}
+
+  bool fill(Batch& batch) override { return text_->fill(batch, records_, disk_bytes_); }
+  [[nodiscard]] std::uint64_t records() const noexcept override { return records_; }
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return disk_bytes_; }
+
+  /// For another thread.
+  [[nodiscard]] std::unique_ptr<SplitTextReader> another() const {
+    return std::make_unique<SplitTextReader>(text_);
+  }
+
+ private:
+  std::shared_ptr<SplitText> text_;
+  std::uint64_t records_ = 0;
+  std::uint64_t disk_bytes_ = 0;
+};
+
+}  // namespace warpmer::io
