@@ -201,14 +201,15 @@ inline std::string random_text(std::mt19937& random, const Records& records) {
     const std::string comment = maybe(2) ? "" : maybe(2) ? " some comment > @" : "\tlength=7";
     const std::size_t width = is_simple || maybe(2) ? 0 : 1 + random() % 80;
     if (!is_simple && maybe(2)) {
-      text += ">" + r.name + comment + line_end;
+      text.append(1, '>').append(r.name).append(comment).append(line_end);
       if (!r.bases.empty() || maybe(2)) text += wrapped(r.bases, width, line_end);
     } else {
       std::string quality(r.bases.size(), 'I');
       for (char& q : quality) q = static_cast<char>('!' + random() % 94);
-      text += "@" + r.name + comment + line_end + wrapped(r.bases, width, line_end);
-      text += "+" + (maybe(3) ? r.name + comment : maybe(3) ? r.name : "") + line_end;
-      text += wrapped(quality, width, line_end);
+      text.append(1, '@').append(r.name).append(comment).append(line_end);
+      text.append(wrapped(r.bases, width, line_end)).append(1, '+');
+      text.append(maybe(3) ? r.name + comment : maybe(3) ? r.name : "").append(line_end);
+      text.append(wrapped(quality, width, line_end));
     }
     if (!is_simple && maybe(4)) text += line_end;
   }
