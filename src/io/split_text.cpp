@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "io/byte_file.h"
 #include "io/record_parser.h"
@@ -175,6 +176,8 @@ bool SplitText::read_at(std::uint64_t offset, std::size_t size, char* into) cons
 
 /// Under the lock: reads on from the beginning, leaving out what chunks have given.
 bool SplitText::fill_in_order(Batch& batch, std::uint64_t& records, std::uint64_t& disk_bytes) {
+  // After an error, which whoever met it reports, there is nothing for the others.
+  if (std::exchange(is_over_, true)) return false;
   if (!reader_) {
     reader_ =
         std::make_unique<TextReader>(std::make_unique<ByteFile>(path_, shown_, cancelled_), shown_, options_);
@@ -187,7 +190,9 @@ bool SplitText::fill_in_order(Batch& batch, std::uint64_t& records, std::uint64_
     disk_bytes += std::max(reader_->disk_bytes(), noted_bytes_) - noted_bytes_;
     noted_records_ = std::max(reader_->records(), noted_records_);
     noted_bytes_ = std::max(reader_->disk_bytes(), noted_bytes_);
-    if (!batch.pieces.empty()) return true;
+    if (batch.pieces.empty()) continue;
+    is_over_ = false;
+    return true;
   }
   return false;
 }

@@ -72,6 +72,7 @@ class SplitText {
   std::uint64_t joined_bytes_ = 0;    ///< where they end
   std::uint64_t joined_records_ = 0;  ///< and what they hold
   bool in_order_ = false;             ///< the rest is read from the beginning
+  bool is_over_ = false;              ///< and there is no more of it
   std::unique_ptr<TextReader> reader_;
   std::uint64_t noted_records_ = 0, noted_bytes_ = 0;  ///< of `reader_`, accounted for
 };
