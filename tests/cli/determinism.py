@@ -6,6 +6,8 @@ threads and devices, any order and dress of the inputs, any memory cap, and from
 
 Content is everything before the provenance: the `content_bytes` of `warpmer info --json` (docs/index-format.md).
 Inputs are made up; files of ../shared/data are used as well where they are. Environment: see oracle_common.py.
+
+ctest: release only (under sanitizers, unit/cpu_session runs threads and devices against each other)
 """
 
 import argparse
