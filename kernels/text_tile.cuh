@@ -74,13 +74,18 @@ __device__ inline std::uint32_t packed_bits(const TextTile& tile, std::uint32_t 
   return __funnelshift_r(tile.packed[base / 16], tile.packed[base / 16 + 1], 2 * (base % 16));
 }
 
-/// Fills `minimizers` with the hashes of the first `count` m-mers.
+/// Fills `minimizers` with the hashes of the first `count` m-mers, and some more.
 __device__ inline void hash_mmers(const TextTile& tile, MinimizerTile& minimizers, std::uint32_t m,
                                   std::uint32_t count) {
   const std::uint32_t mask = (1u << (2 * m)) - 1;  // m <= 14
-  for (std::uint32_t i = threadIdx.x; i < count; i += kTileThreads)
-    minimizers.hashes[MinimizerTile::spread(i)] =
-        minimizer_hash(canonical_mmer(packed_bits(tile, i) & mask, m));
+  for (std::uint32_t first = kStartsPerThread * threadIdx.x; first < count;
+       first += kStartsPerThread * kTileThreads) {
+    const std::uint32_t low = tile.packed[first / 16], high = tile.packed[first / 16 + 1];
+    std::uint32_t* hashes = minimizers.hashes + MinimizerTile::spread(first);
+#pragma unroll
+    for (std::uint32_t j = 0; j < kStartsPerThread; ++j)
+      hashes[j] = minimizer_hash(canonical_mmer(__funnelshift_r(low, high, 2 * (first % 16 + j)) & mask, m));
+  }
 }
 
 /// Smallest of `window` hashes from each of the thread's starts on.

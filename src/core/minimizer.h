@@ -38,7 +38,7 @@ WARPMER_HD constexpr std::uint32_t minimizer_window(std::uint32_t k) { return k 
 WARPMER_HD constexpr std::uint32_t canonical_mmer(std::uint32_t mmer, std::uint32_t m) {
   // Reversing pairs turns "first base least significant" into "most significant"; complemented and
   // moved down, that is the other strand read in the first order again.
-  const auto other = static_cast<std::uint32_t>(reverse_pairs(~std::uint64_t{mmer}) >> (64 - 2 * m));
+  const std::uint32_t other = reverse_pairs_32(~mmer) >> (32 - 2 * m);
   return other < mmer ? other : mmer;
 }
 
