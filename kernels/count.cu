@@ -4,8 +4,10 @@
 
 #include "core/hash.h"
 #include "count.cuh"
+#include "persistent_grid.cuh"
 #include "table/warpdrive.h"
 #include "tile_cuda.cuh"
+#include "warp_scan.cuh"
 
 namespace warpmer::gpu {
 
@@ -48,7 +50,6 @@ struct BlockState {
   std::uint32_t carries;
   Key carry_keys[kMostCarries];
   std::uint64_t carry_counts[kMostCarries];
-  std::uint64_t emitted;
 };
 
 /// A part of a list: the hashes [low, low + 2^width).
@@ -121,7 +122,6 @@ class ListCounter {
         sum += offsets[1] - offsets[0];
         state_.segment_ends[s] = sum;
       }
-      state_.emitted = 0;
     }
     for (std::uint32_t i = threadIdx.x; i < kSmallBins; i += blockDim.x) state_.small_bins[i] = 0;
     clear_ranges();
@@ -154,10 +154,7 @@ class ListCounter {
   /// Fills the table with the k-mers of a part; false when they are too many.
   __device__ bool build(const HashRange<Key>& part) {
     __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < slots(); i += blockDim.x) {
-      slots_.keys[i] = table::kEmptyKey<Key>;
-      slots_.counts[i] = 0;
-    }
+    clear_table();
     if (threadIdx.x < kRanges) state_.fresh_ranges[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
       state_.full = false;
@@ -178,6 +175,14 @@ class ListCounter {
     return !state_.full;
   }
 
+  __device__ void clear_table() {
+    auto* keys = reinterpret_cast<uint4*>(slots_.keys);
+    auto* counts = reinterpret_cast<uint4*>(slots_.counts);
+    for (std::uint32_t i = threadIdx.x; i < slots() * sizeof(Key) / 16; i += blockDim.x)
+      keys[i] = {~0u, ~0u, ~0u, ~0u};  // empty keys
+    for (std::uint32_t i = threadIdx.x; i < slots() / 4; i += blockDim.x) counts[i] = {0, 0, 0, 0};
+  }
+
   [[nodiscard]] __device__ Table table(const HashRange<Key>& part) const {
     // A narrow part has fewer windows than the table.
     const std::uint32_t window_bits = slot_bits_ - (31 - __clz(Tile::kWidth));
@@ -194,9 +199,13 @@ class ListCounter {
   __device__ void insert_pending(const HashRange<Key>& part) {
     const Table table = this->table(part);
     const std::uint32_t words = task_.segment_count == 0 ? 0 : state_.segment_ends[task_.segment_count - 1];
-    for (std::uint32_t first = threadIdx.x / 32 * 32; first < words; first += blockDim.x) {
+    if (words == 0) return;
+    // At most 32 words at a time, and as many for every warp: all of them wait for the last.
+    const std::uint32_t warps = blockDim.x / 32, rounds = (words + blockDim.x - 1) / blockDim.x;
+    const std::uint32_t at_once = (words + rounds * warps - 1) / (rounds * warps);
+    for (std::uint32_t first = threadIdx.x / 32 * at_once; first < words; first += warps * at_once) {
       if (is_full()) return;
-      const std::uint32_t kmers = load_words(first, words);
+      const std::uint32_t kmers = load_words(first, min(first + at_once, words));
       std::uint32_t fresh = 0, words_before = 0;
       for (std::uint32_t t = lane_; t - lane_ < kmers; t += 32) {
         const std::uint32_t bits = scratch_.begin_bits[t / 32];
@@ -275,12 +284,13 @@ class ListCounter {
       state_.full = true;
   }
 
-  /// Loads 32 of the list's words and finds out which k-mer belongs to which. Returns their k-mers.
-  __device__ std::uint32_t load_words(std::uint32_t first, std::uint32_t words) {
+  /// Loads the list's words from `first` to the one before `end`, at most 32, and finds out which k-mer
+  /// belongs to which. Returns their k-mers.
+  __device__ std::uint32_t load_words(std::uint32_t first, std::uint32_t end_of_words) {
     const std::uint32_t i = first + lane_;
     std::uint32_t kmers = 0;
     SuperKmer<Words> word{};
-    if (i < words) {
+    if (i < end_of_words) {
       std::uint32_t segment = 0, before = 0;
       while (state_.segment_ends[segment] <= i) before = state_.segment_ends[segment++];
       const SegmentView<Words> view = task_.segments[segment];
@@ -290,12 +300,7 @@ class ListCounter {
       for (int w = 0; w < Words / 2; ++w) to[w] = __ldcs(from + w);
       kmers = word.kmers();
     }
-    std::uint32_t end = kmers;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      const std::uint32_t other = __shfl_up_sync(~0u, end, step);
-      if (lane_ >= step) end += other;
-    }
+    const std::uint32_t end = warp_inclusive_sum(kmers);
     const std::uint32_t total = __shfl_sync(~0u, end, 31);
     __syncwarp();  // nobody reads the words before any more
     for (std::uint32_t b = lane_; b < (total + 31) / 32; b += 32) scratch_.begin_bits[b] = 0;
@@ -350,16 +355,27 @@ class ListCounter {
     Key hash;
     std::uint64_t count;
   };
+  /// `plain`: as `is_plain` says.
+  template <bool plain>
   __device__ Entry entry(const HashRange<Key>& part, std::uint32_t slot) const {
-    if (slot > slots()) return {false, 0, 0};
-    if (slot == slots()) return {state_.empty_key_count > 0, table::kEmptyKey<Key>, state_.empty_key_count};
+    if (!plain && slot == slots())
+      return {state_.empty_key_count > 0, table::kEmptyKey<Key>, state_.empty_key_count};
     const Key relative = slots_.keys[slot];
     std::uint64_t count = slots_.counts[slot];
-    const std::uint32_t carries = min(state_.carries, kMostCarries);
-    for (std::uint32_t i = 0; i < carries; ++i) {
-      if (state_.carry_keys[i] == relative) count += state_.carry_counts[i];
+    if constexpr (!plain) {
+      const std::uint32_t carries = min(state_.carries, kMostCarries);
+      for (std::uint32_t i = 0; i < carries; ++i) {
+        if (state_.carry_keys[i] == relative) count += state_.carry_counts[i];
+      }
     }
     return {relative != table::kEmptyKey<Key>, part.low | relative, count};
+  }
+  /// Whether all k-mers are in slots, with counts as they are there.
+  [[nodiscard]] __device__ bool is_plain() const {
+    return state_.carries == 0 && state_.empty_key_count == 0;
+  }
+  [[nodiscard]] __device__ bool keeps_all() const {
+    return task_.min_count <= 1 && task_.max_count == UINT64_MAX;
   }
   [[nodiscard]] __device__ bool keeps(const Entry& entry) const {
     return entry.present && entry.count >= task_.min_count && entry.count <= task_.max_count;
@@ -368,32 +384,15 @@ class ListCounter {
     return static_cast<std::uint32_t>(hash >> (2 * task_.k - kRangeBits));
   }
 
-  /// The lanes that keep an entry of the same range as the first that keeps one.
-  struct Together {
-    std::uint32_t lanes;
-    int leader;
-    bool leads, includes;  ///< this lane
-  };
-  __device__ Together together(bool kept, std::uint32_t range) const {
-    const int leader = max(__ffs(static_cast<int>(__ballot_sync(~0u, kept))) - 1, 0);
-    const std::uint32_t common = __shfl_sync(~0u, range, leader);  // by all lanes, kept or not
-    const bool same = kept && range == common;
-    return {__ballot_sync(~0u, same), leader, same && static_cast<int>(lane_) == leader, same};
-  }
-
-  /// Counts the k-mers to be kept, by range. The table is nearly in hash order, so a warp's entries are
-  /// mostly of one range.
+  /// Counts the k-mers to be kept, by range.
   __device__ std::uint32_t measure(const HashRange<Key>& part) {
-    if (task_.min_count <= 1 && task_.max_count == UINT64_MAX) return measure_all();
+    if (keeps_all()) return measure_all();
     std::uint32_t mine = 0;
-    for (std::uint32_t first = threadIdx.x - lane_; first <= slots(); first += blockDim.x) {
-      const Entry e = entry(part, first + lane_);
-      const bool kept = keeps(e);
-      mine += kept ? 1 : 0;
-      const std::uint32_t range = range_of(e.hash);
-      const Together with = together(kept, range);
-      if (with.leads) atomicAdd(&state_.range_sizes[range], __popc(with.lanes));
-      if (kept && !with.includes) atomicAdd(&state_.range_sizes[range], 1u);
+    for (std::uint32_t slot = threadIdx.x; slot <= slots(); slot += blockDim.x) {
+      const Entry e = entry<false>(part, slot);
+      if (!keeps(e)) continue;
+      ++mine;
+      atomicAdd(&state_.range_sizes[range_of(e.hash)], 1u);
     }
     return block_sum(mine);
   }
@@ -446,13 +445,7 @@ class ListCounter {
     std::uint32_t sum = 0;
 #pragma unroll
     for (std::uint32_t i = 0; i < kEach; ++i) sum += state_.range_sizes[kEach * lane_ + i];
-    std::uint32_t end = sum;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      const std::uint32_t other = __shfl_up_sync(~0u, end, step);
-      if (lane_ >= step) end += other;
-    }
-    std::uint32_t begin = end - sum;
+    std::uint32_t begin = warp_inclusive_sum(sum) - sum;
 #pragma unroll
     for (std::uint32_t i = 0; i < kEach; ++i) {
       state_.range_cursors[kEach * lane_ + i] = begin;
@@ -461,22 +454,28 @@ class ListCounter {
   }
 
   __device__ void emit(const HashRange<Key>& part) {
-    const bool faulty = *const_cast<const volatile CountFault*>(task_.fault) != CountFault::none;
-    const bool fits = task_.out_capacity > 0 && __any_sync(~0u, faulty ? 1 : 0) == 0;
-    for (std::uint32_t first = threadIdx.x - lane_; first <= slots(); first += blockDim.x) {
-      const Entry e = entry(part, first + lane_);
-      const bool kept = keeps(e);
-      if (task_.final) note(e, kept);
-      if (!fits) continue;
-      const std::uint32_t range = range_of(e.hash);
-      const Together with = together(kept, range);
-      std::uint32_t at = 0;
-      if (with.leads) at = atomicAdd(&state_.range_cursors[range], __popc(with.lanes));
-      at = __shfl_sync(~0u, at, with.leader) + __popc(with.lanes & ((1u << lane_) - 1));
-      if (!kept) continue;
-      if (!with.includes) at = atomicAdd(&state_.range_cursors[range], 1u);
-      write(state_.out_begin + at, e);
+    if (is_plain() && keeps_all()) {
+      emit_entries<true>(part, slots());
+    } else {
+      emit_entries<false>(part, slots() + 1);
     }
+  }
+  template <bool plain>
+  __device__ void emit_entries(const HashRange<Key>& part, std::uint32_t end) {
+    const bool fits =
+        task_.out_capacity > 0 && *const_cast<const volatile CountFault*>(task_.fault) == CountFault::none;
+    std::uint32_t ones = 0;
+    for (std::uint32_t slot = threadIdx.x; slot < end; slot += blockDim.x) {
+      const Entry e = entry<plain>(part, slot);
+      if (!e.present) continue;
+      const bool kept = plain || keeps(e);
+      if (task_.final && e.count > 1) note(e.count, kept);
+      ones += e.count == 1 ? 1 : 0;
+      // The table is nearly in the order of hashes: neighbours write to neighbouring places.
+      if (fits && kept) write(state_.out_begin + atomicAdd(&state_.range_cursors[range_of(e.hash)], 1u), e);
+    }
+    ones = __reduce_add_sync(~0u, ones);
+    if (lane_ == 0 && ones > 0) atomicAdd(&state_.small_bins[1], ones);
   }
 
   __device__ void write(std::uint64_t at, const Entry& e) {
@@ -490,21 +489,18 @@ class ListCounter {
     if (number < kMostBigCounts) task_.out.big.entries[number] = {e.hash, e.count, list_};
   }
 
-  /// Takes note of a k-mer's count. Most are 1: those are added up across the warp.
-  __device__ void note(const Entry& e, bool kept) {
-    const std::uint32_t ones = __ballot_sync(~0u, e.present && e.count == 1);
-    if (lane_ == 0 && ones != 0) atomicAdd(&state_.small_bins[1], __popc(ones));
-    if (!e.present || e.count == 1) return;
-    if (e.count < kSmallBins) {
-      atomicAdd(&state_.small_bins[e.count], 1u);
+  /// Takes note of the count of a k-mer that occurs more than once.
+  __device__ void note(std::uint64_t count, bool kept) {
+    if (count < kSmallBins) {
+      atomicAdd(&state_.small_bins[count], 1u);
       return;
     }
-    if (e.count < CountHistogram::kBins) {
-      atomicAdd(task_.histogram.bins + e.count, 1ull);
+    if (count < CountHistogram::kBins) {
+      atomicAdd(task_.histogram.bins + count, 1ull);
     } else {
-      task_.histogram.large[atomicAdd(task_.histogram.large_size, 1u)] = e.count;
+      task_.histogram.large[atomicAdd(task_.histogram.large_size, 1u)] = count;
     }
-    if (kept) atomicAdd(widths() + (64 - __clzll(static_cast<long long>(e.count))), 1u);
+    if (kept) atomicAdd(widths() + (64 - __clzll(static_cast<long long>(count))), 1u);
   }
 
   [[nodiscard]] __device__ std::uint32_t* widths() const {
@@ -588,17 +584,7 @@ void launch_count(const CountTask<Key, Words>& task, const CountTuning& tuning, 
   if (task.lists == 0) return;
   const std::uint32_t threads = threads_for(tuning.slot_bits);
   const std::size_t bytes = shared_bytes<Key, Words>(tuning.slot_bits, threads);
-  check(cudaFuncSetAttribute(count_kernel<Key, Words>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        "asking for shared memory");
-  int device = 0, multiprocessors = 0, blocks = 0;
-  check(cudaGetDevice(&device), "asking for the device");
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-        "asking for the device");
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, count_kernel<Key, Words>,
-                                                      static_cast<int>(threads), bytes),
-        "planning to count");
-  const std::uint32_t grid = min(task.lists, static_cast<std::uint32_t>(multiprocessors * max(blocks, 1)));
+  const std::uint32_t grid = std::min(task.lists, persistent_grid(count_kernel<Key, Words>, threads, bytes));
   fill_bytes(task.next, 0, 1, stream);
   const CountedView<Key> run = task.run == nullptr ? CountedView<Key>{} : *task.run;
   count_kernel<Key, Words><<<grid, threads, bytes, stream>>>(task, run, task.run != nullptr, tuning);

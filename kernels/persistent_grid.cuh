@@ -1,0 +1,28 @@
+#pragma once
+/// How many blocks of a kernel a GPU holds at once: kernels whose blocks take one task after another are
+/// launched with so many.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda_error.cuh"
+
+namespace warpmer::gpu {
+
+/// For blocks of `threads` threads with `bytes` of dynamic shared memory, which the kernel is allowed from
+/// then on. At least 1.
+template <class... Parameters>
+std::uint32_t persistent_grid(void (*kernel)(Parameters...), std::uint32_t threads, std::size_t bytes) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "asking for shared memory");
+  int device = 0, multiprocessors = 0, blocks = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+        "asking for the device");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), bytes),
+        "planning a launch");
+  return static_cast<std::uint32_t>(multiprocessors * std::max(blocks, 1));
+}
+
+}  // namespace warpmer::gpu
