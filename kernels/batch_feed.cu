@@ -78,7 +78,7 @@ std::uint64_t BatchFeed::complete(Slot& slot) {
     const CutStatus status = slot.result[0];
     if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(slot.batch, status.first_invalid);
     if (status.tiles_left == 0) {
-      if (shared_.counter->wants_room(status.staged)) {
+      if (shared_.counter->wants_room(status.fullest)) {
         const std::lock_guard lock(*shared_.mutex);
         shared_.counter->make_room();
       }

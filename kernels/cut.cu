@@ -5,6 +5,7 @@
 #include "cut.cuh"
 #include "device_memory.cuh"
 #include "text_tile.cuh"
+#include "warp_scan.cuh"
 
 namespace warpmer::gpu {
 
@@ -14,24 +15,21 @@ constexpr std::uint32_t kWarps = kTileThreads / 32;
 
 struct CutTile : TextTile, MinimizerTile {
   std::uint32_t ends[kTileStarts / 32 + 1];  ///< starts at which no super-k-mer goes on
-  std::uint32_t minimizers[kTileStarts];     ///< of the super-k-mers, in order
+  std::uint32_t minimizers[kTileStarts];     ///< of the super-k-mers, in order; then their lists
   std::uint16_t starts[kTileStarts];
   std::uint16_t lengths[kTileStarts];  ///< in k-mers
+  std::uint16_t ranks[kTileStarts];    ///< of their first words among the tile's words of the region
   std::uint32_t warp_last[kWarps + 1];
   std::uint32_t warp_sums[kWarps + 1];
-  std::uint32_t words, extra, base, kmers;
+  std::uint32_t region_words[kRegions], region_begins[kRegions];
+  std::uint32_t kmers;
   bool full;
 };
 
 /// Sum over the block of what all lower threads give, and in `total` of what all give.
 __device__ std::uint32_t block_prefix(CutTile& tile, std::uint32_t mine, std::uint32_t& total) {
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  std::uint32_t sum = mine;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const std::uint32_t other = __shfl_up_sync(~0u, sum, step);
-    if (lane >= step) sum += other;
-  }
+  const std::uint32_t sum = warp_inclusive_sum(mine);
   if (lane == 31) tile.warp_sums[warp] = sum;
   __syncthreads();
   std::uint32_t before = 0;
@@ -118,6 +116,39 @@ __device__ SuperKmer<Words> word_at(const CutTile& tile, std::uint32_t start, st
   return word;
 }
 
+/// Takes room for all words of the tile, or none: then the tile's turn comes again. By one warp, a lane for
+/// each region.
+template <int Words>
+__device__ void take_room(CutTile& tile, const Staging<Words>& staging, std::uint32_t number,
+                          std::uint32_t* left, CutStatus* status) {
+  static_assert(kRegions == 32);
+  const std::uint32_t words = tile.region_words[threadIdx.x];
+  std::uint32_t begin = 0;
+  if (words > 0) begin = atomicAdd(staging.sizes + threadIdx.x, words);
+  tile.region_begins[threadIdx.x] = begin;
+  const bool fits = begin <= staging.region_capacity && words <= staging.region_capacity - begin;
+  const bool all_fit = __all_sync(~0u, fits || words == 0) != 0;
+  if (threadIdx.x != 0) return;
+  tile.full = !all_fit;
+  if (tile.full) {
+    left[atomicAdd(&status->tiles_left, 1u)] = number;
+  } else {
+    atomicAdd(&status->kmers, static_cast<unsigned long long>(tile.kmers));
+  }
+}
+
+/// What was taken of the regions that did have room. (Giving it back could cross with others' taking.)
+template <int Words>
+__device__ void leave_empty(const CutTile& tile, const Staging<Words>& staging) {
+  for (std::uint32_t region = threadIdx.x / 32; region < kRegions; region += kWarps) {
+    const std::uint32_t begin = tile.region_begins[region];
+    for (std::uint32_t i = threadIdx.x % 32; i < tile.region_words[region]; i += 32) {
+      if (begin + i < staging.region_capacity)
+        staging.places[region * staging.region_capacity + begin + i] = {kNoList, 0};
+    }
+  }
+}
+
 template <int Words>
 __device__ void stage(const Staging<Words>& staging, std::uint32_t at, const SuperKmer<Words>& word,
                       std::uint32_t list) {
@@ -137,7 +168,8 @@ __global__ __launch_bounds__(kTileThreads) void cut_kernel(const char* text, std
                                                            CutStatus* status) {
   __shared__ CutTile tile;
   const std::uint32_t number = tiles == nullptr ? blockIdx.x : tiles[blockIdx.x];
-  if (threadIdx.x == 0) tile.extra = tile.kmers = 0;
+  if (threadIdx.x == 0) tile.kmers = 0;
+  if (threadIdx.x < kRegions) tile.region_words[threadIdx.x] = 0;
   pack_tile(tile, text, number * kTileStarts, bytes, status);
   __syncthreads();
   hash_mmers(tile, tile, params.m, kTileStarts + params.k - params.m);
@@ -145,45 +177,39 @@ __global__ __launch_bounds__(kTileThreads) void cut_kernel(const char* text, std
   const std::uint32_t supers = find_super_kmers(tile, params);
 
   const std::uint32_t most = max_kmers_per_word<Words>(params.k);
+  const std::uint32_t region_shift = params.list_bits - kRegionBits;
   for (std::uint32_t i = threadIdx.x; i < supers; i += kTileThreads) {
     const std::uint32_t length = length_of(tile, tile.starts[i]);
-    tile.lengths[i] = static_cast<std::uint16_t>(length);
-    if (length > most) atomicAdd(&tile.extra, (length - 1) / most);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    // Take room for all words of the tile, or none: then the tile's turn comes again.
-    const std::uint32_t words = supers + tile.extra;
-    const std::uint32_t base = atomicAdd(staging.size, words);
-    tile.full = base > staging.capacity || words > staging.capacity - base;
-    tile.base = base;
-    if (tile.full) {
-      atomicSub(staging.size, words);
-      left[atomicAdd(&status->tiles_left, 1u)] = number;
-    } else {
-      atomicAdd(&status->kmers, static_cast<unsigned long long>(tile.kmers));
-    }
-    tile.extra = supers;
-  }
-  __syncthreads();
-  if (tile.full) return;
-  for (std::uint32_t i = threadIdx.x; i < supers; i += kTileThreads) {
-    std::uint32_t start = tile.starts[i], length = tile.lengths[i];
     const std::uint32_t list = shard_of(tile.minimizers[i], params.list_bits);
-    std::uint32_t kmers = min(length, most);
-    stage(staging, tile.base + i, word_at<Words>(tile, start, kmers, params.k), list);
-    while (length > kmers) {
+    tile.lengths[i] = static_cast<std::uint16_t>(length);
+    tile.minimizers[i] = list;
+    tile.ranks[i] = static_cast<std::uint16_t>(
+        atomicAdd(&tile.region_words[list >> region_shift], (length + most - 1) / most));
+  }
+  __syncthreads();
+  if (threadIdx.x < 32) take_room(tile, staging, number, left, status);
+  __syncthreads();
+  if (tile.full) {
+    leave_empty(tile, staging);
+    return;
+  }
+  for (std::uint32_t i = threadIdx.x; i < supers; i += kTileThreads) {
+    std::uint32_t start = tile.starts[i];
+    const std::uint32_t list = tile.minimizers[i], region = list >> region_shift;
+    std::uint32_t at = region * staging.region_capacity + tile.region_begins[region] + tile.ranks[i];
+    for (std::uint32_t rest = tile.lengths[i]; rest > 0; ++at) {
+      const std::uint32_t kmers = min(rest, most);
+      stage(staging, at, word_at<Words>(tile, start, kmers, params.k), list);
       start += kmers;
-      length -= kmers;
-      kmers = min(length, most);
-      stage(staging, tile.base + atomicAdd(&tile.extra, 1u), word_at<Words>(tile, start, kmers, params.k),
-            list);
+      rest -= kmers;
     }
   }
 }
 
-/// `staged` is what the size is when all tiles are through.
-__global__ void note_staged_kernel(const std::uint32_t* size, CutStatus* status) { status->staged = *size; }
+__global__ void note_fullest_kernel(const std::uint32_t* sizes, std::uint32_t capacity, CutStatus* status) {
+  const std::uint32_t fullest = __reduce_max_sync(~0u, min(sizes[threadIdx.x], capacity));
+  if (threadIdx.x == 0) status->fullest = fullest;
+}
 
 __global__ void reset_status_kernel(CutStatus* status) { *status = {0, UINT32_MAX, 0, 0}; }
 
@@ -198,7 +224,7 @@ void launch_cut(const char* text, std::uint32_t bytes, const CutParams& params, 
         <<<tile_count, kTileThreads, 0, stream>>>(text, bytes, params, staging, tiles, left, status);
     check_launch("cutting reads");
   }
-  note_staged_kernel<<<1, 1, 0, stream>>>(staging.size, status);
+  note_fullest_kernel<<<1, kRegions, 0, stream>>>(staging.sizes, staging.region_capacity, status);
   check_launch("cutting reads");
 }
 

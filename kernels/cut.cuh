@@ -29,15 +29,24 @@ struct Place {
   std::uint32_t rank;
 };
 
-/// Words as they come out of the cut, in any order, with what it takes to split them by list.
+/// A place that was taken but not used: there is no word.
+inline constexpr std::uint32_t kNoList = UINT32_MAX;
+
+/// Words as they come out of the cut, with what it takes to split them by list. Each of kRegions equal
+/// ranges of lists has its part, where its words stand in any order: splitting them writes to a part of
+/// memory that fits the L2. (Writing to all lists at once is bound by random access: measured.)
+inline constexpr std::uint32_t kRegionBits = 5;
+inline constexpr std::uint32_t kRegions = 1u << kRegionBits;
 template <int Words>
 struct Staging {
   SuperKmer<Words>* words;
   Place* places;
-  std::uint32_t capacity;
-  std::uint32_t* size;
+  std::uint32_t region_capacity;  ///< at least kTileStarts: what a tile may need
+  std::uint32_t* sizes;           ///< of the regions; beyond their capacity where more was asked for
   /// For each list, words in the low half and their k-mers in the high half.
   unsigned long long* lists;
+
+  [[nodiscard]] std::uint32_t capacity() const { return kRegions * region_capacity; }
 };
 
 /// What became of a batch.
@@ -45,7 +54,7 @@ struct CutStatus {
   unsigned long long kmers;
   std::uint32_t first_invalid;  ///< offset of the first character that is no nucleotide code; or UINT32_MAX
   std::uint32_t tiles_left;     ///< tiles not cut because staging was full: `left` names them
-  std::uint32_t staged;         ///< words in staging afterwards
+  std::uint32_t fullest;        ///< words in the fullest region of staging afterwards
 };
 
 /// Enqueues the cut of `bytes` characters into staging. `tiles` (null: all) and `left` are arrays of

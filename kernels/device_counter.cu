@@ -60,8 +60,7 @@ __global__ void shard_loads_kernel(const unsigned long long* list_kmers, Counted
 constexpr std::uint32_t kLeastSlotBits = 11;
 constexpr std::uint32_t kMostSlotBits = 13;
 
-/// 256 lists a shard: freezing has a thread for each.
-constexpr std::uint32_t kMostListBits = kShardBits + 8;
+constexpr std::uint32_t kMostListBits = kShardBits + std::bit_width(kMostListsPerShard) - 1;
 
 /// Device memory that goes with a list.
 constexpr std::uint64_t kListBytes = 24 + 2 * (kRanges + 4) * sizeof(std::uint32_t);
@@ -88,14 +87,16 @@ class Counter : public DeviceCounter {
         lists_(1u << list_bits_),
         cut_{plan.k, minimizer_length(plan.k), list_bits_},
         pending_(list_bits_, staging_words(plan), stream_),
+        buffers_{Buffers(shards_), Buffers(shards_)},
         loads_(shards_),
         fault_(1),
-        next_(1),
+        next_list_(1),
+        next_shard_(1),
         bins_(CountHistogram::kBins),
         large_size_(1) {
     chunk_entries_ = std::clamp<std::uint64_t>(plan.memory_bytes / 8 / (2 * kChunkEntryBytes), kLeastEntries,
                                                kMostEntries);
-    const std::uint64_t fixed = pending_.staging().capacity * PendingWords<Words>::kStagingBytes +
+    const std::uint64_t fixed = pending_.staging().capacity() * PendingWords<Words>::kStagingBytes +
                                 2 * chunk_entries_ * kChunkEntryBytes + lists_ * kListBytes;
     if (plan.memory_bytes < 2 * fixed) {
       throw ResourceError(
@@ -118,18 +119,20 @@ class Counter : public DeviceCounter {
     });
   }
 
-  [[nodiscard]] bool wants_room(std::uint32_t staged) const override {
-    return staged > pending_.staging().capacity / 4 * 3;
+  [[nodiscard]] bool wants_room(std::uint32_t fullest) const override {
+    return fullest > pending_.staging().region_capacity / 4 * 3;
   }
 
   void make_room() override {
     // Many may find staging full at once: for all but the first it is not.
-    if (pending_.staged() > pending_.staging().capacity / 2) split();
+    if (pending_.is_half_full()) split();
   }
 
   void finish(const std::function<void(FrozenChunk&&)>& take,
               const std::function<void(std::uint32_t first_shard)>& reclaim) override {
     split();
+    const Event finish_begin(Event::Kind::timing), finish_end(Event::Kind::timing);
+    finish_begin.record(stream_);
     const std::vector<unsigned long long> loads = shard_loads();
     std::uint64_t all = 0;
     for (const unsigned long long load : loads) all += load;
@@ -155,8 +158,10 @@ class Counter : public DeviceCounter {
       }
     }
     if (before) freeze_chunk(*before, buffers_[(number + 1) % 2], take, reclaim);
-    check(cudaStreamSynchronize(stream_), "freezing shards");
+    finish_end.record(freeze_stream_);
     note_histogram();
+    finish_end.wait();
+    count_and_freeze_seconds_ = finish_end.seconds_since(finish_begin);
     for (SpanClock* clock : {&cut_clock_, &split_clock_, &count_clock_, &freeze_clock_}) clock->collect();
   }
 
@@ -169,8 +174,8 @@ class Counter : public DeviceCounter {
 
   [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
   [[nodiscard]] DeviceTimes times() const override {
-    return {cut_clock_.seconds(), split_clock_.seconds(), count_clock_.seconds(), freeze_clock_.seconds(),
-            words_};
+    return {cut_clock_.seconds(),    split_clock_.seconds(),    count_clock_.seconds(),
+            freeze_clock_.seconds(), count_and_freeze_seconds_, words_};
   }
 
  private:
@@ -198,12 +203,20 @@ class Counter : public DeviceCounter {
     Event counted_event, frozen_event;
     std::uint32_t holds = UINT32_MAX;  ///< first shard of the chunk whose payload is here
     std::uint32_t lists = 0;
+
+    explicit Buffers(std::uint32_t shards)
+        : widths(std::size_t{shards} * kWidths),
+          size(1),
+          plans(shards),
+          host_widths(std::size_t{shards} * kWidths),
+          host_size(1),
+          host_fault(1) {}
   };
 
   /// Staging becomes a segment.
   void split() {
     // The next segment must fit beside those there are and, at the end, the largest chunk.
-    const std::uint64_t next = pending_.bytes_for(pending_.staging().capacity);
+    const std::uint64_t next = pending_.bytes_for(pending_.staging().capacity());
     if (pending_.segments() == kMostSegments || pending_.segment_bytes() + run_bytes() + next > budget_)
       count_early();
     split_clock_.time(stream_, [&] { pending_.split(); });
@@ -267,7 +280,7 @@ class Counter : public DeviceCounter {
     task.min_count = 1;
     task.max_count = UINT64_MAX;
     task.fault = fault_.data();
-    task.next = next_.data();
+    task.next = next_list_.data();
     return task;
   }
 
@@ -294,6 +307,7 @@ class Counter : public DeviceCounter {
     task.final = true;
     task.histogram = {bins_.data(), large_.data(), large_size_.data()};
     task.widths = buffers.widths.data();
+    check(cudaStreamWaitEvent(stream_, buffers.frozen_event), "ordering streams");
     fill_bytes(buffers.size.data(), 0, 1, stream_);
     fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
     fill_bytes(buffers.widths.data(), 0, chunk.shards * kWidths, stream_);
@@ -321,16 +335,11 @@ class Counter : public DeviceCounter {
   /// Of one size for all chunks but unusual ones: memory that the device works on is not to move.
   void make_buffers(Buffers& buffers, const Chunk& chunk) {
     if (buffers.counted.capacity() < std::max(chunk.bound, usual_bound_)) {
-      check(cudaStreamSynchronize(stream_), "counting");
+      stream_.wait();
+      freeze_stream_.wait();
       buffers.counted = {};
       buffers.counted = CountedLists<Key>(std::max(chunk.bound, usual_bound_), lists_);
     }
-    buffers.widths.reserve(std::size_t{shards_} * kWidths);
-    buffers.host_widths.reserve(std::size_t{shards_} * kWidths);
-    buffers.plans.reserve(shards_);
-    buffers.size.reserve(1);
-    buffers.host_size.reserve(1);
-    buffers.host_fault.reserve(1);
   }
 
   void freeze_chunk(const Chunk& chunk, Buffers& buffers, const std::function<void(FrozenChunk&&)>& take,
@@ -341,7 +350,7 @@ class Counter : public DeviceCounter {
         std::max(distinct_per_list_ / 2, static_cast<double>(buffers.host_size[0]) / buffers.lists);
     FrozenChunk frozen;
     frozen.first_shard = chunk.first_shard;
-    std::uint64_t words = 0;
+    std::uint64_t words = 0, all_entries = 0;
     for (std::uint32_t s = 0; s < chunk.shards; ++s) {
       index::CountWidths of_width{};
       std::uint64_t entries = 0;
@@ -352,15 +361,16 @@ class Counter : public DeviceCounter {
       plan.layout = index::payload_layout(plan.shape, plan_.k);
       plan.first_word = words;
       words += plan.layout.words;
+      all_entries += entries;
       frozen.plans.push_back(plan);
     }
     if (buffers.holds != UINT32_MAX) reclaim(buffers.holds);
     buffers.holds = chunk.first_shard;
     if (buffers.payload.size() < words + kSpareWords) {
-      check(cudaStreamSynchronize(stream_), "freezing shards");
+      freeze_stream_.wait();
       buffers.payload.reserve(words + words / 8 + kSpareWords);
     }
-    copy_to_device(buffers.plans.data(), frozen.plans.data(), frozen.plans.size(), stream_);
+    copy_to_device(buffers.plans.data(), frozen.plans.data(), frozen.plans.size(), freeze_stream_);
     FreezeTask<Key> task{};
     task.counted = buffers.counted.view(chunk.first_shard * lists_per_shard());
     task.k = plan_.k;
@@ -368,13 +378,11 @@ class Counter : public DeviceCounter {
     task.shards = chunk.shards;
     task.lists_per_shard = lists_per_shard();
     task.plans = buffers.plans.data();
+    task.entries = all_entries;
     task.output = buffers.payload.data();
-    task.next = next_.data();
-    freeze_clock_.time(stream_, [&] {
-      fill_bytes(buffers.payload.data(), 0, words, stream_);
-      launch_freeze(task, stream_);
-    });
-    buffers.frozen_event.record(stream_);
+    task.next = next_shard_.data();
+    freeze_clock_.time(freeze_stream_, [&] { launch_freeze(task, freeze_stream_); });
+    buffers.frozen_event.record(freeze_stream_);
     frozen.payload = buffers.payload.data();
     frozen.ready = &buffers.frozen_event;
     take(std::move(frozen));
@@ -395,7 +403,7 @@ class Counter : public DeviceCounter {
     const std::uint64_t entries = measure(task);
     const std::uint64_t bytes =
         entries * CountedLists<Key>::kEntryBytes + std::uint64_t{lists_} * (kRanges + 4) * 4;
-    const std::uint64_t next = pending_.bytes_for(pending_.staging().capacity);
+    const std::uint64_t next = pending_.bytes_for(pending_.staging().capacity());
     if (pending_.segment_bytes() + run_bytes() + bytes > plan_.memory_bytes || bytes + next > budget_) {
       throw ResourceError("the GPU's memory is used up: the distinct k-mers so far need " +
                           std::to_string((bytes >> 20) + 1) + " MB of the " +
@@ -440,14 +448,15 @@ class Counter : public DeviceCounter {
   PendingWords<Words> pending_;
   std::uint64_t budget_ = 0;  ///< for segments and runs
   std::uint64_t chunk_entries_ = 0;
-  std::uint64_t usual_bound_ = 1;  ///< entries of a chunk that is not one hot shard
+  std::uint64_t usual_bound_ = 1;                 ///< entries of a chunk that is not one hot shard
+  Stream freeze_stream_{Stream::Priority::high};  ///< what is left of one launch runs beside the next count
   Buffers buffers_[2];
   CountedLists<Key> run_;
   CountedView<Key> run_view_{};
   bool has_run_ = false;
   DeviceArray<unsigned long long> loads_;
   DeviceArray<CountFault> fault_;
-  DeviceArray<std::uint32_t> next_;
+  DeviceArray<std::uint32_t> next_list_, next_shard_;  ///< counting and freezing run side by side
   DeviceArray<unsigned long long> bins_;
   DeviceArray<std::uint64_t> large_;
   DeviceArray<std::uint32_t> large_size_;
@@ -457,6 +466,7 @@ class Counter : public DeviceCounter {
   std::uint64_t words_ = 0, counted_words_ = 0;
   std::uint64_t early_counts_ = 0;
   SpanClock cut_clock_, split_clock_, count_clock_, freeze_clock_;
+  double count_and_freeze_seconds_ = 0;
 };
 
 }  // namespace

@@ -40,10 +40,11 @@ struct FrozenChunk {
   Event* ready = nullptr;                       ///< when it has passed, the payload is complete
 };
 
-/// Seconds the GPU was busy.
+/// Seconds the GPU was busy. Counting and freezing overlap.
 struct DeviceTimes {
   double cut = 0, split = 0, count = 0, freeze = 0;
-  std::uint64_t words = 0;  ///< super-k-mers
+  double count_and_freeze = 0;  ///< from the begin of the one to the end of the other
+  std::uint64_t words = 0;      ///< super-k-mers
 };
 
 /// Takes the k-mers of text on the device. Not thread-safe: one thread at a time. All work is ordered in
@@ -60,8 +61,8 @@ class TextCounter {
   /// Makes room for more, for tiles that were left, unless somebody has done so already. May wait for the
   /// device.
   virtual void make_room() = 0;
-  /// Whether `staged` words mean that it is time for that.
-  [[nodiscard]] virtual bool wants_room(std::uint32_t staged) const = 0;
+  /// Whether so many words in the fullest region (CutStatus) mean that it is time for that.
+  [[nodiscard]] virtual bool wants_room(std::uint32_t fullest) const = 0;
 };
 
 /// For k > 12: words are staged, split, counted and frozen.
@@ -73,7 +74,7 @@ class DeviceCounter : public TextCounter {
   virtual void finish(const std::function<void(FrozenChunk&&)>& take,
                       const std::function<void(std::uint32_t first_shard)>& reclaim) = 0;
 
-  /// After `finish`.
+  /// After `finish`, as are the others.
   virtual void add_to(engine::Tally& tally) const = 0;
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
   [[nodiscard]] virtual DeviceTimes times() const = 0;

@@ -95,7 +95,15 @@ using PinnedArray = detail::Array<T, detail::Pinned>;
 
 class Stream {
  public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
+  enum class Priority { usual, high };
+  /// Of kernels that wait for room on the device, those of high priority get it first.
+  explicit Stream(Priority priority = Priority::usual) {
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "creating a stream");
+    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                       priority == Priority::high ? greatest : least),
+          "creating a stream");
+  }
   ~Stream() {
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
@@ -124,7 +132,7 @@ class Event {
   Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
   Event& operator=(Event&&) = delete;
   operator cudaEvent_t() const { return event_; }
-  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "marking a stream"); }
+  void record(cudaStream_t stream) const { check(cudaEventRecord(event_, stream), "marking a stream"); }
   void wait() const { check(cudaEventSynchronize(event_), "waiting for the GPU"); }
   /// Of two timing events that have passed.
   [[nodiscard]] float seconds_since(const Event& earlier) const {

@@ -1,412 +1,547 @@
 // A block freezes a shard: takes its entries, from all its lists, by parts of the hash range that fit shared
 // memory; puts a part in order (HashGraph, Green 2019: count, scan, place; then each entry finds its rank
-// among the few of its bucket); and packs it, one output word a thread.
+// among the few of its bucket); and packs it: every entry puts its bits where they belong. While a part is
+// put in order, the entries of the next are on their way, and one more warp finds out where those of the
+// next but one are.
 
+#include <cuda_pipeline.h>
+
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+#include "bit_packing.cuh"
 #include "freeze.cuh"
+#include "persistent_grid.cuh"
+#include "warp_scan.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
-constexpr std::uint32_t kWarps = kThreads / 32;
-constexpr std::uint32_t kEach = 4;  ///< entries of a thread
-constexpr std::uint32_t kCapacity = kThreads * kEach;
-constexpr std::uint32_t kMostBuckets = 512;
-static_assert(kMostBuckets % kThreads == 0);
-
+/// A block's threads but for the warp that plans, the entries that each of them holds in registers, and the
+/// blocks that are to share a multiprocessor (measured: registers that do not suffice cost more than fewer
+/// blocks).
+template <std::uint32_t threads, std::uint32_t each, std::uint32_t blocks>
+struct BlockShape {
+  static constexpr std::uint32_t kThreads = threads;
+  static constexpr std::uint32_t kBlocks = blocks;
+  static constexpr std::uint32_t kWarps = threads / 32;
+  static constexpr std::uint32_t kEach = each;
+  static constexpr std::uint32_t kCapacity = threads * each;  ///< entries of a part
+  static constexpr std::uint32_t kCapacityWords = kCapacity / 32;
+  /// Of the sort; more than entries, so that most have one or none.
+  static constexpr std::uint32_t kBuckets = 8 * threads;
+  static_assert(threads >= kRanges);  // a thread looks at each range
+  // So a shard whose ranges are less than a bucket of the index fits as a whole.
+  static_assert(kCapacity >= kRanges / 2 * index::kBucketEntries);
+};
 template <class Key>
+using SmallBlock = std::conditional_t<sizeof(Key) == 8, BlockShape<512, 3, 2>, BlockShape<256, 4, 3>>;
+/// Where a range has more entries than that.
+template <class Key>
+using LargeBlock = std::conditional_t<sizeof(Key) == 8, BlockShape<512, 6, 1>, BlockShape<512, 4, 1>>;
+
+/// Ranges from `first` to the one before `end`, whose entries are taken together. None: range `first` has
+/// too many. kRanges: there is no more.
+struct Part {
+  std::uint32_t first, end;
+  std::uint32_t size;  ///< entries
+};
+
+/// And where they are.
+template <class Shape>
+struct LocatedPart {
+  Part part;
+  std::uint32_t begin_bits[Shape::kCapacityWords];  ///< bit i: the i-th entry is its list's first
+  std::uint32_t begins_before[Shape::kCapacityWords];
+  std::uint64_t
+      list_from[kMostListsPerShard];  ///< of lists with entries: number in the arrays, less that here
+};
+
+template <class Key, class Shape>
 struct Sorter {
-  Key keys[kCapacity], placed_keys[kCapacity];  ///< in order; by bucket
-  std::uint32_t counts[kCapacity], placed_counts[kCapacity];
-  std::uint32_t buckets[kMostBuckets + 1];  ///< sizes, then offsets
-  std::uint64_t list_begins[kThreads];      ///< of a part's entries in each list
-  std::uint32_t list_ends[kThreads];        ///< and how many they are up to there
+  static constexpr std::uint32_t kMostEntryWords = sizeof(Key) / 4 + 1;
+
+  Key keys[Shape::kCapacity];  ///< by bucket
+  /// On their way: each thread's own, of the next part.
+  Key next_keys[Shape::kCapacity];
+  std::uint32_t next_counts[Shape::kCapacity];
+  alignas(16) std::uint16_t buckets[Shape::kBuckets + 8];  ///< sizes, then offsets; zero between parts
+  /// A part's entries, packed. Zero between parts, but for the bits of the last word that is not full.
+  std::uint32_t packed[Shape::kCapacity * kMostEntryWords + 4];
+  std::uint32_t exceptions[Shape::kCapacityWords];  ///< bit i: the i-th entry is one
+  std::uint32_t exceptions_before[Shape::kCapacityWords + 1];
+  LocatedPart<Shape> parts[2];
   std::uint32_t range_sizes[kRanges];
+  std::uint32_t warp_sums[Shape::kWarps];
   std::uint32_t size;
-  std::uint32_t warp_sums[kWarps];
+  bool any_exception;
   ShardPlan plan;  ///< of the shard at work; too large for registers
   std::uint32_t shard;
 };
 
-/// Hashes from `first` to `last`, both included, which lie in these ranges.
-template <class Key>
-struct Part {
-  Key first, last;
-  std::uint32_t first_range, last_range;
-};
-
-__device__ void or_word(unsigned long long* words, std::uint64_t at, std::uint64_t value) {
-  if (value != 0) atomicOr(words + at, static_cast<unsigned long long>(value));
-}
-
-/// Puts a field of up to 128 bits where others are being put, too.
-__device__ void or_bits(unsigned long long* words, std::uint64_t at, Key128 value) {
-  const std::uint32_t shift = at % 64;
-  const auto low = static_cast<std::uint64_t>(value), high = static_cast<std::uint64_t>(value >> 64);
-  or_word(words, at / 64, low << shift);
-  or_word(words, at / 64 + 1, (high << shift) | ((low >> 1) >> (63 - shift)));
-  or_word(words, at / 64 + 2, (high >> 1) >> (63 - shift));
-}
-
-/// The part of `value`, which begins at bit `at` (perhaps negative), that lies in a 64-bit word.
-template <class Value>
-__device__ std::uint64_t bits_in_word(Value value, int at) {
-  if (at >= 64 || at <= -static_cast<int>(8 * sizeof(Value))) return 0;
-  return at >= 0 ? static_cast<std::uint64_t>(value) << at : static_cast<std::uint64_t>(value >> -at);
-}
-
-/// Packs n fields of `bits` bits from the `first`-th on, one word a thread. `bits_of(i, at)` gives the bits
-/// of the i-th that lie in a word in which it begins at bit `at`. Whole block.
-template <class BitsOf>
-__device__ void pack_fields(unsigned long long* words, std::uint64_t first, std::uint32_t n,
-                            std::uint32_t bits, BitsOf&& bits_of) {
-  const std::uint64_t begin = first * bits;
-  const int width = static_cast<int>(bits), skipped = static_cast<int>(begin % 64);
-  const int last_word = (skipped + static_cast<int>(n) * width - 1) / 64;
-  for (int w = static_cast<int>(threadIdx.x); w <= last_word; w += kThreads) {
-    auto i = static_cast<std::uint32_t>(max(64 * w - skipped, 0)) / bits;
-    std::uint64_t word = 0;
-    for (int at = static_cast<int>(i) * width + skipped - 64 * w; at < 64 && i < n; at += width, ++i)
-      word |= bits_of(i, at);
-    // Neighbours have a share in the first and the last word.
-    if (w == 0 || w == last_word) {
-      or_word(words, begin / 64 + w, word);
-    } else {
-      words[begin / 64 + w] = word;
-    }
-  }
-}
-
-template <class Key>
+template <class Key, class Shape>
 class ShardFreezer {
  public:
-  __device__ ShardFreezer(const FreezeTask<Key>& task, Sorter<Key>& sorter)
-      : task_(task), sorter_(sorter), lane_(threadIdx.x % 32), warp_(threadIdx.x / 32) {}
+  __device__ ShardFreezer(const FreezeTask<Key>& task, Sorter<Key, Shape>& sorter)
+      : task_(task), sorter_(sorter), lane_(threadIdx.x % 32), warp_(threadIdx.x / 32) {
+    for (std::uint32_t i = threadIdx.x; i < std::size(sorter.packed); i += kThreads) sorter.packed[i] = 0;
+    if (!plans()) clear_buckets();
+  }
 
   __device__ void freeze(std::uint32_t number) {
     if (threadIdx.x == 0) sorter_.plan = task_.plans[number];
     __syncthreads();
     if (plan().shape.entries == 0) return;
+    written_ = exceptions_ = next_bucket_ = 0;
     words_ = task_.output + plan().first_word;
     first_list_ = (task_.first_shard + number) * task_.lists_per_shard;
-    written_ = exceptions_ = next_bucket_ = 0;
-    measure_ranges();
-    // Whole ranges are whole buckets, too, or all of them together are.
-    const std::uint32_t range_buckets =
-        plan().shape.bucket_bits > kRangeBits ? 1u << (plan().shape.bucket_bits - kRangeBits) : 1;
-    for (std::uint32_t range = 0; range < kRanges;) {
-      std::uint32_t end = range, entries = 0, buckets = 0;
-      while (end < kRanges && entries + sorter_.range_sizes[end] <= kCapacity &&
-             buckets + range_buckets <= kMostBuckets) {
-        entries += sorter_.range_sizes[end++];
-        buckets += range_buckets;
-      }
-      const bool aligned = plan().shape.bucket_bits >= kRangeBits || end - range == kRanges;
-      if (end > range && aligned) {
-        pack_ranges(range, end);
-        range = end;
-      } else {
-        pack_large_range(range);
-        ++range;
-      }
+    if (!plans()) {
+      clear_shared_words();
+      measure_ranges();
     }
-    // Buckets behind the last entry, and the end.
-    if (plan().layout.offset_bits > 0) {
-      for (std::uint64_t b = next_bucket_ + threadIdx.x; b <= std::uint64_t{1} << plan().shape.bucket_bits;
-           b += kThreads)
-        or_bits(words_, b * plan().layout.offset_bits, plan().shape.entries);
-    }
+    __syncthreads();
+    pack_parts();
   }
 
  private:
-  /// A thread's entries, on their way to their places.
+  static constexpr std::uint32_t kThreads = Shape::kThreads;
+  static constexpr std::uint32_t kEach = Shape::kEach;
+  static constexpr std::uint32_t kCapacity = Shape::kCapacity;
+  static constexpr std::uint32_t kCapacityWords = Shape::kCapacityWords;
+  static constexpr std::uint32_t kBuckets = Shape::kBuckets;
+  static constexpr std::uint32_t kBucketBits = 31 - std::countl_zero(kBuckets);
+
+  /// Whether this is the warp that plans.
+  [[nodiscard]] __device__ bool plans() const { return threadIdx.x >= kThreads; }
+  /// A barrier of all others.
+  __device__ static void sync_packers() {
+    __syncwarp();  // warps are to arrive as a whole
+    asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
+  }
+
+  /// A thread's entries, on their way to their places: those numbered threadIdx.x + e * kThreads.
   struct Entries {
     Key keys[kEach];
     std::uint32_t counts[kEach];
+    std::uint32_t places[kEach];
   };
+  template <class Each>
+  __device__ static void for_each(std::uint32_t n, Each&& each) {
+#pragma unroll
+    for (std::uint32_t e = 0; e < kEach; ++e) {
+      if (threadIdx.x + e * kThreads < n) each(e, threadIdx.x + e * kThreads);
+    }
+  }
 
   [[nodiscard]] __device__ const ShardPlan& plan() const { return sorter_.plan; }
   [[nodiscard]] __device__ std::uint32_t rest_of_range_bits() const { return 2 * task_.k - kRangeBits; }
-  /// First hash of a range; that of range kRanges is the end of all (perhaps 0).
+  /// First hash of a range.
   [[nodiscard]] __device__ Key range_begin(std::uint32_t range) const {
     return Key{range} << rest_of_range_bits();
   }
+  [[nodiscard]] __device__ const std::uint32_t* ranges_of(std::uint32_t list) const {
+    return task_.counted.ranges_of(first_list_ + list);
+  }
+  /// Number in the arrays of a list's first entry.
+  [[nodiscard]] __device__ std::uint64_t begin_of(std::uint32_t list) const {
+    return task_.counted.begins[first_list_ + list - task_.counted.first_list];
+  }
+
+  __device__ void clear_buckets() { reinterpret_cast<uint4*>(sorter_.buckets)[threadIdx.x] = {0, 0, 0, 0}; }
+
+  /// Words of the payload that are not written at once but bit by bit.
+  __device__ void clear_shared_words() {
+    for (std::uint64_t w = threadIdx.x; w < plan().layout.entries_at; w += kThreads) words_[w] = 0;
+    for (std::uint64_t w = plan().layout.exceptions_at + threadIdx.x; w < plan().layout.words; w += kThreads)
+      words_[w] = 0;
+  }
 
   __device__ void measure_ranges() {
-    __syncthreads();
-    if (threadIdx.x < kRanges) sorter_.range_sizes[threadIdx.x] = 0;
-    __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < task_.lists_per_shard * kRanges; i += kThreads) {
-      const std::uint32_t* ranges = task_.counted.ranges_of(first_list_ + i / kRanges) + i % kRanges;
-      if (const std::uint32_t n = ranges[1] - ranges[0]; n > 0)
-        atomicAdd(&sorter_.range_sizes[i % kRanges], n);
+    if (threadIdx.x < kRanges) {
+      std::uint32_t sum = 0;
+      for (std::uint32_t list = 0; list < task_.lists_per_shard; ++list) {
+        const std::uint32_t* range = ranges_of(list) + threadIdx.x;
+        sum += range[1] - range[0];
+      }
+      sorter_.range_sizes[threadIdx.x] = sum;
     }
-    __syncthreads();
   }
 
-  /// Sorts by the buckets of the index, so that the scan over them gives their offsets.
-  __device__ void pack_ranges(std::uint32_t range, std::uint32_t end) {
-    const Part<Key> part{range_begin(range), range_begin(end) - 1, range, end - 1};
-    const std::uint32_t n = locate_lists(part);
+  /// One warp plans parts; the others pack the one before the last, and send for the last.
+  __device__ void pack_parts() {
+    Part sent_for{};
+    std::uint32_t next_range = 0;
+    bool all_planned = false;
+    for (std::uint32_t number = 0;; ++number) {
+      bool over = false;
+      if (plans()) {
+        over = all_planned;
+        if (!over) {
+          LocatedPart<Shape>& located = sorter_.parts[number % 2];
+          const Part part = plan_part(next_range);
+          if (part.end > part.first) locate(part, located);
+          if (lane_ == 0) located.part = part;
+          all_planned = next_range == kRanges;
+          next_range = max(part.end, next_range + 1);
+        }
+      } else if (number > 0) {
+        const LocatedPart<Shape>& planned = sorter_.parts[(number - 1) % 2];
+        const Part part = planned.part;
+        if (number == 1) {
+          start_loading(planned);
+        } else if (sent_for.end > sent_for.first) {
+          pack_ranges(sent_for, planned);
+        } else {
+          pack_large_range(sent_for.first);
+          start_loading(planned);
+        }
+        sent_for = part;
+        over = part.first == kRanges;
+      }
+      if (over) break;
+      __syncthreads();
+    }
+    if (!plans()) finish();
+  }
+
+  /// From this range on, as many as fit. By one warp.
+  __device__ Part plan_part(std::uint32_t range) const {
+    // Whole ranges are whole buckets of the index, too, or all of them together are.
+    const std::uint32_t bucket_bits = plan().shape.bucket_bits;
+    const std::uint32_t range_buckets = bucket_bits > kRangeBits ? 1u << (bucket_bits - kRangeBits) : 1;
+    std::uint32_t end = range, entries = 0, more = 0;
+    do {
+      const std::uint32_t next = end + lane_;
+      const std::uint32_t sum = entries + warp_inclusive_sum(next < kRanges ? sorter_.range_sizes[next] : 0);
+      const bool fits = next < kRanges && sum <= kCapacity && (next + 1 - range) * range_buckets <= kBuckets;
+      const std::uint32_t not_fitting = ~__ballot_sync(~0u, fits);
+      more = not_fitting == 0 ? 32 : __ffs(static_cast<int>(not_fitting)) - 1;
+      const std::uint32_t sum_of_more = __shfl_sync(~0u, sum, (more + 31) % 32);
+      if (more > 0) entries = sum_of_more;
+      end += more;
+    } while (more == 32);
+    return {range, end, entries};
+  }
+
+  /// Finds where each list's entries of a part are. By one warp.
+  __device__ void locate(const Part& part, LocatedPart<Shape>& located) {
+    for (std::uint32_t w = lane_; w < kCapacityWords; w += 32) located.begin_bits[w] = 0;
+    __syncwarp();
+    std::uint32_t before = 0;  // entries; in the high half, lists that have some
+    for (std::uint32_t first = 0; first < task_.lists_per_shard; first += 32) {
+      std::uint32_t n = 0;
+      std::uint64_t from = 0;
+      if (const std::uint32_t list = first + lane_; list < task_.lists_per_shard) {
+        const std::uint32_t* ranges = ranges_of(list);
+        n = ranges[part.end] - ranges[part.first];
+        from = begin_of(list) + ranges[part.first];
+      }
+      const std::uint32_t both = n > 0 ? n | 1u << 16 : 0;
+      const std::uint32_t sum = before + warp_inclusive_sum(both);
+      if (n > 0) {
+        const std::uint32_t at = (sum - both) & 0xFFFF;
+        located.list_from[(sum - both) >> 16] = from - at;
+        atomicOr(&located.begin_bits[at / 32], 1u << (at % 32));
+      }
+      before = __shfl_sync(~0u, sum, 31);
+    }
+    __syncwarp();
+    count_bits_before(located.begin_bits, located.begins_before);
+  }
+
+  /// For each word, the bits in those before. Returns the bits in all. By one warp.
+  __device__ std::uint32_t count_bits_before(const std::uint32_t* words, std::uint32_t* before) const {
+    std::uint32_t all = 0;
+    for (std::uint32_t first = 0; first < kCapacityWords; first += 32) {
+      const std::uint32_t w = first + lane_;
+      const std::uint32_t n = w < kCapacityWords ? __popc(words[w]) : 0;
+      const std::uint32_t sum = all + warp_inclusive_sum(n);
+      if (w < kCapacityWords) before[w] = sum - n;
+      all = __shfl_sync(~0u, sum, 31);
+    }
+    return all;
+  }
+
+  /// Sends for a part's entries.
+  __device__ void start_loading(const LocatedPart<Shape>& located) {
+    if (located.part.end <= located.part.first) return;
+    for_each(located.part.size, [&](std::uint32_t, std::uint32_t i) {
+      const std::uint32_t list =
+          located.begins_before[i / 32] + __popc(located.begin_bits[i / 32] & (~0u >> (31 - lane_))) - 1;
+      const std::uint64_t from = located.list_from[list] + i;
+      __pipeline_memcpy_async(sorter_.next_keys + i, task_.counted.keys + from, sizeof(Key));
+      __pipeline_memcpy_async(sorter_.next_counts + i, task_.counted.counts + from, sizeof(std::uint32_t));
+    });
+    __pipeline_commit();
+  }
+  /// Those this thread has sent for.
+  __device__ void take_loaded(std::uint32_t n, Entries& entries) {
+    __pipeline_wait_prior(0);
+    for_each(n, [&](std::uint32_t e, std::uint32_t i) {
+      entries.keys[e] = sorter_.next_keys[i];
+      entries.counts[e] = sorter_.next_counts[i];
+    });
+  }
+
+  /// Sorts by buckets that are parts of those of the index, so that the scan over them gives their offsets.
+  __device__ void pack_ranges(const Part& part, const LocatedPart<Shape>& next) {
+    const std::uint32_t n = part.size;
     Entries entries;
-    load(n, entries);
-    const std::uint32_t shift = plan().shape.bucket_bits == 0 ? 2 * task_.k - 1 : plan().layout.rest_bits;
-    const auto buckets = static_cast<std::uint32_t>((part.last - part.first) >> shift) + 1;
-    sort(entries, n, part.first, shift);
-    if (plan().layout.offset_bits > 0) {
-      const std::uint64_t base = written_;
-      pack_fields(words_, next_bucket_, buckets, plan().layout.offset_bits,
-                  [&](std::uint32_t b, int at) { return bits_in_word(base + sorter_.buckets[b], at); });
+    take_loaded(n, entries);
+    start_loading(next);
+    const Key first = range_begin(part.first);
+    const std::uint32_t rest_bits = plan().layout.rest_bits;
+    const std::uint32_t buckets =
+        plan().shape.bucket_bits == 0
+            ? 1
+            : static_cast<std::uint32_t>((range_begin(part.end) - 1 - first) >> rest_bits) + 1;
+    const std::uint32_t finer = min(rest_bits, kBucketBits - (32 - __clz(static_cast<int>(buckets - 1))));
+    sort(entries, n, first, rest_bits - finer, [&] {
+      if (plan().layout.offset_bits == 0) return;
+      pack_fields(words_, next_bucket_, buckets, plan().layout.offset_bits, threadIdx.x, kThreads,
+                  [&](std::uint32_t b) { return written_ + sorter_.buckets[b << finer]; });
       next_bucket_ += buckets;
-    }
-    write(n);
+    });
+    write(entries, n);
   }
 
-  /// A range of more entries than fit, or that is less than a bucket: part by part.
+  /// A range of more entries than fit, so of a shard that has buckets: part by part.
   __device__ void pack_large_range(std::uint32_t range) {
     std::uint32_t width = rest_of_range_bits();
     const Key begin = range_begin(range), last = begin + ((Key{1} << width) - 1);
+    width -= min(width, 32 - __clz(static_cast<int>(sorter_.range_sizes[range] / (kCapacity / 4 * 3))));
     for (Key first = begin;;) {
       const Key end = first + ((Key{1} << width) - 1);
       Entries entries;
-      const std::uint32_t n = load_some({first, end, range, range}, entries);
+      const std::uint32_t n = load_some(range, first, end, entries);
       if (n > kCapacity) {
         --width;  // one hash has one entry
         continue;
       }
-      sort(entries, n, first, width > 8 ? width - 8 : 0);
-      if (plan().layout.offset_bits > 0) write_offsets(n);
-      write(n);
+      sort(entries, n, first, width > kBucketBits ? width - kBucketBits : 0, [] {});
+      write_offsets(entries, n);
+      write(entries, n);
       if (end == last) break;
       first = end + 1;
     }
-    if (plan().layout.offset_bits == 0) return;
     // Buckets between the range's last entry and the next range.
     const std::uint64_t next = bucket_of(last) + 1;
-    for (std::uint64_t b = next_bucket_ + threadIdx.x; b < next; b += kThreads)
-      or_bits(words_, b * plan().layout.offset_bits, written_);
+    write_offset(next_bucket_ + threadIdx.x, next, kThreads);
     next_bucket_ = next;
+    sync_packers();
   }
 
-  /// Where each list's entries of a part are: `list_ends` and `list_begins`. Returns how many they are.
-  __device__ std::uint32_t locate_lists(const Part<Key>& part) {
-    // A list for each thread; there are never more lists than threads.
-    std::uint32_t n = 0;
-    if (threadIdx.x < task_.lists_per_shard) {
-      const std::uint32_t list = first_list_ + threadIdx.x;
-      const std::uint32_t* ranges = task_.counted.ranges_of(list);
-      const std::uint32_t begin = ranges[part.first_range];
-      n = ranges[part.last_range + 1] - begin;
-      sorter_.list_begins[threadIdx.x] = task_.counted.begins[list - task_.counted.first_list] + begin;
-    }
-    const std::uint32_t before = block_prefix(n);
-    sorter_.list_ends[threadIdx.x] = before + n;
-    __syncthreads();
-    return sorter_.list_ends[kThreads - 1];
-  }
-
-  /// Number in the arrays of the i-th of these entries.
-  [[nodiscard]] __device__ std::uint64_t entry_at(std::uint32_t i) const {
-    std::uint32_t low = 0, high = task_.lists_per_shard - 1;
-    while (low < high) {
-      const std::uint32_t middle = (low + high) / 2;
-      if (sorter_.list_ends[middle] <= i) {
-        low = middle + 1;
-      } else {
-        high = middle;
+  /// Loads the entries of a range from `first` to `last`. Returns their number; if that is more than the
+  /// capacity, nothing is loaded.
+  __device__ std::uint32_t load_some(std::uint32_t range, Key first, Key last, Entries& entries) {
+    sync_packers();
+    if (threadIdx.x == 0) sorter_.size = 0;
+    sync_packers();
+    for (std::uint32_t list = warp_; list < task_.lists_per_shard; list += Shape::kWarps) {
+      const std::uint32_t* ranges = ranges_of(list);
+      const std::uint64_t begin = begin_of(list);
+      for (std::uint32_t i = ranges[range] + lane_; i < ranges[range + 1]; i += 32) {
+        const Key hash = task_.counted.keys[begin + i];
+        if (hash < first || hash > last) continue;
+        const std::uint32_t at = atomicAdd(&sorter_.size, 1u);
+        if (at >= kCapacity) continue;
+        sorter_.next_keys[at] = hash;
+        sorter_.next_counts[at] = task_.counted.counts[begin + i];
       }
     }
-    return sorter_.list_begins[low] + (i - (low == 0 ? 0 : sorter_.list_ends[low - 1]));
-  }
-
-  /// Loads n entries, all loads under way at once.
-  __device__ void load(std::uint32_t n, Entries& entries) const {
-#pragma unroll
-    for (std::uint32_t e = 0; e < kEach; ++e) {
-      const std::uint32_t i = threadIdx.x + e * kThreads;
-      if (i >= n) continue;
-      const std::uint64_t from = entry_at(i);
-      entries.keys[e] = task_.counted.keys[from];
-      entries.counts[e] = task_.counted.counts[from];
-    }
-  }
-
-  /// Loads those entries of a range that lie in the part. Returns their number; if that is more than the
-  /// capacity, nothing is loaded.
-  __device__ std::uint32_t load_some(const Part<Key>& part, Entries& entries) {
-    if (threadIdx.x == 0) sorter_.size = 0;
-    const std::uint32_t candidates = locate_lists(part);
-    for (std::uint32_t i = threadIdx.x; i < candidates; i += kThreads) {
-      const std::uint64_t from = entry_at(i);
-      const Key hash = task_.counted.keys[from];
-      if (hash < part.first || hash > part.last) continue;
-      const std::uint32_t at = atomicAdd(&sorter_.size, 1u);
-      if (at >= kCapacity) continue;
-      sorter_.keys[at] = hash;
-      sorter_.counts[at] = task_.counted.counts[from];
-    }
-    __syncthreads();
+    sync_packers();
     const std::uint32_t n = sorter_.size;
-#pragma unroll
-    for (std::uint32_t e = 0; e < kEach; ++e) {
-      const std::uint32_t i = threadIdx.x + e * kThreads;
-      if (i >= n) continue;
-      entries.keys[e] = sorter_.keys[i];
-      entries.counts[e] = sorter_.counts[i];
+    if (n <= kCapacity) {
+      for_each(n, [&](std::uint32_t e, std::uint32_t i) {
+        entries.keys[e] = sorter_.next_keys[i];
+        entries.counts[e] = sorter_.next_counts[i];
+      });
     }
-    __syncthreads();
+    sync_packers();
     return n;
   }
 
-  /// Puts n entries in order into `keys` and `counts`; a bucket is what `(hash - first) >> shift` says.
-  __device__ void sort(Entries& entries, std::uint32_t n, Key first, std::uint32_t shift) {
-    const auto bucket_of_entry = [&](Key hash) {
-      return static_cast<std::uint32_t>((hash - first) >> shift);
-    };
-    for (std::uint32_t i = threadIdx.x; i <= kMostBuckets; i += kThreads) sorter_.buckets[i] = 0;
-    __syncthreads();
-    std::uint32_t places[kEach];
-#pragma unroll
-    for (std::uint32_t e = 0; e < kEach; ++e) {
-      if (threadIdx.x + e * kThreads < n)
-        places[e] = atomicAdd(&sorter_.buckets[bucket_of_entry(entries.keys[e])], 1u);
-    }
-    __syncthreads();
+  /// Finds the n entries' places in their order. A bucket is what `(hash - first) >> shift` says. Between,
+  /// when the buckets' offsets are known, calls `with_offsets`. The keys are in shared memory, by bucket.
+  template <class WithOffsets>
+  __device__ void sort(Entries& entries, std::uint32_t n, Key first, std::uint32_t shift,
+                       WithOffsets&& with_offsets) {
+    if (threadIdx.x < kCapacityWords) sorter_.exceptions[threadIdx.x] = 0;
+    if (threadIdx.x == 0) sorter_.any_exception = false;
+    for_each(n, [&](std::uint32_t e, std::uint32_t) {
+      const auto bucket = static_cast<std::uint32_t>((entries.keys[e] - first) >> shift);
+      entries.places[e] = bucket | take_place(bucket) << 16;
+    });
+    sync_packers();
     scan_buckets();
-#pragma unroll
-    for (std::uint32_t e = 0; e < kEach; ++e) {
-      if (threadIdx.x + e * kThreads >= n) continue;
-      const std::uint32_t at = sorter_.buckets[bucket_of_entry(entries.keys[e])] + places[e];
-      sorter_.placed_keys[at] = entries.keys[e];
-      sorter_.placed_counts[at] = entries.counts[e];
-    }
-    __syncthreads();
-    // By bucket now. An entry's place in its bucket is the number of smaller ones there.
-    for (std::uint32_t i = threadIdx.x; i < n; i += kThreads) {
-      const Key hash = sorter_.placed_keys[i];
-      const std::uint32_t bucket = bucket_of_entry(hash), end = sorter_.buckets[bucket + 1];
-      std::uint32_t place = sorter_.buckets[bucket];
-      for (std::uint32_t j = place; j < end; ++j) place += sorter_.placed_keys[j] < hash ? 1 : 0;
-      sorter_.keys[place] = hash;
-      sorter_.counts[place] = sorter_.placed_counts[i];
-    }
-    __syncthreads();
+    for_each(n, [&](std::uint32_t e, std::uint32_t) {
+      const std::uint32_t bucket = entries.places[e] & 0xFFFF, place = entries.places[e] >> 16;
+      sorter_.keys[sorter_.buckets[bucket] + place] = entries.keys[e];
+    });
+    with_offsets();
+    sync_packers();
+    for_each(n, [&](std::uint32_t e, std::uint32_t) {
+      const std::uint32_t bucket = entries.places[e] & 0xFFFF;
+      const std::uint32_t begin = sorter_.buckets[bucket], end = sorter_.buckets[bucket + 1];
+      std::uint32_t place = begin;
+      if (end - begin > 1) {
+        for (std::uint32_t j = begin; j < end; ++j) place += sorter_.keys[j] < entries.keys[e] ? 1 : 0;
+      }
+      entries.places[e] = place;
+    });
   }
 
-  /// Bucket sizes to offsets; each thread has some neighbours.
+  /// How many entries of this bucket came before.
+  __device__ std::uint32_t take_place(std::uint32_t bucket) {
+    const std::uint32_t shift = 16 * (bucket % 2);
+    auto* sizes = reinterpret_cast<std::uint32_t*>(sorter_.buckets);
+    return (atomicAdd(sizes + bucket / 2, 1u << shift) >> shift) & 0xFFFF;
+  }
+
+  /// Bucket sizes to offsets; each thread has eight neighbours.
   __device__ void scan_buckets() {
-    constexpr std::uint32_t kBucketsEach = kMostBuckets / kThreads;
-    std::uint32_t mine[kBucketsEach], sum = 0;
+    uint4& mine = reinterpret_cast<uint4*>(sorter_.buckets)[threadIdx.x];
+    uint4 sizes = mine;
+    const std::uint32_t pairs = sizes.x + sizes.y + sizes.z + sizes.w;
+    const std::uint32_t sum = (pairs & 0xFFFF) + (pairs >> 16);
+    const std::uint32_t up_to_here = warp_inclusive_sum(sum);
+    if (lane_ == 31) sorter_.warp_sums[warp_] = up_to_here;
+    sync_packers();
+    std::uint32_t at = up_to_here - sum;
 #pragma unroll
-    for (std::uint32_t i = 0; i < kBucketsEach; ++i) {
-      mine[i] = sum;
-      sum += sorter_.buckets[threadIdx.x * kBucketsEach + i];
-    }
-    const std::uint32_t before = block_prefix(sum);
-#pragma unroll
-    for (std::uint32_t i = 0; i < kBucketsEach; ++i)
-      sorter_.buckets[threadIdx.x * kBucketsEach + i] = before + mine[i];
-    if (threadIdx.x == kThreads - 1) sorter_.buckets[kMostBuckets] = before + sum;
-    __syncthreads();
+    for (std::uint32_t w = 0; w < Shape::kWarps; ++w) at += w < warp_ ? sorter_.warp_sums[w] : 0;
+    const auto to_offsets = [&](std::uint32_t& pair) {
+      const std::uint32_t second = at + (pair & 0xFFFF), next = second + (pair >> 16);
+      pair = at | second << 16;
+      at = next;
+    };
+    to_offsets(sizes.x);
+    to_offsets(sizes.y);
+    to_offsets(sizes.z);
+    to_offsets(sizes.w);
+    mine = sizes;
+    if (threadIdx.x == kThreads - 1) sorter_.buckets[kBuckets] = static_cast<std::uint16_t>(at);
+    sync_packers();
   }
 
-  /// Sum of what the lower threads give. Synchronises the block.
-  __device__ std::uint32_t block_prefix(std::uint32_t mine) {
-    std::uint32_t sum = mine;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      const std::uint32_t other = __shfl_up_sync(~0u, sum, step);
-      if (lane_ >= step) sum += other;
-    }
-    if (lane_ == 31) sorter_.warp_sums[warp_] = sum;
-    __syncthreads();
-    std::uint32_t before = 0;
-#pragma unroll
-    for (std::uint32_t w = 0; w < kWarps; ++w) before += w < warp_ ? sorter_.warp_sums[w] : 0;
-    __syncthreads();
-    return before + sum - mine;
-  }
-
-  [[nodiscard]] __device__ std::uint64_t count(std::uint32_t i) const {
-    const std::uint32_t count = sorter_.counts[i];
-    if (count != kBigCount) return count;
-    return task_.counted.big.find(sorter_.keys[i], first_list_, ~(task_.lists_per_shard - 1));
-  }
   [[nodiscard]] __device__ std::uint64_t bucket_of(Key hash) const {
     return static_cast<std::uint64_t>(hash >> plan().layout.rest_bits);
   }
-  [[nodiscard]] __device__ std::uint64_t escape() const {
-    return (std::uint64_t{1} << plan().shape.count_bits) - 1;
+  /// All that have been written lie before the buckets from `first` to the one before `end`.
+  __device__ void write_offset(std::uint64_t first, std::uint64_t end, std::uint32_t step) {
+    for (std::uint64_t b = first; b < end; b += step)
+      or_device(words_, b * plan().layout.offset_bits, written_);
   }
-  [[nodiscard]] __device__ bool is_exception(std::uint64_t count) const { return count - 1 >= escape(); }
 
   /// Of parts that are no whole buckets: the offset of a bucket is the number of the first entry in it or
   /// behind it.
-  __device__ void write_offsets(std::uint32_t n) {
+  __device__ void write_offsets(const Entries& entries, std::uint32_t n) {
+    sync_packers();
+    for_each(n, [&](std::uint32_t e, std::uint32_t) { sorter_.keys[entries.places[e]] = entries.keys[e]; });
+    sync_packers();
     for (std::uint32_t i = threadIdx.x; i < n; i += kThreads) {
       const std::uint64_t last = bucket_of(sorter_.keys[i]);
       for (std::uint64_t b = i == 0 ? next_bucket_ : bucket_of(sorter_.keys[i - 1]) + 1; b <= last; ++b)
-        or_bits(words_, b * plan().layout.offset_bits, written_ + i);
+        or_device(words_, b * plan().layout.offset_bits, written_ + i);
     }
     if (n > 0) next_bucket_ = bucket_of(sorter_.keys[n - 1]) + 1;
   }
 
-  /// Packs the n entries in order.
-  __device__ void write(std::uint32_t n) {
-    if (n > 0) {
-      if (sizeof(Key) == 8 && plan().layout.entry_bits <= 64 && plan().shape.count_bits < 32) {
-        write_narrow_entries(n);
-      } else {
-        write_wide_entries(n);
-      }
-      if (plan().shape.exceptions > 0) write_exceptions(n);
-      written_ += n;
+  /// Packs the n entries, whose places are known.
+  __device__ void write(const Entries& entries, std::uint32_t n) {
+    const std::uint32_t bits = plan().layout.entry_bits;
+    const std::uint64_t begin = written_ * bits;
+    const auto skipped = static_cast<std::uint32_t>(begin % 32);
+    if (sizeof(Key) == 8 && bits <= 64 && plan().shape.count_bits < 32) {
+      put_narrow(entries, n, skipped);
+    } else {
+      put_wide(entries, n, skipped);
     }
-    __syncthreads();
+    sync_packers();
+    clear_buckets();
+    auto* out = reinterpret_cast<std::uint32_t*>(words_ + plan().layout.entries_at) + begin / 32;
+    const std::uint32_t full_words = (skipped + n * bits) / 32;
+    for (std::uint32_t w = threadIdx.x; w < full_words; w += kThreads) {
+      out[w] = sorter_.packed[w];
+      sorter_.packed[w] = 0;
+    }
+    if (threadIdx.x == 0 && full_words > 0) {
+      sorter_.packed[0] = sorter_.packed[full_words];
+      sorter_.packed[full_words] = 0;
+    }
+    if (sorter_.any_exception) write_exceptions(entries, n);
+    written_ += n;
   }
 
   /// Entries of at most 64 bits, whose code a 32-bit count shows: the usual case, in few instructions.
-  __device__ void write_narrow_entries(std::uint32_t n) {
-    const auto rest_mask =
-        (std::uint64_t{1} << plan().layout.rest_bits) - 1;  // below 2^64: the code has a bit
+  __device__ void put_narrow(const Entries& entries, std::uint32_t n, std::uint32_t skipped) {
+    // Below 2^64: the code has a bit.
+    const std::uint64_t rest_mask = (std::uint64_t{1} << plan().layout.rest_bits) - 1;
     const std::uint32_t code_bits = plan().shape.count_bits, escape = (1u << code_bits) - 1;
-    pack_fields(words_ + plan().layout.entries_at, written_, n, plan().layout.entry_bits,
-                [&](std::uint32_t i, int at) {
-                  const std::uint64_t rest = static_cast<std::uint64_t>(sorter_.keys[i]) & rest_mask;
-                  const std::uint64_t field = (rest << code_bits) | min(sorter_.counts[i] - 1, escape);
-                  return at >= 0 ? field << at : field >> -at;
-                });
+    const std::uint32_t bits = plan().layout.entry_bits;
+    for_each(n, [&](std::uint32_t e, std::uint32_t) {
+      const std::uint32_t code = min(entries.counts[e] - 1, escape);
+      const std::uint64_t rest = static_cast<std::uint64_t>(entries.keys[e]) & rest_mask;
+      or_shared(sorter_.packed, skipped + entries.places[e] * bits, (rest << code_bits) | code);
+      if (code == escape) note_exception(entries.places[e]);
+    });
   }
-  __device__ void write_wide_entries(std::uint32_t n) {
-    const Key mask =
-        plan().layout.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << plan().layout.rest_bits) - 1;
-    pack_fields(words_ + plan().layout.entries_at, written_, n, plan().layout.entry_bits,
-                [&](std::uint32_t i, int at) {
-                  const std::uint64_t here = count(i);
-                  return bits_in_word(is_exception(here) ? escape() : here - 1, at) |
-                         bits_in_word(sorter_.keys[i] & mask, at + plan().shape.count_bits);
-                });
+  __device__ void put_wide(const Entries& entries, std::uint32_t n, std::uint32_t skipped) {
+    const std::uint32_t rest_bits = plan().layout.rest_bits, code_bits = plan().shape.count_bits;
+    const Key rest_mask = rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << rest_bits) - 1;
+    const std::uint64_t escape = (std::uint64_t{1} << code_bits) - 1;
+    for_each(n, [&](std::uint32_t e, std::uint32_t) {
+      const std::uint64_t code = min(count(entries, e) - 1, escape);
+      const Key rest = entries.keys[e] & rest_mask;
+      const std::uint32_t at = skipped + entries.places[e] * plan().layout.entry_bits;
+      or_shared(sorter_.packed, at, code);
+      or_shared(sorter_.packed, at + code_bits, static_cast<std::uint64_t>(rest));
+      if constexpr (sizeof(Key) == 16)
+        or_shared(sorter_.packed, at + code_bits + 64, static_cast<std::uint64_t>(rest >> 64));
+      if (code == escape) note_exception(entries.places[e]);
+    });
+  }
+  [[nodiscard]] __device__ std::uint64_t count(const Entries& entries, std::uint32_t e) const {
+    if (entries.counts[e] != kBigCount) return entries.counts[e];
+    return task_.counted.big.find(entries.keys[e], first_list_, ~(task_.lists_per_shard - 1));
   }
 
-  __device__ void write_exceptions(std::uint32_t n) {
-    for (std::uint32_t first = 0; first < n; first += kThreads) {
-      const std::uint32_t i = first + threadIdx.x;
-      const std::uint64_t here = i < n ? count(i) : 1;
-      const bool exception = i < n && is_exception(here);
-      if (__syncthreads_count(exception ? 1 : 0) == 0) continue;
-      const std::uint32_t before = block_prefix(exception ? 1 : 0);
-      if (exception) {
-        const Key128 field = (Key128{written_ + i} << plan().shape.exception_bits) | here;
-        or_bits(words_ + plan().layout.exceptions_at, (exceptions_ + before) * plan().layout.exception_bits,
-                field);
-      }
-      exceptions_ += __syncthreads_count(exception ? 1 : 0);
-    }
+  __device__ void note_exception(std::uint32_t place) {
+    atomicOr(&sorter_.exceptions[place / 32], 1u << (place % 32));
+    sorter_.any_exception = true;
+  }
+  __device__ void write_exceptions(const Entries& entries, std::uint32_t n) {
+    if (warp_ == 0)
+      sorter_.exceptions_before[kCapacityWords] =
+          count_bits_before(sorter_.exceptions, sorter_.exceptions_before);
+    sync_packers();
+    for_each(n, [&](std::uint32_t e, std::uint32_t) {
+      const std::uint32_t place = entries.places[e], bits = sorter_.exceptions[place / 32];
+      if (((bits >> (place % 32)) & 1) == 0) return;
+      const std::uint64_t number =
+          exceptions_ + sorter_.exceptions_before[place / 32] + __popc(bits & ((1u << (place % 32)) - 1));
+      const Key128 field = (Key128{written_ + place} << plan().shape.exception_bits) | count(entries, e);
+      or_device(words_ + plan().layout.exceptions_at, number * plan().layout.exception_bits, field);
+    });
+    exceptions_ += sorter_.exceptions_before[kCapacityWords];
+  }
+
+  /// The last word of the entries, and the offsets behind the last.
+  __device__ void finish() {
+    if (plan().layout.offset_bits > 0)
+      write_offset(next_bucket_ + threadIdx.x, (std::uint64_t{1} << plan().shape.bucket_bits) + 1, kThreads);
+    if (threadIdx.x != 0) return;
+    auto* out = reinterpret_cast<std::uint32_t*>(words_ + plan().layout.entries_at);
+    const std::uint64_t bits = written_ * plan().layout.entry_bits;
+    if (bits % 32 != 0) out[bits / 32] = sorter_.packed[0];
+    sorter_.packed[0] = 0;
+    if (const std::uint64_t out_words = (bits + 31) / 32; out_words % 2 != 0) out[out_words] = 0;
   }
 
   const FreezeTask<Key>& task_;
-  Sorter<Key>& sorter_;
+  Sorter<Key, Shape>& sorter_;
   std::uint32_t lane_, warp_;
   unsigned long long* words_ = nullptr;
   std::uint32_t first_list_ = 0;
@@ -415,12 +550,12 @@ class ShardFreezer {
   std::uint64_t next_bucket_ = 0;  ///< whose offset is to be written next
 };
 
-template <class Key>
-__global__ __launch_bounds__(kThreads, sizeof(Key) == 8 ? 5 : 4) void freeze_kernel(
+template <class Key, class Shape>
+__global__ __launch_bounds__(Shape::kThreads + 32, Shape::kBlocks) void freeze_kernel(
     const __grid_constant__ FreezeTask<Key> task) {
   extern __shared__ __align__(16) char shared[];
-  auto& sorter = *reinterpret_cast<Sorter<Key>*>(shared);
-  ShardFreezer<Key> freezer(task, sorter);
+  auto& sorter = *reinterpret_cast<Sorter<Key, Shape>*>(shared);
+  ShardFreezer<Key, Shape> freezer(task, sorter);
   for (;;) {
     if (threadIdx.x == 0) sorter.shard = atomicAdd(task.next, 1u);
     __syncthreads();
@@ -431,24 +566,29 @@ __global__ __launch_bounds__(kThreads, sizeof(Key) == 8 ? 5 : 4) void freeze_ker
   }
 }
 
+template <class Key, class Shape>
+void launch(const FreezeTask<Key>& task, cudaStream_t stream) {
+  constexpr std::uint32_t kThreads = Shape::kThreads + 32;
+  constexpr std::size_t kBytes = sizeof(Sorter<Key, Shape>);
+  const std::uint32_t grid =
+      std::min(task.shards, persistent_grid(freeze_kernel<Key, Shape>, kThreads, kBytes));
+  freeze_kernel<Key, Shape><<<grid, kThreads, kBytes, stream>>>(task);
+  check_launch("freezing shards");
+}
+
 }  // namespace
 
 template <class Key>
 void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream) {
   if (task.shards == 0) return;
-  const int bytes = sizeof(Sorter<Key>);
-  check(cudaFuncSetAttribute(freeze_kernel<Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-        "asking for shared memory");
-  int device = 0, multiprocessors = 0, blocks = 0;
-  check(cudaGetDevice(&device), "asking for the device");
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-        "asking for the device");
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, freeze_kernel<Key>, kThreads, bytes),
-        "planning to freeze");
   fill_bytes(task.next, 0, 1, stream);
-  const auto grid = min(task.shards, static_cast<std::uint32_t>(multiprocessors * max(blocks, 1)));
-  freeze_kernel<Key><<<grid, kThreads, bytes, stream>>>(task);
-  check_launch("freezing shards");
+  // Hashes are spread evenly: few ranges are much larger than the mean.
+  const double in_range = static_cast<double>(task.entries) / task.shards / kRanges;
+  if (in_range + 4 * std::sqrt(in_range) <= SmallBlock<Key>::kCapacity) {
+    launch<Key, SmallBlock<Key>>(task, stream);
+  } else {
+    launch<Key, LargeBlock<Key>>(task, stream);
+  }
 }
 
 template void launch_freeze(const FreezeTask<Key64>&, cudaStream_t);

@@ -8,6 +8,8 @@
 
 namespace warpmer::gpu {
 
+inline constexpr std::uint32_t kMostListsPerShard = 256;
+
 /// How a shard's payload is laid out, and where it goes.
 struct ShardPlan {
   index::ShardShape shape;
@@ -22,7 +24,8 @@ struct FreezeTask {
   std::uint32_t first_shard, shards;
   std::uint32_t lists_per_shard;
   const ShardPlan* plans;      ///< for each shard, on the device
-  unsigned long long* output;  ///< all zero
+  std::uint64_t entries;       ///< of all shards
+  unsigned long long* output;  ///< room for the payloads; what stands there does not matter
   std::uint32_t* next;         ///< scratch: the shard whose turn it is
 };
 

@@ -15,12 +15,27 @@ struct WordsOf {
   }
 };
 
+constexpr std::uint32_t kThreads = 256;
+std::uint32_t blocks_for(std::uint64_t n) {
+  return static_cast<std::uint32_t>((n + kThreads - 1) / kThreads);
+}
+
+/// Which blocks have which region.
+struct RegionBlocks {
+  std::uint32_t ends[kRegions];
+};
+
 template <int Words>
-__global__ void place_words_kernel(Staging<Words> staging, std::uint32_t size, const std::uint32_t* offsets,
-                                   SuperKmer<Words>* out) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= size) return;
+__global__ void place_words_kernel(Staging<Words> staging, const __grid_constant__ RegionBlocks blocks,
+                                   const std::uint32_t* offsets, SuperKmer<Words>* out) {
+  std::uint32_t region = 0;
+  while (blocks.ends[region] <= blockIdx.x) ++region;
+  const std::uint32_t first_block = region == 0 ? 0 : blocks.ends[region - 1];
+  const std::uint32_t number = (blockIdx.x - first_block) * kThreads + threadIdx.x;
+  if (number >= min(staging.sizes[region], staging.region_capacity)) return;
+  const std::uint32_t i = region * staging.region_capacity + number;
   const uint2 place = __ldcs(reinterpret_cast<const uint2*>(staging.places) + i);
+  if (place.x == kNoList) return;
   const auto* from = reinterpret_cast<const uint4*>(staging.words + i);
   auto* to = reinterpret_cast<uint4*>(out + offsets[place.x] + place.y);
 #pragma unroll
@@ -35,24 +50,20 @@ __global__ void take_lists_kernel(unsigned long long* lists, unsigned long long*
   lists[i] = 0;
 }
 
-constexpr std::uint32_t kThreads = 256;
-std::uint32_t blocks_for(std::uint64_t n) {
-  return static_cast<std::uint32_t>((n + kThreads - 1) / kThreads);
-}
-
 }  // namespace
 
 template <int Words>
 PendingWords<Words>::PendingWords(std::uint32_t list_bits, std::uint32_t staging_words, cudaStream_t stream)
     : list_bits_(list_bits),
       stream_(stream),
-      staged_words_(staging_words),
-      places_(staging_words),
-      size_(1),
+      region_capacity_(std::max(staging_words / kRegions, kTileStarts)),
+      staged_words_(std::size_t{kRegions} * region_capacity_),
+      places_(std::size_t{kRegions} * region_capacity_),
+      sizes_(kRegions),
       lists_((std::size_t{1} << list_bits) + 1),  // one more, empty, for the end of the scan
       list_kmers_(std::size_t{1} << list_bits),
       views_(kMostSegments) {
-  fill_bytes(size_.data(), 0, 1, stream);
+  fill_bytes(sizes_.data(), 0, kRegions, stream);
   fill_bytes(lists_.data(), 0, lists_.size(), stream);
   fill_bytes(list_kmers_.data(), 0, list_kmers_.size(), stream);
   std::size_t scratch = 0;
@@ -64,16 +75,22 @@ PendingWords<Words>::PendingWords(std::uint32_t list_bits, std::uint32_t staging
 }
 
 template <int Words>
-std::uint32_t PendingWords<Words>::staged() const {
-  std::uint32_t size = 0;
-  copy_to_host(&size, size_.data(), 1, stream_);
+std::array<std::uint32_t, kRegions> PendingWords<Words>::staged() const {
+  std::array<std::uint32_t, kRegions> sizes{};
+  copy_to_host(sizes.data(), sizes_.data(), kRegions, stream_);
   check(cudaStreamSynchronize(stream_), "cutting reads");
-  return size;
+  for (std::uint32_t& size : sizes) size = std::min(size, region_capacity_);
+  return sizes;
 }
 
 template <int Words>
 void PendingWords<Words>::split() {
-  const std::uint32_t size = staged();
+  RegionBlocks blocks{};
+  std::uint32_t size = 0, end_of_blocks = 0, region = 0;
+  for (const std::uint32_t in_region : staged()) {
+    size += in_region;
+    blocks.ends[region++] = end_of_blocks += blocks_for(in_region);
+  }
   if (size == 0) return;
   if (held_.size() == kMostSegments) throw InternalError("more segments of pending words than planned");
   Segment segment{DeviceArray<SuperKmer<Words>>(size), DeviceArray<std::uint32_t>(lists_.size())};
@@ -82,13 +99,13 @@ void PendingWords<Words>::split() {
                                       thrust::make_transform_iterator(lists_.data(), WordsOf{}),
                                       segment.offsets.data(), static_cast<int>(lists_.size()), stream_),
         "splitting super-k-mers");
-  place_words_kernel<Words><<<blocks_for(size), kThreads, 0, stream_>>>(
-      staging(), size, segment.offsets.data(), segment.words.data());
+  place_words_kernel<Words><<<end_of_blocks, kThreads, 0, stream_>>>(
+      staging(), blocks, segment.offsets.data(), segment.words.data());
   check_launch("splitting super-k-mers");
   const auto lists = static_cast<std::uint32_t>(list_kmers_.size());
   take_lists_kernel<<<blocks_for(lists), kThreads, 0, stream_>>>(lists_.data(), list_kmers_.data(), lists);
   check_launch("splitting super-k-mers");
-  fill_bytes(size_.data(), 0, 1, stream_);
+  fill_bytes(sizes_.data(), 0, kRegions, stream_);
   const SegmentView<Words> view{segment.words.data(), segment.offsets.data()};
   copy_to_device(views_.data() + held_.size(), &view, 1, stream_);
   words_ += size;

@@ -4,6 +4,8 @@
 /// leaves is a segment: the words of list 0, then those of list 1, and so on. A list's pending words are
 /// its parts of all segments.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -31,15 +33,19 @@ class PendingWords {
   PendingWords(std::uint32_t list_bits, std::uint32_t staging_words, cudaStream_t stream);
 
   [[nodiscard]] Staging<Words> staging() const {
-    return {staged_words_.data(), places_.data(), static_cast<std::uint32_t>(staged_words_.size()),
-            size_.data(), lists_.data()};
+    return {staged_words_.data(), places_.data(), region_capacity_, sizes_.data(), lists_.data()};
   }
 
   /// Splits what is staged into a new segment; staging is empty then. Waits for the stream.
   void split();
 
-  /// Words staged now. Waits for the stream.
-  [[nodiscard]] std::uint32_t staged() const;
+  /// Words staged now, by region; places not used among them. Waits for the stream.
+  [[nodiscard]] std::array<std::uint32_t, kRegions> staged() const;
+  /// Whether the fullest region is so full that a split is due.
+  [[nodiscard]] bool is_half_full() const {
+    const auto sizes = staged();
+    return *std::max_element(sizes.begin(), sizes.end()) > region_capacity_ / 2;
+  }
 
   /// Forgets all segments. Nothing is staged.
   void clear();
@@ -65,9 +71,10 @@ class PendingWords {
 
   std::uint32_t list_bits_;
   cudaStream_t stream_;
+  std::uint32_t region_capacity_;
   DeviceArray<SuperKmer<Words>> staged_words_;
   DeviceArray<Place> places_;
-  DeviceArray<std::uint32_t> size_;
+  DeviceArray<std::uint32_t> sizes_;
   DeviceArray<unsigned long long> lists_;
   DeviceArray<unsigned long long> list_kmers_;
   DeviceArray<SegmentView<Words>> views_;

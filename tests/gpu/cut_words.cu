@@ -45,6 +45,8 @@ void check_cut(const std::string& text, std::uint32_t k, std::uint32_t list_bits
   CAPTURE(k);
   const Stream stream;
   PendingWords<Words> pending(list_bits, capacity, stream);
+  // Places that remain empty are looked at here, too.
+  fill_bytes(pending.staging().words, 0, pending.staging().capacity(), stream);
   const auto device = on_device(text, stream);
   const auto bytes = static_cast<std::uint32_t>(text.size());
   DeviceArray<std::uint32_t> left(tiles_of(bytes) + 1), again(tiles_of(bytes) + 1);
@@ -63,19 +65,27 @@ void check_cut(const std::string& text, std::uint32_t k, std::uint32_t list_bits
     stream.wait();
     kmers += result.kmers;
     CHECK(result.first_invalid == UINT32_MAX);
-    std::vector<SuperKmer<Words>> words(result.staged);
-    std::vector<Place> places(result.staged);
-    copy_to_host(words.data(), pending.staging().words, words.size(), stream);
-    copy_to_host(places.data(), pending.staging().places, places.size(), stream);
-    stream.wait();
+    const auto staged = pending.staged();
+    CHECK(result.fullest == *std::max_element(staged.begin(), staged.end()));
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
     bool right_list = true, one_each = true;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      const SuperKmerReader<Key, Words> reader(words[i], k);
-      one_each = one_each && seen.emplace(places[i].list, places[i].rank).second;
-      for (std::uint32_t j = 0; j < reader.kmers(); ++j) {
-        found.push_back(reader.canonical(j));
-        right_list = right_list && shard_of(minimizer_of(found.back(), k), list_bits) == places[i].list;
+    for (std::uint32_t region = 0; region < kRegions; ++region) {
+      std::vector<SuperKmer<Words>> words(staged[region]);
+      std::vector<Place> places(staged[region]);
+      const std::size_t begin = std::size_t{region} * pending.staging().region_capacity;
+      copy_to_host(words.data(), pending.staging().words + begin, words.size(), stream);
+      copy_to_host(places.data(), pending.staging().places + begin, places.size(), stream);
+      stream.wait();
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        const auto [list, rank] = places[i];
+        if (list == kNoList) continue;
+        const SuperKmerReader<Key, Words> reader(words[i], k);
+        one_each = one_each && seen.emplace(list, rank).second;
+        right_list = right_list && list >> (list_bits - kRegionBits) == region;
+        for (std::uint32_t j = 0; j < reader.kmers(); ++j) {
+          found.push_back(reader.canonical(j));
+          right_list = right_list && shard_of(minimizer_of(found.back(), k), list_bits) == list;
+        }
       }
     }
     CHECK(right_list);
@@ -110,7 +120,10 @@ TEST_CASE("texts of next to nothing") {
 }
 
 TEST_CASE("what finds no room is cut later, once") {
-  check_cut<Key64, 2>(joined(tests::random_reads(2000, 100000, 3)), 31, 12, 4096);
+  check_cut<Key64, 2>(joined(tests::random_reads(20000, 1000000, 3)), 31, 12, kRegions * kTileStarts);
+  // All of it in one region, while the others have room.
+  check_cut<Key64, 2>(std::string(200000, 'A') + joined(tests::random_reads(200, 10000, 4)), 31, 12,
+                      kRegions * kTileStarts);
 }
 
 TEST_CASE("the first character that is no nucleotide code is found") {

@@ -72,7 +72,7 @@ Result on_gpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan&
       gpu::copy_to_host(&now, status.data(), 1, counter->stream());
       gpu::check(cudaStreamSynchronize(counter->stream()), "cutting");
       tile_count = now.tiles_left;
-      if (tile_count > 0 || counter->wants_room(now.staged)) counter->make_room();
+      if (tile_count > 0 || counter->wants_room(now.fullest)) counter->make_room();
       std::swap(left[0], left[1]);
       tiles = left[1].data();
     }

@@ -1,0 +1,192 @@
+// Freezing on the device: the payloads that index/shard_codec.h packs, whatever the hashes and counts.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "freeze.cuh"
+#include "gpu/device.h"
+
+namespace {
+
+using namespace warpmer;
+using namespace warpmer::gpu;
+
+template <class Key>
+struct Shard {
+  std::vector<Key> hashes;  ///< in order
+  std::vector<std::uint64_t> counts;
+};
+
+/// Shards as counting leaves them: entries in lists, a list's entries by range, in no order in a range.
+template <class Key>
+struct CountedShards {
+  std::vector<Key> keys;
+  std::vector<std::uint32_t> counts;
+  std::vector<std::uint64_t> begins;
+  std::vector<std::uint32_t> ranges;
+  std::vector<typename BigCounts<Key>::Entry> big;
+
+  void add(const Shard<Key>& shard, std::uint32_t lists, std::uint32_t k, std::mt19937_64& random) {
+    std::vector<std::vector<std::size_t>> members(std::size_t{lists} * kRanges);
+    for (std::size_t i = 0; i < shard.hashes.size(); ++i) {
+      const auto range = static_cast<std::size_t>(shard.hashes[i] >> (2 * k - kRangeBits));
+      members[random() % lists * kRanges + range].push_back(i);
+    }
+    for (std::uint32_t list = 0; list < lists; ++list) {
+      begins.push_back(keys.size());
+      for (std::uint32_t range = 0; range < kRanges; ++range) {
+        ranges.push_back(static_cast<std::uint32_t>(keys.size() - begins.back()));
+        auto& here = members[std::size_t{list} * kRanges + range];
+        std::shuffle(here.begin(), here.end(), random);
+        for (const std::size_t i : here) add_entry(shard.hashes[i], shard.counts[i]);
+      }
+      ranges.push_back(static_cast<std::uint32_t>(keys.size() - begins.back()));
+    }
+  }
+
+ private:
+  void add_entry(Key hash, std::uint64_t count) {
+    if (count >= kBigCount) big.push_back({hash, count, static_cast<std::uint32_t>(begins.size() - 1)});
+    keys.push_back(hash);
+    counts.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kBigCount)));
+  }
+};
+
+template <class T>
+DeviceArray<T> on_device(const std::vector<T>& values, cudaStream_t stream) {
+  DeviceArray<T> device(std::max<std::size_t>(values.size(), 1));
+  copy_to_device(device.data(), values.data(), values.size(), stream);
+  return device;
+}
+
+template <class Key>
+void check_freeze(const std::vector<Shard<Key>>& shards, std::uint32_t lists, std::uint32_t k) {
+  CAPTURE(k);
+  CAPTURE(lists);
+  CAPTURE(shards[0].hashes.size());
+  std::mt19937_64 random(lists + k);
+  CountedShards<Key> counted;
+  std::vector<index::FrozenShard> expected;
+  std::vector<ShardPlan> plans;
+  std::uint64_t words = 0;
+  for (const Shard<Key>& shard : shards) {
+    counted.add(shard, lists, k, random);
+    expected.push_back(index::freeze(shard.hashes.data(), shard.counts.data(), shard.hashes.size(), k));
+    const auto layout = index::payload_layout(expected.back().shape, k);
+    plans.push_back({expected.back().shape, layout, words});
+    words += layout.words;
+  }
+  const Stream stream;
+  const auto keys = on_device(counted.keys, stream);
+  const auto counts = on_device(counted.counts, stream);
+  const auto begins = on_device(counted.begins, stream);
+  const auto ranges = on_device(counted.ranges, stream);
+  const auto big = on_device(counted.big, stream);
+  const auto big_size = on_device(std::vector{static_cast<std::uint32_t>(counted.big.size())}, stream);
+  const auto device_plans = on_device(plans, stream);
+  DeviceArray<unsigned long long> output(words + 1);
+  fill_bytes(output.data(), 0xA5, output.size(), stream);  // every word is to be written
+  DeviceArray<std::uint32_t> next(1);
+  FreezeTask<Key> task{};
+  task.counted = {keys.data(), counts.data(), 0, begins.data(), ranges.data(), {big.data(), big_size.data()}};
+  task.k = k;
+  task.shards = static_cast<std::uint32_t>(shards.size());
+  task.lists_per_shard = lists;
+  task.plans = device_plans.data();
+  task.entries = counted.keys.size();
+  task.output = output.data();
+  task.next = next.data();
+  launch_freeze(task, stream);
+  std::vector<unsigned long long> frozen(words + 1);
+  copy_to_host(frozen.data(), output.data(), frozen.size(), stream);
+  stream.wait();
+  for (std::size_t s = 0; s < shards.size(); ++s) {
+    CAPTURE(s);
+    CHECK(std::equal(expected[s].payload.begin(), expected[s].payload.end(),
+                     frozen.begin() + static_cast<std::ptrdiff_t>(plans[s].first_word)));
+  }
+  CHECK(frozen.back() == 0xA5A5A5A5A5A5A5A5u);
+}
+
+/// n different hashes below 2^bits, above `low`.
+template <class Key>
+Shard<Key> random_shard(std::size_t n, std::uint32_t bits, unsigned seed, Key low = 0) {
+  std::mt19937_64 random(seed);
+  Shard<Key> shard;
+  while (shard.hashes.size() < n) {
+    while (shard.hashes.size() < n + n / 8 + 1) {
+      Key hash = random();
+      if constexpr (sizeof(Key) == 16) hash = (hash << 64) | random();
+      shard.hashes.push_back(low + (bits >= kKeyBits<Key> ? hash : hash & ((Key{1} << bits) - 1)));
+    }
+    std::sort(shard.hashes.begin(), shard.hashes.end());
+    shard.hashes.erase(std::unique(shard.hashes.begin(), shard.hashes.end()), shard.hashes.end());
+  }
+  // Evenly thinned out.
+  std::shuffle(shard.hashes.begin(), shard.hashes.end(), random);
+  shard.hashes.resize(n);
+  std::sort(shard.hashes.begin(), shard.hashes.end());
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t many = random() % 100;
+    shard.counts.push_back(many < 70 ? 1 : many < 99 ? 2 + random() % 20 : 1 + random() % 100000);
+  }
+  return shard;
+}
+
+TEST_CASE("shards of all sizes, ranges that fit a part and ranges that do not") {
+  std::vector<Shard<Key64>> small;
+  unsigned seed = 0;
+  for (const std::size_t n : {0, 1, 2, 7, 8, 9, 100, 1000, 1023, 1024, 1025, 1500, 1600, 2048, 5000, 20000})
+    small.push_back(random_shard<Key64>(n, 62, ++seed));
+  for (const std::uint32_t lists : {1u, 16u, 256u}) check_freeze(small, lists, 31);
+  for (const std::size_t n : {300'000, 600'000, 900'000, 2'000'000})
+    check_freeze<Key64>({random_shard<Key64>(n, 62, ++seed)}, 64, 31);
+  if (!tests::can_count(64)) return;
+  for (const std::size_t n : {100, 1100, 50'000, 300'000, 700'000})
+    check_freeze<Key128>({random_shard<Key128>(n, 110, ++seed)}, 32, 55);
+}
+
+TEST_CASE("entries of all widths") {
+  for (const std::uint32_t k : {13u, 16u, 21u, 27u, 32u})
+    check_freeze<Key64>({random_shard<Key64>(20'000, 2 * k, k), random_shard<Key64>(900, 2 * k, k)}, 16, k);
+  for (const std::uint32_t k : {33u, 40u, 48u, 64u}) {
+    if (!tests::can_count(k)) continue;
+    check_freeze<Key128>({random_shard<Key128>(20'000, 2 * k, k), random_shard<Key128>(900, 2 * k, k)}, 16,
+                         k);
+  }
+}
+
+TEST_CASE("hashes that crowd") {
+  // In one range, in one bucket, side by side; at the begin, the middle and the end of all hashes.
+  const Key64 all = (Key64{1} << 62) - 1;
+  for (const Key64 low : {Key64{0}, all / 3, all - (Key64{1} << 40) + 1})
+    for (const std::uint32_t bits : {13u, 30u, 40u})
+      check_freeze<Key64>({random_shard<Key64>(6000, bits, bits, low)}, 8, 31);
+  Shard<Key64> both = random_shard<Key64>(3000, 62, 1);
+  const Shard<Key64> crowd = random_shard<Key64>(8000, 20, 2, both.hashes[1500] + 1);
+  const auto at = std::upper_bound(both.hashes.begin(), both.hashes.end(), crowd.hashes.back());
+  REQUIRE(at - both.hashes.begin() == 1501);
+  both.hashes.insert(at, crowd.hashes.begin(), crowd.hashes.end());
+  both.counts.insert(both.counts.begin() + 1501, crowd.counts.begin(), crowd.counts.end());
+  check_freeze<Key64>({both}, 8, 31);
+}
+
+TEST_CASE("counts of any width") {
+  Shard<Key64> shard = random_shard<Key64>(4000, 62, 9);
+  std::fill(shard.counts.begin(), shard.counts.end(), 1);
+  check_freeze<Key64>({shard}, 4, 31);
+  std::fill(shard.counts.begin(), shard.counts.end(), 1000);  // no exceptions, wide codes
+  check_freeze<Key64>({shard}, 4, 31);
+  for (std::size_t i = 0; i < shard.counts.size(); ++i)
+    shard.counts[i] = UINT32_MAX - std::uint64_t{2} + i % 5;
+  check_freeze<Key64>({shard}, 4, 31);
+  std::fill(shard.counts.begin(), shard.counts.end(), 1);
+  shard.counts.front() = std::uint64_t{1} << 40;
+  shard.counts.back() = UINT32_MAX;
+  check_freeze<Key64>({shard}, 4, 31);
+}
+
+}  // namespace
