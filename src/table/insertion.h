@@ -12,4 +12,11 @@ struct Insertion {
   bool wrapped;  ///< the 32-bit count passed 2^32; the caller owes the key a carry
 };
 
+/// What became of an insertion by a scheme that moves keys to make room.
+template <class Key>
+struct Displacement {
+  Insertion insertion;  ///< not placed: the table lacks `homeless`, and has everything else
+  Slot<Key> homeless;   ///< the key that was left over, the inserted one or another, with its count
+};
+
 }  // namespace warpmer::table

@@ -38,8 +38,16 @@ TEST_CASE("64-bit keys: WarpDrive on every CUDA tile") {
   tests::same_layout_for_all(in_array(tests::kCudaTiles64));
 }
 
+TEST_CASE("64-bit keys: schemes with buckets on CUDA tiles") {
+  on_all_tiles(in_array(tests::kCudaBuckets64));
+}
+
 TEST_CASE("128-bit keys: WarpDrive on every CUDA tile") {
   if (!can_use_wide_keys()) return;
   on_all_tiles(in_array(tests::kCudaTiles128));
   tests::same_layout_for_all(in_array(tests::kCudaTiles128));
+}
+
+TEST_CASE("128-bit keys: schemes with buckets on CUDA tiles") {
+  if (can_use_wide_keys()) on_all_tiles(in_array(tests::kCudaBuckets128));
 }

@@ -109,6 +109,8 @@ extern const SchemesOnTiles<Key64> kAvx512Tiles;
 // In GPU tests only. Keys of 128 bits need compute capability 9.0.
 extern const SchemesOnTiles<Key64> kCudaTiles64;
 extern const SchemesOnTiles<Key128> kCudaTiles128;
+extern const SchemesOnTiles<Key64> kCudaBuckets64;
+extern const SchemesOnTiles<Key128> kCudaBuckets128;
 
 /// Those this machine's CPU can run.
 inline std::vector<SchemeOnTile<Key64>> all_schemes_64() {

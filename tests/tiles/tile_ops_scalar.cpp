@@ -53,24 +53,46 @@ using Wide = table::SerialTile<Key128, Width>;
 template <int Width>
 using Shared = table::AtomicTile<Width>;
 
-using tests::HashedWarpDrive, tests::OrderedWarpDrive;
+using tests::Bcht, tests::HashedWarpDrive, tests::MegaKv, tests::OneSlotCuckoo, tests::OrderedWarpDrive;
 
 constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
-    kSerial<OrderedWarpDrive<Narrow<1>>>,  kSerial<OrderedWarpDrive<Narrow<2>>>,
-    kSerial<OrderedWarpDrive<Narrow<4>>>,  kSerial<OrderedWarpDrive<Narrow<8>>>,
-    kSerial<OrderedWarpDrive<Narrow<16>>>, kSerial<OrderedWarpDrive<Narrow<32>>>,
-    kAtomic<OrderedWarpDrive<Shared<1>>>,  kAtomic<OrderedWarpDrive<Shared<2>>>,
-    kAtomic<OrderedWarpDrive<Shared<4>>>,  kAtomic<OrderedWarpDrive<Shared<8>>>,
-    kAtomic<OrderedWarpDrive<Shared<16>>>, kAtomic<OrderedWarpDrive<Shared<32>>>,
-    kSerial<HashedWarpDrive<Narrow<1>>>,   kSerial<HashedWarpDrive<Narrow<8>>>,
-    kSerial<HashedWarpDrive<Narrow<32>>>,  kAtomic<HashedWarpDrive<Shared<1>>>,
-    kAtomic<HashedWarpDrive<Shared<4>>>,   kAtomic<HashedWarpDrive<Shared<32>>>,
+    kSerial<OrderedWarpDrive<Narrow<1>>>,
+    kSerial<OrderedWarpDrive<Narrow<2>>>,
+    kSerial<OrderedWarpDrive<Narrow<4>>>,
+    kSerial<OrderedWarpDrive<Narrow<8>>>,
+    kSerial<OrderedWarpDrive<Narrow<16>>>,
+    kSerial<OrderedWarpDrive<Narrow<32>>>,
+    kAtomic<OrderedWarpDrive<Shared<1>>>,
+    kAtomic<OrderedWarpDrive<Shared<2>>>,
+    kAtomic<OrderedWarpDrive<Shared<4>>>,
+    kAtomic<OrderedWarpDrive<Shared<8>>>,
+    kAtomic<OrderedWarpDrive<Shared<16>>>,
+    kAtomic<OrderedWarpDrive<Shared<32>>>,
+    kSerial<HashedWarpDrive<Narrow<1>>>,
+    kSerial<HashedWarpDrive<Narrow<8>>>,
+    kSerial<HashedWarpDrive<Narrow<32>>>,
+    kAtomic<HashedWarpDrive<Shared<1>>>,
+    kAtomic<HashedWarpDrive<Shared<4>>>,
+    kAtomic<HashedWarpDrive<Shared<32>>>,
+    kSerial<Bcht<Narrow<16>>>,
+    kAtomic<Bcht<Shared<16>>>,
+    kSerial<MegaKv<Narrow<8>>>,
+    kAtomic<MegaKv<Shared<8>>>,
+    kSerial<OneSlotCuckoo<Narrow<1>>>,
+    kAtomic<OneSlotCuckoo<Shared<1>>>,
 };
 constexpr tests::SchemeOnTile<Key128> kWide[] = {
-    kSerial<OrderedWarpDrive<Wide<1>>>,  kSerial<OrderedWarpDrive<Wide<2>>>,
-    kSerial<OrderedWarpDrive<Wide<4>>>,  kSerial<OrderedWarpDrive<Wide<8>>>,
-    kSerial<OrderedWarpDrive<Wide<16>>>, kSerial<OrderedWarpDrive<Wide<32>>>,
-    kSerial<HashedWarpDrive<Wide<4>>>,   kSerial<HashedWarpDrive<Wide<16>>>,
+    kSerial<OrderedWarpDrive<Wide<1>>>,
+    kSerial<OrderedWarpDrive<Wide<2>>>,
+    kSerial<OrderedWarpDrive<Wide<4>>>,
+    kSerial<OrderedWarpDrive<Wide<8>>>,
+    kSerial<OrderedWarpDrive<Wide<16>>>,
+    kSerial<OrderedWarpDrive<Wide<32>>>,
+    kSerial<HashedWarpDrive<Wide<4>>>,
+    kSerial<HashedWarpDrive<Wide<16>>>,
+    kSerial<Bcht<Wide<16>>>,
+    kSerial<MegaKv<Wide<8>>>,
+    kSerial<OneSlotCuckoo<Wide<1>>>,
 };
 }  // namespace
 
