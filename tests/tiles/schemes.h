@@ -3,6 +3,7 @@
 
 #include "core/platform.h"
 #include "table/cuckoo.h"
+#include "table/iceberg.h"
 #include "table/warpdrive.h"
 #include "tiles/tile_ops.h"
 
@@ -181,5 +182,36 @@ template <class T>
 using MegaKv = CuckooBuckets<T, 2>;
 template <class T>
 using OneSlotCuckoo = CuckooBuckets<T, 4>;
+
+template <class T>
+struct IcebergBuckets {
+  using Tile = T;
+  using Key = typename T::Key;
+  using Scheme = table::Iceberg<T>;
+  using Buckets = KeyBuckets<Scheme, 3>;
+  static constexpr SchemeFacts kFacts{.name = "iceberg",
+                                      .passes = T::kExclusive ? 1 : 2,
+                                      .stash = table::kStashSlots,
+                                      .sure_load = T::kWidth == 32 ? 0.9 : 0.8,
+                                      .fills_up = false,
+                                      .may_spare = true,
+                                      .erases = false,
+                                      .seeded = true,
+                                      .width_is_all_one = false};
+
+  static std::size_t slots(TableShape shape) { return Scheme::slots_for(1u << shape.bucket_bits); }
+  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
+    return Scheme(slots, 1u << shape.bucket_bits, shape.seed);
+  }
+  WARPMER_HD static Done<Key> operate(Operation operation, int pass, const Scheme& scheme, const T& tile,
+                                      table::Slot<Key> in, const Done<Key>& before) {
+    if (operation == Operation::find) return found_at<Key>(scheme.find(tile, in.key));
+    if (pass == 1) return count_placed(scheme, tile, in, before.is_new);
+    return done_with(T::kExclusive ? scheme.insert(tile, in.key, in.count) : scheme.place(tile, in.key),
+                     in.key, in.count);
+  }
+  static std::uint64_t address(TableShape shape, Key key) { return Buckets::address(scheme({}, shape), key); }
+  static std::size_t reach(TableShape shape, Key key) { return Buckets::reach(scheme({}, shape), key); }
+};
 
 }  // namespace warpmer::tests

@@ -14,6 +14,8 @@ constexpr tests::SchemeOnTile<Key64> kTiles[] = {
     OnTile<tests::HashedWarpDrive<table::Avx2Tile<32>>>::describe("avx2"),
     OnTile<tests::Bcht<table::Avx2Tile<16>>>::describe("avx2"),
     OnTile<tests::MegaKv<table::Avx2Tile<8>>>::describe("avx2"),
+    OnTile<tests::IcebergBuckets<table::Avx2Tile<16>>>::describe("avx2"),
+    OnTile<tests::IcebergBuckets<table::Avx2Tile<32>>>::describe("avx2"),
 };
 }  // namespace
 

@@ -13,6 +13,8 @@ constexpr tests::SchemeOnTile<Key64> kTiles[] = {
     OnTile<tests::HashedWarpDrive<table::Avx512Tile<32>>>::describe("avx512"),
     OnTile<tests::Bcht<table::Avx512Tile<16>>>::describe("avx512"),
     OnTile<tests::MegaKv<table::Avx512Tile<8>>>::describe("avx512"),
+    OnTile<tests::IcebergBuckets<table::Avx512Tile<16>>>::describe("avx512"),
+    OnTile<tests::IcebergBuckets<table::Avx512Tile<32>>>::describe("avx512"),
 };
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "table/tile_atomic.h"
+#include "table/tile_probe_counting.h"
 #include "tiles/schemes.h"
 
 namespace warpmer {
@@ -52,8 +53,10 @@ template <int Width>
 using Wide = table::SerialTile<Key128, Width>;
 template <int Width>
 using Shared = table::AtomicTile<Width>;
+using Probes = table::ProbeCountingTile<Narrow<16>>;
 
-using tests::Bcht, tests::HashedWarpDrive, tests::MegaKv, tests::OneSlotCuckoo, tests::OrderedWarpDrive;
+using tests::Bcht, tests::HashedWarpDrive, tests::IcebergBuckets, tests::MegaKv, tests::OneSlotCuckoo,
+    tests::OrderedWarpDrive;
 
 constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
     kSerial<OrderedWarpDrive<Narrow<1>>>,
@@ -80,6 +83,14 @@ constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
     kAtomic<MegaKv<Shared<8>>>,
     kSerial<OneSlotCuckoo<Narrow<1>>>,
     kAtomic<OneSlotCuckoo<Shared<1>>>,
+    kSerial<IcebergBuckets<Narrow<16>>>,
+    kAtomic<IcebergBuckets<Shared<16>>>,
+    kSerial<IcebergBuckets<Narrow<32>>>,
+    kAtomic<IcebergBuckets<Shared<32>>>,
+    OnTile<OrderedWarpDrive<Probes>>::describe("serial, counts probes"),
+    OnTile<HashedWarpDrive<Probes>>::describe("serial, counts probes"),
+    OnTile<Bcht<Probes>>::describe("serial, counts probes"),
+    OnTile<IcebergBuckets<Probes>>::describe("serial, counts probes"),
 };
 constexpr tests::SchemeOnTile<Key128> kWide[] = {
     kSerial<OrderedWarpDrive<Wide<1>>>,
@@ -93,6 +104,8 @@ constexpr tests::SchemeOnTile<Key128> kWide[] = {
     kSerial<Bcht<Wide<16>>>,
     kSerial<MegaKv<Wide<8>>>,
     kSerial<OneSlotCuckoo<Wide<1>>>,
+    kSerial<IcebergBuckets<Wide<16>>>,
+    kSerial<IcebergBuckets<Wide<32>>>,
 };
 }  // namespace
 
