@@ -32,6 +32,20 @@ __device__ inline Key128 compare_and_swap(Key128* at, Key128 expected, Key128 de
 #endif
 }
 
+/// Puts a whole key in the place of another, and returns that.
+__device__ inline Key64 exchange_keys(Key64* at, Key64 in) {
+  return atomicExch(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(in));
+}
+__device__ inline Key128 exchange_keys(Key128* at, Key128 in) {
+#if __CUDA_ARCH__ >= 900
+  return atomicExch(at, in);
+#else
+  (void)at;
+  __trap();  // as above
+  return in;
+#endif
+}
+
 /// Reads a key that others may be claiming, whole: never half of it.
 __device__ inline Key64 load_key(const Key64* at) { return *const_cast<const volatile Key64*>(at); }
 __device__ inline Key128 load_key(const Key128* at) {
@@ -83,12 +97,12 @@ struct CudaTile {
   }
   __device__ SlotMask empty(const Bucket& b) const { return match(b, table::kEmptyKey<Key>); }
 
-  __device__ Claim claim(Slots<Key> s, int i, Key key) const {
+  __device__ Claim claim(Slots<Key> s, int i, Key key, Key over = table::kEmptyKey<Key>) const {
     Key found{};
-    if (acts(i)) found = compare_and_swap(s.keys + i, table::kEmptyKey<Key>, key);
-    int claim = found == table::kEmptyKey<Key> ? static_cast<int>(Claim::won)
-                : found == key                 ? static_cast<int>(Claim::same_key)
-                                               : static_cast<int>(Claim::lost);
+    if (acts(i)) found = compare_and_swap(s.keys + i, over, key);
+    int claim = found == over  ? static_cast<int>(Claim::won)
+                : found == key ? static_cast<int>(Claim::same_key)
+                               : static_cast<int>(Claim::lost);
     if constexpr (Lanes > 1) claim = group.shfl(claim, i / SlotsPerLane);
     return static_cast<Claim>(claim);
   }
@@ -96,19 +110,15 @@ struct CudaTile {
   /// Not atomic as a pair: only for phases in which nobody reads counts.
   __device__ Slot<Key> exchange(Slots<Key> s, int i, Slot<Key> in) const {
     Slot<Key> out{};
-    if (acts(i)) {
-      Key expected = const_cast<const volatile Key&>(s.keys[i]);
-      for (Key found; (found = compare_and_swap(s.keys + i, expected, in.key)) != expected;) expected = found;
-      out = {expected, atomicExch(s.counts + i, in.count)};
-    }
-    if constexpr (Lanes > 1) {
-      out.count = group.shfl(out.count, i / SlotsPerLane);
-      std::uint64_t parts[sizeof(Key) / 8];
-      memcpy(parts, &out.key, sizeof(Key));
-      for (auto& part : parts) part = group.shfl(part, i / SlotsPerLane);
-      memcpy(&out.key, parts, sizeof(Key));
-    }
+    if (acts(i)) out = {exchange_keys(s.keys + i, in.key), atomicExch(s.counts + i, in.count)};
+    if constexpr (Lanes > 1) out.count = group.shfl(out.count, i / SlotsPerLane);
+    out.key = from_lane_of(i, out.key);
     return out;
+  }
+  __device__ Key exchange_key(Slots<Key> s, int i, Key in) const {
+    Key out{};
+    if (acts(i)) out = exchange_keys(s.keys + i, in);
+    return from_lane_of(i, out);
   }
 
   __device__ std::uint32_t add(Slots<Key> s, int i, std::uint32_t n) const {
@@ -117,11 +127,25 @@ struct CudaTile {
     if constexpr (Lanes > 1) before = group.shfl(before, i / SlotsPerLane);
     return before;
   }
+  __device__ void store(Slots<Key> s, int i, std::uint32_t n) const {
+    if (acts(i)) *const_cast<volatile std::uint32_t*>(s.counts + i) = n;
+  }
 
  private:
   __device__ int rank() const { return Lanes == 1 ? 0 : static_cast<int>(group.thread_rank()); }
   /// One lane acts: the one whose slot it is.
   __device__ bool acts(int slot) const { return Lanes == 1 || rank() == slot / SlotsPerLane; }
+
+  /// The key that the acting lane has.
+  __device__ Key from_lane_of(int slot, Key key) const {
+    if constexpr (Lanes > 1) {
+      std::uint64_t parts[sizeof(Key) / 8];
+      memcpy(parts, &key, sizeof(Key));
+      for (auto& part : parts) part = group.shfl(part, slot / SlotsPerLane);
+      memcpy(&key, parts, sizeof(Key));
+    }
+    return key;
+  }
 
   /// Lane-local masks of SlotsPerLane bits, side by side.
   __device__ SlotMask gather(SlotMask mine) const {

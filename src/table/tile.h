@@ -27,6 +27,11 @@ enum class Claim : std::uint8_t {
 template <class Key>
 inline constexpr Key kEmptyKey = ~Key{0};
 
+/// Marks a slot whose key was erased while keys behind it may be looked for across it. A table that is
+/// erased from never stores this key either.
+template <class Key>
+inline constexpr Key kTombstoneKey = kEmptyKey<Key> - 1;
+
 /// Slots as a structure of arrays, or the part of it that starts at some slot.
 template <class KeyType>
 struct Slots {
@@ -37,7 +42,7 @@ struct Slots {
   WARPMER_HD Slots at(std::size_t slot) const { return {keys + slot, counts + slot}; }
 };
 
-/// What `exchange` swaps.
+/// A key with its count, in a slot or on its way to one.
 template <class Key>
 struct Slot {
   Key key;
@@ -51,11 +56,14 @@ concept Tile = requires(const T t, typename T::Bucket b, Slots<typename T::Key> 
   { t.load(s) } -> std::same_as<typename T::Bucket>;
   { t.match(b, k) } -> std::same_as<SlotMask>;  // slots that hold k
   { t.empty(b) } -> std::same_as<SlotMask>;
-  { t.claim(s, i, k) } -> std::same_as<Claim>;
+  { t.claim(s, i, k) } -> std::same_as<Claim>;     // of an empty slot
+  { t.claim(s, i, k, k) } -> std::same_as<Claim>;  // of a slot that holds the last argument
   {
     t.exchange(s, i, Slot<typename T::Key>{})
-    } -> std::same_as<Slot<typename T::Key>>;          // returns the evicted
-  { t.add(s, i, 1u) } -> std::same_as<std::uint32_t>;  // one lane acts; the count before
+    } -> std::same_as<Slot<typename T::Key>>;                    // returns the evicted
+  { t.exchange_key(s, i, k) } -> std::same_as<typename T::Key>;  // leaves the count where it is
+  { t.add(s, i, 1u) } -> std::same_as<std::uint32_t>;            // one lane acts; the count before
+  { t.store(s, i, 1u) } -> std::same_as<void>;                   // the count, over whatever it was
 };
 
 /// Number of the lowest slot in a mask that is not zero.
@@ -64,6 +72,15 @@ WARPMER_HD constexpr int first_slot(SlotMask mask) {
   return __ffs(static_cast<int>(mask)) - 1;
 #else
   return std::countr_zero(mask);
+#endif
+}
+
+/// How many slots a mask names.
+WARPMER_HD constexpr int slots_in(SlotMask mask) {
+#if defined(__CUDA_ARCH__)
+  return __popc(mask);
+#else
+  return std::popcount(mask);
 #endif
 }
 
@@ -82,7 +99,7 @@ struct SerialTile {
     return mask;
   }
   WARPMER_HD SlotMask empty(Bucket b) const { return match(b, kEmptyKey<Key>); }
-  WARPMER_HD Claim claim(Slots<Key> s, int i, Key key) const {
+  WARPMER_HD Claim claim(Slots<Key> s, int i, Key key, Key /*over*/ = kEmptyKey<Key>) const {
     s.keys[i] = key;
     return Claim::won;
   }
@@ -92,11 +109,17 @@ struct SerialTile {
     s.counts[i] = in.count;
     return out;
   }
+  WARPMER_HD Key exchange_key(Slots<Key> s, int i, Key in) const {
+    const Key out = s.keys[i];
+    s.keys[i] = in;
+    return out;
+  }
   WARPMER_HD std::uint32_t add(Slots<Key> s, int i, std::uint32_t n) const {
     const std::uint32_t before = s.counts[i];
     s.counts[i] = before + n;
     return before;
   }
+  WARPMER_HD void store(Slots<Key> s, int i, std::uint32_t n) const { s.counts[i] = n; }
 };
 
 }  // namespace warpmer::table

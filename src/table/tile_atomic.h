@@ -29,10 +29,10 @@ struct AtomicTile {
     return mask;
   }
   SlotMask empty(const Bucket& b) const { return match(b, kEmptyKey<Key>); }
-  /// Relaxed order is enough: a slot's key never changes once claimed, and counts are read after the
-  /// threads have joined.
-  Claim claim(Slots<Key> s, int i, Key key) const {
-    Key found = kEmptyKey<Key>;
+  /// Relaxed order is enough: no scheme reads a count by the key beside it while others write, and counts
+  /// are read after the threads have joined.
+  Claim claim(Slots<Key> s, int i, Key key, Key over = kEmptyKey<Key>) const {
+    Key found = over;
     if (std::atomic_ref(s.keys[i]).compare_exchange_strong(found, key, std::memory_order_relaxed))
       return Claim::won;
     return found == key ? Claim::same_key : Claim::lost;
@@ -42,8 +42,14 @@ struct AtomicTile {
     return {std::atomic_ref(s.keys[i]).exchange(in.key, std::memory_order_relaxed),
             std::atomic_ref(s.counts[i]).exchange(in.count, std::memory_order_relaxed)};
   }
+  Key exchange_key(Slots<Key> s, int i, Key in) const {
+    return std::atomic_ref(s.keys[i]).exchange(in, std::memory_order_relaxed);
+  }
   std::uint32_t add(Slots<Key> s, int i, std::uint32_t n) const {
     return std::atomic_ref(s.counts[i]).fetch_add(n, std::memory_order_relaxed);
+  }
+  void store(Slots<Key> s, int i, std::uint32_t n) const {
+    std::atomic_ref(s.counts[i]).store(n, std::memory_order_relaxed);
   }
 };
 

@@ -1,53 +1,44 @@
 #pragma once
-/// The WarpDrive scheme (Juenger, Hundt, Schmidt 2018, section IV): a group of lanes probes a window
-/// of adjacent slots at once; windows follow one another by double hashing.
+/// The WarpDrive scheme (Juenger, Hundt, Schmidt 2018, section IV): a group of lanes looks at adjacent slots
+/// at once; windows of slots follow one another by double hashing (table/probing.h), boundedly.
 ///
-/// Keys are k-mer hashes (core/hash.h), so a key's top bits are its home window: windows in order
-/// hold keys in order, but for those few that found their home full. That makes putting a shard in
-/// canonical order cheap (`harvest` in cpu/kernels_body.h).
+/// What may run side by side, on tiles that share a table: insertions of any keys, by `insert`
+/// or by `insert_over_tombstones`; replacements; erasures; and lookups with any of them. Not two of the first
+/// four: the paper, too, has a global barrier between insertions and deletions.
 
 #include <cstddef>
 #include <cstdint>
 
 #include "core/platform.h"
+#include "table/insertion.h"
+#include "table/probing.h"
 #include "table/tile.h"
 
 namespace warpmer::table {
 
-/// What became of an insertion.
-struct Insertion {
-  bool placed;   ///< false: every window of the probe sequence is full, nothing was changed
-  bool is_new;   ///< the key was not there before
-  bool wrapped;  ///< the 32-bit count passed 2^32; the caller owes the key a carry
-};
-
-template <Tile T>
+template <Tile T, class Probing = OrderedWindows<T>>
 class WarpDrive {
  public:
   using Key = typename T::Key;
   static constexpr int kWindow = T::kWidth;
-  static constexpr std::uint32_t kMaxProbes = 64;
 
-  /// `slots`: kWindow * 2^window_bits of them, all empty at first. `key_bits`: keys are below
-  /// 2^key_bits, and window_bits <= key_bits.
+  /// `slots`: kWindow * probing.groups() of them, all empty at first, with counts of 0.
+  WARPMER_HD WarpDrive(Slots<Key> slots, Probing probing) : slots_(slots), probing_(probing) {}
+  /// With OrderedWindows(window_bits, key_bits).
   WARPMER_HD WarpDrive(Slots<Key> slots, std::uint32_t window_bits, std::uint32_t key_bits)
-      : slots_(slots),
-        window_bits_(window_bits),
-        window_mask_((std::uint32_t{1} << window_bits) - 1),
-        home_shift_(key_bits - window_bits) {}
+      : WarpDrive(slots, Probing(window_bits, key_bits)) {}
 
-  [[nodiscard]] WARPMER_HD std::size_t windows() const { return std::size_t{1} << window_bits_; }
-  [[nodiscard]] WARPMER_HD std::uint32_t home(Key key) const {
-    return window_bits_ == 0 ? 0 : static_cast<std::uint32_t>(key >> home_shift_);
-  }
+  [[nodiscard]] WARPMER_HD std::size_t windows() const { return probing_.groups(); }
+  [[nodiscard]] WARPMER_HD std::uint32_t home(Key key) const { return probing_.home(key); }
   [[nodiscard]] WARPMER_HD Slots<Key> window(std::uint32_t number) const {
     return slots_.at(std::size_t{number} * kWindow);
   }
 
-  /// Adds `n` to the key's count. `key` is not kEmptyKey.
+  /// Adds `n` to the key's count. `key` is not kEmptyKey. Tombstones stay: keys are looked for across them.
   WARPMER_HD Insertion insert(const T& tile, Key key, std::uint32_t n) const {
     std::uint32_t number = home(key);
-    for (std::uint32_t probe = 0; probe < max_probes(); ++probe, number = next(number, key)) {
+    for (std::uint32_t probe = 0; probe < probing_.max_probes();
+         ++probe, number = probing_.next(number, key, probe)) {
       const Slots<Key> s = window(number);
       if constexpr (T::kExclusive) {
         const auto bucket = tile.load(s);
@@ -80,10 +71,53 @@ class WarpDrive {
     return {false, false, false};
   }
 
+  /// As `insert`, for a table that has been erased from: takes the first slot of the probe sequence that is
+  /// empty or a tombstone, once it is certain that the key is nowhere behind it. Exact for any keys side
+  /// by side: a free slot that a tile passed over holds another key for good, so two tiles with one key
+  /// cannot succeed in different slots. `key` is neither kEmptyKey nor kTombstoneKey.
+  WARPMER_HD Insertion insert_over_tombstones(const T& tile, Key key, std::uint32_t n) const {
+    const Taken taken = take(tile, key);
+    if (taken.slot < 0) return {false, false, false};
+    const std::uint32_t before = tile.add(slots_.at(static_cast<std::size_t>(taken.slot)), 0, n);
+    return {true, taken.is_new, before + n < before};
+  }
+
+  /// Sets the key's value, kept where counts are: whoever writes last stays. Of values that are written
+  /// side by side one stays, whole. `key` and tombstones as for `insert_over_tombstones`; never wraps.
+  WARPMER_HD Insertion replace(const T& tile, Key key, std::uint32_t value) const {
+    const Taken taken = take(tile, key);
+    if (taken.slot < 0) return {false, false, false};
+    tile.store(slots_.at(static_cast<std::size_t>(taken.slot)), 0, value);
+    return {true, taken.is_new, false};
+  }
+
+  /// Takes the key out of the table; false: it is not there. Its slot becomes empty where the next slot is
+  /// (nothing was ever put behind an empty slot, so lookups by groups of any width stop there anyway), and a
+  /// tombstone else. Of tiles that erase the same key side by side, one says true.
+  WARPMER_HD bool erase(const T& tile, Key key) const {
+    std::uint32_t number = home(key);
+    for (std::uint32_t probe = 0; probe < probing_.max_probes();
+         ++probe, number = probing_.next(number, key, probe)) {
+      const Slots<Key> s = window(number);
+      const auto bucket = tile.load(s);
+      const SlotMask same = tile.match(bucket, key);
+      const SlotMask empty = tile.empty(bucket);
+      if (same != 0) {
+        const int i = first_slot(same);
+        tile.store(s, i, 0);
+        const bool is_last = i + 1 < kWindow && ((empty >> (i + 1)) & 1) != 0;
+        return tile.claim(s, i, is_last ? kEmptyKey<Key> : kTombstoneKey<Key>, key) == Claim::won;
+      }
+      if (empty != 0) return false;
+    }
+    return false;
+  }
+
   /// The slot that holds the key, or -1.
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
     std::uint32_t number = home(key);
-    for (std::uint32_t probe = 0; probe < max_probes(); ++probe, number = next(number, key)) {
+    for (std::uint32_t probe = 0; probe < probing_.max_probes();
+         ++probe, number = probing_.next(number, key, probe)) {
       const auto bucket = tile.load(window(number));
       const SlotMask same = tile.match(bucket, key);
       if (same != 0) return static_cast<std::ptrdiff_t>(number) * kWindow + first_slot(same);
@@ -93,18 +127,49 @@ class WarpDrive {
   }
 
  private:
-  [[nodiscard]] WARPMER_HD std::uint32_t max_probes() const {
-    return window_mask_ < kMaxProbes ? window_mask_ + 1 : kMaxProbes;
+  /// Where a key is, or could go.
+  struct Place {
+    std::ptrdiff_t slot;  ///< -1: nowhere
+    bool holds_key;
+    Key over;  ///< what the slot holds if not the key
+  };
+  [[nodiscard]] WARPMER_HD Place look_for(const T& tile, Key key) const {
+    Place free{-1, false, kEmptyKey<Key>};
+    std::uint32_t number = home(key);
+    for (std::uint32_t probe = 0; probe < probing_.max_probes();
+         ++probe, number = probing_.next(number, key, probe)) {
+      const auto bucket = tile.load(window(number));
+      const SlotMask same = tile.match(bucket, key);
+      const SlotMask empty = tile.empty(bucket);
+      const SlotMask dead = tile.match(bucket, kTombstoneKey<Key>);
+      const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(number) * kWindow;
+      if (same != 0) return {first + first_slot(same), true, key};
+      if (free.slot < 0 && (empty | dead) != 0) {
+        const int i = first_slot(empty | dead);
+        free = {first + i, false, ((empty >> i) & 1) != 0 ? kEmptyKey<Key> : kTombstoneKey<Key>};
+      }
+      if (empty != 0) break;
+    }
+    return free;
   }
-  /// Double hashing: an odd step, from bits that do not choose the home, visits every window.
-  [[nodiscard]] WARPMER_HD std::uint32_t next(std::uint32_t number, Key key) const {
-    return (number + (static_cast<std::uint32_t>(key) | 1u)) & window_mask_;
+
+  /// The slot that is the key's now; -1: there is none for it.
+  struct Taken {
+    std::ptrdiff_t slot;
+    bool is_new;
+  };
+  [[nodiscard]] WARPMER_HD Taken take(const T& tile, Key key) const {
+    for (;;) {
+      const Place place = look_for(tile, key);
+      if (place.slot < 0 || place.holds_key) return {place.slot, false};
+      const Claim claim = tile.claim(slots_.at(static_cast<std::size_t>(place.slot)), 0, key, place.over);
+      // Each time it is lost there is one free slot less, so this ends.
+      if (claim != Claim::lost) return {place.slot, claim == Claim::won};
+    }
   }
 
   Slots<Key> slots_;
-  std::uint32_t window_bits_;
-  std::uint32_t window_mask_;
-  std::uint32_t home_shift_;
+  Probing probing_;
 };
 
 }  // namespace warpmer::table

@@ -7,106 +7,49 @@
 #include <random>
 #include <vector>
 
+#include "tiles/erase_suite.h"
+#include "tiles/table_ledger.h"
 #include "tiles/tile_ops.h"
 
 namespace warpmer::tests {
 
-/// What a test puts into a table, and what became of it.
-template <class Key>
-struct Insertions {
-  std::vector<Key> keys;
-  std::vector<std::uint32_t> n;
-  std::vector<table::Insertion> done;
-
-  void plan(Key key, std::uint32_t count = 1) {
-    keys.push_back(key);
-    n.push_back(count);
-  }
-  void run(typename SchemeOnTile<Key>::Insert insert, TableMemory<Key>& memory, TableShape shape) {
-    done.resize(keys.size());
-    insert(memory.slots(), shape, keys.data(), n.data(), keys.size(), done.data());
-  }
-  [[nodiscard]] std::size_t how_many(bool table::Insertion::*what) const {
-    std::size_t sum = 0;
-    for (const table::Insertion& one : done) sum += one.*what ? 1 : 0;
-    return sum;
-  }
-};
-
-template <class Key>
-std::vector<std::ptrdiff_t> find_all(const SchemeOnTile<Key>& on, TableMemory<Key>& memory, TableShape shape,
-                                     const std::vector<Key>& keys) {
-  std::vector<std::ptrdiff_t> slots(keys.size());
-  on.find(memory.slots(), shape, keys.data(), keys.size(), slots.data());
-  return slots;
-}
-
-/// Every expected key is found, where it lies, with its count.
-template <class Key>
-void check_found(const SchemeOnTile<Key>& on, TableMemory<Key>& memory, TableShape shape,
-                 const std::map<Key, std::uint32_t>& expected) {
-  std::vector<Key> keys;
-  keys.reserve(expected.size());
-  for (const auto& [key, count] : expected) keys.push_back(key);
-  const std::vector<std::ptrdiff_t> slots = find_all(on, memory, shape, keys);
-  const std::vector<Key> in_slots = memory.keys();
-  const std::vector<std::uint32_t> counts = memory.counts();
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto slot = static_cast<std::size_t>(slots[i]);
-    const bool right = slots[i] >= 0 && in_slots[slot] == keys[i] && counts[slot] == expected.at(keys[i]);
-    wrong += right ? 0 : 1;
-  }
-  CHECK(wrong == 0);
-  std::size_t filled = 0;
-  for (const Key& key : in_slots) filled += key == table::kEmptyKey<Key> ? 0 : 1;
-  CHECK(filled == expected.size());
-}
-
-template <class Key>
-Key random_key(std::mt19937_64& random, std::uint32_t bits) {
-  Key key = random();
-  if constexpr (sizeof(Key) == 16) key = (key << 64) | random();
-  return bits >= kKeyBits<Key> ? key : key & ((Key{1} << bits) - 1);
-}
-
-/// Many different keys that spread over a table's windows.
-template <class Key>
-Key spread_key(std::size_t i) {
-  const Key64 bits = Key64{i} * 0x9E3779B97F4A7C15u;
-  // Both halves matter, so that a key of which half was written would be noticed.
-  if constexpr (sizeof(Key) == 16) return (Key{bits >> 2} << 64) | ~bits;
-  return bits >> 2;
-}
-template <class Key>
-constexpr std::uint32_t kSpreadKeyBits = kKeyBits<Key> - 2;
-
 template <class Key>
 void tile_operations(const SchemeOnTile<Key>& on) {
   const auto memory = on.memory(32);
+  const table::Slots<Key> slots = memory->slots();
   const auto all = static_cast<table::SlotMask>((std::uint64_t{1} << on.width) - 1);
+  constexpr Key kEmpty = table::kEmptyKey<Key>;
   // Different in both halves.
   const auto key_of = [](int i) { return spread_key<Key>(static_cast<std::size_t>(i) + 100); };
-  CHECK(on.empty(memory->slots()) == all);
+  CHECK(on.empty(slots) == all);
   for (int i = 0; i < on.width; ++i) {
-    CHECK(on.claim(memory->slots(), i, key_of(i)) == table::Claim::won);
-    CHECK(on.match(memory->slots(), key_of(i)) == table::SlotMask{1} << i);
-    CHECK(on.add(memory->slots(), i, 3) == 0);
-    CHECK(on.add(memory->slots(), i, 4) == 3);
+    CHECK(on.claim(slots, i, key_of(i), kEmpty) == table::Claim::won);
+    CHECK(on.match(slots, key_of(i)) == table::SlotMask{1} << i);
+    CHECK(on.add(slots, i, 3) == 0);
+    CHECK(on.add(slots, i, 4) == 3);
   }
-  CHECK(on.empty(memory->slots()) == 0);
-  CHECK(on.match(memory->slots(), 99) == 0);
+  CHECK(on.empty(slots) == 0);
+  CHECK(on.match(slots, 99) == 0);
   if (!on.exclusive) {
-    CHECK(on.claim(memory->slots(), 0, key_of(0)) == table::Claim::same_key);
-    CHECK(on.claim(memory->slots(), 0, key_of(1)) == table::Claim::lost);
+    CHECK(on.claim(slots, 0, key_of(0), kEmpty) == table::Claim::same_key);
+    CHECK(on.claim(slots, 0, key_of(1), kEmpty) == table::Claim::lost);
+    CHECK(on.claim(slots, 0, key_of(1), key_of(2)) == table::Claim::lost);
+    CHECK(on.match(slots, key_of(0)) == 1);
   }
   for (const int slot : {0, on.width - 1}) {
-    const auto evicted = on.exchange(memory->slots(), slot, {Key{7}, 9u});
+    const auto evicted = on.exchange(slots, slot, {Key{7}, 9u});
     CHECK(evicted.key == key_of(slot));
     CHECK(evicted.count == 7);
-    CHECK(on.match(memory->slots(), 7) == table::SlotMask{1} << slot);
+    CHECK(on.match(slots, 7) == table::SlotMask{1} << slot);
     CHECK(memory->counts()[static_cast<std::size_t>(slot)] == 9);
-    on.exchange(memory->slots(), slot, {key_of(slot), 7u});
+    CHECK(on.exchange_key(slots, slot, spread_key<Key>(1)) == 7);
+    CHECK(on.match(slots, spread_key<Key>(1)) == table::SlotMask{1} << slot);
+    CHECK(memory->counts()[static_cast<std::size_t>(slot)] == 9);
+    on.store(slots, slot, 11);
+    CHECK(on.claim(slots, slot, key_of(slot), spread_key<Key>(1)) == table::Claim::won);
+    CHECK(on.match(slots, key_of(slot)) == table::SlotMask{1} << slot);
+    CHECK(on.add(slots, slot, 1) == 11);
+    on.store(slots, slot, 7);
   }
   // Several slots may match: the same key in all of them.
   const auto same = on.memory(32);
@@ -117,12 +60,11 @@ void tile_operations(const SchemeOnTile<Key>& on) {
 /// Inserts until a load factor is reached; every key must be found with its count, no other key.
 template <class Key>
 void insert_and_find(const SchemeOnTile<Key>& on, TableShape shape, double load) {
-  const std::size_t slots = static_cast<std::size_t>(on.width) << shape.window_bits;
-  if (slots > on.most_slots) return;
-  const auto memory = on.memory(slots);
-  std::mt19937_64 random(shape.window_bits * 100 + static_cast<unsigned>(on.width));
-  const auto distinct = static_cast<std::size_t>(static_cast<double>(slots) * load);
-  Insertions<Key> insertions;
+  if (!fits(on, shape)) return;
+  Table<Key> table(on, shape);
+  std::mt19937_64 random(shape.bucket_bits * 100 + static_cast<unsigned>(on.width));
+  const auto distinct = static_cast<std::size_t>(static_cast<double>(table.bucket_slots()) * load);
+  Ledger<Key> ledger;
   std::map<Key, std::uint32_t> planned;
   for (std::size_t i = 0; i < 4 * distinct; ++i) {
     // Half of the operations meet a key that is there already.
@@ -133,62 +75,78 @@ void insert_and_find(const SchemeOnTile<Key>& on, TableShape shape, double load)
     } else if (planned.size() >= distinct) {
       continue;
     }
-    if (key == table::kEmptyKey<Key>) continue;
+    if (is_reserved(key)) continue;
     planned[key] = 0;
-    insertions.plan(key, static_cast<std::uint32_t>(1 + random() % 5));
+    ledger.plan(key, static_cast<std::uint32_t>(1 + random() % 5));
   }
-  insertions.run(on.insert, *memory, shape);
-  std::map<Key, std::uint32_t> expected;
-  std::size_t wrong = 0, refused = 0;
-  for (std::size_t i = 0; i < insertions.keys.size(); ++i) {
-    const Key key = insertions.keys[i];
-    const table::Insertion done = insertions.done[i];
-    refused += done.placed ? 0 : 1;
-    // A key that is there is never refused.
-    if (done.placed ? done.is_new != (expected.count(key) == 0) || done.wrapped : expected.count(key) != 0)
-      ++wrong;
-    if (done.placed) expected[key] += insertions.n[i];
+  table.run(Operation::insert, ledger);
+  // A key that is there is never refused; if nothing was, it is new when it comes first.
+  std::size_t wrong = 0;
+  const std::size_t refused = ledger.refused();
+  for (std::size_t i = 0; i < ledger.keys.size(); ++i) {
+    const Done<Key>& done = ledger.done[i];
+    if (done.wrapped || (refused == 0 && done.is_new != (planned[ledger.keys[i]] == 0))) ++wrong;
+    planned[ledger.keys[i]] += 1;
   }
   CHECK(wrong == 0);
-  CHECK(refused <= slots / 100);  // bounded probing may refuse a key in a nearly full table
-  check_found(on, *memory, shape, expected);
+  if (load <= on.scheme.sure_load && on.scheme.stash != 0) {
+    CHECK(refused == 0);
+  } else {
+    CHECK(refused <= table.bucket_slots() / 100);  // bounded probing may refuse a key in a nearly full table
+  }
+  table.check_inserted(ledger);
   std::vector<Key> others;
   for (int i = 0; i < 1000; ++i) {
     const Key key = random_key<Key>(random, shape.key_bits);
-    if (key != table::kEmptyKey<Key> && expected.count(key) == 0) others.push_back(key);
+    if (!is_reserved(key) && planned.count(key) == 0) others.push_back(key);
   }
-  for (const std::ptrdiff_t slot : find_all(on, *memory, shape, others)) wrong += slot >= 0 ? 1 : 0;
-  CHECK(wrong == 0);
+  CHECK(table.how_many_found(others) == 0);
 }
 
-/// Twice as many keys as slots, all with the same home (or, at once, spread): as many find a place as
-/// there are slots, the others are refused; nothing hangs, nothing is overwritten.
+/// Distinct keys to a high load: up to the one a scheme promises all of them find a place in buckets, and
+/// beyond, none gets lost.
+template <class Key>
+void load_factors(const SchemeOnTile<Key>& on, bool at_once) {
+  TableShape shape{5, kSpreadKeyBits<Key>};
+  while (fits(on, {shape.bucket_bits + 1, shape.key_bits}) && on.slots(shape) < (1u << 14))
+    ++shape.bucket_bits;
+  for (const double load : {0.8, 0.88, 0.9, 0.98}) {
+    CAPTURE(load);
+    Table<Key> table(on, shape);
+    Ledger<Key> ledger;
+    const auto keys = static_cast<std::size_t>(static_cast<double>(table.bucket_slots()) * load);
+    for (std::size_t i = 0; i < keys; ++i) ledger.plan(spread_key<Key>(i + 1), 3);
+    table.run(Operation::insert, ledger, at_once);
+    if (load <= on.scheme.sure_load) CHECK(ledger.refused() <= (on.scheme.stash != 0 ? 0 : keys / 100));
+    table.check_inserted(ledger, at_once);
+  }
+}
+
+/// Twice as many keys as slots, for ordered windows all with the same home (or, at once, spread): what finds
+/// a place stays, the others are refused; nothing hangs, nothing is overwritten.
 template <class Key>
 void full_table(const SchemeOnTile<Key>& on, bool at_once) {
-  for (const std::uint32_t window_bits : {0u, 1u, 4u, 6u}) {
-    const TableShape shape{window_bits, at_once ? kSpreadKeyBits<Key> : 40};
-    const std::size_t slots = static_cast<std::size_t>(on.width) << window_bits;
-    if (slots > on.most_slots) continue;
-    const auto memory = on.memory(slots);
-    Insertions<Key> insertions;
-    for (std::size_t i = 0; i < 2 * slots + 10; ++i)
-      insertions.plan(at_once ? spread_key<Key>(i + 1) : static_cast<Key>(i));
-    insertions.run(at_once ? on.insert_at_once : on.insert, *memory, shape);
-    CHECK(insertions.how_many(&table::Insertion::placed) == slots);
-    CHECK(insertions.how_many(&table::Insertion::is_new) == slots);
-    std::map<Key, std::uint32_t> expected;
-    for (std::size_t i = 0; i < insertions.keys.size(); ++i) {
-      if (insertions.done[i].placed) expected[insertions.keys[i]] = 1;
+  for (const std::uint32_t bucket_bits : {0u, 1u, 4u, 6u}) {
+    const TableShape shape{bucket_bits, at_once ? kSpreadKeyBits<Key> : 40};
+    if (!fits(on, shape)) continue;
+    Table<Key> table(on, shape);
+    Ledger<Key> ledger;
+    for (std::size_t i = 0; i < 2 * table.slots() + 10; ++i)
+      ledger.plan(at_once ? spread_key<Key>(i + 1) : static_cast<Key>(i));
+    table.run(Operation::insert, ledger, at_once);
+    const auto expected = ledger.expected();
+    if (on.scheme.fills_up) {
+      CHECK(ledger.how_many(&Done<Key>::is_new) == table.slots());
+      CHECK(expected.size() == table.slots());
+    } else {
+      CHECK(expected.size() >= table.slots() / 10 * 9);
     }
-    check_found(on, *memory, shape, expected);
-    std::size_t found = 0;
-    for (const std::ptrdiff_t slot : find_all(on, *memory, shape, insertions.keys))
-      found += slot >= 0 ? 1 : 0;
-    CHECK(found == slots);
+    table.check_inserted(ledger, at_once);
+    CHECK(table.how_many_found(ledger.keys) == expected.size());
     // A key that is there is still counted in a full table.
-    Insertions<Key> again;
+    Ledger<Key> again;
     again.plan(expected.begin()->first, 5);
-    again.run(on.insert, *memory, shape);
+    table.run(Operation::insert, again);
     CHECK(again.done[0].placed);
     CHECK(!again.done[0].is_new);
   }
@@ -196,105 +154,135 @@ void full_table(const SchemeOnTile<Key>& on, bool at_once) {
 
 template <class Key>
 void wrapping(const SchemeOnTile<Key>& on) {
-  const TableShape shape{2, 40};
-  const auto memory = on.memory(static_cast<std::size_t>(on.width) << shape.window_bits);
-  Insertions<Key> insertions;
-  for (const std::uint32_t n : {UINT32_MAX, 1u, 1u}) insertions.plan(12, n);
-  insertions.run(on.insert, *memory, shape);
-  CHECK(!insertions.done[0].wrapped);
-  CHECK(insertions.done[1].wrapped);
-  CHECK(!insertions.done[2].wrapped);
-  check_found(on, *memory, shape, {{Key{12}, 1u}});
+  Table<Key> table(on, {2, 40});
+  Ledger<Key> ledger;
+  for (const std::uint32_t n : {UINT32_MAX, 1u, 1u}) ledger.plan(12, n);
+  table.run(Operation::insert, ledger);
+  CHECK(!ledger.done[0].wrapped);
+  CHECK(ledger.done[1].wrapped);
+  CHECK(!ledger.done[2].wrapped);
+  table.check_inserted(ledger);
+}
+
+/// Keys that may all take the same slots only: as many as there are find a place, the others are refused.
+/// With another seed, and where slots are too few a larger table, what is there and what was refused finds
+/// a place.
+template <class Key>
+void start_again(const SchemeOnTile<Key>& on) {
+  TableShape shape{3, 40, 1, 1};
+  if (!on.scheme.seeded || !fits(on, shape)) return;
+  const std::size_t reach = on.reach(shape, Key{0});
+  const std::uint64_t address = on.address(shape, Key{0});
+  Ledger<Key> ledger;
+  for (Key key = 0; ledger.keys.size() < reach + 20; ++key) {
+    if (on.address(shape, key) == address) ledger.plan(key, static_cast<std::uint32_t>(key % 7) + 1);
+  }
+  Table<Key> failed(on, shape);
+  failed.run(Operation::insert, ledger);
+  CHECK(ledger.expected().size() == reach);
+  CHECK(ledger.refused() == 20);
+  failed.check_inserted(ledger);
+
+  while (on.slots(shape) < 2 * ledger.keys.size()) ++shape.bucket_bits;
+  if (!fits(on, shape)) return;
+  const auto seed = table::first_seed_that_builds(shape.seed, 5, [&](std::uint32_t one) {
+    shape.seed = one;
+    Table<Key> again(on, shape);
+    Ledger<Key> moved;
+    for (const table::Slot<Key>& entry : failed.entries()) moved.plan(entry.key, entry.count);
+    moved.plan_homeless_of(ledger);
+    again.run(Operation::insert, moved);
+    if (moved.refused() != 0) return false;
+    CHECK(moved.expected().size() == ledger.keys.size());
+    again.check_inserted(moved);
+    return true;
+  });
+  CHECK(seed.has_value());
+  if (on.scheme.stash == 0) CHECK(seed.value_or(1) > 1);  // the first cannot do
 }
 
 /// What one tile at a time must do.
 template <class Key>
 void whole_suite(const SchemeOnTile<Key>& on) {
-  CAPTURE(on.scheme);
-  CAPTURE(on.tile);
-  CAPTURE(on.width);
+  INFO(name_of(on));
   tile_operations(on);
-  for (const std::uint32_t window_bits : {0u, 1u, 5u, 9u}) {
-    for (const double load : {0.4, 0.7}) insert_and_find(on, {window_bits, kKeyBits<Key>}, load);
-    insert_and_find(on, {window_bits, 62}, 0.7);
+  for (const std::uint32_t bucket_bits : {0u, 1u, 5u, 9u}) {
+    for (const double load : {0.4, 0.7}) insert_and_find(on, {bucket_bits, kKeyBits<Key>}, load);
+    insert_and_find(on, {bucket_bits, 62}, 0.7);
   }
-  insert_and_find(on, {10, 40}, 0.9);
+  insert_and_find(on, {10, 40}, on.scheme.stash == 0 ? 0.9 : on.scheme.sure_load);
+  load_factors(on, false);
   full_table(on, false);
   wrapping(on);
+  start_again(on);
+  erase_suite(on);
 }
 
-/// Keys that come again and again, a few of them far more often: each is new once, and no count is lost.
+/// Keys that come again and again, a few of them far more often: no count is lost.
 template <class Key>
-void count_at_once(const SchemeOnTile<Key>& on, std::uint32_t window_bits, std::size_t rounds) {
-  const TableShape shape{window_bits, kSpreadKeyBits<Key>};
-  const std::size_t slots = static_cast<std::size_t>(on.width) << window_bits;
-  if (slots > on.most_slots) return;
-  const auto memory = on.memory(slots);
-  const std::size_t distinct = (slots + 1) / 2;
-  Insertions<Key> insertions;
-  std::map<Key, std::uint32_t> expected;
+void count_at_once(const SchemeOnTile<Key>& on, std::uint32_t bucket_bits, std::size_t rounds) {
+  const TableShape shape{bucket_bits, kSpreadKeyBits<Key>};
+  if (!fits(on, shape)) return;
+  Table<Key> table(on, shape);
+  const std::size_t distinct = (table.bucket_slots() + 1) / 2;
+  Ledger<Key> ledger;
   for (std::size_t round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < distinct; ++i) {
       const bool hot = i % 4 == 3;
-      const Key key = spread_key<Key>(hot ? round % 3 % distinct : (i + 7 * round) % distinct);
-      insertions.plan(key, static_cast<std::uint32_t>(1 + i % 3));
-      expected[key] += insertions.n.back();
+      ledger.plan(spread_key<Key>(hot ? round % 3 % distinct : (i + 7 * round) % distinct),
+                  static_cast<std::uint32_t>(1 + i % 3));
     }
   }
-  insertions.run(on.insert_at_once, *memory, shape);
-  CHECK(insertions.how_many(&table::Insertion::placed) == insertions.keys.size());
-  CHECK(insertions.how_many(&table::Insertion::is_new) == expected.size());
-  CHECK(insertions.how_many(&table::Insertion::wrapped) == 0);
-  check_found(on, *memory, shape, expected);
+  table.run_at_once(Operation::insert, ledger);
+  CHECK(ledger.refused() == 0);
+  CHECK(ledger.how_many(&Done<Key>::wrapped) == 0);
+  table.check_inserted(ledger, true);
 }
 
 /// All tiles want the same slot, and its count passes 2^32 several times.
 template <class Key>
 void one_key_at_once(const SchemeOnTile<Key>& on) {
-  const TableShape shape{1, kSpreadKeyBits<Key>};
-  const auto memory = on.memory(static_cast<std::size_t>(on.width) << shape.window_bits);
+  Table<Key> table(on, {1, kSpreadKeyBits<Key>});
   constexpr std::size_t kTimes = 20000;
   constexpr std::uint32_t kEach = 1000003;
-  Insertions<Key> insertions;
-  for (std::size_t i = 0; i < kTimes; ++i) insertions.plan(spread_key<Key>(5), kEach);
-  insertions.run(on.insert_at_once, *memory, shape);
-  CHECK(insertions.how_many(&table::Insertion::placed) == kTimes);
-  CHECK(insertions.how_many(&table::Insertion::is_new) == 1);
-  CHECK(insertions.how_many(&table::Insertion::wrapped) == (kTimes * kEach) >> 32);
-  check_found(on, *memory, shape, {{spread_key<Key>(5), static_cast<std::uint32_t>(kTimes * kEach)}});
+  Ledger<Key> ledger;
+  for (std::size_t i = 0; i < kTimes; ++i) ledger.plan(spread_key<Key>(5), kEach);
+  table.run_at_once(Operation::insert, ledger);
+  CHECK(ledger.refused() == 0);
+  CHECK(ledger.how_many(&Done<Key>::is_new) == 1);
+  CHECK(ledger.how_many(&Done<Key>::wrapped) == (kTimes * kEach) >> 32);
+  table.check_inserted(ledger, true);
 }
 
-/// All tiles want the same window, and neighbours want it for the same key, until the last slot is taken.
+/// Neighbours want a slot for the same key, and with ordered windows all keys want the same window, until
+/// the table is as full as its scheme lets it be.
 template <class Key>
 void claim_at_once(const SchemeOnTile<Key>& on) {
   const TableShape shape{6, 40};
-  const std::size_t slots = static_cast<std::size_t>(on.width) << shape.window_bits;
-  if (slots > on.most_slots) return;
+  if (!fits(on, shape)) return;
   constexpr std::uint32_t kTogether = 4;
-  const auto memory = on.memory(slots);
-  Insertions<Key> insertions;
-  std::map<Key, std::uint32_t> expected;
-  for (std::size_t i = 0; i < slots; ++i) {
-    for (std::uint32_t j = 0; j < kTogether; ++j) insertions.plan(static_cast<Key>(i));
-    expected[static_cast<Key>(i)] = kTogether;
+  Table<Key> table(on, shape);
+  Ledger<Key> ledger;
+  const std::size_t distinct = on.scheme.fills_up ? table.slots() : table.bucket_slots() / 10 * 9;
+  for (std::size_t i = 0; i < distinct; ++i) {
+    for (std::uint32_t j = 0; j < kTogether; ++j) ledger.plan(static_cast<Key>(i));
   }
-  insertions.run(on.insert_at_once, *memory, shape);
-  CHECK(insertions.how_many(&table::Insertion::placed) == insertions.keys.size());
-  CHECK(insertions.how_many(&table::Insertion::is_new) == slots);
-  check_found(on, *memory, shape, expected);
+  table.run_at_once(Operation::insert, ledger);
+  CHECK(ledger.refused() == 0);
+  table.check_inserted(ledger, true);
 }
 
 /// What many tiles must do side by side.
 template <class Key>
 void whole_suite_at_once(const SchemeOnTile<Key>& on, std::size_t rounds) {
   if (on.exclusive) return;
-  CAPTURE(on.scheme);
-  CAPTURE(on.tile);
-  CAPTURE(on.width);
-  for (const std::uint32_t window_bits : {0u, 3u, 5u, 8u}) count_at_once(on, window_bits, rounds);
+  INFO(name_of(on));
+  for (const std::uint32_t bucket_bits : {0u, 3u, 5u, 8u}) count_at_once(on, bucket_bits, rounds);
   one_key_at_once(on);
   for (int i = 0; i < 10; ++i) claim_at_once(on);
+  load_factors(on, true);
   full_table(on, true);
+  erase_suite_at_once(on);
 }
 
 }  // namespace warpmer::tests

@@ -9,7 +9,6 @@
 
 #include "core/kmer.h"
 #include "table/tile.h"
-#include "table/warpdrive.h"
 
 namespace warpmer::tests {
 
@@ -28,31 +27,72 @@ class TableMemory {
 template <class Key>
 std::unique_ptr<TableMemory<Key>> host_memory(std::size_t slots);
 
+/// What a table is like; a scheme takes of it what it needs.
 struct TableShape {
-  std::uint32_t window_bits;
+  std::uint32_t bucket_bits;  ///< 2^bucket_bits windows or buckets, of the scheme's own size
   std::uint32_t key_bits;
+  std::uint32_t seed = 1;
+  std::uint32_t max_windows = 64;
+};
+
+/// What is done with each of many keys.
+enum class Operation {
+  insert,
+  find,
+  // Of schemes that erase:
+  insert_over_tombstones,
+  replace,
+  erase,
+};
+
+/// What became of it.
+template <class Key>
+struct Done {
+  bool placed = false;  ///< or found, or erased
+  bool is_new = false;
+  bool wrapped = false;
+  std::ptrdiff_t slot = -1;                                 ///< where the key was found
+  table::Slot<Key> homeless = {table::kEmptyKey<Key>, 0u};  ///< what is not in the table for it
+};
+
+/// What a scheme promises.
+struct SchemeFacts {
+  const char* name;
+  int passes;             ///< of an insertion: over all keys, with a barrier between
+  std::size_t stash;      ///< slots behind those of the buckets
+  double sure_load;       ///< of the buckets: up to here every key finds a place in them
+  bool fills_up;          ///< places as many keys as there are slots
+  bool may_spare;         ///< keys brought side by side may leave copies with a count of 0
+  bool erases;            ///< has the operations of schemes that erase
+  bool seeded;            ///< another seed puts keys into other buckets
+  bool width_is_all_one;  ///< the same layout, whatever the tile's width
 };
 
 /// Arrays are the test's own, in host memory; slots are a TableMemory's.
 template <class Key>
 struct SchemeOnTile {
-  using Insert = void (*)(table::Slots<Key>, TableShape, const Key* keys, const std::uint32_t* n,
-                          std::size_t size, table::Insertion* done);
-  const char* scheme;
+  using Run = void (*)(table::Slots<Key>, TableShape, Operation, const Key* keys, const std::uint32_t* n,
+                       std::size_t size, Done<Key>* done);
+  SchemeFacts scheme;
   const char* tile;
   int width;
   bool exclusive;
   std::size_t most_slots;  ///< of a table
   std::unique_ptr<TableMemory<Key>> (*memory)(std::size_t slots);
-  Insert insert;          ///< one after another
-  Insert insert_at_once;  ///< by many tiles side by side; null for tiles that own their table
-  void (*find)(table::Slots<Key>, TableShape, const Key* keys, std::size_t size, std::ptrdiff_t* slots);
+  std::size_t (*slots)(TableShape);  ///< that a table of this shape needs
+  Run run;                           ///< one key after another
+  Run run_at_once;                   ///< by many tiles side by side; null for tiles that own their table
+  // Keys with the same address may take the same slots, `reach` of them.
+  std::uint64_t (*address)(TableShape, Key);
+  std::size_t (*reach)(TableShape, Key);
   // Of the tile itself.
   table::SlotMask (*match)(table::Slots<Key>, Key);
   table::SlotMask (*empty)(table::Slots<Key>);
-  table::Claim (*claim)(table::Slots<Key>, int slot, Key);
+  table::Claim (*claim)(table::Slots<Key>, int slot, Key, Key over);
   table::Slot<Key> (*exchange)(table::Slots<Key>, int slot, table::Slot<Key>);
+  Key (*exchange_key)(table::Slots<Key>, int slot, Key);
   std::uint32_t (*add)(table::Slots<Key>, int slot, std::uint32_t n);
+  void (*store)(table::Slots<Key>, int slot, std::uint32_t n);
 };
 
 /// An array in static storage.
@@ -69,6 +109,8 @@ extern const SchemesOnTiles<Key64> kAvx512Tiles;
 // In GPU tests only. Keys of 128 bits need compute capability 9.0.
 extern const SchemesOnTiles<Key64> kCudaTiles64;
 extern const SchemesOnTiles<Key128> kCudaTiles128;
+extern const SchemesOnTiles<Key64> kCudaBuckets64;
+extern const SchemesOnTiles<Key128> kCudaBuckets128;
 
 /// Those this machine's CPU can run.
 inline std::vector<SchemeOnTile<Key64>> all_schemes_64() {

@@ -1,41 +1,58 @@
 // Included inside an unnamed namespace, like cpu/kernels_body.h and for the same reason.
 
-template <class T>
+/// The functions of a SchemeOnTile, of a scheme of tiles/schemes.h.
+template <class Case>
 struct OnTile {
+  using T = typename Case::Tile;
   using Key = typename T::Key;
-  using Scheme = table::WarpDrive<T>;
+  using Slots = table::Slots<Key>;
 
-  static void insert(table::Slots<Key> slots, tests::TableShape shape, const Key* keys,
-                     const std::uint32_t* n, std::size_t size, table::Insertion* done) {
-    const Scheme scheme(slots, shape.window_bits, shape.key_bits);
-    for (std::size_t i = 0; i < size; ++i) done[i] = scheme.insert(T{}, keys[i], n[i]);
+  static void pass(int number, Slots slots, tests::TableShape shape, tests::Operation operation,
+                   const Key* keys, const std::uint32_t* n, std::size_t size, tests::Done<Key>* done) {
+    const auto scheme = Case::scheme(slots, shape);
+    const T tile{};
+    for (std::size_t i = 0; i < size; ++i)
+      done[i] = Case::operate(operation, number, scheme, tile, {keys[i], n[i]}, done[i]);
   }
-  static void find(table::Slots<Key> slots, tests::TableShape shape, const Key* keys, std::size_t size,
-                   std::ptrdiff_t* found) {
-    const Scheme scheme(slots, shape.window_bits, shape.key_bits);
-    for (std::size_t i = 0; i < size; ++i) found[i] = scheme.find(T{}, keys[i]);
+  static int passes(tests::Operation operation) {
+    return operation == tests::Operation::insert ? Case::kFacts.passes : 1;
   }
-  static table::SlotMask match(table::Slots<Key> slots, Key key) { return T{}.match(T{}.load(slots), key); }
-  static table::SlotMask empty(table::Slots<Key> slots) { return T{}.empty(T{}.load(slots)); }
-  static table::Claim claim(table::Slots<Key> slots, int slot, Key key) {
-    return T{}.claim(slots, slot, key);
+  static void run(Slots slots, tests::TableShape shape, tests::Operation operation, const Key* keys,
+                  const std::uint32_t* n, std::size_t size, tests::Done<Key>* done) {
+    for (int i = 0; i < passes(operation); ++i) pass(i, slots, shape, operation, keys, n, size, done);
   }
-  static table::Slot<Key> exchange(table::Slots<Key> slots, int slot, table::Slot<Key> in) {
+  static table::SlotMask match(Slots slots, Key key) { return T{}.match(T{}.load(slots), key); }
+  static table::SlotMask empty(Slots slots) { return T{}.empty(T{}.load(slots)); }
+  static table::Claim claim(Slots slots, int slot, Key key, Key over) {
+    return T{}.claim(slots, slot, key, over);
+  }
+  static table::Slot<Key> exchange(Slots slots, int slot, table::Slot<Key> in) {
     return T{}.exchange(slots, slot, in);
   }
-  static std::uint32_t add(table::Slots<Key> slots, int slot, std::uint32_t n) {
-    return T{}.add(slots, slot, n);
-  }
+  static Key exchange_key(Slots slots, int slot, Key in) { return T{}.exchange_key(slots, slot, in); }
+  static std::uint32_t add(Slots slots, int slot, std::uint32_t n) { return T{}.add(slots, slot, n); }
+  static void store(Slots slots, int slot, std::uint32_t n) { T{}.store(slots, slot, n); }
 
   static constexpr tests::SchemeOnTile<Key> describe(
-      const char* tile, typename tests::SchemeOnTile<Key>::Insert insert_at_once = nullptr) {
+      const char* tile, typename tests::SchemeOnTile<Key>::Run run_at_once = nullptr) {
     static_assert(table::Tile<T>);
-    return {"warpdrive", tile,
-            T::kWidth,   T::kExclusive,
-            SIZE_MAX,    tests::host_memory<Key>,
-            insert,      insert_at_once,
-            find,        match,
-            empty,       claim,
-            exchange,    add};
+    return {.scheme = Case::kFacts,
+            .tile = tile,
+            .width = T::kWidth,
+            .exclusive = T::kExclusive,
+            .most_slots = SIZE_MAX,
+            .memory = tests::host_memory<Key>,
+            .slots = Case::slots,
+            .run = run,
+            .run_at_once = run_at_once,
+            .address = Case::address,
+            .reach = Case::reach,
+            .match = match,
+            .empty = empty,
+            .claim = claim,
+            .exchange = exchange,
+            .exchange_key = exchange_key,
+            .add = add,
+            .store = store};
   }
 };

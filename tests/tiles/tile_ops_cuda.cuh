@@ -5,9 +5,8 @@
 #include <doctest/doctest.h>
 
 #include "device_memory.cuh"
-#include "table/warpdrive.h"
 #include "tile_cuda.cuh"
-#include "tiles/tile_ops.h"
+#include "tiles/schemes.h"
 
 namespace warpmer::tests {
 namespace {
@@ -97,43 +96,34 @@ struct TableCall {
   table::Slots<Key> slots;
   std::size_t to_copy;  ///< slots, into shared memory
   TableShape shape;
+  Operation operation;
+  int pass;
   const Key* keys;
+  const std::uint32_t* n;
   std::size_t size;
   unsigned groups;  ///< at work; each takes every groups-th key
 };
 
-template <class Key, int Lanes, int SlotsPerLane>
-__global__ void insert_kernel(TableCall<Key> call, const std::uint32_t* n, table::Insertion* done) {
+template <class Case>
+__global__ void operate_kernel(TableCall<typename Case::Key> call, Done<typename Case::Key>* done) {
+  using Key = typename Case::Key;
+  using Group = typename Case::Tile::Group;
+  constexpr unsigned kLanes = Group::num_threads();
   extern __shared__ __align__(16) char shared[];
   const Workplace<Key> place(call.slots, call.to_copy, shared);
-  const auto group = gpu::cg::tiled_partition<Lanes>(gpu::cg::this_thread_block());
-  using Tile = gpu::CudaTile<Key, Lanes, SlotsPerLane>;
-  const Tile tile(group);
-  const table::WarpDrive<Tile> scheme(place.here, call.shape.window_bits, call.shape.key_bits);
-  const unsigned number = (blockIdx.x * blockDim.x + threadIdx.x) / Lanes;
+  const Group group = gpu::cg::tiled_partition<kLanes>(gpu::cg::this_thread_block());
+  const typename Case::Tile tile(group);
+  const auto scheme = Case::scheme(place.here, call.shape);
+  const unsigned number = (blockIdx.x * blockDim.x + threadIdx.x) / kLanes;
   for (std::size_t i = number; number < call.groups && i < call.size; i += call.groups) {
-    const table::Insertion one = scheme.insert(tile, call.keys[i], n[i]);
+    const Done<Key> one =
+        Case::operate(call.operation, call.pass, scheme, tile, {call.keys[i], call.n[i]}, done[i]);
     if (group.thread_rank() == 0) done[i] = one;
   }
   place.leave();
 }
 
-template <class Key, int Lanes, int SlotsPerLane>
-__global__ void find_kernel(TableCall<Key> call, std::ptrdiff_t* found) {
-  extern __shared__ __align__(16) char shared[];
-  const Workplace<Key> place(call.slots, call.to_copy, shared);
-  const auto group = gpu::cg::tiled_partition<Lanes>(gpu::cg::this_thread_block());
-  using Tile = gpu::CudaTile<Key, Lanes, SlotsPerLane>;
-  const Tile tile(group);
-  const table::WarpDrive<Tile> scheme(place.here, call.shape.window_bits, call.shape.key_bits);
-  const unsigned number = (blockIdx.x * blockDim.x + threadIdx.x) / Lanes;
-  for (std::size_t i = number; number < call.groups && i < call.size; i += call.groups) {
-    const std::ptrdiff_t slot = scheme.find(tile, call.keys[i]);
-    if (group.thread_rank() == 0) found[i] = slot;
-  }
-}
-
-enum class TileOperation { match, empty, claim, exchange, add };
+enum class TileOperation { match, empty, claim, exchange, exchange_key, add, store };
 
 /// Argument and result of a tile's operation, whichever it is.
 template <class Key>
@@ -142,100 +132,96 @@ struct TileValue {
   std::uint32_t number;  ///< a mask, a count, or a Claim
 };
 
-template <class Key, int Lanes, int SlotsPerLane>
+/// `over`: what a claim expects.
+template <class Tile, class Key = typename Tile::Key>
+__device__ TileValue<Key> operate_tile(const Tile& tile, table::Slots<Key> slots, TileOperation operation,
+                                       int slot, TileValue<Key> in, Key over) {
+  switch (operation) {
+    case TileOperation::match:
+      return {Key{0}, tile.match(tile.load(slots), in.key)};
+    case TileOperation::empty:
+      return {Key{0}, tile.empty(tile.load(slots))};
+    case TileOperation::claim:
+      return {Key{0}, static_cast<std::uint32_t>(tile.claim(slots, slot, in.key, over))};
+    case TileOperation::exchange: {
+      const auto evicted = tile.exchange(slots, slot, {in.key, in.number});
+      return {evicted.key, evicted.count};
+    }
+    case TileOperation::exchange_key:
+      return {tile.exchange_key(slots, slot, in.key), 0};
+    case TileOperation::add:
+      return {Key{0}, tile.add(slots, slot, in.number)};
+    case TileOperation::store:
+      tile.store(slots, slot, in.number);
+      break;
+  }
+  return {Key{0}, 0};
+}
+
+template <class Tile, class Key = typename Tile::Key>
 __global__ void tile_kernel(table::Slots<Key> slots, std::size_t to_copy, TileOperation operation, int slot,
-                            TileValue<Key> in, TileValue<Key>* out) {
+                            TileValue<Key> in, Key over, TileValue<Key>* out) {
+  using Group = typename Tile::Group;
   extern __shared__ __align__(16) char shared[];
   const Workplace<Key> place(slots, to_copy, shared);
-  const auto group = gpu::cg::tiled_partition<Lanes>(gpu::cg::this_thread_block());
-  const gpu::CudaTile<Key, Lanes, SlotsPerLane> tile(group);
-  if (threadIdx.x < Lanes) {
-    TileValue<Key> result{Key{0}, 0};
-    switch (operation) {
-      case TileOperation::match:
-        result.number = tile.match(tile.load(place.here), in.key);
-        break;
-      case TileOperation::empty:
-        result.number = tile.empty(tile.load(place.here));
-        break;
-      case TileOperation::claim:
-        result.number = static_cast<std::uint32_t>(tile.claim(place.here, slot, in.key));
-        break;
-      case TileOperation::exchange: {
-        const auto evicted = tile.exchange(place.here, slot, {in.key, in.number});
-        result = {evicted.key, evicted.count};
-        break;
-      }
-      case TileOperation::add:
-        result.number = tile.add(place.here, slot, in.number);
-        break;
-    }
-    out[threadIdx.x] = result;
-  }
+  const Group group = gpu::cg::tiled_partition<Group::num_threads()>(gpu::cg::this_thread_block());
+  const Tile tile(group);
+  if (threadIdx.x < Group::num_threads())
+    out[threadIdx.x] = operate_tile(tile, place.here, operation, slot, in, over);
   place.leave();
 }
 
-/// The functions of a SchemeOnTile.
-template <class KeyType, int Lanes, int SlotsPerLane, Where kWhere>
+/// The functions of a SchemeOnTile, of a scheme of tiles/schemes.h.
+template <class Case, Where kWhere>
 struct OnCudaTile {
-  using Key = KeyType;
+  using Tile = typename Case::Tile;
+  using Key = typename Tile::Key;
   using Slots = table::Slots<Key>;
-  static constexpr int kWidth = Lanes * SlotsPerLane;
+  using Value = TileValue<Key>;
+  static constexpr unsigned kLanes = Tile::Group::num_threads();
 
   /// Slots that move to shared memory, of a table or of a single bucket.
   static std::size_t to_copy(std::size_t slots) { return kWhere == Where::shared ? slots : 0; }
   static std::size_t shared_bytes(std::size_t slots) { return slots * (sizeof(Key) + sizeof(std::uint32_t)); }
 
-  static TableCall<Key> call_for(Slots slots, TableShape shape, const DeviceCopy<Key>& keys, std::size_t size,
-                                 unsigned groups) {
-    return {slots, to_copy(static_cast<std::size_t>(kWidth) << shape.window_bits), shape, keys.data(), size,
-            groups};
-  }
-
-  static void insert_by(unsigned blocks, unsigned groups, Slots slots, TableShape shape, const Key* keys,
-                        const std::uint32_t* n, std::size_t size, table::Insertion* done) {
+  static void run_by(unsigned blocks, unsigned groups, Slots slots, TableShape shape, Operation operation,
+                     const Key* keys, const std::uint32_t* n, std::size_t size, Done<Key>* done) {
     if (size == 0) return;
     const DeviceCopy<Key> there(keys, size);
     const DeviceCopy<std::uint32_t> counts(n, size);
-    const DeviceCopy<table::Insertion> results(size);
-    const TableCall<Key> call = call_for(slots, shape, there, size, groups);
-    insert_kernel<Key, Lanes, SlotsPerLane>
-        <<<blocks, kThreads, shared_bytes(call.to_copy)>>>(call, counts.data(), results.data());
-    gpu::check_launch("inserting");
+    const DeviceCopy<Done<Key>> results(done, size);
+    const std::size_t copied = to_copy(Case::slots(shape));
+    const int passes = operation == Operation::insert ? Case::kFacts.passes : 1;
+    for (int pass = 0; pass < passes; ++pass) {
+      operate_kernel<Case><<<blocks, kThreads, shared_bytes(copied)>>>(
+          {slots, copied, shape, operation, pass, there.data(), counts.data(), size, groups}, results.data());
+      gpu::check_launch("working on a table");
+    }
     results.fetch(done);
   }
-  static void insert(Slots slots, TableShape shape, const Key* keys, const std::uint32_t* n, std::size_t size,
-                     table::Insertion* done) {
-    insert_by(1, 1, slots, shape, keys, n, size, done);
+  /// One after another, but for lookups, which are in nobody's way.
+  static void run(Slots slots, TableShape shape, Operation operation, const Key* keys, const std::uint32_t* n,
+                  std::size_t size, Done<Key>* done) {
+    const unsigned groups = operation == Operation::find ? kThreads / kLanes : 1;
+    run_by(1, groups, slots, shape, operation, keys, n, size, done);
   }
   /// One block shares its memory, all multiprocessors share the device's.
-  static void insert_at_once(Slots slots, TableShape shape, const Key* keys, const std::uint32_t* n,
-                             std::size_t size, table::Insertion* done) {
+  static void run_at_once(Slots slots, TableShape shape, Operation operation, const Key* keys,
+                          const std::uint32_t* n, std::size_t size, Done<Key>* done) {
     constexpr unsigned kBlocks = kWhere == Where::shared ? 1 : 256;
-    insert_by(kBlocks, kBlocks * kThreads / Lanes, slots, shape, keys, n, size, done);
-  }
-
-  static void find(Slots slots, TableShape shape, const Key* keys, std::size_t size, std::ptrdiff_t* found) {
-    if (size == 0) return;
-    const DeviceCopy<Key> there(keys, size);
-    const DeviceCopy<std::ptrdiff_t> results(size);
-    const TableCall<Key> call = call_for(slots, shape, there, size, kThreads / Lanes);
-    find_kernel<Key, Lanes, SlotsPerLane><<<1, kThreads, shared_bytes(call.to_copy)>>>(call, results.data());
-    gpu::check_launch("finding");
-    results.fetch(found);
+    run_by(kBlocks, kBlocks * kThreads / kLanes, slots, shape, operation, keys, n, size, done);
   }
 
   /// What crosses the concept is the same on all lanes.
-  static TileValue<Key> tile(TileOperation operation, Slots slots, int slot, TileValue<Key> in) {
-    const DeviceCopy<TileValue<Key>> results(Lanes);
-    tile_kernel<Key, Lanes, SlotsPerLane><<<1, kThreads, shared_bytes(to_copy(kWidth))>>>(
-        slots, to_copy(kWidth), operation, slot, in, results.data());
+  static Value tile(TileOperation operation, Slots slots, int slot, Value in, Key over = Key{0}) {
+    const DeviceCopy<Value> results(kLanes);
+    tile_kernel<Tile><<<1, kThreads, shared_bytes(to_copy(Tile::kWidth))>>>(
+        slots, to_copy(Tile::kWidth), operation, slot, in, over, results.data());
     gpu::check_launch("operating a tile");
-    TileValue<Key> lanes[Lanes];
+    Value lanes[kLanes];
     results.fetch(lanes);
     bool same = true;
-    for (const TileValue<Key>& lane : lanes)
-      same = same && lane.key == lanes[0].key && lane.number == lanes[0].number;
+    for (const Value& lane : lanes) same = same && lane.key == lanes[0].key && lane.number == lanes[0].number;
     CHECK(same);
     return lanes[0];
   }
@@ -245,39 +231,55 @@ struct OnCudaTile {
   static table::SlotMask empty(Slots slots) {
     return tile(TileOperation::empty, slots, 0, {Key{0}, 0}).number;
   }
-  static table::Claim claim(Slots slots, int slot, Key key) {
-    return static_cast<table::Claim>(tile(TileOperation::claim, slots, slot, {key, 0}).number);
+  static table::Claim claim(Slots slots, int slot, Key key, Key over) {
+    return static_cast<table::Claim>(tile(TileOperation::claim, slots, slot, {key, 0}, over).number);
   }
   static table::Slot<Key> exchange(Slots slots, int slot, table::Slot<Key> in) {
-    const TileValue<Key> out = tile(TileOperation::exchange, slots, slot, {in.key, in.count});
+    const Value out = tile(TileOperation::exchange, slots, slot, {in.key, in.count});
     return {out.key, out.number};
+  }
+  static Key exchange_key(Slots slots, int slot, Key in) {
+    return tile(TileOperation::exchange_key, slots, slot, {in, 0}).key;
   }
   static std::uint32_t add(Slots slots, int slot, std::uint32_t n) {
     return tile(TileOperation::add, slots, slot, {Key{0}, n}).number;
+  }
+  static void store(Slots slots, int slot, std::uint32_t n) {
+    tile(TileOperation::store, slots, slot, {Key{0}, n});
   }
 
   static std::unique_ptr<TableMemory<Key>> memory(std::size_t slots) {
     return std::make_unique<DeviceMemory<Key>>(slots);
   }
   static constexpr SchemeOnTile<Key> describe(const char* name) {
-    constexpr std::size_t kMostSlots = kWhere == Where::shared ? kMostSharedSlots : SIZE_MAX;
-    return {"warpdrive",    name, kWidth, false, kMostSlots, memory,   insert,
-            insert_at_once, find, match,  empty, claim,      exchange, add};
+    static_assert(table::Tile<Tile>);
+    return {.scheme = Case::kFacts,
+            .tile = name,
+            .width = Tile::kWidth,
+            .exclusive = false,
+            .most_slots = kWhere == Where::shared ? kMostSharedSlots : SIZE_MAX,
+            .memory = memory,
+            .slots = Case::slots,
+            .run = run,
+            .run_at_once = run_at_once,
+            .address = Case::address,
+            .reach = Case::reach,
+            .match = match,
+            .empty = empty,
+            .claim = claim,
+            .exchange = exchange,
+            .exchange_key = exchange_key,
+            .add = add,
+            .store = store};
   }
 };
 
-template <class Key>
-constexpr SchemeOnTile<Key> kCudaTiles[] = {
-#define WARPMER_CUDA_TILE(Lanes, SlotsPerLane)                                                        \
-  OnCudaTile<Key, Lanes, SlotsPerLane, Where::global>::describe(#Lanes " lanes of " #SlotsPerLane),   \
-      OnCudaTile<Key, Lanes, SlotsPerLane, Where::shared>::describe(#Lanes " lanes of " #SlotsPerLane \
-                                                                           ", shared")
-    WARPMER_CUDA_TILE(1, 1),  WARPMER_CUDA_TILE(1, 2),  WARPMER_CUDA_TILE(1, 4),  WARPMER_CUDA_TILE(2, 1),
-    WARPMER_CUDA_TILE(2, 2),  WARPMER_CUDA_TILE(2, 4),  WARPMER_CUDA_TILE(4, 1),  WARPMER_CUDA_TILE(4, 2),
-    WARPMER_CUDA_TILE(4, 4),  WARPMER_CUDA_TILE(8, 1),  WARPMER_CUDA_TILE(8, 2),  WARPMER_CUDA_TILE(8, 4),
-    WARPMER_CUDA_TILE(16, 1), WARPMER_CUDA_TILE(16, 2), WARPMER_CUDA_TILE(32, 1),
-#undef WARPMER_CUDA_TILE
-};
+/// Two elements of an array of SchemeOnTile: in global and in shared memory.
+#define WARPMER_CUDA_TILE(Scheme, Key, Lanes, SlotsPerLane)                                 \
+  OnCudaTile<Scheme<gpu::CudaTile<Key, Lanes, SlotsPerLane>>, Where::global>::describe(     \
+      #Lanes " lanes of " #SlotsPerLane),                                                   \
+      OnCudaTile<Scheme<gpu::CudaTile<Key, Lanes, SlotsPerLane>>, Where::shared>::describe( \
+          #Lanes " lanes of " #SlotsPerLane ", shared")
 
 }  // namespace
 }  // namespace warpmer::tests

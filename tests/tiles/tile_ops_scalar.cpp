@@ -2,8 +2,8 @@
 #include <thread>
 
 #include "table/tile_atomic.h"
-#include "table/warpdrive.h"
-#include "tiles/tile_ops.h"
+#include "table/tile_probe_counting.h"
+#include "tiles/schemes.h"
 
 namespace warpmer {
 namespace {
@@ -24,47 +24,88 @@ class HostMemory : public tests::TableMemory<Key> {
 };
 
 /// Neighbours in the arrays go to different threads.
-template <class T>
-void insert_at_once(table::Slots<Key64> slots, tests::TableShape shape, const Key64* keys,
-                    const std::uint32_t* n, std::size_t size, table::Insertion* done) {
+template <class Case>
+void run_at_once(table::Slots<Key64> slots, tests::TableShape shape, tests::Operation operation,
+                 const Key64* keys, const std::uint32_t* n, std::size_t size, tests::Done<Key64>* done) {
   constexpr std::size_t kThreads = 4;
-  std::latch start(kThreads);
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back([=, &start] {
-      start.arrive_and_wait();
-      for (std::size_t i = t; i < size; i += kThreads)
-        OnTile<T>::insert(slots, shape, keys + i, n + i, 1, done + i);
-    });
+  for (int pass = 0; pass < OnTile<Case>::passes(operation); ++pass) {
+    std::latch start(kThreads);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([=, &start] {
+        start.arrive_and_wait();
+        for (std::size_t i = t; i < size; i += kThreads)
+          OnTile<Case>::pass(pass, slots, shape, operation, keys + i, n + i, 1, done + i);
+      });
+    }
+    for (auto& thread : threads) thread.join();
   }
-  for (auto& thread : threads) thread.join();
 }
 
+template <class Case>
+constexpr tests::SchemeOnTile<Key64> kAtomic = OnTile<Case>::describe("atomic", run_at_once<Case>);
+template <class Case>
+constexpr tests::SchemeOnTile<typename Case::Key> kSerial = OnTile<Case>::describe("serial");
+
 template <int Width>
-constexpr tests::SchemeOnTile<Key64> kAtomic =
-    OnTile<table::AtomicTile<Width>>::describe("atomic", insert_at_once<table::AtomicTile<Width>>);
+using Narrow = table::SerialTile<Key64, Width>;
+template <int Width>
+using Wide = table::SerialTile<Key128, Width>;
+template <int Width>
+using Shared = table::AtomicTile<Width>;
+using Probes = table::ProbeCountingTile<Narrow<16>>;
+
+using tests::Bcht, tests::HashedWarpDrive, tests::IcebergBuckets, tests::MegaKv, tests::OneSlotCuckoo,
+    tests::OrderedWarpDrive;
 
 constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
-    OnTile<table::SerialTile<Key64, 1>>::describe("serial"),
-    OnTile<table::SerialTile<Key64, 2>>::describe("serial"),
-    OnTile<table::SerialTile<Key64, 4>>::describe("serial"),
-    OnTile<table::SerialTile<Key64, 8>>::describe("serial"),
-    OnTile<table::SerialTile<Key64, 16>>::describe("serial"),
-    OnTile<table::SerialTile<Key64, 32>>::describe("serial"),
-    kAtomic<1>,
-    kAtomic<2>,
-    kAtomic<4>,
-    kAtomic<8>,
-    kAtomic<16>,
-    kAtomic<32>,
+    kSerial<OrderedWarpDrive<Narrow<1>>>,
+    kSerial<OrderedWarpDrive<Narrow<2>>>,
+    kSerial<OrderedWarpDrive<Narrow<4>>>,
+    kSerial<OrderedWarpDrive<Narrow<8>>>,
+    kSerial<OrderedWarpDrive<Narrow<16>>>,
+    kSerial<OrderedWarpDrive<Narrow<32>>>,
+    kAtomic<OrderedWarpDrive<Shared<1>>>,
+    kAtomic<OrderedWarpDrive<Shared<2>>>,
+    kAtomic<OrderedWarpDrive<Shared<4>>>,
+    kAtomic<OrderedWarpDrive<Shared<8>>>,
+    kAtomic<OrderedWarpDrive<Shared<16>>>,
+    kAtomic<OrderedWarpDrive<Shared<32>>>,
+    kSerial<HashedWarpDrive<Narrow<1>>>,
+    kSerial<HashedWarpDrive<Narrow<8>>>,
+    kSerial<HashedWarpDrive<Narrow<32>>>,
+    kAtomic<HashedWarpDrive<Shared<1>>>,
+    kAtomic<HashedWarpDrive<Shared<4>>>,
+    kAtomic<HashedWarpDrive<Shared<32>>>,
+    kSerial<Bcht<Narrow<16>>>,
+    kAtomic<Bcht<Shared<16>>>,
+    kSerial<MegaKv<Narrow<8>>>,
+    kAtomic<MegaKv<Shared<8>>>,
+    kSerial<OneSlotCuckoo<Narrow<1>>>,
+    kAtomic<OneSlotCuckoo<Shared<1>>>,
+    kSerial<IcebergBuckets<Narrow<16>>>,
+    kAtomic<IcebergBuckets<Shared<16>>>,
+    kSerial<IcebergBuckets<Narrow<32>>>,
+    kAtomic<IcebergBuckets<Shared<32>>>,
+    OnTile<OrderedWarpDrive<Probes>>::describe("serial, counts probes"),
+    OnTile<HashedWarpDrive<Probes>>::describe("serial, counts probes"),
+    OnTile<Bcht<Probes>>::describe("serial, counts probes"),
+    OnTile<IcebergBuckets<Probes>>::describe("serial, counts probes"),
 };
 constexpr tests::SchemeOnTile<Key128> kWide[] = {
-    OnTile<table::SerialTile<Key128, 1>>::describe("serial"),
-    OnTile<table::SerialTile<Key128, 2>>::describe("serial"),
-    OnTile<table::SerialTile<Key128, 4>>::describe("serial"),
-    OnTile<table::SerialTile<Key128, 8>>::describe("serial"),
-    OnTile<table::SerialTile<Key128, 16>>::describe("serial"),
-    OnTile<table::SerialTile<Key128, 32>>::describe("serial"),
+    kSerial<OrderedWarpDrive<Wide<1>>>,
+    kSerial<OrderedWarpDrive<Wide<2>>>,
+    kSerial<OrderedWarpDrive<Wide<4>>>,
+    kSerial<OrderedWarpDrive<Wide<8>>>,
+    kSerial<OrderedWarpDrive<Wide<16>>>,
+    kSerial<OrderedWarpDrive<Wide<32>>>,
+    kSerial<HashedWarpDrive<Wide<4>>>,
+    kSerial<HashedWarpDrive<Wide<16>>>,
+    kSerial<Bcht<Wide<16>>>,
+    kSerial<MegaKv<Wide<8>>>,
+    kSerial<OneSlotCuckoo<Wide<1>>>,
+    kSerial<IcebergBuckets<Wide<16>>>,
+    kSerial<IcebergBuckets<Wide<32>>>,
 };
 }  // namespace
 

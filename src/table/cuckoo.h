@@ -1,0 +1,205 @@
+#pragma once
+/// Bucketed cuckoo hashing (Awad et al. 2023, sections 3.1 and 5.2): a key lies in one of few buckets, each
+/// named by a hash function; who finds a bucket full takes the place of a random key there, which moves on
+/// to its next bucket. Lookups read few buckets, whatever the load. A bucket is what a tile looks at:
+///
+///     BCHT            Cuckoo<tile of 16 slots, 3>     load up to 0.98
+///     as in Mega-KV   Cuckoo<tile of 8 slots, 2>
+///     1CHT            Cuckoo<tile of 1 slot, 4>       load up to 0.88
+///
+/// A key whose chain of evictions reaches its end goes to a stash (table/stash.h). When that is full, too,
+/// the build has failed: the owner starts again with another seed (table/rebuild.h), or keeps the homeless
+/// key beside the table.
+///
+/// **Counting.** Key and count are two words, and a key that is being moved is in no bucket. On a tile that
+/// owns its table nobody can notice: `insert` counts at once. Tiles that share a table take two passes over
+/// the keys, with a barrier between: `place` puts keys in, their counts stay 0; `add` counts, when nothing
+/// moves any more. Exact for any keys, however often they come and whoever brings them: tiles that placed
+/// the same key at the same moment may have put in a spare copy of it, but `find` always comes to the same
+/// copy first, and only that one is counted. A slot whose count is 0 after the second pass holds a spare.
+/// With keys of which each is brought once there are none.
+///
+/// Invariant, for lookups to stop early: a bucket that has been full stays full, and a key lies behind none
+/// of its buckets that is not full, in the stash only if all are.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "table/hashed_buckets.h"
+#include "table/insertion.h"
+#include "table/tile.h"
+
+namespace warpmer::table {
+
+template <Tile T, int Hashes>
+class Cuckoo {
+ public:
+  using Key = typename T::Key;
+  static constexpr int kBucket = T::kWidth;  ///< slots in a bucket
+  static constexpr int kHashes = Hashes;
+  static_assert(kHashes >= 2 && kHashes <= HashFamily<Key>::kFunctions);
+
+  /// Slots that a table needs: its buckets and its stash.
+  [[nodiscard]] WARPMER_HD static constexpr std::size_t slots_for(std::uint32_t buckets) {
+    return HashedBuckets<T>::slots_for(buckets);
+  }
+
+  /// `slots`: slots_for(buckets) of them, all empty at first, with counts of 0; buckets at least 1.
+  WARPMER_HD Cuckoo(Slots<Key> slots, std::uint32_t buckets, std::uint32_t seed)
+      : buckets_(slots, buckets, seed), max_evictions_(max_evictions(buckets)) {}
+
+  /// Adds `n` to the key's count. `key` is not kEmptyKey.
+  WARPMER_HD Displacement<Key> insert(const T& tile, Key key, std::uint32_t n) const {
+    static_assert(T::kExclusive, "tiles that share a table place first and add later");
+    const Seat seat = find_or_claim(tile, key);
+    if (seat.slot < 0) return settle(tile, {key, n});
+    return {buckets_.count(tile, seat.slot, seat.is_new, n), {}};
+  }
+
+  /// `insert` of a key that is certainly not there: without looking for it, as the paper builds.
+  WARPMER_HD Displacement<Key> insert_distinct(const T& tile, Key key, std::uint32_t n) const {
+    static_assert(T::kExclusive, "tiles that share a table place first and add later");
+    return settle(tile, {key, n});
+  }
+
+  /// Puts the key in; counts stay as they are. New: a copy was put in, though other tiles may have
+  /// put in another at the same time. The homeless key's count means nothing.
+  WARPMER_HD Displacement<Key> place(const T& tile, Key key) const {
+    const Seat seat = find_or_claim(tile, key);
+    if (seat.slot < 0) return settle(tile, {key, 0});
+    return {{true, seat.is_new, false}, {}};
+  }
+
+  /// `place` of a key that is certainly not there and that no other tile brings.
+  WARPMER_HD Displacement<Key> place_distinct(const T& tile, Key key) const { return settle(tile, {key, 0}); }
+
+  /// Adds `n` to the count of a key that was placed. Not beside anything that places.
+  WARPMER_HD Insertion add(const T& tile, Key key, std::uint32_t n) const {
+    return buckets_.count(tile, find(tile, key), false, n);
+  }
+
+  /// The slot that holds the key, stash slots after those of all buckets, or -1. Beside tiles that place
+  /// keys it may miss one that is being moved.
+  [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
+    const std::uint64_t mixed = buckets_.mix(key);
+    for (int i = 0; i < kHashes; ++i) {
+      const std::uint32_t number = buckets_.number(mixed, i);
+      const auto loaded = tile.load(buckets_.bucket(number));
+      const SlotMask same = tile.match(loaded, key);
+      const SlotMask empty = tile.empty(loaded);
+      if (same != 0) return buckets_.slot_in(number, first_slot(same));
+      if (empty != 0) return -1;
+    }
+    return buckets_.find_stowed(tile, key);
+  }
+
+  /// The same table for lookups that do not visit the stash: for a finished table whose stash is empty.
+  [[nodiscard]] WARPMER_HD Cuckoo without_stash() const {
+    Cuckoo other(*this);
+    other.buckets_.forget_stash();
+    return other;
+  }
+  [[nodiscard]] WARPMER_HD bool stash_is_empty(const T& tile) const { return buckets_.stash_is_empty(tile); }
+
+  /// The key's bucket by one of its hash functions.
+  [[nodiscard]] WARPMER_HD std::uint32_t bucket_of(Key key, int function) const {
+    return buckets_.number(buckets_.mix(key), function);
+  }
+
+ private:
+  /// How long a chain may get: with the logarithm of the table. (The papers have a bound and do not name it.
+  /// 7 for each bit of the number of slots lets tables be filled as far as the papers fill theirs.)
+  [[nodiscard]] WARPMER_HD static std::uint32_t max_evictions(std::uint32_t buckets) {
+    std::uint32_t bits = 1;
+    for (std::uint64_t slots = std::uint64_t{buckets} * kBucket; slots > 1; slots /= 2) ++bits;
+    return 7 * bits;
+  }
+
+  struct Seat {
+    std::ptrdiff_t slot;  ///< -1: the key is not there, and all its buckets are full
+    bool is_new;
+  };
+  /// The key's slot; when it has none, the first that is free in its buckets.
+  [[nodiscard]] WARPMER_HD Seat find_or_claim(const T& tile, Key key) const {
+    const std::uint64_t mixed = buckets_.mix(key);
+    for (int i = 0; i < kHashes; ++i) {
+      const std::uint32_t number = buckets_.number(mixed, i);
+      for (;;) {
+        const auto loaded = tile.load(buckets_.bucket(number));
+        const SlotMask same = tile.match(loaded, key);
+        const SlotMask empty = tile.empty(loaded);
+        if (same != 0) return {buckets_.slot_in(number, first_slot(same)), false};
+        if (empty == 0) break;
+        const int slot = first_slot(empty);
+        const Claim claim = tile.claim(buckets_.bucket(number), slot, key);
+        if (claim != Claim::lost) return {buckets_.slot_in(number, slot), claim == Claim::won};
+      }
+    }
+    return {buckets_.find_stowed(tile, key), false};
+  }
+
+  /// Puts a key into a bucket; false: it is full.
+  [[nodiscard]] WARPMER_HD bool fill(const T& tile, std::uint32_t number, Slot<Key> in) const {
+    for (;;) {
+      const SlotMask empty = tile.empty(tile.load(buckets_.bucket(number)));
+      if (empty == 0) return false;
+      const int slot = first_slot(empty);
+      if (tile.claim(buckets_.bucket(number), slot, in.key) == Claim::lost) continue;
+      if constexpr (T::kExclusive) tile.store(buckets_.bucket(number), slot, in.count);
+      return true;
+    }
+  }
+
+  [[nodiscard]] WARPMER_HD Slot<Key> evict(const T& tile, std::uint32_t number, int slot,
+                                           Slot<Key> in) const {
+    if constexpr (T::kExclusive) {
+      return tile.exchange(buckets_.bucket(number), slot, in);
+    } else {
+      return {tile.exchange_key(buckets_.bucket(number), slot, in.key), 0};
+    }
+  }
+
+  /// Where a key goes that was evicted from a bucket: to the next of its buckets, in the order of its
+  /// functions, round and round, that is another one. When several functions name the bucket it comes from,
+  /// the first of them counts, as in the paper; any other could skip a bucket that is not full.
+  [[nodiscard]] WARPMER_HD std::uint32_t following(Key key, std::uint32_t number) const {
+    const std::uint64_t mixed = buckets_.mix(key);
+    int from = 0;
+    while (from + 1 < kHashes && buckets_.number(mixed, from) != number) ++from;
+    for (int step = 1; step < kHashes; ++step) {
+      const std::uint32_t next = buckets_.number(mixed, (from + step) % kHashes);
+      if (next != number) return next;
+    }
+    return number;
+  }
+
+  /// The random walk: a place for a key that is in none of its buckets, at the cost of others.
+  [[nodiscard]] WARPMER_HD Displacement<Key> settle(const T& tile, Slot<Key> hand) const {
+    std::uint64_t random = buckets_.mix(hand.key);
+    std::uint32_t number = buckets_.number(random, 0);
+    for (std::uint32_t evictions = 0; evictions < max_evictions_; ++evictions) {
+      if (fill(tile, number, hand)) return {{true, true, false}, {}};
+      // Knuth's linear congruential generator; its high bits are the good ones.
+      random = random * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
+      const auto victim = static_cast<int>((random >> 32) * kBucket >> 32);
+      hand = evict(tile, number, victim, hand);
+      number = following(hand.key, number);
+    }
+    return stow(tile, hand);
+  }
+
+  /// The end of a chain. A key may be in the stash only when all its buckets are full.
+  [[nodiscard]] WARPMER_HD Displacement<Key> stow(const T& tile, Slot<Key> hand) const {
+    for (int i = 0; i < kHashes; ++i) {
+      if (fill(tile, bucket_of(hand.key, i), hand)) return {{true, true, false}, {}};
+    }
+    const Insertion done = buckets_.stow(tile, hand.key, hand.count);
+    if (done.placed) return {{true, true, false}, {}};
+    return {{false, true, false}, hand};
+  }
+
+  HashedBuckets<T> buckets_;
+  std::uint32_t max_evictions_;
+};
+
+}  // namespace warpmer::table

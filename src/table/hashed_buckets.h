@@ -1,0 +1,85 @@
+#pragma once
+/// What the cuckoo and the iceberg scheme lie in: buckets of as many slots as a tile looks at, any number of
+/// them, which a family of hash functions names; and a stash behind (table/stash.h).
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/platform.h"
+#include "table/hash_family.h"
+#include "table/insertion.h"
+#include "table/stash.h"
+#include "table/tile.h"
+
+namespace warpmer::table {
+
+template <Tile T>
+class HashedBuckets {
+ public:
+  using Key = typename T::Key;
+  static constexpr int kBucket = T::kWidth;  ///< slots in a bucket
+
+  /// Slots that so many buckets and a stash need.
+  [[nodiscard]] WARPMER_HD static constexpr std::size_t slots_for(std::uint32_t buckets) {
+    return std::size_t{buckets} * kBucket + kStashSlots;
+  }
+
+  /// `slots`: slots_for(buckets) of them, all empty at first, with counts of 0; buckets at least 1.
+  WARPMER_HD HashedBuckets(Slots<Key> slots, std::uint32_t buckets, std::uint32_t seed)
+      : slots_(slots),
+        buckets_(buckets),
+        family_(seed),
+        stash_(stash_in<T>(slots.at(std::size_t{buckets} * kBucket), seed)) {}
+
+  [[nodiscard]] WARPMER_HD std::uint32_t buckets() const { return buckets_; }
+  /// What `number` takes: computed once for each key.
+  [[nodiscard]] WARPMER_HD std::uint64_t mix(Key key) const { return family_.mix(key); }
+  /// The bucket that a function of the family names.
+  [[nodiscard]] WARPMER_HD std::uint32_t number(std::uint64_t mixed, int function) const {
+    return scale(HashFamily<Key>::hash(mixed, function), buckets_);
+  }
+  [[nodiscard]] WARPMER_HD Slots<Key> bucket(std::uint32_t number) const {
+    return slots_.at(std::size_t{number} * kBucket);
+  }
+  /// A slot of the whole table, by the bucket it lies in.
+  [[nodiscard]] WARPMER_HD static std::ptrdiff_t slot_in(std::uint32_t number, int slot) {
+    return static_cast<std::ptrdiff_t>(number) * kBucket + slot;
+  }
+  [[nodiscard]] WARPMER_HD Slots<Key> at(std::ptrdiff_t slot) const {
+    return slots_.at(static_cast<std::size_t>(slot));
+  }
+
+  WARPMER_HD Insertion stow(const T& tile, Key key, std::uint32_t n) const {
+    return stash_.insert(tile, key, n);
+  }
+  /// The slot of the whole table where the stash holds the key, or -1.
+  [[nodiscard]] WARPMER_HD std::ptrdiff_t find_stowed(const T& tile, Key key) const {
+    if (!has_stash_) return -1;
+    const std::ptrdiff_t slot = stash_.find(tile, key);
+    return slot < 0 ? slot : slot_in(buckets_, 0) + slot;
+  }
+  /// Nobody puts anything into it meanwhile.
+  [[nodiscard]] WARPMER_HD bool stash_is_empty(const T& tile) const {
+    int filled = 0;
+    for (std::uint32_t number = 0; number < stash_.windows(); ++number)
+      filled += kBucket - slots_in(tile.empty(tile.load(stash_.window(number))));
+    return filled == 0;
+  }
+  /// Lookups do without it from now on.
+  WARPMER_HD void forget_stash() { has_stash_ = false; }
+  /// Adds `n` to the count in a slot, and tells what became of the key: nothing, when the slot is -1.
+  WARPMER_HD Insertion count(const T& tile, std::ptrdiff_t slot, bool is_new, std::uint32_t n) const {
+    if (slot < 0) return {false, false, false};
+    const std::uint32_t before = tile.add(at(slot), 0, n);
+    return {true, is_new, before + n < before};
+  }
+
+ private:
+  Slots<Key> slots_;
+  std::uint32_t buckets_;
+  HashFamily<Key> family_;
+  Stash<T> stash_;
+  bool has_stash_ = true;
+};
+
+}  // namespace warpmer::table

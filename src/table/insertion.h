@@ -1,0 +1,22 @@
+#pragma once
+/// What schemes answer.
+
+#include "table/tile.h"
+
+namespace warpmer::table {
+
+/// What became of an insertion.
+struct Insertion {
+  bool placed;   ///< false: none of the key's slots is free, nothing was changed
+  bool is_new;   ///< the key was not there before
+  bool wrapped;  ///< the 32-bit count passed 2^32; the caller owes the key a carry
+};
+
+/// What became of an insertion by a scheme that moves keys to make room.
+template <class Key>
+struct Displacement {
+  Insertion insertion;  ///< not placed: the table lacks `homeless`, and has everything else
+  Slot<Key> homeless;   ///< the key that was left over, the inserted one or another, with its count
+};
+
+}  // namespace warpmer::table

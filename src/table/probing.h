@@ -1,0 +1,87 @@
+#pragma once
+/// In which order the WarpDrive scheme visits a table. Positions are numbers of **groups**: kWidth adjacent
+/// slots that a tile looks at together, group 0 at the table's start. Both sequences visit every group
+/// once before they come again to any.
+
+#include <cstdint>
+
+#include "core/platform.h"
+#include "table/hash_family.h"
+#include "table/tile.h"
+
+namespace warpmer::table {
+
+/// A window is one group, and a key's home is its top bits. For keys that are hashes already
+/// (core/hash.h): windows in order hold keys in order, but for those few that found their home full. That
+/// makes putting a shard in canonical order cheap (`harvest` in cpu/kernels_body.h).
+template <Tile T>
+class OrderedWindows {
+ public:
+  using Key = typename T::Key;
+  static constexpr std::uint32_t kMaxProbes = 64;
+
+  /// 2^window_bits windows, window_bits <= key_bits; keys are below 2^key_bits.
+  WARPMER_HD OrderedWindows(std::uint32_t window_bits, std::uint32_t key_bits)
+      : window_bits_(window_bits),
+        window_mask_((std::uint32_t{1} << window_bits) - 1),
+        home_shift_(key_bits - window_bits) {}
+
+  [[nodiscard]] WARPMER_HD std::size_t groups() const { return std::size_t{1} << window_bits_; }
+  [[nodiscard]] WARPMER_HD std::uint32_t home(Key key) const {
+    return window_bits_ == 0 ? 0 : static_cast<std::uint32_t>(key >> home_shift_);
+  }
+  /// How many groups an operation visits before it gives up.
+  [[nodiscard]] WARPMER_HD std::uint32_t max_probes() const {
+    return window_mask_ < kMaxProbes ? window_mask_ + 1 : kMaxProbes;
+  }
+  /// The group after group `number`, when so many have been visited. Double hashing: an odd step, from bits
+  /// that do not choose the home, visits every window.
+  [[nodiscard]] WARPMER_HD std::uint32_t next(std::uint32_t number, Key key,
+                                              std::uint32_t /*visited*/) const {
+    return (number + (static_cast<std::uint32_t>(key) | 1u)) & window_mask_;
+  }
+
+ private:
+  std::uint32_t window_bits_;
+  std::uint32_t window_mask_;
+  std::uint32_t home_shift_;
+};
+
+/// The paper's sequence (Juenger et al. 2018, section IV-A, Fig. 3): windows of 32 slots, walked from front
+/// to back by groups of any width, one window after another by double hashing. Which slots a key may
+/// take, and in which order, does not depend on the width: a table built by one tile is read by
+/// another. Any keys, and another seed is another sequence. Windows start at multiples of 32 slots (the
+/// paper's anywhere), so that every group lies in as few sectors as it can.
+template <Tile T>
+class HashedWindows {
+ public:
+  using Key = typename T::Key;
+  static constexpr std::uint32_t kWindowSlots = 32;
+  static constexpr std::uint32_t kGroups = kWindowSlots / T::kWidth;  ///< in a window
+  static_assert(kWindowSlots % T::kWidth == 0);
+
+  /// 2^window_bits windows of 32 slots. `max_windows`: the paper's p_max, at least 1; visiting a window
+  /// again is never tried.
+  WARPMER_HD HashedWindows(std::uint32_t window_bits, std::uint32_t seed, std::uint32_t max_windows)
+      : window_mask_((std::uint32_t{1} << window_bits) - 1),
+        max_windows_(window_mask_ < max_windows ? window_mask_ + 1 : max_windows),
+        family_(seed) {}
+
+  [[nodiscard]] WARPMER_HD std::size_t groups() const { return (std::size_t{window_mask_} + 1) * kGroups; }
+  [[nodiscard]] WARPMER_HD std::uint32_t home(Key key) const {
+    return (HashFamily<Key>::hash(family_.mix(key), 0) & window_mask_) * kGroups;
+  }
+  [[nodiscard]] WARPMER_HD std::uint32_t max_probes() const { return max_windows_ * kGroups; }
+  [[nodiscard]] WARPMER_HD std::uint32_t next(std::uint32_t number, Key key, std::uint32_t visited) const {
+    if (visited % kGroups != 0) return number + 1;
+    const std::uint32_t step = HashFamily<Key>::hash(family_.mix(key), 1) | 1u;
+    return ((number / kGroups + step) & window_mask_) * kGroups;
+  }
+
+ private:
+  std::uint32_t window_mask_;
+  std::uint32_t max_windows_;
+  HashFamily<Key> family_;
+};
+
+}  // namespace warpmer::table

@@ -1,0 +1,217 @@
+#pragma once
+/// Every scheme as the table suite sees it: what it promises, and one function that does any operation.
+
+#include "core/platform.h"
+#include "table/cuckoo.h"
+#include "table/iceberg.h"
+#include "table/warpdrive.h"
+#include "tiles/tile_ops.h"
+
+namespace warpmer::tests {
+
+template <class Key>
+WARPMER_HD Done<Key> done_with(const table::Insertion& one, Key key, std::uint32_t n) {
+  Done<Key> done;
+  done.placed = one.placed;
+  done.is_new = one.is_new;
+  done.wrapped = one.wrapped;
+  if (!one.placed) done.homeless = {key, n};
+  return done;
+}
+
+template <class Key>
+WARPMER_HD Done<Key> found_at(std::ptrdiff_t slot) {
+  Done<Key> done;
+  done.slot = slot;
+  done.placed = slot >= 0;
+  return done;
+}
+
+/// WarpDrive with either probing.
+template <class T, class WarpDrive>
+WARPMER_HD Done<typename T::Key> operate_warpdrive(Operation operation, const WarpDrive& scheme,
+                                                   const T& tile, table::Slot<typename T::Key> in) {
+  using Key = typename T::Key;
+  switch (operation) {
+    case Operation::insert:
+      return done_with(scheme.insert(tile, in.key, in.count), in.key, in.count);
+    case Operation::insert_over_tombstones:
+      return done_with(scheme.insert_over_tombstones(tile, in.key, in.count), in.key, in.count);
+    case Operation::replace:
+      return done_with(scheme.replace(tile, in.key, in.count), in.key, in.count);
+    case Operation::find:
+      return found_at<Key>(scheme.find(tile, in.key));
+    case Operation::erase:
+      break;
+  }
+  Done<Key> done;
+  done.placed = scheme.erase(tile, in.key);
+  return done;
+}
+
+/// Windows are single groups, their order that of keys.
+template <class T>
+struct OrderedWarpDrive {
+  using Tile = T;
+  using Key = typename T::Key;
+  using Scheme = table::WarpDrive<T>;
+  static constexpr SchemeFacts kFacts{.name = "warpdrive",
+                                      .passes = 1,
+                                      .stash = 0,
+                                      .sure_load = T::kWidth < 4 ? 0.5 : 0.8,
+                                      .fills_up = true,
+                                      .may_spare = false,
+                                      .erases = true,
+                                      .seeded = false,
+                                      .width_is_all_one = false};
+
+  static std::size_t slots(TableShape shape) { return std::size_t{T::kWidth} << shape.bucket_bits; }
+  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
+    return Scheme(slots, shape.bucket_bits, shape.key_bits);
+  }
+  WARPMER_HD static Done<Key> operate(Operation operation, int /*pass*/, const Scheme& scheme, const T& tile,
+                                      table::Slot<Key> in, const Done<Key>& /*before*/) {
+    return operate_warpdrive(operation, scheme, tile, in);
+  }
+  static std::uint64_t address(TableShape shape, Key key) { return scheme({}, shape).home(key); }
+  static std::size_t reach(TableShape shape, Key) { return slots(shape); }
+};
+
+/// The paper's windows of 32 slots.
+template <class T>
+struct HashedWarpDrive {
+  using Tile = T;
+  using Key = typename T::Key;
+  using Scheme = table::WarpDrive<T, table::HashedWindows<T>>;
+  static constexpr SchemeFacts kFacts{.name = "warpdrive, windows of 32",
+                                      .passes = 1,
+                                      .stash = 0,
+                                      .sure_load = 0.98,
+                                      .fills_up = true,
+                                      .may_spare = false,
+                                      .erases = true,
+                                      .seeded = true,
+                                      .width_is_all_one = true};
+
+  static std::size_t slots(TableShape shape) { return std::size_t{32} << shape.bucket_bits; }
+  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
+    return Scheme(slots, table::HashedWindows<T>(shape.bucket_bits, shape.seed, shape.max_windows));
+  }
+  WARPMER_HD static Done<Key> operate(Operation operation, int /*pass*/, const Scheme& scheme, const T& tile,
+                                      table::Slot<Key> in, const Done<Key>& /*before*/) {
+    return operate_warpdrive(operation, scheme, tile, in);
+  }
+  static std::uint64_t address(TableShape shape, Key key) { return scheme({}, shape).home(key); }
+  static std::size_t reach(TableShape shape, Key) {
+    return 32 * std::size_t{std::min(shape.max_windows, 1u << shape.bucket_bits)};
+  }
+};
+
+/// Of schemes whose keys have few buckets, each by a hash function of its own.
+template <class Scheme, int kBuckets>
+struct KeyBuckets {
+  using Key = typename Scheme::Key;
+  static std::uint64_t address(const Scheme& scheme, Key key) {
+    std::uint64_t all = 0;
+    for (int i = 0; i < kBuckets; ++i) all = (all << 16) | scheme.bucket_of(key, i);
+    return all;
+  }
+  static std::size_t reach(const Scheme& scheme, Key key) {
+    std::size_t different = 0;
+    for (int i = 0; i < kBuckets; ++i) {
+      bool is_first = true;
+      for (int j = 0; j < i; ++j) is_first = is_first && scheme.bucket_of(key, i) != scheme.bucket_of(key, j);
+      different += is_first ? 1 : 0;
+    }
+    return different * Scheme::kBucket + table::kStashSlots;
+  }
+};
+
+/// The second pass of an insertion, when keys have been placed.
+template <class T, class Scheme>
+WARPMER_HD Done<typename T::Key> count_placed(const Scheme& scheme, const T& tile,
+                                              table::Slot<typename T::Key> in, bool is_new) {
+  auto done = done_with(scheme.add(tile, in.key, in.count), in.key, in.count);
+  done.is_new = is_new;
+  return done;
+}
+
+template <class T, int Hashes>
+struct CuckooBuckets {
+  using Tile = T;
+  using Key = typename T::Key;
+  using Scheme = table::Cuckoo<T, Hashes>;
+  using Buckets = KeyBuckets<Scheme, Hashes>;
+  static constexpr SchemeFacts kFacts{.name = Hashes == 2   ? "cuckoo, 2 hashes"
+                                              : Hashes == 3 ? "cuckoo, 3 hashes"
+                                                            : "cuckoo, 4 hashes",
+                                      .passes = T::kExclusive ? 1 : 2,
+                                      .stash = table::kStashSlots,
+                                      .sure_load = T::kWidth == 1   ? 0.88
+                                                   : T::kWidth == 8 ? 0.9
+                                                                    : 0.98,
+                                      .fills_up = false,
+                                      .may_spare = true,
+                                      .erases = false,
+                                      .seeded = true,
+                                      .width_is_all_one = false};
+
+  static std::size_t slots(TableShape shape) { return Scheme::slots_for(1u << shape.bucket_bits); }
+  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
+    return Scheme(slots, 1u << shape.bucket_bits, shape.seed);
+  }
+  WARPMER_HD static Done<Key> operate(Operation operation, int pass, const Scheme& scheme, const T& tile,
+                                      table::Slot<Key> in, const Done<Key>& before) {
+    if (operation == Operation::find) return found_at<Key>(scheme.find(tile, in.key));
+    if (pass == 1) return count_placed(scheme, tile, in, before.is_new);
+    table::Displacement<Key> one;
+    if constexpr (T::kExclusive) {
+      one = scheme.insert(tile, in.key, in.count);
+    } else {
+      one = scheme.place(tile, in.key);
+    }
+    return done_with(one.insertion, one.homeless.key, one.homeless.count);
+  }
+  static std::uint64_t address(TableShape shape, Key key) { return Buckets::address(scheme({}, shape), key); }
+  static std::size_t reach(TableShape shape, Key key) { return Buckets::reach(scheme({}, shape), key); }
+};
+
+template <class T>
+using Bcht = CuckooBuckets<T, 3>;
+template <class T>
+using MegaKv = CuckooBuckets<T, 2>;
+template <class T>
+using OneSlotCuckoo = CuckooBuckets<T, 4>;
+
+template <class T>
+struct IcebergBuckets {
+  using Tile = T;
+  using Key = typename T::Key;
+  using Scheme = table::Iceberg<T>;
+  using Buckets = KeyBuckets<Scheme, 3>;
+  static constexpr SchemeFacts kFacts{.name = "iceberg",
+                                      .passes = T::kExclusive ? 1 : 2,
+                                      .stash = table::kStashSlots,
+                                      .sure_load = T::kWidth == 32 ? 0.9 : 0.8,
+                                      .fills_up = false,
+                                      .may_spare = true,
+                                      .erases = false,
+                                      .seeded = true,
+                                      .width_is_all_one = false};
+
+  static std::size_t slots(TableShape shape) { return Scheme::slots_for(1u << shape.bucket_bits); }
+  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
+    return Scheme(slots, 1u << shape.bucket_bits, shape.seed);
+  }
+  WARPMER_HD static Done<Key> operate(Operation operation, int pass, const Scheme& scheme, const T& tile,
+                                      table::Slot<Key> in, const Done<Key>& before) {
+    if (operation == Operation::find) return found_at<Key>(scheme.find(tile, in.key));
+    if (pass == 1) return count_placed(scheme, tile, in, before.is_new);
+    return done_with(T::kExclusive ? scheme.insert(tile, in.key, in.count) : scheme.place(tile, in.key),
+                     in.key, in.count);
+  }
+  static std::uint64_t address(TableShape shape, Key key) { return Buckets::address(scheme({}, shape), key); }
+  static std::size_t reach(TableShape shape, Key key) { return Buckets::reach(scheme({}, shape), key); }
+};
+
+}  // namespace warpmer::tests

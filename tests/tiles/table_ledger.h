@@ -1,0 +1,164 @@
+#pragma once
+/// What the table suite's tests are made of: keys, a table of one scheme on one tile, and the ledger of what
+/// was done to it, which says what it must hold.
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "table/rebuild.h"
+#include "tiles/tile_ops.h"
+
+namespace warpmer::tests {
+
+/// Operations on a table, all of the same kind, and what became of each.
+template <class Key>
+struct Ledger {
+  std::vector<Key> keys;
+  std::vector<std::uint32_t> n;
+  std::vector<Done<Key>> done;
+
+  void plan(Key key, std::uint32_t count = 1) {
+    keys.push_back(key);
+    n.push_back(count);
+  }
+  void plan_homeless_of(const Ledger& other) {
+    for (const Done<Key>& one : other.done) {
+      if (one.homeless.count != 0) plan(one.homeless.key, one.homeless.count);
+    }
+  }
+  [[nodiscard]] std::size_t how_many(bool Done<Key>::*what) const {
+    std::size_t sum = 0;
+    for (const Done<Key>& one : done) sum += one.*what ? 1 : 0;
+    return sum;
+  }
+  [[nodiscard]] std::size_t refused() const { return done.size() - how_many(&Done<Key>::placed); }
+
+  /// Of insertions: the keys a table must hold, with their counts. What was planned and did not come back as
+  /// homeless is there.
+  [[nodiscard]] std::map<Key, std::uint32_t> expected() const {
+    std::map<Key, std::uint64_t> sums;
+    for (std::size_t i = 0; i < keys.size(); ++i) sums[keys[i]] += n[i];
+    for (const Done<Key>& one : done) {
+      if (one.homeless.count != 0) sums[one.homeless.key] -= one.homeless.count;
+    }
+    std::map<Key, std::uint32_t> counts;
+    for (const auto& [key, sum] : sums) {
+      if (sum != 0) counts[key] = static_cast<std::uint32_t>(sum);
+    }
+    return counts;
+  }
+};
+
+template <class Key>
+bool is_reserved(Key key) {
+  return key == table::kEmptyKey<Key> || key == table::kTombstoneKey<Key>;
+}
+
+template <class Key>
+std::string name_of(const SchemeOnTile<Key>& on) {
+  return fmt::format("{} on {} tile of {} slots", on.scheme.name, on.tile, on.width);
+}
+
+/// Not only shared memory is too small for some tables.
+template <class Key>
+bool fits(const SchemeOnTile<Key>& on, TableShape shape) {
+  return on.slots(shape) <= on.most_slots;
+}
+
+/// A table, empty at first.
+template <class Key>
+class Table {
+ public:
+  Table(const SchemeOnTile<Key>& on, TableShape shape)
+      : on_(on), shape_(shape), memory_(on.memory(on.slots(shape))) {}
+
+  [[nodiscard]] std::size_t slots() const { return on_.slots(shape_); }
+  [[nodiscard]] std::size_t bucket_slots() const { return slots() - on_.scheme.stash; }
+  [[nodiscard]] std::vector<Key> keys() const { return memory_->keys(); }
+
+  void run(Operation operation, Ledger<Key>& ledger, bool at_once = false) {
+    ledger.done.assign(ledger.keys.size(), {});
+    const auto run = at_once ? on_.run_at_once : on_.run;
+    run(memory_->slots(), shape_, operation, ledger.keys.data(), ledger.n.data(), ledger.keys.size(),
+        ledger.done.data());
+  }
+  void run_at_once(Operation operation, Ledger<Key>& ledger) { run(operation, ledger, true); }
+
+  [[nodiscard]] std::size_t how_many_found(const std::vector<Key>& keys) {
+    Ledger<Key> lookups;
+    for (const Key& key : keys) lookups.plan(key);
+    run(Operation::find, lookups);
+    return lookups.how_many(&Done<Key>::placed);
+  }
+
+  [[nodiscard]] std::vector<table::Slot<Key>> entries() const {
+    std::vector<Key> keys = memory_->keys();
+    std::vector<std::uint32_t> counts = memory_->counts();
+    std::vector<table::Slot<Key>> all;
+    table::for_each_entry(table::Slots<Key>{keys.data(), counts.data()}, keys.size(), 0, 1,
+                          [&](table::Slot<Key> entry) { all.push_back(entry); });
+    return all;
+  }
+
+  /// The table holds what insertions should have left in it, and nothing else.
+  void check_inserted(const Ledger<Key>& insertions, bool were_at_once = false) {
+    check_holds(insertions.expected(), were_at_once && on_.scheme.may_spare);
+    if (!on_.scheme.may_spare) CHECK(insertions.how_many(&Done<Key>::is_new) == insertions.expected().size());
+  }
+
+  /// Every expected key is found, where it lies, with its count; other slots hold no key, or, if there may
+  /// be spares, keys with a count of 0.
+  void check_holds(const std::map<Key, std::uint32_t>& expected, bool may_spare = false) {
+    Ledger<Key> lookups;
+    for (const auto& [key, count] : expected) lookups.plan(key);
+    run(Operation::find, lookups);
+    const std::vector<Key> in_slots = memory_->keys();
+    const std::vector<std::uint32_t> counts = memory_->counts();
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < lookups.keys.size(); ++i) {
+      const Key key = lookups.keys[i];
+      const auto slot = static_cast<std::size_t>(lookups.done[i].slot);
+      const bool right = slot < in_slots.size() && in_slots[slot] == key && counts[slot] == expected.at(key);
+      wrong += right ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+    std::size_t filled = 0, spare = 0;
+    for (std::size_t i = 0; i < in_slots.size(); ++i) {
+      if (is_reserved(in_slots[i])) continue;
+      filled += 1;
+      spare += counts[i] == 0 ? 1 : 0;
+    }
+    CHECK(filled - spare == expected.size());
+    if (!may_spare) CHECK(spare == 0);
+  }
+
+ private:
+  const SchemeOnTile<Key>& on_;
+  TableShape shape_;
+  std::unique_ptr<TableMemory<Key>> memory_;
+};
+
+template <class Key>
+Key random_key(std::mt19937_64& random, std::uint32_t bits) {
+  Key key = random();
+  if constexpr (sizeof(Key) == 16) key = (key << 64) | random();
+  return bits >= kKeyBits<Key> ? key : key & ((Key{1} << bits) - 1);
+}
+
+/// Many different keys that spread over a table's windows.
+template <class Key>
+Key spread_key(std::size_t i) {
+  const Key64 bits = Key64{i} * 0x9E3779B97F4A7C15u;
+  // Both halves matter, so that a key of which half was written would be noticed.
+  if constexpr (sizeof(Key) == 16) return (Key{bits >> 2} << 64) | ~bits;
+  return bits >> 2;
+}
+template <class Key>
+constexpr std::uint32_t kSpreadKeyBits = kKeyBits<Key> - 2;
+
+}  // namespace warpmer::tests
