@@ -97,10 +97,10 @@ class ListCounter {
     } else {
       std::uint64_t kept = 0;
       clear_ranges();
-      const std::uint32_t found =
-          for_each_part(width, [&](const HashRange<Key>& part) { kept += measure(part); });
+      const std::uint32_t widest = min(width, key_bits - 1);
+      for_each_part(widest, [&](const HashRange<Key>& part) { kept += measure(part); });
       reserve(kept);
-      for_each_part(found, [&](const HashRange<Key>& part) { emit(part); });
+      for_each_part(widest, [&](const HashRange<Key>& part) { emit(part); });
     }
     finish_list();
   }
@@ -133,11 +133,11 @@ class ListCounter {
     __syncthreads();
   }
 
-  /// Calls `take` after each part has been built; parts that do not fit are halved. Returns the width of
-  /// the smallest.
+  /// Calls `take` after each part has been built. Parts that do not fit are halved; where they are nearly
+  /// empty again, they grow, up to 2^widest hashes, fewer than all.
   template <class Take>
-  __device__ std::uint32_t for_each_part(std::uint32_t width, Take&& take) {
-    const std::uint32_t key_bits = 2 * task_.k;
+  __device__ void for_each_part(std::uint32_t widest, Take&& take) {
+    std::uint32_t width = widest;
     Key low = 0;
     for (;;) {
       if (!build({low, width})) {
@@ -145,9 +145,9 @@ class ListCounter {
         continue;
       }
       take(HashRange<Key>{low, width});
-      if (width == key_bits) return width;
       low += Key{1} << width;
-      if ((low & key_mask<Key>(task_.k)) == 0) return width;
+      if ((low & key_mask<Key>(task_.k)) == 0) return;
+      if (state_.size <= slots() / 4 && width < widest && ((low >> width) & 1) == 0) ++width;
     }
   }
 

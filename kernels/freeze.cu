@@ -86,8 +86,8 @@ class ShardFreezer {
  public:
   __device__ ShardFreezer(const FreezeTask<Key>& task, Sorter<Key, Shape>& sorter)
       : task_(task), sorter_(sorter), lane_(threadIdx.x % 32), warp_(threadIdx.x / 32) {
-    for (std::uint32_t i = threadIdx.x; i < std::size(sorter.packed); i += kThreads) sorter.packed[i] = 0;
-    if (!plans()) clear_buckets();
+    for_indices(std::size(sorter.packed), [&](std::uint64_t i) { sorter.packed[i] = 0; });
+    clear_buckets();
   }
 
   __device__ void freeze(std::uint32_t number) {
@@ -97,12 +97,11 @@ class ShardFreezer {
     written_ = exceptions_ = next_bucket_ = 0;
     words_ = task_.output + plan().first_word;
     first_list_ = (task_.first_shard + number) * task_.lists_per_shard;
-    if (!plans()) {
-      clear_shared_words();
-      measure_ranges();
-    }
+    clear_shared_words();
+    measure_ranges();
     __syncthreads();
     pack_parts();
+    finish();
   }
 
  private:
@@ -113,13 +112,8 @@ class ShardFreezer {
   static constexpr std::uint32_t kBuckets = Shape::kBuckets;
   static constexpr std::uint32_t kBucketBits = 31 - std::countl_zero(kBuckets);
 
-  /// Whether this is the warp that plans.
-  [[nodiscard]] __device__ bool plans() const { return threadIdx.x >= kThreads; }
-  /// A barrier of all others.
-  __device__ static void sync_packers() {
-    __syncwarp();  // warps are to arrive as a whole
-    asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
-  }
+  /// Whether this is the warp that plans. It meets the others at every barrier, and takes no part otherwise.
+  [[nodiscard]] __device__ static bool plans() { return threadIdx.x >= kThreads; }
 
   /// A thread's entries, on their way to their places: those numbered threadIdx.x + e * kThreads.
   struct Entries {
@@ -131,8 +125,14 @@ class ShardFreezer {
   __device__ static void for_each(std::uint32_t n, Each&& each) {
 #pragma unroll
     for (std::uint32_t e = 0; e < kEach; ++e) {
-      if (threadIdx.x + e * kThreads < n) each(e, threadIdx.x + e * kThreads);
+      if (!plans() && threadIdx.x + e * kThreads < n) each(e, threadIdx.x + e * kThreads);
     }
+  }
+  /// Indices below n, shared out among the threads.
+  template <class Index, class With>
+  __device__ static void for_indices(Index n, With&& with) {
+    if (plans()) return;
+    for (Index i = threadIdx.x; i < n; i += kThreads) with(i);
   }
 
   [[nodiscard]] __device__ const ShardPlan& plan() const { return sorter_.plan; }
@@ -149,13 +149,16 @@ class ShardFreezer {
     return task_.counted.begins[first_list_ + list - task_.counted.first_list];
   }
 
-  __device__ void clear_buckets() { reinterpret_cast<uint4*>(sorter_.buckets)[threadIdx.x] = {0, 0, 0, 0}; }
+  __device__ void clear_buckets() {
+    if (!plans()) reinterpret_cast<uint4*>(sorter_.buckets)[threadIdx.x] = {0, 0, 0, 0};
+  }
 
   /// Words of the payload that are not written at once but bit by bit.
   __device__ void clear_shared_words() {
-    for (std::uint64_t w = threadIdx.x; w < plan().layout.entries_at; w += kThreads) words_[w] = 0;
-    for (std::uint64_t w = plan().layout.exceptions_at + threadIdx.x; w < plan().layout.words; w += kThreads)
-      words_[w] = 0;
+    const index::PayloadLayout& layout = plan().layout;
+    for_indices(layout.entries_at, [&](std::uint64_t w) { words_[w] = 0; });
+    for_indices(layout.words - layout.exceptions_at,
+                [&](std::uint64_t w) { words_[layout.exceptions_at + w] = 0; });
   }
 
   __device__ void measure_ranges() {
@@ -169,41 +172,42 @@ class ShardFreezer {
     }
   }
 
-  /// One warp plans parts; the others pack the one before the last, and send for the last.
+  /// While a part is packed, the entries of the next are on their way, and the next but one is planned.
   __device__ void pack_parts() {
-    Part sent_for{};
     std::uint32_t next_range = 0;
-    bool all_planned = false;
-    for (std::uint32_t number = 0;; ++number) {
-      bool over = false;
-      if (plans()) {
-        over = all_planned;
-        if (!over) {
-          LocatedPart<Shape>& located = sorter_.parts[number % 2];
-          const Part part = plan_part(next_range);
-          if (part.end > part.first) locate(part, located);
-          if (lane_ == 0) located.part = part;
-          all_planned = next_range == kRanges;
-          next_range = max(part.end, next_range + 1);
-        }
-      } else if (number > 0) {
-        const LocatedPart<Shape>& planned = sorter_.parts[(number - 1) % 2];
-        const Part part = planned.part;
-        if (number == 1) {
-          start_loading(planned);
-        } else if (sent_for.end > sent_for.first) {
-          pack_ranges(sent_for, planned);
+    if (plans()) plan_next(sorter_.parts[0], next_range);
+    __syncthreads();
+    if (plans()) plan_next(sorter_.parts[1], next_range);
+    start_loading(sorter_.parts[0]);
+    Part part = sorter_.parts[0].part;
+    __syncthreads();
+    for (std::uint32_t number = 0; part.first < kRanges; ++number) {
+      LocatedPart<Shape>&over = sorter_.parts[number % 2], &next = sorter_.parts[(number + 1) % 2];
+      const Part next_part = next.part;
+      const auto prepare = [&] {
+        if (plans()) {
+          plan_next(over, next_range);
         } else {
-          pack_large_range(sent_for.first);
-          start_loading(planned);
+          start_loading(next);
         }
-        sent_for = part;
-        over = part.first == kRanges;
+      };
+      if (part.end > part.first) {
+        pack_ranges(part, prepare);
+      } else {
+        pack_large_range(part.first);
+        prepare();
       }
-      if (over) break;
       __syncthreads();
+      part = next_part;
     }
-    if (!plans()) finish();
+  }
+
+  /// By one warp.
+  __device__ void plan_next(LocatedPart<Shape>& located, std::uint32_t& range) {
+    const Part part = plan_part(range);
+    if (part.end > part.first) locate(part, located);
+    if (lane_ == 0) located.part = part;
+    range = min(max(part.end, range + 1), kRanges);
   }
 
   /// From this range on, as many as fit. By one warp.
@@ -286,11 +290,13 @@ class ShardFreezer {
   }
 
   /// Sorts by buckets that are parts of those of the index, so that the scan over them gives their offsets.
-  __device__ void pack_ranges(const Part& part, const LocatedPart<Shape>& next) {
+  /// Calls `prepare` when the room for entries on their way is free.
+  template <class Prepare>
+  __device__ void pack_ranges(const Part& part, Prepare&& prepare) {
     const std::uint32_t n = part.size;
     Entries entries;
     take_loaded(n, entries);
-    start_loading(next);
+    prepare();
     const Key first = range_begin(part.first);
     const std::uint32_t rest_bits = plan().layout.rest_bits;
     const std::uint32_t buckets =
@@ -299,7 +305,7 @@ class ShardFreezer {
             : static_cast<std::uint32_t>((range_begin(part.end) - 1 - first) >> rest_bits) + 1;
     const std::uint32_t finer = min(rest_bits, kBucketBits - (32 - __clz(static_cast<int>(buckets - 1))));
     sort(entries, n, first, rest_bits - finer, [&] {
-      if (plan().layout.offset_bits == 0) return;
+      if (plan().layout.offset_bits == 0 || plans()) return;
       pack_fields(words_, next_bucket_, buckets, plan().layout.offset_bits, threadIdx.x, kThreads,
                   [&](std::uint32_t b) { return written_ + sorter_.buckets[b << finer]; });
       next_bucket_ += buckets;
@@ -309,9 +315,11 @@ class ShardFreezer {
 
   /// A range of more entries than fit, so of a shard that has buckets: part by part.
   __device__ void pack_large_range(std::uint32_t range) {
-    std::uint32_t width = rest_of_range_bits();
-    const Key begin = range_begin(range), last = begin + ((Key{1} << width) - 1);
-    width -= min(width, 32 - __clz(static_cast<int>(sorter_.range_sizes[range] / (kCapacity / 4 * 3))));
+    const Key begin = range_begin(range), last = range_begin(range + 1) - 1;
+    const std::uint32_t parts_bits =
+        32 - __clz(static_cast<int>(sorter_.range_sizes[range] / (kCapacity / 4 * 3)));
+    const std::uint32_t widest = rest_of_range_bits() - min(rest_of_range_bits(), parts_bits);
+    std::uint32_t width = widest;
     for (Key first = begin;;) {
       const Key end = first + ((Key{1} << width) - 1);
       Entries entries;
@@ -325,21 +333,23 @@ class ShardFreezer {
       write(entries, n);
       if (end == last) break;
       first = end + 1;
+      // Where hashes crowd parts are narrow; behind there they are to grow again.
+      if (n <= kCapacity / 4 && width < widest && ((first >> width) & 1) == 0) ++width;
     }
     // Buckets between the range's last entry and the next range.
     const std::uint64_t next = bucket_of(last) + 1;
-    write_offset(next_bucket_ + threadIdx.x, next, kThreads);
+    write_offset(next_bucket_, next);
     next_bucket_ = next;
-    sync_packers();
+    __syncthreads();
   }
 
   /// Loads the entries of a range from `first` to `last`. Returns their number; if that is more than the
   /// capacity, nothing is loaded.
   __device__ std::uint32_t load_some(std::uint32_t range, Key first, Key last, Entries& entries) {
-    sync_packers();
+    __syncthreads();
     if (threadIdx.x == 0) sorter_.size = 0;
-    sync_packers();
-    for (std::uint32_t list = warp_; list < task_.lists_per_shard; list += Shape::kWarps) {
+    __syncthreads();
+    for (std::uint32_t list = warp_; !plans() && list < task_.lists_per_shard; list += Shape::kWarps) {
       const std::uint32_t* ranges = ranges_of(list);
       const std::uint64_t begin = begin_of(list);
       for (std::uint32_t i = ranges[range] + lane_; i < ranges[range + 1]; i += 32) {
@@ -351,7 +361,7 @@ class ShardFreezer {
         sorter_.next_counts[at] = task_.counted.counts[begin + i];
       }
     }
-    sync_packers();
+    __syncthreads();
     const std::uint32_t n = sorter_.size;
     if (n <= kCapacity) {
       for_each(n, [&](std::uint32_t e, std::uint32_t i) {
@@ -359,7 +369,7 @@ class ShardFreezer {
         entries.counts[e] = sorter_.next_counts[i];
       });
     }
-    sync_packers();
+    __syncthreads();
     return n;
   }
 
@@ -374,14 +384,14 @@ class ShardFreezer {
       const auto bucket = static_cast<std::uint32_t>((entries.keys[e] - first) >> shift);
       entries.places[e] = bucket | take_place(bucket) << 16;
     });
-    sync_packers();
+    __syncthreads();
     scan_buckets();
     for_each(n, [&](std::uint32_t e, std::uint32_t) {
       const std::uint32_t bucket = entries.places[e] & 0xFFFF, place = entries.places[e] >> 16;
       sorter_.keys[sorter_.buckets[bucket] + place] = entries.keys[e];
     });
     with_offsets();
-    sync_packers();
+    __syncthreads();
     for_each(n, [&](std::uint32_t e, std::uint32_t) {
       const std::uint32_t bucket = entries.places[e] & 0xFFFF;
       const std::uint32_t begin = sorter_.buckets[bucket], end = sorter_.buckets[bucket + 1];
@@ -402,50 +412,50 @@ class ShardFreezer {
 
   /// Bucket sizes to offsets; each thread has eight neighbours.
   __device__ void scan_buckets() {
-    uint4& mine = reinterpret_cast<uint4*>(sorter_.buckets)[threadIdx.x];
-    uint4 sizes = mine;
+    auto* all = reinterpret_cast<uint4*>(sorter_.buckets);
+    const uint4 sizes = plans() ? uint4{} : all[threadIdx.x];
     const std::uint32_t pairs = sizes.x + sizes.y + sizes.z + sizes.w;
     const std::uint32_t sum = (pairs & 0xFFFF) + (pairs >> 16);
     const std::uint32_t up_to_here = warp_inclusive_sum(sum);
-    if (lane_ == 31) sorter_.warp_sums[warp_] = up_to_here;
-    sync_packers();
-    std::uint32_t at = up_to_here - sum;
+    if (!plans() && lane_ == 31) sorter_.warp_sums[warp_] = up_to_here;
+    __syncthreads();
+    if (!plans()) {
+      std::uint32_t at = up_to_here - sum;
 #pragma unroll
-    for (std::uint32_t w = 0; w < Shape::kWarps; ++w) at += w < warp_ ? sorter_.warp_sums[w] : 0;
-    const auto to_offsets = [&](std::uint32_t& pair) {
-      const std::uint32_t second = at + (pair & 0xFFFF), next = second + (pair >> 16);
-      pair = at | second << 16;
-      at = next;
-    };
-    to_offsets(sizes.x);
-    to_offsets(sizes.y);
-    to_offsets(sizes.z);
-    to_offsets(sizes.w);
-    mine = sizes;
-    if (threadIdx.x == kThreads - 1) sorter_.buckets[kBuckets] = static_cast<std::uint16_t>(at);
-    sync_packers();
+      for (std::uint32_t w = 0; w < Shape::kWarps; ++w) at += w < warp_ ? sorter_.warp_sums[w] : 0;
+      const auto to_offsets = [&](std::uint32_t pair) {
+        const std::uint32_t first = at, second = at + (pair & 0xFFFF);
+        at = second + (pair >> 16);
+        return first | second << 16;
+      };
+      const std::uint32_t x = to_offsets(sizes.x), y = to_offsets(sizes.y), z = to_offsets(sizes.z);
+      all[threadIdx.x] = {x, y, z, to_offsets(sizes.w)};
+      if (threadIdx.x == kThreads - 1) sorter_.buckets[kBuckets] = static_cast<std::uint16_t>(at);
+    }
+    __syncthreads();
   }
 
   [[nodiscard]] __device__ std::uint64_t bucket_of(Key hash) const {
     return static_cast<std::uint64_t>(hash >> plan().layout.rest_bits);
   }
   /// All that have been written lie before the buckets from `first` to the one before `end`.
-  __device__ void write_offset(std::uint64_t first, std::uint64_t end, std::uint32_t step) {
-    for (std::uint64_t b = first; b < end; b += step)
-      or_device(words_, b * plan().layout.offset_bits, written_);
+  __device__ void write_offset(std::uint64_t first, std::uint64_t end) {
+    for_indices(end - first, [&](std::uint64_t b) {
+      or_device(words_, (first + b) * plan().layout.offset_bits, written_);
+    });
   }
 
   /// Of parts that are no whole buckets: the offset of a bucket is the number of the first entry in it or
   /// behind it.
   __device__ void write_offsets(const Entries& entries, std::uint32_t n) {
-    sync_packers();
+    __syncthreads();
     for_each(n, [&](std::uint32_t e, std::uint32_t) { sorter_.keys[entries.places[e]] = entries.keys[e]; });
-    sync_packers();
-    for (std::uint32_t i = threadIdx.x; i < n; i += kThreads) {
+    __syncthreads();
+    for_indices(n, [&](std::uint32_t i) {
       const std::uint64_t last = bucket_of(sorter_.keys[i]);
       for (std::uint64_t b = i == 0 ? next_bucket_ : bucket_of(sorter_.keys[i - 1]) + 1; b <= last; ++b)
         or_device(words_, b * plan().layout.offset_bits, written_ + i);
-    }
+    });
     if (n > 0) next_bucket_ = bucket_of(sorter_.keys[n - 1]) + 1;
   }
 
@@ -459,14 +469,14 @@ class ShardFreezer {
     } else {
       put_wide(entries, n, skipped);
     }
-    sync_packers();
+    __syncthreads();
     clear_buckets();
     auto* out = reinterpret_cast<std::uint32_t*>(words_ + plan().layout.entries_at) + begin / 32;
     const std::uint32_t full_words = (skipped + n * bits) / 32;
-    for (std::uint32_t w = threadIdx.x; w < full_words; w += kThreads) {
+    for_indices(full_words, [&](std::uint32_t w) {
       out[w] = sorter_.packed[w];
       sorter_.packed[w] = 0;
-    }
+    });
     if (threadIdx.x == 0 && full_words > 0) {
       sorter_.packed[0] = sorter_.packed[full_words];
       sorter_.packed[full_words] = 0;
@@ -513,10 +523,11 @@ class ShardFreezer {
     sorter_.any_exception = true;
   }
   __device__ void write_exceptions(const Entries& entries, std::uint32_t n) {
-    if (warp_ == 0)
-      sorter_.exceptions_before[kCapacityWords] =
-          count_bits_before(sorter_.exceptions, sorter_.exceptions_before);
-    sync_packers();
+    if (warp_ == 0) {
+      const std::uint32_t all = count_bits_before(sorter_.exceptions, sorter_.exceptions_before);
+      if (lane_ == 0) sorter_.exceptions_before[kCapacityWords] = all;
+    }
+    __syncthreads();
     for_each(n, [&](std::uint32_t e, std::uint32_t) {
       const std::uint32_t place = entries.places[e], bits = sorter_.exceptions[place / 32];
       if (((bits >> (place % 32)) & 1) == 0) return;
@@ -531,7 +542,7 @@ class ShardFreezer {
   /// The last word of the entries, and the offsets behind the last.
   __device__ void finish() {
     if (plan().layout.offset_bits > 0)
-      write_offset(next_bucket_ + threadIdx.x, (std::uint64_t{1} << plan().shape.bucket_bits) + 1, kThreads);
+      write_offset(next_bucket_, (std::uint64_t{1} << plan().shape.bucket_bits) + 1);
     if (threadIdx.x != 0) return;
     auto* out = reinterpret_cast<std::uint32_t*>(words_ + plan().layout.entries_at);
     const std::uint64_t bits = written_ * plan().layout.entry_bits;
