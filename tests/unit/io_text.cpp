@@ -279,16 +279,20 @@ TEST_CASE("io text: masking and checking agree with the plain definition at ever
       quality[i] = static_cast<char>('!' + random() % 94);
       expected += quality[i] < '!' + 20 && bases[i] != '-' ? 'N' : bases[i];
     }
+    const auto record = [&](const std::string& qualities) {
+      std::string text = "@a\n";
+      for (const std::string& part : {bases, std::string("\n+\n"), qualities, std::string("\n")})
+        text += part;
+      return text;
+    };
     io::InputOptions options;
     options.min_base_quality = 20;
-    CHECK(read_all({folder.file("q", "@a\n" + bases + "\n+\n" + quality + "\n")}, options)[0].bases ==
-          expected);
+    CHECK(read_all({folder.file("q", record(quality))}, options)[0].bases == expected);
     const std::size_t bad = random() % length;
     for (const char character : {' ', '\x7f', '\x80', '\xff', '\0'}) {
       std::string spoilt = quality;
       spoilt[bad] = character;
-      CHECK(contains(error_in("@a\n" + bases + "\n+\n" + spoilt + "\n"),
-                     "position " + std::to_string(bad + 1)));
+      CHECK(contains(error_in(record(spoilt)), "position " + std::to_string(bad + 1)));
     }
   }
 }
