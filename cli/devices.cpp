@@ -6,6 +6,7 @@
 #include "cli/application.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
+#include "cli/gpu_report.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
 #include "engine/backend.h"
@@ -16,39 +17,16 @@
 namespace warpmer::cli {
 namespace {
 
-std::string name_of(int ordinal) { return fmt::format("cuda:{}", ordinal); }
-
-/// The other GPUs whose memory this one reads and writes.
-std::vector<std::string> reached_from(const engine::Gpu& gpu) {
-  std::vector<std::string> names;
-  for (std::size_t other = 0; other < gpu.reaches.size(); ++other) {
-    if (gpu.reaches[other] && static_cast<int>(other) != gpu.ordinal) {
-      names.push_back(name_of(static_cast<int>(other)));
-    }
-  }
-  return names;
-}
-
-std::string capability_of(const engine::Gpu& gpu) { return fmt::format("{}.{}", gpu.major, gpu.minor); }
-
 struct DeviceReport {
   engine::GpuSurvey survey = engine::survey_gpus();
   engine::DeviceChoice automatic = engine::choose_device("auto", 0, [this] { return survey; });
 
   [[nodiscard]] std::string automatic_name() const {
-    return automatic.gpus.empty() ? "cpu" : name_of(automatic.gpus.front());
+    return automatic.gpus.empty() ? "cpu" : device_name(automatic.gpus.front());
   }
 };
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-Json gpu_json(const engine::Gpu& gpu) {
-  return {{"device", name_of(gpu.ordinal)},           {"name", gpu.name},
-          {"compute_capability", capability_of(gpu)}, {"multiprocessors", gpu.multiprocessors},
-          {"memory_bytes", gpu.memory_bytes},         {"free_bytes", gpu.free_bytes},
-          {"pci_address", gpu.pci_address},           {"reaches", reached_from(gpu)},
-          {"problem", text_or_null(gpu.problem)}};
-}
 
 Json devices_json(const DeviceReport& report) {
   Json gpus = Json::array();
@@ -64,21 +42,6 @@ Json devices_json(const DeviceReport& report) {
           {"cuda_driver", text_or_null(report.survey.driver)},
           {"problem", text_or_null(report.survey.problem)},
           {"auto", {{"device", report.automatic_name()}, {"why", report.automatic.note}}}};
-}
-
-void print_gpu(const engine::Gpu& gpu, TextOutput& output) {
-  print_field(output, name_of(gpu.ordinal), gpu.name);
-  print_field(output, "  capability", capability_of(gpu));
-  print_field(output, "  multiprocessors", gpu.multiprocessors);
-  print_field(output, "  memory", format_bytes(static_cast<double>(gpu.memory_bytes)));
-  print_field(output, "  free", format_bytes(static_cast<double>(gpu.free_bytes)));
-  print_field(output, "  PCI address", gpu.pci_address);
-  if (const std::vector<std::string> others = reached_from(gpu); !others.empty()) {
-    print_field(output, "  reaches", fmt::format("{}", fmt::join(others, " ")));
-  }
-  if (!gpu.problem.empty()) {
-    print_field(output, "  problem", gpu.problem);
-  }
 }
 
 void print_devices(const DeviceReport& report, TextOutput& output) {
@@ -105,7 +68,8 @@ void add_devices_command(Application& application) {
   CLI::App& command = application.add_command("devices",
                                               "List the CPU and the GPUs of this machine.\n"
                                               "GPUs are named as --device takes them: cuda:0, cuda:1 and so "
-                                              "on, of those that CUDA_VISIBLE_DEVICES leaves. The CPU's "
+                                              "on, of those that CUDA_VISIBLE_DEVICES leaves, with the "
+                                              "link from each to each other. The CPU's "
                                               "cores and memory are what warpmer may use of them. The last "
                                               "line is what --device auto chooses for large inputs, and why.",
                                               R"(Examples:

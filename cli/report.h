@@ -1,13 +1,16 @@
 #pragma once
 /// Commands that print one report: lines of a label and a value, or one JSON object.
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <string_view>
 
 #include "cli/index_summary.h"
 #include "cli/text_output.h"
+
+namespace CLI {
+class App;
+}
 
 namespace warpmer::cli {
 

@@ -12,6 +12,11 @@ class DenseCounter : public TextCounter {
  public:
   explicit DenseCounter(std::uint32_t k);
 
+  /// What it holds on the device.
+  static constexpr std::uint64_t device_bytes(std::uint32_t k) {
+    return (std::uint64_t{1} << (2 * k)) * sizeof(unsigned long long);
+  }
+
   [[nodiscard]] cudaStream_t stream() const override { return stream_; }
   void add(const char* text, std::uint32_t bytes, const std::uint32_t* tiles, std::uint32_t tile_count,
            std::uint32_t* left, CutStatus* status) override;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "cuda_error.cuh"
@@ -53,6 +54,15 @@ class Array {
   std::size_t size_ = 0;
 };
 
+/// The pool of the current device.
+inline cudaMemPool_t current_pool() {
+  int device = 0;
+  cudaMemPool_t pool{};
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetDefaultMemPool(&pool, device), "asking for the memory pool");
+  return pool;
+}
+
 /// From the device's pool, which keeps what it is given back: allocating again then costs next to nothing.
 /// Memory can be used in any stream; before it is freed, all work on it must be over.
 struct OnDevice {
@@ -67,12 +77,8 @@ struct OnDevice {
 
  private:
   static void keep_freed_memory() {
-    int device = 0;
-    cudaMemPool_t pool{};
     std::uint64_t threshold = UINT64_MAX;
-    check(cudaGetDevice(&device), "asking for the device");
-    check(cudaDeviceGetDefaultMemPool(&pool, device), "asking for the memory pool");
-    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
+    check(cudaMemPoolSetAttribute(current_pool(), cudaMemPoolAttrReleaseThreshold, &threshold),
           "setting up the memory pool");
   }
 };
@@ -87,6 +93,27 @@ struct Pinned {
 };
 
 }  // namespace detail
+
+/// Bytes of the current device's memory that can be had: what is free on it, and what its pool keeps of
+/// memory that was given back, by an earlier job of this process for example.
+inline std::uint64_t available_bytes() {
+  // What this thread gave back a moment ago has arrived then.
+  check(cudaStreamSynchronize(cudaStreamPerThread), "asking for free memory");
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  std::uint64_t reserved = 0, used = 0;
+  const cudaMemPool_t pool = detail::current_pool();
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
+        "asking the memory pool");
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "asking the memory pool");
+  return free + (reserved > used ? reserved - used : 0);
+}
+
+/// What of it one job takes unasked: some is left for the runtime, and for others that start on the same GPU.
+inline std::uint64_t usable_bytes() { return available_bytes() / 16 * 15; }
+
+/// An amount of memory, for messages.
+inline std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
 
 template <class T>
 using DeviceArray = detail::Array<T, detail::OnDevice>;

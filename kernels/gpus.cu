@@ -10,6 +10,17 @@ std::string version_name(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+/// How a GPU reaches the memory of another.
+Link link_between(int from, int to) {
+  int reaches = 0, atomics = 0;
+  if (cudaDeviceGetP2PAttribute(&reaches, cudaDevP2PAttrAccessSupported, from, to) != cudaSuccess ||
+      reaches == 0)
+    return Link::none;
+  // NVLink carries atomic operations, PCIe does not.
+  cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, from, to);
+  return atomics != 0 ? Link::nvlink : Link::pcie;
+}
+
 Gpu describe(int ordinal, int count) {
   Gpu gpu;
   gpu.ordinal = ordinal;
@@ -23,11 +34,8 @@ Gpu describe(int ordinal, int count) {
     gpu.memory_bytes = properties.totalGlobalMem;
     char address[32] = {};
     if (cudaDeviceGetPCIBusId(address, sizeof address, ordinal) == cudaSuccess) gpu.pci_address = address;
-    for (int other = 0; other < count; ++other) {
-      int reaches = other == ordinal ? 1 : 0;
-      if (other != ordinal) cudaDeviceCanAccessPeer(&reaches, ordinal, other);
-      gpu.reaches.push_back(reaches != 0);
-    }
+    for (int other = 0; other < count; ++other)
+      gpu.links.push_back(other == ordinal ? Link::none : link_between(ordinal, other));
     if (gpu.major < 8) {
       gpu.problem = "compute capability " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor) +
                     " is below 8.0, the least that warpmer supports";

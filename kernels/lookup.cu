@@ -164,14 +164,9 @@ class Lane {
   unsigned turn_ = 0;
 };
 
-std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
-
 /// How many lanes there is memory for, beside the index, on the current device.
 std::uint64_t lanes_beside(const index::IndexFile& index, std::uint64_t cap_bytes) {
-  std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "asking for free memory");
-  // Some for the runtime, and for others that start up on the same GPU.
-  const std::uint64_t usable = free / 16 * 15;
+  const std::uint64_t usable = usable_bytes();
   const bool capped = cap_bytes > 0 && cap_bytes < usable;
   const std::uint64_t bytes = capped ? cap_bytes : usable;
   const std::uint64_t needed = device_index_bytes(index) + Lane::kDeviceBytes;

@@ -20,6 +20,27 @@ namespace {
 constexpr std::uint64_t kFeedBytes = std::uint64_t{2} * (9 << 20);
 constexpr std::uint64_t kRuntimeBytes = std::uint64_t{300} << 20;
 
+/// How much device memory a session may take beside its feeds. ResourceError when -m does not leave what
+/// feeding the GPU and `more_host_bytes` take, or --device-memory allows more than can be had.
+std::uint64_t device_bytes_beside_feeds(const engine::CountPlan& plan, std::uint64_t more_host_bytes) {
+  const std::uint64_t feeds = plan.threads * kFeedBytes;
+  const std::uint64_t host = feeds + kRuntimeBytes + more_host_bytes;
+  if (plan.memory_bytes < host) {
+    throw ResourceError("-m leaves " + megabytes(plan.memory_bytes) +
+                        " of host memory for feeding the GPU with " + std::to_string(plan.threads) +
+                        " threads and for what comes back, which take " + megabytes(host) +
+                        "; raise -m or lower -t");
+  }
+  std::uint64_t device = plan.device_memory_bytes;
+  if (device == 0) {
+    device = usable_bytes();
+  } else if (const std::uint64_t available = available_bytes(); device > available) {
+    throw ResourceError("--device-memory allows " + megabytes(device) + ", but only " + megabytes(available) +
+                        " of the GPU's memory are free");
+  }
+  return device - std::min(feeds, device);
+}
+
 /// What both sessions do while reads come in.
 class Session : public engine::CountingSession {
  public:
@@ -86,7 +107,7 @@ class Session : public engine::CountingSession {
 class DenseSession : public Session {
  public:
   DenseSession(int gpu, const engine::CountPlan& plan)
-      : Session(gpu, plan), counter_(plan.k), tally_(plan.min_count, plan.max_count) {}
+      : Session(gpu, plan), counter_(checked_k(plan)), tally_(plan.min_count, plan.max_count) {}
   ~DenseSession() override { let_device_finish(); }
 
   void finish(unsigned thread, const engine::ShardSink& sink,
@@ -105,6 +126,20 @@ class DenseSession : public Session {
   [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
 
  private:
+  /// The k of a plan that leaves room for counting it.
+  static std::uint32_t checked_k(const engine::CountPlan& plan) {
+    const std::uint64_t counters = DenseCounter::device_bytes(plan.k);
+    const std::uint64_t allowed = device_bytes_beside_feeds(plan, engine::dense_freeze_bytes(plan.k));
+    if (counters > allowed) {
+      throw ResourceError("counting k = " + std::to_string(plan.k) + " on the GPU takes " +
+                          megabytes(counters + (1u << 20) - 1) + " of its memory beside the feeds, and " +
+                          megabytes(allowed) +
+                          " are free or allowed; raise --device-memory, choose another GPU, or use "
+                          "--device cpu");
+    }
+    return plan.k;
+  }
+
   TextCounter& counter() override { return counter_; }
 
   DenseCounter counter_;
@@ -260,32 +295,12 @@ class ShardedSession : public Session {
   };
 
   static DeviceCountPlan device_plan(const engine::CountPlan& plan) {
-    const std::uint64_t host = plan.threads * kFeedBytes + kRuntimeBytes;
-    if (plan.memory_bytes < host) {
-      throw ResourceError("-m leaves " + std::to_string(plan.memory_bytes >> 20) +
-                          " MB of host memory for feeding the GPU with " + std::to_string(plan.threads) +
-                          " threads, which takes " + std::to_string(host >> 20) +
-                          " MB; raise -m or lower -t");
-    }
-    std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total), "asking for free memory");
-    // Some for the runtime, and for others that start up on the same GPU.
-    std::uint64_t bytes = free / 16 * 15;
-    if (plan.device_memory_bytes > 0) {
-      if (plan.device_memory_bytes > free) {
-        throw ResourceError("--device-memory allows " + std::to_string(plan.device_memory_bytes >> 20) +
-                            " MB, but only " + std::to_string(free >> 20) +
-                            " MB of the GPU's memory are free");
-      }
-      bytes = plan.device_memory_bytes;
-    }
     DeviceCountPlan device;
     device.k = plan.k;
     device.canonical = plan.canonical;
     device.min_count = plan.min_count;
     device.max_count = plan.max_count;
-    const std::uint64_t feeds = plan.threads * kFeedBytes;
-    device.memory_bytes = bytes > feeds ? bytes - feeds : 0;
+    device.memory_bytes = device_bytes_beside_feeds(plan, 0);
     device.expected_kmers = plan.input_bytes;
     return device;
   }

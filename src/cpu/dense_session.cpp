@@ -41,8 +41,7 @@ constexpr std::uint64_t kMostCopies = 8;
 DenseSession::DenseSession(const Kernels& kernels, const engine::CountPlan& plan)
     : plan_(plan), times_(plan.threads), tally_(plan.min_count, plan.max_count) {
   const std::size_t kmers = std::size_t{1} << (2 * plan.k);
-  // At the end: the sums, the k-mers in hash order with their counts, and the payload.
-  const std::uint64_t final_bytes = kmers * (sizeof(std::uint64_t) * 3 + sizeof(Key64));
+  const std::uint64_t final_bytes = engine::dense_freeze_bytes(plan.k);
   const std::uint64_t copy_bytes = kmers * sizeof(std::uint32_t);
   if (plan.memory_bytes < final_bytes + copy_bytes) {
     throw ResourceError(fmt::format("-m leaves {} MB for counting, and k = {} takes {} MB; raise -m",

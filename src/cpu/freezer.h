@@ -62,9 +62,10 @@ class Freezer {
       found += counts[i] > escape ? 1 : 0;
     }
     index::BitWriter writer(words);
-    for (std::size_t x = 0; x < found; ++x)
+    for (std::size_t x = 0; x < found; ++x) {
       writer.write_wide((Key128{numbers[x]} << shape.exception_bits) | counts[numbers[x]],
                         layout.exception_bits);
+    }
     writer.flush();
   }
 

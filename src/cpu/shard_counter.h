@@ -123,7 +123,11 @@ class ShardCounter {
     list_.weights_or = 0;
     placing_ = repeated_ < kMostRepeated &&
                static_cast<double>(words) * hashes_per_word_ < static_cast<double>(kMostPlaced);
-    if (!placing_) reset_table(words);
+    if (!placing_) {
+      // Words that are many because they repeat need no large table, and one that is too small grows.
+      reset_table(std::min(static_cast<double>(words) * distinct_per_word_,
+                           static_cast<double>(std::max(kFirstDistinct, 2 * last_distinct_))));
+    }
   }
 
   /// What the next shard may expect.
@@ -145,7 +149,7 @@ class ShardCounter {
     hashes_ += list_.size - before;
     if (placing_ && list_.size > kMostPlaced) {
       placing_ = false;
-      reset_table(0);
+      reset_table(estimated_distinct());
     }
     if (!placing_) insert();
   }
@@ -193,12 +197,21 @@ class ShardCounter {
 
   // --- In a table: for shards that are large, or in which k-mers repeat very often.
 
-  /// Makes an empty table for the k-mers of so many words.
-  void reset_table(std::uint64_t words) {
-    // Wanted: a load below 0.65 for as many k-mers per word as the shard before had; but words that are
-    // many because they repeat need no large table, and one that is too small grows.
-    const double distinct = std::min(static_cast<double>(words) * distinct_per_word_,
-                                     static_cast<double>(std::max(kFirstDistinct, 2 * last_distinct_)));
+  /// How many distinct hashes the list holds, about: however often each comes, the smallest ones are a fair
+  /// sample of them.
+  double estimated_distinct() {
+    constexpr int kSampleBits = 8;
+    const Key end_of_sample = key_mask<Key>(k_) >> kSampleBits;
+    std::vector<Key> sample;
+    for (std::size_t i = 0; i < list_.size; ++i) {
+      if (list_.keys[i] <= end_of_sample) sample.push_back(list_.keys[i]);
+    }
+    std::sort(sample.begin(), sample.end());
+    return static_cast<double>((std::unique(sample.begin(), sample.end()) - sample.begin()) << kSampleBits);
+  }
+
+  /// Makes an empty table for so many k-mers, at a load below 0.65.
+  void reset_table(double distinct) {
     const double expected = distinct / 0.65;
     std::uint32_t bits = std::bit_width(2 * kInsertKeys / kWindow) - 1;  // room for one insertion at least
     while (bits < kMaxWindowBits && static_cast<double>(std::uint64_t{kWindow} << bits) < expected) ++bits;

@@ -43,9 +43,10 @@ class ShardedSession : public engine::CountingSession {
           "raise -m by {} MB or lower -t",
           plan.memory_bytes >> 20, plan.threads, (least >> 20) + 1, ((least - plan.memory_bytes) >> 20) + 1));
     }
-    // What counting a shard takes, arrays and table, by its pending words, one shard per thread at a time: up
-    // to 17 times as much for narrow keys and 36 for wide ones; and a shard may be twice the mean.
-    const double tables = (sizeof(Key) == 8 ? 40.0 : 70.0) * plan.threads / shards_;
+    // What counting and freezing a shard take, arrays and table, by its pending words, one shard per thread
+    // at a time: up to 17 + 8 times as much for narrow keys and 36 for wide ones; and a shard may be twice
+    // the mean.
+    const double tables = (sizeof(Key) == 8 ? 56.0 : 70.0) * plan.threads / shards_;
     budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables));
   }
 
@@ -87,7 +88,7 @@ class ShardedSession : public engine::CountingSession {
       sink(shard, worker.freezer.freeze(counter.keys(), counter.counts(), kept));
       const std::uint64_t most = std::min(kTrimBytes, std::max(kCounterBytes, budget_ / (8 * plan_.threads)));
       counter.trim(most);
-      worker.freezer.trim(most);
+      worker.freezer.trim(most / kCounterBytes * kFreezerBytes);
       // With little memory, what pending words no longer need goes to the tables and the writer.
       if (pool_.bytes_resident() > budget_ / 2) pool_.shrink(budget_ / 2);
     }
@@ -124,7 +125,7 @@ class ShardedSession : public engine::CountingSession {
 
     static std::uint64_t memory_bytes() {
       return Cutter<Words>::memory_bytes() + Cutter<Words>::kCapacity * sizeof(SuperKmer<Words>) +
-             kCounterBytes;
+             kCounterBytes + kFreezerBytes;
     }
 
     Cutter<Words> cutter;
@@ -137,6 +138,8 @@ class ShardedSession : public engine::CountingSession {
 
   /// What a ShardCounter holds for shards of ordinary size; what it is trimmed to after larger ones.
   static constexpr std::uint64_t kCounterBytes = std::uint64_t{4} << 20;
+  /// The same for a Freezer.
+  static constexpr std::uint64_t kFreezerBytes = std::uint64_t{1} << 20;
   static constexpr std::uint64_t kTrimBytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t kShardBytes = sizeof(Run) + 64;
   static constexpr std::uint32_t kPrefetchShards = 8;
@@ -222,7 +225,7 @@ class ShardedSession : public engine::CountingSession {
       if (room_for_pending() < least_pending_bytes()) throw_out_of_memory();
     }
     if (worker.counter) worker.counter->trim(kCounterBytes);
-    worker.freezer.trim(kCounterBytes);
+    worker.freezer.trim(kFreezerBytes);
   }
 
   /// The shard with the most pending pages that no one is counting early, or `shards_`.

@@ -4,10 +4,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/kmer.h"
 #include "engine/tally.h"
 #include "index/frozen_shard.h"
 
 namespace warpmer::engine {
+
+/// What `freeze_dense` holds at most: the counts, k-mers with their counts in the order of the hash, and the
+/// payload.
+constexpr std::uint64_t dense_freeze_bytes(std::uint32_t k) {
+  return (std::uint64_t{1} << (2 * k)) * (3 * sizeof(std::uint64_t) + sizeof(Key64));
+}
 
 /// Freezes counts of all k-mers as read, numbered by their value (k <= 12): folds strands together when
 /// `canonical`, filters and takes note in `tally`. Uses `counts` up.

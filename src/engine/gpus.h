@@ -7,6 +7,13 @@
 
 namespace warpmer::engine {
 
+/// The way from one GPU to the memory of another.
+enum class Link {
+  none,  ///< through the host's memory
+  pcie,
+  nvlink,
+};
+
 struct Gpu {
   int ordinal = 0;  ///< the N of `cuda:N`; counts what CUDA_VISIBLE_DEVICES leaves
   std::string name;
@@ -15,8 +22,8 @@ struct Gpu {
   std::uint64_t memory_bytes = 0;
   std::uint64_t free_bytes = 0;
   std::string pci_address;
-  std::vector<bool> reaches;  ///< by ordinal: whether its memory can be read and written from here
-  std::string problem;        ///< why warpmer cannot use it (too old, occupied); empty when it can
+  std::vector<Link> links;  ///< to each GPU, by ordinal; what stands at its own place means nothing
+  std::string problem;      ///< why warpmer cannot use it (too old, occupied); empty when it can
 };
 
 struct GpuSurvey {

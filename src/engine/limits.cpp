@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -87,13 +89,31 @@ std::uint64_t kilobytes_in_status(std::string_view field) {
   return 0;
 }
 
+struct FreeCpuSet {
+  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
+};
+
+/// Cores in this process's affinity mask, if it can be read.
+std::optional<unsigned> affinity_cores() {
+  // The kernel refuses a set that is smaller than its own, which may be larger than a cpu_set_t (1024 CPUs).
+  constexpr unsigned kMostCpus = 1u << 20;
+  for (unsigned cpus = CPU_SETSIZE; cpus <= kMostCpus; cpus *= 2) {
+    const std::unique_ptr<cpu_set_t, FreeCpuSet> set(CPU_ALLOC(cpus));
+    const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
+    if (set == nullptr) break;
+    if (sched_getaffinity(0, bytes, set.get()) == 0)
+      return static_cast<unsigned>(CPU_COUNT_S(bytes, set.get()));
+    if (errno != EINVAL) break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 unsigned usable_cores() {
   unsigned cores = 1;
-  cpu_set_t affinity;
-  if (sched_getaffinity(0, sizeof affinity, &affinity) == 0) {
-    cores = static_cast<unsigned>(CPU_COUNT(&affinity));
+  if (const auto affinity = affinity_cores()) {
+    cores = *affinity;
   } else if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0) {
     cores = static_cast<unsigned>(online);
   }

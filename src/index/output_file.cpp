@@ -21,6 +21,9 @@
 namespace warpmer::index {
 namespace {
 
+/// The kernel is asked to begin writing to the disk each time that so much has been written to its cache.
+constexpr std::uint64_t kWriteBackBytes = std::uint64_t{8} << 20;
+
 /// A few characters that no other process will think of at the same time.
 std::string random_suffix() {
   static constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -144,6 +147,7 @@ void OutputFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail("write", errno, wanted);
     if (n == 0 && wanted > 0) fail("write", EIO, wanted);
+    start_write_back(static_cast<std::uint64_t>(n));
     offset += static_cast<std::uint64_t>(n);
     for (into_next += static_cast<std::size_t>(n); next < pieces.size() && into_next >= pieces[next].bytes;
          ++next) {
@@ -152,8 +156,25 @@ void OutputFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
   }
 }
 
+/// Left to itself, the kernel lets a file pile up in memory, and `sync` waits for all of it.
+void OutputFile::start_write_back(std::uint64_t written_bytes) {
+  if (is_stream() || (cached_bytes_ += written_bytes) < kWriteBackBytes) return;
+  cached_bytes_ = 0;
+  ::sync_file_range(fd_, 0, 0, SYNC_FILE_RANGE_WRITE);  // all of it; failures are for `sync` to hear of
+}
+
+/// Disks, quotas and network file systems may refuse what the cache has taken.
+void OutputFile::sync() {
+  int result = 0;
+  do result = ::fdatasync(fd_);
+  while (result != 0 && errno == EINTR);
+  const bool can_sync = result == 0 || errno != EINVAL;  // some file systems have nothing to sync to
+  if (result != 0 && can_sync) fail("complete", errno, 0);
+}
+
 void OutputFile::commit() {
-  // Network file systems and quotas report late: closing is the last chance to hear of a failure.
+  if (!is_stream()) sync();
+  // Closing is the last chance to hear of a failure.
   const int fd = std::exchange(fd_, -1);
   if (::close(fd) != 0 && errno != EINTR) fail("complete", errno, 0);
   if (is_stream()) return;

@@ -19,6 +19,7 @@ struct Piece {
 
 /// Writes beside `path` under a temporary name and renames when complete. "-", and whatever exists
 /// under `path` but is no regular file (a pipe, a device), is written to directly and in order.
+/// A file's content is on the disk before it gets its name.
 /// All failures are ResourceErrors that name the path.
 class OutputFile {
  public:
@@ -35,12 +36,14 @@ class OutputFile {
   /// different ranges at once.
   void write(std::uint64_t offset, std::span<const Piece> pieces);
 
-  /// Closes the file and gives it its final name.
+  /// Waits until a file is on the disk, closes it and gives it its final name.
   void commit();
 
  private:
   void open_stream();
   void create_temporary();
+  void start_write_back(std::uint64_t written_bytes);
+  void sync();
   [[noreturn]] void fail(const char* doing, int error, std::uint64_t bytes) const;
 
   std::string path_;       ///< as the user knows it
@@ -48,6 +51,7 @@ class OutputFile {
   std::string temporary_;  ///< empty for streams
   std::optional<UnfinishedOutput> registered_;
   int fd_ = -1;
+  std::atomic<std::uint64_t> cached_bytes_{0};  ///< written since the kernel was last asked to pass them on
 };
 
 }  // namespace warpmer::index

@@ -138,7 +138,8 @@ void AlignmentReader::open(unsigned threads, const std::string& reference) {
 bool AlignmentReader::fill(Batch& batch) {
   batch.pieces.clear();
   batch.text.set_size(0);
-  if (batch.text.capacity() > 4 * batch_bytes_) batch.text = TextBuffer();  // it grew for one long record
+  // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.
+  if (batch.text.capacity() > batch_bytes_ + batch_bytes_ / 4) batch.text = TextBuffer();
   batch.text.reserve(batch_bytes_);
   while (is_pending_ || next_primary()) {
     const bam1_t& record = *handles_->record;

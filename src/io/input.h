@@ -49,8 +49,10 @@ class InputSet {
   /// Inputs after expansion of lists, in the order given.
   [[nodiscard]] const std::vector<std::string>& files() const noexcept;
   /// Bytes of host memory that reading with these options may hold at any time, buffers of
-  /// `batches` batches in flight included (for the memory plan).
-  [[nodiscard]] std::uint64_t memory_bytes(unsigned batches) const noexcept;
+  /// `batches` batches in flight included (for the memory plan). Looks whether files are CRAM. Not foreseen:
+  /// a FASTQ, BAM or CRAM record longer than a batch, which takes up to four times its text until it is done
+  /// with; CRAM from a pipe, or with larger slices than htslib makes.
+  [[nodiscard]] std::uint64_t memory_bytes(unsigned batches) const;
   /// Records seen so far.
   [[nodiscard]] std::uint64_t records() const noexcept;
 

@@ -10,6 +10,7 @@
 #include "io/alignment_reader.h"
 #include "io/bgzf_blocks.h"
 #include "io/content.h"
+#include "io/cram_memory.h"
 #include "io/gzip_stream.h"
 #include "io/input.h"
 #include "io/input_error.h"
@@ -223,14 +224,21 @@ InputProgress InputSet::progress() const noexcept {
 
 const std::vector<std::string>& InputSet::files() const noexcept { return impl_->names; }
 
-std::uint64_t InputSet::memory_bytes(unsigned batches) const noexcept {
+std::uint64_t InputSet::memory_bytes(unsigned batches) const {
   const std::uint64_t batch = TextReader::batch_capacity(impl_->options) + TextBuffer::kPadding;
   const std::uint64_t pieces = batch_pieces(batch) * sizeof(Piece);
   // For each open file: what a batch left over, and the decompressed text that is ready.
   const std::uint64_t gzip = ReadAhead::ring_size(1) * GzipStream::kTextBytes + GzipStream::kInputBytes;
   const std::uint64_t bgzf = std::uint64_t{ReadAhead::ring_size(impl_->threads_per_file)} *
                              (2 * BgzfBlocks::kBlocksPerPortion * kBgzfBlockBytes);
-  return batches * (batch + batch / 4 + pieces) + impl_->most_open * (batch + std::max(gzip, bgzf));
+  // htslib's buffers for BAM are no larger; those for CRAM are.
+  const auto crams = static_cast<std::size_t>(
+      std::count_if(impl_->inputs.begin(), impl_->inputs.end(),
+                    [](const InputFile& input) { return input.is_regular && is_cram(input.path); }));
+  const std::uint64_t cram =
+      crams == 0 ? 0 : cram_memory_bytes(impl_->threads_per_file, impl_->options.reference);
+  return batches * (batch + batch / 4 + pieces) + impl_->most_open * (batch + std::max(gzip, bgzf)) +
+         std::min(crams, impl_->most_open) * cram;
 }
 
 std::uint64_t InputSet::records() const noexcept { return impl_->records.load(std::memory_order_relaxed); }

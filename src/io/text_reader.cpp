@@ -52,7 +52,8 @@ void TextReader::begin(Batch& batch) {
   batch.pieces.reserve(batch_pieces(capacity_));  // takes no memory until it is used
   batch.text.set_size(0);
   const std::size_t wanted = std::max(capacity_, carried_.size() + capacity_ / 4);
-  if (batch.text.capacity() > 2 * wanted) batch.text = TextBuffer();  // it grew for one long record
+  // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.
+  if (batch.text.capacity() > std::max(wanted, capacity_ + capacity_ / 4)) batch.text = TextBuffer();
   batch.text.reserve(wanted);
   batch.text.append(carried_);
   window_.text = batch.text.data();

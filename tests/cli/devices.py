@@ -24,6 +24,8 @@ class Devices(CliTest):
         self.assertTrue(self.devices["auto"]["why"])
         if not self.devices["gpus"]:
             self.assertTrue(self.devices["problem"])
+            self.assertEqual([line for line in text.splitlines() if line.startswith("no GPU ")],
+                             [f"{'no GPU':20}{self.devices['problem']}"])
 
     def test_list_to_a_file(self):
         self.warpmer("devices", "-o", "devices.txt")

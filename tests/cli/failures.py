@@ -6,6 +6,7 @@ import os
 import unittest
 
 from common_cli import DATA, INPUT, RESOURCE, CliTest, main
+from common_tier import some
 
 READS = DATA / "forty.fa"
 
@@ -64,12 +65,12 @@ class IndexFailures(CliTest):
 
     def test_truncated(self):
         content = (self.folder / self.count(READS, k=15)).read_bytes()
-        for size in (1, 8, 100, len(content) // 2, len(content) - 1):
+        for size in some((1, 8, 100, len(content) // 2, len(content) - 1), 2):
             self.refused_by_all("cut.wmi", self.file("cut.wmi", content[:size]))
 
     def test_flipped_bits(self):
         content = (self.folder / self.count(READS, k=15)).read_bytes()
-        for place in range(0, len(content), max(1, len(content) // 60)):
+        for place in some(range(0, len(content), max(1, len(content) // 60)), 6):
             damaged = bytearray(content)
             damaged[place] ^= 0x10
             self.file("bad.wmi", bytes(damaged))

@@ -17,6 +17,7 @@ from common_cli import (
     read_sequences,
     reverse_complement,
 )
+from common_tier import some
 
 FILES = ("forty.fa", "reads_1.fq.gz", "iupac.fa", "low_complexity.fa", "palindromes.fa", "short.fa", "lower_case.fq")
 
@@ -25,8 +26,8 @@ class Counting(CliTest):
     def test_dump_equals_the_naive_counts(self):
         for name in FILES:
             sequences = [sequence for _, sequence in read_sequences(DATA / name)]
-            for k in (1, 4, 13, 21, 32, 33, 64):
-                for options in ([], ["--forward"]):
+            for k in some((13, 33, 4, 64, 1, 21, 32), 3):
+                for options in some(([], ["--forward"])):
                     expected = naive_count(sequences, k, forward=bool(options))
                     with self.subTest(name, k=k, options=options):
                         self.assertEqual(self.dump(self.count(DATA / name, k=k, options=options)), expected)
@@ -68,7 +69,7 @@ class TinyInputs(CliTest):
         cases = {"empty": b"", "record": b">r\n", "base": b">r\nA", "fastq": b"@r\nACG\n+\nIII\n", "k-1": b">r\n" + b"A" * 30}
         for name, content in cases.items():
             self.file(name, content)
-            for k in (31, 32, 33, 64):
+            for k in some((31, 32, 33, 64)):
                 with self.subTest(name, k=k):
                     index = self.count(name, k=k)
                     self.assertEqual(self.warpmer("dump", index), "")
@@ -80,7 +81,7 @@ class TinyInputs(CliTest):
 
     def test_exactly_k(self):
         text = "ACGTTGCATGGCCAATTGACCATGATTACAGGCATTAGGCCATAGGACCATTAGACCATAGGACC"
-        for k in range(1, 65):
+        for k in some(range(1, 65), 5):
             self.file("r.fa", ">r\n" + text[:k] + "\n")
             self.assertEqual(self.dump(self.count("r.fa", k=k)), {canonical(text[:k]): 1})
 

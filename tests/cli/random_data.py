@@ -20,6 +20,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 import oracle_common as common
+from common_tier import by_tier
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
@@ -278,7 +279,7 @@ def run_case(report, case, warpmer, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cases", type=int, default=300)
+    parser.add_argument("--cases", type=int, default=by_tier(300, 25))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--case", type=int, help="run this one alone and keep its files")
     arguments = parser.parse_args()

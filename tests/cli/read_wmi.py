@@ -8,6 +8,8 @@ everything the document promises but the checksums, for which it needs the modul
 
 Without arguments it is a test: it counts small sequences with $WARPMER and compares what it reads
 with what it counts itself.
+
+ctest: release only
 """
 
 import collections

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Standard input and output, pipes, lists, links, odd file names; being interrupted."""
 
+import contextlib
 import gzip
 import os
 import pty
@@ -138,8 +139,9 @@ class Terminal(CliTest):
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: terminal}
         process = subprocess.Popen([WARPMER, *map(str, arguments)], cwd=self.folder, stdin=subprocess.PIPE, **streams)
         os.close(terminal)
-        process.stdin.write(READS.read_bytes())
-        process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # it may have refused already
+            process.stdin.write(READS.read_bytes())
+            process.stdin.flush()
         time.sleep(0.6)
         stdout, stderr = process.communicate()
         seen = b""

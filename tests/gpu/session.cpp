@@ -136,14 +136,18 @@ TEST_CASE("with little device memory, shards are counted early, and the result i
 }
 
 TEST_CASE("memory that cannot do is refused at once, with what is needed") {
-  engine::CountPlan plan = plan_for(31);
-  plan.memory_bytes = 1 << 20;
-  CHECK_THROWS_AS(cuda()->start(plan), ResourceError);
-  plan = plan_for(31);
-  plan.device_memory_bytes = 1 << 20;
-  CHECK_THROWS_AS(cuda()->start(plan), ResourceError);
-  plan.device_memory_bytes = std::uint64_t{1} << 60;
-  CHECK_THROWS_AS(cuda()->start(plan), ResourceError);
+  for (const std::uint32_t k : {5u, 12u, 31u}) {
+    CAPTURE(k);
+    engine::CountPlan plan = plan_for(k);
+    plan.memory_bytes = 1 << 20;
+    CHECK_THROWS_AS(cuda()->start(plan), ResourceError);
+    plan = plan_for(k);
+    plan.device_memory_bytes = std::uint64_t{1} << 60;
+    CHECK_THROWS_AS(cuda()->start(plan), ResourceError);
+    // At k = 12, the counters alone take 128 MB.
+    plan.device_memory_bytes = std::uint64_t{k == 12 ? 100u : 1u} << 20;
+    CHECK_THROWS_AS(cuda()->start(plan), ResourceError);
+  }
 }
 
 TEST_CASE("distinct k-mers that do not fit end with a resource error") {

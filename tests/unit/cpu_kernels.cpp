@@ -1,4 +1,5 @@
 // The inner loops, for every instruction set this machine has, against definitions.
+// ctest: one thread
 
 #include <doctest/doctest.h>
 
@@ -18,6 +19,7 @@
 #include "cpu/shard_counter.h"
 #include "index/shard_codec.h"
 #include "oracle/naive_kmers.h"
+#include "tier.h"
 
 namespace {
 
@@ -120,7 +122,7 @@ TEST_CASE("packing: codes and breaks of every character, at every length") {
 
 TEST_CASE("cutting and counting agree with the naive counter, for every k and instruction set") {
   std::mt19937_64 random(4);
-  for (std::uint32_t k = kMaxDenseK + 1; k <= kMaxK; ++k) {
+  for (std::uint32_t k = kMaxDenseK + 1; k <= kMaxK; k += tests::by_tier(1, 3)) {
     CAPTURE(k);
     const bool canonical = k % 5 != 0;
     // Random with breaks; low complexity, whose minimizers repeat; stretches longer than one cut.

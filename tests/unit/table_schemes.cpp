@@ -1,4 +1,5 @@
-// The table suite on the CPU's tiles.
+// The table suite on the CPU's tiles, one thread at a time; table_at_once.cpp has those that share a table.
+// ctest: one thread
 
 #include "tiles/table_suite.h"
 
@@ -10,10 +11,6 @@ TEST_CASE("64-bit keys: every scheme on every tile") {
 
 TEST_CASE("128-bit keys: every scheme on every tile") {
   for (const auto& on : tests::all_schemes_128()) tests::whole_suite(on);
-}
-
-TEST_CASE("tiles for shared tables: threads counting the same keys lose nothing") {
-  for (const auto& on : tests::all_schemes_64()) tests::whole_suite_at_once(on, 80);
 }
 
 TEST_CASE("windows of 32 slots: tables do not depend on the width of tiles") {

@@ -1,0 +1,18 @@
+"""How much a test does: everything, or a few cases of each kind. tests/CMakeLists.txt says where which."""
+
+import os
+
+FULL = os.environ.get("WARPMER_TIER", "full") != "sample"
+
+
+def some(cases, number=1):
+    """All cases; in the sample tier `number` of them, spread evenly, the first among them."""
+    cases = list(cases)
+    if FULL or len(cases) <= number:
+        return cases
+    return [cases[i * len(cases) // number] for i in range(number)]
+
+
+def by_tier(full, sample):
+    """What the full tier takes, or the sample tier."""
+    return full if FULL else sample

@@ -1,0 +1,62 @@
+// What `warpmer devices` says of machines with several GPUs.
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "cli/gpu_report.h"
+
+using namespace warpmer;
+
+namespace {
+
+engine::Gpu second_of_four() {
+  engine::Gpu gpu;
+  gpu.ordinal = 1;
+  gpu.name = "GPU";
+  gpu.major = 9;
+  gpu.links = {engine::Link::nvlink, engine::Link::none, engine::Link::pcie, engine::Link::none};
+  return gpu;
+}
+
+std::string printed(const engine::Gpu& gpu) {
+  const auto path = std::filesystem::temp_directory_path() / "warpmer_gpu_report_test.txt";
+  cli::TextOutput output(path.string());
+  cli::print_gpu(gpu, output);
+  output.finish();
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::filesystem::remove(path);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the kind of link to each other GPU is named") {
+  const std::string text = printed(second_of_four());
+  for (const char* line : {"\n  link to cuda:0    NVLink\n", "\n  link to cuda:2    PCIe\n",
+                           "\n  link to cuda:3    none (through host)\n"}) {
+    CAPTURE(line);
+    CHECK(text.find(line) != std::string::npos);
+  }
+  CHECK(text.find("link to cuda:1 ") == std::string::npos);
+  CHECK(text.find("problem") == std::string::npos);
+  const cli::Json json = cli::gpu_json(second_of_four());
+  CHECK(json["links"].size() == 3);
+  CHECK(json["links"]["cuda:0"] == "NVLink");
+  CHECK(json["links"]["cuda:2"] == "PCIe");
+  CHECK(json["links"]["cuda:3"] == "none (through host)");
+  CHECK(json["problem"].is_null());
+}
+
+TEST_CASE("a GPU that cannot be used says why, and one alone has no links") {
+  engine::Gpu gpu;
+  gpu.problem = "it is occupied";
+  gpu.links = {engine::Link::none};
+  const std::string text = printed(gpu);
+  CHECK(text.find("\n  problem           it is occupied\n") != std::string::npos);
+  CHECK(text.find("link") == std::string::npos);
+  CHECK(cli::gpu_json(gpu)["links"].empty());
+}
