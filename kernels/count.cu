@@ -559,14 +559,6 @@ std::size_t shared_bytes(std::uint32_t slot_bits, std::uint32_t threads) {
 /// Enough threads to keep a multiprocessor busy with as many tables as fit it.
 std::uint32_t threads_for(std::uint32_t slot_bits) { return slot_bits <= 11 ? 256 : kMostThreads; }
 
-std::size_t shared_limit() {
-  int device = 0, bytes = 0;
-  check(cudaGetDevice(&device), "asking for the device");
-  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "asking for shared memory");
-  return static_cast<std::size_t>(bytes);
-}
-
 }  // namespace
 
 template <class Key, int Words>

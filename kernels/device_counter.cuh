@@ -40,11 +40,12 @@ struct FrozenChunk {
   Event* ready = nullptr;                       ///< when it has passed, the payload is complete
 };
 
-/// Seconds the GPU was busy. Counting and freezing overlap.
+/// Seconds the GPU was busy. Counting and freezing share it: each has the other's part in its own, and
+/// freezing what it waited for room.
 struct DeviceTimes {
   double cut = 0, split = 0, count = 0, freeze = 0;
-  double count_and_freeze = 0;  ///< from the begin of the one to the end of the other
-  std::uint64_t words = 0;      ///< super-k-mers
+  double count_and_freeze = 0;  ///< from the begin of the one to the end of the other, early counts aside
+  std::uint64_t words = 0;      ///< super-k-mers, and places for some that were left empty
 };
 
 /// Takes the k-mers of text on the device. Not thread-safe: one thread at a time. All work is ordered in

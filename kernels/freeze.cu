@@ -593,12 +593,14 @@ template <class Key>
 void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream) {
   if (task.shards == 0) return;
   fill_bytes(task.next, 0, 1, stream);
-  // Hashes are spread evenly: few ranges are much larger than the mean.
+  // Hashes are spread evenly: few ranges are much larger than the mean. (Those that are, and all of them on
+  // GPUs that have no room for large blocks, are taken in parts, each of which looks at the whole range.)
   const double in_range = static_cast<double>(task.entries) / task.shards / kRanges;
-  if (in_range + 4 * std::sqrt(in_range) <= SmallBlock<Key>::kCapacity) {
-    launch<Key, SmallBlock<Key>>(task, stream);
-  } else {
+  const bool fits_small = in_range + 4 * std::sqrt(in_range) <= SmallBlock<Key>::kCapacity;
+  if (!fits_small && sizeof(Sorter<Key, LargeBlock<Key>>) <= shared_limit()) {
     launch<Key, LargeBlock<Key>>(task, stream);
+  } else {
+    launch<Key, SmallBlock<Key>>(task, stream);
   }
 }
 

@@ -55,6 +55,7 @@ class PendingWords {
   [[nodiscard]] std::uint32_t segments() const { return static_cast<std::uint32_t>(held_.size()); }
   /// K-mers pending in each list, over all segments; on the device.
   [[nodiscard]] const unsigned long long* list_kmers() const { return list_kmers_.data(); }
+  /// Words of all segments, and places for words that were left empty in staging.
   [[nodiscard]] std::uint64_t words() const { return words_; }
   /// Device memory of the segments.
   [[nodiscard]] std::uint64_t segment_bytes() const { return segment_bytes_; }

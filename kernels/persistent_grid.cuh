@@ -1,6 +1,6 @@
 #pragma once
-/// How many blocks of a kernel a GPU holds at once: kernels whose blocks take one task after another are
-/// launched with so many.
+/// What a GPU holds at once. Kernels whose blocks take one task after another are launched with so many
+/// blocks.
 
 #include <algorithm>
 #include <cstddef>
@@ -10,8 +10,17 @@
 
 namespace warpmer::gpu {
 
-/// For blocks of `threads` threads with `bytes` of dynamic shared memory, which the kernel is allowed from
-/// then on. At least 1.
+/// Bytes of shared memory that a block can have on the current device.
+inline std::size_t shared_limit() {
+  int device = 0, bytes = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "asking for shared memory");
+  return static_cast<std::size_t>(bytes);
+}
+
+/// Blocks of `threads` threads with `bytes` of dynamic shared memory, which the kernel is allowed from then
+/// on. At least 1.
 template <class... Parameters>
 std::uint32_t persistent_grid(void (*kernel)(Parameters...), std::uint32_t threads, std::size_t bytes) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
