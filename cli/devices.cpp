@@ -26,8 +26,6 @@ struct DeviceReport {
   }
 };
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 Json devices_json(const DeviceReport& report) {
   Json gpus = Json::array();
   for (const engine::Gpu& gpu : report.survey.gpus) {

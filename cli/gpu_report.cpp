@@ -38,20 +38,18 @@ std::vector<std::pair<std::string, std::string>> links_of(const engine::Gpu& gpu
 
 std::string device_name(int ordinal) { return fmt::format("cuda:{}", ordinal); }
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 Json gpu_json(const engine::Gpu& gpu) {
   Json links = Json::object();
   for (const auto& [other, link] : links_of(gpu)) {
     links[other] = link;
   }
-  return {{"device", device_name(gpu.ordinal)},
-          {"name", gpu.name},
-          {"compute_capability", capability_of(gpu)},
-          {"multiprocessors", gpu.multiprocessors},
-          {"memory_bytes", gpu.memory_bytes},
-          {"free_bytes", gpu.free_bytes},
-          {"pci_address", gpu.pci_address},
-          {"links", std::move(links)},
-          {"problem", gpu.problem.empty() ? Json(nullptr) : Json(gpu.problem)}};
+  return {{"device", device_name(gpu.ordinal)},       {"name", gpu.name},
+          {"compute_capability", capability_of(gpu)}, {"multiprocessors", gpu.multiprocessors},
+          {"memory_bytes", gpu.memory_bytes},         {"free_bytes", gpu.free_bytes},
+          {"pci_address", gpu.pci_address},           {"links", std::move(links)},
+          {"problem", text_or_null(gpu.problem)}};
 }
 
 void print_gpu(const engine::Gpu& gpu, TextOutput& output) {

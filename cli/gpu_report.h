@@ -12,6 +12,9 @@ namespace warpmer::cli {
 /// As --device takes it: "cuda:0".
 std::string device_name(int ordinal);
 
+/// A text, or null when there is none.
+Json text_or_null(const std::string& text);
+
 /// What `devices --json` says of a GPU.
 Json gpu_json(const engine::Gpu& gpu);
 

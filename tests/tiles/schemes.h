@@ -107,20 +107,28 @@ struct HashedWarpDrive {
   }
 };
 
-/// Of schemes whose keys have few buckets, each by a hash function of its own.
-template <class Scheme, int kBuckets>
+/// What the schemes have in common whose keys have few buckets, each by a hash function of its own.
+template <class SchemeType, int kBuckets>
 struct KeyBuckets {
+  using Scheme = SchemeType;
   using Key = typename Scheme::Key;
-  static std::uint64_t address(const Scheme& scheme, Key key) {
+
+  static std::size_t slots(TableShape shape) { return Scheme::slots_for(1u << shape.bucket_bits); }
+  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
+    return Scheme(slots, 1u << shape.bucket_bits, shape.seed);
+  }
+  static std::uint64_t address(TableShape shape, Key key) {
+    const Scheme built = scheme({}, shape);
     std::uint64_t all = 0;
-    for (int i = 0; i < kBuckets; ++i) all = (all << 16) | scheme.bucket_of(key, i);
+    for (int i = 0; i < kBuckets; ++i) all = (all << 16) | built.bucket_of(key, i);
     return all;
   }
-  static std::size_t reach(const Scheme& scheme, Key key) {
+  static std::size_t reach(TableShape shape, Key key) {
+    const Scheme built = scheme({}, shape);
     std::size_t different = 0;
     for (int i = 0; i < kBuckets; ++i) {
       bool is_first = true;
-      for (int j = 0; j < i; ++j) is_first = is_first && scheme.bucket_of(key, i) != scheme.bucket_of(key, j);
+      for (int j = 0; j < i; ++j) is_first = is_first && built.bucket_of(key, i) != built.bucket_of(key, j);
       different += is_first ? 1 : 0;
     }
     return different * Scheme::kBucket + table::kStashSlots;
@@ -137,11 +145,10 @@ WARPMER_HD Done<typename T::Key> count_placed(const Scheme& scheme, const T& til
 }
 
 template <class T, int Hashes>
-struct CuckooBuckets {
+struct CuckooBuckets : KeyBuckets<table::Cuckoo<T, Hashes>, Hashes> {
   using Tile = T;
   using Key = typename T::Key;
   using Scheme = table::Cuckoo<T, Hashes>;
-  using Buckets = KeyBuckets<Scheme, Hashes>;
   static constexpr SchemeFacts kFacts{.name = Hashes == 2   ? "cuckoo, 2 hashes"
                                               : Hashes == 3 ? "cuckoo, 3 hashes"
                                                             : "cuckoo, 4 hashes",
@@ -156,10 +163,6 @@ struct CuckooBuckets {
                                       .seeded = true,
                                       .width_is_all_one = false};
 
-  static std::size_t slots(TableShape shape) { return Scheme::slots_for(1u << shape.bucket_bits); }
-  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
-    return Scheme(slots, 1u << shape.bucket_bits, shape.seed);
-  }
   WARPMER_HD static Done<Key> operate(Operation operation, int pass, const Scheme& scheme, const T& tile,
                                       table::Slot<Key> in, const Done<Key>& before) {
     if (operation == Operation::find) return found_at<Key>(scheme.find(tile, in.key));
@@ -172,8 +175,6 @@ struct CuckooBuckets {
     }
     return done_with(one.insertion, one.homeless.key, one.homeless.count);
   }
-  static std::uint64_t address(TableShape shape, Key key) { return Buckets::address(scheme({}, shape), key); }
-  static std::size_t reach(TableShape shape, Key key) { return Buckets::reach(scheme({}, shape), key); }
 };
 
 template <class T>
@@ -184,11 +185,10 @@ template <class T>
 using OneSlotCuckoo = CuckooBuckets<T, 4>;
 
 template <class T>
-struct IcebergBuckets {
+struct IcebergBuckets : KeyBuckets<table::Iceberg<T>, 3> {
   using Tile = T;
   using Key = typename T::Key;
   using Scheme = table::Iceberg<T>;
-  using Buckets = KeyBuckets<Scheme, 3>;
   static constexpr SchemeFacts kFacts{.name = "iceberg",
                                       .passes = T::kExclusive ? 1 : 2,
                                       .stash = table::kStashSlots,
@@ -199,10 +199,6 @@ struct IcebergBuckets {
                                       .seeded = true,
                                       .width_is_all_one = false};
 
-  static std::size_t slots(TableShape shape) { return Scheme::slots_for(1u << shape.bucket_bits); }
-  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
-    return Scheme(slots, 1u << shape.bucket_bits, shape.seed);
-  }
   WARPMER_HD static Done<Key> operate(Operation operation, int pass, const Scheme& scheme, const T& tile,
                                       table::Slot<Key> in, const Done<Key>& before) {
     if (operation == Operation::find) return found_at<Key>(scheme.find(tile, in.key));
@@ -210,8 +206,6 @@ struct IcebergBuckets {
     return done_with(T::kExclusive ? scheme.insert(tile, in.key, in.count) : scheme.place(tile, in.key),
                      in.key, in.count);
   }
-  static std::uint64_t address(TableShape shape, Key key) { return Buckets::address(scheme({}, shape), key); }
-  static std::size_t reach(TableShape shape, Key key) { return Buckets::reach(scheme({}, shape), key); }
 };
 
 }  // namespace warpmer::tests

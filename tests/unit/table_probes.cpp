@@ -32,15 +32,24 @@ Scheme finish(const Scheme& scheme) {
   return scheme.without_stash();
 }
 
+struct Memory {
+  explicit Memory(std::size_t slots) : keys(slots, table::kEmptyKey<Key64>), counts(slots, 0) {}
+  table::Slots<Key64> slots() { return {keys.data(), counts.data()}; }
+  std::vector<Key64> keys;
+  std::vector<std::uint32_t> counts;
+};
+
 /// Fills a table of kSlots slots to `load`, and looks up as many keys that are there as keys that are not.
 /// `insert`(scheme, tile, key) says whether the key has a place; all of them do.
-template <class Tile, class Scheme, class Insert>
-Probes measure(const Scheme& scheme, double load, Insert&& insert) {
+template <class Scheme, int Width, class Insert>
+Probes measure(double load, Insert&& insert) {
+  Memory memory(Scheme::slots_for(kSlots / Width));
+  const Scheme scheme(memory.slots(), kSlots / Width, 1);
   const auto keys = static_cast<std::size_t>(kSlots * load);
-  const auto per_key = [&](const Tile& tile) {
+  const auto per_key = [&](const Tile<Width>& tile) {
     return static_cast<double>(tile.probes()) / static_cast<double>(keys);
   };
-  const Tile building, finding, missing;
+  const Tile<Width> building, finding, missing;
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < keys; ++i) wrong += insert(scheme, building, key_number(2 * i)) ? 0 : 1;
   const Scheme finished = finish(scheme);
@@ -52,31 +61,20 @@ Probes measure(const Scheme& scheme, double load, Insert&& insert) {
   return {per_key(building), per_key(finding), per_key(missing)};
 }
 
-struct Memory {
-  explicit Memory(std::size_t slots) : keys(slots, table::kEmptyKey<Key64>), counts(slots, 0) {}
-  table::Slots<Key64> slots() { return {keys.data(), counts.data()}; }
-  std::vector<Key64> keys;
-  std::vector<std::uint32_t> counts;
-};
-
 template <int Width, int Hashes>
 Probes cuckoo(double load) {
   using Scheme = table::Cuckoo<Tile<Width>, Hashes>;
-  Memory memory(Scheme::slots_for(kSlots / Width));
-  return measure<Tile<Width>>(Scheme(memory.slots(), kSlots / Width, 1), load,
-                              [](const Scheme& scheme, const Tile<Width>& tile, Key64 key) {
-                                return scheme.insert_distinct(tile, key, 1).insertion.placed;
-                              });
+  return measure<Scheme, Width>(load, [](const Scheme& scheme, const Tile<Width>& tile, Key64 key) {
+    return scheme.insert_distinct(tile, key, 1).insertion.placed;
+  });
 }
 
 template <int Width, int ThresholdPercent>
 Probes iceberg(double load) {
   using Scheme = table::Iceberg<Tile<Width>, ThresholdPercent>;
-  Memory memory(Scheme::slots_for(kSlots / Width));
-  return measure<Tile<Width>>(Scheme(memory.slots(), kSlots / Width, 1), load,
-                              [](const Scheme& scheme, const Tile<Width>& tile, Key64 key) {
-                                return scheme.insert(tile, key, 1).placed;
-                              });
+  return measure<Scheme, Width>(load, [](const Scheme& scheme, const Tile<Width>& tile, Key64 key) {
+    return scheme.insert(tile, key, 1).placed;
+  });
 }
 
 /// Equal but for the last digit that the paper gives.
