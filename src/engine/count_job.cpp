@@ -48,7 +48,7 @@ class CountJob {
 
   CountReport run() {
     io::InputSet input(options_.inputs, input_options());
-    index::IndexWriter writer(options_.output, index_params());
+    index::IndexWriter writer(options_.output, index_params(), threads_);
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
       return backend_->start(plan(input));
