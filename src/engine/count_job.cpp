@@ -12,6 +12,7 @@
 #include "engine/limits.h"
 #include "engine/thread_team.h"
 #include "io/input.h"
+#include "io/quality.h"
 
 namespace warpmer::engine {
 
@@ -47,20 +48,35 @@ class CountJob {
         device_(options.device) {}
 
   CountReport run() {
+    try {
+      return read_and_count(true);
+    } catch (const io::NotPlainFastq&) {
+      // What the backend has taken for records were none, or were not like others: begin again, carefully.
+    }
+    failed_ = false;
+    bases_ = 0;
+    progress_.kmers = 0;
+    return read_and_count(false);
+  }
+
+ private:
+  CountReport read_and_count(bool may_take_text) {
     io::InputSet input(options_.inputs, input_options());
     index::IndexWriter writer(options_.output, index_params(), threads_);
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
       return backend_->start(plan(input));
     });
+    if (may_take_text && backend_->finds_records()) input.hand_over_fastq();
     const auto start = Clock::now();
     read(input, *session);
     report_.read_seconds = seconds_since(start);
     const auto middle = Clock::now();
     freeze(*session, writer);
     index::Totals totals = session->tally().totals();
-    totals.records = input.records();
-    totals.bases = bases_;
+    const FoundInText found = session->found_in_text();
+    totals.records = input.records() + found.records;
+    totals.bases = bases_ + found.bases;
     index::Provenance provenance = options_.provenance;
     provenance.inputs = input.files();
     writer.finish(totals, session->tally().histogram(), provenance);
@@ -70,7 +86,6 @@ class CountJob {
     return report_;
   }
 
- private:
   [[nodiscard]] io::InputOptions input_options() const {
     io::InputOptions input;
     input.overlap_bases = options_.k - 1;
@@ -95,6 +110,7 @@ class CountJob {
     plan.k = options_.k;
     plan.canonical = options_.canonical;
     plan.lenient = options_.lenient;
+    plan.lowest_quality = io::lowest_unmasked(options_.min_base_quality);
     plan.min_count = options_.min_count;
     plan.max_count = options_.max_count;
     plan.threads = threads_;
@@ -123,7 +139,7 @@ class CountJob {
     run_team(
         threads_,
         [&](unsigned thread) {
-          io::Batch batch;
+          io::Batch batch = session.make_batch();
           std::uint64_t bases = 0;
           while (!failed_ && input.next(batch)) {
             for (const io::Piece& piece : batch.pieces) bases += new_bases(piece);

@@ -11,9 +11,12 @@
 
 namespace warpmer::io {
 
+const TextMemory kTextOnHeap{[](std::size_t bytes) { return new (std::nothrow) char[bytes]; },
+                             [](char* memory) { delete[] memory; }};
+
 void TextBuffer::reserve(std::size_t capacity) {
   if (capacity <= capacity_) return;
-  std::unique_ptr<char[]> grown(new (std::nothrow) char[capacity + kPadding]);
+  decltype(data_) grown(memory_->allocate(capacity + kPadding), memory_->release);
   if (!grown) {
     throw ResourceError(
         fmt::format("no memory for a text buffer of {} bytes; give warpmer more memory, or "

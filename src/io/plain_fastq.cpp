@@ -1,0 +1,63 @@
+#include "io/plain_fastq.h"
+
+#include <algorithm>
+
+#include "io/input_error.h"
+#include "io/record_guess.h"
+#include "io/text_reader.h"
+
+namespace warpmer::io {
+namespace {
+
+/// Fewer batches than this are no large file.
+constexpr std::uint64_t kLeastBatches = 2;
+
+/// A batch's text is a chunk, the character before, and the beginning of the next chunk.
+std::size_t guess_bytes(const InputOptions& options) { return TextReader::batch_capacity(options) / 16; }
+std::size_t largest_chunk(const InputOptions& options) {
+  return TextReader::batch_capacity(options) - guess_bytes(options) - 1;
+}
+
+}  // namespace
+
+bool PlainFastqText::is_large(std::uint64_t disk_bytes, const InputOptions& options) {
+  return disk_bytes >= kLeastBatches * largest_chunk(options);
+}
+
+PlainFastqText::PlainFastqText(const std::string& path, const InputOptions& options,
+                               const std::atomic<bool>& cancelled)
+    : file_(path, largest_chunk(options), cancelled),
+      guess_bytes_(guess_bytes(options)),
+      cancelled_(cancelled) {
+  if (file_.chunks() == 0) throw NotPlainFastq();
+}
+
+bool PlainFastqText::fill(Batch& batch, std::uint64_t& disk_bytes) {
+  const std::uint64_t chunk = next_chunk_++;
+  if (chunk >= file_.chunks()) return false;
+  // With the character before a chunk, which tells whether the chunk begins with a line.
+  const std::uint64_t begin = file_.begin(chunk) - (chunk == 0 ? 0 : 1);
+  const std::uint64_t guess_end = std::min(file_.begin(chunk) - 1 + guess_bytes_, file_.size());
+  const bool is_last = chunk + 1 == file_.chunks();
+  const std::uint64_t next = file_.begin(chunk + 1) - (is_last ? 0 : 1);
+  const std::uint64_t end = is_last ? next : std::min(next + guess_bytes_, file_.size());
+  batch.clear();
+  batch.text.reserve(end - begin + 1);
+  char* const text = batch.text.data();
+  if (!file_.read(begin, end - begin, text)) {
+    if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled();
+    throw NotPlainFastq();
+  }
+  const char* const first = chunk == 0 ? text : guess_first_record(text, text + (guess_end - begin));
+  const char* const last =
+      is_last ? text + (end - begin) : guess_first_record(text + (next - begin), text + (end - begin));
+  if (first == nullptr || last == nullptr) throw NotPlainFastq();
+  batch.is_fastq = true;
+  batch.fastq_begin = static_cast<std::size_t>(first - text);
+  batch.text.set_size(static_cast<std::size_t>(last - text));
+  disk_bytes += batch.fastq().size();
+  if (batch.fastq().back() != '\n') batch.text.append("\n");  // the end of the file
+  return true;
+}
+
+}  // namespace warpmer::io
