@@ -10,6 +10,14 @@ namespace {
 /// Offsets on the device are 32-bit.
 constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 20);
 
+std::uint32_t bounded(const io::Batch& batch, std::uint64_t bytes) {
+  if (bytes > kMostBytes) {
+    throw ResourceError("a sequence of " + std::to_string(bytes) + " characters in " + batch.file +
+                        " is longer than the GPU takes at once; use --device cpu");
+  }
+  return static_cast<std::uint32_t>(bytes);
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -21,7 +29,11 @@ std::uint64_t BatchFeed::add(io::Batch& batch) {
   turn_ ^= 1;
   const std::uint64_t kmers = complete(slot);
   std::swap(slot.batch, batch);
-  join(slot);
+  if (slot.batch.is_fastq) {
+    slot.bytes = PlainFastq::joined_bytes(bounded(slot.batch, slot.batch.fastq().size()));
+  } else {
+    join(slot);
+  }
   if (slot.bytes > 0) send(slot);
   return kmers;
 }
@@ -34,26 +46,43 @@ std::uint64_t BatchFeed::finish() {
 
 void BatchFeed::join(Slot& slot) {
   const auto start = std::chrono::steady_clock::now();
-  const std::uint64_t bytes = joined_bytes(slot.batch);
-  if (bytes > kMostBytes) {
-    throw ResourceError("a sequence of " + std::to_string(bytes) + " characters in " + slot.batch.file +
-                        " is longer than the GPU takes at once; use --device cpu");
-  }
-  slot.bytes = static_cast<std::uint32_t>(bytes);
-  slot.joined.reserve(bytes);
-  gpu::join(slot.batch, {}, 0, bytes, slot.joined.data());
+  slot.bytes = bounded(slot.batch, joined_bytes(slot.batch));
+  slot.joined.reserve(slot.bytes);
+  gpu::join(slot.batch, {}, 0, slot.bytes, slot.joined.data());
   join_seconds_ += seconds_since(start);
+}
+
+void BatchFeed::copy_joined(Slot& slot) {
+  slot.copy_begin.record(copies_);
+  copy_to_device(slot.text.data(), slot.joined.data(), slot.bytes, copies_);
+  slot.copy_end.record(copies_);
+  copied_bytes_ += slot.bytes;
+}
+
+void BatchFeed::copy_fastq(Slot& slot) {
+  const std::string_view fastq = slot.batch.fastq();
+  const auto bytes = static_cast<std::uint32_t>(fastq.size());
+  slot.fastq.reserve(text_room(bytes));
+  slot.records.reserve(bytes);
+  slot.copy_begin.record(copies_);
+  copy_to_device(slot.fastq.data(), fastq.data(), bytes, copies_);
+  slot.copy_end.record(copies_);
+  copied_bytes_ += bytes;
+  slot.records.find(slot.fastq.data(), bytes, lowest_quality_, slot.text.data(), copies_);
+  copy_to_host(slot.found.data(), slot.records.findings(), 1, copies_);
 }
 
 void BatchFeed::send(Slot& slot) {
   slot.text.reserve(text_room(slot.bytes));
   for (auto& left : slot.left) left.reserve(tiles_of(slot.bytes));
-  slot.copy_begin.record(copies_);
-  copy_to_device(slot.text.data(), slot.joined.data(), slot.bytes, copies_);
-  slot.copy_end.record(copies_);
-  copied_bytes_ += slot.bytes;
+  if (slot.batch.is_fastq) {
+    copy_fastq(slot);
+  } else {
+    copy_joined(slot);
+  }
+  slot.ready.record(copies_);
   const std::lock_guard lock(*shared_.mutex);
-  check(cudaStreamWaitEvent(shared_.counter->stream(), slot.copy_end), "ordering streams");
+  check(cudaStreamWaitEvent(shared_.counter->stream(), slot.ready), "ordering streams");
   enqueue(slot, nullptr, tiles_of(slot.bytes), slot.left[0].data());
   slot.busy = true;
 }
@@ -68,15 +97,30 @@ void BatchFeed::enqueue(Slot& slot, const std::uint32_t* tiles, std::uint32_t ti
   slot.done.record(stream);
 }
 
+void BatchFeed::note_records(const Slot& slot) {
+  find_seconds_ += slot.ready.seconds_since(slot.copy_end);
+  const FastqFindings& found = slot.found[0];
+  if (found.odd > 0 || found.lines % 4 != 0) throw io::NotPlainFastq();
+  found_.records += found.lines / 4;
+  found_.bases += found.bases;
+}
+
+/// Of FASTQ text nobody here knows which record that is: reading it again tells.
+void BatchFeed::throw_bad_base(const Slot& slot, std::uint32_t offset) const {
+  if (slot.batch.is_fastq) throw io::NotPlainFastq();
+  gpu::throw_bad_base(slot.batch, offset);
+}
+
 std::uint64_t BatchFeed::complete(Slot& slot) {
   if (!slot.busy) return 0;
   slot.done.wait();
   slot.busy = false;
   copy_seconds_ += slot.copy_end.seconds_since(slot.copy_begin);
+  if (slot.batch.is_fastq) note_records(slot);
   std::uint64_t kmers = slot.result[0].kmers;
   for (;;) {
     const CutStatus status = slot.result[0];
-    if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(slot.batch, status.first_invalid);
+    if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(slot, status.first_invalid);
     if (status.tiles_left == 0) {
       if (shared_.counter->wants_room(status.fullest)) {
         const std::lock_guard lock(*shared_.mutex);

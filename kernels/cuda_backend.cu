@@ -12,9 +12,28 @@ namespace warpmer::gpu {
 
 namespace {
 
+/// Pinned memory of one GPU's context.
+class PinnedText : public io::TextMemory {
+ public:
+  explicit PinnedText(int gpu) : gpu_(gpu) {}
+
+  [[nodiscard]] char* allocate(std::size_t bytes) const override {
+    void* memory = nullptr;
+    // Else the first GPU would get a context.
+    if (cudaSetDevice(gpu_) == cudaSuccess && cudaMallocHost(&memory, bytes) == cudaSuccess)
+      return static_cast<char*>(memory);
+    cudaGetLastError();  // or the next launch would seem to have failed
+    return nullptr;
+  }
+  void release(char* memory) const noexcept override { cudaFreeHost(memory); }
+
+ private:
+  int gpu_;
+};
+
 class CudaBackend : public engine::Backend {
  public:
-  explicit CudaBackend(int gpu) : gpu_(gpu) {
+  explicit CudaBackend(int gpu) : gpu_(gpu), fastq_memory_(gpu) {
     check(cudaSetDevice(gpu), "choosing a GPU");
     check(cudaGetDeviceProperties(&properties_, gpu), "asking for the GPU");
   }
@@ -22,6 +41,8 @@ class CudaBackend : public engine::Backend {
   [[nodiscard]] std::string describe() const override {
     return "cuda:" + std::to_string(gpu_) + " (" + properties_.name + ")";
   }
+
+  [[nodiscard]] const io::TextMemory* fastq_memory() const override { return &fastq_memory_; }
 
   [[nodiscard]] std::unique_ptr<engine::CountingSession> start(const engine::CountPlan& plan) override {
     // Keys of 128 bits are claimed by one compare and swap, which older GPUs do not have.
@@ -35,6 +56,7 @@ class CudaBackend : public engine::Backend {
 
  private:
   int gpu_;
+  PinnedText fastq_memory_;
   cudaDeviceProp properties_{};
 };
 

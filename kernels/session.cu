@@ -70,20 +70,32 @@ class Session : public engine::CountingSession {
   BatchFeed& feed(unsigned thread) {
     use_device();
     if (!feeds_[thread])
-      feeds_[thread] = std::make_unique<BatchFeed>(SharedCounter{&counter(), &mutex_}, plan_.lenient);
+      feeds_[thread] = std::make_unique<BatchFeed>(SharedCounter{&counter(), &mutex_}, plan_.lenient,
+                                                   plan_.lowest_quality);
     return *feeds_[thread];
   }
 
   [[nodiscard]] std::vector<engine::StageReport> feed_stages() const {
-    engine::StageReport join{"join", 0, 0}, copy{"copy to device", 0, 0};
+    engine::StageReport join{"join", 0, 0}, copy{"copy to device", 0, 0}, find{"find records", 0, 0};
     for (const auto& feed : feeds_) {
       if (!feed) continue;
       join.busy_seconds += feed->join_seconds();
       copy.busy_seconds += feed->copy_seconds();
+      find.busy_seconds += feed->find_seconds();
       copy.bytes += feed->copied_bytes();
     }
-    join.bytes = copy.bytes;
-    return {join, copy};
+    join.bytes = find.bytes = copy.bytes;
+    return {join, copy, find};
+  }
+
+  [[nodiscard]] engine::FoundInText found_in_text() const override {
+    engine::FoundInText all;
+    for (const auto& feed : feeds_) {
+      if (!feed) continue;
+      all.records += feed->found_in_text().records;
+      all.bases += feed->found_in_text().bases;
+    }
+    return all;
   }
 
   /// Wall time from the start of the session to the end of the last thread's input.

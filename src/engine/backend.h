@@ -55,9 +55,6 @@ class CountingSession {
  public:
   virtual ~CountingSession() = default;
 
-  /// A batch for `add`, in memory that suits the session; by the thread that will fill it.
-  [[nodiscard]] virtual io::Batch make_batch() { return {}; }
-
   /// Takes the k-mers of a batch. Called concurrently, with a different `thread` each. May keep the batch
   /// while a device works on it, and leave an earlier one, done with, to be refilled in its place; errors
   /// in it then surface in a later call. Returns the number of k-mers completed since the last call. Batches
@@ -90,8 +87,8 @@ class Backend {
   virtual ~Backend() = default;
   /// E.g. "cpu (avx512)".
   [[nodiscard]] virtual std::string describe() const = 0;
-  /// Whether its sessions take FASTQ as text and find the records themselves.
-  [[nodiscard]] virtual bool finds_records() const { return false; }
+  /// If its sessions take FASTQ as text, and find the records themselves: the memory they like to have it in.
+  [[nodiscard]] virtual const io::TextMemory* fastq_memory() const { return nullptr; }
   [[nodiscard]] virtual std::unique_ptr<CountingSession> start(const CountPlan& plan) = 0;
 };
 

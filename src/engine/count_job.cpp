@@ -67,7 +67,8 @@ class CountJob {
       backend_ = make_backend(device_);
       return backend_->start(plan(input));
     });
-    if (may_take_text && backend_->finds_records()) input.hand_over_fastq();
+    const io::TextMemory* const fastq_memory = backend_->fastq_memory();
+    if (may_take_text && fastq_memory != nullptr) input.hand_over_fastq(*fastq_memory);
     const auto start = Clock::now();
     read(input, *session);
     report_.read_seconds = seconds_since(start);
@@ -139,7 +140,7 @@ class CountJob {
     run_team(
         threads_,
         [&](unsigned thread) {
-          io::Batch batch = session.make_batch();
+          io::Batch batch;
           std::uint64_t bases = 0;
           while (!failed_ && input.next(batch)) {
             for (const io::Piece& piece : batch.pieces) bases += new_bases(piece);

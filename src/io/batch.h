@@ -9,13 +9,16 @@
 
 namespace warpmer::io {
 
-/// Where text buffers have their memory from. A device copies faster from memory it knows.
-struct TextMemory {
-  char* (*allocate)(std::size_t bytes);  ///< null when there is none
-  void (*release)(char* memory);
+/// Where text buffers have their memory from: a device copies faster from memory it knows. Thread-safe.
+class TextMemory {
+ public:
+  virtual ~TextMemory() = default;
+  /// Null when there is none.
+  [[nodiscard]] virtual char* allocate(std::size_t bytes) const = 0;
+  virtual void release(char* memory) const noexcept = 0;
 };
-/// The heap.
-extern const TextMemory kTextOnHeap;
+/// The usual place.
+const TextMemory& heap_for_text();
 
 /// Growable text buffer that never zero-fills and always keeps `kPadding` readable bytes after its
 /// end, so that vector code may load past the last base.
@@ -23,9 +26,11 @@ class TextBuffer {
  public:
   static constexpr std::size_t kPadding = 128;
 
-  TextBuffer() : TextBuffer(kTextOnHeap) {}
+  TextBuffer() : TextBuffer(heap_for_text()) {}
   /// `memory` outlives the buffer.
-  explicit TextBuffer(const TextMemory& memory) : memory_(&memory), data_(nullptr, memory.release) {}
+  explicit TextBuffer(const TextMemory& memory) : data_(nullptr, Release{&memory}) {}
+
+  [[nodiscard]] const TextMemory& memory() const noexcept { return *data_.get_deleter().memory; }
 
   [[nodiscard]] char* data() noexcept { return data_.get(); }
   [[nodiscard]] const char* data() const noexcept { return data_.get(); }
@@ -44,8 +49,12 @@ class TextBuffer {
   }
 
  private:
-  const TextMemory* memory_;
-  std::unique_ptr<char[], void (*)(char*)> data_;
+  struct Release {
+    const TextMemory* memory;
+    void operator()(char* data) const noexcept { memory->release(data); }
+  };
+
+  std::unique_ptr<char[], Release> data_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };

@@ -37,9 +37,10 @@ class InputSet {
   InputSet(const InputSet&) = delete;
   InputSet& operator=(const InputSet&) = delete;
 
-  /// Large FASTQ files are handed over as text from now on (Batch::is_fastq), if all inputs can be read again
-  /// should that turn out to be wrong. To be called before the first `next`.
-  void hand_over_fastq();
+  /// Large FASTQ files are handed over as text from now on (Batch::is_fastq), in such memory, which outlives
+  /// the batches; if all inputs can be read again should that turn out to be wrong. To be called before the
+  /// first `next`.
+  void hand_over_fastq(const TextMemory& memory);
 
   /// Fills `batch` with the next pieces; false when every input is exhausted. Throws InputError
   /// (file, record, what) for malformed, corrupt or truncated input. After a throw, or `cancel`,

@@ -55,7 +55,7 @@ struct InputSet::Impl {
   std::uint64_t bytes_total = 0;
   std::size_t most_open = 1;
   unsigned threads_per_file = 1;
-  bool fastq_as_text = false;
+  const TextMemory* fastq_memory = nullptr;  ///< for FASTQ that is handed over as text
 
   std::atomic<bool> cancelled = false;
   std::atomic<std::uint64_t> bytes_done = 0;
@@ -105,8 +105,9 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input) const
     case Content::text:
       break;
   }
-  if (fastq_as_text && PlainFastqText::is_large(input.disk_bytes, options) && is_fastq_file(input, *file)) {
-    auto text = std::make_shared<PlainFastqText>(input.path, options, cancelled);
+  if (fastq_memory != nullptr && PlainFastqText::is_large(input.disk_bytes, options) &&
+      is_fastq_file(input, *file)) {
+    auto text = std::make_shared<PlainFastqText>(input.path, options, *fastq_memory, cancelled);
     return std::make_unique<PlainFastqReader>(std::move(text));
   }
   if (is_split(input, *file)) {
@@ -225,10 +226,12 @@ InputSet::InputSet(const std::vector<std::string>& paths, const InputOptions& op
 // Readers in the middle of a pipe give up only when told so.
 InputSet::~InputSet() { cancel(); }
 
-void InputSet::hand_over_fastq() {
-  impl_->fastq_as_text = std::all_of(impl_->inputs.begin(), impl_->inputs.end(), [](const InputFile& input) {
+void InputSet::hand_over_fastq(const TextMemory& memory) {
+  const auto& inputs = impl_->inputs;
+  const bool can_begin_again = std::all_of(inputs.begin(), inputs.end(), [](const InputFile& input) {
     return input.is_regular && descriptor_in_path(input.path) < 0;
   });
+  if (can_begin_again) impl_->fastq_memory = &memory;
 }
 
 bool InputSet::next(Batch& batch) { return impl_->next(batch); }

@@ -24,8 +24,9 @@ class PlainFastqText {
   /// Whether a file of this size is worth it.
   static bool is_large(std::uint64_t disk_bytes, const InputOptions& options);
 
-  /// `path` is a regular file, whose text begins with '@'.
-  PlainFastqText(const std::string& path, const InputOptions& options, const std::atomic<bool>& cancelled);
+  /// `path` is a regular file, whose text begins with '@'. Batches get their text in `memory`.
+  PlainFastqText(const std::string& path, const InputOptions& options, const TextMemory& memory,
+                 const std::atomic<bool>& cancelled);
 
   /// As RecordReader::fill, by any number of threads at once, in any order; adds to `disk_bytes`.
   bool fill(Batch& batch, std::uint64_t& disk_bytes);
@@ -33,6 +34,7 @@ class PlainFastqText {
  private:
   const ChunkedFile file_;
   const std::size_t guess_bytes_;  ///< of a chunk, that are looked at to find its first record
+  const TextMemory& memory_;
   const std::atomic<bool>& cancelled_;
   std::atomic<std::uint64_t> next_chunk_{0};
 };

@@ -20,10 +20,12 @@
 
 #include "core/error.h"
 #include "io/input.h"
+#include "random_fastq.h"
 
 namespace io_test {
 
 namespace io = warpmer::io;
+using warpmer::tests::fastq;
 
 /// A folder that goes away with the test.
 class TempFolder {
@@ -225,25 +227,6 @@ inline std::filesystem::path shared_folder() {
   if (const char* const named = std::getenv("WARPMER_SHARED")) return named;
   const std::filesystem::path beside = std::filesystem::path(WARPMER_SOURCE_DIR) / ".." / "shared";
   return std::filesystem::exists(beside / "data" / "MANIFEST.tsv") ? beside : std::filesystem::path();
-}
-
-/// A FASTQ record of four lines, of up to `longest` bases, whose lines look like one another.
-inline std::string record_of(std::mt19937& random, std::size_t number, std::size_t longest) {
-  const std::size_t length = 1 + random() % longest;
-  std::string bases(length, ' '), quality(length, ' ');
-  for (char& c : bases) c = "ACGTN"[random() % 5];
-  // Qualities that look like other lines.
-  for (char& c : quality) c = "@+>I#ACGT"[random() % 9];
-  const std::string name = "read" + std::to_string(number) + (number % 3 == 0 ? " comment @ +" : "");
-  return "@" + name + "\n" + bases + "\n+" + (number % 5 == 0 ? name : "") + "\n" + quality + "\n";
-}
-
-/// At least so many bytes of such records.
-inline std::string fastq(std::size_t bytes, unsigned seed, std::size_t longest = 150) {
-  std::mt19937 random(seed);
-  std::string text;
-  for (std::size_t number = 1; text.size() < bytes; ++number) text += record_of(random, number, longest);
-  return text;
 }
 
 }  // namespace io_test

@@ -32,7 +32,7 @@ Texts read_all(const std::vector<std::string>& paths, unsigned threads) {
   Texts all;
   std::mutex mutex;
   io::InputSet inputs(paths, options_for(threads));
-  inputs.hand_over_fastq();
+  inputs.hand_over_fastq(io::heap_for_text());
   const auto work = [&] {
     io::Batch batch;
     try {
