@@ -132,7 +132,6 @@ class DenseSession : public Session {
   [[nodiscard]] engine::Tally tally() const override { return tally_; }
   [[nodiscard]] std::vector<engine::StageReport> stages() const override {
     auto stages = feed_stages();
-    stages.push_back({engine::kFreezeStage, 0, 0});
     return stages;
   }
   [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
@@ -248,6 +247,9 @@ class ShardedSession : public Session {
       };
       if (thread == 0) drive(deliver);
       while (const auto item = queue_.take()) deliver(*item);
+      const std::lock_guard lock(fetched_mutex_);
+      fetch_seconds_ += courier.seconds();
+      fetched_bytes_ += courier.bytes();
     } catch (...) {
       queue_.fail(std::current_exception());
       throw;
@@ -267,7 +269,8 @@ class ShardedSession : public Session {
     stages.push_back({"cut", times.cut, stages.front().bytes});
     stages.push_back({"split", times.split, bytes});
     stages.push_back({"count", times.count, bytes});
-    stages.push_back({engine::kFreezeStage, times.freeze, 0});
+    stages.push_back({"freeze", times.freeze, fetched_bytes_});
+    stages.push_back({"copy to host", fetch_seconds_, fetched_bytes_});
     return stages;
   }
   [[nodiscard]] std::optional<double> overlap() const override {
@@ -287,6 +290,7 @@ class ShardedSession : public Session {
       const std::uint32_t shard = item.chunk->first_shard + item.number;
       index::FrozenShard frozen;
       if (plan.shape.entries > 0) {
+        const auto start = std::chrono::steady_clock::now();
         frozen.shape = plan.shape;
         frozen.payload.reserve(plan.layout.words + index::kReadAheadWords);
         check(cudaStreamWaitEvent(stream_, *item.chunk->ready), "ordering streams");
@@ -296,12 +300,19 @@ class ShardedSession : public Session {
           stream_.wait();
           frozen.payload.insert(frozen.payload.end(), pinned_.data(), pinned_.data() + n);
         }
+        bytes_ += frozen.payload.size() * sizeof frozen.payload[0];
+        seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       }
       sink(shard, std::move(frozen));
     }
 
+    [[nodiscard]] double seconds() const { return seconds_; }
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
    private:
     static constexpr std::uint64_t kWords = std::uint64_t{1} << 17;
+    double seconds_ = 0;  ///< waiting for the device included
+    std::uint64_t bytes_ = 0;
     Stream stream_;
     PinnedArray<unsigned long long> pinned_{kWords};
   };
@@ -331,6 +342,9 @@ class ShardedSession : public Session {
 
   std::unique_ptr<DeviceCounter> counter_;
   ShardQueue queue_;
+  std::mutex fetched_mutex_;
+  double fetch_seconds_ = 0;
+  std::uint64_t fetched_bytes_ = 0;
 };
 
 }  // namespace

@@ -14,8 +14,8 @@ inline std::string record_of(std::mt19937& random, std::size_t number, std::size
   for (char& c : bases) c = "ACGTN"[random() % 5];
   // Qualities that look like other lines.
   for (char& c : quality) c = "@+>I#ACGT"[random() % 9];
-  const std::string name = "read" + std::to_string(number) + (number % 3 == 0 ? " comment @ +" : "");
-  return "@" + name + "\n" + bases + "\n+" + (number % 5 == 0 ? name : "") + "\n" + quality + "\n";
+  const std::string header = "read" + std::to_string(number) + (number % 3 == 0 ? " comment @ +" : "");
+  return "@" + header + "\n" + bases + "\n+" + (number % 5 == 0 ? header : "") + "\n" + quality + "\n";
 }
 
 /// At least so many bytes of such records.

@@ -38,9 +38,6 @@ struct StageReport {
   std::uint64_t bytes = 0;
 };
 
-/// The stage whose bytes are those of the index: the job fills them in.
-inline constexpr const char* kFreezeStage = "freeze and write";
-
 /// What a session has found in batches of FASTQ text (io::Batch::is_fastq), of which nobody else knows.
 struct FoundInText {
   std::uint64_t records = 0;
@@ -74,7 +71,7 @@ class CountingSession {
   [[nodiscard]] virtual FoundInText found_in_text() const { return {}; }
   /// After all threads have returned from `finish`, as are those that follow.
   [[nodiscard]] virtual Tally tally() const = 0;
-  /// In the order in which data passes through them.
+  /// In the order in which data passes through them; up to frozen shards.
   [[nodiscard]] virtual std::vector<StageReport> stages() const = 0;
   /// How many stages were busy at once while the input was read, on average: the sum of their busy time
   /// by the wall time. For backends whose stages run side by side.

@@ -167,11 +167,13 @@ class CountJob {
     progress_.shards_total = 1u << shard_bits(options_.k);
     progress_.stage = JobProgress::Stage::counting;
     const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+      const auto start = Clock::now();
       writer.put(shard, std::move(frozen));
       // Shards wait in memory for those before them. One that takes long (a hot k-mer) must not make all
       // others pile up; whoever counts it has not come here, so it is never he who waits.
       while (writer.bytes_waiting() > most_waiting_bytes() && !failed_)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      write_seconds_ += seconds_since(start);
       if (failed_) throw InternalError("stopped because another thread failed");
     };
     run_team(
@@ -195,9 +197,7 @@ class CountJob {
     report_.cpu_seconds = cpu_seconds();
     report_.overlap = session.overlap();
     report_.stages = session.stages();
-    for (StageReport& stage : report_.stages) {
-      if (stage.name == kFreezeStage) stage.bytes = writer.bytes_written();
-    }
+    report_.stages.push_back({"write", write_seconds_, writer.bytes_written()});
   }
 
   const CountOptions& options_;
@@ -208,6 +208,7 @@ class CountJob {
   std::unique_ptr<Backend> backend_;
   std::atomic<std::uint64_t> bases_{0};
   std::atomic<bool> failed_{false};
+  std::atomic<double> write_seconds_{0};  ///< of all threads, waiting for earlier shards included
   CountReport report_;
 };
 

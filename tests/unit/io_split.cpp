@@ -120,6 +120,7 @@ TEST_CASE("records of several lines, long records, sequences in between") {
     return text.substr(0, middle) + more + text.substr(middle);
   };
   check_same(with("@lines\nACGT\nACGT\n+\n@III\n+III\n"));
+  check_same(with("@name comment\nACGT\n+name\nIIII\n"));
   check_same(with("@long\n" + std::string(9000, 'A') + "\n+\n" + std::string(9000, '@') + "\n"));
   check_same(with(">fasta\nACGT\nACGT\n"));
   // All of it.
