@@ -55,6 +55,8 @@ class Session : public engine::CountingSession {
  protected:
   Session(int gpu, const engine::CountPlan& plan) : gpu_(gpu), plan_(plan), feeds_(plan.threads) {
     check(cudaSetDevice(gpu), "choosing a GPU");
+    // The pool keeps this, so that feeds, which allocate piece by piece, do not wait for the driver.
+    const DeviceArray<char> for_feeds(std::min(plan.threads * kFeedBytes, available_bytes() / 2));
   }
 
   void use_device() const { check(cudaSetDevice(gpu_), "choosing a GPU"); }
@@ -288,22 +290,22 @@ class ShardedSession : public Session {
     void deliver(const ShardQueue::Item& item, const engine::ShardSink& sink) {
       const ShardPlan& plan = item.chunk->plans[item.number];
       const std::uint32_t shard = item.chunk->first_shard + item.number;
-      index::FrozenShard frozen;
+      frozen_.shape = plan.shape;
+      frozen_.payload.clear();
       if (plan.shape.entries > 0) {
         const auto start = std::chrono::steady_clock::now();
-        frozen.shape = plan.shape;
-        frozen.payload.reserve(plan.layout.words + index::kReadAheadWords);
+        frozen_.payload.reserve(plan.layout.words + index::kReadAheadWords);
         check(cudaStreamWaitEvent(stream_, *item.chunk->ready), "ordering streams");
         for (std::uint64_t at = 0; at < plan.layout.words; at += kWords) {
           const std::uint64_t n = std::min<std::uint64_t>(kWords, plan.layout.words - at);
           copy_to_host(pinned_.data(), item.chunk->payload + plan.first_word + at, n, stream_);
           stream_.wait();
-          frozen.payload.insert(frozen.payload.end(), pinned_.data(), pinned_.data() + n);
+          frozen_.payload.insert(frozen_.payload.end(), pinned_.data(), pinned_.data() + n);
         }
-        bytes_ += frozen.payload.size() * sizeof frozen.payload[0];
+        bytes_ += frozen_.payload.size() * sizeof frozen_.payload[0];
         seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       }
-      sink(shard, std::move(frozen));
+      sink(shard, std::move(frozen_));
     }
 
     [[nodiscard]] double seconds() const { return seconds_; }
@@ -311,6 +313,7 @@ class ShardedSession : public Session {
 
    private:
     static constexpr std::uint64_t kWords = std::uint64_t{1} << 17;
+    index::FrozenShard frozen_;
     double seconds_ = 0;  ///< waiting for the device included
     std::uint64_t bytes_ = 0;
     Stream stream_;

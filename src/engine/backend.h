@@ -44,7 +44,8 @@ struct FoundInText {
   std::uint64_t bases = 0;
 };
 
-/// Takes a frozen shard; called from several threads, roughly in shard order.
+/// Takes a frozen shard; called from several threads, roughly in shard order. May leave spent memory in the
+/// payload's place, for the next shard: fresh memory costs more than filling it.
 using ShardSink = std::function<void(std::uint32_t shard, index::FrozenShard&& frozen)>;
 
 /// One counting job on one backend.

@@ -169,6 +169,7 @@ class CountJob {
     const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
       const auto start = Clock::now();
       writer.put(shard, std::move(frozen));
+      frozen.payload = writer.take_spare();
       // Shards wait in memory for those before them. One that takes long (a hot k-mer) must not make all
       // others pile up; whoever counts it has not come here, so it is never he who waits.
       while (writer.bytes_waiting() > most_waiting_bytes() && !failed_)

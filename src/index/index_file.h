@@ -64,6 +64,9 @@ class IndexWriter {
   /// failed write (disk full).
   void put(std::uint32_t shard, FrozenShard&& frozen);
 
+  /// The memory of a payload that is written, empty; if there is some.
+  std::vector<std::uint64_t> take_spare();
+
   /// Writes what remains and gives the file its name. All errors of the file system surface here.
   void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
 

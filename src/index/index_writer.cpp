@@ -29,6 +29,9 @@ struct Run {
 /// Small shards are written together, about so many bytes at a time.
 constexpr std::uint64_t kRunBytes = std::uint64_t{1} << 20;
 
+/// Larger payloads are not kept to be used again: there are few, and they would hold much memory.
+constexpr std::uint64_t kMostSpareBytes = std::uint64_t{4} << 20;
+
 }  // namespace
 
 struct IndexWriter::Impl {
@@ -43,6 +46,7 @@ struct IndexWriter::Impl {
   Run take_run();
   void write_placed(std::unique_lock<std::mutex>& lock);
   void write_run(const Run& run);
+  void keep_spares(Run& run);
   void write(std::uint64_t offset, std::span<const Piece> pieces);
   void append_section(const std::string& bytes, layout::Section& section);
   void start_stream();
@@ -64,7 +68,7 @@ struct IndexWriter::Impl {
 };
 
 IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given, unsigned writers)
-    : params(given), output(path, writers) {
+    : params(given), most_spares(writers), output(path, writers) {
   if (const auto fault = layout::params_fault(params))
     throw InternalError("cannot write an index: " + *fault);
   directory.resize(params.shards());
@@ -128,7 +132,7 @@ Run IndexWriter::Impl::take_run() {
 /// come by share.
 void IndexWriter::Impl::write_placed(std::unique_lock<std::mutex>& lock) {
   while (!placed.empty() && !failure) {
-    const Run run = take_run();
+    Run run = take_run();
     try {
       start_stream();
       // A stream is written in order, so under the lock; a file by as many threads as there are.
@@ -140,6 +144,16 @@ void IndexWriter::Impl::write_placed(std::unique_lock<std::mutex>& lock) {
       throw;
     }
     if (!lock.owns_lock()) lock.lock();
+    keep_spares(run);
+  }
+}
+
+/// One for each writer: who put a shard takes one.
+void IndexWriter::Impl::keep_spares(Run& run) {
+  for (auto& payload : run.payloads) {
+    if (spares.size() == most_spares || payload.capacity() * sizeof payload[0] > kMostSpareBytes) return;
+    payload.clear();
+    spares.push_back(std::move(payload));
   }
 }
 
@@ -215,6 +229,14 @@ void IndexWriter::put(std::uint32_t shard, FrozenShard&& frozen) { impl_->put(sh
 
 void IndexWriter::finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance) {
   impl_->finish(totals, histogram, provenance);
+}
+
+std::vector<std::uint64_t> IndexWriter::take_spare() {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->spares.empty()) return {};
+  std::vector<std::uint64_t> spare = std::move(impl_->spares.back());
+  impl_->spares.pop_back();
+  return spare;
 }
 
 std::uint64_t IndexWriter::bytes_written() const noexcept { return impl_->bytes_written; }
