@@ -60,8 +60,10 @@ struct IndexWriter::Impl {
   std::uint32_t next = 0;                         ///< the shard that is to be placed next
   std::uint64_t end = layout::kHeaderBytes;       ///< where it goes
   std::map<std::uint32_t, Waiting> waiting;
-  std::deque<Waiting> placed;  ///< in order, to be written by whoever comes
-  bool started = false;        ///< the header is written
+  std::deque<Waiting> placed;                      ///< in order, to be written by whoever comes
+  std::vector<std::vector<std::uint64_t>> spares;  ///< written, and empty
+  const std::size_t most_spares;
+  bool started = false;  ///< the header is written
   bool finished = false;
   std::optional<std::string> failure;  ///< the first failed write; there is no way back from it
   OutputFile output;
