@@ -117,26 +117,43 @@ std::uint64_t BatchFeed::complete(Slot& slot) {
   slot.busy = false;
   copy_seconds_ += slot.copy_end.seconds_since(slot.copy_begin);
   if (slot.batch.is_fastq) note_records(slot);
-  std::uint64_t kmers = slot.result[0].kmers;
-  for (;;) {
-    const CutStatus status = slot.result[0];
-    if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(slot, status.first_invalid);
-    if (status.tiles_left == 0) {
-      if (shared_.counter->wants_room(status.fullest)) {
-        const std::lock_guard lock(*shared_.mutex);
-        shared_.counter->make_room();
-      }
-      return kmers;
-    }
+  const CutStatus status = slot.result[0];
+  if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(slot, status.first_invalid);
+  if (status.tiles_left > 0) return status.kmers + cut_rest(slot);
+  if (shared_.counter->wants_room(status.fullest)) {
+    const std::lock_guard lock(*shared_.mutex);
+    shared_.counter->make_room();
+  }
+  return status.kmers;
+}
+
+/// Cuts the tiles that found no room, as often as it takes.
+std::uint64_t BatchFeed::cut_rest(Slot& slot) {
+  std::uint64_t kmers = 0;
+  std::uint32_t first = 0, tiles = slot.result[0].tiles_left;  // the part of `left[0]` that is to be cut
+  bool alone = false;
+  while (tiles > 0) {
     {
       const std::lock_guard lock(*shared_.mutex);
       shared_.counter->make_room();
-      enqueue(slot, slot.left[0].data(), status.tiles_left, slot.left[1].data());
+      enqueue(slot, slot.left[0].data() + first, alone ? 1 : tiles, slot.left[1].data());
     }
     slot.done.wait();
+    const CutStatus status = slot.result[0];
+    kmers += status.kmers;
+    if (alone) {
+      first += 1 - status.tiles_left;
+      tiles -= 1 - status.tiles_left;
+      alone = false;
+      continue;
+    }
+    // Tiles that each took what the other needs could do so for ever: one at a time has all the room.
+    alone = status.tiles_left == tiles;
     std::swap(slot.left[0], slot.left[1]);
-    kmers += slot.result[0].kmers;
+    first = 0;
+    tiles = status.tiles_left;
   }
+  return kmers;
 }
 
 }  // namespace warpmer::gpu

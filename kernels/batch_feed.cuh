@@ -66,6 +66,7 @@ class BatchFeed {
   [[noreturn]] void throw_bad_base(const Slot& slot, std::uint32_t offset) const;
   void enqueue(Slot& slot, const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left);
   std::uint64_t complete(Slot& slot);
+  std::uint64_t cut_rest(Slot& slot);
 
   SharedCounter shared_;
   bool lenient_;
