@@ -17,7 +17,7 @@ namespace warpmer::gpu {
 namespace {
 
 /// Pinned and device memory of a feed, and what the CUDA runtime holds in the process, about.
-constexpr std::uint64_t kFeedBytes = std::uint64_t{2} * (9 << 20);
+constexpr std::uint64_t kFeedBytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t kRuntimeBytes = std::uint64_t{300} << 20;
 
 /// How much device memory a session may take beside its feeds. ResourceError when -m does not leave what

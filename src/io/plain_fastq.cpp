@@ -12,10 +12,15 @@ namespace {
 /// Fewer batches than this are no large file.
 constexpr std::uint64_t kLeastBatches = 2;
 
-/// A batch's text is a chunk, the character before, and the beginning of the next chunk.
-std::size_t guess_bytes(const InputOptions& options) { return TextReader::batch_capacity(options) / 16; }
+/// With what a text buffer adds, no more than what a batch usually has: as much again would leave the caches
+/// before a device has copied it.
+std::size_t text_bytes(const InputOptions& options) {
+  return TextReader::batch_capacity(options) - TextBuffer::kPadding;
+}
+/// A batch's text is a chunk, the character before, the beginning of the next chunk, and a line end.
+std::size_t guess_bytes(const InputOptions& options) { return text_bytes(options) / 16; }
 std::size_t largest_chunk(const InputOptions& options) {
-  return TextReader::batch_capacity(options) - guess_bytes(options) - 1;
+  return text_bytes(options) - guess_bytes(options) - 2;
 }
 
 }  // namespace
