@@ -1,0 +1,142 @@
+#pragma once
+/// The Tile concept for tables of words (table/word_slots.h) on a GPU: a group of `Lanes` adjacent lanes
+/// looks at a bucket, each at `SlotsPerLane` adjacent words of it. Every change of a slot is one atomic
+/// operation on its word.
+
+#include <cstdint>
+
+#include "lane_group.cuh"
+#include "table/word_slots.h"
+
+namespace warpmer::gpu {
+
+/// How a tile reads buckets.
+enum class Reading {
+  changing,  ///< past the caches that other multiprocessors do not see
+  finished,  ///< nobody writes to the table, which is in global memory
+};
+
+/// Words as a lane reads them: `SlotsPerLane` adjacent ones, 16 bytes an instruction where there are two.
+template <Reading kReading, int SlotsPerLane>
+__device__ void load_words(const std::uint64_t* at, std::uint64_t (&words)[SlotsPerLane]) {
+  if constexpr (SlotsPerLane == 1) {
+    if constexpr (kReading == Reading::finished) {
+      words[0] = __ldg(reinterpret_cast<const unsigned long long*>(at));
+    } else {
+      words[0] = *const_cast<const volatile std::uint64_t*>(at);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < SlotsPerLane; i += 2) {
+      if constexpr (kReading == Reading::finished) {
+        const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(at + i));
+        words[i] = pair.x;
+        words[i + 1] = pair.y;
+      } else {
+        asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(words[i]), "=l"(words[i + 1])
+                     : "l"(at + i)
+                     : "memory");
+      }
+    }
+  }
+}
+
+template <int Lanes, int SlotsPerLane, Reading kReading = Reading::changing>
+struct CudaWordTile : LaneGroup<Lanes, SlotsPerLane> {
+  using Key = table::Key32;
+  using Lane = LaneGroup<Lanes, SlotsPerLane>;
+  using typename Lane::Group;
+  using Slots = table::Slots<Key>;
+  using Slot = table::Slot<Key>;
+  /// Lane-local: the words this lane looks at.
+  struct Bucket {
+    std::uint64_t words[SlotsPerLane];
+  };
+  static constexpr bool kExclusive = false;
+  static_assert(SlotsPerLane == 1 || SlotsPerLane % 2 == 0, "words are read in pairs");
+
+  using Lane::Lane;
+
+  __device__ Bucket load(Slots s) const {
+    Bucket bucket;
+    load_words<kReading>(s.words + this->rank() * SlotsPerLane, bucket.words);
+    return bucket;
+  }
+  __device__ table::SlotMask match(const Bucket& b, Key key) const {
+    table::SlotMask mine = 0;
+#pragma unroll
+    for (int i = 0; i < SlotsPerLane; ++i) mine |= table::SlotMask{table::key_of(b.words[i]) == key} << i;
+    return this->gather(mine);
+  }
+  __device__ table::SlotMask empty(const Bucket& b) const { return match(b, table::kEmptyKey<Key>); }
+  /// Selected without an index, which would put the bucket into local memory.
+  __device__ std::uint32_t count(const Bucket& b, Slots /*s*/, int slot) const {
+    std::uint32_t mine = 0;
+#pragma unroll
+    for (int i = 0; i < SlotsPerLane; ++i) {
+      if (i == slot % SlotsPerLane) mine = table::count_of(b.words[i]);
+    }
+    return this->from_lane_of(slot, mine);
+  }
+
+  __device__ table::Claim claim(Slots s, int i, Key key, Key over = table::kEmptyKey<Key>) const {
+    int claim = 0;
+    if (this->acts(i)) {
+      claim =
+          static_cast<int>(table::claim_word(key, over, [&](std::uint64_t expected, std::uint64_t desired) {
+            return swap(s, i, expected, desired);
+          }));
+    }
+    return static_cast<table::Claim>(this->from_lane_of(i, claim));
+  }
+  __device__ table::Claim claim_whole(Slots s, int i, Slot in) const {
+    Key found = 0;
+    if (this->acts(i)) found = table::key_of(swap(s, i, table::kEmptyWord, table::word_of(in)));
+    return table::claim_result(this->from_lane_of(i, found), table::kEmptyKey<Key>, in.key);
+  }
+  __device__ Slot exchange(Slots s, int i, Slot in) const {
+    unsigned long long out = 0;
+    if (this->acts(i)) out = atomicExch(word(s, i), table::word_of(in));
+    out = this->from_lane_of(i, out);
+    return {table::key_of(out), table::count_of(out)};
+  }
+  __device__ Key exchange_key(Slots s, int i, Key in) const {
+    Key out{};
+    if (this->acts(i)) {
+      out = table::key_of(change(s, i, [&](std::uint64_t before) {
+        return table::word_of({in, table::count_of(before)});
+      }));
+    }
+    return this->from_lane_of(i, out);
+  }
+  __device__ std::uint32_t add(Slots s, int i, std::uint32_t n) const {
+    std::uint32_t before = 0;
+    if (this->acts(i))
+      before = table::count_of(atomicAdd(word(s, i), static_cast<unsigned long long>(n) << 32));
+    return this->from_lane_of(i, before);
+  }
+  __device__ void store(Slots s, int i, std::uint32_t n) const {
+    if (!this->acts(i)) return;
+    change(s, i, [&](std::uint64_t before) { return table::word_of({table::key_of(before), n}); });
+  }
+
+ private:
+  __device__ static unsigned long long* word(Slots s, int i) {
+    return reinterpret_cast<unsigned long long*>(s.words + i);
+  }
+  /// What was met.
+  __device__ static std::uint64_t swap(Slots s, int i, std::uint64_t expected, std::uint64_t desired) {
+    return atomicCAS(word(s, i), expected, desired);
+  }
+  template <class Change>
+  __device__ static std::uint64_t change(Slots s, int i, Change&& changed) {
+    for (std::uint64_t before = *const_cast<const volatile std::uint64_t*>(s.words + i);;) {
+      const std::uint64_t found = swap(s, i, before, changed(before));
+      if (found == before) return before;
+      before = found;
+    }
+  }
+};
+
+}  // namespace warpmer::gpu
