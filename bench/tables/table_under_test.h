@@ -1,6 +1,7 @@
 #pragma once
 /// What the table experiments ask of a table, whatever its scheme and wherever it lies. A new table is one
-/// file that derives from TableUnderTest, describes itself in a TableList, and is named in table_lists.cpp.
+/// file that derives from TableUnderTest, describes itself in a TableList, and is named in table_lists.h, and
+/// in host_tables.cpp or gpu_tables.cu.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,7 @@ struct Insertions {
   bool distinct;  ///< each key comes once, and gets its value; else values are added up
   bool count_probes;
   bool ahead;  ///< fetch the next key's first bucket before it is its turn
+  bool split;  ///< put pairs in order of their first buckets, roughly, before; as part of the insertion
   Totals* totals;
 };
 
@@ -77,9 +79,5 @@ struct TableEntry {
 };
 
 using TableList = std::span<const TableEntry>;
-
-/// All tables for CPUs, or for GPUs (none in builds without CUDA).
-std::span<const TableList> host_tables();
-std::span<const TableList> gpu_tables();
 
 }  // namespace warpmer::bench

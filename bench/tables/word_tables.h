@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/platform.h"
 #include "table/cuckoo.h"
@@ -32,7 +33,8 @@ inline std::uint32_t windows_from(std::uint64_t least) {
 /// The paper's p_max: far more windows than a key visits while there is room.
 inline constexpr std::uint32_t kMostWindows = 4096;
 
-/// WarpDrive with windows of `Window` slots: 32 as in the paper, or as many as a tile looks at.
+/// WarpDrive with windows of `Window` slots. Where a window is more than a group looks at, it starts at any
+/// group.
 template <int Window>
 struct WarpDriveFamily {
   static constexpr int kWindow = Window;
@@ -40,17 +42,24 @@ struct WarpDriveFamily {
   static constexpr std::size_t kStash = 0;
   static constexpr int kCountingPasses = 1;
 
-  static std::uint32_t buckets_for(std::uint64_t slots, int /*bucket*/) {
-    return windows_from((slots + Window - 1) / Window);
+  /// Windows.
+  static std::uint32_t buckets_for(std::uint64_t slots, int bucket) {
+    const auto groups = (slots + static_cast<std::uint64_t>(bucket) - 1) / static_cast<std::uint64_t>(bucket);
+    const auto in_window = static_cast<std::uint64_t>(Window / bucket);
+    return windows_from(groups > in_window ? groups - in_window + 1 : 1);
   }
-  static std::size_t slots_of(std::uint32_t buckets, int /*bucket*/) { return std::size_t{buckets} * Window; }
+  static std::size_t slots_of(std::uint32_t buckets, int bucket) {
+    return (std::size_t{buckets} - 1) * static_cast<std::size_t>(bucket) + Window;
+  }
 
   template <class T>
   struct On {
-    using Scheme = table::WarpDrive<T, table::HashedWindows<T, Window>>;
+    using Probing = std::conditional_t<Window == T::kWidth, table::HashedWindows<T, Window>,
+                                       table::ScatteredWindows<T, Window>>;
+    using Scheme = table::WarpDrive<T, Probing>;
     WARPMER_HD static Scheme scheme(WordSlots slots, std::uint32_t buckets, std::uint32_t seed,
                                     bool /*with_stash*/) {
-      return Scheme(slots, table::HashedWindows<T, Window>(buckets, seed, kMostWindows));
+      return Scheme(slots, Probing(buckets, seed, kMostWindows));
     }
     WARPMER_HD static WordSlots first_bucket(const Scheme& scheme, table::Key32 key) {
       return scheme.window(scheme.home(key));

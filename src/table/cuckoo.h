@@ -105,6 +105,7 @@ class Cuckoo {
   [[nodiscard]] WARPMER_HD std::uint32_t bucket_of(Key key, int function) const {
     return buckets_.number(buckets_.mix(key), function);
   }
+  [[nodiscard]] WARPMER_HD Slots<Key> bucket(std::uint32_t number) const { return buckets_.bucket(number); }
 
  private:
   template <bool kWithCount>

@@ -84,6 +84,7 @@ class Iceberg {
   [[nodiscard]] WARPMER_HD std::uint32_t bucket_of(Key key, int choice) const {
     return buckets_.number(buckets_.mix(key), choice);
   }
+  [[nodiscard]] WARPMER_HD Slots<Key> bucket(std::uint32_t number) const { return buckets_.bucket(number); }
 
  private:
   static constexpr int kChoices = 3;

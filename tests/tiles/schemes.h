@@ -113,6 +113,39 @@ struct HashedWarpDrive {
   }
 };
 
+/// Windows of 32 slots that start at any group.
+template <class T>
+struct ScatteredWarpDrive {
+  using Tile = T;
+  using Key = typename T::Key;
+  using Scheme = table::WarpDrive<T, table::ScatteredWindows<T>>;
+  static constexpr SchemeFacts kFacts{.name = "warpdrive, scattered windows",
+                                      .passes = 1,
+                                      .stash = 0,
+                                      .sure_load = 0.98,
+                                      .fills_up = true,
+                                      .may_spare = false,
+                                      .erases = true,
+                                      .seeded = true,
+                                      .width_is_all_one = false,
+                                      .distinct_at_once = true};
+
+  static std::size_t slots(TableShape shape) {
+    return ((std::size_t{1} << shape.bucket_bits) - 1) * T::kWidth + 32;
+  }
+  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
+    return Scheme(slots, table::ScatteredWindows<T>(1u << shape.bucket_bits, shape.seed, shape.max_windows));
+  }
+  WARPMER_HD static Done<Key> operate(Operation operation, int /*pass*/, const Scheme& scheme, const T& tile,
+                                      table::Slot<Key> in, const Done<Key>& /*before*/) {
+    return operate_warpdrive(operation, scheme, tile, in);
+  }
+  static std::uint64_t address(TableShape shape, Key key) { return scheme({}, shape).home(key); }
+  static std::size_t reach(TableShape shape, Key) {
+    return std::min(slots(shape), 32 * std::size_t{shape.max_windows});
+  }
+};
+
 /// What the schemes have in common whose keys have few buckets, each by a hash function of its own.
 template <class SchemeType, int kBuckets>
 struct KeyBuckets {

@@ -60,7 +60,7 @@ template <int Width>
 using SharedWords = table::AtomicWordTile<Width>;
 
 using tests::Bcht, tests::HashedWarpDrive, tests::IcebergBuckets, tests::MegaKv, tests::OneSlotCuckoo,
-    tests::OrderedWarpDrive;
+    tests::ScatteredWarpDrive, tests::OrderedWarpDrive;
 
 constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
     kSerial<OrderedWarpDrive<Narrow<1>>>,
@@ -125,6 +125,11 @@ constexpr tests::SchemeOnTile<table::Key32> kWords[] = {
     kAtomic<IcebergBuckets<SharedWords<16>>>,
     kSerial<IcebergBuckets<Words<32>>>,
     kAtomic<IcebergBuckets<SharedWords<32>>>,
+    kSerial<ScatteredWarpDrive<Words<1>>>,
+    kAtomic<ScatteredWarpDrive<SharedWords<1>>>,
+    kSerial<ScatteredWarpDrive<Words<8>>>,
+    kAtomic<ScatteredWarpDrive<SharedWords<8>>>,
+    kAtomic<ScatteredWarpDrive<SharedWords<32>>>,
     OnTile<Bcht<table::ProbeCountingTile<Words<16>>>>::describe("serial, counts probes"),
 };
 constexpr tests::SchemeOnTile<Key128> kWide[] = {

@@ -37,6 +37,22 @@ void all_are_visited() {
 
 }  // namespace
 
+TEST_CASE("scattered windows: a key comes to every group, and to none outside of the table") {
+  for (const std::uint32_t starts : {1u, 2u, 7u, 16u, 31u}) {
+    std::size_t wrong = 0;
+    for (table::Key32 key = 0; key < 300; ++key) {
+      const table::ScatteredWindows<table::SerialWordTile<4>> probing(starts, 5, starts);
+      std::vector<int> times(probing.groups());
+      std::uint32_t number = probing.home(key);
+      for (std::uint32_t probe = 0; probe < probing.max_probes();
+           ++probe, number = probing.next(number, key, probe))
+        times.at(number) += 1;
+      for (const int one : times) wrong += one > 0 ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("windows of any size, as many as a prime number or a power of two: each slot is reached once") {
   all_are_visited<1, 32>();
   all_are_visited<8, 32>();
