@@ -20,7 +20,7 @@ unsigned threads_in_use = 1;
 class HostWorkbench : public Workbench {
  public:
   [[nodiscard]] std::string device() const override {
-    return "cpu, " + std::to_string(host_threads()) + " threads";
+    return "cpu (" + std::to_string(host_threads()) + " threads)";
   }
   [[nodiscard]] std::vector<TableEntry> tables() const override { return host_tables(); }
 

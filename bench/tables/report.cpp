@@ -17,7 +17,7 @@ std::string number_or_nothing(double value) { return value < 0 ? "" : fmt::forma
 std::string csv_line(const Row& row, const char* operation, const std::string& hits,
                      const Measured& measured) {
   const Configuration& c = row.configuration;
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{:.4f},{:.2f},{},{},{:.1f},{},{},{:.4f},{},{}\n",
+  return fmt::format("\"{}\",{},{},{},{},{},{},{},{},{},{:.4f},{:.2f},{},{},{:.1f},{},{},{:.4f},{},{}\n",
                      row.device, c.table, c.group, c.bucket, c.window, c.hashes,
                      name_of(row.keys.distribution), row.keys.pairs, row.distinct, row.slots, row.load,
                      row.bytes_per_key, operation, hits, measured.mops, number_or_nothing(measured.probes),
