@@ -54,7 +54,7 @@ struct CudaWordTile : LaneGroup<Lanes, SlotsPerLane> {
     std::uint64_t words[SlotsPerLane];
   };
   static constexpr bool kExclusive = false;
-  static_assert(SlotsPerLane == 1 || SlotsPerLane % 2 == 0, "words are read in pairs");
+  static_assert((SlotsPerLane & (SlotsPerLane - 1)) == 0, "words are read in pairs, and picked by halves");
 
   using Lane::Lane;
 
@@ -70,14 +70,8 @@ struct CudaWordTile : LaneGroup<Lanes, SlotsPerLane> {
     return this->gather(mine);
   }
   __device__ table::SlotMask empty(const Bucket& b) const { return match(b, table::kEmptyKey<Key>); }
-  /// Selected without an index, which would put the bucket into local memory.
   __device__ std::uint32_t count(const Bucket& b, Slots /*s*/, int slot) const {
-    std::uint32_t mine = 0;
-#pragma unroll
-    for (int i = 0; i < SlotsPerLane; ++i) {
-      if (i == slot % SlotsPerLane) mine = table::count_of(b.words[i]);
-    }
-    return this->from_lane_of(slot, mine);
+    return this->from_lane_of(slot, count_of_one<0, SlotsPerLane>(b, slot));
   }
 
   __device__ table::Claim claim(Slots s, int i, Key key, Key over = table::kEmptyKey<Key>) const {
@@ -122,6 +116,19 @@ struct CudaWordTile : LaneGroup<Lanes, SlotsPerLane> {
   }
 
  private:
+  /// Of the lane's words from kFirst on the one that is meant, halving: an index would put the bucket into
+  /// local memory.
+  template <int kFirst, int kWords>
+  __device__ static std::uint32_t count_of_one(const Bucket& b, int slot) {
+    if constexpr (kWords == 1) {
+      return table::count_of(b.words[kFirst]);
+    } else {
+      const std::uint32_t low = count_of_one<kFirst, kWords / 2>(b, slot);
+      const std::uint32_t high = count_of_one<kFirst + kWords / 2, kWords / 2>(b, slot);
+      return (slot & (kWords / 2)) != 0 ? high : low;
+    }
+  }
+
   __device__ static unsigned long long* word(Slots s, int i) {
     return reinterpret_cast<unsigned long long*>(s.words + i);
   }

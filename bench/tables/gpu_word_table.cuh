@@ -165,6 +165,8 @@ class GpuWordTable : public TableUnderTest {
   template <class T>
   using On = typename Family::template On<T>;
 
+  // Grids are planned once, while warming up: asking the driver takes as long as a small table.
+
   template <class T>
   [[nodiscard]] typename On<T>::Scheme scheme() const {
     return On<T>::scheme({words_.data()}, buckets_, seed_, with_stash_);
@@ -177,10 +179,10 @@ class GpuWordTable : public TableUnderTest {
   Insertions in_order(Insertions job) {
     if (!job.split) return job;
     const auto kernel = part_kernel<On<Changing>>;
+    static const std::uint32_t grid = gpu::persistent_grid(kernel, kThreads, 0);
     if (splitter_ == nullptr) splitter_ = std::make_unique<Splitter>(job.size);
-    kernel<<<gpu::persistent_grid(kernel, kThreads, 0), kThreads>>>(
-        scheme<Changing>(), pairs_of(job), job.size, words_.data(), (std::uint64_t{256} << 32) / slots(),
-        splitter_->parts());
+    kernel<<<grid, kThreads>>>(scheme<Changing>(), pairs_of(job), job.size, words_.data(),
+                               (std::uint64_t{256} << 32) / slots(), splitter_->parts());
     gpu::check_launch("splitting pairs");
     job.pairs = splitter_->split(job.pairs);
     return job;
@@ -189,16 +191,16 @@ class GpuWordTable : public TableUnderTest {
   template <class T, class Inner, int kPass>
   void insert_pass(const Insertions& job) const {
     const auto kernel = insert_kernel<On<T>, T, Inner, kPass>;
-    kernel<<<gpu::persistent_grid(kernel, kThreads, 0), kThreads>>>(scheme<T>(), pairs_of(job), job.size,
-                                                                    job.ahead, job.totals);
+    static const std::uint32_t grid = gpu::persistent_grid(kernel, kThreads, 0);
+    kernel<<<grid, kThreads>>>(scheme<T>(), pairs_of(job), job.size, job.ahead, job.totals);
     gpu::check_launch("inserting");
   }
 
   template <class T, class Inner>
   void find_by(const Lookups& job) const {
     const auto kernel = find_kernel<On<T>, T, Inner>;
-    kernel<<<gpu::persistent_grid(kernel, kThreads, 0), kThreads>>>(scheme<T>(), job.keys, job.size,
-                                                                    job.ahead, job.answers, job.totals);
+    static const std::uint32_t grid = gpu::persistent_grid(kernel, kThreads, 0);
+    kernel<<<grid, kThreads>>>(scheme<T>(), job.keys, job.size, job.ahead, job.answers, job.totals);
     gpu::check_launch("looking up");
   }
 
