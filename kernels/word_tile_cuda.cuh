@@ -16,36 +16,35 @@ enum class Reading {
   finished,  ///< nobody writes to the table, which is in global memory
 };
 
-/// Words as a lane reads them: `SlotsPerLane` adjacent ones, 16 bytes an instruction where there are two.
-template <Reading kReading, int SlotsPerLane>
-__device__ void load_words(const std::uint64_t* at, std::uint64_t (&words)[SlotsPerLane]) {
-  if constexpr (SlotsPerLane == 1) {
-    if constexpr (kReading == Reading::finished) {
-      words[0] = __ldg(reinterpret_cast<const unsigned long long*>(at));
-    } else {
-      words[0] = *const_cast<const volatile std::uint64_t*>(at);
-    }
+/// One word, or two with one 16-byte access.
+template <Reading kReading>
+__device__ void load_word(const std::uint64_t* at, std::uint64_t& word) {
+  if constexpr (kReading == Reading::finished) {
+    word = __ldg(reinterpret_cast<const unsigned long long*>(at));
   } else {
-#pragma unroll
-    for (int i = 0; i < SlotsPerLane; i += 2) {
-      if constexpr (kReading == Reading::finished) {
-        const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(at + i));
-        words[i] = pair.x;
-        words[i + 1] = pair.y;
-      } else {
-        asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];"
-                     : "=l"(words[i]), "=l"(words[i + 1])
-                     : "l"(at + i)
-                     : "memory");
-      }
-    }
+    word = *const_cast<const volatile std::uint64_t*>(at);
+  }
+}
+template <Reading kReading>
+__device__ void load_pair(const std::uint64_t* at, std::uint64_t& first, std::uint64_t& second) {
+  if constexpr (kReading == Reading::finished) {
+    const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(at));
+    first = pair.x;
+    second = pair.y;
+  } else {
+    asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
   }
 }
 
+/// Words that a lane reads at once. A group's lanes read them side by side, so that an access of the group
+/// covers whole sectors.
+template <int SlotsPerLane>
+inline constexpr int kWordsAtOnce = SlotsPerLane == 1 ? 1 : 2;
+
 template <int Lanes, int SlotsPerLane, Reading kReading = Reading::changing>
-struct CudaWordTile : LaneGroup<Lanes, SlotsPerLane> {
+struct CudaWordTile : LaneGroup<Lanes, SlotsPerLane, kWordsAtOnce<SlotsPerLane>> {
   using Key = table::Key32;
-  using Lane = LaneGroup<Lanes, SlotsPerLane>;
+  using Lane = LaneGroup<Lanes, SlotsPerLane, kWordsAtOnce<SlotsPerLane>>;
   using typename Lane::Group;
   using Slots = table::Slots<Key>;
   using Slot = table::Slot<Key>;
@@ -60,7 +59,13 @@ struct CudaWordTile : LaneGroup<Lanes, SlotsPerLane> {
 
   __device__ Bucket load(Slots s) const {
     Bucket bucket;
-    load_words<kReading>(s.words + this->rank() * SlotsPerLane, bucket.words);
+    if constexpr (SlotsPerLane == 1) {
+      load_word<kReading>(s.words + this->rank(), bucket.words[0]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < SlotsPerLane; i += 2)
+        load_pair<kReading>(s.words + this->run_start(i / 2), bucket.words[i], bucket.words[i + 1]);
+    }
     return bucket;
   }
   __device__ table::SlotMask match(const Bucket& b, Key key) const {
@@ -71,7 +76,7 @@ struct CudaWordTile : LaneGroup<Lanes, SlotsPerLane> {
   }
   __device__ table::SlotMask empty(const Bucket& b) const { return match(b, table::kEmptyKey<Key>); }
   __device__ std::uint32_t count(const Bucket& b, Slots /*s*/, int slot) const {
-    return this->from_lane_of(slot, count_of_one<0, SlotsPerLane>(b, slot));
+    return this->from_lane_of(slot, count_of_one<0, SlotsPerLane>(b, this->place_in_lane(slot)));
   }
 
   __device__ table::Claim claim(Slots s, int i, Key key, Key over = table::kEmptyKey<Key>) const {
@@ -119,13 +124,13 @@ struct CudaWordTile : LaneGroup<Lanes, SlotsPerLane> {
   /// Of the lane's words from kFirst on the one that is meant, halving: an index would put the bucket into
   /// local memory.
   template <int kFirst, int kWords>
-  __device__ static std::uint32_t count_of_one(const Bucket& b, int slot) {
+  __device__ static std::uint32_t count_of_one(const Bucket& b, int place) {
     if constexpr (kWords == 1) {
       return table::count_of(b.words[kFirst]);
     } else {
-      const std::uint32_t low = count_of_one<kFirst, kWords / 2>(b, slot);
-      const std::uint32_t high = count_of_one<kFirst + kWords / 2, kWords / 2>(b, slot);
-      return (slot & (kWords / 2)) != 0 ? high : low;
+      const std::uint32_t low = count_of_one<kFirst, kWords / 2>(b, place);
+      const std::uint32_t high = count_of_one<kFirst + kWords / 2, kWords / 2>(b, place);
+      return (place & (kWords / 2)) != 0 ? high : low;
     }
   }
 
