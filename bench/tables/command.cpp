@@ -82,9 +82,10 @@ class Driver {
     const std::vector<Series> all = plan(options_);
     check(all);
     for (const Series& series : all) run(series);
-    if (rows_.empty())
+    if (rows_.empty()) {
       throw UsageError(
           "no table of this group, bucket and window takes one of these loads; without these options all do");
+    }
     if (!options_.csv.empty()) write_report(options_.csv, csv_of(rows_));
     if (!options_.json.empty()) write_report(options_.json, json_of(rows_));
     const bool wrong =
@@ -98,9 +99,10 @@ class Driver {
     for (const TableEntry& entry : bench_->tables()) names.emplace_back(entry.configuration.table);
     for (const Series& series : all) {
       for (const std::string& name : series.choice.tables) {
-        if (std::find(names.begin(), names.end(), name) == names.end())
+        if (std::find(names.begin(), names.end(), name) == names.end()) {
           throw UsageError(
               fmt::format("--table {}: there is none of this name on {}", name, bench_->device()));
+        }
       }
       for (const double load : series.loads) {
         if (!(load > 0 && load < 1))
@@ -109,13 +111,17 @@ class Driver {
       for (const std::uint32_t hits : series.hits_percent) {
         if (hits > 100) throw UsageError(fmt::format("--hits {}: no more than 100 percent", hits));
       }
-      // Absent keys come after all others.
-      if (2 * static_cast<double>(pairs(series)) > static_cast<double>(kKeyNumbers))
-        throw UsageError("--size: 32-bit keys last for 2^31 - 1 pairs and as many queries of absent keys");
+      if (!(series.repeats > 0)) throw UsageError("--repeats must be above 0");
+      for (const Distribution distribution : series.distributions) {
+        const auto keys = static_cast<double>(pairs(series));
+        const double universe = distribution == Distribution::unique ? keys : keys / series.repeats;
+        // Absent keys come after all others.
+        if (universe + keys > static_cast<double>(kKeyNumbers))
+          throw UsageError("--size: 32-bit keys last for 2^31 - 1 pairs and as many lookups of absent keys");
+      }
     }
     if (options_.method.builds == 0 || options_.method.rounds == 0)
       throw UsageError("--builds and --rounds must be at least 1");
-    if (!(options_.repeats > 0)) throw UsageError("--repeats must be above 0");
   }
 
   /// The command line's size goes before a figure's.

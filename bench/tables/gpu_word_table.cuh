@@ -3,6 +3,7 @@
 /// `SlotsPerLane` words of a bucket.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -112,7 +113,8 @@ class GpuWordTable : public TableUnderTest {
  public:
   explicit GpuWordTable(const TablePlan& plan)
       : buckets_(Family::buckets_for(
-            static_cast<std::uint64_t>(static_cast<double>(plan.distinct) / plan.load + 0.5), kBucket)),
+            static_cast<std::uint64_t>(std::llround(static_cast<double>(plan.distinct) / plan.load)),
+            kBucket)),
         words_(slots() + Family::kStash) {}
 
   [[nodiscard]] std::size_t slots() const override { return Family::slots_of(buckets_, kBucket); }

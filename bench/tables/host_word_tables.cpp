@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -25,7 +26,7 @@ class HostWordTable : public TableUnderTest {
  public:
   explicit HostWordTable(const TablePlan& plan)
       : buckets_(Family::buckets_for(
-            static_cast<std::uint64_t>(static_cast<double>(plan.distinct) / plan.load + 0.5), Width)),
+            static_cast<std::uint64_t>(std::llround(static_cast<double>(plan.distinct) / plan.load)), Width)),
         words_(slots() + Family::kStash) {}
 
   [[nodiscard]] std::size_t slots() const override { return Family::slots_of(buckets_, Width); }

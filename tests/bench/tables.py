@@ -110,6 +110,8 @@ class Tables(unittest.TestCase):
             (["--hits", "101"], "--hits"),
             (["--figure", "12"], "--figure"),
             (["--size", "33"], "--size"),
+            (["--size", "30", "--keys", "zipf", "--repeats", "0.1"], "--size"),
+            (["--repeats", "0"], "--repeats"),
             (["--builds", "0"], "--builds"),
             (["--device", "gpu"], "--device"),
             (["--device", "cuda:x"], "--device"),
