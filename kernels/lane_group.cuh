@@ -28,9 +28,14 @@ struct LaneGroup {
 
  protected:
   __device__ int rank() const { return Lanes == 1 ? 0 : static_cast<int>(group.thread_rank()); }
-  /// The lane whose slot it is, and which of that lane's slots.
-  __device__ static int lane_of(int slot) { return slot / Run % Lanes; }
-  __device__ static int place_in_lane(int slot) { return slot / (Run * Lanes) * Run + slot % Run; }
+  /// The lane whose slot it is, and which of that lane's slots. Unsigned, so that dividing is shifting.
+  __device__ static int lane_of(int slot) {
+    return static_cast<int>(static_cast<unsigned>(slot) / Run % Lanes);
+  }
+  __device__ static int place_in_lane(int slot) {
+    const auto number = static_cast<unsigned>(slot);
+    return static_cast<int>(number / (Run * Lanes) * Run + number % Run);
+  }
   /// The slot that begins one of this lane's runs.
   __device__ int run_start(int run) const { return (rank() + Lanes * run) * Run; }
   /// One lane acts: the one whose slot it is.
