@@ -16,7 +16,11 @@ using table::Slot;
 using table::SlotMask;
 using table::Slots;
 
-/// Compare and swap of a whole key: 64 bits anywhere, 128 bits from compute capability 9.0.
+/// Compare and swap of a whole key: 32 and 64 bits anywhere, 128 bits from compute capability 9.0.
+__device__ inline std::uint32_t compare_and_swap(std::uint32_t* at, std::uint32_t expected,
+                                                 std::uint32_t desired) {
+  return atomicCAS(at, expected, desired);
+}
 __device__ inline Key64 compare_and_swap(Key64* at, Key64 expected, Key64 desired) {
   return atomicCAS(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(expected),
                    static_cast<unsigned long long>(desired));
@@ -33,6 +37,9 @@ __device__ inline Key128 compare_and_swap(Key128* at, Key128 expected, Key128 de
 }
 
 /// Puts a whole key in the place of another, and returns that.
+__device__ inline std::uint32_t exchange_keys(std::uint32_t* at, std::uint32_t in) {
+  return atomicExch(at, in);
+}
 __device__ inline Key64 exchange_keys(Key64* at, Key64 in) {
   return atomicExch(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(in));
 }
@@ -47,6 +54,9 @@ __device__ inline Key128 exchange_keys(Key128* at, Key128 in) {
 }
 
 /// Reads a key that others may be claiming, whole: never half of it.
+__device__ inline std::uint32_t load_key(const std::uint32_t* at) {
+  return *const_cast<const volatile std::uint32_t*>(at);
+}
 __device__ inline Key64 load_key(const Key64* at) { return *const_cast<const volatile Key64*>(at); }
 __device__ inline Key128 load_key(const Key128* at) {
   std::uint64_t low, high;
@@ -65,6 +75,7 @@ template <class KeyType, int Lanes, int SlotsPerLane>
 struct CudaTile {
   using Key = KeyType;
   using Group = cg::thread_block_tile<Lanes>;
+  using Words = CudaTile<std::uint32_t, Lanes, 32 / Lanes>;
   /// Lane-local: the keys this lane looks at.
   struct Bucket {
     Key keys[SlotsPerLane];
@@ -95,7 +106,19 @@ struct CudaTile {
     for (int i = 0; i < SlotsPerLane; ++i) mine |= SlotMask{b.keys[i] == key} << i;
     return gather(mine);
   }
+  __device__ SlotMask match(const Bucket& b, Key key, Key bits) const {
+    SlotMask mine = 0;
+#pragma unroll
+    for (int i = 0; i < SlotsPerLane; ++i) mine |= SlotMask{((b.keys[i] ^ key) & bits) == 0} << i;
+    return gather(mine);
+  }
   __device__ SlotMask empty(const Bucket& b) const { return match(b, table::kEmptyKey<Key>); }
+  __device__ Key key_in(const Bucket& b, int slot) const {
+    Key mine = b.keys[0];  // not b.keys[slot % ...]: that would put the bucket into local memory
+#pragma unroll
+    for (int i = 1; i < SlotsPerLane; ++i) mine = slot % SlotsPerLane == i ? b.keys[i] : mine;
+    return from_lane(mine, slot / SlotsPerLane);
+  }
 
   __device__ Claim claim(Slots<Key> s, int i, Key key, Key over = table::kEmptyKey<Key>) const {
     Key found{};
@@ -111,14 +134,12 @@ struct CudaTile {
   __device__ Slot<Key> exchange(Slots<Key> s, int i, Slot<Key> in) const {
     Slot<Key> out{};
     if (acts(i)) out = {exchange_keys(s.keys + i, in.key), atomicExch(s.counts + i, in.count)};
-    if constexpr (Lanes > 1) out.count = group.shfl(out.count, i / SlotsPerLane);
-    out.key = from_lane_of(i, out.key);
-    return out;
+    return from_lane(out, i / SlotsPerLane);
   }
   __device__ Key exchange_key(Slots<Key> s, int i, Key in) const {
     Key out{};
     if (acts(i)) out = exchange_keys(s.keys + i, in);
-    return from_lane_of(i, out);
+    return from_lane(out, i / SlotsPerLane);
   }
 
   __device__ std::uint32_t add(Slots<Key> s, int i, std::uint32_t n) const {
@@ -130,22 +151,40 @@ struct CudaTile {
   __device__ void store(Slots<Key> s, int i, std::uint32_t n) const {
     if (acts(i)) *const_cast<volatile std::uint32_t*>(s.counts + i) = n;
   }
+  __device__ std::uint32_t count(Slots<Key> s, int i) const {
+    std::uint32_t now = 0;
+    if (acts(i)) now = *const_cast<const volatile std::uint32_t*>(s.counts + i);
+    if constexpr (Lanes > 1) now = group.shfl(now, i / SlotsPerLane);
+    return now;
+  }
+
+  __device__ auto words() const { return CudaTile<std::uint32_t, Lanes, 32 / Lanes>(group); }
+  __device__ int lane() const { return rank(); }
+  __device__ SlotMask ballot(bool mine) const {
+    if constexpr (Lanes == 1) {
+      return SlotMask{mine};
+    } else {
+      return group.ballot(mine);
+    }
+  }
+  /// Of any type that can be copied byte by byte.
+  template <class Value>
+  __device__ Value from_lane(Value mine, int lane) const {
+    if constexpr (Lanes > 1) {
+      static_assert(sizeof(Value) % sizeof(std::uint32_t) == 0);
+      std::uint32_t parts[sizeof(Value) / sizeof(std::uint32_t)];
+      memcpy(parts, &mine, sizeof(Value));
+#pragma unroll
+      for (auto& part : parts) part = group.shfl(part, lane);
+      memcpy(&mine, parts, sizeof(Value));
+    }
+    return mine;
+  }
 
  private:
   __device__ int rank() const { return Lanes == 1 ? 0 : static_cast<int>(group.thread_rank()); }
   /// One lane acts: the one whose slot it is.
   __device__ bool acts(int slot) const { return Lanes == 1 || rank() == slot / SlotsPerLane; }
-
-  /// The key that the acting lane has.
-  __device__ Key from_lane_of(int slot, Key key) const {
-    if constexpr (Lanes > 1) {
-      std::uint64_t parts[sizeof(Key) / 8];
-      memcpy(parts, &key, sizeof(Key));
-      for (auto& part : parts) part = group.shfl(part, slot / SlotsPerLane);
-      memcpy(&key, parts, sizeof(Key));
-    }
-    return key;
-  }
 
   /// Lane-local masks of SlotsPerLane bits, side by side.
   __device__ SlotMask gather(SlotMask mine) const {
