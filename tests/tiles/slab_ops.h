@@ -29,8 +29,8 @@ struct SlabRequest {
 struct SlabAnswer {
   std::uint32_t placed = 0;  ///< of insert and replace; of subtract: it was done
   std::uint32_t there = 0;   ///< how many elements (or whether the key) there were before; of insert into a
-                            ///< table of elements: nothing
-  std::uint32_t value = 0;  ///< the count, or the value of the first element, before
+                             ///< table of elements: nothing
+  std::uint32_t value = 0;   ///< the count, or the value of the first element, before
   std::uint32_t padding = 0;
   std::uint64_t began = 0, ended = 0;  ///< by one clock
 };

@@ -22,6 +22,10 @@ struct OnTile {
     for (int i = 0; i < passes(operation); ++i) pass(i, slots, shape, operation, keys, n, size, done);
   }
   static table::SlotMask match(Slots slots, Key key) { return T{}.match(T{}.load(slots), key); }
+  static table::SlotMask match_part(Slots slots, Key key, Key bits) {
+    return T{}.match(T{}.load(slots), key, bits);
+  }
+  static Key key_in(Slots slots, int slot) { return T{}.key_in(T{}.load(slots), slot); }
   static table::SlotMask empty(Slots slots) { return T{}.empty(T{}.load(slots)); }
   static table::Claim claim(Slots slots, int slot, Key key, Key over) {
     return T{}.claim(slots, slot, key, over);
@@ -32,6 +36,7 @@ struct OnTile {
   static Key exchange_key(Slots slots, int slot, Key in) { return T{}.exchange_key(slots, slot, in); }
   static std::uint32_t add(Slots slots, int slot, std::uint32_t n) { return T{}.add(slots, slot, n); }
   static void store(Slots slots, int slot, std::uint32_t n) { T{}.store(slots, slot, n); }
+  static std::uint32_t count(Slots slots, int slot) { return T{}.count(slots, slot); }
 
   static constexpr tests::SchemeOnTile<Key> describe(
       const char* tile, typename tests::SchemeOnTile<Key>::Run run_at_once = nullptr) {
@@ -41,18 +46,22 @@ struct OnTile {
             .width = T::kWidth,
             .exclusive = T::kExclusive,
             .most_slots = SIZE_MAX,
-            .memory = tests::host_memory<Key>,
+            .memory = Case::kFacts.chains ? tests::host_slab_memory<Key> : tests::host_memory<Key>,
+            .plain_memory = tests::host_memory<Key>,
             .slots = Case::slots,
             .run = run,
             .run_at_once = run_at_once,
             .address = Case::address,
             .reach = Case::reach,
             .match = match,
+            .match_part = match_part,
+            .key_in = key_in,
             .empty = empty,
             .claim = claim,
             .exchange = exchange,
             .exchange_key = exchange_key,
             .add = add,
-            .store = store};
+            .store = store,
+            .count = count};
   }
 };

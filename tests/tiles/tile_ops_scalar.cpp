@@ -1,9 +1,11 @@
 #include <latch>
 #include <thread>
 
+#include "core/error.h"
 #include "table/tile_atomic.h"
 #include "table/tile_probe_counting.h"
 #include "tiles/schemes.h"
+#include "tiles/slab_memory.h"
 
 namespace warpmer {
 namespace {
@@ -21,6 +23,28 @@ class HostMemory : public tests::TableMemory<Key> {
  private:
   std::vector<Key> keys_;
   std::vector<std::uint32_t> counts_;
+};
+
+template <class Key>
+class HostSlabMemory : public tests::TableMemory<Key> {
+  using Slab = table::CountSlab<Key>;
+
+ public:
+  explicit HostSlabMemory(std::size_t slots)
+      : slabs_(tests::empty_slabs<Key>(slots)), in_table_(slots / Slab::kSlots) {}
+  [[nodiscard]] table::Slots<Key> slots() override {
+    return {reinterpret_cast<Key*>(slabs_.data()), nullptr};
+  }
+  void fill(Key /*key*/) override { throw InternalError("slabs are no plain slots"); }
+  [[nodiscard]] std::vector<Key> keys() const override { return tests::keys_in(in_table()); }
+  [[nodiscard]] std::vector<std::uint32_t> counts() const override { return tests::counts_in(in_table()); }
+
+ private:
+  [[nodiscard]] std::vector<Slab> in_table() const {
+    return {slabs_.begin(), slabs_.begin() + static_cast<std::ptrdiff_t>(in_table_)};
+  }
+  std::vector<Slab> slabs_;
+  std::size_t in_table_;
 };
 
 /// Neighbours in the arrays go to different threads.
@@ -56,7 +80,7 @@ using Shared = table::AtomicTile<Width>;
 using Probes = table::ProbeCountingTile<Narrow<16>>;
 
 using tests::Bcht, tests::HashedWarpDrive, tests::IcebergBuckets, tests::MegaKv, tests::OneSlotCuckoo,
-    tests::OrderedWarpDrive;
+    tests::OrderedWarpDrive, tests::SlabBuckets;
 
 constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
     kSerial<OrderedWarpDrive<Narrow<1>>>,
@@ -87,10 +111,14 @@ constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
     kAtomic<IcebergBuckets<Shared<16>>>,
     kSerial<IcebergBuckets<Narrow<32>>>,
     kAtomic<IcebergBuckets<Shared<32>>>,
+    kSerial<SlabBuckets<Narrow<10>>>,
+    kSerial<SlabBuckets<Narrow<12>>>,
+    kAtomic<SlabBuckets<Shared<10>>>,
     OnTile<OrderedWarpDrive<Probes>>::describe("serial, counts probes"),
     OnTile<HashedWarpDrive<Probes>>::describe("serial, counts probes"),
     OnTile<Bcht<Probes>>::describe("serial, counts probes"),
     OnTile<IcebergBuckets<Probes>>::describe("serial, counts probes"),
+    OnTile<SlabBuckets<Probes>>::describe("serial, counts probes"),
 };
 constexpr tests::SchemeOnTile<Key128> kWide[] = {
     kSerial<OrderedWarpDrive<Wide<1>>>,
@@ -106,6 +134,7 @@ constexpr tests::SchemeOnTile<Key128> kWide[] = {
     kSerial<OneSlotCuckoo<Wide<1>>>,
     kSerial<IcebergBuckets<Wide<16>>>,
     kSerial<IcebergBuckets<Wide<32>>>,
+    kSerial<SlabBuckets<Wide<6>>>,
 };
 }  // namespace
 
@@ -116,6 +145,12 @@ std::unique_ptr<TableMemory<Key>> host_memory(std::size_t slots) {
 }
 template std::unique_ptr<TableMemory<Key64>> host_memory(std::size_t);
 template std::unique_ptr<TableMemory<Key128>> host_memory(std::size_t);
+template <class Key>
+std::unique_ptr<TableMemory<Key>> host_slab_memory(std::size_t slots) {
+  return std::make_unique<HostSlabMemory<Key>>(slots);
+}
+template std::unique_ptr<TableMemory<Key64>> host_slab_memory(std::size_t);
+template std::unique_ptr<TableMemory<Key128>> host_slab_memory(std::size_t);
 
 const SchemesOnTiles<Key64> kScalarTiles64{kNarrow, sizeof kNarrow / sizeof *kNarrow};
 const SchemesOnTiles<Key128> kScalarTiles128{kWide, sizeof kWide / sizeof *kWide};
