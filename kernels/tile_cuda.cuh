@@ -158,7 +158,7 @@ struct CudaTile {
     return now;
   }
 
-  __device__ auto words() const { return CudaTile<std::uint32_t, Lanes, 32 / Lanes>(group); }
+  __device__ Words words() const { return Words(group); }
   __device__ int lane() const { return rank(); }
   __device__ SlotMask ballot(bool mine) const {
     if constexpr (Lanes == 1) {

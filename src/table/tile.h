@@ -141,7 +141,7 @@ struct SerialTile {
   }
   WARPMER_HD void store(Slots<Key> s, int i, std::uint32_t n) const { s.counts[i] = n; }
   WARPMER_HD std::uint32_t count(Slots<Key> s, int i) const { return s.counts[i]; }
-  WARPMER_HD auto words() const { return SerialTile<std::uint32_t, 32>{}; }
+  WARPMER_HD Words words() const { return {}; }
   WARPMER_HD int lane() const { return 0; }
   WARPMER_HD SlotMask ballot(bool mine) const { return SlotMask{mine}; }
   template <class Value>

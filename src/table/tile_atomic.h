@@ -61,7 +61,7 @@ struct AtomicTile {
   std::uint32_t count(Slots<Key> s, int i) const {
     return std::atomic_ref(s.counts[i]).load(std::memory_order_acquire);
   }
-  auto words() const { return AtomicTile<32, std::uint32_t>{}; }
+  Words words() const { return {}; }
   int lane() const { return 0; }
   SlotMask ballot(bool mine) const { return SlotMask{mine}; }
   template <class Value>

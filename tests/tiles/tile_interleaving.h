@@ -36,7 +36,7 @@ struct InterleavingTile : Inner {
     maybe_yield();
     return Inner::count(s, i);
   }
-  auto words() const { return InterleavingTile<typename Inner::Words>{}; }
+  Words words() const { return {}; }
 
  private:
   static void maybe_yield() {
