@@ -230,7 +230,7 @@ inline void slab_suite(const SlabOnTile& on) {
     out_of_slabs(on, 1, 1, true);
     out_of_slabs(on, 5, 1, true);
   }
-  out_of_slabs(on, 4, 2, true);
+  out_of_slabs(on, 400, 2, true);
   std::size_t overlapping = 0;
   for (std::uint32_t seed = 1; seed <= by_tier(12u, 4u); ++seed) {
     overlapping += linearizable(on, 3, 1, seed);
