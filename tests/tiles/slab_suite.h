@@ -232,10 +232,10 @@ inline void slab_suite(const SlabOnTile& on) {
   }
   out_of_slabs(on, 400, 2, true);
   std::size_t overlapping = 0;
-  for (std::uint32_t seed = 1; seed <= by_tier(12u, 4u); ++seed) {
+  for (std::uint32_t seed = 1; seed <= by_tier(12u, 3u); ++seed) {
     overlapping += linearizable(on, 3, 1, seed);
     overlapping += linearizable(on, 60, 2, seed);
-    overlapping += linearizable(on, 1000, 40, seed);
+    overlapping += linearizable(on, by_tier(600u, 60u), 30, seed);
   }
   CHECK(overlapping > 0);  // or nothing was tested
   all_of_a_key_at_once(on);
