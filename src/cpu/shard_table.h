@@ -23,6 +23,8 @@ class ShardTable {
  public:
   /// Keys are hashes of k-mers of 2k bits.
   explicit ShardTable(std::uint32_t k) : key_bits_(2 * k) { reset(0); }
+  ShardTable(const ShardTable&) = delete;
+  ShardTable& operator=(const ShardTable&) = delete;
 
   /// What a table for so many keys holds, and the arrays they are harvested into.
   static std::uint64_t bytes_for(std::uint64_t most_keys) {
@@ -40,8 +42,9 @@ class ShardTable {
     const std::size_t words = std::size_t{table::blocks_for(units)} * table::kBitmapWords;
     std::uint32_t* bitmaps = bitmaps_.get(words);
     for (std::size_t i = 0; i < words; ++i) bitmaps[i] = table::bitmap_at_first(units, i);
+    alloc_state_ = {};
     table_.emplace(slabs, table::OrderedBucket<Key>(buckets, key_bits_),
-                   table::SlabAlloc(Units(bitmaps, slabs + buckets, units)));
+                   table::SlabAlloc(Units(bitmaps, slabs + buckets, units), &alloc_state_));
     resident_ = table_->resident(kTile, 0);
     beyond_.clear();
     most_keys_ = most_keys;
@@ -131,6 +134,7 @@ class ShardTable {
   std::uint64_t most_keys_ = 0;
   Scratch<Slab> slabs_;
   Scratch<std::uint32_t> bitmaps_;
+  table::SlabAllocState alloc_state_{};
   std::optional<Table> table_;
   table::ResidentBlock resident_{};
   std::map<Key, std::uint64_t> beyond_;

@@ -10,7 +10,8 @@
 /// calls light, `ContiguousUnits`, one array, in which an address is a number.
 ///
 /// Any number of tiles allocate and free side by side. A unit is handed out to one of them. Out of units is
-/// an answer (kNoSlab), which comes only after every block has been looked at and found full.
+/// an answer (kNoSlab), which comes only after every block has been looked at and found full; until something
+/// is freed it then comes at once.
 
 #include <cstddef>
 #include <cstdint>
@@ -139,13 +140,27 @@ struct ResidentBlock {
   std::uint32_t bitmap = ~0u;  ///< that word when it was last seen
 };
 
+/// What tiles know together of an allocator: words that are 0 at first.
+struct SlabAllocState {
+  std::uint32_t freed;  ///< how many units have been given back, modulo 2^32
+  std::uint32_t full;   ///< 1 more than `freed` was when a search that found nothing began; 0: none has
+};
+
+/// What is written before others may see what is written after.
+WARPMER_HD void fence() {
+#if defined(__CUDA_ARCH__)
+  __threadfence();
+#endif  // host tiles order what they do themselves
+}
+
 template <class UnitsType>
 class SlabAlloc {
  public:
   using Units = UnitsType;
   using Unit = typename Units::Unit;
 
-  WARPMER_HD explicit SlabAlloc(Units units) : units_(units) {}
+  /// `state`: shared, as the units are.
+  WARPMER_HD SlabAlloc(Units units, SlabAllocState* state) : units_(units), state_(state) {}
 
   [[nodiscard]] WARPMER_HD Unit* at(SlabAddress address) const { return units_.at(address); }
 
@@ -164,17 +179,22 @@ class SlabAlloc {
     const std::uint32_t blocks = units_.blocks();
     if (blocks == 0) return kNoSlab;
     SlabAddress address = take(words, mine);
+    if (address != kNoSlab) return address;
+    const std::uint32_t freed = words.count(as_counts(&state_->freed), 0);
+    if (words.count(as_counts(&state_->full), 0) == freed + 1) return kNoSlab;
+    fence();  // what is freed from here on is counted as later than that
     for (std::uint32_t i = 1; address == kNoSlab && i <= kHashedTries; ++i) {
       if (i % kTriesBeforeWidening == 0) units_.widen(words);
       mine.changes += 1;
       move(mine, hashed_block(words, mine));
       address = take(words, mine);
     }
-    // Nearly everything is taken: look everywhere, from where the hashes led to.
+    // Nearly everything is taken: look everywhere, each tile from another block.
     for (std::uint32_t i = 0; address == kNoSlab && i < blocks; ++i) {
       move(mine, units_.block((mine.worker + i) % blocks));
       address = take(words, mine);
     }
+    if (address == kNoSlab) words.exchange_key(as_slots(&state_->full), 0, freed + 1);
     return address;
   }
 
@@ -183,8 +203,11 @@ class SlabAlloc {
   WARPMER_HD void free(const Words& words, SlabAddress address) const {
     const std::uint32_t unit = address % kUnitsPerBlock;
     // The bit is set, so that taking it away takes nothing else; unlike compare and swap it never fails.
-    words.add(as_counts(units_.bitmap(address >> kUnitBits)), static_cast<int>(unit / 32),
-              0u - (1u << unit % 32));
+    words.add(as_counts(units_.bitmap(address >> kUnitBits) + unit / 32), 0, 0u - (1u << unit % 32));
+    // In this order: who reads the number and then finds no unit has looked before it was free, or sees here
+    // that another one is.
+    fence();
+    words.add(as_counts(&state_->freed), 0, 1);
   }
 
  private:
@@ -237,6 +260,7 @@ class SlabAlloc {
   }
 
   Units units_;
+  SlabAllocState* state_;
 };
 
 }  // namespace warpmer::table

@@ -40,15 +40,20 @@ class SlabLists {
     const SlabAddress address = tile.words().count(as_counts(&slab->next), 0);
     return address == kNoSlab ? nullptr : alloc_.at(address);
   }
-  /// The next slab, appended when there is none; null: SlabAlloc is out of units.
+  /// The next slab, appended when there is none; null: SlabAlloc is out of units. While tiles that lost the
+  /// race to append still hold theirs units may seem to be out that are not, so that is tried some time.
   [[nodiscard]] WARPMER_HD Slab* next_or_new(const T& tile, ResidentBlock& resident, Slab* slab) const {
-    if (Slab* there = next(tile, slab); there != nullptr) return there;
-    const SlabAddress fresh = alloc_.allocate(tile.words(), resident);
-    // Without a unit, another tile may still have got one for this list.
-    if (fresh == kNoSlab) return next(tile, slab);
-    if (tile.words().claim(as_slots(&slab->next), 0, fresh, kNoSlab) == Claim::won) return alloc_.at(fresh);
-    alloc_.free(tile.words(), fresh);  // another tile has appended one; nobody has seen ours
-    return next(tile, slab);
+    Slab* there = next(tile, slab);
+    for (int i = 0; there == nullptr && i < kPatience; ++i) {
+      const SlabAddress fresh = alloc_.allocate(tile.words(), resident);
+      if (fresh != kNoSlab) {
+        if (tile.words().claim(as_slots(&slab->next), 0, fresh, kNoSlab) == Claim::won)
+          return alloc_.at(fresh);
+        alloc_.free(tile.words(), fresh);  // another tile has appended one; nobody has seen ours
+      }
+      there = next(tile, slab);
+    }
+    return there;
   }
 
   /// Slabs of a bucket, its base included.
@@ -97,6 +102,8 @@ class SlabLists {
   }
 
  private:
+  static constexpr int kPatience = T::kExclusive ? 1 : 32;
+
   [[nodiscard]] WARPMER_HD static Slot<Key> element_in(const T& tile, Slab* slab,
                                                        const typename T::Bucket& loaded, int slot) {
     const Key key = tile.key_in(loaded, slot);

@@ -210,7 +210,7 @@ struct IcebergBuckets : KeyBuckets<table::Iceberg<T>, 3> {
 };
 
 /// The slab hash: a base slab for each bucket, and seven more that whoever needs one gets. Base slabs, other
-/// slabs and bitmaps follow one another in memory (slab_memory.h).
+/// slabs, bitmaps and the allocator's state follow one another in memory (slab_memory.h).
 template <class T>
 struct SlabBuckets {
   using Tile = T;
@@ -244,9 +244,9 @@ struct SlabBuckets {
     auto* bases = reinterpret_cast<Slab*>(slots.keys);
     Slab* rest = bases + (std::size_t{1} << shape.bucket_bits);
     auto* bitmaps = reinterpret_cast<std::uint32_t*>(rest + units);
-    return {
-        Hash(bases, bucket_of(shape), table::SlabAlloc(table::ContiguousUnits<Slab>(bitmaps, rest, units))),
-        bases};
+    auto* state = reinterpret_cast<table::SlabAllocState*>(rest + units + table::blocks_for(units));
+    const table::ContiguousUnits<Slab> rest_units(bitmaps, rest, units);
+    return {Hash(bases, bucket_of(shape), table::SlabAlloc(rest_units, state)), bases};
   }
   WARPMER_HD static Done<Key> operate(Operation operation, int /*pass*/, const Scheme& scheme, const T& tile,
                                       table::Slot<Key> in, const Done<Key>& /*before*/) {

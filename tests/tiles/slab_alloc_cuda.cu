@@ -105,7 +105,7 @@ class DeviceAllocator : public AllocatorUnderTest {
   static unsigned blocks(std::uint32_t workers) {
     return (workers * kLanes + kSlabThreads - 1) / kSlabThreads;
   }
-  table::SlabAlloc<Units> alloc() const { return table::SlabAlloc(memory_.units()); }
+  table::SlabAlloc<Units> alloc() const { return memory_.alloc(); }
   DeviceUnits<Units> memory_;
 };
 

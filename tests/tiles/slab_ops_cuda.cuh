@@ -41,7 +41,8 @@ class DeviceUnits {
         units_(std::max(1u, super_blocks * units)),
         bitmaps_(std::max(1u, super_blocks * words_each_)),
         super_blocks_(super_blocks),
-        in_use_(1) {
+        in_use_(1),
+        state_(1) {
     std::vector<Unit> empty(units_.size());
     if constexpr (requires(Unit unit) { unit.slots(); }) {
       for (Unit& unit : empty) table::make_empty(unit);
@@ -56,6 +57,7 @@ class DeviceUnits {
       arenas.push_back({bitmaps_.data() + i * words_each_, units_.data() + i * units});
     send(super_blocks_, arenas);
     send(in_use_, std::vector{1u});
+    send(state_, std::vector<table::SlabAllocState>(1));
   }
   UnitsType units() const {
     if constexpr (std::is_same_v<UnitsType, table::ContiguousUnits<Unit>>) {
@@ -64,6 +66,7 @@ class DeviceUnits {
       return {super_blocks_.data(), size_, table::blocks_for(units_each_), in_use_.data()};
     }
   }
+  table::SlabAlloc<UnitsType> alloc() const { return {units(), state_.data()}; }
   std::uint32_t taken() const {
     int bits = 0;
     const std::vector<std::uint32_t> bitmaps = fetch(bitmaps_);
@@ -79,6 +82,7 @@ class DeviceUnits {
   gpu::DeviceArray<std::uint32_t> bitmaps_;
   gpu::DeviceArray<SuperBlock> super_blocks_;
   gpu::DeviceArray<std::uint32_t> in_use_;
+  gpu::DeviceArray<table::SlabAllocState> state_;
 };
 
 /// Now, and nothing of what comes before it in the program comes after it, for all lanes of the group.
@@ -193,8 +197,7 @@ class DeviceSlabTable : public SlabTable {
 
  private:
   Table table() const {
-    return Table(bases_.data(), typename Case::BucketOf(shape_.buckets, shape_.seed),
-                 table::SlabAlloc(units_.units()));
+    return Table(bases_.data(), typename Case::BucketOf(shape_.buckets, shape_.seed), units_.alloc());
   }
   std::vector<SlabAnswer> run_by(unsigned blocks, unsigned lanes, const std::vector<SlabRequest>& requests) {
     const gpu::DeviceArray<SlabRequest> there(requests.size());

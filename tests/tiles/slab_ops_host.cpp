@@ -75,6 +75,7 @@ class UnitMemory {
     return sum;
   }
   std::uint32_t in_use = 1;
+  table::SlabAllocState state{};
 
  private:
   std::vector<std::unique_ptr<Arena<Unit>>> arenas_;
@@ -120,7 +121,7 @@ class HostSlabTable : public SlabTable {
  private:
   Table table() {
     return Table(bases_.data(), typename Case::BucketOf(shape_.buckets, shape_.seed),
-                 table::SlabAlloc(units_));
+                 table::SlabAlloc(units_, &memory_.state));
   }
   void serve(std::uint32_t worker, std::uint32_t workers, const std::vector<SlabRequest>& requests,
              std::vector<SlabAnswer>& answers) {
@@ -155,7 +156,7 @@ class HostAllocators {
   class Under : public AllocatorUnderTest {
    public:
     Under(std::uint32_t super_blocks, std::uint32_t units)
-        : memory_(super_blocks, units), alloc_(memory_.units()) {}
+        : memory_(super_blocks, units), alloc_(memory_.units(), &memory_.state) {}
     std::vector<std::uint32_t> allocate(std::uint32_t workers, std::uint32_t each) override {
       std::vector<std::uint32_t> all(std::size_t{workers} * each);
       on_threads(workers, [&](std::uint32_t w) {

@@ -128,15 +128,19 @@ inline void out_of_slabs(const SlabOnTile& on, std::uint32_t buckets, std::uint3
   const auto placed = [](const std::vector<SlabAnswer>& answers) {
     return std::count_if(answers.begin(), answers.end(), [](const SlabAnswer& a) { return a.placed != 0; });
   };
-  const auto first = run();
-  CHECK(static_cast<std::size_t>(placed(first)) == contents(*table, buckets).size());
-  if (buckets == 1) CHECK(placed(first) == room);
+  // Side by side some may be refused too early, while others hold units for a moment: fill up alone.
+  const auto placed_first = placed(run());
+  CHECK(static_cast<std::size_t>(placed_first) == contents(*table, buckets).size());
+  CHECK(placed_first >= room / 4 * 3);
+  const auto filled = table->run(requests);
+  CHECK(static_cast<std::size_t>(placed(filled)) == contents(*table, buckets).size());
+  if (buckets == 1) CHECK(placed(filled) == room);
   CHECK(table->units_taken() == shape.units * super_blocks);
   // Keys that are there are still served, others are not; asking is no change.
-  for (std::size_t i = 0; i < requests.size(); ++i) requests[i].operation = SlabOperation::find;
+  for (auto& request : requests) request.operation = SlabOperation::find;
   const auto found = run();
   std::size_t wrong = 0;
-  for (std::size_t i = 0; i < requests.size(); ++i) wrong += found[i].there == first[i].placed ? 0 : 1;
+  for (std::size_t i = 0; i < requests.size(); ++i) wrong += found[i].there == filled[i].placed ? 0 : 1;
   CHECK(wrong == 0);
   for (auto& request : requests) request.operation = SlabOperation::erase;
   run();
@@ -144,7 +148,7 @@ inline void out_of_slabs(const SlabOnTile& on, std::uint32_t buckets, std::uint3
   CHECK(table->flush() == shape.units * super_blocks);
   CHECK(table->units_taken() == 0);
   for (auto& request : requests) request.operation = SlabOperation::replace;
-  CHECK(placed(run()) >= placed(first) / 100 * 99);
+  CHECK(placed(run()) >= placed_first / 4 * 3);
 }
 
 /// Few keys in few buckets, all operations side by side: each key's history must be that of some order.

@@ -147,7 +147,8 @@ void full_table(const SchemeOnTile<Key>& on, bool at_once) {
       CHECK(ledger.how_many(&Done<Key>::is_new) == table.slots());
       CHECK(expected.size() == table.slots());
     } else {
-      CHECK(expected.size() >= table.slots() / 10 * 9);
+      // Of chains, some keys may be refused while other tiles hold slabs for a moment.
+      CHECK(expected.size() >= table.slots() / 20 * (on.scheme.chains && at_once ? 15 : 18));
     }
     table.check_inserted(ledger, at_once);
     CHECK(table.how_many_found(ledger.keys) == expected.size());
@@ -272,7 +273,9 @@ void claim_at_once(const SchemeOnTile<Key>& on) {
   constexpr std::uint32_t kTogether = 4;
   Table<Key> table(on, shape);
   Ledger<Key> ledger;
-  const std::size_t distinct = on.scheme.fills_up ? table.slots() : table.bucket_slots() / 10 * 9;
+  const std::size_t distinct = on.scheme.fills_up ? table.slots()
+                               : on.scheme.chains ? table.slots() / 2
+                                                  : table.bucket_slots() / 10 * 9;
   for (std::size_t i = 0; i < distinct; ++i) {
     for (std::uint32_t j = 0; j < kTogether; ++j) ledger.plan(static_cast<Key>(i));
   }
