@@ -42,10 +42,13 @@ struct InterleavingTile : Inner {
   static void maybe_yield() {
     thread_local std::uint32_t state =
         static_cast<std::uint32_t>(std::hash<std::thread::id>{}(std::this_thread::get_id())) | 1u;
+    thread_local int left = 50;
     state ^= state << 13;
     state ^= state >> 17;
     state ^= state << 5;
-    if (state % 64 == 0) std::this_thread::yield();
+    if (state % 16 != 0 || left == 0) return;
+    --left;
+    std::this_thread::yield();
   }
 };
 
