@@ -154,8 +154,8 @@ void add_update_command(Application& application) {
       "CPU.",
       R"(Examples:
   warpmer update sample.wmi --add lane_3.fq.gz lane_4.fq.gz -o larger.wmi
-  warpmer update all.wmi --remove withdrawn_1.fq.gz --remove withdrawn_2.fq.gz -o without.wmi
-  warpmer update week_1.wmi --add new.fq.gz --remove old.fq.gz -t 8 -m 16G -o week_2.wmi
+  warpmer update all.wmi --remove gone_1.fq --remove gone_2.fq -o rest.wmi
+  warpmer update week_1.wmi --add new.fq --remove old.fq -m 16G -o week_2.wmi
 )");
   declare_flags(app, *command);
   command->job.provenance.tool_version = WARPMER_VERSION;

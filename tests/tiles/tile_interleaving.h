@@ -32,6 +32,10 @@ struct InterleavingTile : Inner {
     maybe_yield();
     return Inner::add(s, i, n);
   }
+  void store(Slots s, int i, std::uint32_t n) const {
+    maybe_yield();
+    Inner::store(s, i, n);
+  }
   std::uint32_t count(Slots s, int i) const {
     maybe_yield();
     return Inner::count(s, i);
