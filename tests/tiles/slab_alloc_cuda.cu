@@ -120,7 +120,7 @@ std::unique_ptr<AllocatorUnderTest> make(std::uint32_t super_blocks, std::uint32
 }  // namespace
 
 std::vector<AllocatorOnTile> cuda_allocators() {
-  return {{"32 lanes", true, make<32>}, {"16 lanes", true, make<16>}, {"1 lane", true, make<1>}};
+  return {{"32 lanes", 1000, make<32>}, {"16 lanes", 1000, make<16>}, {"1 lane", 4000, make<1>}};
 }
 
 }  // namespace warpmer::tests

@@ -94,7 +94,7 @@ class AllocatorUnderTest {
 
 struct AllocatorOnTile {
   std::string name;
-  bool is_shared;
+  std::uint32_t workers;  ///< tiles side by side
   /// With `super_blocks` of 1 the light one.
   std::unique_ptr<AllocatorUnderTest> (*make)(std::uint32_t super_blocks, std::uint32_t units);
 };

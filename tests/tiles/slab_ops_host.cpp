@@ -247,9 +247,9 @@ std::vector<SlabOnTile> host_slab_tables() {
 }
 
 std::vector<AllocatorOnTile> host_allocators() {
-  return {{"serial", false, HostAllocators<Serial<32, std::uint32_t>>::make},
-          {"atomic", true, HostAllocators<Atomic<32, std::uint32_t>>::make},
-          {"interleaving", true, HostAllocators<Interleaving<32, std::uint32_t>>::make}};
+  return {{"serial", 1, HostAllocators<Serial<32, std::uint32_t>>::make},
+          {"atomic", 8, HostAllocators<Atomic<32, std::uint32_t>>::make},
+          {"interleaving", 8, HostAllocators<Interleaving<32, std::uint32_t>>::make}};
 }
 
 }  // namespace warpmer::tests

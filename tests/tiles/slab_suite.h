@@ -262,7 +262,8 @@ inline std::size_t drop_refusals(std::vector<std::uint32_t>& addresses) {
 
 inline void allocator_suite(const AllocatorOnTile& on) {
   INFO(on.name);
-  const std::uint32_t workers = on.is_shared ? 8 : 1;
+  const std::uint32_t workers = on.workers;
+  const std::uint32_t rounds = std::max(20u, by_tier(2000u, 500u) * 8 / std::max(8u, workers));
   for (const std::uint32_t super_blocks : {1u, 3u}) {
     for (const std::uint32_t units : {1u, 31u, 1024u, 5000u}) {
       CAPTURE(super_blocks);
@@ -289,7 +290,7 @@ inline void allocator_suite(const AllocatorOnTile& on) {
       CHECK(sorted_half == sorted_again);
       alloc->free(all);
       std::uint64_t refused = 0;
-      CHECK(alloc->churn(workers, by_tier(2000, 500), refused) == 0);
+      CHECK(alloc->churn(workers, rounds, refused) == 0);
       if (room >= 5 * workers) CHECK(refused == 0);
       auto at_last = alloc->allocate(workers, room / workers + 50);
       drop_refusals(at_last);
