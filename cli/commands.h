@@ -6,6 +6,7 @@ namespace warpmer::cli {
 class Application;
 
 void add_count_command(Application& application);
+void add_update_command(Application& application);
 void add_histo_command(Application& application);
 void add_dump_command(Application& application);
 void add_query_command(Application& application);

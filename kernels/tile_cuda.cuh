@@ -14,7 +14,11 @@ using table::Slot;
 using table::SlotMask;
 using table::Slots;
 
-/// Compare and swap of a whole key: 64 bits anywhere, 128 bits from compute capability 9.0.
+/// Compare and swap of a whole key: 32 and 64 bits anywhere, 128 bits from compute capability 9.0.
+__device__ inline table::PlainWord compare_and_swap(table::PlainWord* at, table::PlainWord expected,
+                                                    table::PlainWord desired) {
+  return atomicCAS(at, expected, desired);
+}
 __device__ inline Key64 compare_and_swap(Key64* at, Key64 expected, Key64 desired) {
   return atomicCAS(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(expected),
                    static_cast<unsigned long long>(desired));
@@ -31,6 +35,9 @@ __device__ inline Key128 compare_and_swap(Key128* at, Key128 expected, Key128 de
 }
 
 /// Puts a whole key in the place of another, and returns that.
+__device__ inline table::PlainWord exchange_keys(table::PlainWord* at, table::PlainWord in) {
+  return atomicExch(at, in);
+}
 __device__ inline Key64 exchange_keys(Key64* at, Key64 in) {
   return atomicExch(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(in));
 }
@@ -45,6 +52,9 @@ __device__ inline Key128 exchange_keys(Key128* at, Key128 in) {
 }
 
 /// Reads a key that others may be claiming, whole: never half of it.
+__device__ inline table::PlainWord load_key(const table::PlainWord* at) {
+  return *const_cast<const volatile table::PlainWord*>(at);
+}
 __device__ inline Key64 load_key(const Key64* at) { return *const_cast<const volatile Key64*>(at); }
 __device__ inline Key128 load_key(const Key128* at) {
   std::uint64_t low, high;
@@ -64,6 +74,7 @@ struct CudaTile : LaneGroup<Lanes, SlotsPerLane> {
   using Key = KeyType;
   using Lane = LaneGroup<Lanes, SlotsPerLane>;
   using typename Lane::Group;
+  using Words = CudaTile<table::PlainWord, Lanes, 32 / Lanes>;
   /// Lane-local: the keys this lane looks at.
   struct Bucket {
     Key keys[SlotsPerLane];
@@ -90,7 +101,19 @@ struct CudaTile : LaneGroup<Lanes, SlotsPerLane> {
     for (int i = 0; i < SlotsPerLane; ++i) mine |= SlotMask{b.keys[i] == key} << i;
     return this->gather(mine);
   }
+  __device__ SlotMask match(const Bucket& b, Key key, Key bits) const {
+    SlotMask mine = 0;
+#pragma unroll
+    for (int i = 0; i < SlotsPerLane; ++i) mine |= SlotMask{((b.keys[i] ^ key) & bits) == 0} << i;
+    return this->gather(mine);
+  }
   __device__ SlotMask empty(const Bucket& b) const { return match(b, table::kEmptyKey<Key>); }
+  __device__ Key key_in(const Bucket& b, int slot) const {
+    Key mine = b.keys[0];  // not b.keys[slot % ...]: that would put the bucket into local memory
+#pragma unroll
+    for (int i = 1; i < SlotsPerLane; ++i) mine = slot % SlotsPerLane == i ? b.keys[i] : mine;
+    return from_lane(mine, slot / SlotsPerLane);
+  }
 
   __device__ std::uint32_t count(const Bucket& /*b*/, Slots<Key> s, int i) const {
     return *const_cast<const volatile std::uint32_t*>(s.counts + i);
@@ -124,6 +147,34 @@ struct CudaTile : LaneGroup<Lanes, SlotsPerLane> {
   }
   __device__ void store(Slots<Key> s, int i, std::uint32_t n) const {
     if (this->acts(i)) *const_cast<volatile std::uint32_t*>(s.counts + i) = n;
+  }
+  __device__ std::uint32_t count(Slots<Key> s, int i) const {
+    std::uint32_t now = 0;
+    if (this->acts(i)) now = *const_cast<const volatile std::uint32_t*>(s.counts + i);
+    return this->from_lane_of(i, now);
+  }
+
+  __device__ Words words() const { return Words(this->group); }
+  __device__ int lane() const { return this->rank(); }
+  __device__ SlotMask ballot(bool mine) const {
+    if constexpr (Lanes == 1) {
+      return SlotMask{mine};
+    } else {
+      return this->group.ballot(mine);
+    }
+  }
+  /// Of any type that can be copied byte by byte.
+  template <class Value>
+  __device__ Value from_lane(Value mine, int lane) const {
+    if constexpr (Lanes > 1) {
+      static_assert(sizeof(Value) % sizeof(std::uint32_t) == 0);
+      std::uint32_t parts[sizeof(Value) / sizeof(std::uint32_t)];
+      memcpy(parts, &mine, sizeof(Value));
+#pragma unroll
+      for (auto& part : parts) part = this->group.shfl(part, lane);
+      memcpy(&mine, parts, sizeof(Value));
+    }
+    return mine;
   }
 };
 

@@ -4,7 +4,7 @@ _warpmer() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options arguments
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W 'count histo dump query stats info devices help completion --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'count update histo dump query stats info devices help completion --help --version' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -16,6 +16,17 @@ _warpmer() {
         -k|-t|--threads|-m|--memory|--min-count|--max-count|--min-base-quality|--device|--device-memory) return ;;
       esac
       options='-h --help -k -o --output -t --threads -m --memory --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --progress --stats'
+      arguments='' ;;
+    update)
+      case $previous in
+        --add) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --remove) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        -t|--threads|-m|--memory|--min-base-quality) return ;;
+      esac
+      options='-h --help --add --remove -o --output -t --threads -m --memory --lenient --min-base-quality --reference --progress --stats'
       arguments='' ;;
     histo)
       case $previous in
@@ -63,7 +74,7 @@ _warpmer() {
       case $previous in
       esac
       options='-h --help --man'
-      arguments='count histo dump query stats info devices help completion' ;;
+      arguments='count update histo dump query stats info devices help completion' ;;
     completion)
       case $previous in
       esac

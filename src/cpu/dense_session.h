@@ -26,6 +26,9 @@ class DenseSession : public engine::CountingSession {
   [[nodiscard]] std::vector<engine::StageReport> stages() const override;
   [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
 
+  /// Occurrences of every k-mer as read, when the input is complete.
+  [[nodiscard]] std::vector<std::uint64_t> sums() const;
+
  private:
   struct Copy {
     explicit Copy(std::size_t kmers) : counts(kmers) {}
@@ -33,9 +36,6 @@ class DenseSession : public engine::CountingSession {
     std::mutex mutex;                    ///< for `carries`
     std::vector<std::uint32_t> carries;  ///< k-mers whose counter passed 2^32, once for each time
   };
-
-  /// Occurrences of every k-mer as read, over all copies.
-  [[nodiscard]] std::vector<std::uint64_t> sums() const;
 
   engine::CountPlan plan_;
   std::vector<std::unique_ptr<Copy>> copies_;

@@ -20,7 +20,7 @@ class Scratch {
     if (n > capacity_) {
       data_.reset();
       capacity_ = std::bit_ceil(n);
-      data_.reset(static_cast<T*>(::operator new[](capacity_ * sizeof(T), std::align_val_t{64})));
+      data_.reset(static_cast<T*>(::operator new[](capacity_ * sizeof(T), kAlignment)));
     }
     return data_.get();
   }
@@ -46,8 +46,9 @@ class Scratch {
   }
 
  private:
+  static constexpr std::align_val_t kAlignment{std::max<std::size_t>(64, alignof(T))};
   struct Free {
-    void operator()(T* p) const { ::operator delete[](p, std::align_val_t{64}); }
+    void operator()(T* p) const { ::operator delete[](p, kAlignment); }
   };
   std::unique_ptr<T[], Free> data_;
   std::size_t capacity_ = 0;

@@ -79,16 +79,30 @@ class ShardedSession : public engine::CountingSession {
               const std::function<void()>& shard_done) override {
     Worker& worker = workers_[thread];
     for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < shards_; shard_done()) {
-      Run& run = runs_[shard];
-      count(worker, shard, run);
-      ShardCounter<Key, Words>& counter = *worker.counter;
-      sink(shard, freeze(worker, run));
-      const std::uint64_t most = std::min(kTrimBytes, std::max(kCounterBytes, budget_ / (8 * plan_.threads)));
-      counter.trim(most);
-      worker.freezer.trim(most / kCounterBytes * kFreezerBytes);
-      // With little memory, what pending words no longer need goes to the tables and the writer.
-      if (pool_.bytes_resident() > budget_ / 2) pool_.shrink(budget_ / 2);
+      index::FrozenShard frozen;
+      take(shard, thread, [&](Key* keys, std::uint64_t* counts, std::size_t size) {
+        frozen = worker.freezer.freeze(keys, counts, worker.tally.filter(keys, counts, size));
+      });
+      sink(shard, std::move(frozen));
     }
+  }
+
+  /// When the input is complete: counts a shard, once, and calls `use(keys, counts, size)` with all of its
+  /// k-mers (their hashes) in canonical order. Called concurrently like `finish`, of which it is a part.
+  template <class Use>
+  void take(std::uint32_t shard, unsigned thread, Use&& use) {
+    Worker& worker = workers_[thread];
+    Run& run = runs_[shard];
+    count(worker, shard, run);
+    const Stopwatch watch(worker.times.freeze_seconds);
+    ShardCounter<Key, Words>& counter = *worker.counter;
+    run.entries = {};
+    use(counter.keys(), counter.counts(), counter.size());
+    const std::uint64_t most = std::min(kTrimBytes, std::max(kCounterBytes, budget_ / (8 * plan_.threads)));
+    counter.trim(most);
+    worker.freezer.trim(most / kCounterBytes * kFreezerBytes);
+    // With little memory, what pending words no longer need goes to the tables and the writer.
+    if (pool_.bytes_resident() > budget_ / 2) pool_.shrink(budget_ / 2);
   }
 
   [[nodiscard]] engine::Tally tally() const override {
@@ -188,15 +202,6 @@ class ShardedSession : public engine::CountingSession {
         if (to > from) pending_.append(parcel.first_shard + i, parcel.words.data() + from, to - from);
       }
     }
-  }
-
-  /// Filters and freezes what is in the worker's counter, of which the run is a part.
-  index::FrozenShard freeze(Worker& worker, Run& run) {
-    const Stopwatch watch(worker.times.freeze_seconds);
-    ShardCounter<Key, Words>& counter = *worker.counter;
-    const std::size_t kept = worker.tally.filter(counter.keys(), counter.counts(), counter.size());
-    run.entries = {};
-    return worker.freezer.freeze(counter.keys(), counter.counts(), kept);
   }
 
   /// Counts what is pending in a shard together with its run; the result is in the worker's counter.

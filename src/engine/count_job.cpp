@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "core/error.h"
 #include "core/minimizer.h"
 #include "engine/backend.h"
+#include "engine/index_params.h"
 #include "engine/limits.h"
-#include "engine/thread_team.h"
 #include "io/input.h"
 #include "io/quality.h"
 
@@ -34,9 +32,6 @@ void check(const CountOptions& options) {
   }
 }
 
-/// Reserve for what no one accounts for: stacks, allocator slack, the C++ runtime.
-constexpr std::uint64_t kSlackBytes = std::uint64_t{24} << 20;
-
 class CountJob {
  public:
   CountJob(const CountOptions& options, JobProgress& progress)
@@ -45,7 +40,8 @@ class CountJob {
         threads_(options.threads > 0 ? options.threads : usable_cores()),
         // Unasked, stay clear of the limit at which the kernel kills.
         memory_cap_(options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9),
-        device_(options.device) {}
+        device_(options.device),
+        run_(threads_, memory_cap_, progress) {}
 
   CountReport run() {
     try {
@@ -53,8 +49,6 @@ class CountJob {
     } catch (const io::NotPlainFastq&) {
       // What the backend has taken for records were none, or were not like others: begin again, carefully.
     }
-    failed_ = false;
-    bases_ = 0;
     progress_.kmers = 0;
     return read_and_count(false);
   }
@@ -62,7 +56,7 @@ class CountJob {
  private:
   CountReport read_and_count(bool may_take_text) {
     io::InputSet input(options_.inputs, input_options());
-    index::IndexWriter writer(options_.output, index_params(), threads_);
+    index::IndexWriter writer(options_.output, params_for(options_.k, options_.canonical), threads_);
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
       return backend_->start(plan(input));
@@ -70,14 +64,18 @@ class CountJob {
     const io::TextMemory* const fastq_memory = backend_->fastq_memory();
     if (may_take_text && fastq_memory != nullptr) input.hand_over_fastq(*fastq_memory);
     const auto start = Clock::now();
-    read(input, *session);
+    const ReadTotals read = run_.read(input, *session, options_.k);
     report_.read_seconds = seconds_since(start);
     const auto middle = Clock::now();
-    freeze(*session, writer);
+    run_.freeze(
+        1u << shard_bits(options_.k),
+        [&](unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) {
+          session->finish(thread, sink, shard_done);
+        },
+        writer);
     index::Totals totals = session->tally().totals();
-    const FoundInText found = session->found_in_text();
-    totals.records = input.records() + found.records;
-    totals.bases = bases_ + found.bases;
+    totals.records = read.records;
+    totals.bases = read.bases;
     index::Provenance provenance = options_.provenance;
     provenance.inputs = input.files();
     writer.finish(totals, session->tally().histogram(), provenance);
@@ -96,16 +94,6 @@ class CountJob {
     return input;
   }
 
-  [[nodiscard]] index::IndexParams index_params() const {
-    index::IndexParams params;
-    params.k = options_.k;
-    params.canonical = options_.canonical;
-    params.minimizer_length = minimizer_length(options_.k);
-    params.shard_bits = shard_bits(options_.k);
-    params.hash_version = kHashVersion;
-    return params;
-  }
-
   [[nodiscard]] CountPlan plan(io::InputSet& input) const {
     CountPlan plan;
     plan.k = options_.k;
@@ -114,75 +102,11 @@ class CountJob {
     plan.lowest_quality = io::lowest_unmasked(options_.min_base_quality);
     plan.min_count = options_.min_count;
     plan.max_count = options_.max_count;
-    plan.threads = threads_;
     plan.devices = device_.gpus.empty() ? device_.cpu_devices : static_cast<unsigned>(device_.gpus.size());
     plan.device_memory_bytes = device_.device_memory_bytes;
-    const std::uint64_t spoken_for = resident_bytes() + input.memory_bytes(threads_) + kSlackBytes;
-    if (memory_cap_ <= spoken_for) {
-      throw ResourceError(
-          fmt::format("-m {} MB is too little: reading alone needs {} MB; raise -m or lower -t",
-                      memory_cap_ >> 20, (spoken_for >> 20) + 1));
-    }
-    plan.memory_bytes = memory_cap_ - spoken_for;
-    plan.other_bytes = spoken_for;
-    plan.input_bytes = input.progress().bytes_total;
-    plan.input_fraction = [&input] {
-      const io::InputProgress bytes = input.progress();
-      return bytes.bytes_total == 0
-                 ? 0
-                 : static_cast<double>(bytes.bytes_done) / static_cast<double>(bytes.bytes_total);
-    };
+    run_.complete(plan, input, input.memory_bytes(threads_));
     return plan;
   }
-
-  void read(io::InputSet& input, CountingSession& session) {
-    progress_.stage = JobProgress::Stage::reading;
-    run_team(
-        threads_,
-        [&](unsigned thread) {
-          io::Batch batch;
-          std::uint64_t bases = 0;
-          while (!failed_ && input.next(batch)) {
-            for (const io::Piece& piece : batch.pieces) bases += new_bases(piece);
-            progress_.kmers += session.add(batch, thread);
-            const io::InputProgress bytes = input.progress();
-            progress_.bytes_done = bytes.bytes_done;
-            progress_.bytes_total = bytes.bytes_total;
-          }
-          progress_.kmers += session.end_of_input(thread);
-          bases_ += bases;
-        },
-        [&] {
-          failed_ = true;
-          input.cancel();
-        });
-  }
-
-  /// Bases of a piece that were not in the piece before.
-  [[nodiscard]] std::uint64_t new_bases(const io::Piece& piece) const {
-    return piece.first_base == 0 ? piece.length : piece.length - std::min(piece.length, options_.k - 1);
-  }
-
-  void freeze(CountingSession& session, index::IndexWriter& writer) {
-    progress_.shards_total = 1u << shard_bits(options_.k);
-    progress_.stage = JobProgress::Stage::counting;
-    const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
-      const auto start = Clock::now();
-      writer.put(shard, std::move(frozen));
-      frozen.payload = writer.take_spare();
-      // Shards wait in memory for those before them. One that takes long (a hot k-mer) must not make all
-      // others pile up; whoever counts it has not come here, so it is never he who waits.
-      while (writer.bytes_waiting() > most_waiting_bytes() && !failed_)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      write_seconds_ += seconds_since(start);
-      if (failed_) throw InternalError("stopped because another thread failed");
-    };
-    run_team(
-        threads_, [&](unsigned thread) { session.finish(thread, sink, [&] { ++progress_.shards_done; }); },
-        [&] { failed_ = true; });
-  }
-
-  [[nodiscard]] std::uint64_t most_waiting_bytes() const { return memory_cap_ / 16; }
 
   void complete_report(const CountingSession& session, const index::Totals& totals,
                        const index::IndexWriter& writer) {
@@ -198,7 +122,7 @@ class CountJob {
     report_.cpu_seconds = cpu_seconds();
     report_.overlap = session.overlap();
     report_.stages = session.stages();
-    report_.stages.push_back({"write", write_seconds_, writer.bytes_written()});
+    report_.stages.push_back({"write", run_.write_seconds(), writer.bytes_written()});
   }
 
   const CountOptions& options_;
@@ -206,10 +130,8 @@ class CountJob {
   unsigned threads_;
   std::uint64_t memory_cap_;
   DeviceChoice device_;
+  SessionRun run_;
   std::unique_ptr<Backend> backend_;
-  std::atomic<std::uint64_t> bases_{0};
-  std::atomic<bool> failed_{false};
-  std::atomic<double> write_seconds_{0};  ///< of all threads, waiting for earlier shards included
   CountReport report_;
 };
 

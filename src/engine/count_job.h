@@ -1,7 +1,6 @@
 #pragma once
 /// Counting: reads in, index file out, on whichever backend was chosen.
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include "core/kmer.h"
 #include "engine/backend.h"
 #include "engine/device_choice.h"
+#include "engine/session_run.h"
 #include "index/index_file.h"
 
 namespace warpmer::engine {
@@ -30,17 +30,6 @@ struct CountOptions {
   std::vector<std::string> inputs;
   std::string output;            ///< path, or "-"
   index::Provenance provenance;  ///< `inputs` is filled in by the job
-};
-
-/// What a running job tells whoever watches it; read at any time from any thread.
-struct JobProgress {
-  enum class Stage : int { starting, reading, counting, done };
-  std::atomic<Stage> stage{Stage::starting};
-  std::atomic<std::uint64_t> bytes_done{0};   ///< of input, on disk
-  std::atomic<std::uint64_t> bytes_total{0};  ///< 0: unknown
-  std::atomic<std::uint64_t> kmers{0};        ///< occurrences seen so far
-  std::atomic<std::uint32_t> shards_done{0};
-  std::atomic<std::uint32_t> shards_total{0};
 };
 
 struct CountReport {

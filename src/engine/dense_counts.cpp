@@ -7,14 +7,16 @@
 
 namespace warpmer::engine {
 
+void fold_strands(std::vector<std::uint64_t>& counts, std::uint32_t k) {
+  for (Key64 kmer = 0; kmer < counts.size(); ++kmer) {
+    if (const Key64 other = canonical(kmer, k); other != kmer)
+      counts[other] += std::exchange(counts[kmer], 0);
+  }
+}
+
 index::FrozenShard freeze_dense(std::vector<std::uint64_t>&& counts, std::uint32_t k, bool canonical,
                                 Tally& tally) {
-  if (canonical) {
-    for (Key64 kmer = 0; kmer < counts.size(); ++kmer) {
-      if (const Key64 other = warpmer::canonical(kmer, k); other != kmer)
-        counts[other] += std::exchange(counts[kmer], 0);
-    }
-  }
+  if (canonical) fold_strands(counts, k);
   // In the order of the hash, which is a bijection on the same numbers.
   const KmerHash<Key64> hash(k);
   std::vector<Key64> keys;

@@ -7,19 +7,12 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/minimizer.h"
+#include "engine/index_params.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::engine {
 
-Lookup::Lookup(const index::IndexFile& index) : index_(index) {
-  const index::IndexParams& params = index.params();
-  if (params.hash_version != kHashVersion || params.minimizer_length != minimizer_length(params.k) ||
-      params.shard_bits != shard_bits(params.k)) {
-    throw InputError(
-        fmt::format("{} was made with other hashes or minimizers than this warpmer's; count its input again",
-                    index.path()));
-  }
-}
+Lookup::Lookup(const index::IndexFile& index) : index_(index) { check_params(index); }
 
 std::uint64_t Lookup::find(std::string_view text) const {
   const index::IndexParams& params = index_.params();

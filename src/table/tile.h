@@ -4,7 +4,8 @@
 /// GPU lanes in kernels/.
 ///
 /// One rule makes it sound: every value that crosses the concept is the same on every lane; only the
-/// opaque Bucket may be lane-local. Control flow is then uniform, and a host thread simply is a tile.
+/// opaque Bucket may be lane-local. Control flow is then uniform, and a host thread simply is a tile. Two
+/// functions make uniform what is not: `ballot` and `from_lane` take a value of each lane (work_sharing.h).
 
 #include <bit>
 #include <concepts>
@@ -98,6 +99,31 @@ WARPMER_HD Claim claim_for(const T& tile, Slots<typename T::Key> s, int i, Slot<
   }
 }
 
+/// What lists of slabs ask of a tile besides (slab_hash.h).
+template <class T>
+concept SlabTile = Tile<T> &&
+    requires(const T t, typename T::Bucket b, Slots<typename T::Key> s, typename T::Key k, int i) {
+  { t.match(b, k, k) } -> std::same_as<SlotMask>;  // slots that agree with k in the bits of the last argument
+  { t.key_in(b, i) } -> std::same_as<typename T::Key>;  // what was in a slot when the bucket was loaded
+  { t.count(s, i) } -> std::same_as<std::uint32_t>;     // the count as it is now
+  { t.words() } -> std::same_as<typename T::Words>;     // the same lanes, as a tile of 32 words of 32 bits
+  { t.lane() } -> std::same_as<int>;                    // of the caller, within the tile: not uniform
+  { t.ballot(true) } -> std::same_as<SlotMask>;         // a bit for each lane
+  { t.from_lane(i, i) } -> std::same_as<int>;           // the value that one lane has
+};
+
+/// A word of 32 bits as a tile's key: bitmaps, addresses, keys without values. Signed, because slots of
+/// unsigned keys of 32 bits are one word with their counts (word_slots.h); in memory it may stand for an
+/// unsigned one.
+using PlainWord = std::int32_t;
+
+/// Words of 32 bits as slots, for what tiles do to slots' keys, counts left alone.
+WARPMER_HD Slots<PlainWord> as_slots(std::uint32_t* words) {
+  return {reinterpret_cast<PlainWord*>(words), nullptr};
+}
+/// Words of 32 bits as counts.
+WARPMER_HD Slots<PlainWord> as_counts(std::uint32_t* words) { return {nullptr, words}; }
+
 /// Number of the lowest slot in a mask that is not zero.
 WARPMER_HD constexpr int first_slot(SlotMask mask) {
 #if defined(__CUDA_ARCH__)
@@ -121,6 +147,7 @@ template <class KeyType, int Width>
 struct SerialTile {
   using Key = KeyType;
   using Bucket = const Key*;
+  using Words = SerialTile<PlainWord, 32>;
   static constexpr int kWidth = Width;
   static constexpr bool kExclusive = true;
 
@@ -130,11 +157,17 @@ struct SerialTile {
     for (int i = 0; i < Width; ++i) mask |= SlotMask{b[i] == key} << i;
     return mask;
   }
+  WARPMER_HD SlotMask match(Bucket b, Key key, Key bits) const {
+    SlotMask mask = 0;
+    for (int i = 0; i < Width; ++i) mask |= SlotMask{((b[i] ^ key) & bits) == 0} << i;
+    return mask;
+  }
   WARPMER_HD SlotMask empty(Bucket b) const { return match(b, kEmptyKey<Key>); }
   template <class AnyBucket>  // also of tiles that load buckets otherwise
   WARPMER_HD std::uint32_t count(const AnyBucket& /*b*/, Slots<Key> s, int i) const {
     return s.counts[i];
   }
+  WARPMER_HD Key key_in(Bucket b, int i) const { return b[i]; }
   WARPMER_HD Claim claim(Slots<Key> s, int i, Key key, Key /*over*/ = kEmptyKey<Key>) const {
     s.keys[i] = key;
     return Claim::won;
@@ -156,6 +189,14 @@ struct SerialTile {
     return before;
   }
   WARPMER_HD void store(Slots<Key> s, int i, std::uint32_t n) const { s.counts[i] = n; }
+  WARPMER_HD std::uint32_t count(Slots<Key> s, int i) const { return s.counts[i]; }
+  WARPMER_HD Words words() const { return {}; }
+  WARPMER_HD int lane() const { return 0; }
+  WARPMER_HD SlotMask ballot(bool mine) const { return SlotMask{mine}; }
+  template <class Value>
+  WARPMER_HD Value from_lane(const Value& mine, int /*lane*/) const {
+    return mine;
+  }
 };
 
 }  // namespace warpmer::table

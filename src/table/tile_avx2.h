@@ -3,6 +3,8 @@
 
 #include <immintrin.h>
 
+#include <cstring>
+
 #include "table/tile.h"
 
 namespace warpmer::table {
@@ -29,6 +31,21 @@ struct Avx2Tile : SerialTile<std::uint64_t, Width> {
       mask |= static_cast<SlotMask>(_mm256_movemask_pd(equal)) << (4 * i);
     }
     return mask;
+  }
+  WARPMER_HD SlotMask match(const Bucket& b, Key key, Key bits) const {
+    const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(key & bits));
+    const __m256i looked_at = _mm256_set1_epi64x(static_cast<long long>(bits));
+    SlotMask mask = 0;
+    for (int i = 0; i < Width / 4; ++i) {
+      const __m256i equal = _mm256_cmpeq_epi64(_mm256_and_si256(b.keys[i], looked_at), wanted);
+      mask |= static_cast<SlotMask>(_mm256_movemask_pd(_mm256_castsi256_pd(equal))) << (4 * i);
+    }
+    return mask;
+  }
+  WARPMER_HD Key key_in(const Bucket& b, int i) const {
+    Key key = 0;
+    std::memcpy(&key, reinterpret_cast<const char*>(b.keys) + i * sizeof key, sizeof key);
+    return key;
   }
   WARPMER_HD SlotMask empty(const Bucket& b) const { return match(b, kEmptyKey<Key>); }
 };

@@ -4,6 +4,8 @@
 
 #include <immintrin.h>
 
+#include <cstring>
+
 #include "table/tile.h"
 
 namespace warpmer::table {
@@ -27,6 +29,21 @@ struct Avx512Tile : SerialTile<std::uint64_t, Width> {
     for (int i = 0; i < Width / 8; ++i)
       mask |= static_cast<SlotMask>(_mm512_cmpeq_epi64_mask(b.keys[i], wanted)) << (8 * i);
     return mask;
+  }
+  WARPMER_HD SlotMask match(const Bucket& b, Key key, Key bits) const {
+    const __m512i wanted = _mm512_set1_epi64(static_cast<long long>(key & bits));
+    const __m512i looked_at = _mm512_set1_epi64(static_cast<long long>(bits));
+    SlotMask mask = 0;
+    for (int i = 0; i < Width / 8; ++i) {
+      const __m512i seen = _mm512_and_si512(b.keys[i], looked_at);
+      mask |= static_cast<SlotMask>(_mm512_cmpeq_epi64_mask(seen, wanted)) << (8 * i);
+    }
+    return mask;
+  }
+  WARPMER_HD Key key_in(const Bucket& b, int i) const {
+    Key key = 0;
+    std::memcpy(&key, reinterpret_cast<const char*>(b.keys) + i * sizeof key, sizeof key);
+    return key;
   }
   WARPMER_HD SlotMask empty(const Bucket& b) const { return match(b, kEmptyKey<Key>); }
 };

@@ -4,6 +4,7 @@
 #include "core/platform.h"
 #include "table/cuckoo.h"
 #include "table/iceberg.h"
+#include "table/slab_hash.h"
 #include "table/warpdrive.h"
 #include "tiles/tile_ops.h"
 
@@ -253,6 +254,79 @@ struct IcebergBuckets : KeyBuckets<table::Iceberg<T>, 3> {
     const bool at_once = T::kExclusive || operation == Operation::insert_distinct;
     return done_with(at_once ? scheme.insert(tile, in.key, in.count) : scheme.place(tile, in.key), in.key,
                      in.count);
+  }
+};
+
+/// The slab hash: a base slab for each bucket, and seven more that whoever needs one gets. Base slabs, other
+/// slabs, bitmaps and the allocator's state follow one another in memory (slab_memory.h).
+template <class T>
+struct SlabBuckets {
+  using Tile = T;
+  using Key = typename T::Key;
+  using Slab = table::CountSlab<Key>;
+  using Hash = table::SlabHash<T, table::ContiguousUnits<Slab>, table::HashedBucket<Key>>;
+  struct Scheme {
+    Hash hash;
+    Slab* first;
+  };
+  static constexpr SchemeFacts kFacts{.name = "slab hash",
+                                      .passes = 1,
+                                      .stash = 0,
+                                      .sure_load = 0.8,
+                                      .fills_up = false,
+                                      .may_spare = false,
+                                      .erases = true,
+                                      .seeded = true,
+                                      .width_is_all_one = false,
+                                      .distinct_at_once = true,
+                                      .chains = true};
+  static constexpr std::uint32_t kUnitsPerBucket = 7;
+
+  static std::size_t slots(TableShape shape) {
+    return (std::size_t{Slab::kSlots} * (1 + kUnitsPerBucket)) << shape.bucket_bits;
+  }
+  WARPMER_HD static table::HashedBucket<Key> bucket_of(TableShape shape) {
+    return {1u << shape.bucket_bits, shape.seed};
+  }
+  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
+    const std::uint32_t units = kUnitsPerBucket << shape.bucket_bits;
+    auto* bases = reinterpret_cast<Slab*>(slots.keys);
+    Slab* rest = bases + (std::size_t{1} << shape.bucket_bits);
+    auto* bitmaps = reinterpret_cast<std::uint32_t*>(rest + units);
+    auto* state = reinterpret_cast<table::SlabAllocState*>(rest + units + table::blocks_for(units));
+    const table::ContiguousUnits<Slab> rest_units(bitmaps, rest, units);
+    return {Hash(bases, bucket_of(shape), table::SlabAlloc(rest_units, state)), bases};
+  }
+  WARPMER_HD static Done<Key> operate(Operation operation, int /*pass*/, const Scheme& scheme, const T& tile,
+                                      table::Slot<Key> in, const Done<Key>& /*before*/) {
+    Done<Key> done;
+    switch (operation) {
+      case Operation::insert:
+      case Operation::insert_distinct:
+      case Operation::insert_over_tombstones:
+      case Operation::replace: {
+        auto resident = scheme.hash.resident(tile, static_cast<std::uint32_t>(in.key));
+        return done_with(operation == Operation::replace
+                             ? scheme.hash.replace(tile, resident, in.key, in.count)
+                             : scheme.hash.insert(tile, resident, in.key, in.count),
+                         in.key, in.count);
+      }
+      case Operation::erase:
+        done.placed = scheme.hash.erase(tile, in.key) != 0;
+        return done;
+      case Operation::find:
+        break;
+    }
+    const auto place = scheme.hash.find_place(tile, in.key);
+    done.count = scheme.hash.find(tile, in.key);
+    if (place.slab == nullptr || done.count == 0) return done;
+    done.placed = true;
+    done.slot = (place.slab - scheme.first) * Slab::kSlots + place.slot;
+    return done;
+  }
+  static std::uint64_t address(TableShape shape, Key key) { return bucket_of(shape)(key); }
+  static std::size_t reach(TableShape shape, Key) {
+    return std::size_t{Slab::kSlots} * (1 + (std::size_t{kUnitsPerBucket} << shape.bucket_bits));
   }
 };
 

@@ -15,7 +15,7 @@ namespace warpmer::tests {
 
 template <class Key>
 void tile_operations(const SchemeOnTile<Key>& on) {
-  const auto memory = on.memory(32);
+  const auto memory = on.plain_memory(32);
   const table::Slots<Key> slots = memory->slots();
   const auto all = static_cast<table::SlotMask>((std::uint64_t{1} << on.width) - 1);
   constexpr Key kEmpty = table::kEmptyKey<Key>;
@@ -27,6 +27,16 @@ void tile_operations(const SchemeOnTile<Key>& on) {
     CHECK(on.match(slots, key_of(i)) == table::SlotMask{1} << i);
     CHECK(on.add(slots, i, 3) == 0);
     CHECK(on.add(slots, i, 4) == 3);
+    CHECK(on.count(slots, i) == 7);
+    if (!on.is_slab_tile) continue;
+    CHECK(on.count_now(slots, i) == 7);
+    CHECK(on.key_in(slots, i) == key_of(i));
+    // The bit that tells a key from one that differs there is looked at, or not.
+    const Key bit = Key{1} << (7 * i % static_cast<int>(kKeyBits<Key>)), other = key_of(i) ^ bit;
+    CHECK(on.match_part(slots, other, ~bit) == table::SlotMask{1} << i);
+    CHECK(on.match_part(slots, other, ~Key{0}) == 0);
+    CHECK((on.match_part(slots, key_of(i), bit) >> i & 1) == 1);
+    CHECK((on.match_part(slots, other, bit) >> i & 1) == 0);
   }
   CHECK(on.empty(slots) == 0);
   CHECK(on.match(slots, 99) == 0);
@@ -43,6 +53,7 @@ void tile_operations(const SchemeOnTile<Key>& on) {
     CHECK(on.match(slots, 7) == table::SlotMask{1} << slot);
     CHECK(memory->read()[static_cast<std::size_t>(slot)].count == 9);
     CHECK(on.count(slots, slot) == 9);
+    if (on.is_slab_tile) CHECK(on.count_now(slots, slot) == 9);
     CHECK(on.exchange_key(slots, slot, spread_key<Key>(1)) == 7);
     CHECK(on.match(slots, spread_key<Key>(1)) == table::SlotMask{1} << slot);
     CHECK(memory->read()[static_cast<std::size_t>(slot)].count == 9);
@@ -54,7 +65,7 @@ void tile_operations(const SchemeOnTile<Key>& on) {
     on.store(slots, slot, 7);
   }
   // Several slots may match: the same key in all of them.
-  const auto same = on.memory(32);
+  const auto same = on.plain_memory(32);
   same->fill(5);
   CHECK(on.match(same->slots(), 5) == all);
 }
@@ -141,7 +152,8 @@ void full_table(const SchemeOnTile<Key>& on, bool at_once) {
       CHECK(ledger.how_many(&Done<Key>::is_new) == table.slots());
       CHECK(expected.size() == table.slots());
     } else {
-      CHECK(expected.size() >= table.slots() / 10 * 9);
+      // Of chains, some keys may be refused while other tiles hold slabs for a moment.
+      CHECK(expected.size() >= table.slots() / 20 * (on.scheme.chains && at_once ? 15 : 18));
     }
     table.check_inserted(ledger, at_once);
     CHECK(table.how_many_found(ledger.keys) == expected.size());
@@ -158,7 +170,8 @@ template <class Key>
 void wrapping(const SchemeOnTile<Key>& on) {
   Table<Key> table(on, {2, key_bits<Key>(40)});
   Ledger<Key> ledger;
-  for (const std::uint32_t n : {UINT32_MAX, 1u, 1u}) ledger.plan(12, n);
+  // Where a count of 0 is that of a key that is not there, it is not to be 0 in between.
+  for (const std::uint32_t n : {UINT32_MAX, on.scheme.chains ? 2u : 1u, 1u}) ledger.plan(12, n);
   table.run(Operation::insert, ledger);
   CHECK(!ledger.done[0].wrapped);
   CHECK(ledger.done[1].wrapped);
@@ -200,7 +213,7 @@ void start_again(const SchemeOnTile<Key>& on) {
     return true;
   });
   CHECK(seed.has_value());
-  if (on.scheme.stash == 0) CHECK(seed.value_or(1) > 1);  // the first cannot do
+  if (on.scheme.stash == 0 && !on.scheme.chains) CHECK(seed.value_or(1) > 1);  // the first cannot do
 }
 
 /// What one tile at a time must do.
@@ -212,7 +225,8 @@ void whole_suite(const SchemeOnTile<Key>& on) {
     for (const double load : {0.4, 0.7}) insert_and_find(on, {bucket_bits, kKeyBits<Key>}, load);
     insert_and_find(on, {bucket_bits, key_bits<Key>(62)}, 0.7);
   }
-  insert_and_find(on, {10, key_bits<Key>(40)}, on.scheme.stash == 0 ? 0.9 : on.scheme.sure_load);
+  insert_and_find(on, {on.scheme.chains ? 7u : 10u, key_bits<Key>(40)},
+                  on.scheme.stash == 0 ? 0.9 : on.scheme.sure_load);
   load_factors(on, false);
   full_table(on, false);
   wrapping(on);
@@ -265,7 +279,9 @@ void claim_at_once(const SchemeOnTile<Key>& on) {
   constexpr std::uint32_t kTogether = 4;
   Table<Key> table(on, shape);
   Ledger<Key> ledger;
-  const std::size_t distinct = on.scheme.fills_up ? table.slots() : table.bucket_slots() / 10 * 9;
+  const std::size_t distinct = on.scheme.fills_up ? table.slots()
+                               : on.scheme.chains ? table.slots() / 2
+                                                  : table.bucket_slots() / 10 * 9;
   for (std::size_t i = 0; i < distinct; ++i) {
     for (std::uint32_t j = 0; j < kTogether; ++j) ledger.plan(static_cast<Key>(i));
   }

@@ -26,6 +26,9 @@ class TableMemory {
 
 template <class Key>
 std::unique_ptr<TableMemory<Key>> host_memory(std::size_t slots);
+/// For the slab hash: see slab_memory.h.
+template <class Key>
+std::unique_ptr<TableMemory<Key>> host_slab_memory(std::size_t slots);
 
 /// Slots of any form in an array of the test's own.
 template <class Key>
@@ -96,6 +99,7 @@ struct SchemeFacts {
   bool seeded;            ///< another seed puts keys into other buckets
   bool width_is_all_one;  ///< the same layout, whatever the tile's width
   bool distinct_at_once;  ///< inserts distinct keys side by side in one pass, and exactly
+  bool chains = false;    ///< a bucket takes any room there is, and a key that was erased keeps its slot
 };
 
 /// Arrays are the test's own, in host memory; slots are a TableMemory's.
@@ -109,9 +113,10 @@ struct SchemeOnTile {
   bool exclusive;
   std::size_t most_slots;  ///< of a table
   std::unique_ptr<TableMemory<Key>> (*memory)(std::size_t slots);
-  std::size_t (*slots)(TableShape);  ///< that a table of this shape needs
-  Run run;                           ///< one key after another
-  Run run_at_once;                   ///< by many tiles side by side; null for tiles that own their table
+  std::unique_ptr<TableMemory<Key>> (*plain_memory)(std::size_t slots);  ///< for the tile's own test
+  std::size_t (*slots)(TableShape);                                      ///< that a table of this shape needs
+  Run run;                                                               ///< one key after another
+  Run run_at_once;  ///< by many tiles side by side; null for tiles that own their table
   // Keys with the same address may take the same slots, `reach` of them.
   std::uint64_t (*address)(TableShape, Key);
   std::size_t (*reach)(TableShape, Key);
@@ -124,6 +129,11 @@ struct SchemeOnTile {
   Key (*exchange_key)(table::Slots<Key>, int slot, Key);
   std::uint32_t (*add)(table::Slots<Key>, int slot, std::uint32_t n);
   void (*store)(table::Slots<Key>, int slot, std::uint32_t n);
+  // Of those that slabs can be looked at with (table::SlabTile).
+  bool is_slab_tile;
+  table::SlotMask (*match_part)(table::Slots<Key>, Key, Key bits);
+  Key (*key_in)(table::Slots<Key>, int slot);
+  std::uint32_t (*count_now)(table::Slots<Key>, int slot);
 };
 
 /// An array in static storage.

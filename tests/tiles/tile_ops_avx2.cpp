@@ -16,6 +16,7 @@ constexpr tests::SchemeOnTile<Key64> kTiles[] = {
     OnTile<tests::MegaKv<table::Avx2Tile<8>>>::describe("avx2"),
     OnTile<tests::IcebergBuckets<table::Avx2Tile<16>>>::describe("avx2"),
     OnTile<tests::IcebergBuckets<table::Avx2Tile<32>>>::describe("avx2"),
+    OnTile<tests::SlabBuckets<table::Avx2Tile<12>>>::describe("avx2"),
 };
 }  // namespace
 

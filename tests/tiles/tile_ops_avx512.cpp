@@ -15,6 +15,7 @@ constexpr tests::SchemeOnTile<Key64> kTiles[] = {
     OnTile<tests::MegaKv<table::Avx512Tile<8>>>::describe("avx512"),
     OnTile<tests::IcebergBuckets<table::Avx512Tile<16>>>::describe("avx512"),
     OnTile<tests::IcebergBuckets<table::Avx512Tile<32>>>::describe("avx512"),
+    OnTile<tests::SlabBuckets<table::Avx512Tile<16>>>::describe("avx512"),
 };
 }  // namespace
 

@@ -22,6 +22,14 @@ struct OnTile {
     for (int i = 0; i < passes(operation); ++i) pass(i, slots, shape, operation, keys, n, size, done);
   }
   static table::SlotMask match(Slots slots, Key key) { return T{}.match(T{}.load(slots), key); }
+  static table::SlotMask match_part(Slots slots, Key key, Key bits) {
+    if constexpr (table::SlabTile<T>) return T{}.match(T{}.load(slots), key, bits);
+    return 0;
+  }
+  static Key key_in(Slots slots, int slot) {
+    if constexpr (table::SlabTile<T>) return T{}.key_in(T{}.load(slots), slot);
+    return {};
+  }
   static table::SlotMask empty(Slots slots) { return T{}.empty(T{}.load(slots)); }
   static std::uint32_t count(Slots slots, int slot) { return T{}.count(T{}.load(slots), slots, slot); }
   static table::Claim claim(Slots slots, int slot, Key key, Key over) {
@@ -33,6 +41,15 @@ struct OnTile {
   static Key exchange_key(Slots slots, int slot, Key in) { return T{}.exchange_key(slots, slot, in); }
   static std::uint32_t add(Slots slots, int slot, std::uint32_t n) { return T{}.add(slots, slot, n); }
   static void store(Slots slots, int slot, std::uint32_t n) { T{}.store(slots, slot, n); }
+  static std::uint32_t count_now(Slots slots, int slot) {
+    if constexpr (table::SlabTile<T>) return T{}.count(slots, slot);
+    return 0;
+  }
+
+  static std::unique_ptr<tests::TableMemory<Key>> memory(std::size_t slots) {
+    if constexpr (Case::kFacts.chains) return tests::host_slab_memory<Key>(slots);
+    return tests::host_memory<Key>(slots);
+  }
 
   static constexpr tests::SchemeOnTile<Key> describe(
       const char* tile, typename tests::SchemeOnTile<Key>::Run run_at_once = nullptr) {
@@ -42,7 +59,8 @@ struct OnTile {
             .width = T::kWidth,
             .exclusive = T::kExclusive,
             .most_slots = SIZE_MAX,
-            .memory = tests::host_memory<Key>,
+            .memory = memory,
+            .plain_memory = tests::host_memory<Key>,
             .slots = Case::slots,
             .run = run,
             .run_at_once = run_at_once,
@@ -55,6 +73,10 @@ struct OnTile {
             .exchange = exchange,
             .exchange_key = exchange_key,
             .add = add,
-            .store = store};
+            .store = store,
+            .is_slab_tile = table::SlabTile<T>,
+            .match_part = match_part,
+            .key_in = key_in,
+            .count_now = count_now};
   }
 };

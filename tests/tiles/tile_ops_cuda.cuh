@@ -7,6 +7,7 @@
 #include "device_memory.cuh"
 #include "tile_cuda.cuh"
 #include "tiles/schemes.h"
+#include "tiles/slab_memory.h"
 #include "word_tile_cuda.cuh"
 
 namespace warpmer::tests {
@@ -41,6 +42,34 @@ class DeviceMemory : public TableMemory<Key> {
  private:
   std::size_t size_;
   gpu::DeviceArray<char> memory_;
+};
+
+/// The slabs of a table of the slab hash.
+template <class Key>
+class DeviceSlabMemory : public TableMemory<Key> {
+  using Slab = table::CountSlab<Key>;
+
+ public:
+  explicit DeviceSlabMemory(std::size_t slots) : slabs_(empty_slabs<Key>(slots)), array_(slabs_.size()) {
+    gpu::check(cudaMemcpy(array_.data(), slabs_.data(), array_.bytes(), cudaMemcpyDefault),
+               "preparing slabs");
+    slabs_.resize(slots / Slab::kSlots);
+  }
+  [[nodiscard]] table::Slots<Key> slots() override {
+    return {reinterpret_cast<Key*>(array_.data()), nullptr};
+  }
+  void fill(Key /*key*/) override { throw InternalError("slabs are no plain slots"); }
+  [[nodiscard]] std::vector<table::Slot<Key>> read() override { return slots_in(fetch()); }
+
+ private:
+  const std::vector<Slab>& fetch() const {
+    gpu::check(cudaMemcpy(slabs_.data(), array_.data(), slabs_.size() * sizeof(Slab), cudaMemcpyDefault),
+               "looking at slabs");
+    return slabs_;
+  }
+
+  mutable std::vector<Slab> slabs_;
+  gpu::DeviceArray<Slab> array_;
 };
 
 /// An argument or a result of a kernel.
@@ -119,7 +148,19 @@ __global__ void operate_kernel(TableCall<typename Case::Key> call, Done<typename
   place.leave();
 }
 
-enum class TileOperation { match, empty, count, claim, exchange, exchange_key, add, store };
+enum class TileOperation {
+  match,
+  match_part,
+  key_in,
+  empty,
+  count,
+  count_now,
+  claim,
+  exchange,
+  exchange_key,
+  add,
+  store
+};
 
 /// Argument and result of a tile's operation, whichever it is.
 template <class Key>
@@ -128,13 +169,19 @@ struct TileValue {
   std::uint32_t number;  ///< a mask, a count, or a Claim
 };
 
-/// `over`: what a claim expects.
+/// `over`: what a claim expects, or the bits that are to match.
 template <class Tile, class Key = typename Tile::Key>
 __device__ TileValue<Key> operate_tile(const Tile& tile, table::Slots<Key> slots, TileOperation operation,
                                        int slot, TileValue<Key> in, Key over) {
   switch (operation) {
     case TileOperation::match:
       return {Key{0}, tile.match(tile.load(slots), in.key)};
+    case TileOperation::match_part:
+      if constexpr (table::SlabTile<Tile>) return {Key{0}, tile.match(tile.load(slots), in.key, over)};
+      break;
+    case TileOperation::key_in:
+      if constexpr (table::SlabTile<Tile>) return {tile.key_in(tile.load(slots), slot), 0};
+      break;
     case TileOperation::empty:
       return {Key{0}, tile.empty(tile.load(slots))};
     case TileOperation::count:
@@ -151,6 +198,9 @@ __device__ TileValue<Key> operate_tile(const Tile& tile, table::Slots<Key> slots
       return {Key{0}, tile.add(slots, slot, in.number)};
     case TileOperation::store:
       tile.store(slots, slot, in.number);
+      break;
+    case TileOperation::count_now:
+      if constexpr (table::SlabTile<Tile>) return {Key{0}, tile.count(slots, slot)};
       break;
   }
   return {Key{0}, 0};
@@ -226,6 +276,12 @@ struct OnCudaTile {
   static table::SlotMask match(Slots slots, Key key) {
     return tile(TileOperation::match, slots, 0, {key, 0}).number;
   }
+  static table::SlotMask match_part(Slots slots, Key key, Key bits) {
+    return tile(TileOperation::match_part, slots, 0, {key, 0}, bits).number;
+  }
+  static Key key_in(Slots slots, int slot) {
+    return tile(TileOperation::key_in, slots, slot, {Key{0}, 0}).key;
+  }
   static table::SlotMask empty(Slots slots) {
     return tile(TileOperation::empty, slots, 0, {Key{0}, 0}).number;
   }
@@ -249,8 +305,16 @@ struct OnCudaTile {
     tile(TileOperation::store, slots, slot, {Key{0}, n});
   }
 
-  static std::unique_ptr<TableMemory<Key>> memory(std::size_t slots) {
+  static std::uint32_t count_now(Slots slots, int slot) {
+    return tile(TileOperation::count_now, slots, slot, {Key{0}, 0}).number;
+  }
+
+  static std::unique_ptr<TableMemory<Key>> plain_memory(std::size_t slots) {
     return std::make_unique<DeviceMemory<Key>>(slots);
+  }
+  static std::unique_ptr<TableMemory<Key>> memory(std::size_t slots) {
+    if constexpr (Case::kFacts.chains) return std::make_unique<DeviceSlabMemory<Key>>(slots);
+    return plain_memory(slots);
   }
   static constexpr SchemeOnTile<Key> describe(const char* name) {
     static_assert(table::Tile<Tile>);
@@ -260,6 +324,7 @@ struct OnCudaTile {
             .exclusive = false,
             .most_slots = kWhere == Where::shared ? kMostSharedSlots : SIZE_MAX,
             .memory = memory,
+            .plain_memory = plain_memory,
             .slots = Case::slots,
             .run = run,
             .run_at_once = run_at_once,
@@ -272,9 +337,18 @@ struct OnCudaTile {
             .exchange = exchange,
             .exchange_key = exchange_key,
             .add = add,
-            .store = store};
+            .store = store,
+            .is_slab_tile = table::SlabTile<Tile>,
+            .match_part = match_part,
+            .key_in = key_in,
+            .count_now = count_now};
   }
 };
+
+/// An element of an array of SchemeOnTile, in global memory.
+#define WARPMER_CUDA_GLOBAL_TILE(Scheme, Key, Lanes, SlotsPerLane)                      \
+  OnCudaTile<Scheme<gpu::CudaTile<Key, Lanes, SlotsPerLane>>, Where::global>::describe( \
+      #Lanes " lanes of " #SlotsPerLane)
 
 /// Two elements of an array of SchemeOnTile: in global and in shared memory.
 #define WARPMER_CUDA_TILE(Scheme, Key, Lanes, SlotsPerLane)                                 \

@@ -14,6 +14,10 @@ constexpr SchemeOnTile<Key64> kTiles[] = {
     WARPMER_CUDA_TILE(IcebergBuckets, Key64, 4, 4),
     WARPMER_CUDA_TILE(IcebergBuckets, Key64, 32, 1),
     WARPMER_CUDA_TILE(IcebergBuckets, Key64, 8, 4),
+    WARPMER_CUDA_GLOBAL_TILE(SlabBuckets, Key64, 16, 1),
+    WARPMER_CUDA_GLOBAL_TILE(SlabBuckets, Key64, 8, 2),
+    WARPMER_CUDA_GLOBAL_TILE(SlabBuckets, Key64, 4, 4),
+    WARPMER_CUDA_GLOBAL_TILE(SlabBuckets, Key64, 1, 10),
 };
 }  // namespace
 const SchemesOnTiles<Key64> kCudaBuckets64{kTiles, sizeof kTiles / sizeof *kTiles};

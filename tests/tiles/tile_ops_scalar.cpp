@@ -1,10 +1,12 @@
 #include <latch>
 #include <thread>
 
+#include "core/error.h"
 #include "table/tile_atomic.h"
 #include "table/tile_probe_counting.h"
 #include "table/word_tile_atomic.h"
 #include "tiles/schemes.h"
+#include "tiles/slab_memory.h"
 
 namespace warpmer {
 namespace {
@@ -20,6 +22,27 @@ class HostMemory : public tests::TableMemory<Key> {
 
  private:
   tests::SlotArray<Key> array_;
+};
+
+template <class Key>
+class HostSlabMemory : public tests::TableMemory<Key> {
+  using Slab = table::CountSlab<Key>;
+
+ public:
+  explicit HostSlabMemory(std::size_t slots)
+      : slabs_(tests::empty_slabs<Key>(slots)), in_table_(slots / Slab::kSlots) {}
+  [[nodiscard]] table::Slots<Key> slots() override {
+    return {reinterpret_cast<Key*>(slabs_.data()), nullptr};
+  }
+  void fill(Key /*key*/) override { throw InternalError("slabs are no plain slots"); }
+  [[nodiscard]] std::vector<table::Slot<Key>> read() override { return tests::slots_in(in_table()); }
+
+ private:
+  [[nodiscard]] std::vector<Slab> in_table() const {
+    return {slabs_.begin(), slabs_.begin() + static_cast<std::ptrdiff_t>(in_table_)};
+  }
+  std::vector<Slab> slabs_;
+  std::size_t in_table_;
 };
 
 /// Neighbours in the arrays go to different threads.
@@ -60,7 +83,7 @@ template <int Width>
 using SharedWords = table::AtomicWordTile<Width>;
 
 using tests::Bcht, tests::HashedWarpDrive, tests::IcebergBuckets, tests::MegaKv, tests::OneSlotCuckoo,
-    tests::ScatteredWarpDrive, tests::OrderedWarpDrive;
+    tests::ScatteredWarpDrive, tests::OrderedWarpDrive, tests::SlabBuckets;
 
 constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
     kSerial<OrderedWarpDrive<Narrow<1>>>,
@@ -91,10 +114,14 @@ constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
     kAtomic<IcebergBuckets<Shared<16>>>,
     kSerial<IcebergBuckets<Narrow<32>>>,
     kAtomic<IcebergBuckets<Shared<32>>>,
+    kSerial<SlabBuckets<Narrow<10>>>,
+    kSerial<SlabBuckets<Narrow<12>>>,
+    kAtomic<SlabBuckets<Shared<10>>>,
     OnTile<OrderedWarpDrive<Probes>>::describe("serial, counts probes"),
     OnTile<HashedWarpDrive<Probes>>::describe("serial, counts probes"),
     OnTile<Bcht<Probes>>::describe("serial, counts probes"),
     OnTile<IcebergBuckets<Probes>>::describe("serial, counts probes"),
+    OnTile<SlabBuckets<Probes>>::describe("serial, counts probes"),
 };
 constexpr tests::SchemeOnTile<table::Key32> kWords[] = {
     kSerial<OrderedWarpDrive<Words<1>>>,
@@ -146,6 +173,7 @@ constexpr tests::SchemeOnTile<Key128> kWide[] = {
     kSerial<OneSlotCuckoo<Wide<1>>>,
     kSerial<IcebergBuckets<Wide<16>>>,
     kSerial<IcebergBuckets<Wide<32>>>,
+    kSerial<SlabBuckets<Wide<6>>>,
 };
 }  // namespace
 
@@ -157,6 +185,12 @@ std::unique_ptr<TableMemory<Key>> host_memory(std::size_t slots) {
 template std::unique_ptr<TableMemory<table::Key32>> host_memory(std::size_t);
 template std::unique_ptr<TableMemory<Key64>> host_memory(std::size_t);
 template std::unique_ptr<TableMemory<Key128>> host_memory(std::size_t);
+template <class Key>
+std::unique_ptr<TableMemory<Key>> host_slab_memory(std::size_t slots) {
+  return std::make_unique<HostSlabMemory<Key>>(slots);
+}
+template std::unique_ptr<TableMemory<Key64>> host_slab_memory(std::size_t);
+template std::unique_ptr<TableMemory<Key128>> host_slab_memory(std::size_t);
 
 const SchemesOnTiles<Key64> kScalarTiles64{kNarrow, sizeof kNarrow / sizeof *kNarrow};
 const SchemesOnTiles<table::Key32> kWordTiles{kWords, sizeof kWords / sizeof *kWords};

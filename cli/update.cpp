@@ -1,0 +1,166 @@
+/// `warpmer update`: an index and reads in, the index with these reads added or taken away out.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/application.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/flags.h"
+#include "cli/index_summary.h"
+#include "cli/progress.h"
+#include "cli/quantity.h"
+#include "cli/text_output.h"
+#include "core/error.h"
+#include "engine/update_job.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct UpdateCommand {
+  engine::UpdateOptions job;
+  ReadingFlags reading;
+  bool progress = false;
+  std::string stats;
+};
+
+Json read_json(const std::vector<std::string>& inputs, const engine::ReadTotals& read) {
+  return {{"inputs", inputs}, {"sequences", read.records}, {"bases", read.bases}, {"kmers", read.kmers}};
+}
+
+/// Everything about a run, for `--stats`.
+Json report_json(const UpdateCommand& command, const engine::UpdateReport& report, double wall_seconds) {
+  return {{"version", WARPMER_VERSION},
+          {"command_line", command.job.provenance.command_line},
+          {"index", command.job.index},
+          {"added", read_json(command.job.added, report.added)},
+          {"removed", read_json(command.job.removed, report.removed)},
+          {"output", command.job.output},
+          {"threads", report.threads},
+          {"memory_cap_bytes", report.memory_cap_bytes},
+          {"peak_resident_bytes", report.peak_resident_bytes},
+          {"index_bytes", report.index_bytes},
+          {"early_counts", report.early_counts},
+          {"wall_seconds", wall_seconds},
+          {"read_seconds", report.read_seconds},
+          {"update_seconds", report.update_seconds},
+          {"totals", totals_json(report.totals)}};
+}
+
+void print_summary(const UpdateCommand& command, const engine::UpdateReport& report, double wall_seconds) {
+  fmt::print(stderr,
+             "warpmer: {} k-mers added, {} removed, {} distinct now, {:.1f} s, peak memory {}, {} {}\n",
+             with_thousands(report.added.kmers), with_thousands(report.removed.kmers),
+             with_thousands(report.totals.stored_distinct), wall_seconds,
+             format_bytes(static_cast<double>(report.peak_resident_bytes)),
+             command.job.output == "-" ? "standard output" : command.job.output,
+             format_bytes(static_cast<double>(report.index_bytes)));
+}
+
+/// Rejects what no job could do; fills in what the job needs to know besides its flags.
+void complete(UpdateCommand& command) {
+  engine::UpdateOptions& job = command.job;
+  if (job.added.empty() && job.removed.empty()) {
+    throw UsageError("nothing to do: give --add FILE or --remove FILE, or both");
+  }
+  if (job.output.empty()) {
+    throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
+  }
+  if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
+    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
+  }
+  if (!command.stats.empty() && command.stats == job.output) {
+    throw UsageError("-o and --stats cannot be the same");
+  }
+  std::vector<std::string> inputs{job.index};
+  inputs.insert(inputs.end(), job.added.begin(), job.added.end());
+  inputs.insert(inputs.end(), job.removed.begin(), job.removed.end());
+  if (std::count(inputs.begin(), inputs.end(), "-") > 1) {
+    throw UsageError("standard input (-) can be one input only");
+  }
+  check_output(job.output, inputs);
+  check_output(command.stats, inputs);
+  job.lenient = command.reading.lenient;
+  job.min_base_quality = command.reading.min_base_quality;
+  job.reference = command.reading.reference;
+}
+
+int run_update(UpdateCommand command) {
+  complete(command);
+  std::optional<TextOutput> stats;
+  if (!command.stats.empty()) {
+    stats.emplace(command.stats);  // now, so that a path that cannot be written costs no run
+  }
+  const ProgressStyle style = progress_style(command.progress);
+  const auto start = std::chrono::steady_clock::now();
+  engine::JobProgress progress;
+  engine::UpdateReport report;
+  {
+    const ProgressMeter meter(progress, style);
+    report = engine::update(command.job, progress);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (stats) {
+    stats->write(json_text(report_json(command, report, seconds)));
+    stats->finish();
+  }
+  if (style != ProgressStyle::none) {
+    print_summary(command, report, seconds);
+  }
+  return kDone;
+}
+
+void declare_flags(CLI::App& app, UpdateCommand& command) {
+  add_index_argument(app, command.job.index);
+  app.add_option(
+         "--add", command.job.added,
+         "Add the k-mers of FILE: any input that 'warpmer count' takes, @LIST and - included. Several "
+         "files, or the option several times.")
+      ->type_name("FILE");
+  app.add_option("--remove", command.job.removed,
+                 "Take the k-mers of FILE away, likewise. What --add brings can be taken away, too.")
+      ->type_name("FILE");
+  app.add_option("-o,--output", command.job.output,
+                 "The index to write; - for standard output. It gets its name when it is complete.")
+      ->type_name("FILE");
+  add_threads_flag(app, command.job.threads);
+  add_memory_flag(app, command.job.memory_bytes);
+  add_reading_flags(app, command.reading);
+  app.add_flag("--progress", command.progress, "Show progress on stderr even where that is no terminal.");
+  app.add_option("--stats", command.stats, "Write what the run did as JSON.")->type_name("FILE");
+}
+
+}  // namespace
+
+void add_update_command(Application& application) {
+  auto command = std::make_shared<UpdateCommand>();
+  CLI::App& app = application.add_command(
+      "update",
+      "Add sequences to an index, or take them away.\n"
+      "Counts go up and down, and a k-mer whose count comes to 0 is gone: the index written is the one that "
+      "counting the resulting sequences would have made. k and strand are the index's. K-mers to be removed "
+      "that "
+      "are not there, or not so often, are an error that says how many they are; then nothing is written. An "
+      "index "
+      "made with --min-count or --max-count cannot be updated, because what it left out is not known. Runs "
+      "on the "
+      "CPU.",
+      R"(Examples:
+  warpmer update sample.wmi --add lane_3.fq.gz lane_4.fq.gz -o larger.wmi
+  warpmer update all.wmi --remove gone_1.fq --remove gone_2.fq -o rest.wmi
+  warpmer update week_1.wmi --add new.fq --remove old.fq -m 16G -o week_2.wmi
+)");
+  declare_flags(app, *command);
+  command->job.provenance.tool_version = WARPMER_VERSION;
+  command->job.provenance.command_line = application.command_line();
+  application.on_run(app, [command] { return run_update(*command); });
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,97 @@
+#include "engine/session_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "core/error.h"
+#include "engine/limits.h"
+#include "engine/thread_team.h"
+
+namespace warpmer::engine {
+
+namespace {
+
+/// Reserve for what no one accounts for: stacks, allocator slack, the C++ runtime.
+constexpr std::uint64_t kSlackBytes = std::uint64_t{24} << 20;
+
+/// Bases of a piece that were not in the piece before.
+std::uint64_t new_bases(const io::Piece& piece, std::uint32_t k) {
+  return piece.first_base == 0 ? piece.length : piece.length - std::min(piece.length, k - 1);
+}
+
+}  // namespace
+
+void SessionRun::complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const {
+  plan.threads = threads_;
+  const std::uint64_t spoken_for = resident_bytes() + reading_bytes + kSlackBytes;
+  if (memory_cap_ <= spoken_for) {
+    throw ResourceError(fmt::format("-m {} MB is too little: reading alone needs {} MB; raise -m or lower -t",
+                                    memory_cap_ >> 20, (spoken_for >> 20) + 1));
+  }
+  plan.memory_bytes = memory_cap_ - spoken_for;
+  plan.other_bytes = spoken_for;
+  plan.input_bytes = input.progress().bytes_total;
+  plan.input_fraction = [&input] {
+    const io::InputProgress bytes = input.progress();
+    return bytes.bytes_total == 0
+               ? 0
+               : static_cast<double>(bytes.bytes_done) / static_cast<double>(bytes.bytes_total);
+  };
+}
+
+ReadTotals SessionRun::read(io::InputSet& input, CountingSession& session, std::uint32_t k) {
+  progress_.stage = JobProgress::Stage::reading;
+  failed_ = false;
+  std::atomic<std::uint64_t> all_bases{0}, all_kmers{0};
+  run_team(
+      threads_,
+      [&](unsigned thread) {
+        io::Batch batch;
+        std::uint64_t bases = 0, kmers = 0;
+        const auto note = [&](std::uint64_t completed) {
+          kmers += completed;
+          progress_.kmers += completed;
+        };
+        while (!failed_ && input.next(batch)) {
+          for (const io::Piece& piece : batch.pieces) bases += new_bases(piece, k);
+          note(session.add(batch, thread));
+          const io::InputProgress bytes = input.progress();
+          progress_.bytes_done = bytes.bytes_done;
+          progress_.bytes_total = bytes.bytes_total;
+        }
+        note(session.end_of_input(thread));
+        all_bases += bases;
+        all_kmers += kmers;
+      },
+      [&] {
+        failed_ = true;
+        input.cancel();
+      });
+  const FoundInText found = session.found_in_text();
+  return {input.records() + found.records, all_bases + found.bases, all_kmers};
+}
+
+void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer) {
+  progress_.shards_total = shards;
+  progress_.stage = JobProgress::Stage::counting;
+  const std::uint64_t most_waiting_bytes = memory_cap_ / 16;
+  const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+    const auto start = std::chrono::steady_clock::now();
+    writer.put(shard, std::move(frozen));
+    frozen.payload = writer.take_spare();
+    // Shards wait in memory for those before them. One that takes long (a hot k-mer) must not make all
+    // others pile up; whoever counts it has not come here, so it is never he who waits.
+    while (writer.bytes_waiting() > most_waiting_bytes && !failed_)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    write_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (failed_) throw InternalError("stopped because another thread failed");
+  };
+  run_team(
+      threads_, [&](unsigned thread) { finish(thread, sink, [&] { ++progress_.shards_done; }); },
+      [&] { failed_ = true; });
+}
+
+}  // namespace warpmer::engine

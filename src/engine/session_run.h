@@ -1,0 +1,64 @@
+#pragma once
+/// What every job does with sessions: all input in, frozen shards out to the index file, on a team of
+/// threads.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "engine/backend.h"
+#include "index/index_file.h"
+#include "io/input.h"
+
+namespace warpmer::engine {
+
+/// What a running job tells whoever watches it; read at any time from any thread.
+struct JobProgress {
+  enum class Stage : int { starting, reading, counting, done };
+  std::atomic<Stage> stage{Stage::starting};
+  std::atomic<std::uint64_t> bytes_done{0};   ///< of input, on disk
+  std::atomic<std::uint64_t> bytes_total{0};  ///< 0: unknown
+  std::atomic<std::uint64_t> kmers{0};        ///< occurrences seen so far
+  std::atomic<std::uint32_t> shards_done{0};
+  std::atomic<std::uint32_t> shards_total{0};
+};
+
+/// What has been read.
+struct ReadTotals {
+  std::uint64_t records = 0;
+  std::uint64_t bases = 0;
+  std::uint64_t kmers = 0;
+};
+
+/// `CountingSession::finish` of one session, or of what stands for it.
+using FinishShards =
+    std::function<void(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done)>;
+
+class SessionRun {
+ public:
+  SessionRun(unsigned threads, std::uint64_t memory_cap_bytes, JobProgress& progress)
+      : threads_(threads), memory_cap_(memory_cap_bytes), progress_(progress) {}
+
+  /// Fills in what a plan says of threads, memory and input, of which reading may hold `reading_bytes`.
+  /// ResourceError when that leaves nothing to count with.
+  void complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const;
+
+  /// Feeds a session with all input, to its end. After io::NotPlainFastq it can be called again, with another
+  /// input set and session.
+  ReadTotals read(io::InputSet& input, CountingSession& session, std::uint32_t k);
+
+  /// Takes all shards, 2^shard_bits of them, and gives them to `writer`.
+  void freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer);
+
+  /// What `freeze` has spent on writing, on all threads; waiting for earlier shards included.
+  [[nodiscard]] double write_seconds() const { return write_seconds_; }
+
+ private:
+  unsigned threads_;
+  std::uint64_t memory_cap_;
+  JobProgress& progress_;
+  std::atomic<bool> failed_{false};
+  std::atomic<double> write_seconds_{0};
+};
+
+}  // namespace warpmer::engine

@@ -1,0 +1,190 @@
+#include "engine/update_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "core/minimizer.h"
+#include "engine/index_params.h"
+#include "engine/limits.h"
+#include "engine/update_session.h"
+#include "io/input.h"
+
+namespace warpmer::engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// An index that can be changed: made with this program's hashes, and complete.
+void check(const index::IndexFile& index) {
+  check_params(index);
+  const index::Totals& totals = index.totals();
+  if (totals.min_count > 1 || totals.max_count != UINT64_MAX) {
+    throw InputError(fmt::format(
+        "{} has no k-mers that occurred fewer than {} or more than {} times, so their counts cannot "
+        "be kept up; update an index that was made without --min-count and --max-count",
+        index.path(), totals.min_count, totals.max_count));
+  }
+}
+
+std::string kmers_text(std::uint64_t kmers, std::uint64_t occurrences) {
+  return fmt::format("{} distinct k-mer{} ({} occurrence{})", kmers, kmers == 1 ? "" : "s", occurrences,
+                     occurrences == 1 ? "" : "s");
+}
+
+[[noreturn]] void throw_shortfall(const Shortfall& shortfall, const UpdateOptions& options) {
+  std::string what;
+  if (shortfall.absent_kmers > 0) {
+    what = kmers_text(shortfall.absent_kmers, shortfall.absent_occurrences) + " that are not there at all";
+  }
+  if (shortfall.short_kmers > 0) {
+    if (!what.empty()) what += ", and ";
+    what += kmers_text(shortfall.short_kmers, shortfall.short_occurrences) + " more than are there";
+  }
+  throw InputError(
+      fmt::format("{}{} cannot be taken from {}{}: --remove has {}; remove only what was counted, "
+                  "read with the same options",
+                  options.removed[0], options.removed.size() > 1 ? ", ..." : "", options.index,
+                  options.added.empty() ? "" : " and what --add brings", what));
+}
+
+class UpdateJob {
+ public:
+  UpdateJob(const UpdateOptions& options, JobProgress& progress)
+      : options_(options),
+        threads_(options.threads > 0 ? options.threads : usable_cores()),
+        memory_cap_(options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9),
+        progress_(progress),
+        run_(threads_, memory_cap_, progress),
+        index_(options.index) {
+    check(index_);
+  }
+
+  UpdateReport run() {
+    std::optional<io::InputSet> added, removed;
+    if (!options_.added.empty()) added.emplace(options_.added, input_options());
+    if (!options_.removed.empty()) removed.emplace(options_.removed, input_options());
+    index::IndexWriter writer(options_.output, index_.params());
+    const auto session = make_cpu_update(plan(added, removed), index_);
+    const auto start = Clock::now();
+    if (added) report_.added = run_.read(*added, *session->added(), k());
+    if (removed) report_.removed = run_.read(*removed, *session->removed(), k());
+    report_.read_seconds = seconds_since(start);
+    const auto middle = Clock::now();
+    run_.freeze(
+        index_.params().shards(),
+        [&](unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) {
+          session->finish(thread, sink, shard_done);
+        },
+        writer);
+    if (const Shortfall shortfall = session->shortfall(); !shortfall.is_none())
+      throw_shortfall(shortfall, options_);
+    report_.totals = totals(*session);
+    writer.finish(report_.totals, session->tally().histogram(), provenance(added, removed));
+    report_.update_seconds = seconds_since(middle);
+    report_.threads = threads_;
+    report_.memory_cap_bytes = memory_cap_;
+    report_.peak_resident_bytes = peak_resident_bytes();
+    report_.index_bytes = writer.bytes_written();
+    report_.early_counts = session->early_counts();
+    progress_.stage = JobProgress::Stage::done;
+    return report_;
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t k() const { return index_.params().k; }
+
+  [[nodiscard]] io::InputOptions input_options() const {
+    io::InputOptions input;
+    input.overlap_bases = k() - 1;
+    input.min_base_quality = options_.min_base_quality;
+    input.reference = options_.reference;
+    input.threads = threads_;
+    return input;
+  }
+
+  [[nodiscard]] UpdatePlan plan(std::optional<io::InputSet>& added,
+                                std::optional<io::InputSet>& removed) const {
+    std::uint64_t reading = 0;
+    for (const auto* input : {&added, &removed}) {
+      if (*input) reading = std::max(reading, (*input)->memory_bytes(threads_));
+    }
+    UpdatePlan plan;
+    if (added) plan.added = session_plan(*added, reading, removed.has_value());
+    if (removed) plan.removed = session_plan(*removed, reading, added.has_value());
+    return plan;
+  }
+
+  /// One session's plan; when there are two, each has half of the memory.
+  [[nodiscard]] CountPlan session_plan(const io::InputSet& input, std::uint64_t reading_bytes,
+                                       bool is_one_of_two) const {
+    CountPlan plan;
+    plan.k = k();
+    plan.canonical = index_.params().canonical;
+    plan.lenient = options_.lenient;
+    run_.complete(plan, input, reading_bytes);
+    const std::uint64_t tables = update_bytes(index_, threads_);
+    if (plan.memory_bytes <= tables) {
+      throw ResourceError(
+          fmt::format("-m leaves {} MB for updating with {} threads, and the tables of the index's shards "
+                      "take {} MB; raise "
+                      "-m or lower -t",
+                      plan.memory_bytes >> 20, threads_, (tables >> 20) + 1));
+    }
+    // What is added needs room in the tables, too.
+    const std::uint64_t left = k() <= kMaxDenseK ? plan.memory_bytes : (plan.memory_bytes - tables) / 4 * 3;
+    const std::uint64_t mine = is_one_of_two ? left / 2 : left;
+    plan.other_bytes += plan.memory_bytes - mine;
+    plan.memory_bytes = mine;
+    return plan;
+  }
+
+  [[nodiscard]] index::Totals totals(const UpdatingSession& session) const {
+    index::Totals totals = session.tally().totals();
+    const index::Totals& before = index_.totals();
+    const auto changed = [](std::uint64_t was, std::uint64_t more, std::uint64_t less) {
+      return was + more - std::min(was + more, less);
+    };
+    totals.records = changed(before.records, report_.added.records, report_.removed.records);
+    totals.bases = changed(before.bases, report_.added.bases, report_.removed.bases);
+    return totals;
+  }
+
+  /// The index, and then every file that was read.
+  [[nodiscard]] index::Provenance provenance(const std::optional<io::InputSet>& added,
+                                             const std::optional<io::InputSet>& removed) const {
+    index::Provenance provenance = options_.provenance;
+    provenance.inputs = {options_.index};
+    for (const auto* input : {&added, &removed}) {
+      if (!*input) continue;
+      const auto files = (*input)->files();
+      provenance.inputs.insert(provenance.inputs.end(), files.begin(), files.end());
+    }
+    return provenance;
+  }
+
+  const UpdateOptions& options_;
+  unsigned threads_;
+  std::uint64_t memory_cap_;
+  JobProgress& progress_;
+  SessionRun run_;
+  index::IndexFile index_;
+  UpdateReport report_;
+};
+
+}  // namespace
+
+UpdateReport update(const UpdateOptions& options, JobProgress& progress) {
+  if (options.added.empty() && options.removed.empty())
+    throw UsageError("nothing to add and nothing to remove: give --add FILE or --remove FILE");
+  return UpdateJob(options, progress).run();
+}
+
+}  // namespace warpmer::engine

@@ -1,0 +1,45 @@
+#pragma once
+/// Updating: an index and reads in, another index out, that of the index's input with the reads added or
+/// taken away.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/session_run.h"
+#include "index/index_file.h"
+
+namespace warpmer::engine {
+
+struct UpdateOptions {
+  std::string index;
+  std::vector<std::string> added, removed;  ///< inputs; at least one
+  bool lenient = false;                     ///< as for counting
+  std::optional<int> min_base_quality;
+  std::string reference;
+  unsigned threads = 0;            ///< 0: the cores this process may use
+  std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  std::string output;              ///< path, or "-"
+  index::Provenance provenance;    ///< `inputs` is filled in by the job
+};
+
+struct UpdateReport {
+  index::Totals totals;  ///< of the index written
+  ReadTotals added, removed;
+  unsigned threads = 0;
+  std::uint64_t memory_cap_bytes = 0;
+  std::uint64_t peak_resident_bytes = 0;
+  std::uint64_t index_bytes = 0;
+  std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
+  double read_seconds = 0;         ///< wall time until the input was exhausted
+  double update_seconds = 0;       ///< wall time from there to a complete file
+};
+
+/// Runs a whole updating job, on the CPU. k and strand are the index's. The index written is the one that
+/// counting the resulting reads makes, but for its provenance; records and bases are sums and differences of
+/// those of the inputs, at least 0. Throws Error, and then no output file is left; InputError when k-mers are
+/// to be removed that are not there, or not so often.
+UpdateReport update(const UpdateOptions& options, JobProgress& progress);
+
+}  // namespace warpmer::engine

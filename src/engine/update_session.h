@@ -1,0 +1,67 @@
+#pragma once
+/// What changes an index: two counting sessions, one for k-mers to add and one for k-mers to remove, and the
+/// index they change.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "engine/backend.h"
+#include "index/index_file.h"
+
+namespace warpmer::engine {
+
+/// What was to be removed and is not there.
+struct Shortfall {
+  std::uint64_t absent_kmers = 0;        ///< distinct k-mers that are not there at all,
+  std::uint64_t absent_occurrences = 0;  ///< how often they were to be removed
+  std::uint64_t short_kmers = 0;         ///< distinct k-mers that are there, but fewer times,
+  std::uint64_t short_occurrences = 0;   ///< how many times too few, in sum
+
+  [[nodiscard]] bool is_none() const { return absent_kmers == 0 && short_kmers == 0; }
+  /// Takes note of a k-mer that was to be removed `missing` times more often than its `there` times.
+  void note(std::uint64_t there, std::uint64_t missing) {
+    (there == 0 ? absent_kmers : short_kmers) += 1;
+    (there == 0 ? absent_occurrences : short_occurrences) += missing;
+  }
+  void merge(const Shortfall& other) {
+    absent_kmers += other.absent_kmers;
+    absent_occurrences += other.absent_occurrences;
+    short_kmers += other.short_kmers;
+    short_occurrences += other.short_occurrences;
+  }
+};
+
+class UpdatingSession {
+ public:
+  virtual ~UpdatingSession() = default;
+
+  /// Where input to be added, or removed, goes; null when the plan has none. Each takes batches until all
+  /// threads have said `end_of_input`; neither is ever told to `finish`.
+  [[nodiscard]] virtual CountingSession* added() = 0;
+  [[nodiscard]] virtual CountingSession* removed() = 0;
+
+  /// As CountingSession::finish, with the counts of the index, plus what was added, minus what was removed,
+  /// in this order. What cannot be removed is noted and the shard left without that k-mer.
+  virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
+
+  // After all threads have returned from `finish`.
+  [[nodiscard]] virtual Tally tally() const = 0;
+  [[nodiscard]] virtual Shortfall shortfall() const = 0;
+  [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
+};
+
+/// What the two sessions are to do. Both have the same k, strand and number of threads, and no filter; each
+/// keeps to its own `memory_bytes`.
+struct UpdatePlan {
+  std::optional<CountPlan> added, removed;
+};
+
+/// Host memory that changing an index takes besides what its sessions may hold.
+std::uint64_t update_bytes(const index::IndexFile& index, unsigned threads);
+
+/// On the CPU (src/cpu). The index, whose k and strand the plan has, must live as long.
+std::unique_ptr<UpdatingSession> make_cpu_update(const UpdatePlan& plan, const index::IndexFile& index);
+
+}  // namespace warpmer::engine

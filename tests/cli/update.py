@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""`warpmer update`: an index with reads added or taken away is the index of the reads that remain."""
+
+import collections
+import json
+import random
+
+from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, fasta, main, naive_count
+from common_tier import by_tier, some
+
+READS_1, READS_2 = DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"
+
+
+def random_reads(chance, number, genome, k):
+    """Reads of both strands; some have breaks, some are too short, some repeat themselves."""
+    reads = []
+    for i in range(number):
+        at = chance.randrange(len(genome) - 200)
+        read = genome[at : at + chance.randrange(k, 200)]
+        if i % 7 == 0:
+            read = read[: len(read) // 2] + "N" + read[len(read) // 2 :]
+        if i % 11 == 0:
+            read = read[: k - 1]
+        if i % 13 == 0:
+            read = "ACAC" * 60
+        reads.append((f"r{i}", read))
+    return reads
+
+
+class Update(CliTest):
+    def content(self, index):
+        """All bytes that depend on the k-mers and their counts, and on nothing else."""
+        size = json.loads(self.warpmer("info", "--json", index))["content_bytes"]
+        return (self.folder / index).read_bytes()[:size]
+
+    def totals(self, index):
+        return json.loads(self.warpmer("info", "--json", index))["totals"]
+
+    def update(self, index, *arguments, output="updated.wmi"):
+        self.warpmer("update", index, *arguments, "-o", output)
+        return output
+
+    def test_against_the_oracle(self):
+        chance = random.Random(11)
+        genome = "".join(chance.choices("ACGT", k=3000))
+        for k in some((1, 2, 5, 11, 12, 13, 16, 21, 31, 32, 33, 47, 64), 5):
+            for forward in (False, True):
+                with self.subTest(k=k, forward=forward):
+                    old, new = random_reads(chance, 150, genome, k), random_reads(chance, 100, genome, k)
+                    gone = chance.sample(old, 60) + chance.sample(new, 30)
+                    self.file("old.fa", fasta(old))
+                    self.file("new.fa", fasta(new))
+                    self.file("gone.fa", fasta(gone))
+                    options = ["--forward"] if forward else []
+                    index = self.count("old.fa", k=k, options=options, output="old.wmi")
+                    updated = self.update(index, "--add", "new.fa", "--remove", "gone.fa", "-t", 1 + k % 3)
+                    left = collections.Counter(old + new)
+                    left.subtract(gone)
+                    left = list(left.elements())
+                    counts = naive_count([sequence for _, sequence in left], k, forward)
+                    self.assertEqual(self.dump(updated), dict(counts))
+                    self.file("left.fa", fasta(left))
+                    whole = self.count("left.fa", k=k, options=options, output="left.wmi")
+                    self.assertEqual(self.content(updated), self.content(whole))
+
+    def test_there_and_back(self):
+        for k in some((9, 21, 40), 2):
+            with self.subTest(k=k):
+                one = self.count(READS_1, k=k, output="one.wmi")
+                both = self.count(READS_1, READS_2, k=k, output="both.wmi")
+                added = self.update(one, "--add", READS_2, output="added.wmi")
+                self.assertEqual(self.content(added), self.content(both))
+                back = self.update(added, "--remove", READS_2, output="back.wmi")
+                self.assertEqual(self.content(back), self.content(one))
+                other = self.update(one, "--add", READS_2, "--remove", READS_1, output="other.wmi")
+                self.assertEqual(self.content(other), self.content(self.count(READS_2, k=k, output="two.wmi")))
+
+    def test_everything_removed(self):
+        index = self.count(READS_1, k=15)
+        empty = self.update(index, "--remove", READS_1)
+        self.assertEqual(self.dump(empty), {})
+        totals = self.totals(empty)
+        self.assertEqual((totals["sequences"], totals["bases"]), (0, 0))
+        again = self.update(empty, "--add", READS_1, output="again.wmi")
+        self.assertEqual(self.content(again), self.content(index))
+
+    def test_several_files_each_way_to_name_them(self):
+        index = self.count(READS_1, k=17, output="one.wmi")
+        self.file("list.txt", f"{READS_2}\n{DATA / 'forty.fa'}\n")
+        added = [
+            self.update(index, "--add", READS_2, DATA / "forty.fa", output="a.wmi"),
+            self.update(index, "--add", READS_2, "--add", DATA / "forty.fa", output="b.wmi"),
+            self.update(index, "--add", "@list.txt", output="c.wmi"),
+        ]
+        self.warpmer("update", index, "--add", READS_2, "--add", "-", "-o", "d.wmi", stdin=(DATA / "forty.fa").read_bytes())
+        self.warpmer("update", "-", "--add", "@list.txt", "-o", "e.wmi", stdin=(self.folder / index).read_bytes())
+        for other in (*added[1:], "d.wmi", "e.wmi"):
+            self.assertEqual(self.content(other), self.content(added[0]))
+        piped = self.run_process("update", index, "--add", "@list.txt", "-o", "-")
+        self.assertEqual(piped.returncode, 0, piped.stderr)
+        self.file("f.wmi", piped.stdout)
+        self.assertEqual(self.content("f.wmi"), self.content(added[0]))
+
+    def test_what_it_says_of_itself(self):
+        index = self.count(READS_1, k=31, output="one.wmi")
+        self.warpmer("update", index, "--add", READS_2, "-o", "both.wmi", "--stats", "stats.json")
+        info = self.warpmer("info", "both.wmi")
+        self.assertIn("update one.wmi --add", info)
+        self.assertEqual([line.split()[-1] for line in info.splitlines() if line.startswith("input")], [index, str(READS_2)])
+        stats = json.loads((self.folder / "stats.json").read_text())
+        self.assertEqual(stats["removed"]["kmers"], 0)
+        self.assertEqual(stats["totals"], self.totals("both.wmi"))
+        kmers = self.totals(index)["stored_kmers"] + stats["added"]["kmers"]
+        self.assertEqual(stats["totals"]["stored_kmers"], kmers)
+
+    def test_kmers_that_are_not_there(self):
+        index = self.count("-", k=5, stdin=">a\nACGTACC\n>b\nACGTA\n", output="few.wmi")
+        k17 = self.count("-", k=17, stdin=fasta([("a", "ACGTACCTTGACGGATC"), ("b", "ACGTACCTTGACGGATC")]), output="k17.wmi")
+        for wanted, name, removed in (
+            ("1 distinct k-mer \\(1 occurrence\\) that are not there at all;", index, ">x\nGGGGG\n"),
+            ("2 distinct k-mers \\(3 occurrences\\) that are not there at all;", index, ">x\nGGGGGG\n>y\nTTTTT\n"),
+            ("1 distinct k-mer \\(2 occurrences\\) more than are there", index, ">x\nACGTA\n" * 4),
+            ("1 distinct k-mer \\(1 occ.*not there at all, and 1 distinct k-mer \\(1 occ.*more than", index,
+             ">x\nACGTACC\n>y\nGTACC\n>z\nGGGGG\n"),
+            ("1 distinct k-mer \\(1 occurrence\\) more than are there", k17, ">x\nACGTACCTTGACGGATC\n" * 3),
+            ("1 distinct k-mer \\(3 occurrences\\) that are not there", k17, ">x\nACGTACCTTGACGGATG\n" * 3),
+        ):
+            with self.subTest(wanted):
+                self.file("other.fa", removed)
+                self.refused(INPUT, wanted, "update", name, "--remove", "other.fa", "-o", "out.wmi")
+                self.refused(INPUT, f"other.fa cannot be taken from {name}", "update", name, "--remove", "other.fa", "-o", "out.wmi")
+        # What comes with --add can go, and no more than that.
+        self.file("other.fa", ">x\nGGGGG\n>x\nGGGGG\n")
+        self.update(index, "--add", "other.fa", "--remove", "other.fa")
+        self.file("more.fa", ">x\nGGGGG\n" * 3)
+        self.refused(INPUT, r"what --add brings: --remove has 1 distinct k-mer \(1 occurrence\) more than are there",
+                     "update", index, "--add", "other.fa", "--remove", "more.fa", "-o", "out.wmi")
+
+    def test_an_old_output_survives_a_failure(self):
+        index = self.count(READS_1, k=15, output="one.wmi")
+        self.file("out.wmi", "precious")
+        self.refused(INPUT, "reads_2", "update", index, "--remove", READS_2, "-o", "out.wmi")
+        self.assertEqual((self.folder / "out.wmi").read_bytes(), b"precious")
+
+    def test_inputs_that_cannot_be_read(self):
+        index = self.count(READS_1, k=21, output="one.wmi")
+        out = ("-o", "out.wmi")
+        self.refused(INPUT, "no_such.wmi", "update", "no_such.wmi", "--add", READS_2, *out)
+        for flag in ("--add", "--remove"):
+            self.refused(INPUT, "no_such.fq", "update", index, flag, "no_such.fq", *out)
+            self.refused(INPUT, "bad_character.fq", "update", index, flag, DATA / "bad_character.fq", *out)
+        self.refused(INPUT, "reads_1", "update", READS_1, "--add", READS_2, *out)
+        content = (self.folder / index).read_bytes()
+        self.file("cut.wmi", content[: len(content) // 2])
+        self.refused(INPUT, "cut.wmi", "update", "cut.wmi", "--add", READS_2, *out)
+        other_version = bytearray(content)
+        other_version[8] += 1
+        self.file("new.wmi", bytes(other_version))
+        self.refused(INPUT, "new.wmi.*version", "update", "new.wmi", "--add", READS_2, *out)
+        for place in some(range(0, len(content), max(1, len(content) // 40)), 6):
+            damaged = bytearray(content)
+            damaged[place] ^= 0x10
+            self.file("bad.wmi", bytes(damaged))
+            with self.subTest(place=place):
+                self.refused(INPUT, "bad.wmi", "update", "bad.wmi", "--add", DATA / "forty.fa", *out)
+
+    def test_filtered_indexes(self):
+        for options in (("--min-count", "2"), ("--max-count", "9")):
+            index = self.count(READS_1, k=21, options=options)
+            self.refused(INPUT, "without --min-count and --max-count", "update", index, "--add", READS_2, "-o", "x.wmi")
+
+    def test_outputs_that_cannot_be_written(self):
+        index = self.count(READS_1, k=5, output="one.wmi")
+        self.refused(RESOURCE, "none/out.wmi", "update", index, "--add", READS_2, "-o", "none/out.wmi")
+        self.refused(RESOURCE, "/dev/full", "update", index, "--add", READS_2, "-o", "/dev/full")
+        self.refused(RESOURCE, "-m", "update", index, "--add", READS_2, "-m", "2M", "-o", "out.wmi")
+
+    def test_command_lines_that_make_no_sense(self):
+        index = self.count(READS_1, k=5, output="one.wmi")
+        for pattern, *arguments in (
+            ("missing INDEX", "-o", "x.wmi"),
+            ("nothing to do: give --add FILE or --remove FILE", index, "-o", "x.wmi"),
+            ("-o FILE", index, "--add", READS_2),
+            ("would replace it", index, "--add", READS_2, "-o", index),
+            ("standard input .* one input only", index, "--add", "-", "--remove", "-", "-o", "x.wmi"),
+            ("standard input .* one input only", "-", "--add", "-", "-o", "x.wmi"),
+            ("cannot be the same", index, "--add", READS_2, "-o", "x", "--stats", "x"),
+            ("--add needs a value", index, "--add", "-o", "x.wmi"),
+        ):
+            with self.subTest(arguments):
+                self.refused(USAGE, pattern, "update", *arguments)
+
+    def test_little_memory(self):
+        """Shards counted early on both sides, and tables that must fit what is left."""
+        chance = random.Random(3)
+        genome = "".join(chance.choices("ACGT", k=1_000_000))
+        reads = [(str(i), genome[at : at + 150]) for i in range(by_tier(200_000, 2_000)) for at in [chance.randrange(999_000)]]
+        self.file("a.fa", fasta(reads[::4]))
+        self.file("b.fa", fasta([read for i, read in enumerate(reads) if i % 4]))
+        both = self.count("a.fa", "b.fa", k=31, output="both.wmi")
+        one = self.count("a.fa", k=31, output="one.wmi")
+        caps, early = set(), 0
+        for cap in (150, 185, 200, 230, 1000):
+            stats = self.folder / "stats.json"
+            process = self.run_process("update", one, "--add", "b.fa", "b.fa", "--remove", "b.fa", "-t", "2",
+                                       "-m", f"{cap}M", "-o", "out.wmi", "--stats", stats.name)
+            if process.returncode == RESOURCE:
+                self.assertRegex(process.stderr.decode(), r"-m.*MB", cap)
+                continue
+            self.assertEqual((process.returncode, process.stderr), (0, b""), cap)
+            self.assertEqual(self.content("out.wmi"), self.content(both))
+            report = json.loads(stats.read_text())
+            if by_tier(True, False):  # sanitizers' shadow memory is not ours to answer for
+                self.assertLessEqual(report["peak_resident_bytes"], cap << 20)
+            caps.add(cap)
+            early += report["early_counts"]
+        self.assertIn(1000, caps)
+        if by_tier(True, False):
+            self.assertGreater(early, 0)
+
+
+if __name__ == "__main__":
+    main()
