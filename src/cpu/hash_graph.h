@@ -19,9 +19,7 @@
 
 namespace warpmer::cpu {
 
-/// The two ways of Green 2019 to build. V1 (section 3.2) counts and places in the order of the input, all
-/// over the table. V2 (section 3.3) puts entries into bins of neighbouring buckets first.
-enum class HashGraphVersion { v1, v2 };
+using table::HashGraphVersion;
 
 struct HashGraphPlan {
   HashGraphVersion version = HashGraphVersion::v2;
@@ -128,7 +126,7 @@ class HashGraphBuilder {
   HashGraphBuilder(const Key* keys, const Value* values, std::size_t n, const Bucket& bucket_of,
                    const HashGraphPlan& plan)
       : keys_(keys, n),
-        values_(values, n),
+        values_(values),
         plan_(plan),
         threads_(std::max(plan.threads, 1u)),
         buckets_(bucket_of.buckets()),
@@ -150,6 +148,10 @@ class HashGraphBuilder {
   }
 
  private:
+  [[nodiscard]] Value value_of(std::size_t i) const {
+    return values_ == nullptr ? static_cast<Value>(i) : values_[i];
+  }
+
   template <class Work>
   void in_parallel(Work&& work) {
     engine::run_team(threads_, work, [] {});
@@ -174,7 +176,7 @@ class HashGraphBuilder {
       const auto [first, last] = part_of(keys_.size(), t, threads_);
       for (std::size_t i = last; i-- > first;) {
         table::place_entry(
-            keys_[i], values_[i], graph_.bucket_of, offsets, graph_.keys.get(), graph_.values.get(),
+            keys_[i], value_of(i), graph_.bucket_of, offsets, graph_.keys.get(), graph_.values.get(),
             [](Offset* end) { return std::atomic_ref(*end).fetch_sub(1, std::memory_order_relaxed) - 1; });
       }
     });
@@ -214,7 +216,7 @@ class HashGraphBuilder {
       const auto [first, last] = part_of(keys_.size(), t, threads_);
       typename BinSplitter<Key, Value>::Writer writer(splitter, t);
       for (std::size_t i = first; i < last; ++i)
-        writer.put(graph_.bucket_of(keys_[i]) >> shift, keys_[i], values_[i]);
+        writer.put(graph_.bucket_of(keys_[i]) >> shift, keys_[i], value_of(i));
       writer.flush();
     });
     std::atomic<std::uint32_t> next{0};
@@ -244,7 +246,7 @@ class HashGraphBuilder {
   }
 
   std::span<const Key> keys_;
-  std::span<const Value> values_;
+  const Value* values_;
   HashGraphPlan plan_;
   unsigned threads_;
   std::uint32_t buckets_;
@@ -253,8 +255,8 @@ class HashGraphBuilder {
 
 }  // namespace detail
 
-/// Builds a HashGraph of `n` keys, each with its value; keys may repeat. ResourceError beyond 2^32 - 1. V2
-/// takes the memory of the entries once more while it builds.
+/// Builds a HashGraph of `n` keys, each with its value; where `values` is null, the number of the entry. Keys
+/// may repeat. ResourceError beyond 2^32 - 1. V2 takes the memory of the entries once more while it builds.
 template <class Key, class Value, class Bucket>
 HashGraph<Key, Value, Bucket> build_hash_graph(const Key* keys, const Value* values, std::size_t n,
                                                const Bucket& bucket_of, const HashGraphPlan& plan) {

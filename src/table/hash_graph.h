@@ -52,6 +52,11 @@ class TopBitsBucket {
   std::uint32_t bits_;
 };
 
+/// The two ways of Green 2019 to build. V1 (section 3.2) counts and places in the order of the input, all
+/// over the table. V2 (section 3.3) puts entries into bins of neighbouring buckets first, so that counting
+/// and placing stay in a cache.
+enum class HashGraphVersion { v1, v2 };
+
 /// Buckets for so many entries at a load factor (entries by buckets; in this table it is a matter of speed
 /// alone). Green finds 1 to 2 a good balance of building and probing (section 5.3).
 constexpr std::uint32_t buckets_for(std::uint64_t entries, double load) {

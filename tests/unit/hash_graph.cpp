@@ -69,9 +69,8 @@ Answers by_probe_standard(const Graph& graph, const std::vector<Key>& queries, u
 
 template <class Key, class Graph>
 Answers by_probe_new(const Graph& graph, const std::vector<Key>& queries, const cpu::HashGraphPlan& plan) {
-  const std::vector<std::uint32_t> numbers = numbers_up_to(queries.size());
-  const auto asked =
-      cpu::build_hash_graph(queries.data(), numbers.data(), queries.size(), graph.bucket_of, plan);
+  const std::uint32_t* const numbers = nullptr;
+  const auto asked = cpu::build_hash_graph(queries.data(), numbers, queries.size(), graph.bucket_of, plan);
   Answers answers(queries.size());
   cpu::probe_new(graph.view(), asked.view(), plan.threads, [&](unsigned, EntryRange same, EntryRange found) {
     for (std::uint64_t i = same.first; i < same.last; ++i) add_values(answers[asked.values[i]], graph, found);
