@@ -90,10 +90,13 @@ void group_bucket(table::EntryRange bucket, Key* keys, Value* values,
     table::group_small_bucket(bucket, keys, values);
     return;
   }
+  // One hot key is in order from the start, where places follow the input.
+  bool is_sorted = true;
+  for (std::uint64_t i = bucket.first + 1; i < bucket.last && is_sorted; ++i)
+    is_sorted = !table::is_before(keys[i], values[i], keys[i - 1], values[i - 1]);
+  if (is_sorted) return;
   scratch.clear();
   for (std::uint64_t i = bucket.first; i < bucket.last; ++i) scratch.emplace_back(keys[i], values[i]);
-  if (std::is_sorted(scratch.begin(), scratch.end()))
-    return;  // one hot key is, where places follow the input
   std::sort(scratch.begin(), scratch.end());
   for (std::uint64_t i = bucket.first; i < bucket.last; ++i)
     std::tie(keys[i], values[i]) = scratch[static_cast<std::size_t>(i - bucket.first)];

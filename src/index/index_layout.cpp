@@ -321,16 +321,19 @@ Histogram decode_histogram(Bytes file, const Trailer& trailer, const std::string
   return histogram;
 }
 
-Provenance decode_provenance(Bytes file, const Trailer& trailer, const std::string& name) {
-  Parser in = section_parser(file, trailer.provenance, name, "provenance");
+Provenance parse_provenance(const FileKind& kind, Parser in, const std::string& name) {
   Provenance provenance;
   provenance.tool_version = in.text();
   provenance.command_line = in.text();
   const std::uint64_t inputs = in.u64();
-  if (inputs > in.left() / 8) refuse_damaged(name, "its provenance is shorter than it says");
+  if (inputs > in.left() / 8) refuse_damaged(kind, name, "its provenance is shorter than it says");
   for (std::uint64_t i = 0; i < inputs; ++i) provenance.inputs.emplace_back(in.text());
   in.end();
   return provenance;
+}
+
+Provenance decode_provenance(Bytes file, const Trailer& trailer, const std::string& name) {
+  return parse_provenance(kIndexKind, section_parser(file, trailer.provenance, name, "provenance"), name);
 }
 
 }  // namespace warpmer::index::layout
