@@ -75,6 +75,8 @@ Application::Application(std::string command_line)
   add_histo_command(*this);
   add_dump_command(*this);
   add_query_command(*this);
+  add_positions_command(*this);
+  add_locate_command(*this);
   add_stats_command(*this);
   add_info_command(*this);
   add_devices_command(*this);

@@ -60,7 +60,7 @@ class PositionBuilder {
   /// Writes all bins.
   void run() {
     job_.progress.shards_total = params_.bins();
-    job_.progress.stage = JobProgress::Stage::counting;
+    job_.progress.stage = JobProgress::Stage::indexing;
     count();
     job_.writer.begin(params_, sizes_);
     std::uint32_t first = 0;
