@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "cpu/bin_splitter.h"
+#include "cpu/huge_array.h"
 #include "engine/thread_team.h"
 #include "table/hash_graph.h"
 
@@ -212,9 +213,9 @@ class HashGraphBuilder {
       std::uint64_t* counts = splitter.counts(t);
       for (std::size_t i = first; i < last; ++i) ++counts[graph_.bucket_of(keys_[i]) >> shift];
     });
-    const auto keys = std::make_unique_for_overwrite<Key[]>(keys_.size());
-    const auto values = std::make_unique_for_overwrite<Value[]>(keys_.size());
-    splitter.lay_out(0, bins, keys.get(), values.get());
+    const HugeArray<Key> keys(keys_.size());
+    const HugeArray<Value> values(keys_.size());
+    splitter.lay_out(0, bins, keys.data(), values.data());
     in_parallel([&](unsigned t) {
       const auto [first, last] = part_of(keys_.size(), t, threads_);
       typename BinSplitter<Key, Value>::Writer writer(splitter, t);
@@ -226,7 +227,7 @@ class HashGraphBuilder {
     in_parallel([&](unsigned) {
       std::vector<std::pair<Key, Value>> scratch;
       for (std::uint32_t bin = next++; bin < bins; bin = next++)
-        build_one(splitter, bin, shift, keys.get(), values.get(), scratch);
+        build_one(splitter, bin, shift, keys.data(), values.data(), scratch);
     });
   }
 

@@ -13,6 +13,7 @@
 #include "core/hash.h"
 #include "cpu/bin_splitter.h"
 #include "cpu/hash_graph.h"
+#include "cpu/huge_array.h"
 #include "cpu/kmer_window.h"
 #include "cpu/packed_reference.h"
 #include "engine/limits.h"
@@ -196,9 +197,9 @@ class PositionBuilder {
   void run_pass(std::uint32_t first, std::uint32_t last) {
     std::uint64_t entries = 0;
     for (std::uint32_t bin = first; bin < last; ++bin) entries += sizes_[bin];
-    const auto keys = std::make_unique_for_overwrite<Key[]>(static_cast<std::size_t>(entries));
-    const auto locations = std::make_unique_for_overwrite<LocationType[]>(static_cast<std::size_t>(entries));
-    splitter_.lay_out(first, last, keys.get(), locations.get());
+    const cpu::HugeArray<Key> keys(static_cast<std::size_t>(entries));
+    const cpu::HugeArray<LocationType> locations(static_cast<std::size_t>(entries));
+    splitter_.lay_out(first, last, keys.data(), locations.data());
     in_parallel([&](unsigned thread) {
       Writer writer(splitter_, thread);
       if (last - first == params_.bins()) {
@@ -215,7 +216,7 @@ class PositionBuilder {
       Scratch scratch;
       for (std::uint32_t bin = next++; bin < last && !failed_; bin = next++) {
         const std::uint64_t begin = splitter_.bin_begin(bin);
-        build(keys.get() + begin, locations.get() + begin, bin, scratch);
+        build(keys.data() + begin, locations.data() + begin, bin, scratch);
         ++job_.progress.shards_done;
       }
       add(scratch.totals);
