@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/application.h"
@@ -42,9 +43,9 @@ constexpr std::string_view kSummaryHeader = "read\tkmers\tfound\thits\n";
 /// Results a thread may be ahead of the one that is written, per thread.
 constexpr std::uint64_t kWindowPerThread = 2;
 /// Reads are looked up so much text at a time: every base of it may become a line.
-constexpr std::size_t kBatchBytes = std::size_t{256} << 10;
+constexpr std::size_t kBatchBytes = std::size_t{512} << 10;
 /// Lines that may wait for their turn, of one batch. What has more is written when its turn has come.
-constexpr std::size_t kMostWaitingBytes = std::size_t{32} << 20;
+constexpr std::size_t kMostWaitingBytes = std::size_t{64} << 20;
 /// A line has at least so many bytes.
 constexpr std::size_t kShortestLine = 9;
 
@@ -91,11 +92,11 @@ class HitText {
       return false;
     }
     const fmt::format_int digits(query_position);
-    locate_.locator.for_each_hit(hits, [&](const index::Hit& hit) {
+    begin_.assign(query).append(1, '\t').append(digits.data(), digits.size()).append(1, '\t');
+    locate_.locator.for_each_hit(hits, [this](const index::Hit& hit) {
       const fmt::format_int position(hit.position);
-      text_.append(query).append(1, '\t').append(digits.data(), digits.size()).append(1, '\t');
-      text_.append(locate_.index.sequence_name(hit.sequence)).append(1, '\t');
-      text_.append(position.data(), position.size()).append(hit.is_reverse ? "\t-\n" : "\t+\n");
+      text_.append(begin_).append(locate_.index.sequence_name(hit.sequence)).append(1, '\t');
+      text_.append(position.data(), position.size()).append(hit.is_reverse ? "\t-\n" : "\t+\n", 3);
       if (!is_kept_ && text_.size() > kFlushBytes) {
         flush();
       }
@@ -120,6 +121,7 @@ class HitText {
   Locate& locate_;
   bool is_kept_;
   std::string text_;
+  std::string begin_;  ///< of all lines of a k-mer
 };
 
 /// Runs `work(thread)` on all threads, stopping them with `stop` when one fails.
@@ -198,37 +200,42 @@ void locate_file(Locate& locate) {
       [&] { stopped = true; });
 }
 
+/// A batch with what was found of it.
+struct LocatedReads {
+  io::Batch batch;
+  engine::LocatedBatch located;
+};
+
 /// Appends the hits of a piece; false when they are too many to keep.
-bool add_piece(Locate& locate, const io::Batch& batch, const io::Piece& piece, HitText& out) {
-  bool fits = true;
-  locate.locator.locate(batch, piece, [&](std::uint64_t, std::span<const engine::LocatedKmer> located) {
-    for (const engine::LocatedKmer& kmer : located) {
-      fits = fits && out.add(batch.name(piece), kmer.position, kmer.hits);
-    }
+bool add_piece(const LocatedReads& reads, std::size_t piece, HitText& out) {
+  const std::string_view name = reads.batch.name(reads.batch.pieces[piece]);
+  const auto kmers = reads.located.of_piece(piece);
+  return std::all_of(kmers.begin(), kmers.end(), [&](const engine::LocatedKmer& kmer) {
+    return out.add(name, kmer.position, kmer.hits);
   });
-  return fits;
 }
 
-Answer answer_batch(Locate& locate, io::Batch& batch) {
+Answer answer_batch(Locate& locate, std::shared_ptr<LocatedReads>& reads) {
+  locate.locator.locate(reads->batch, reads->located);
   HitText out(locate, true);
+  const std::size_t pieces = reads->batch.pieces.size();
   std::size_t next = 0;
-  for (; next < batch.pieces.size(); ++next) {
+  for (; next < pieces; ++next) {
     const std::size_t before = out.size();
-    if (!add_piece(locate, batch, batch.pieces[next], out)) {
+    if (!add_piece(*reads, next, out)) {
       out.cut(before);
       break;
     }
   }
   Answer answer{out.take(), {}};
-  if (next < batch.pieces.size()) {
-    answer.rest = [&locate, batch = std::make_shared<io::Batch>(std::move(batch)), next] {
+  if (next < pieces) {
+    answer.rest = [&locate, kept = std::exchange(reads, std::make_shared<LocatedReads>()), next, pieces] {
       HitText streamed(locate, false);
-      for (std::size_t i = next; i < batch->pieces.size(); ++i) {
-        add_piece(locate, *batch, batch->pieces[i], streamed);
+      for (std::size_t i = next; i < pieces; ++i) {
+        add_piece(*kept, i, streamed);
       }
       streamed.flush();
     };
-    batch = {};
   }
   return answer;
 }
@@ -246,20 +253,19 @@ struct ReadPart {
   bool last = false;
 };
 
-std::vector<ReadPart> summarise_batch(Locate& locate, const io::Batch& batch) {
+std::vector<ReadPart> summarise_batch(Locate& locate, LocatedReads& reads) {
+  locate.locator.locate(reads.batch, reads.located);
   std::vector<ReadPart> parts;
-  parts.reserve(batch.pieces.size());
-  for (const io::Piece& piece : batch.pieces) {
-    ReadPart part{std::string(batch.name(piece)), {}, piece.last};
-    locate.locator.locate(batch, piece,
-                          [&](std::uint64_t kmers, std::span<const engine::LocatedKmer> located) {
-                            part.numbers.kmers += kmers;
-                            for (const engine::LocatedKmer& kmer : located) {
-                              const std::uint64_t hits = locate.wanted(kmer.hits);
-                              part.numbers.found += hits > 0 ? 1 : 0;
-                              part.numbers.hits += hits;
-                            }
-                          });
+  parts.reserve(reads.batch.pieces.size());
+  for (std::size_t i = 0; i < reads.batch.pieces.size(); ++i) {
+    const io::Piece& piece = reads.batch.pieces[i];
+    ReadPart part{std::string(reads.batch.name(piece)), {}, piece.last};
+    part.numbers.kmers = reads.located.asked[i];
+    for (const engine::LocatedKmer& kmer : reads.located.of_piece(i)) {
+      const std::uint64_t hits = locate.wanted(kmer.hits);
+      part.numbers.found += hits > 0 ? 1 : 0;
+      part.numbers.hits += hits;
+    }
     locate.note_found(part.numbers.found > 0);
     parts.push_back(std::move(part));
   }
@@ -282,10 +288,10 @@ void locate_reads(Locate& locate) {
   answer_in_order(
       locate,
       [&](InOrder<Answer>& ordered) {
-        io::Batch batch;
-        while (inputs.next(batch)) {
-          const std::uint64_t ordinal = batch.ordinal;
-          ordered.put(ordinal, answer_batch(locate, batch));
+        auto reads = std::make_shared<LocatedReads>();
+        while (inputs.next(reads->batch)) {
+          const std::uint64_t ordinal = reads->batch.ordinal;
+          ordered.put(ordinal, answer_batch(locate, reads));
         }
       },
       [&] { inputs.cancel(); });
@@ -307,9 +313,9 @@ void summarise_reads(Locate& locate) {
         }
       });
   const auto work = [&](unsigned /*thread*/) {
-    io::Batch batch;
-    while (inputs.next(batch)) {
-      ordered.put(batch.ordinal, summarise_batch(locate, batch));
+    LocatedReads reads;
+    while (inputs.next(reads.batch)) {
+      ordered.put(reads.batch.ordinal, summarise_batch(locate, reads));
     }
   };
   engine::run_team(locate.threads, work, [&] {

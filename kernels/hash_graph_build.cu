@@ -172,7 +172,7 @@ class Builder {
         n_(n),
         stream_(stream),
         buckets_(bucket_of.buckets()),
-        graph_{bucket_of} {
+        graph_{bucket_of, {}, {}, {}, false} {
     if (n > UINT32_MAX) throw ResourceError("a HashGraph holds up to 4294967295 entries; split the input");
     graph_.offsets = DeviceArray<std::uint32_t>(std::size_t{buckets_} + 1);
     graph_.keys = DeviceArray<Key>(n);

@@ -17,6 +17,12 @@ namespace warpmer::cpu {
 /// next part of the input.
 template <class Key, class Value>
 class BinSplitter {
+  static constexpr std::size_t kLine = 8;
+  struct Line {
+    std::array<Key, kLine> keys;
+    std::array<Value, kLine> values;
+  };
+
  public:
   BinSplitter(unsigned threads, std::uint32_t bins)
       : bins_(bins),
@@ -101,7 +107,7 @@ class BinSplitter {
     std::size_t lines_;
     std::uint64_t* cursors_;
     std::vector<std::uint8_t> fills_;
-    std::unique_ptr<typename BinSplitter::Line[]> buffers_;
+    std::unique_ptr<Line[]> buffers_;
   };
 
   /// Bytes for splitting into `bins` bins besides the entries.
@@ -111,12 +117,6 @@ class BinSplitter {
   }
 
  private:
-  static constexpr std::size_t kLine = 8;
-  struct Line {
-    std::array<Key, kLine> keys;
-    std::array<Value, kLine> values;
-  };
-
   std::uint32_t bins_;
   unsigned threads_;
   std::vector<std::uint64_t> counts_;  ///< by thread and bin

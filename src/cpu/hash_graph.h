@@ -114,9 +114,10 @@ void build_bin(const Key* keys, const Value* values, std::size_t n, const Bucket
     table::count_entry(keys[i], bucket_of, offsets, [](Offset* count) { ++*count; });
   Offset sum = begin;
   for (std::uint32_t b = 0; b < buckets; ++b) offsets[b] = sum += offsets[b];
-  for (std::size_t i = n; i-- > 0;)
+  for (std::size_t i = n; i-- > 0;) {
     table::place_entry(keys[i], values[i], bucket_of, offsets, keys_out, values_out,
                        [](Offset* end) { return --*end; });
+  }
 }
 
 namespace detail {
@@ -195,9 +196,10 @@ class HashGraphBuilder {
 
   void group(std::size_t first, std::size_t last) {
     std::vector<std::pair<Key, Value>> scratch;
-    for (std::size_t b = first; b < last; ++b)
+    for (std::size_t b = first; b < last; ++b) {
       group_bucket({graph_.offsets[b], graph_.offsets[b + 1]}, graph_.keys.get(), graph_.values.get(),
                    scratch);
+    }
   }
 
   void build_v2() {

@@ -65,9 +65,10 @@ class PackedReference {
   }
 
   void begin_sequence(std::string name) {
-    if (sequences_.size() == UINT32_MAX)
+    if (sequences_.size() == UINT32_MAX) {
       throw InputError(
           "there are more than 4294967295 sequences, which is as many as an index of positions numbers");
+    }
     sequence_begin_ = bases_;
     if (name.capacity() > sizeof(std::string)) long_name_bytes_ += name.capacity();
     sequences_.push_back({std::move(name), 0});

@@ -59,12 +59,19 @@ struct LocatedKmer {
   HitRange hits;               ///< at least one
 };
 
+/// The k-mers of a batch that were found.
+struct LocatedBatch {
+  std::vector<LocatedKmer> kmers;    ///< piece after piece, in order
+  std::vector<std::size_t> first;    ///< pieces + 1 offsets into `kmers`
+  std::vector<std::uint64_t> asked;  ///< k-mers of each piece, found or not
+  [[nodiscard]] std::span<const LocatedKmer> of_piece(std::size_t piece) const {
+    return {kmers.data() + first[piece], first[piece + 1] - first[piece]};
+  }
+};
+
 /// Thread-safe: any number of threads may ask at once.
 class Locator {
  public:
-  /// Takes the k-mers of a piece that were found, in order, some at a time, and how many there were in all.
-  using Sink = std::function<void(std::uint64_t kmers, std::span<const LocatedKmer> located)>;
-
   virtual ~Locator() = default;
   Locator(const Locator&) = delete;
   Locator& operator=(const Locator&) = delete;
@@ -73,8 +80,8 @@ class Locator {
   /// case.
   [[nodiscard]] virtual HitRange find(std::string_view kmer) const = 0;
 
-  /// Looks up all k-mers of a piece. InputError for characters that are no nucleotide code, unless lenient.
-  virtual void locate(const io::Batch& batch, const io::Piece& piece, const Sink& sink) const = 0;
+  /// Looks up all k-mers of a batch. InputError for characters that are no nucleotide code, unless lenient.
+  virtual void locate(const io::Batch& batch, LocatedBatch& out) const = 0;
 
   /// Calls `visit(hit)` for all hits of a range, in the order of the reference. `hit.is_reverse` then says
   /// whether what was asked for is the reverse complement of what stands there.

@@ -187,12 +187,12 @@ class Positions(CliTest):
             self.assertEqual(self.warpmer(*arguments, "--summary"), SUMMARY + summary)
 
     def test_more_hits_than_are_kept(self):
-        # Each of 60 k-mers has 20,000 hits; with a batch's share of 32 MiB that is written as it comes.
+        # Each of 300 k-mers has 20,000 hits. These lines are more than the 64 MiB that a batch may keep.
         k = 11
         self.file("ref.fa", fasta([("a", "A" * (20000 + k - 1)), ("b", "ACGTACGATCAG")]))
-        self.file("reads.fa", fasta([("x", "ACGTACGATCAG"), ("y", "T" * (60 + k - 1)), ("z", "ACGTACGATCA")]))
+        self.file("reads.fa", fasta([("x", "ACGTACGATCAG"), ("y", "T" * (300 + k - 1)), ("z", "ACGTACGATCA")]))
         index = self.index("ref.fa", k=k)
-        hot = "".join(f"y\t{i}\ta\t{p}\t-\n" for i in range(60) for p in range(20000))
+        hot = "".join(f"y\t{i}\ta\t{p}\t-\n" for i in range(300) for p in range(20000))
         x = "x\t0\tb\t0\t+\nx\t1\tb\t1\t+\n"
         z = "z\t0\tb\t0\t+\n"
         for threads in some((3, 1)):
@@ -201,16 +201,16 @@ class Positions(CliTest):
         self.assertEqual(self.warpmer("locate", index, "--reads", "reads.fa", "--max-hits", 19999), HEADER + x + z)
         self.assertEqual(
             self.warpmer("locate", index, "--summary", "--reads", "reads.fa", "--max-hits", 19999),
-            SUMMARY + "x\t2\t2\t2\ny\t60\t0\t0\nz\t1\t1\t1\n",
+            SUMMARY + "x\t2\t2\t2\ny\t300\t0\t0\nz\t1\t1\t1\n",
         )
         self.assertEqual(
             self.warpmer("locate", index, "--summary", "--reads", "reads.fa", "--max-hits", 20000),
-            SUMMARY + "x\t2\t2\t2\ny\t60\t60\t1200000\nz\t1\t1\t1\n",
+            SUMMARY + "x\t2\t2\t2\ny\t300\t300\t6000000\nz\t1\t1\t1\n",
         )
-        self.file("kmers", "ACGTACGATCA\n" + "TTTTTTTTTTT\n" * 60 + "\nACGTACGATCA\tmore\n")
+        self.file("kmers", "ACGTACGATCA\n" + "TTTTTTTTTTT\n" * 300 + "\nACGTACGATCA\tmore\n")
         out = self.warpmer("locate", index, "-t", "3", "--kmers", "kmers")
         line = "ACGTACGATCA\t0\tb\t0\t+\n"
-        expected = HEADER + line + "".join(f"TTTTTTTTTTT\t0\ta\t{p}\t-\n" for p in range(20000)) * 60 + line
+        expected = HEADER + line + "".join(f"TTTTTTTTTTT\t0\ta\t{p}\t-\n" for p in range(20000)) * 300 + line
         self.assertTrue(out == expected)
 
     def test_single_kmers(self):
