@@ -38,10 +38,10 @@ struct LocateOptions {
 };
 
 constexpr std::string_view kHitHeader = "query\tquery_pos\tsequence\tposition\tstrand\n";
-constexpr std::string_view kSummaryHeader = "read\tkmers\tfound\thits\n";
+constexpr std::string_view kReadHeader = "read\tkmers\tfound\thits\n";
 
 /// Results a thread may be ahead of the one that is written, per thread.
-constexpr std::uint64_t kWindowPerThread = 2;
+constexpr std::uint64_t kBatchesPerThread = 2;
 /// Reads are looked up so much text at a time: every base of it may become a line.
 constexpr std::size_t kBatchBytes = std::size_t{512} << 10;
 /// Lines that may wait for their turn, of one batch. What has more is written when its turn has come.
@@ -127,7 +127,7 @@ class HitText {
 /// Runs `work(thread)` on all threads, stopping them with `stop` when one fails.
 template <typename Work, typename Stop>
 void answer_in_order(Locate& locate, Work&& work, Stop&& stop) {
-  InOrder<Answer> ordered(kWindowPerThread * locate.threads, [&](Answer&& answer) {
+  InOrder<Answer> ordered(kBatchesPerThread * locate.threads, [&](Answer&& answer) {
     locate.output.write(answer.text);
     if (answer.rest) {
       answer.rest();
@@ -247,19 +247,19 @@ struct ReadNumbers {
   std::uint64_t hits = 0;
 };
 
-struct ReadPart {
+struct LocatedPart {
   std::string name;
   ReadNumbers numbers;
   bool last = false;
 };
 
-std::vector<ReadPart> summarise_batch(Locate& locate, LocatedReads& reads) {
+std::vector<LocatedPart> summarise_batch(Locate& locate, LocatedReads& reads) {
   locate.locator.locate(reads.batch, reads.located);
-  std::vector<ReadPart> parts;
+  std::vector<LocatedPart> parts;
   parts.reserve(reads.batch.pieces.size());
   for (std::size_t i = 0; i < reads.batch.pieces.size(); ++i) {
     const io::Piece& piece = reads.batch.pieces[i];
-    ReadPart part{std::string(reads.batch.name(piece)), {}, piece.last};
+    LocatedPart part{std::string(reads.batch.name(piece)), {}, piece.last};
     part.numbers.kmers = reads.located.asked[i];
     for (const engine::LocatedKmer& kmer : reads.located.of_piece(i)) {
       const std::uint64_t hits = locate.wanted(kmer.hits);
@@ -300,9 +300,9 @@ void locate_reads(Locate& locate) {
 void summarise_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
   ReadNumbers so_far;  // of a read that goes on in the next batch
-  InOrder<std::vector<ReadPart>> ordered(
-      kWindowPerThread * locate.threads, [&](std::vector<ReadPart>&& parts) {
-        for (const ReadPart& part : parts) {
+  InOrder<std::vector<LocatedPart>> ordered(
+      kBatchesPerThread * locate.threads, [&](std::vector<LocatedPart>&& parts) {
+        for (const LocatedPart& part : parts) {
           so_far.kmers += part.numbers.kmers;
           so_far.found += part.numbers.found;
           so_far.hits += part.numbers.hits;
@@ -348,7 +348,7 @@ int run_locate(const LocateOptions& options) {
   TextOutput output(options.output);
   Locate locate{options, index, *locator, output, threads_or_default(options.threads)};
   if (!options.no_header) {
-    output.write(options.summary ? kSummaryHeader : kHitHeader);
+    output.write(options.summary ? kReadHeader : kHitHeader);
   }
   if (options.summary) {
     summarise_reads(locate);

@@ -26,16 +26,16 @@ namespace layout {
 namespace {
 
 /// Whether the bits of a part of a payload beyond its numbers are zero.
-bool unused_bits_are_zero(const std::uint64_t* part, Key128 bits) {
+bool rest_is_zero(const std::uint64_t* part, Key128 bits) {
   const auto used = static_cast<std::uint32_t>(bits % 64);
   return used == 0 || (part[static_cast<std::size_t>(bits / 64)] >> used) == 0;
 }
 
-Parser section_parser(Bytes file, const Section& section, const std::string& name, const char* what) {
+Parser position_section(Bytes file, const Section& section, const std::string& name, const char* what) {
   return {kPositionKind, section_bytes(kPositionKind, file, section, name, what), name, what};
 }
 
-[[noreturn]] void refuse(const std::string& name, const std::string& what) {
+[[noreturn]] void refuse_positions(const std::string& name, const std::string& what) {
   refuse_damaged(kPositionKind, name, what);
 }
 
@@ -77,10 +77,10 @@ std::optional<std::string> payload_fault(const BinView& view, const PositionPara
   if (view.entries == 0) return std::nullopt;
   const BinLayout layout = bin_layout(view.entries, view.bucket_bits, params);
   const std::uint64_t buckets = std::uint64_t{1} << view.bucket_bits;
-  if (!unused_bits_are_zero(view.payload + layout.entries_at, Key128{view.entries} * layout.entry_bits))
+  if (!rest_is_zero(view.payload + layout.entries_at, Key128{view.entries} * layout.entry_bits))
     return "unused bits are not zero";
   if (view.bucket_bits == 0) return std::nullopt;
-  if (!unused_bits_are_zero(view.payload, (Key128{buckets} + 1) * layout.offset_bits))
+  if (!rest_is_zero(view.payload, (Key128{buckets} + 1) * layout.offset_bits))
     return "unused bits are not zero";
   std::uint64_t previous = 0;
   for (std::uint64_t b = 0; b <= buckets; ++b) {
@@ -153,14 +153,14 @@ PositionParams decode_position_header(Bytes head, const std::string& name) {
   params.location_bits = in.u32();
   params.hash_version = in.u32();
   in.zeros(20);
-  if (flags > 1) refuse(name, "its header is not one of this version");
+  if (flags > 1) refuse_positions(name, "its header is not one of this version");
   if (params.hash_version != kHashVersion) {
     throw InputError(
         fmt::format("{} was made with hash functions of version {}; this warpmer knows version {}: use the "
                     "version of warpmer that wrote it, or {}",
                     name, params.hash_version, kHashVersion, kPositionKind.redo));
   }
-  if (const auto fault = params_fault(params)) refuse(name, *fault);
+  if (const auto fault = params_fault(params)) refuse_positions(name, *fault);
   return params;
 }
 
@@ -169,15 +169,15 @@ PositionTrailer decode_trailer(Bytes file, const PositionParams& params, const s
   const PositionTrailer trailer{tail.sections[0], tail.sections[1],      tail.sections[2],
                                 tail.sections[3], tail.content_checksum, tail.file_bytes};
   if (trailer.directory.bytes != params.bins() * kBinEntryBytes)
-    refuse(name, "its sections do not fit together");
+    refuse_positions(name, "its sections do not fit together");
   if (trailer.content_checksum != content_checksum(params, trailer))
-    refuse(name, "its content does not match its checksum");
+    refuse_positions(name, "its content does not match its checksum");
   return trailer;
 }
 
 std::vector<BinEntry> decode_directory(Bytes file, const PositionTrailer& trailer,
                                        const PositionParams& params, const std::string& name) {
-  Parser in = section_parser(file, trailer.directory, name, "directory");
+  Parser in = position_section(file, trailer.directory, name, "directory");
   std::vector<BinEntry> directory(params.bins());
   std::uint64_t end = kHeaderBytes;
   for (std::size_t i = 0; i < directory.size(); ++i) {
@@ -189,17 +189,18 @@ std::vector<BinEntry> decode_directory(Bytes file, const PositionTrailer& traile
     in.zeros(4);
     bin.checksum = in.u64();
     if (bin.offset != end || bin.payload_words > (trailer.directory.offset - end) / 8)
-      refuse(name, fmt::format("bin {} is not where it should be", i));
-    if (const auto fault = bin_fault(bin, params)) refuse(name, fmt::format("bin {} claims {}", i, *fault));
+      refuse_positions(name, fmt::format("bin {} is not where it should be", i));
+    if (const auto fault = bin_fault(bin, params))
+      refuse_positions(name, fmt::format("bin {} claims {}", i, *fault));
     end += bin.payload_words * 8;
   }
-  if (end != trailer.directory.offset) refuse(name, "its bins and its directory do not meet");
+  if (end != trailer.directory.offset) refuse_positions(name, "its bins and its directory do not meet");
   return directory;
 }
 
 PositionTotals decode_totals(Bytes file, const PositionTrailer& trailer, std::span<const BinEntry> directory,
                              const std::string& name) {
-  Parser in = section_parser(file, trailer.totals, name, "totals");
+  Parser in = position_section(file, trailer.totals, name, "totals");
   PositionTotals totals;
   for (std::uint64_t* value : {&totals.occurrences, &totals.distinct, &totals.unique,
                                &totals.most_occurrences, &totals.sequences, &totals.bases}) {
@@ -209,15 +210,15 @@ PositionTotals decode_totals(Bytes file, const PositionTrailer& trailer, std::sp
   Key128 entries = 0;
   for (const BinEntry& bin : directory) entries += bin.entries;
   if (entries != totals.occurrences || totals.occurrences > totals.bases)
-    refuse(name, "its totals are not those of its bins");
+    refuse_positions(name, "its totals are not those of its bins");
   return totals;
 }
 
 SequenceTable decode_sequences(Bytes file, const PositionTrailer& trailer, const PositionTotals& totals,
                                const PositionParams& params, const std::string& name) {
-  Parser in = section_parser(file, trailer.sequences, name, "list of sequences");
+  Parser in = position_section(file, trailer.sequences, name, "list of sequences");
   if (totals.sequences > in.left() / 16 || totals.sequences > UINT32_MAX)
-    refuse(name, "its list of sequences is shorter than it says");
+    refuse_positions(name, "its list of sequences is shorter than it says");
   SequenceTable table;
   table.begins.reserve(totals.sequences + 1);
   table.names.reserve(totals.sequences);
@@ -225,20 +226,21 @@ SequenceTable decode_sequences(Bytes file, const PositionTrailer& trailer, const
   for (std::uint64_t i = 0; i < totals.sequences; ++i) {
     table.begins.push_back(at);
     const std::uint64_t length = in.u64();
-    if (length > totals.bases - at) refuse(name, "its sequences have more bases than it says");
+    if (length > totals.bases - at) refuse_positions(name, "its sequences have more bases than it says");
     at += length;
     table.names.push_back(in.text());
   }
   table.begins.push_back(at);
   in.end();
-  if (at != totals.bases) refuse(name, "its sequences have fewer bases than it says");
+  if (at != totals.bases) refuse_positions(name, "its sequences have fewer bases than it says");
   if (params.location_bits != location_bits_for(totals.bases))
-    refuse(name, "its locations have not the bits that its sequences need");
+    refuse_positions(name, "its locations have not the bits that its sequences need");
   return table;
 }
 
 Provenance decode_provenance(Bytes file, const PositionTrailer& trailer, const std::string& name) {
-  return parse_provenance(kPositionKind, section_parser(file, trailer.provenance, name, "provenance"), name);
+  return parse_provenance(kPositionKind, position_section(file, trailer.provenance, name, "provenance"),
+                          name);
 }
 
 }  // namespace layout

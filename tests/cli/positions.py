@@ -3,6 +3,7 @@
 
 import collections
 import gzip
+import json
 import random
 
 from common_cli import (
@@ -212,6 +213,23 @@ class Positions(CliTest):
         line = "ACGTACGATCA\t0\tb\t0\t+\n"
         expected = HEADER + line + "".join(f"TTTTTTTTTTT\t0\ta\t{p}\t-\n" for p in range(20000)) * 300 + line
         self.assertTrue(out == expected)
+
+    def test_info(self):
+        self.file("ref.fa", fasta([("one", "GATTACAGA"), ("two", "TGTAAT")]))
+        index = self.index("ref.fa", k=5)
+        info = json.loads(self.warpmer("info", "--json", index))
+        self.assertEqual(info["file_bytes"], (self.folder / index).stat().st_size)
+        self.assertEqual((info["params"]["k"], info["params"]["strand"]), (5, "canonical"))
+        self.assertEqual(
+            info["totals"],
+            {"sequences": 2, "bases": 15, "positions": 7, "distinct": 5, "unique": 3, "most_positions": 2},
+        )
+        self.assertEqual(info["provenance"]["inputs"], ["ref.fa"])
+        text = self.warpmer("info", index)
+        for line in (f"file {index}", "k 5", "sequences 2", "positions 7", "distinct k-mers 5", "input ref.fa"):
+            label, value = line.rsplit(" ", 1)
+            self.assertIn(f"{label:<20}{value}\n", text)
+        self.assertIn(info["content_checksum"], text)
 
     def test_single_kmers(self):
         records = random_genome(9)
