@@ -21,7 +21,7 @@ from common_cli import (
     reverse_complement,
 )
 from common_tier import by_tier, some
-from read_wmp import PositionIndex
+from common_wmp import PositionIndex
 
 HEADER = "query\tquery_pos\tsequence\tposition\tstrand\n"
 SUMMARY = "read\tkmers\tfound\thits\n"

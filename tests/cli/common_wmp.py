@@ -1,6 +1,6 @@
 """Reads an index of positions as docs/position-index-format.md describes it; plain Python, slow, for small files.
 
-    python3 read_wmp.py FILE    prints the k-mers and where they occur
+    python3 common_wmp.py FILE    prints the k-mers and where they occur
 """
 
 import struct
