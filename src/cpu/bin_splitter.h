@@ -95,6 +95,7 @@ class BinSplitter {
     /// What still waits. Nothing may be put afterwards.
     void flush() {
       for (std::size_t i = 0; i < lines_; ++i) {
+        if (fills_[i] == 0) continue;
         std::memcpy(keys_ + cursors_[i], buffers_[i].keys.data(), fills_[i] * sizeof(Key));
         std::memcpy(values_ + cursors_[i], buffers_[i].values.data(), fills_[i] * sizeof(Value));
       }
