@@ -10,6 +10,14 @@ namespace {
 /// Offsets on the device are 32-bit.
 constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 20);
 
+std::uint32_t bounded(const io::Batch& batch, std::uint64_t bytes) {
+  if (bytes > kMostBytes) {
+    throw ResourceError("a sequence of " + std::to_string(bytes) + " characters in " + batch.file +
+                        " is longer than the GPU takes at once; use --device cpu");
+  }
+  return static_cast<std::uint32_t>(bytes);
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -17,82 +25,126 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 std::uint64_t BatchFeed::add(io::Batch& batch) {
-  Slot& slot = slots_[turn_];
-  turn_ ^= 1;
-  const std::uint64_t kmers = complete(slot);
-  std::swap(slot.batch, batch);
-  join(slot);
-  if (slot.bytes > 0) send(slot);
-  return kmers;
-}
-
-std::uint64_t BatchFeed::finish() {
-  std::uint64_t kmers = 0;
-  for (unsigned i = 0; i < 2; ++i, turn_ ^= 1) kmers += complete(slots_[turn_]);
-  return kmers;
-}
-
-void BatchFeed::join(Slot& slot) {
-  const auto start = std::chrono::steady_clock::now();
-  const std::uint64_t bytes = joined_bytes(slot.batch);
-  if (bytes > kMostBytes) {
-    throw ResourceError("a sequence of " + std::to_string(bytes) + " characters in " + slot.batch.file +
-                        " is longer than the GPU takes at once; use --device cpu");
+  const std::uint64_t kmers = complete();
+  std::swap(batch_, batch);
+  if (batch_.is_fastq) {
+    bytes_ = PlainFastq::joined_bytes(bounded(batch_, batch_.fastq().size()));
+  } else {
+    join();
   }
-  slot.bytes = static_cast<std::uint32_t>(bytes);
-  slot.joined.reserve(bytes);
-  gpu::join(slot.batch, {}, 0, bytes, slot.joined.data());
+  if (bytes_ > 0) send();
+  return kmers;
+}
+
+void BatchFeed::join() {
+  const auto start = std::chrono::steady_clock::now();
+  bytes_ = bounded(batch_, joined_bytes(batch_));
+  joined_.reserve(bytes_);
+  gpu::join(batch_, {}, 0, bytes_, joined_.data());
   join_seconds_ += seconds_since(start);
 }
 
-void BatchFeed::send(Slot& slot) {
-  slot.text.reserve(text_room(slot.bytes));
-  for (auto& left : slot.left) left.reserve(tiles_of(slot.bytes));
-  slot.copy_begin.record(copies_);
-  copy_to_device(slot.text.data(), slot.joined.data(), slot.bytes, copies_);
-  slot.copy_end.record(copies_);
-  copied_bytes_ += slot.bytes;
+void BatchFeed::copy_joined() {
+  copy_begin_.record(copies_);
+  copy_to_device(text_.data(), joined_.data(), bytes_, copies_);
+  copy_end_.record(copies_);
+  copied_bytes_ += bytes_;
+}
+
+void BatchFeed::copy_fastq() {
+  const std::string_view fastq = batch_.fastq();
+  const auto bytes = static_cast<std::uint32_t>(fastq.size());
+  fastq_.reserve(text_room(bytes));
+  records_.reserve(bytes);
+  copy_begin_.record(copies_);
+  copy_to_device(fastq_.data(), fastq.data(), bytes, copies_);
+  copy_end_.record(copies_);
+  copied_bytes_ += bytes;
+  records_.find(fastq_.data(), bytes, lowest_quality_, text_.data(), copies_);
+  copy_to_host(findings_.data(), records_.findings(), 1, copies_);
+}
+
+void BatchFeed::send() {
+  text_.reserve(text_room(bytes_));
+  for (auto& left : left_) left.reserve(tiles_of(bytes_));
+  if (batch_.is_fastq) {
+    copy_fastq();
+  } else {
+    copy_joined();
+  }
+  ready_.record(copies_);
   const std::lock_guard lock(*shared_.mutex);
-  check(cudaStreamWaitEvent(shared_.counter->stream(), slot.copy_end), "ordering streams");
-  enqueue(slot, nullptr, tiles_of(slot.bytes), slot.left[0].data());
-  slot.busy = true;
+  check(cudaStreamWaitEvent(shared_.counter->stream(), ready_), "ordering streams");
+  enqueue(nullptr, tiles_of(bytes_), left_[0].data());
+  busy_ = true;
 }
 
 /// Under the lock.
-void BatchFeed::enqueue(Slot& slot, const std::uint32_t* tiles, std::uint32_t tile_count,
-                        std::uint32_t* left) {
+void BatchFeed::enqueue(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left) {
   const cudaStream_t stream = shared_.counter->stream();
-  reset_status(slot.status.data(), stream);
-  shared_.counter->add(slot.text.data(), slot.bytes, tiles, tile_count, left, slot.status.data());
-  copy_to_host(slot.result.data(), slot.status.data(), 1, stream);
-  slot.done.record(stream);
+  reset_status(status_.data(), stream);
+  shared_.counter->add(text_.data(), bytes_, tiles, tile_count, left, status_.data());
+  copy_to_host(result_.data(), status_.data(), 1, stream);
+  done_.record(stream);
 }
 
-std::uint64_t BatchFeed::complete(Slot& slot) {
-  if (!slot.busy) return 0;
-  slot.done.wait();
-  slot.busy = false;
-  copy_seconds_ += slot.copy_end.seconds_since(slot.copy_begin);
-  std::uint64_t kmers = slot.result[0].kmers;
-  for (;;) {
-    const CutStatus status = slot.result[0];
-    if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(slot.batch, status.first_invalid);
-    if (status.tiles_left == 0) {
-      if (shared_.counter->wants_room(status.fullest)) {
-        const std::lock_guard lock(*shared_.mutex);
-        shared_.counter->make_room();
-      }
-      return kmers;
-    }
+void BatchFeed::note_records() {
+  find_seconds_ += ready_.seconds_since(copy_end_);
+  const FastqFindings& found = findings_[0];
+  if (found.odd > 0 || found.lines % 4 != 0) throw io::NotPlainFastq();
+  found_.records += found.lines / 4;
+  found_.bases += found.bases;
+}
+
+/// Of FASTQ text nobody here knows which record that is: reading it again tells.
+void BatchFeed::throw_bad_base(std::uint32_t offset) const {
+  if (batch_.is_fastq) throw io::NotPlainFastq();
+  gpu::throw_bad_base(batch_, offset);
+}
+
+std::uint64_t BatchFeed::complete() {
+  if (!busy_) return 0;
+  done_.wait();
+  busy_ = false;
+  copy_seconds_ += copy_end_.seconds_since(copy_begin_);
+  if (batch_.is_fastq) note_records();
+  const CutStatus status = result_[0];
+  if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(status.first_invalid);
+  if (status.tiles_left > 0) return status.kmers + cut_rest();
+  if (shared_.counter->wants_room(status.fullest)) {
+    const std::lock_guard lock(*shared_.mutex);
+    shared_.counter->make_room();
+  }
+  return status.kmers;
+}
+
+/// Cuts the tiles that found no room, as often as it takes.
+std::uint64_t BatchFeed::cut_rest() {
+  std::uint64_t kmers = 0;
+  std::uint32_t first = 0, tiles = result_[0].tiles_left;  // the part of `left[0]` that is to be cut
+  bool alone = false;
+  while (tiles > 0) {
     {
       const std::lock_guard lock(*shared_.mutex);
       shared_.counter->make_room();
-      enqueue(slot, slot.left[0].data(), status.tiles_left, slot.left[1].data());
+      enqueue(left_[0].data() + first, alone ? 1 : tiles, left_[1].data());
     }
-    slot.done.wait();
-    std::swap(slot.left[0], slot.left[1]);
-    kmers += slot.result[0].kmers;
+    done_.wait();
+    const CutStatus status = result_[0];
+    kmers += status.kmers;
+    if (alone) {
+      first += 1 - status.tiles_left;
+      tiles -= 1 - status.tiles_left;
+      alone = false;
+      continue;
+    }
+    // Tiles that each took what the other needs could do so for ever: one at a time has all the room.
+    alone = status.tiles_left == tiles;
+    std::swap(left_[0], left_[1]);
+    first = 0;
+    tiles = status.tiles_left;
   }
+  return kmers;
 }
 
 }  // namespace warpmer::gpu

@@ -1,14 +1,16 @@
 #pragma once
-/// One reading thread's way to the GPU: batches become joined text in pinned memory, are copied to the
-/// device and counted there. Two batches are under way: while the device works on one, the thread joins
-/// the next.
+/// One reading thread's way to the GPU: batches become joined text in pinned memory, are copied to the device
+/// and counted there; FASTQ text is copied as it is, and joined on the device. While the device works on one
+/// batch, the thread reads the next.
 
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
 #include "device_counter.cuh"
+#include "engine/backend.h"
 #include "io/batch.h"
+#include "plain_fastq.cuh"
 
 namespace warpmer::gpu {
 
@@ -21,45 +23,57 @@ struct SharedCounter {
 class BatchFeed {
  public:
   /// Works on the current device; so must every call.
-  BatchFeed(const SharedCounter& shared, bool lenient) : shared_(shared), lenient_(lenient) {}
+  BatchFeed(const SharedCounter& shared, bool lenient, char lowest_quality)
+      : shared_(shared), lenient_(lenient), lowest_quality_(lowest_quality) {}
 
-  /// Sends a batch on its way and leaves an earlier one in its place. Returns the number of k-mers of
-  /// batches completed meanwhile. InputError for a character that is no nucleotide code, in an earlier
-  /// batch, unless lenient.
+  /// Sends a batch on its way and leaves the one before in its place. Returns the number of k-mers of
+  /// that one. For a character that is no nucleotide code in it, unless lenient: InputError. In FASTQ text,
+  /// for that and for all that is not plain: io::NotPlainFastq.
   std::uint64_t add(io::Batch& batch);
 
   /// Waits for what is under way.
-  std::uint64_t finish();
+  std::uint64_t finish() { return complete(); }
 
+  [[nodiscard]] const engine::FoundInText& found_in_text() const { return found_; }
   [[nodiscard]] double join_seconds() const { return join_seconds_; }
+  [[nodiscard]] double find_seconds() const { return find_seconds_; }
   [[nodiscard]] double copy_seconds() const { return copy_seconds_; }
   [[nodiscard]] std::uint64_t copied_bytes() const { return copied_bytes_; }
 
  private:
-  struct Slot {
-    io::Batch batch;
-    PinnedArray<char> joined;
-    DeviceArray<char> text;
-    DeviceArray<std::uint32_t> left[2];  ///< tiles that found no room: to do, and again
-    DeviceArray<CutStatus> status{1};
-    PinnedArray<CutStatus> result{1};
-    Event copy_begin{Event::Kind::timing}, copy_end{Event::Kind::timing};
-    Event done;
-    std::uint32_t bytes = 0;
-    bool busy = false;
-  };
-
-  void join(Slot& slot);
-  void send(Slot& slot);
-  void enqueue(Slot& slot, const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left);
-  std::uint64_t complete(Slot& slot);
+  void join();
+  void send();
+  void copy_joined();
+  void copy_fastq();
+  void note_records();
+  [[noreturn]] void throw_bad_base(std::uint32_t offset) const;
+  void enqueue(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left);
+  std::uint64_t complete();
+  std::uint64_t cut_rest();
 
   SharedCounter shared_;
   bool lenient_;
+  char lowest_quality_;
   Stream copies_;
-  Slot slots_[2];
-  unsigned turn_ = 0;
-  double join_seconds_ = 0, copy_seconds_ = 0;
+
+  // What is under way.
+  io::Batch batch_;
+  PinnedArray<char> joined_;
+  DeviceArray<char> fastq_;  ///< as it is in the file
+  PlainFastq records_;
+  PinnedArray<FastqFindings> findings_{1};
+  DeviceArray<char> text_;  ///< joined
+  std::uint32_t bytes_ = 0;
+  DeviceArray<std::uint32_t> left_[2];  ///< tiles that found no room: to do, and again
+  DeviceArray<CutStatus> status_{1};
+  PinnedArray<CutStatus> result_{1};
+  Event copy_begin_{Event::Kind::timing}, copy_end_{Event::Kind::timing};
+  Event ready_{Event::Kind::timing};  ///< to be cut
+  Event done_;
+  bool busy_ = false;
+
+  engine::FoundInText found_;
+  double join_seconds_ = 0, copy_seconds_ = 0, find_seconds_ = 0;
   std::uint64_t copied_bytes_ = 0;
 };
 

@@ -123,11 +123,20 @@ __device__ void take_room(CutTile& tile, const Staging<Words>& staging, std::uin
                           std::uint32_t* left, CutStatus* status) {
   static_assert(kRegions == 32);
   const std::uint32_t words = tile.region_words[threadIdx.x];
-  std::uint32_t begin = 0;
-  if (words > 0) begin = atomicAdd(staging.sizes + threadIdx.x, words);
-  tile.region_begins[threadIdx.x] = begin;
-  const bool fits = begin <= staging.region_capacity && words <= staging.region_capacity - begin;
-  const bool all_fit = __all_sync(~0u, fits || words == 0) != 0;
+  const auto fits = [&](std::uint32_t begin) {
+    return words == 0 || (begin <= staging.region_capacity && words <= staging.region_capacity - begin);
+  };
+  // A region that is full already must not make all others full of empty places.
+  const std::uint32_t seen = *static_cast<volatile const std::uint32_t*>(staging.sizes + threadIdx.x);
+  bool all_fit = __all_sync(~0u, fits(seen)) != 0;
+  if (all_fit) {
+    std::uint32_t begin = 0;
+    if (words > 0) begin = atomicAdd(staging.sizes + threadIdx.x, words);
+    tile.region_begins[threadIdx.x] = begin;
+    all_fit = __all_sync(~0u, fits(begin)) != 0;
+  } else {
+    tile.region_words[threadIdx.x] = 0;  // nothing was taken
+  }
   if (threadIdx.x != 0) return;
   tile.full = !all_fit;
   if (tile.full) {

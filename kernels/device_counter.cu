@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <optional>
 #include <string>
 
@@ -16,28 +17,37 @@ class SpanClock {
   /// Runs `enqueue`, and takes note of how long its work takes.
   template <class Enqueue>
   void time(cudaStream_t stream, Enqueue&& enqueue) {
-    if (open_.size() >= kMostOpen) collect();
-    open_.push_back({Event(Event::Kind::timing), Event(Event::Kind::timing)});
+    // The oldest is over long since: nobody waits.
+    if (open_.size() == kMostOpen) collect_oldest();
+    if (spare_.empty()) spare_.emplace_back();
+    open_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
     open_.back().begin.record(stream);
     enqueue();
     open_.back().end.record(stream);
   }
   /// Waits for all of them.
   void collect() {
-    for (const Span& span : open_) {
-      span.end.wait();
-      seconds_ += span.end.seconds_since(span.begin);
-    }
-    open_.clear();
+    while (!open_.empty()) collect_oldest();
   }
   [[nodiscard]] double seconds() const { return seconds_; }
 
  private:
   struct Span {
-    Event begin, end;
+    Event begin{Event::Kind::timing}, end{Event::Kind::timing};
   };
+
+  void collect_oldest() {
+    const Span& span = open_.front();
+    span.end.wait();
+    seconds_ += span.end.seconds_since(span.begin);
+    spare_.push_back(std::move(open_.front()));
+    open_.pop_front();
+  }
+
   static constexpr std::size_t kMostOpen = 256;
-  std::vector<Span> open_;
+  std::deque<Span> open_;
+  std::vector<Span> spare_;
   double seconds_ = 0;
 };
 

@@ -17,7 +17,7 @@ namespace warpmer::gpu {
 namespace {
 
 /// Pinned and device memory of a feed, and what the CUDA runtime holds in the process, about.
-constexpr std::uint64_t kFeedBytes = std::uint64_t{2} * (9 << 20);
+constexpr std::uint64_t kFeedBytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t kRuntimeBytes = std::uint64_t{300} << 20;
 
 /// How much device memory a session may take beside its feeds. ResourceError when -m does not leave what
@@ -55,6 +55,8 @@ class Session : public engine::CountingSession {
  protected:
   Session(int gpu, const engine::CountPlan& plan) : gpu_(gpu), plan_(plan), feeds_(plan.threads) {
     check(cudaSetDevice(gpu), "choosing a GPU");
+    // The pool keeps this, so that feeds, which allocate piece by piece, do not wait for the driver.
+    const DeviceArray<char> for_feeds(std::min(plan.threads * kFeedBytes, available_bytes() / 2));
   }
 
   void use_device() const { check(cudaSetDevice(gpu_), "choosing a GPU"); }
@@ -70,20 +72,32 @@ class Session : public engine::CountingSession {
   BatchFeed& feed(unsigned thread) {
     use_device();
     if (!feeds_[thread])
-      feeds_[thread] = std::make_unique<BatchFeed>(SharedCounter{&counter(), &mutex_}, plan_.lenient);
+      feeds_[thread] = std::make_unique<BatchFeed>(SharedCounter{&counter(), &mutex_}, plan_.lenient,
+                                                   plan_.lowest_quality);
     return *feeds_[thread];
   }
 
   [[nodiscard]] std::vector<engine::StageReport> feed_stages() const {
-    engine::StageReport join{"join", 0, 0}, copy{"copy to device", 0, 0};
+    engine::StageReport join{"join", 0, 0}, copy{"copy to device", 0, 0}, find{"find records", 0, 0};
     for (const auto& feed : feeds_) {
       if (!feed) continue;
       join.busy_seconds += feed->join_seconds();
       copy.busy_seconds += feed->copy_seconds();
+      find.busy_seconds += feed->find_seconds();
       copy.bytes += feed->copied_bytes();
     }
-    join.bytes = copy.bytes;
-    return {join, copy};
+    join.bytes = find.bytes = copy.bytes;
+    return {join, copy, find};
+  }
+
+  [[nodiscard]] engine::FoundInText found_in_text() const override {
+    engine::FoundInText all;
+    for (const auto& feed : feeds_) {
+      if (!feed) continue;
+      all.records += feed->found_in_text().records;
+      all.bases += feed->found_in_text().bases;
+    }
+    return all;
   }
 
   /// Wall time from the start of the session to the end of the last thread's input.
@@ -120,7 +134,6 @@ class DenseSession : public Session {
   [[nodiscard]] engine::Tally tally() const override { return tally_; }
   [[nodiscard]] std::vector<engine::StageReport> stages() const override {
     auto stages = feed_stages();
-    stages.push_back({engine::kFreezeStage, 0, 0});
     return stages;
   }
   [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
@@ -236,6 +249,9 @@ class ShardedSession : public Session {
       };
       if (thread == 0) drive(deliver);
       while (const auto item = queue_.take()) deliver(*item);
+      const std::lock_guard lock(fetched_mutex_);
+      fetch_seconds_ += courier.seconds();
+      fetched_bytes_ += courier.bytes();
     } catch (...) {
       queue_.fail(std::current_exception());
       throw;
@@ -255,7 +271,8 @@ class ShardedSession : public Session {
     stages.push_back({"cut", times.cut, stages.front().bytes});
     stages.push_back({"split", times.split, bytes});
     stages.push_back({"count", times.count, bytes});
-    stages.push_back({engine::kFreezeStage, times.freeze, 0});
+    stages.push_back({"freeze", times.freeze, fetched_bytes_});
+    stages.push_back({"copy to host", fetch_seconds_, fetched_bytes_});
     return stages;
   }
   [[nodiscard]] std::optional<double> overlap() const override {
@@ -273,23 +290,32 @@ class ShardedSession : public Session {
     void deliver(const ShardQueue::Item& item, const engine::ShardSink& sink) {
       const ShardPlan& plan = item.chunk->plans[item.number];
       const std::uint32_t shard = item.chunk->first_shard + item.number;
-      index::FrozenShard frozen;
+      frozen_.shape = plan.shape;
+      frozen_.payload.clear();
       if (plan.shape.entries > 0) {
-        frozen.shape = plan.shape;
-        frozen.payload.reserve(plan.layout.words + index::kReadAheadWords);
+        const auto start = std::chrono::steady_clock::now();
+        frozen_.payload.reserve(plan.layout.words + index::kReadAheadWords);
         check(cudaStreamWaitEvent(stream_, *item.chunk->ready), "ordering streams");
         for (std::uint64_t at = 0; at < plan.layout.words; at += kWords) {
           const std::uint64_t n = std::min<std::uint64_t>(kWords, plan.layout.words - at);
           copy_to_host(pinned_.data(), item.chunk->payload + plan.first_word + at, n, stream_);
           stream_.wait();
-          frozen.payload.insert(frozen.payload.end(), pinned_.data(), pinned_.data() + n);
+          frozen_.payload.insert(frozen_.payload.end(), pinned_.data(), pinned_.data() + n);
         }
+        bytes_ += frozen_.payload.size() * sizeof frozen_.payload[0];
+        seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       }
-      sink(shard, std::move(frozen));
+      sink(shard, std::move(frozen_));
     }
+
+    [[nodiscard]] double seconds() const { return seconds_; }
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
    private:
     static constexpr std::uint64_t kWords = std::uint64_t{1} << 17;
+    index::FrozenShard frozen_;
+    double seconds_ = 0;  ///< waiting for the device included
+    std::uint64_t bytes_ = 0;
     Stream stream_;
     PinnedArray<unsigned long long> pinned_{kWords};
   };
@@ -319,6 +345,9 @@ class ShardedSession : public Session {
 
   std::unique_ptr<DeviceCounter> counter_;
   ShardQueue queue_;
+  std::mutex fetched_mutex_;
+  double fetch_seconds_ = 0;
+  std::uint64_t fetched_bytes_ = 0;
 };
 
 }  // namespace

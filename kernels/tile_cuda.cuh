@@ -3,14 +3,12 @@
 /// `SlotsPerLane` adjacent slots of it. Works on shared and on global memory. All lanes of a group call
 /// together; what crosses the concept is the same on all of them.
 
-#include <cooperative_groups.h>
-
 #include "core/kmer.h"
+#include "lane_group.cuh"
 #include "table/tile.h"
 
 namespace warpmer::gpu {
 
-namespace cg = cooperative_groups;
 using table::Claim;
 using table::Slot;
 using table::SlotMask;
@@ -62,24 +60,21 @@ __device__ inline void load_pair(const Key64* at, Key64& first, Key64& second) {
 }
 
 template <class KeyType, int Lanes, int SlotsPerLane>
-struct CudaTile {
+struct CudaTile : LaneGroup<Lanes, SlotsPerLane> {
   using Key = KeyType;
-  using Group = cg::thread_block_tile<Lanes>;
+  using Lane = LaneGroup<Lanes, SlotsPerLane>;
+  using typename Lane::Group;
   /// Lane-local: the keys this lane looks at.
   struct Bucket {
     Key keys[SlotsPerLane];
   };
-  static constexpr int kWidth = Lanes * SlotsPerLane;
   static constexpr bool kExclusive = false;
-  static_assert(kWidth <= 32, "a mask has a bit for each slot");
 
-  Group group;
-
-  __device__ explicit CudaTile(const Group& lanes) : group(lanes) {}
+  using Lane::Lane;
 
   __device__ Bucket load(Slots<Key> s) const {
     Bucket bucket;
-    const Key* mine = s.keys + rank() * SlotsPerLane;
+    const Key* mine = s.keys + this->rank() * SlotsPerLane;
     if constexpr (sizeof(Key) == 8 && SlotsPerLane % 2 == 0) {
 #pragma unroll
       for (int i = 0; i < SlotsPerLane; i += 2) load_pair(mine + i, bucket.keys[i], bucket.keys[i + 1]);
@@ -93,72 +88,42 @@ struct CudaTile {
     SlotMask mine = 0;
 #pragma unroll
     for (int i = 0; i < SlotsPerLane; ++i) mine |= SlotMask{b.keys[i] == key} << i;
-    return gather(mine);
+    return this->gather(mine);
   }
   __device__ SlotMask empty(const Bucket& b) const { return match(b, table::kEmptyKey<Key>); }
 
+  __device__ std::uint32_t count(const Bucket& /*b*/, Slots<Key> s, int i) const {
+    return *const_cast<const volatile std::uint32_t*>(s.counts + i);
+  }
+
   __device__ Claim claim(Slots<Key> s, int i, Key key, Key over = table::kEmptyKey<Key>) const {
     Key found{};
-    if (acts(i)) found = compare_and_swap(s.keys + i, over, key);
+    if (this->acts(i)) found = compare_and_swap(s.keys + i, over, key);
     int claim = found == over  ? static_cast<int>(Claim::won)
                 : found == key ? static_cast<int>(Claim::same_key)
                                : static_cast<int>(Claim::lost);
-    if constexpr (Lanes > 1) claim = group.shfl(claim, i / SlotsPerLane);
-    return static_cast<Claim>(claim);
+    return static_cast<Claim>(this->from_lane_of(i, claim));
   }
 
   /// Not atomic as a pair: only for phases in which nobody reads counts.
   __device__ Slot<Key> exchange(Slots<Key> s, int i, Slot<Key> in) const {
     Slot<Key> out{};
-    if (acts(i)) out = {exchange_keys(s.keys + i, in.key), atomicExch(s.counts + i, in.count)};
-    if constexpr (Lanes > 1) out.count = group.shfl(out.count, i / SlotsPerLane);
-    out.key = from_lane_of(i, out.key);
-    return out;
+    if (this->acts(i)) out = {exchange_keys(s.keys + i, in.key), atomicExch(s.counts + i, in.count)};
+    return {this->from_lane_of(i, out.key), this->from_lane_of(i, out.count)};
   }
   __device__ Key exchange_key(Slots<Key> s, int i, Key in) const {
     Key out{};
-    if (acts(i)) out = exchange_keys(s.keys + i, in);
-    return from_lane_of(i, out);
+    if (this->acts(i)) out = exchange_keys(s.keys + i, in);
+    return this->from_lane_of(i, out);
   }
 
   __device__ std::uint32_t add(Slots<Key> s, int i, std::uint32_t n) const {
     std::uint32_t before = 0;
-    if (acts(i)) before = atomicAdd(s.counts + i, n);
-    if constexpr (Lanes > 1) before = group.shfl(before, i / SlotsPerLane);
-    return before;
+    if (this->acts(i)) before = atomicAdd(s.counts + i, n);
+    return this->from_lane_of(i, before);
   }
   __device__ void store(Slots<Key> s, int i, std::uint32_t n) const {
-    if (acts(i)) *const_cast<volatile std::uint32_t*>(s.counts + i) = n;
-  }
-
- private:
-  __device__ int rank() const { return Lanes == 1 ? 0 : static_cast<int>(group.thread_rank()); }
-  /// One lane acts: the one whose slot it is.
-  __device__ bool acts(int slot) const { return Lanes == 1 || rank() == slot / SlotsPerLane; }
-
-  /// The key that the acting lane has.
-  __device__ Key from_lane_of(int slot, Key key) const {
-    if constexpr (Lanes > 1) {
-      std::uint64_t parts[sizeof(Key) / 8];
-      memcpy(parts, &key, sizeof(Key));
-      for (auto& part : parts) part = group.shfl(part, slot / SlotsPerLane);
-      memcpy(&key, parts, sizeof(Key));
-    }
-    return key;
-  }
-
-  /// Lane-local masks of SlotsPerLane bits, side by side.
-  __device__ SlotMask gather(SlotMask mine) const {
-    if constexpr (Lanes == 1) {
-      return mine;
-    } else if constexpr (SlotsPerLane == 1) {
-      return group.ballot(mine != 0);
-    } else {
-      SlotMask all = mine << (rank() * SlotsPerLane);
-#pragma unroll
-      for (int step = 1; step < Lanes; step *= 2) all |= group.shfl_xor(all, step);
-      return all;
-    }
+    if (this->acts(i)) *const_cast<volatile std::uint32_t*>(s.counts + i) = n;
   }
 };
 

@@ -33,6 +33,18 @@ if [[ -x $here/bin/warpmer_gpu_tests ]]; then
   if (cd "$here" && WARPMER_DATA="$here/data" warpmer_gpu_tests); then verdict ok; else verdict failed; fi
 fi
 
+if [[ -x $here/bin/warpmer-bench && $device == cuda* ]]; then
+  echo
+  echo "== tables"
+  if warpmer-bench tables --device "$device" --size 20 --load 0.5,0.8,0.9 &&
+    warpmer-bench tables --device "$device" --size 20 --load 0.7 --keys uniform,zipf --no-probes &&
+    warpmer-bench tables --device "$device" --size 20 --load 0.8 --split --ahead --no-probes; then
+    verdict ok
+  else
+    verdict failed
+  fi
+fi
+
 # Seconds that a command took, in `seconds`; what it said goes to stderr.log.
 timed() {
   local start=$EPOCHREALTIME

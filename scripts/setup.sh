@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, with apt (Debian 12 packages only). Quick when nothing is.
 #
-#   scripts/setup.sh [build] [test] [hygiene] [bench]      default: build
+#   scripts/setup.sh [build] [test] [hygiene] [bench] [figures]      default: build
 set -euo pipefail
 
 declare -A packages=(
@@ -10,6 +10,7 @@ declare -A packages=(
   [test]="python3 python3-xxhash binutils kmc jellyfish samtools tabix"
   [hygiene]="git python3 clang-format clang-tidy"
   [bench]="python3 time kmc jellyfish isal"
+  [figures]="python3 python3-matplotlib"
 )
 
 wanted=()

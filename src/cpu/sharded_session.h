@@ -81,11 +81,8 @@ class ShardedSession : public engine::CountingSession {
     for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < shards_; shard_done()) {
       Run& run = runs_[shard];
       count(worker, shard, run);
-      const Stopwatch watch(worker.times.freeze_seconds);
       ShardCounter<Key, Words>& counter = *worker.counter;
-      const std::size_t kept = worker.tally.filter(counter.keys(), counter.counts(), counter.size());
-      run.entries = {};
-      sink(shard, worker.freezer.freeze(counter.keys(), counter.counts(), kept));
+      sink(shard, freeze(worker, run));
       const std::uint64_t most = std::min(kTrimBytes, std::max(kCounterBytes, budget_ / (8 * plan_.threads)));
       counter.trim(most);
       worker.freezer.trim(most / kCounterBytes * kFreezerBytes);
@@ -191,6 +188,15 @@ class ShardedSession : public engine::CountingSession {
         if (to > from) pending_.append(parcel.first_shard + i, parcel.words.data() + from, to - from);
       }
     }
+  }
+
+  /// Filters and freezes what is in the worker's counter, of which the run is a part.
+  index::FrozenShard freeze(Worker& worker, Run& run) {
+    const Stopwatch watch(worker.times.freeze_seconds);
+    ShardCounter<Key, Words>& counter = *worker.counter;
+    const std::size_t kept = worker.tally.filter(counter.keys(), counter.counts(), counter.size());
+    run.entries = {};
+    return worker.freezer.freeze(counter.keys(), counter.counts(), kept);
   }
 
   /// Counts what is pending in a shard together with its run; the result is in the worker's counter.

@@ -39,7 +39,7 @@ struct StageTimes {
             {"split", split_seconds, super_kmer_bytes},
             {"exchange", exchange_seconds, exchanged_bytes},
             {"count", count_seconds, super_kmer_bytes},
-            {engine::kFreezeStage, freeze_seconds, 0}};
+            {"freeze", freeze_seconds, 0}};
   }
 };
 

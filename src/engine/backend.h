@@ -19,6 +19,7 @@ struct CountPlan {
   std::uint32_t k = 31;
   bool canonical = true;
   bool lenient = false;
+  char lowest_quality = 0;  ///< in FASTQ text, bases of quality characters below this one break k-mers
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
   unsigned threads = 1;                   ///< that will call `add`, numbered from 0
@@ -37,10 +38,14 @@ struct StageReport {
   std::uint64_t bytes = 0;
 };
 
-/// The stage whose bytes are those of the index: the job fills them in.
-inline constexpr const char* kFreezeStage = "freeze and write";
+/// What a session has found in batches of FASTQ text (io::Batch::is_fastq), of which nobody else knows.
+struct FoundInText {
+  std::uint64_t records = 0;
+  std::uint64_t bases = 0;
+};
 
-/// Takes a frozen shard; called from several threads, roughly in shard order.
+/// Takes a frozen shard; called from several threads, roughly in shard order. May leave spent memory in the
+/// payload's place, for the next shard: fresh memory costs more than filling it.
 using ShardSink = std::function<void(std::uint32_t shard, index::FrozenShard&& frozen)>;
 
 /// One counting job on one backend.
@@ -50,7 +55,9 @@ class CountingSession {
 
   /// Takes the k-mers of a batch. Called concurrently, with a different `thread` each. May keep the batch
   /// while a device works on it, and leave an earlier one, done with, to be refilled in its place; errors
-  /// in it then surface in a later call. Returns the number of k-mers completed since the last call.
+  /// in it then surface in a later call. Returns the number of k-mers completed since the last call. Batches
+  /// of FASTQ text come only to backends that find records; they throw io::NotPlainFastq for what is not
+  /// plain.
   virtual std::uint64_t add(io::Batch& batch, unsigned thread) = 0;
 
   /// No more batches come from this thread. When all threads have said so, the input is complete.
@@ -61,9 +68,11 @@ class CountingSession {
   /// Called concurrently like `add`; `shard_done` after each. An exception from `sink` ends it.
   virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
 
-  /// After all threads have returned from `finish`.
+  /// After all threads have returned from `end_of_input`.
+  [[nodiscard]] virtual FoundInText found_in_text() const { return {}; }
+  /// After all threads have returned from `finish`, as are those that follow.
   [[nodiscard]] virtual Tally tally() const = 0;
-  /// In the order in which data passes through them.
+  /// In the order in which data passes through them; up to frozen shards.
   [[nodiscard]] virtual std::vector<StageReport> stages() const = 0;
   /// How many stages were busy at once while the input was read, on average: the sum of their busy time
   /// by the wall time. For backends whose stages run side by side.
@@ -76,6 +85,8 @@ class Backend {
   virtual ~Backend() = default;
   /// E.g. "cpu (avx512)".
   [[nodiscard]] virtual std::string describe() const = 0;
+  /// If its sessions take FASTQ as text, and find the records themselves: the memory they like to have it in.
+  [[nodiscard]] virtual const io::TextMemory* fastq_memory() const { return nullptr; }
   [[nodiscard]] virtual std::unique_ptr<CountingSession> start(const CountPlan& plan) = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "engine/limits.h"
 #include "engine/thread_team.h"
 #include "io/input.h"
+#include "io/quality.h"
 
 namespace warpmer::engine {
 
@@ -47,20 +48,36 @@ class CountJob {
         device_(options.device) {}
 
   CountReport run() {
+    try {
+      return read_and_count(true);
+    } catch (const io::NotPlainFastq&) {
+      // What the backend has taken for records were none, or were not like others: begin again, carefully.
+    }
+    failed_ = false;
+    bases_ = 0;
+    progress_.kmers = 0;
+    return read_and_count(false);
+  }
+
+ private:
+  CountReport read_and_count(bool may_take_text) {
     io::InputSet input(options_.inputs, input_options());
-    index::IndexWriter writer(options_.output, index_params());
+    index::IndexWriter writer(options_.output, index_params(), threads_);
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
       return backend_->start(plan(input));
     });
+    const io::TextMemory* const fastq_memory = backend_->fastq_memory();
+    if (may_take_text && fastq_memory != nullptr) input.hand_over_fastq(*fastq_memory);
     const auto start = Clock::now();
     read(input, *session);
     report_.read_seconds = seconds_since(start);
     const auto middle = Clock::now();
     freeze(*session, writer);
     index::Totals totals = session->tally().totals();
-    totals.records = input.records();
-    totals.bases = bases_;
+    const FoundInText found = session->found_in_text();
+    totals.records = input.records() + found.records;
+    totals.bases = bases_ + found.bases;
     index::Provenance provenance = options_.provenance;
     provenance.inputs = input.files();
     writer.finish(totals, session->tally().histogram(), provenance);
@@ -70,7 +87,6 @@ class CountJob {
     return report_;
   }
 
- private:
   [[nodiscard]] io::InputOptions input_options() const {
     io::InputOptions input;
     input.overlap_bases = options_.k - 1;
@@ -95,6 +111,7 @@ class CountJob {
     plan.k = options_.k;
     plan.canonical = options_.canonical;
     plan.lenient = options_.lenient;
+    plan.lowest_quality = io::lowest_unmasked(options_.min_base_quality);
     plan.min_count = options_.min_count;
     plan.max_count = options_.max_count;
     plan.threads = threads_;
@@ -150,11 +167,14 @@ class CountJob {
     progress_.shards_total = 1u << shard_bits(options_.k);
     progress_.stage = JobProgress::Stage::counting;
     const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+      const auto start = Clock::now();
       writer.put(shard, std::move(frozen));
+      frozen.payload = writer.take_spare();
       // Shards wait in memory for those before them. One that takes long (a hot k-mer) must not make all
       // others pile up; whoever counts it has not come here, so it is never he who waits.
       while (writer.bytes_waiting() > most_waiting_bytes() && !failed_)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      write_seconds_ += seconds_since(start);
       if (failed_) throw InternalError("stopped because another thread failed");
     };
     run_team(
@@ -178,9 +198,7 @@ class CountJob {
     report_.cpu_seconds = cpu_seconds();
     report_.overlap = session.overlap();
     report_.stages = session.stages();
-    for (StageReport& stage : report_.stages) {
-      if (stage.name == kFreezeStage) stage.bytes = writer.bytes_written();
-    }
+    report_.stages.push_back({"write", write_seconds_, writer.bytes_written()});
   }
 
   const CountOptions& options_;
@@ -191,6 +209,7 @@ class CountJob {
   std::unique_ptr<Backend> backend_;
   std::atomic<std::uint64_t> bases_{0};
   std::atomic<bool> failed_{false};
+  std::atomic<double> write_seconds_{0};  ///< of all threads, waiting for earlier shards included
   CountReport report_;
 };
 

@@ -52,8 +52,9 @@ struct Provenance {
 /// output, streamed). Destroyed before `finish` has returned, it leaves nothing behind.
 class IndexWriter {
  public:
-  /// ResourceError (with the path) when the file cannot be created.
-  IndexWriter(const std::string& path, const IndexParams& params);
+  /// `writers` is how many threads will call `put` at once. ResourceError (with the path) when the file
+  /// cannot be created.
+  IndexWriter(const std::string& path, const IndexParams& params, unsigned writers = 1);
   ~IndexWriter();
   IndexWriter(const IndexWriter&) = delete;
   IndexWriter& operator=(const IndexWriter&) = delete;
@@ -63,11 +64,14 @@ class IndexWriter {
   /// failed write (disk full).
   void put(std::uint32_t shard, FrozenShard&& frozen);
 
+  /// The memory of a payload that is written, empty; if there is some.
+  std::vector<std::uint64_t> take_spare();
+
   /// Writes what remains and gives the file its name. All errors of the file system surface here.
   void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
 
   [[nodiscard]] std::uint64_t bytes_written() const noexcept;
-  /// Bytes of frozen shards waiting for an earlier shard (for the memory plan).
+  /// Bytes of frozen shards waiting for an earlier shard, or to be written (for the memory plan).
   [[nodiscard]] std::uint64_t bytes_waiting() const noexcept;
 
  private:

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <deque>
 #include <mutex>
 #include <optional>
 
@@ -25,18 +26,27 @@ struct Run {
   std::vector<std::vector<std::uint64_t>> payloads;
 };
 
+/// Small shards are written together, about so many bytes at a time.
+constexpr std::uint64_t kRunBytes = std::uint64_t{1} << 20;
+
+/// Larger payloads are not kept to be used again: there are few, and they would hold much memory.
+constexpr std::uint64_t kMostSpareBytes = std::uint64_t{4} << 20;
+
 }  // namespace
 
 struct IndexWriter::Impl {
-  Impl(const std::string& path, const IndexParams& given);
+  Impl(const std::string& path, const IndexParams& given, unsigned writers);
 
   void put(std::uint32_t shard, FrozenShard&& frozen);
   void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
 
   Waiting prepare(std::uint32_t shard, FrozenShard&& frozen) const;
-  void place(Waiting&& shard, Run& run);
-  void place_leading(Run& run);
+  void place(Waiting&& shard);
+  void place_leading();
+  Run take_run();
+  void write_placed(std::unique_lock<std::mutex>& lock);
   void write_run(const Run& run);
+  void keep_spares(Run& run);
   void write(std::uint64_t offset, std::span<const Piece> pieces);
   void append_section(const std::string& bytes, layout::Section& section);
   void start_stream();
@@ -50,13 +60,17 @@ struct IndexWriter::Impl {
   std::uint32_t next = 0;                         ///< the shard that is to be placed next
   std::uint64_t end = layout::kHeaderBytes;       ///< where it goes
   std::map<std::uint32_t, Waiting> waiting;
+  std::deque<Waiting> placed;                      ///< in order, to be written by whoever comes
+  std::vector<std::vector<std::uint64_t>> spares;  ///< written, and empty
+  const std::size_t most_spares;
   bool started = false;  ///< the header is written
   bool finished = false;
   std::optional<std::string> failure;  ///< the first failed write; there is no way back from it
   OutputFile output;
 };
 
-IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given) : params(given), output(path) {
+IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given, unsigned writers)
+    : params(given), most_spares(writers), output(path, writers) {
   if (const auto fault = layout::params_fault(params))
     throw InternalError("cannot write an index: " + *fault);
   directory.resize(params.shards());
@@ -86,19 +100,62 @@ Waiting IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& frozen) co
   return prepared;
 }
 
-void IndexWriter::Impl::place(Waiting&& shard, Run& run) {
+void IndexWriter::Impl::place(Waiting&& shard) {
   shard.entry.offset = end;
   end += shard.bytes();
   directory[next++] = shard.entry;
-  if (!shard.payload.empty()) run.payloads.push_back(std::move(shard.payload));
+  if (!shard.payload.empty()) placed.push_back(std::move(shard));
 }
 
-/// Places the shards that have been waiting for the one placed last.
-void IndexWriter::Impl::place_leading(Run& run) {
+/// Places the shards whose predecessors all have their places.
+void IndexWriter::Impl::place_leading() {
   while (!waiting.empty() && waiting.begin()->first == next) {
-    bytes_waiting -= waiting.begin()->second.bytes();
-    place(std::move(waiting.begin()->second), run);
+    place(std::move(waiting.begin()->second));
     waiting.erase(waiting.begin());
+  }
+}
+
+/// Takes the first placed shards: one, or some small ones that lie side by side.
+Run IndexWriter::Impl::take_run() {
+  Run run;
+  run.offset = placed.front().entry.offset;
+  std::uint64_t bytes = 0;
+  while (!placed.empty() && placed.front().entry.offset == run.offset + bytes) {
+    if (bytes > 0 && bytes + placed.front().bytes() > kRunBytes) break;
+    bytes += placed.front().bytes();
+    run.payloads.push_back(std::move(placed.front().payload));
+    placed.pop_front();
+  }
+  bytes_waiting -= bytes;
+  return run;
+}
+
+/// Writes what is placed until nothing is left: a late shard makes many ready at once, which all threads that
+/// come by share.
+void IndexWriter::Impl::write_placed(std::unique_lock<std::mutex>& lock) {
+  while (!placed.empty() && !failure) {
+    Run run = take_run();
+    try {
+      start_stream();
+      // A stream is written in order, so under the lock; a file by as many threads as there are.
+      if (!output.is_stream()) lock.unlock();
+      write_run(run);
+    } catch (const std::exception& error) {
+      if (!lock.owns_lock()) lock.lock();
+      if (!failure) failure = error.what();
+      throw;
+    }
+    if (!lock.owns_lock()) lock.lock();
+    keep_spares(run);
+  }
+}
+
+/// One for each writer: who put a shard takes one.
+void IndexWriter::Impl::keep_spares(Run& run) {
+  for (auto& payload : run.payloads) {
+    if (spares.size() == most_spares || payload.capacity() * sizeof payload[0] > kMostSpareBytes) return;
+    payload.clear();
+    spares.push_back(std::move(payload));
   }
 }
 
@@ -119,30 +176,15 @@ void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
   if (shard >= params.shards())
     throw InternalError(fmt::format("shard {} of {} was put", shard, params.shards()));
   Waiting prepared = prepare(shard, std::move(frozen));
-  Run run;
   std::unique_lock lock(mutex);
   if (failure) throw ResourceError(*failure);
   if (finished || shard < next || waiting.contains(shard)) {
     throw InternalError(fmt::format("shard {} was put twice, or after the end", shard));
   }
-  if (shard != next) {
-    bytes_waiting += prepared.bytes();
-    waiting.emplace(shard, std::move(prepared));
-    return;
-  }
-  run.offset = end;
-  place(std::move(prepared), run);
-  place_leading(run);
-  try {
-    start_stream();
-    // A stream is written in order, so under the lock; a file by as many threads as there are.
-    if (!output.is_stream()) lock.unlock();
-    write_run(run);
-  } catch (const std::exception& error) {
-    if (!lock.owns_lock()) lock.lock();
-    if (!failure) failure = error.what();
-    throw;
-  }
+  bytes_waiting += prepared.bytes();
+  waiting.emplace(shard, std::move(prepared));
+  place_leading();
+  write_placed(lock);
 }
 
 void IndexWriter::Impl::append_section(const std::string& bytes, layout::Section& section) {
@@ -154,19 +196,16 @@ void IndexWriter::Impl::append_section(const std::string& bytes, layout::Section
 
 void IndexWriter::Impl::finish(const Totals& totals, const Histogram& histogram,
                                const Provenance& provenance) {
-  const std::lock_guard lock(mutex);
+  std::unique_lock lock(mutex);
   if (failure) throw ResourceError(*failure);
   if (finished) throw InternalError("an index was finished twice");
   finished = true;
   start_stream();
-  Run run;
-  run.offset = end;
   while (next < params.shards()) {
-    place_leading(run);
-    if (next < params.shards()) place(prepare(next, {}), run);
+    place_leading();
+    if (next < params.shards()) place(prepare(next, {}));
   }
-  write_run(run);
-  run.payloads.clear();
+  write_placed(lock);
   if (const auto fault = layout::totals_fault(totals, histogram, directory)) {
     throw InternalError("cannot write an index: " + *fault);
   }
@@ -184,14 +223,22 @@ void IndexWriter::Impl::finish(const Totals& totals, const Histogram& histogram,
   output.commit();
 }
 
-IndexWriter::IndexWriter(const std::string& path, const IndexParams& params)
-    : impl_(std::make_unique<Impl>(path, params)) {}
+IndexWriter::IndexWriter(const std::string& path, const IndexParams& params, unsigned writers)
+    : impl_(std::make_unique<Impl>(path, params, writers)) {}
 IndexWriter::~IndexWriter() = default;
 
 void IndexWriter::put(std::uint32_t shard, FrozenShard&& frozen) { impl_->put(shard, std::move(frozen)); }
 
 void IndexWriter::finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance) {
   impl_->finish(totals, histogram, provenance);
+}
+
+std::vector<std::uint64_t> IndexWriter::take_spare() {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->spares.empty()) return {};
+  std::vector<std::uint64_t> spare = std::move(impl_->spares.back());
+  impl_->spares.pop_back();
+  return spare;
 }
 
 std::uint64_t IndexWriter::bytes_written() const noexcept { return impl_->bytes_written; }

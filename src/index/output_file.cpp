@@ -82,7 +82,7 @@ const char* advice(int error) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path) : path_(path), target_(path) {
+OutputFile::OutputFile(const std::string& path, unsigned writers) : path_(path), target_(path) {
   if (path.empty()) throw ResourceError("cannot write the index: its path is empty");
   struct stat status {};
   const bool exists = !is_standard_output(path) && ::stat(path.c_str(), &status) == 0;
@@ -93,6 +93,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path), target_(path) {
     open_stream();
   } else {
     create_temporary();
+    if (writers >= SharedMemoryFile::kLeastWriters && SharedMemoryFile::is_one(fd_)) shared_.emplace(fd_);
   }
 }
 
@@ -118,7 +119,7 @@ void OutputFile::create_temporary() {
   for (int attempt = 0; attempt < 100; ++attempt) {
     temporary_ = fmt::format("{}/.{}.{}.tmp", parent, name, random_suffix());
     registered_.emplace(temporary_);  // before it exists: a signal at any moment finds it
-    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd_ >= 0) return;
     const int error = errno;
     registered_.reset();
@@ -130,6 +131,19 @@ void OutputFile::create_temporary() {
 }
 
 void OutputFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
+  std::uint64_t bytes = 0;
+  for (const Piece& piece : pieces) bytes += piece.bytes;
+  if (shared_ && bytes >= SharedMemoryFile::kLeastBytes) {
+    if (const int error = shared_->write(offset, pieces); error != 0) fail("write", error, bytes);
+  } else {
+    write_to_descriptor(offset, pieces);
+  }
+  const std::uint64_t end = offset + bytes;
+  for (std::uint64_t seen = end_; seen < end && !end_.compare_exchange_weak(seen, end);) {
+  }
+}
+
+void OutputFile::write_to_descriptor(std::uint64_t offset, std::span<const Piece> pieces) {
   std::array<iovec, 64> batch;
   std::size_t next = 0;       // the first piece not written completely
   std::size_t into_next = 0;  // how much of it is
@@ -173,6 +187,8 @@ void OutputFile::sync() {
 }
 
 void OutputFile::commit() {
+  // What was allocated ahead is given back.
+  if (shared_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) fail("complete", errno, 0);
   if (!is_stream()) sync();
   // Closing is the last chance to hear of a failure.
   const int fd = std::exchange(fd_, -1);

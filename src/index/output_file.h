@@ -7,15 +7,10 @@
 #include <span>
 #include <string>
 
+#include "index/shared_memory_file.h"
 #include "index/unfinished_outputs.h"
 
 namespace warpmer::index {
-
-/// A piece of memory to be written.
-struct Piece {
-  const void* data = nullptr;
-  std::size_t bytes = 0;
-};
 
 /// Writes beside `path` under a temporary name and renames when complete. "-", and whatever exists
 /// under `path` but is no regular file (a pipe, a device), is written to directly and in order.
@@ -23,7 +18,8 @@ struct Piece {
 /// All failures are ResourceErrors that name the path.
 class OutputFile {
  public:
-  explicit OutputFile(const std::string& path);
+  /// `writers` is how many threads will call `write` at once.
+  explicit OutputFile(const std::string& path, unsigned writers = 1);
   /// Removes the temporary file unless `commit` has returned.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -42,6 +38,7 @@ class OutputFile {
  private:
   void open_stream();
   void create_temporary();
+  void write_to_descriptor(std::uint64_t offset, std::span<const Piece> pieces);
   void start_write_back(std::uint64_t written_bytes);
   void sync();
   [[noreturn]] void fail(const char* doing, int error, std::uint64_t bytes) const;
@@ -51,6 +48,8 @@ class OutputFile {
   std::string temporary_;  ///< empty for streams
   std::optional<UnfinishedOutput> registered_;
   int fd_ = -1;
+  std::optional<SharedMemoryFile> shared_;      ///< for large writes, where that is faster
+  std::atomic<std::uint64_t> end_{0};           ///< of what is written
   std::atomic<std::uint64_t> cached_bytes_{0};  ///< written since the kernel was last asked to pass them on
 };
 

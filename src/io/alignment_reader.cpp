@@ -136,10 +136,9 @@ void AlignmentReader::open(unsigned threads, const std::string& reference) {
 }
 
 bool AlignmentReader::fill(Batch& batch) {
-  batch.pieces.clear();
-  batch.text.set_size(0);
+  batch.clear();
   // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.
-  if (batch.text.capacity() > batch_bytes_ + batch_bytes_ / 4) batch.text = TextBuffer();
+  if (batch.text.capacity() > batch_bytes_ + batch_bytes_ / 4) batch.text.give_back();
   batch.text.reserve(batch_bytes_);
   while (is_pending_ || next_primary()) {
     const bam1_t& record = *handles_->record;

@@ -11,9 +11,24 @@
 
 namespace warpmer::io {
 
+namespace {
+
+class Heap final : public TextMemory {
+ public:
+  [[nodiscard]] char* allocate(std::size_t bytes) const override { return new (std::nothrow) char[bytes]; }
+  void release(char* memory) const noexcept override { delete[] memory; }
+};
+
+}  // namespace
+
+const TextMemory& heap_for_text() {
+  static const Heap heap;
+  return heap;
+}
+
 void TextBuffer::reserve(std::size_t capacity) {
   if (capacity <= capacity_) return;
-  std::unique_ptr<char[]> grown(new (std::nothrow) char[capacity + kPadding]);
+  decltype(data_) grown(memory().allocate(capacity + kPadding), data_.get_deleter());
   if (!grown) {
     throw ResourceError(
         fmt::format("no memory for a text buffer of {} bytes; give warpmer more memory, or "

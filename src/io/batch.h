@@ -9,11 +9,28 @@
 
 namespace warpmer::io {
 
+/// Where text buffers have their memory from: a device copies faster from memory it knows. Thread-safe.
+class TextMemory {
+ public:
+  virtual ~TextMemory() = default;
+  /// Null when there is none.
+  [[nodiscard]] virtual char* allocate(std::size_t bytes) const = 0;
+  virtual void release(char* memory) const noexcept = 0;
+};
+/// The usual place.
+const TextMemory& heap_for_text();
+
 /// Growable text buffer that never zero-fills and always keeps `kPadding` readable bytes after its
 /// end, so that vector code may load past the last base.
 class TextBuffer {
  public:
   static constexpr std::size_t kPadding = 128;
+
+  TextBuffer() : TextBuffer(heap_for_text()) {}
+  /// `memory` outlives the buffer.
+  explicit TextBuffer(const TextMemory& memory) : data_(nullptr, Release{&memory}) {}
+
+  [[nodiscard]] const TextMemory& memory() const noexcept { return *data_.get_deleter().memory; }
 
   [[nodiscard]] char* data() noexcept { return data_.get(); }
   [[nodiscard]] const char* data() const noexcept { return data_.get(); }
@@ -25,9 +42,19 @@ class TextBuffer {
   /// Makes room for `capacity` bytes (+ padding), keeping the first `size()` bytes.
   void reserve(std::size_t capacity);
   void append(std::string_view bytes);
+  /// Frees the memory, and what is in it.
+  void give_back() noexcept {
+    data_.reset();
+    size_ = capacity_ = 0;
+  }
 
  private:
-  std::unique_ptr<char[]> data_;
+  struct Release {
+    const TextMemory* memory;
+    void operator()(char* data) const noexcept { memory->release(data); }
+  };
+
+  std::unique_ptr<char[], Release> data_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };
@@ -51,16 +78,33 @@ struct Piece {
 /// pieces longer than the text.
 constexpr std::size_t batch_pieces(std::size_t text_bytes) { return text_bytes / 64 + 1; }
 
+/// Thrown by whoever takes FASTQ as text and finds it to be anything but records of four lines. Means that
+/// all has to be read again from the beginning, record by record; never leaves the engine.
+struct NotPlainFastq {};
+
 /// Some pieces of one file. Reused from call to call, so that buffers are allocated once.
 struct Batch {
   TextBuffer text;
   std::vector<Piece> pieces;
+  /// No pieces, but FASTQ as it is in the file: the text from `fastq_begin` on, which ends with a line end,
+  /// is to be whole records of four lines. Whoever takes it makes sure (as RecordParser::parse_simple_fastq
+  /// does) or throws NotPlainFastq. If all batches of a file are such records, they are what the file holds.
+  bool is_fastq = false;
+  std::size_t fastq_begin = 0;
   std::string file;               ///< as the user named it ("-" is shown as "standard input")
   std::uint64_t ordinal = 0;      ///< 0, 1, 2, ... in input order, when read in order
   std::uint64_t input_bytes = 0;  ///< bytes of the file (compressed, on disk) this batch accounts for
 
+  void clear() {
+    text.set_size(0);
+    pieces.clear();
+    is_fastq = false;
+  }
   [[nodiscard]] std::string_view bases(const Piece& piece) const {
     return {text.data() + piece.offset, piece.length};
+  }
+  [[nodiscard]] std::string_view fastq() const {
+    return {text.data() + fastq_begin, text.size() - fastq_begin};
   }
   [[nodiscard]] std::string_view name(const Piece& piece) const {
     return {text.data() + piece.name_offset, piece.name_length};

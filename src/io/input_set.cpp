@@ -15,6 +15,7 @@
 #include "io/input.h"
 #include "io/input_error.h"
 #include "io/input_list.h"
+#include "io/plain_fastq.h"
 #include "io/split_text.h"
 #include "io/text_reader.h"
 
@@ -45,6 +46,7 @@ struct InputSet::Impl {
   void account(OpenInput& input, Batch& batch);
   std::unique_ptr<RecordReader> open(const InputFile& file) const;
   bool is_split(const InputFile& input, ByteFile& file) const;
+  static bool is_fastq_file(const InputFile& input, ByteFile& file);
   void share(const OpenInput& input);
 
   InputOptions options;
@@ -53,6 +55,7 @@ struct InputSet::Impl {
   std::uint64_t bytes_total = 0;
   std::size_t most_open = 1;
   unsigned threads_per_file = 1;
+  const TextMemory* fastq_memory = nullptr;  ///< for FASTQ that is handed over as text
 
   std::atomic<bool> cancelled = false;
   std::atomic<std::uint64_t> bytes_done = 0;
@@ -102,6 +105,11 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input) const
     case Content::text:
       break;
   }
+  if (fastq_memory != nullptr && PlainFastqText::is_large(input.disk_bytes, options) &&
+      is_fastq_file(input, *file)) {
+    auto text = std::make_shared<PlainFastqText>(input.path, options, *fastq_memory, cancelled);
+    return std::make_unique<PlainFastqReader>(std::move(text));
+  }
   if (is_split(input, *file)) {
     auto text = std::make_shared<SplitText>(input.path, input.shown, options, cancelled);
     return std::make_unique<SplitTextReader>(std::move(text));
@@ -111,20 +119,24 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input) const
 
 /// Whether several threads should read a text at once.
 bool InputSet::Impl::is_split(const InputFile& input, ByteFile& file) const {
-  return !options.in_order && threads_per_file > 1 && input.is_regular &&
-         descriptor_in_path(input.path) < 0 && SplitText::is_large(input.disk_bytes, options) &&
-         file.peek(1) == "@";
+  return !options.in_order && threads_per_file > 1 && SplitText::is_large(input.disk_bytes, options) &&
+         is_fastq_file(input, file);
+}
+
+/// Whether an input is FASTQ that can be read from any place, as often as one likes.
+bool InputSet::Impl::is_fastq_file(const InputFile& input, ByteFile& file) {
+  return input.is_regular && descriptor_in_path(input.path) < 0 && file.peek(1) == "@";
 }
 
 /// Hands out readers of the same file to the threads that have none.
 void InputSet::Impl::share(const OpenInput& input) {
-  const auto* split = dynamic_cast<const SplitTextReader*>(input.reader.get());
-  if (split == nullptr) return;
   const std::lock_guard<std::mutex> guard(mutex);
   for (unsigned thread = 1; thread < threads_per_file; ++thread) {
+    auto reader = input.reader->another();
+    if (!reader) return;
     auto another = std::make_unique<OpenInput>();
     another->file = input.file;
-    another->reader = split->another();
+    another->reader = std::move(reader);
     ++open_count;
     idle.push_back(std::move(another));
   }
@@ -213,6 +225,14 @@ InputSet::InputSet(const std::vector<std::string>& paths, const InputOptions& op
 
 // Readers in the middle of a pipe give up only when told so.
 InputSet::~InputSet() { cancel(); }
+
+void InputSet::hand_over_fastq(const TextMemory& memory) {
+  const auto& inputs = impl_->inputs;
+  const bool can_begin_again = std::all_of(inputs.begin(), inputs.end(), [](const InputFile& input) {
+    return input.is_regular && descriptor_in_path(input.path) < 0;
+  });
+  if (can_begin_again) impl_->fastq_memory = &memory;
+}
 
 bool InputSet::next(Batch& batch) { return impl_->next(batch); }
 

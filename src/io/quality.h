@@ -1,14 +1,23 @@
 #pragma once
 /// Base qualities as FASTQ text: checking them and masking by them, at many bytes an instruction.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 namespace warpmer::io {
 
 constexpr char kLowestQuality = '!';   ///< Phred 0
 constexpr char kHighestQuality = '~';  ///< Phred 93
+
+/// The lowest quality character whose base is kept when bases below a Phred score are masked; 0: all are.
+inline char lowest_unmasked(std::optional<int> min_base_quality) {
+  if (!min_base_quality || *min_base_quality <= 0) return 0;
+  return static_cast<char>(kLowestQuality +
+                           std::min(*min_base_quality, kHighestQuality - kLowestQuality + 1));
+}
 
 /// A vector of bytes on any architecture that GCC and Clang know; x86-64 has it in one register.
 using Bytes16 = std::uint8_t __attribute__((vector_size(16)));

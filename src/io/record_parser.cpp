@@ -10,21 +10,11 @@
 #include "io/quality.h"
 
 namespace warpmer::io {
-namespace {
-
-char lowest_unmasked(const InputOptions& options) {
-  if (!options.min_base_quality || *options.min_base_quality <= 0) return 0;
-  const int phred = std::min(*options.min_base_quality, kHighestQuality - kLowestQuality + 1);
-  return static_cast<char>(kLowestQuality + phred);
-}
-
-}  // namespace
-
 RecordParser::RecordParser(std::string file, const InputOptions& options, std::size_t most_pieces)
     : file_(std::move(file)),
       most_pieces_(most_pieces),
       overlap_bases_(options.overlap_bases),
-      lowest_quality_(lowest_unmasked(options)) {}
+      lowest_quality_(lowest_unmasked(options.min_base_quality)) {}
 
 void RecordParser::parse(Window& window, std::vector<Piece>& pieces) {
   while (pieces.size() < most_pieces_) {

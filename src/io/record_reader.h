@@ -2,6 +2,7 @@
 /// One open input, whatever its format: fills batches with its records, in order.
 
 #include <cstdint>
+#include <memory>
 
 #include "io/batch.h"
 
@@ -21,6 +22,8 @@ class RecordReader {
   [[nodiscard]] virtual std::uint64_t records() const noexcept = 0;
   /// Bytes of the file on disk that they account for.
   [[nodiscard]] virtual std::uint64_t disk_bytes() const noexcept = 0;
+  /// One for another thread, which shares the input with this one; null if that cannot be.
+  [[nodiscard]] virtual std::unique_ptr<RecordReader> another() const { return nullptr; }
 };
 
 }  // namespace warpmer::io

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "io/chunked_file.h"
 #include "io/input.h"
 #include "io/record_reader.h"
 #include "io/text_reader.h"
@@ -28,11 +29,8 @@ class SplitText {
   static bool is_large(std::uint64_t disk_bytes, const InputOptions& options);
 
   /// `path` is a regular file, whose text begins with '@'. `shown` is its name for messages.
-  SplitText(std::string path, std::string shown, const InputOptions& options,
+  SplitText(const std::string& path, std::string shown, const InputOptions& options,
             const std::atomic<bool>& cancelled);
-  ~SplitText();
-  SplitText(const SplitText&) = delete;
-  SplitText& operator=(const SplitText&) = delete;
 
   /// As RecordReader::fill, by any number of threads at once, in any order; adds to `records` and
   /// `disk_bytes` what the batch accounts for.
@@ -52,18 +50,14 @@ class SplitText {
   };
 
   std::optional<Extent> parse_chunk(std::uint64_t chunk, Batch& batch) const;
-  bool read_at(std::uint64_t offset, std::size_t size, char* into) const;
   bool fill_in_order(Batch& batch, std::uint64_t& records, std::uint64_t& disk_bytes);
 
   const std::string path_;
   const std::string shown_;
   const InputOptions options_;
   const std::atomic<bool>& cancelled_;
-  int descriptor_ = -1;
-  std::uint64_t size_ = 0;
-  std::uint64_t chunks_ = 0;
-  std::uint64_t chunk_bytes_ = 0;
-  std::size_t slack_bytes_ = 0;  ///< read beyond a chunk, for its last record
+  const ChunkedFile file_;
+  const std::size_t slack_bytes_;  ///< read beyond a chunk, for its last record
 
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
@@ -86,8 +80,7 @@ class SplitTextReader final : public RecordReader {
   [[nodiscard]] std::uint64_t records() const noexcept override { return records_; }
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return disk_bytes_; }
 
-  /// For another thread.
-  [[nodiscard]] std::unique_ptr<SplitTextReader> another() const {
+  [[nodiscard]] std::unique_ptr<RecordReader> another() const override {
     return std::make_unique<SplitTextReader>(text_);
   }
 

@@ -48,12 +48,11 @@ bool TextReader::fill(Batch& batch) {
 
 /// Starts the batch with what the last one left.
 void TextReader::begin(Batch& batch) {
-  batch.pieces.clear();
+  batch.clear();
   batch.pieces.reserve(batch_pieces(capacity_));  // takes no memory until it is used
-  batch.text.set_size(0);
   const std::size_t wanted = std::max(capacity_, carried_.size() + capacity_ / 4);
   // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.
-  if (batch.text.capacity() > std::max(wanted, capacity_ + capacity_ / 4)) batch.text = TextBuffer();
+  if (batch.text.capacity() > std::max(wanted, capacity_ + capacity_ / 4)) batch.text.give_back();
   batch.text.reserve(wanted);
   batch.text.append(carried_);
   window_.text = batch.text.data();

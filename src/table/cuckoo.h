@@ -19,6 +19,9 @@
 /// copy first, and only that one is counted. A slot whose count is 0 after the second pass holds a spare.
 /// With keys of which each is brought once there are none.
 ///
+/// Where key and count are one word (table/word_slots.h) they move together, and tiles that share a table may
+/// bring keys with their counts at once, each key once (`insert_distinct`).
+///
 /// Invariant, for lookups to stop early: a bucket that has been full stays full, and a key lies behind none
 /// of its buckets that is not full, in the stash only if all are.
 
@@ -38,6 +41,8 @@ class Cuckoo {
   static constexpr int kBucket = T::kWidth;  ///< slots in a bucket
   static constexpr int kHashes = Hashes;
   static_assert(kHashes >= 2 && kHashes <= HashFamily<Key>::kFunctions);
+  /// A key that is moved takes its count along.
+  static constexpr bool kMovesCounts = T::kExclusive || Slots<Key>::kOneWord;
 
   /// Slots that a table needs: its buckets and its stash.
   [[nodiscard]] WARPMER_HD static constexpr std::size_t slots_for(std::uint32_t buckets) {
@@ -58,7 +63,7 @@ class Cuckoo {
 
   /// `insert` of a key that is certainly not there: without looking for it, as the paper builds.
   WARPMER_HD Displacement<Key> insert_distinct(const T& tile, Key key, std::uint32_t n) const {
-    static_assert(T::kExclusive, "tiles that share a table place first and add later");
+    static_assert(kMovesCounts, "tiles that share a table of two arrays place first and add later");
     return settle(tile, {key, n});
   }
 
@@ -81,16 +86,11 @@ class Cuckoo {
   /// The slot that holds the key, stash slots after those of all buckets, or -1. Beside tiles that place
   /// keys it may miss one that is being moved.
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
-    const std::uint64_t mixed = buckets_.mix(key);
-    for (int i = 0; i < kHashes; ++i) {
-      const std::uint32_t number = buckets_.number(mixed, i);
-      const auto loaded = tile.load(buckets_.bucket(number));
-      const SlotMask same = tile.match(loaded, key);
-      const SlotMask empty = tile.empty(loaded);
-      if (same != 0) return buckets_.slot_in(number, first_slot(same));
-      if (empty != 0) return -1;
-    }
-    return buckets_.find_stowed(tile, key);
+    return search<false>(tile, key).slot;
+  }
+  /// With the key's count.
+  [[nodiscard]] WARPMER_HD Found find_with_count(const T& tile, Key key) const {
+    return search<true>(tile, key);
   }
 
   /// The same table for lookups that do not visit the stash: for a finished table whose stash is empty.
@@ -105,8 +105,26 @@ class Cuckoo {
   [[nodiscard]] WARPMER_HD std::uint32_t bucket_of(Key key, int function) const {
     return buckets_.number(buckets_.mix(key), function);
   }
+  [[nodiscard]] WARPMER_HD Slots<Key> bucket(std::uint32_t number) const { return buckets_.bucket(number); }
 
  private:
+  template <bool kWithCount>
+  [[nodiscard]] WARPMER_HD Found search(const T& tile, Key key) const {
+    const std::uint64_t mixed = buckets_.mix(key);
+    for (int i = 0; i < kHashes; ++i) {
+      const std::uint32_t number = buckets_.number(mixed, i);
+      const Slots<Key> s = buckets_.bucket(number);
+      const auto loaded = tile.load(s);
+      const SlotMask same = tile.match(loaded, key);
+      if (same != 0) {
+        const int slot = first_slot(same);
+        return {buckets_.slot_in(number, slot), kWithCount ? tile.count(loaded, s, slot) : 0};
+      }
+      if (tile.empty(loaded) != 0) return {-1, 0};
+    }
+    return buckets_.template search_stash<kWithCount>(tile, key);
+  }
+
   /// How long a chain may get: with the logarithm of the table. (The papers have a bound and do not name it.
   /// 7 for each bit of the number of slots lets tables be filled as far as the papers fill theirs.)
   [[nodiscard]] WARPMER_HD static std::uint32_t max_evictions(std::uint32_t buckets) {
@@ -144,7 +162,7 @@ class Cuckoo {
       const SlotMask empty = tile.empty(tile.load(buckets_.bucket(number)));
       if (empty == 0) return false;
       const int slot = first_slot(empty);
-      if (tile.claim(buckets_.bucket(number), slot, in.key) == Claim::lost) continue;
+      if (claim_for(tile, buckets_.bucket(number), slot, in) == Claim::lost) continue;
       if constexpr (T::kExclusive) tile.store(buckets_.bucket(number), slot, in.count);
       return true;
     }
@@ -152,7 +170,7 @@ class Cuckoo {
 
   [[nodiscard]] WARPMER_HD Slot<Key> evict(const T& tile, std::uint32_t number, int slot,
                                            Slot<Key> in) const {
-    if constexpr (T::kExclusive) {
+    if constexpr (kMovesCounts) {
       return tile.exchange(buckets_.bucket(number), slot, in);
     } else {
       return {tile.exchange_key(buckets_.bucket(number), slot, in.key), 0};

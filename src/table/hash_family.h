@@ -21,7 +21,7 @@ class HashFamily {
   WARPMER_HD explicit constexpr HashFamily(std::uint32_t seed)
       : seed_(shuffle((std::uint64_t{seed} << 1 | 1) * kGolden)) {}
 
-  /// Every bit of the key and of the seed reaches every bit; keys of 64 bits are never mixed alike.
+  /// Every bit of the key and of the seed reaches every bit; keys of up to 64 bits are never mixed alike.
   [[nodiscard]] WARPMER_HD constexpr std::uint64_t mix(Key key) const {
     if constexpr (sizeof(Key) == 16) {
       return shuffle(static_cast<std::uint64_t>(key) ^

@@ -54,9 +54,19 @@ class HashedBuckets {
   }
   /// The slot of the whole table where the stash holds the key, or -1.
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find_stowed(const T& tile, Key key) const {
-    if (!has_stash_) return -1;
-    const std::ptrdiff_t slot = stash_.find(tile, key);
-    return slot < 0 ? slot : slot_in(buckets_, 0) + slot;
+    return search_stash<false>(tile, key).slot;
+  }
+  template <bool kWithCount>
+  [[nodiscard]] WARPMER_HD Found search_stash(const T& tile, Key key) const {
+    Found found{-1, 0};
+    if (!has_stash_) return found;
+    if constexpr (kWithCount) {
+      found = stash_.find_with_count(tile, key);
+    } else {
+      found.slot = stash_.find(tile, key);
+    }
+    if (found.slot >= 0) found.slot += slot_in(buckets_, 0);
+    return found;
   }
   /// Nobody puts anything into it meanwhile.
   [[nodiscard]] WARPMER_HD bool stash_is_empty(const T& tile) const {

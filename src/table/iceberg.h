@@ -43,15 +43,16 @@ class Iceberg {
 
   /// Adds `n` to the key's count. `key` is not kEmptyKey.
   WARPMER_HD Insertion insert(const T& tile, Key key, std::uint32_t n) const {
-    const Taken taken = take(tile, key);
+    const Taken taken = take(tile, {key, n});
     if (taken.slot < 0) return buckets_.stow(tile, key, n);
+    if (Slots<Key>::kOneWord && taken.is_new) return {true, true, false};
     return buckets_.count(tile, taken.slot, taken.is_new, n);
   }
 
   /// Puts the key in; counts stay as they are. New: a copy was put in, though other tiles may have put in
   /// another at the same time.
   WARPMER_HD Insertion place(const T& tile, Key key) const {
-    const Taken taken = take(tile, key);
+    const Taken taken = take(tile, {key, 0});
     if (taken.slot < 0) return buckets_.stow(tile, key, 0);
     return {true, taken.is_new, false};
   }
@@ -64,19 +65,11 @@ class Iceberg {
   /// The slot that holds the key, stash slots after those of all buckets, or -1. A primary bucket below the
   /// threshold has never sent a key away: there a lookup ends (the paper reads all three buckets).
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
-    const std::uint64_t mixed = buckets_.mix(key);
-    SlotMask empty = 0;
-    for (int i = 0; i < kChoices; ++i) {
-      const std::uint32_t number = buckets_.number(mixed, i);
-      const auto loaded = tile.load(buckets_.bucket(number));
-      const SlotMask same = tile.match(loaded, key);
-      const SlotMask here = tile.empty(loaded);
-      if (same != 0) return buckets_.slot_in(number, first_slot(same));
-      if (i == 0 && kBucket - slots_in(here) < kThreshold) return -1;
-      empty |= here;
-    }
-    if (empty != 0) return -1;
-    return buckets_.find_stowed(tile, key);
+    return search<false>(tile, key).slot;
+  }
+  /// With the key's count.
+  [[nodiscard]] WARPMER_HD Found find_with_count(const T& tile, Key key) const {
+    return search<true>(tile, key);
   }
 
   /// The same table for lookups that do not visit the stash: for a finished table whose stash is empty.
@@ -91,9 +84,31 @@ class Iceberg {
   [[nodiscard]] WARPMER_HD std::uint32_t bucket_of(Key key, int choice) const {
     return buckets_.number(buckets_.mix(key), choice);
   }
+  [[nodiscard]] WARPMER_HD Slots<Key> bucket(std::uint32_t number) const { return buckets_.bucket(number); }
 
  private:
   static constexpr int kChoices = 3;
+
+  template <bool kWithCount>
+  [[nodiscard]] WARPMER_HD Found search(const T& tile, Key key) const {
+    const std::uint64_t mixed = buckets_.mix(key);
+    SlotMask empty = 0;
+    for (int i = 0; i < kChoices; ++i) {
+      const std::uint32_t number = buckets_.number(mixed, i);
+      const Slots<Key> s = buckets_.bucket(number);
+      const auto loaded = tile.load(s);
+      const SlotMask same = tile.match(loaded, key);
+      const SlotMask here = tile.empty(loaded);
+      if (same != 0) {
+        const int slot = first_slot(same);
+        return {buckets_.slot_in(number, slot), kWithCount ? tile.count(loaded, s, slot) : 0};
+      }
+      if (i == 0 && kBucket - slots_in(here) < kThreshold) return {-1, 0};
+      empty |= here;
+    }
+    if (empty != 0) return {-1, 0};
+    return buckets_.template search_stash<kWithCount>(tile, key);
+  }
 
   /// Where a key is, or should go.
   struct Seat {
@@ -138,11 +153,11 @@ class Iceberg {
     std::ptrdiff_t slot;
     bool is_new;
   };
-  [[nodiscard]] WARPMER_HD Taken take(const T& tile, Key key) const {
+  [[nodiscard]] WARPMER_HD Taken take(const T& tile, Slot<Key> in) const {
     for (;;) {
-      const Seat seat = look_for(tile, key);
+      const Seat seat = look_for(tile, in.key);
       if (seat.slot < 0 || seat.holds_key) return {seat.slot, false};
-      const Claim claim = tile.claim(buckets_.at(seat.slot), 0, key);
+      const Claim claim = claim_for(tile, buckets_.at(seat.slot), 0, in);
       // Lost: look again. Buckets have filled, so this ends, and the key may have come.
       if (claim != Claim::lost) return {seat.slot, claim == Claim::won};
     }

@@ -1,7 +1,7 @@
 #pragma once
 /// In which order the WarpDrive scheme visits a table. Positions are numbers of **groups**: kWidth adjacent
-/// slots that a tile looks at together, group 0 at the table's start. Both sequences visit every group
-/// once before they come again to any.
+/// slots that a tile looks at together, group 0 at the table's start. Where nothing else is said, sequences
+/// visit every group once before they come again to any.
 
 #include <cstdint>
 
@@ -50,36 +50,73 @@ class OrderedWindows {
 /// The paper's sequence (Juenger et al. 2018, section IV-A, Fig. 3): windows of 32 slots, walked from front
 /// to back by groups of any width, one window after another by double hashing. Which slots a key may
 /// take, and in which order, does not depend on the width: a table built by one tile is read by
-/// another. Any keys, and another seed is another sequence. Windows start at multiples of 32 slots (the
-/// paper's anywhere), so that every group lies in as few sectors as it can.
-template <Tile T>
+/// another. Any keys, and another seed is another sequence. Windows start at multiples of their slots (the
+/// paper's anywhere), so that every group lies in as few sectors as it can. Windows may be smaller than the
+/// paper's: a window of as many slots as a tile looks at is double hashing between buckets.
+template <Tile T, int WindowSlots = 32>
 class HashedWindows {
  public:
   using Key = typename T::Key;
-  static constexpr std::uint32_t kWindowSlots = 32;
+  static constexpr std::uint32_t kWindowSlots = WindowSlots;
   static constexpr std::uint32_t kGroups = kWindowSlots / T::kWidth;  ///< in a window
   static_assert(kWindowSlots % T::kWidth == 0);
 
-  /// 2^window_bits windows of 32 slots. `max_windows`: the paper's p_max, at least 1; visiting a window
-  /// again is never tried.
-  WARPMER_HD HashedWindows(std::uint32_t window_bits, std::uint32_t seed, std::uint32_t max_windows)
-      : window_mask_((std::uint32_t{1} << window_bits) - 1),
-        max_windows_(window_mask_ < max_windows ? window_mask_ + 1 : max_windows),
-        family_(seed) {}
+  /// `windows` of them, a power of two or a prime number: then every step between them leads to all of them.
+  /// `max_windows`: the paper's p_max, at least 1; visiting a window again is never tried.
+  WARPMER_HD HashedWindows(std::uint32_t windows, std::uint32_t seed, std::uint32_t max_windows)
+      : windows_(windows), max_windows_(windows < max_windows ? windows : max_windows), family_(seed) {}
 
-  [[nodiscard]] WARPMER_HD std::size_t groups() const { return (std::size_t{window_mask_} + 1) * kGroups; }
+  [[nodiscard]] WARPMER_HD std::size_t groups() const { return std::size_t{windows_} * kGroups; }
   [[nodiscard]] WARPMER_HD std::uint32_t home(Key key) const {
-    return (HashFamily<Key>::hash(family_.mix(key), 0) & window_mask_) * kGroups;
+    return scale(HashFamily<Key>::hash(family_.mix(key), 0), windows_) * kGroups;
   }
   [[nodiscard]] WARPMER_HD std::uint32_t max_probes() const { return max_windows_ * kGroups; }
   [[nodiscard]] WARPMER_HD std::uint32_t next(std::uint32_t number, Key key, std::uint32_t visited) const {
     if (visited % kGroups != 0) return number + 1;
-    const std::uint32_t step = HashFamily<Key>::hash(family_.mix(key), 1) | 1u;
-    return ((number / kGroups + step) & window_mask_) * kGroups;
+    // Odd, and below the number of windows but for a single one, where there is no next.
+    const std::uint32_t step = scale(HashFamily<Key>::hash(family_.mix(key), 1), windows_ - 1) | 1u;
+    const std::uint32_t next = number / kGroups + step;
+    return (next < windows_ ? next : next - windows_) * kGroups;
   }
 
  private:
-  std::uint32_t window_mask_;
+  std::uint32_t windows_;
+  std::uint32_t max_windows_;
+  HashFamily<Key> family_;
+};
+
+/// Windows that start at any group: a key's first group is as likely to have room as any other, while windows
+/// with fixed starts fill from their front, which many narrow groups then visit in vain. Which slots a key
+/// may take depends on the width of groups. (The paper's windows start at any slot; these at multiples of a
+/// group, so that groups lie in as few sectors as they can.) Windows overlap, so a group may be visited more
+/// than once.
+template <Tile T, int WindowSlots = 32>
+class ScatteredWindows {
+ public:
+  using Key = typename T::Key;
+  static constexpr std::uint32_t kWindowSlots = WindowSlots;
+  static constexpr std::uint32_t kGroups = kWindowSlots / T::kWidth;  ///< in a window
+  static_assert(kWindowSlots % T::kWidth == 0);
+
+  /// A window for each of `starts` groups, a power of two or a prime number; behind the last one the groups
+  /// that it needs. `max_windows`: the paper's p_max, at least 1.
+  WARPMER_HD ScatteredWindows(std::uint32_t starts, std::uint32_t seed, std::uint32_t max_windows)
+      : starts_(starts), max_windows_(starts < max_windows ? starts : max_windows), family_(seed) {}
+
+  [[nodiscard]] WARPMER_HD std::size_t groups() const { return std::size_t{starts_} + kGroups - 1; }
+  [[nodiscard]] WARPMER_HD std::uint32_t home(Key key) const {
+    return scale(HashFamily<Key>::hash(family_.mix(key), 0), starts_);
+  }
+  [[nodiscard]] WARPMER_HD std::uint32_t max_probes() const { return max_windows_ * kGroups; }
+  [[nodiscard]] WARPMER_HD std::uint32_t next(std::uint32_t number, Key key, std::uint32_t visited) const {
+    if (visited % kGroups != 0) return number + 1;
+    const std::uint32_t step = scale(HashFamily<Key>::hash(family_.mix(key), 1), starts_ - 1) | 1u;
+    const std::uint32_t next = number - (kGroups - 1) + step;
+    return next < starts_ ? next : next - starts_;
+  }
+
+ private:
+  std::uint32_t starts_;
   std::uint32_t max_windows_;
   HashFamily<Key> family_;
 };

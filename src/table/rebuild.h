@@ -18,7 +18,7 @@ template <class Key, class Visit>
 WARPMER_HD void for_each_entry(Slots<Key> slots, std::size_t size, std::size_t first, std::size_t stride,
                                Visit&& visit) {
   for (std::size_t i = first; i < size; i += stride) {
-    const Slot<Key> entry{slots.keys[i], slots.counts[i]};
+    const Slot<Key> entry = slots.read(i);
     if (entry.key != kEmptyKey<Key> && entry.key != kTombstoneKey<Key>) visit(entry);
   }
 }

@@ -8,8 +8,8 @@
 
 namespace warpmer::table {
 
-inline constexpr std::uint32_t kStashWindowBits = 2;
-inline constexpr std::size_t kStashSlots = 32u << kStashWindowBits;  // 128: the paper's 101 and more
+inline constexpr std::uint32_t kStashWindows = 4;
+inline constexpr std::size_t kStashSlots = 32 * kStashWindows;  // 128: the paper's 101 and more
 
 template <Tile T>
 using Stash = WarpDrive<T, HashedWindows<T>>;
@@ -17,7 +17,7 @@ using Stash = WarpDrive<T, HashedWindows<T>>;
 /// `slots`: kStashSlots of them, all empty at first. `seed`: the table's; the stash's function is another.
 template <Tile T>
 WARPMER_HD Stash<T> stash_in(Slots<typename T::Key> slots, std::uint32_t seed) {
-  return Stash<T>(slots, HashedWindows<T>(kStashWindowBits, ~seed, 1u << kStashWindowBits));
+  return Stash<T>(slots, HashedWindows<T>(kStashWindows, ~seed, kStashWindows));
 }
 
 }  // namespace warpmer::table

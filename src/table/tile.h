@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/platform.h"
@@ -32,21 +33,36 @@ inline constexpr Key kEmptyKey = ~Key{0};
 template <class Key>
 inline constexpr Key kTombstoneKey = kEmptyKey<Key> - 1;
 
-/// Slots as a structure of arrays, or the part of it that starts at some slot.
-template <class KeyType>
-struct Slots {
-  using Key = KeyType;
-  Key* keys;
-  std::uint32_t* counts;
-
-  WARPMER_HD Slots at(std::size_t slot) const { return {keys + slot, counts + slot}; }
-};
-
 /// A key with its count, in a slot or on its way to one.
 template <class Key>
 struct Slot {
   Key key;
   std::uint32_t count;
+};
+
+/// Slots as a structure of arrays, or the part of it that starts at some slot. Keys of 32 bits lie otherwise
+/// (table/word_slots.h).
+template <class KeyType>
+struct Slots {
+  using Key = KeyType;
+  static constexpr bool kOneWord = false;  ///< key and count change together, in one instruction
+  static constexpr std::size_t kBytes = sizeof(Key) + sizeof(std::uint32_t);  ///< of a slot
+
+  Key* keys;
+  std::uint32_t* counts;
+
+  /// `size` slots in memory of size * kBytes bytes, aligned for keys.
+  WARPMER_HD static Slots in(void* memory, std::size_t size) {
+    const auto first = static_cast<Key*>(memory);
+    return {first, reinterpret_cast<std::uint32_t*>(first + size)};
+  }
+  WARPMER_HD Slots at(std::size_t slot) const { return {keys + slot, counts + slot}; }
+  // While nobody else writes to the slot.
+  [[nodiscard]] WARPMER_HD Slot<Key> read(std::size_t slot) const { return {keys[slot], counts[slot]}; }
+  WARPMER_HD void write(std::size_t slot, Slot<Key> in) const {
+    keys[slot] = in.key;
+    counts[slot] = in.count;
+  }
 };
 
 template <class T>
@@ -56,15 +72,31 @@ concept Tile = requires(const T t, typename T::Bucket b, Slots<typename T::Key> 
   { t.load(s) } -> std::same_as<typename T::Bucket>;
   { t.match(b, k) } -> std::same_as<SlotMask>;  // slots that hold k
   { t.empty(b) } -> std::same_as<SlotMask>;
-  { t.claim(s, i, k) } -> std::same_as<Claim>;     // of an empty slot
-  { t.claim(s, i, k, k) } -> std::same_as<Claim>;  // of a slot that holds the last argument
+  { t.count(b, s, i) } -> std::same_as<std::uint32_t>;  // in slot i of the bucket b, loaded from s
+  { t.claim(s, i, k) } -> std::same_as<Claim>;          // of an empty slot
+  { t.claim(s, i, k, k) } -> std::same_as<Claim>;       // of a slot that holds the last argument
   {
     t.exchange(s, i, Slot<typename T::Key>{})
     } -> std::same_as<Slot<typename T::Key>>;                    // returns the evicted
   { t.exchange_key(s, i, k) } -> std::same_as<typename T::Key>;  // leaves the count where it is
   { t.add(s, i, 1u) } -> std::same_as<std::uint32_t>;            // one lane acts; the count before
   { t.store(s, i, 1u) } -> std::same_as<void>;                   // the count, over whatever it was
+  // Of an empty slot, for a key with its count at once.
+  requires(!Slots<typename T::Key>::kOneWord || requires {
+    { t.claim_whole(s, i, Slot<typename T::Key>{}) } -> std::same_as<Claim>;
+  });
 };
+
+/// Claims empty slot `i` for a key, and where key and count are one word for its count, too. Won, such a slot
+/// has been counted (`kOneWord`); else the count is still to be added.
+template <Tile T>
+WARPMER_HD Claim claim_for(const T& tile, Slots<typename T::Key> s, int i, Slot<typename T::Key> in) {
+  if constexpr (Slots<typename T::Key>::kOneWord) {
+    return tile.claim_whole(s, i, in);
+  } else {
+    return tile.claim(s, i, in.key);
+  }
+}
 
 /// Number of the lowest slot in a mask that is not zero.
 WARPMER_HD constexpr int first_slot(SlotMask mask) {
@@ -99,6 +131,10 @@ struct SerialTile {
     return mask;
   }
   WARPMER_HD SlotMask empty(Bucket b) const { return match(b, kEmptyKey<Key>); }
+  template <class AnyBucket>  // also of tiles that load buckets otherwise
+  WARPMER_HD std::uint32_t count(const AnyBucket& /*b*/, Slots<Key> s, int i) const {
+    return s.counts[i];
+  }
   WARPMER_HD Claim claim(Slots<Key> s, int i, Key key, Key /*over*/ = kEmptyKey<Key>) const {
     s.keys[i] = key;
     return Claim::won;

@@ -29,6 +29,9 @@ struct AtomicTile {
     return mask;
   }
   SlotMask empty(const Bucket& b) const { return match(b, kEmptyKey<Key>); }
+  static std::uint32_t count(const Bucket& /*b*/, Slots<Key> s, int i) {
+    return std::atomic_ref(s.counts[i]).load(std::memory_order_relaxed);
+  }
   /// Relaxed order is enough: no scheme reads a count by the key beside it while others write, and counts
   /// are read after the threads have joined.
   Claim claim(Slots<Key> s, int i, Key key, Key over = kEmptyKey<Key>) const {

@@ -53,15 +53,16 @@ class WarpDrive {
       } else {
         for (;;) {
           const auto bucket = tile.load(s);
-          SlotMask same = tile.match(bucket, key);
+          const SlotMask same = tile.match(bucket, key);
           const SlotMask empty = tile.empty(bucket);
           if ((same | empty) == 0) break;
           bool is_new = false;
-          int i = first_slot(same != 0 ? same : empty);
+          const int i = first_slot(same != 0 ? same : empty);
           if (same == 0) {
-            const Claim claim = tile.claim(s, i, key);
+            const Claim claim = claim_for(tile, s, i, {key, n});
             if (claim == Claim::lost) continue;  // look at the window again: the key may have come
             is_new = claim == Claim::won;
+            if (Slots<Key>::kOneWord && is_new) return {true, true, false};
           }
           const std::uint32_t before = tile.add(s, i, n);
           return {true, is_new, before + n < before};
@@ -115,18 +116,31 @@ class WarpDrive {
 
   /// The slot that holds the key, or -1.
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
-    std::uint32_t number = home(key);
-    for (std::uint32_t probe = 0; probe < probing_.max_probes();
-         ++probe, number = probing_.next(number, key, probe)) {
-      const auto bucket = tile.load(window(number));
-      const SlotMask same = tile.match(bucket, key);
-      if (same != 0) return static_cast<std::ptrdiff_t>(number) * kWindow + first_slot(same);
-      if (tile.empty(bucket) != 0) return -1;  // an insertion would have stopped here
-    }
-    return -1;
+    return search<false>(tile, key).slot;
+  }
+  /// With the key's count. Beside insertions, it may be that of a moment ago.
+  [[nodiscard]] WARPMER_HD Found find_with_count(const T& tile, Key key) const {
+    return search<true>(tile, key);
   }
 
  private:
+  template <bool kWithCount>
+  [[nodiscard]] WARPMER_HD Found search(const T& tile, Key key) const {
+    std::uint32_t number = home(key);
+    for (std::uint32_t probe = 0; probe < probing_.max_probes();
+         ++probe, number = probing_.next(number, key, probe)) {
+      const Slots<Key> s = window(number);
+      const auto bucket = tile.load(s);
+      const SlotMask same = tile.match(bucket, key);
+      if (same != 0) {
+        const int i = first_slot(same);
+        return {static_cast<std::ptrdiff_t>(number) * kWindow + i, kWithCount ? tile.count(bucket, s, i) : 0};
+      }
+      if (tile.empty(bucket) != 0) break;  // an insertion would have stopped here
+    }
+    return {-1, 0};
+  }
+
   /// Where a key is, or could go.
   struct Place {
     std::ptrdiff_t slot;  ///< -1: nowhere

@@ -174,6 +174,22 @@ TEST_CASE("hashes that crowd") {
   check_freeze<Key64>({both}, 8, 31);
 }
 
+template <class Key>
+void crowds_in_whole_words(std::uint32_t k) {
+  // Keys that use every bit: what is shifted by all of them, or counted up from the last, would show.
+  const Key all = ~Key{0};
+  for (const Key low : {Key{0}, all / 3, static_cast<Key>(all - (Key{1} << 40) + 1)})
+    for (const std::uint32_t bits : {13u, 30u, 40u})
+      check_freeze<Key>({random_shard<Key>(6000, bits, bits, low), random_shard<Key>(3000, 2 * k, bits)}, 8,
+                        k);
+  check_freeze<Key>({random_shard<Key>(600'000, 2 * k, k)}, 64, k);
+}
+
+TEST_CASE("hashes that crowd, of as many bits as words have") {
+  crowds_in_whole_words<Key64>(32);
+  if (tests::can_count(64)) crowds_in_whole_words<Key128>(64);
+}
+
 TEST_CASE("counts of any width") {
   Shard<Key64> shard = random_shard<Key64>(4000, 62, 9);
   std::fill(shard.counts.begin(), shard.counts.end(), 1);

@@ -42,6 +42,12 @@ TEST_CASE("64-bit keys: schemes with buckets on CUDA tiles") {
   on_all_tiles(in_array(tests::kCudaBuckets64));
 }
 
+TEST_CASE("32-bit keys in one word with their counts: every scheme on CUDA tiles") {
+  on_all_tiles(in_array(tests::kCudaWordTiles));
+  tests::same_layout_for_all(in_array(tests::kCudaWordTiles));
+  on_all_tiles(in_array(tests::kCudaWordBuckets));
+}
+
 TEST_CASE("128-bit keys: WarpDrive on every CUDA tile") {
   if (!can_use_wide_keys()) return;
   on_all_tiles(in_array(tests::kCudaTiles128));

@@ -57,7 +57,7 @@ std::size_t slots_used(const std::vector<Key>& keys) {
 /// come back into the places of the dead, none of them twice.
 template <class Key>
 void tombstones(const SchemeOnTile<Key>& on) {
-  const TableShape shape{3, 40, 1, 1};
+  const TableShape shape{3, key_bits<Key>(40), 1, 1};
   if (!fits(on, shape)) return;
   Table<Key> table(on, shape);
   const std::size_t crowd = on.reach(shape, Key{0}) / 2;
@@ -87,7 +87,7 @@ void tombstones(const SchemeOnTile<Key>& on) {
 /// The last key of a window leaves an empty slot, any other a tombstone.
 template <class Key>
 void last_of_a_window(const SchemeOnTile<Key>& on) {
-  const TableShape shape{0, 40};
+  const TableShape shape{0, key_bits<Key>(40)};
   if (on.width < 4 || !fits(on, shape)) return;
   Table<Key> table(on, shape);
   Ledger<Key> keys;

@@ -19,11 +19,14 @@ WARPMER_HD Done<Key> done_with(const table::Insertion& one, Key key, std::uint32
   return done;
 }
 
-template <class Key>
-WARPMER_HD Done<Key> found_at(std::ptrdiff_t slot) {
-  Done<Key> done;
-  done.slot = slot;
-  done.placed = slot >= 0;
+/// Both ways to look a key up.
+template <class T, class Scheme>
+WARPMER_HD Done<typename T::Key> look_up(const Scheme& scheme, const T& tile, typename T::Key key) {
+  Done<typename T::Key> done;
+  done.slot = scheme.find(tile, key);
+  const table::Found found = scheme.find_with_count(tile, key);
+  done.placed = done.slot >= 0 && found.slot == done.slot;
+  done.count = found.count;
   return done;
 }
 
@@ -34,13 +37,14 @@ WARPMER_HD Done<typename T::Key> operate_warpdrive(Operation operation, const Wa
   using Key = typename T::Key;
   switch (operation) {
     case Operation::insert:
+    case Operation::insert_distinct:
       return done_with(scheme.insert(tile, in.key, in.count), in.key, in.count);
     case Operation::insert_over_tombstones:
       return done_with(scheme.insert_over_tombstones(tile, in.key, in.count), in.key, in.count);
     case Operation::replace:
       return done_with(scheme.replace(tile, in.key, in.count), in.key, in.count);
     case Operation::find:
-      return found_at<Key>(scheme.find(tile, in.key));
+      return look_up(scheme, tile, in.key);
     case Operation::erase:
       break;
   }
@@ -63,7 +67,8 @@ struct OrderedWarpDrive {
                                       .may_spare = false,
                                       .erases = true,
                                       .seeded = false,
-                                      .width_is_all_one = false};
+                                      .width_is_all_one = false,
+                                      .distinct_at_once = true};
 
   static std::size_t slots(TableShape shape) { return std::size_t{T::kWidth} << shape.bucket_bits; }
   WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
@@ -91,11 +96,12 @@ struct HashedWarpDrive {
                                       .may_spare = false,
                                       .erases = true,
                                       .seeded = true,
-                                      .width_is_all_one = true};
+                                      .width_is_all_one = true,
+                                      .distinct_at_once = true};
 
   static std::size_t slots(TableShape shape) { return std::size_t{32} << shape.bucket_bits; }
   WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
-    return Scheme(slots, table::HashedWindows<T>(shape.bucket_bits, shape.seed, shape.max_windows));
+    return Scheme(slots, table::HashedWindows<T>(1u << shape.bucket_bits, shape.seed, shape.max_windows));
   }
   WARPMER_HD static Done<Key> operate(Operation operation, int /*pass*/, const Scheme& scheme, const T& tile,
                                       table::Slot<Key> in, const Done<Key>& /*before*/) {
@@ -104,6 +110,39 @@ struct HashedWarpDrive {
   static std::uint64_t address(TableShape shape, Key key) { return scheme({}, shape).home(key); }
   static std::size_t reach(TableShape shape, Key) {
     return 32 * std::size_t{std::min(shape.max_windows, 1u << shape.bucket_bits)};
+  }
+};
+
+/// Windows of 32 slots that start at any group.
+template <class T>
+struct ScatteredWarpDrive {
+  using Tile = T;
+  using Key = typename T::Key;
+  using Scheme = table::WarpDrive<T, table::ScatteredWindows<T>>;
+  static constexpr SchemeFacts kFacts{.name = "warpdrive, scattered windows",
+                                      .passes = 1,
+                                      .stash = 0,
+                                      .sure_load = 0.98,
+                                      .fills_up = true,
+                                      .may_spare = false,
+                                      .erases = true,
+                                      .seeded = true,
+                                      .width_is_all_one = false,
+                                      .distinct_at_once = true};
+
+  static std::size_t slots(TableShape shape) {
+    return ((std::size_t{1} << shape.bucket_bits) - 1) * T::kWidth + 32;
+  }
+  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
+    return Scheme(slots, table::ScatteredWindows<T>(1u << shape.bucket_bits, shape.seed, shape.max_windows));
+  }
+  WARPMER_HD static Done<Key> operate(Operation operation, int /*pass*/, const Scheme& scheme, const T& tile,
+                                      table::Slot<Key> in, const Done<Key>& /*before*/) {
+    return operate_warpdrive(operation, scheme, tile, in);
+  }
+  static std::uint64_t address(TableShape shape, Key key) { return scheme({}, shape).home(key); }
+  static std::size_t reach(TableShape shape, Key) {
+    return std::min(slots(shape), 32 * std::size_t{shape.max_windows});
   }
 };
 
@@ -161,13 +200,20 @@ struct CuckooBuckets : KeyBuckets<table::Cuckoo<T, Hashes>, Hashes> {
                                       .may_spare = true,
                                       .erases = false,
                                       .seeded = true,
-                                      .width_is_all_one = false};
+                                      .width_is_all_one = false,
+                                      .distinct_at_once = Scheme::kMovesCounts};
 
   WARPMER_HD static Done<Key> operate(Operation operation, int pass, const Scheme& scheme, const T& tile,
                                       table::Slot<Key> in, const Done<Key>& before) {
-    if (operation == Operation::find) return found_at<Key>(scheme.find(tile, in.key));
+    if (operation == Operation::find) return look_up(scheme, tile, in.key);
     if (pass == 1) return count_placed(scheme, tile, in, before.is_new);
     table::Displacement<Key> one;
+    if constexpr (Scheme::kMovesCounts) {
+      if (operation == Operation::insert_distinct) {
+        one = scheme.insert_distinct(tile, in.key, in.count);
+        return done_with(one.insertion, one.homeless.key, one.homeless.count);
+      }
+    }
     if constexpr (T::kExclusive) {
       one = scheme.insert(tile, in.key, in.count);
     } else {
@@ -197,14 +243,16 @@ struct IcebergBuckets : KeyBuckets<table::Iceberg<T>, 3> {
                                       .may_spare = true,
                                       .erases = false,
                                       .seeded = true,
-                                      .width_is_all_one = false};
+                                      .width_is_all_one = false,
+                                      .distinct_at_once = true};
 
   WARPMER_HD static Done<Key> operate(Operation operation, int pass, const Scheme& scheme, const T& tile,
                                       table::Slot<Key> in, const Done<Key>& before) {
-    if (operation == Operation::find) return found_at<Key>(scheme.find(tile, in.key));
+    if (operation == Operation::find) return look_up(scheme, tile, in.key);
     if (pass == 1) return count_placed(scheme, tile, in, before.is_new);
-    return done_with(T::kExclusive ? scheme.insert(tile, in.key, in.count) : scheme.place(tile, in.key),
-                     in.key, in.count);
+    const bool at_once = T::kExclusive || operation == Operation::insert_distinct;
+    return done_with(at_once ? scheme.insert(tile, in.key, in.count) : scheme.place(tile, in.key), in.key,
+                     in.count);
   }
 };
 

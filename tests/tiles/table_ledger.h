@@ -79,7 +79,11 @@ class Table {
 
   [[nodiscard]] std::size_t slots() const { return on_.slots(shape_); }
   [[nodiscard]] std::size_t bucket_slots() const { return slots() - on_.scheme.stash; }
-  [[nodiscard]] std::vector<Key> keys() const { return memory_->keys(); }
+  [[nodiscard]] std::vector<Key> keys() const {
+    std::vector<Key> keys;
+    for (const table::Slot<Key>& slot : memory_->read()) keys.push_back(slot.key);
+    return keys;
+  }
 
   void run(Operation operation, Ledger<Key>& ledger, bool at_once = false) {
     ledger.done.assign(ledger.keys.size(), {});
@@ -97,10 +101,11 @@ class Table {
   }
 
   [[nodiscard]] std::vector<table::Slot<Key>> entries() const {
-    std::vector<Key> keys = memory_->keys();
-    std::vector<std::uint32_t> counts = memory_->counts();
+    const std::vector<table::Slot<Key>> in_slots = memory_->read();
+    SlotArray<Key> copy(in_slots.size());
+    for (std::size_t i = 0; i < in_slots.size(); ++i) copy.slots().write(i, in_slots[i]);
     std::vector<table::Slot<Key>> all;
-    table::for_each_entry(table::Slots<Key>{keys.data(), counts.data()}, keys.size(), 0, 1,
+    table::for_each_entry(copy.slots(), copy.size(), 0, 1,
                           [&](table::Slot<Key> entry) { all.push_back(entry); });
     return all;
   }
@@ -117,21 +122,22 @@ class Table {
     Ledger<Key> lookups;
     for (const auto& [key, count] : expected) lookups.plan(key);
     run(Operation::find, lookups);
-    const std::vector<Key> in_slots = memory_->keys();
-    const std::vector<std::uint32_t> counts = memory_->counts();
+    const std::vector<table::Slot<Key>> in_slots = memory_->read();
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < lookups.keys.size(); ++i) {
       const Key key = lookups.keys[i];
       const auto slot = static_cast<std::size_t>(lookups.done[i].slot);
-      const bool right = slot < in_slots.size() && in_slots[slot] == key && counts[slot] == expected.at(key);
+      const bool right = slot < in_slots.size() && in_slots[slot].key == key &&
+                         in_slots[slot].count == expected.at(key) &&
+                         lookups.done[i].count == expected.at(key);
       wrong += right ? 0 : 1;
     }
     CHECK(wrong == 0);
     std::size_t filled = 0, spare = 0;
-    for (std::size_t i = 0; i < in_slots.size(); ++i) {
-      if (is_reserved(in_slots[i])) continue;
+    for (const table::Slot<Key>& slot : in_slots) {
+      if (is_reserved(slot.key)) continue;
       filled += 1;
-      spare += counts[i] == 0 ? 1 : 0;
+      spare += slot.count == 0 ? 1 : 0;
     }
     CHECK(filled - spare == expected.size());
     if (!may_spare) CHECK(spare == 0);
@@ -143,9 +149,15 @@ class Table {
   std::unique_ptr<TableMemory<Key>> memory_;
 };
 
+/// So many, or as many as a key has.
+template <class Key>
+constexpr std::uint32_t key_bits(std::uint32_t bits) {
+  return bits < kKeyBits<Key> ? bits : kKeyBits<Key>;
+}
+
 template <class Key>
 Key random_key(std::mt19937_64& random, std::uint32_t bits) {
-  Key key = random();
+  auto key = static_cast<Key>(random());
   if constexpr (sizeof(Key) == 16) key = (key << 64) | random();
   return bits >= kKeyBits<Key> ? key : key & ((Key{1} << bits) - 1);
 }
@@ -156,7 +168,8 @@ Key spread_key(std::size_t i) {
   const Key64 bits = Key64{i} * 0x9E3779B97F4A7C15u;
   // Both halves matter, so that a key of which half was written would be noticed.
   if constexpr (sizeof(Key) == 16) return (Key{bits >> 2} << 64) | ~bits;
-  return bits >> 2;
+  if constexpr (sizeof(Key) == 4) return static_cast<Key>(bits >> 34);
+  return static_cast<Key>(bits >> 2);
 }
 template <class Key>
 constexpr std::uint32_t kSpreadKeyBits = kKeyBits<Key> - 2;

@@ -41,10 +41,12 @@ void tile_operations(const SchemeOnTile<Key>& on) {
     CHECK(evicted.key == key_of(slot));
     CHECK(evicted.count == 7);
     CHECK(on.match(slots, 7) == table::SlotMask{1} << slot);
-    CHECK(memory->counts()[static_cast<std::size_t>(slot)] == 9);
+    CHECK(memory->read()[static_cast<std::size_t>(slot)].count == 9);
+    CHECK(on.count(slots, slot) == 9);
     CHECK(on.exchange_key(slots, slot, spread_key<Key>(1)) == 7);
     CHECK(on.match(slots, spread_key<Key>(1)) == table::SlotMask{1} << slot);
-    CHECK(memory->counts()[static_cast<std::size_t>(slot)] == 9);
+    CHECK(memory->read()[static_cast<std::size_t>(slot)].count == 9);
+    CHECK(on.count(slots, slot) == 9);
     on.store(slots, slot, 11);
     CHECK(on.claim(slots, slot, key_of(slot), spread_key<Key>(1)) == table::Claim::won);
     CHECK(on.match(slots, key_of(slot)) == table::SlotMask{1} << slot);
@@ -127,7 +129,7 @@ void load_factors(const SchemeOnTile<Key>& on, bool at_once) {
 template <class Key>
 void full_table(const SchemeOnTile<Key>& on, bool at_once) {
   for (const std::uint32_t bucket_bits : {0u, 1u, 4u, 6u}) {
-    const TableShape shape{bucket_bits, at_once ? kSpreadKeyBits<Key> : 40};
+    const TableShape shape{bucket_bits, at_once ? kSpreadKeyBits<Key> : key_bits<Key>(40)};
     if (!fits(on, shape)) continue;
     Table<Key> table(on, shape);
     Ledger<Key> ledger;
@@ -154,7 +156,7 @@ void full_table(const SchemeOnTile<Key>& on, bool at_once) {
 
 template <class Key>
 void wrapping(const SchemeOnTile<Key>& on) {
-  Table<Key> table(on, {2, 40});
+  Table<Key> table(on, {2, key_bits<Key>(40)});
   Ledger<Key> ledger;
   for (const std::uint32_t n : {UINT32_MAX, 1u, 1u}) ledger.plan(12, n);
   table.run(Operation::insert, ledger);
@@ -169,7 +171,7 @@ void wrapping(const SchemeOnTile<Key>& on) {
 /// a place.
 template <class Key>
 void start_again(const SchemeOnTile<Key>& on) {
-  TableShape shape{3, 40, 1, 1};
+  TableShape shape{3, key_bits<Key>(40), 1, 1};
   if (!on.scheme.seeded || !fits(on, shape)) return;
   const std::size_t reach = on.reach(shape, Key{0});
   const std::uint64_t address = on.address(shape, Key{0});
@@ -208,9 +210,9 @@ void whole_suite(const SchemeOnTile<Key>& on) {
   tile_operations(on);
   for (const std::uint32_t bucket_bits : {0u, 1u, 5u, 9u}) {
     for (const double load : {0.4, 0.7}) insert_and_find(on, {bucket_bits, kKeyBits<Key>}, load);
-    insert_and_find(on, {bucket_bits, 62}, 0.7);
+    insert_and_find(on, {bucket_bits, key_bits<Key>(62)}, 0.7);
   }
-  insert_and_find(on, {10, 40}, on.scheme.stash == 0 ? 0.9 : on.scheme.sure_load);
+  insert_and_find(on, {10, key_bits<Key>(40)}, on.scheme.stash == 0 ? 0.9 : on.scheme.sure_load);
   load_factors(on, false);
   full_table(on, false);
   wrapping(on);
@@ -258,7 +260,7 @@ void one_key_at_once(const SchemeOnTile<Key>& on) {
 /// the table is as full as its scheme lets it be.
 template <class Key>
 void claim_at_once(const SchemeOnTile<Key>& on) {
-  const TableShape shape{6, 40};
+  const TableShape shape{6, key_bits<Key>(40)};
   if (!fits(on, shape)) return;
   constexpr std::uint32_t kTogether = 4;
   Table<Key> table(on, shape);
@@ -272,6 +274,28 @@ void claim_at_once(const SchemeOnTile<Key>& on) {
   table.check_inserted(ledger, true);
 }
 
+/// Distinct keys with their counts in one pass: none is lost, none is there twice, counts move with keys; and
+/// of twice as many as there are slots, what is refused comes back with its count.
+template <class Key>
+void distinct_at_once(const SchemeOnTile<Key>& on) {
+  if (!on.scheme.distinct_at_once) return;
+  for (const std::uint32_t bucket_bits : {0u, 2u, 5u, 9u}) {
+    const TableShape shape{bucket_bits, kSpreadKeyBits<Key>};
+    if (!fits(on, shape)) continue;
+    for (const double load : {0.6, on.scheme.sure_load, 2.0}) {
+      Table<Key> table(on, shape);
+      Ledger<Key> ledger;
+      const auto keys = static_cast<std::size_t>(static_cast<double>(table.bucket_slots()) * load);
+      for (std::size_t i = 0; i < keys; ++i)
+        ledger.plan(spread_key<Key>(i + 1), static_cast<std::uint32_t>(i % 1000 + 1));
+      table.run_at_once(Operation::insert_distinct, ledger);
+      if (load <= on.scheme.sure_load && on.scheme.stash != 0) CHECK(ledger.refused() == 0);
+      CHECK(ledger.expected().size() == keys - ledger.refused());
+      table.check_holds(ledger.expected());
+    }
+  }
+}
+
 /// What many tiles must do side by side.
 template <class Key>
 void whole_suite_at_once(const SchemeOnTile<Key>& on, std::size_t rounds) {
@@ -282,6 +306,7 @@ void whole_suite_at_once(const SchemeOnTile<Key>& on, std::size_t rounds) {
   for (int i = 0; i < 10; ++i) claim_at_once(on);
   load_factors(on, true);
   full_table(on, true);
+  distinct_at_once(on);
   erase_suite_at_once(on);
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/kmer.h"
 #include "table/tile.h"
+#include "table/word_slots.h"
 
 namespace warpmer::tests {
 
@@ -18,14 +19,40 @@ class TableMemory {
  public:
   virtual ~TableMemory() = default;
   [[nodiscard]] virtual table::Slots<Key> slots() = 0;
-  virtual void fill(Key key) = 0;  ///< puts one key into all slots
-  // Copies, for the test to look at.
-  [[nodiscard]] virtual std::vector<Key> keys() const = 0;
-  [[nodiscard]] virtual std::vector<std::uint32_t> counts() const = 0;
+  virtual void fill(Key key) = 0;  ///< puts one key into all slots, with a count of 0
+  /// A copy, for the test to look at.
+  [[nodiscard]] virtual std::vector<table::Slot<Key>> read() = 0;
 };
 
 template <class Key>
 std::unique_ptr<TableMemory<Key>> host_memory(std::size_t slots);
+
+/// Slots of any form in an array of the test's own.
+template <class Key>
+class SlotArray {
+ public:
+  static constexpr table::Slot<Key> kEmpty{table::kEmptyKey<Key>, 0};
+
+  explicit SlotArray(std::size_t size) : size_(size), memory_(size * table::Slots<Key>::kBytes) {
+    fill(kEmpty);
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] void* data() { return memory_.data(); }
+  [[nodiscard]] std::size_t bytes() const { return size_ * table::Slots<Key>::kBytes; }
+  [[nodiscard]] table::Slots<Key> slots() { return table::Slots<Key>::in(data(), size_); }
+  void fill(table::Slot<Key> in) {
+    for (std::size_t i = 0; i < size_; ++i) slots().write(i, in);
+  }
+  [[nodiscard]] std::vector<table::Slot<Key>> read() {
+    std::vector<table::Slot<Key>> all;
+    for (std::size_t i = 0; i < size_; ++i) all.push_back(slots().read(i));
+    return all;
+  }
+
+ private:
+  std::size_t size_;
+  std::vector<std::byte> memory_;  ///< aligned for any key
+};
 
 /// What a table is like; a scheme takes of it what it needs.
 struct TableShape {
@@ -38,7 +65,8 @@ struct TableShape {
 /// What is done with each of many keys.
 enum class Operation {
   insert,
-  find,
+  insert_distinct,  ///< of keys that are brought once, and are not there
+  find,             ///< and the count
   // Of schemes that erase:
   insert_over_tombstones,
   replace,
@@ -52,6 +80,7 @@ struct Done {
   bool is_new = false;
   bool wrapped = false;
   std::ptrdiff_t slot = -1;                                 ///< where the key was found
+  std::uint32_t count = 0;                                  ///< what was found there
   table::Slot<Key> homeless = {table::kEmptyKey<Key>, 0u};  ///< what is not in the table for it
 };
 
@@ -66,6 +95,7 @@ struct SchemeFacts {
   bool erases;            ///< has the operations of schemes that erase
   bool seeded;            ///< another seed puts keys into other buckets
   bool width_is_all_one;  ///< the same layout, whatever the tile's width
+  bool distinct_at_once;  ///< inserts distinct keys side by side in one pass, and exactly
 };
 
 /// Arrays are the test's own, in host memory; slots are a TableMemory's.
@@ -88,6 +118,7 @@ struct SchemeOnTile {
   // Of the tile itself.
   table::SlotMask (*match)(table::Slots<Key>, Key);
   table::SlotMask (*empty)(table::Slots<Key>);
+  std::uint32_t (*count)(table::Slots<Key>, int slot);
   table::Claim (*claim)(table::Slots<Key>, int slot, Key, Key over);
   table::Slot<Key> (*exchange)(table::Slots<Key>, int slot, table::Slot<Key>);
   Key (*exchange_key)(table::Slots<Key>, int slot, Key);
@@ -104,6 +135,7 @@ struct SchemesOnTiles {
 
 extern const SchemesOnTiles<Key64> kScalarTiles64;
 extern const SchemesOnTiles<Key128> kScalarTiles128;
+extern const SchemesOnTiles<table::Key32> kWordTiles;
 extern const SchemesOnTiles<Key64> kAvx2Tiles;
 extern const SchemesOnTiles<Key64> kAvx512Tiles;
 // In GPU tests only. Keys of 128 bits need compute capability 9.0.
@@ -111,6 +143,8 @@ extern const SchemesOnTiles<Key64> kCudaTiles64;
 extern const SchemesOnTiles<Key128> kCudaTiles128;
 extern const SchemesOnTiles<Key64> kCudaBuckets64;
 extern const SchemesOnTiles<Key128> kCudaBuckets128;
+extern const SchemesOnTiles<table::Key32> kCudaWordTiles;
+extern const SchemesOnTiles<table::Key32> kCudaWordBuckets;
 
 /// Those this machine's CPU can run.
 inline std::vector<SchemeOnTile<Key64>> all_schemes_64() {
@@ -127,6 +161,10 @@ inline std::vector<SchemeOnTile<Key64>> all_schemes_64() {
 }
 inline std::vector<SchemeOnTile<Key128>> all_schemes_128() {
   return {kScalarTiles128.first, kScalarTiles128.first + kScalarTiles128.size};
+}
+/// Those of slots of 32 + 32 bits.
+inline std::vector<SchemeOnTile<table::Key32>> all_schemes_of_words() {
+  return {kWordTiles.first, kWordTiles.first + kWordTiles.size};
 }
 
 }  // namespace warpmer::tests

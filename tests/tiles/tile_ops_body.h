@@ -23,6 +23,7 @@ struct OnTile {
   }
   static table::SlotMask match(Slots slots, Key key) { return T{}.match(T{}.load(slots), key); }
   static table::SlotMask empty(Slots slots) { return T{}.empty(T{}.load(slots)); }
+  static std::uint32_t count(Slots slots, int slot) { return T{}.count(T{}.load(slots), slots, slot); }
   static table::Claim claim(Slots slots, int slot, Key key, Key over) {
     return T{}.claim(slots, slot, key, over);
   }
@@ -49,6 +50,7 @@ struct OnTile {
             .reach = Case::reach,
             .match = match,
             .empty = empty,
+            .count = count,
             .claim = claim,
             .exchange = exchange,
             .exchange_key = exchange_key,

@@ -7,6 +7,7 @@
 #include "device_memory.cuh"
 #include "tile_cuda.cuh"
 #include "tiles/schemes.h"
+#include "word_tile_cuda.cuh"
 
 namespace warpmer::tests {
 namespace {
@@ -20,28 +21,26 @@ constexpr std::size_t kMostSharedSlots = 2048;
 template <class Key>
 class DeviceMemory : public TableMemory<Key> {
  public:
-  explicit DeviceMemory(std::size_t slots) : keys_(slots), counts_(slots) {
+  explicit DeviceMemory(std::size_t slots) : size_(slots), memory_(slots * table::Slots<Key>::kBytes) {
     fill(table::kEmptyKey<Key>);
-    gpu::check(cudaMemset(counts_.data(), 0, counts_.bytes()), "preparing a table");
   }
-  [[nodiscard]] table::Slots<Key> slots() override { return {keys_.data(), counts_.data()}; }
+  [[nodiscard]] table::Slots<Key> slots() override { return table::Slots<Key>::in(memory_.data(), size_); }
   void fill(Key key) override {
-    const std::vector<Key> keys(keys_.size(), key);
-    gpu::check(cudaMemcpy(keys_.data(), keys.data(), keys_.bytes(), cudaMemcpyDefault), "preparing a table");
+    SlotArray<Key> array(size_);
+    array.fill({key, 0});
+    gpu::check(cudaMemcpy(memory_.data(), array.data(), memory_.bytes(), cudaMemcpyDefault),
+               "preparing a table");
   }
-  [[nodiscard]] std::vector<Key> keys() const override { return fetch(keys_); }
-  [[nodiscard]] std::vector<std::uint32_t> counts() const override { return fetch(counts_); }
+  [[nodiscard]] std::vector<table::Slot<Key>> read() override {
+    SlotArray<Key> copy(size_);
+    gpu::check(cudaMemcpy(copy.data(), memory_.data(), memory_.bytes(), cudaMemcpyDefault),
+               "looking at a table");
+    return copy.read();
+  }
 
  private:
-  template <class T>
-  static std::vector<T> fetch(const gpu::DeviceArray<T>& array) {
-    std::vector<T> copy(array.size());
-    gpu::check(cudaMemcpy(copy.data(), array.data(), array.bytes(), cudaMemcpyDefault), "looking at a table");
-    return copy;
-  }
-
-  gpu::DeviceArray<Key> keys_;
-  gpu::DeviceArray<std::uint32_t> counts_;
+  std::size_t size_;
+  gpu::DeviceArray<char> memory_;
 };
 
 /// An argument or a result of a kernel.
@@ -72,7 +71,7 @@ struct Workplace {
   __device__ Workplace(table::Slots<Key> slots, std::size_t to_copy, char* shared)
       : given(slots), here(slots), copied(to_copy) {
     if (copied == 0) return;
-    here = {reinterpret_cast<Key*>(shared), reinterpret_cast<std::uint32_t*>(shared + copied * sizeof(Key))};
+    here = table::Slots<Key>::in(shared, copied);
     copy(given, here);
   }
   __device__ void leave() const {
@@ -83,10 +82,7 @@ struct Workplace {
 
  private:
   __device__ void copy(table::Slots<Key> from, table::Slots<Key> to) const {
-    for (std::size_t i = threadIdx.x; i < copied; i += blockDim.x) {
-      to.keys[i] = from.keys[i];
-      to.counts[i] = from.counts[i];
-    }
+    for (std::size_t i = threadIdx.x; i < copied; i += blockDim.x) to.write(i, from.read(i));
     __syncthreads();
   }
 };
@@ -123,7 +119,7 @@ __global__ void operate_kernel(TableCall<typename Case::Key> call, Done<typename
   place.leave();
 }
 
-enum class TileOperation { match, empty, claim, exchange, exchange_key, add, store };
+enum class TileOperation { match, empty, count, claim, exchange, exchange_key, add, store };
 
 /// Argument and result of a tile's operation, whichever it is.
 template <class Key>
@@ -141,6 +137,8 @@ __device__ TileValue<Key> operate_tile(const Tile& tile, table::Slots<Key> slots
       return {Key{0}, tile.match(tile.load(slots), in.key)};
     case TileOperation::empty:
       return {Key{0}, tile.empty(tile.load(slots))};
+    case TileOperation::count:
+      return {Key{0}, tile.count(tile.load(slots), slots, slot)};
     case TileOperation::claim:
       return {Key{0}, static_cast<std::uint32_t>(tile.claim(slots, slot, in.key, over))};
     case TileOperation::exchange: {
@@ -182,7 +180,7 @@ struct OnCudaTile {
 
   /// Slots that move to shared memory, of a table or of a single bucket.
   static std::size_t to_copy(std::size_t slots) { return kWhere == Where::shared ? slots : 0; }
-  static std::size_t shared_bytes(std::size_t slots) { return slots * (sizeof(Key) + sizeof(std::uint32_t)); }
+  static std::size_t shared_bytes(std::size_t slots) { return slots * table::Slots<Key>::kBytes; }
 
   static void run_by(unsigned blocks, unsigned groups, Slots slots, TableShape shape, Operation operation,
                      const Key* keys, const std::uint32_t* n, std::size_t size, Done<Key>* done) {
@@ -231,6 +229,9 @@ struct OnCudaTile {
   static table::SlotMask empty(Slots slots) {
     return tile(TileOperation::empty, slots, 0, {Key{0}, 0}).number;
   }
+  static std::uint32_t count(Slots slots, int slot) {
+    return tile(TileOperation::count, slots, slot, {Key{0}, 0}).number;
+  }
   static table::Claim claim(Slots slots, int slot, Key key, Key over) {
     return static_cast<table::Claim>(tile(TileOperation::claim, slots, slot, {key, 0}, over).number);
   }
@@ -266,6 +267,7 @@ struct OnCudaTile {
             .reach = Case::reach,
             .match = match,
             .empty = empty,
+            .count = count,
             .claim = claim,
             .exchange = exchange,
             .exchange_key = exchange_key,
@@ -279,6 +281,13 @@ struct OnCudaTile {
   OnCudaTile<Scheme<gpu::CudaTile<Key, Lanes, SlotsPerLane>>, Where::global>::describe(     \
       #Lanes " lanes of " #SlotsPerLane),                                                   \
       OnCudaTile<Scheme<gpu::CudaTile<Key, Lanes, SlotsPerLane>>, Where::shared>::describe( \
+          #Lanes " lanes of " #SlotsPerLane ", shared")
+
+/// The same of tables of words.
+#define WARPMER_CUDA_WORD_TILE(Scheme, Lanes, SlotsPerLane)                                \
+  OnCudaTile<Scheme<gpu::CudaWordTile<Lanes, SlotsPerLane>>, Where::global>::describe(     \
+      #Lanes " lanes of " #SlotsPerLane),                                                  \
+      OnCudaTile<Scheme<gpu::CudaWordTile<Lanes, SlotsPerLane>>, Where::shared>::describe( \
           #Lanes " lanes of " #SlotsPerLane ", shared")
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "table/tile_atomic.h"
 #include "table/tile_probe_counting.h"
+#include "table/word_tile_atomic.h"
 #include "tiles/schemes.h"
 
 namespace warpmer {
@@ -12,21 +13,19 @@ namespace {
 template <class Key>
 class HostMemory : public tests::TableMemory<Key> {
  public:
-  explicit HostMemory(std::size_t slots) : keys_(slots, table::kEmptyKey<Key>), counts_(slots, 0) {}
-  [[nodiscard]] table::Slots<Key> slots() override { return {keys_.data(), counts_.data()}; }
-  void fill(Key key) override { keys_.assign(keys_.size(), key); }
-  [[nodiscard]] std::vector<Key> keys() const override { return keys_; }
-  [[nodiscard]] std::vector<std::uint32_t> counts() const override { return counts_; }
+  explicit HostMemory(std::size_t slots) : array_(slots) {}
+  [[nodiscard]] table::Slots<Key> slots() override { return array_.slots(); }
+  void fill(Key key) override { array_.fill({key, 0}); }
+  [[nodiscard]] std::vector<table::Slot<Key>> read() override { return array_.read(); }
 
  private:
-  std::vector<Key> keys_;
-  std::vector<std::uint32_t> counts_;
+  tests::SlotArray<Key> array_;
 };
 
 /// Neighbours in the arrays go to different threads.
-template <class Case>
-void run_at_once(table::Slots<Key64> slots, tests::TableShape shape, tests::Operation operation,
-                 const Key64* keys, const std::uint32_t* n, std::size_t size, tests::Done<Key64>* done) {
+template <class Case, class Key = typename Case::Key>
+void run_at_once(table::Slots<Key> slots, tests::TableShape shape, tests::Operation operation,
+                 const Key* keys, const std::uint32_t* n, std::size_t size, tests::Done<Key>* done) {
   constexpr std::size_t kThreads = 4;
   for (int pass = 0; pass < OnTile<Case>::passes(operation); ++pass) {
     std::latch start(kThreads);
@@ -43,7 +42,8 @@ void run_at_once(table::Slots<Key64> slots, tests::TableShape shape, tests::Oper
 }
 
 template <class Case>
-constexpr tests::SchemeOnTile<Key64> kAtomic = OnTile<Case>::describe("atomic", run_at_once<Case>);
+constexpr tests::SchemeOnTile<typename Case::Key> kAtomic = OnTile<Case>::describe("atomic",
+                                                                                   run_at_once<Case>);
 template <class Case>
 constexpr tests::SchemeOnTile<typename Case::Key> kSerial = OnTile<Case>::describe("serial");
 
@@ -54,9 +54,13 @@ using Wide = table::SerialTile<Key128, Width>;
 template <int Width>
 using Shared = table::AtomicTile<Width>;
 using Probes = table::ProbeCountingTile<Narrow<16>>;
+template <int Width>
+using Words = table::SerialWordTile<Width>;
+template <int Width>
+using SharedWords = table::AtomicWordTile<Width>;
 
 using tests::Bcht, tests::HashedWarpDrive, tests::IcebergBuckets, tests::MegaKv, tests::OneSlotCuckoo,
-    tests::OrderedWarpDrive;
+    tests::ScatteredWarpDrive, tests::OrderedWarpDrive;
 
 constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
     kSerial<OrderedWarpDrive<Narrow<1>>>,
@@ -92,6 +96,42 @@ constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
     OnTile<Bcht<Probes>>::describe("serial, counts probes"),
     OnTile<IcebergBuckets<Probes>>::describe("serial, counts probes"),
 };
+constexpr tests::SchemeOnTile<table::Key32> kWords[] = {
+    kSerial<OrderedWarpDrive<Words<1>>>,
+    kAtomic<OrderedWarpDrive<SharedWords<1>>>,
+    kSerial<OrderedWarpDrive<Words<4>>>,
+    kAtomic<OrderedWarpDrive<SharedWords<4>>>,
+    kSerial<OrderedWarpDrive<Words<8>>>,
+    kAtomic<OrderedWarpDrive<SharedWords<8>>>,
+    kSerial<HashedWarpDrive<Words<1>>>,
+    kAtomic<HashedWarpDrive<SharedWords<1>>>,
+    kSerial<HashedWarpDrive<Words<2>>>,
+    kAtomic<HashedWarpDrive<SharedWords<2>>>,
+    kSerial<HashedWarpDrive<Words<4>>>,
+    kAtomic<HashedWarpDrive<SharedWords<4>>>,
+    kSerial<HashedWarpDrive<Words<8>>>,
+    kAtomic<HashedWarpDrive<SharedWords<8>>>,
+    kSerial<HashedWarpDrive<Words<16>>>,
+    kAtomic<HashedWarpDrive<SharedWords<16>>>,
+    kSerial<HashedWarpDrive<Words<32>>>,
+    kAtomic<HashedWarpDrive<SharedWords<32>>>,
+    kSerial<Bcht<Words<16>>>,
+    kAtomic<Bcht<SharedWords<16>>>,
+    kSerial<MegaKv<Words<8>>>,
+    kAtomic<MegaKv<SharedWords<8>>>,
+    kSerial<OneSlotCuckoo<Words<1>>>,
+    kAtomic<OneSlotCuckoo<SharedWords<1>>>,
+    kSerial<IcebergBuckets<Words<16>>>,
+    kAtomic<IcebergBuckets<SharedWords<16>>>,
+    kSerial<IcebergBuckets<Words<32>>>,
+    kAtomic<IcebergBuckets<SharedWords<32>>>,
+    kSerial<ScatteredWarpDrive<Words<1>>>,
+    kAtomic<ScatteredWarpDrive<SharedWords<1>>>,
+    kSerial<ScatteredWarpDrive<Words<8>>>,
+    kAtomic<ScatteredWarpDrive<SharedWords<8>>>,
+    kAtomic<ScatteredWarpDrive<SharedWords<32>>>,
+    OnTile<Bcht<table::ProbeCountingTile<Words<16>>>>::describe("serial, counts probes"),
+};
 constexpr tests::SchemeOnTile<Key128> kWide[] = {
     kSerial<OrderedWarpDrive<Wide<1>>>,
     kSerial<OrderedWarpDrive<Wide<2>>>,
@@ -114,10 +154,12 @@ template <class Key>
 std::unique_ptr<TableMemory<Key>> host_memory(std::size_t slots) {
   return std::make_unique<HostMemory<Key>>(slots);
 }
+template std::unique_ptr<TableMemory<table::Key32>> host_memory(std::size_t);
 template std::unique_ptr<TableMemory<Key64>> host_memory(std::size_t);
 template std::unique_ptr<TableMemory<Key128>> host_memory(std::size_t);
 
 const SchemesOnTiles<Key64> kScalarTiles64{kNarrow, sizeof kNarrow / sizeof *kNarrow};
+const SchemesOnTiles<table::Key32> kWordTiles{kWords, sizeof kWords / sizeof *kWords};
 const SchemesOnTiles<Key128> kScalarTiles128{kWide, sizeof kWide / sizeof *kWide};
 }  // namespace tests
 }  // namespace warpmer

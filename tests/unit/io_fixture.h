@@ -2,6 +2,7 @@
 /// What the tests of `io` share: files to read, and reading them back record by record.
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -19,10 +20,12 @@
 
 #include "core/error.h"
 #include "io/input.h"
+#include "random_fastq.h"
 
 namespace io_test {
 
 namespace io = warpmer::io;
+using warpmer::tests::fastq;
 
 /// A folder that goes away with the test.
 class TempFolder {

@@ -55,23 +55,6 @@ Reading read_by(const std::string& path, const io::InputOptions& options) {
   return reading;
 }
 
-std::string record_of(std::mt19937& random, std::size_t number, std::size_t longest) {
-  const std::size_t length = 1 + random() % longest;
-  std::string bases(length, ' '), quality(length, ' ');
-  for (char& c : bases) c = "ACGTN"[random() % 5];
-  // Qualities that look like other lines.
-  for (char& c : quality) c = "@+>I#ACGT"[random() % 9];
-  const std::string name = "read" + std::to_string(number) + (number % 3 == 0 ? " comment @ +" : "");
-  return "@" + name + "\n" + bases + "\n+" + (number % 5 == 0 ? name : "") + "\n" + quality + "\n";
-}
-
-std::string fastq(std::size_t bytes, unsigned seed, std::size_t longest = 150) {
-  std::mt19937 random(seed);
-  std::string text;
-  for (std::size_t number = 1; text.size() < bytes; ++number) text += record_of(random, number, longest);
-  return text;
-}
-
 void check_same(const std::string& text, const io::InputOptions& options = options_for(4)) {
   const TempFolder folder;
   const std::string path = folder.file("reads.fq", text);
@@ -137,6 +120,7 @@ TEST_CASE("records of several lines, long records, sequences in between") {
     return text.substr(0, middle) + more + text.substr(middle);
   };
   check_same(with("@lines\nACGT\nACGT\n+\n@III\n+III\n"));
+  check_same(with("@name comment\nACGT\n+name\nIIII\n"));
   check_same(with("@long\n" + std::string(9000, 'A') + "\n+\n" + std::string(9000, '@') + "\n"));
   check_same(with(">fasta\nACGT\nACGT\n"));
   // All of it.

@@ -1,0 +1,15 @@
+#include "tables/table_lists.h"
+
+namespace warpmer::bench {
+
+std::vector<TableEntry> gpu_tables() {
+  std::vector<TableEntry> all;
+  append(all, kGpuWarpDrive);
+  append(all, kGpuBucketedWarpDrive);
+  append(all, kGpuBcht);
+  append(all, kGpuCuckoo);
+  append(all, kGpuIceberg);
+  return all;
+}
+
+}  // namespace warpmer::bench

@@ -1,0 +1,16 @@
+#pragma once
+/// Work of the table experiments on the CPU's cores.
+
+#include <cstddef>
+#include <functional>
+
+namespace warpmer::bench {
+
+/// How many threads the experiments use; set once, before there are tables.
+void use_host_threads(unsigned threads);
+[[nodiscard]] unsigned host_threads();
+
+/// Calls `work(first, end)` for adjacent parts of 0 to `size`, one on each thread, and waits.
+void on_host_threads(std::size_t size, const std::function<void(std::size_t, std::size_t)>& work);
+
+}  // namespace warpmer::bench

@@ -1,0 +1,179 @@
+// Three small kernels make a list of all line ends: count them in each tile, add up, and write them down.
+// Then a warp takes a record at a time.
+
+#include "io/quality.h"
+#include "plain_fastq.cuh"
+#include "text_tile.cuh"
+#include "warp_scan.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kWarps = kThreads / 32;
+constexpr std::uint32_t kBytesPerThread = 16;
+constexpr std::uint32_t kTileBytes = kThreads * kBytesPerThread;
+/// Texts have room for one line in so many bytes. Shorter ones are left to the host.
+constexpr std::uint32_t kBytesPerLine = 8;
+/// Enough to keep the device busy with one text; there are several at a time.
+constexpr std::uint32_t kRecordBlocks = 264;
+
+constexpr std::uint32_t tiles_in(std::uint32_t bytes) { return (bytes + kTileBytes - 1) / kTileBytes; }
+constexpr std::uint32_t most_lines(std::uint32_t bytes) { return bytes / kBytesPerLine + 4; }
+
+/// Which of the thread's bytes are line ends.
+__device__ std::uint32_t line_ends_at(const char* text, std::uint32_t at, std::uint32_t bytes) {
+  if (at >= bytes) return 0;
+  const uint4 sixteen = load_sixteen(text, at, bytes);
+  const std::uint32_t words[4] = {sixteen.x, sixteen.y, sixteen.z, sixteen.w};
+  std::uint32_t ends = 0;
+#pragma unroll
+  for (std::uint32_t w = 0; w < 4; ++w) {
+    const std::uint32_t equal = __vcmpeq4(words[w], 0x0A0A0A0Au) & 0x08040201u;  // a bit for each byte
+    ends |= ((equal * 0x01010101u) >> 24) << (4 * w);
+  }
+  return bytes - at >= kBytesPerThread ? ends : ends & ((1u << (bytes - at)) - 1);
+}
+
+__global__ __launch_bounds__(kThreads) void count_lines_kernel(const char* text, std::uint32_t bytes,
+                                                               std::uint32_t* tile_lines) {
+  __shared__ std::uint32_t sums[kWarps];
+  const std::uint32_t at = blockIdx.x * kTileBytes + threadIdx.x * kBytesPerThread;
+  const std::uint32_t sum = __reduce_add_sync(~0u, __popc(line_ends_at(text, at, bytes)));
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  const std::uint32_t all = __reduce_add_sync(~0u, threadIdx.x < kWarps ? sums[threadIdx.x] : 0);
+  if (threadIdx.x == 0) tile_lines[blockIdx.x] = all;
+}
+
+/// By one block: each tile's lines become the lines before it.
+__global__ __launch_bounds__(1024) void scan_lines_kernel(std::uint32_t* tile_lines, std::uint32_t tiles,
+                                                          std::uint32_t capacity, FastqFindings* findings) {
+  __shared__ std::uint32_t sums[32];
+  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  std::uint32_t before = 0;
+  for (std::uint32_t first = 0; first < tiles; first += 1024) {
+    const std::uint32_t tile = first + threadIdx.x;
+    const std::uint32_t lines = tile < tiles ? tile_lines[tile] : 0;
+    const std::uint32_t in_warp = warp_inclusive_sum(lines);
+    if (lane == 31) sums[warp] = in_warp;
+    __syncthreads();
+    const std::uint32_t warps = warp_inclusive_sum(sums[lane]);
+    const std::uint32_t all = __shfl_sync(~0u, warps, 31);
+    const std::uint32_t warps_before = __shfl_sync(~0u, warps, static_cast<int>((warp + 31) % 32));
+    if (tile < tiles) tile_lines[tile] = before + (warp == 0 ? 0 : warps_before) + in_warp - lines;
+    before += all;
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) *findings = {before, before > capacity ? 1u : 0u, 0};
+}
+
+__global__ __launch_bounds__(kThreads) void list_lines_kernel(const char* text, std::uint32_t bytes,
+                                                              const std::uint32_t* tile_lines,
+                                                              std::uint32_t capacity,
+                                                              std::uint32_t* line_ends) {
+  __shared__ std::uint32_t sums[kWarps];
+  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const std::uint32_t at = blockIdx.x * kTileBytes + threadIdx.x * kBytesPerThread;
+  std::uint32_t ends = line_ends_at(text, at, bytes);
+  const std::uint32_t in_warp = warp_inclusive_sum(static_cast<std::uint32_t>(__popc(ends)));
+  if (lane == 31) sums[warp] = in_warp;
+  __syncthreads();
+  std::uint32_t line = tile_lines[blockIdx.x] + in_warp - __popc(ends);
+  for (std::uint32_t w = 0; w < warp; ++w) line += sums[w];
+  for (; ends != 0; ends &= ends - 1, ++line) {
+    if (line < capacity) line_ends[line] = at + __ffs(static_cast<int>(ends)) - 1;
+  }
+}
+
+/// A line: [begin, end).
+struct Line {
+  std::uint32_t begin, end;
+  [[nodiscard]] __device__ std::uint32_t size() const { return end - begin; }
+};
+
+/// Whether the '+' line has nothing else on it, or the header again. By all lanes.
+__device__ bool is_plus_line(const char* text, Line plus, Line header) {
+  if (plus.size() == 0 || text[plus.begin] != '+') return false;
+  if (plus.size() == 1) return true;
+  if (plus.size() != header.size()) return false;
+  bool differs = false;
+  for (std::uint32_t i = 1 + threadIdx.x % 32; i < plus.size(); i += 32)
+    differs |= text[plus.begin + i] != text[header.begin + i];
+  return __any_sync(~0u, differs) == 0;
+}
+
+/// Copies a sequence, and fills the record's place up with separators. Returns whether all quality characters
+/// are such. By all lanes.
+__device__ bool join_record(const char* text, Line bases, Line quality, std::uint32_t place_bytes,
+                            char lowest_quality, char* to) {
+  bool is_bad = false;
+  for (std::uint32_t i = threadIdx.x % 32; i < place_bytes; i += 32) {
+    char base = kSeparator;
+    if (i < bases.size()) {
+      base = text[bases.begin + i];
+      const char q = text[quality.begin + i];
+      is_bad |= q < io::kLowestQuality || q > io::kHighestQuality;
+      const auto letter = static_cast<unsigned char>((static_cast<unsigned char>(base) | 0x20u) - 'a');
+      if (letter < 26 && q < lowest_quality) base = 'N';
+    }
+    to[i] = base;
+  }
+  return __any_sync(~0u, is_bad) == 0;
+}
+
+__global__ __launch_bounds__(kThreads) void join_records_kernel(const char* text, std::uint32_t bytes,
+                                                                const std::uint32_t* line_ends,
+                                                                char lowest_quality, char* joined,
+                                                                FastqFindings* findings) {
+  const std::uint32_t lines = findings->lines;
+  // More lines than were listed, or not whole records.
+  if (lines > most_lines(bytes) || lines % 4 != 0) return;
+  const bool is_leader = threadIdx.x % 32 == 0;
+  unsigned long long all_bases = 0;
+  for (std::uint32_t record = blockIdx.x * kWarps + threadIdx.x / 32; record < lines / 4;
+       record += gridDim.x * kWarps) {
+    const std::uint32_t* const ends = line_ends + 4 * record;
+    const Line header{record == 0 ? 0 : ends[-1] + 1, ends[0]};
+    const Line bases{ends[0] + 1, ends[1]}, plus{ends[1] + 1, ends[2]}, quality{ends[2] + 1, ends[3]};
+    const char first = text[bases.begin];  // of an empty line the line end
+    bool is_plain = text[header.begin] == '@' && first != '@' && first != '>' && first != '+' &&
+                    bases.size() == quality.size();
+    is_plain = is_plus_line(text, plus, header) && is_plain;
+    // Both sides of this hold for all lanes alike.
+    if (is_plain) {
+      const std::uint32_t place = header.begin / 2;
+      const std::uint32_t next = (quality.end + 1) / 2;
+      is_plain = join_record(text, bases, quality, next - place, lowest_quality, joined + place);
+    }
+    if (is_leader && !is_plain) atomicAdd(&findings->odd, 1u);
+    all_bases += bases.size();
+  }
+  if (is_leader && all_bases > 0) atomicAdd(&findings->bases, all_bases);
+}
+
+}  // namespace
+
+void PlainFastq::reserve(std::uint32_t text_bytes) {
+  tile_lines_.reserve(tiles_in(text_bytes));
+  line_ends_.reserve(most_lines(text_bytes));
+}
+
+void PlainFastq::find(const char* text, std::uint32_t text_bytes, char lowest_quality, char* joined,
+                      cudaStream_t stream) {
+  const std::uint32_t tiles = tiles_in(text_bytes), capacity = most_lines(text_bytes);
+  count_lines_kernel<<<tiles, kThreads, 0, stream>>>(text, text_bytes, tile_lines_.data());
+  check_launch("finding lines");
+  scan_lines_kernel<<<1, 1024, 0, stream>>>(tile_lines_.data(), tiles, capacity, findings_.data());
+  check_launch("finding lines");
+  list_lines_kernel<<<tiles, kThreads, 0, stream>>>(text, text_bytes, tile_lines_.data(), capacity,
+                                                    line_ends_.data());
+  check_launch("finding lines");
+  join_records_kernel<<<kRecordBlocks, kThreads, 0, stream>>>(text, text_bytes, line_ends_.data(),
+                                                              lowest_quality, joined, findings_.data());
+  check_launch("finding records");
+}
+
+}  // namespace warpmer::gpu

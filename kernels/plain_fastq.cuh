@@ -1,0 +1,52 @@
+#pragma once
+/// FASTQ as it is in the file to joined text, on the device: lines are found and checked, and sequences are
+/// copied to where they can be cut.
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "device_memory.cuh"
+
+namespace warpmer::gpu {
+
+/// What is in a text. If `odd` is not 0 or `lines` no multiple of four, it is not plain FASTQ, and the rest
+/// means nothing.
+struct FastqFindings {
+  std::uint32_t lines;
+  std::uint32_t odd;  ///< records that are not as they should be; or more lines than there is room for
+  unsigned long long bases;
+};
+
+/// Finds the records of one text at a time.
+class PlainFastq {
+ public:
+  /// A text is shorter than 2^32 - 2^20 bytes.
+  static constexpr std::uint32_t joined_bytes(std::uint32_t text_bytes) { return text_bytes / 2; }
+
+  /// Makes room for the next text. Not while the device works on the last one.
+  void reserve(std::uint32_t text_bytes);
+
+  /// Enqueues the search. `text` begins with a record and ends with a line end; both are arrays on the
+  /// device, with as much room as `text_room` says. Writes joined_bytes(text_bytes) characters to `joined`:
+  /// the sequences, and separators between them. A record of n bytes has a sequence of less than n / 2, so
+  /// that which begins at byte i has its place at i / 2, and nobody needs to know how long those before it
+  /// are.
+  ///
+  /// Records are as RecordParser::parse_simple_fastq (io/fastq.cpp) has them: four lines; '@' begins the
+  /// first, '+' the third, with nothing else on it or the header again; the sequence does not begin with '@',
+  /// '>' or '+'; as many quality characters as bases, from '!' to '~'. Bases of a quality below
+  /// `lowest_quality` become N.
+  void find(const char* text, std::uint32_t text_bytes, char lowest_quality, char* joined,
+            cudaStream_t stream);
+
+  /// On the device, when the search is over.
+  [[nodiscard]] const FastqFindings* findings() const { return findings_.data(); }
+
+ private:
+  DeviceArray<std::uint32_t> tile_lines_;  ///< line ends in a tile; then, in those before it
+  DeviceArray<std::uint32_t> line_ends_;
+  DeviceArray<FastqFindings> findings_{1};
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,70 @@
+#include "index/shared_memory_file.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace warpmer::index {
+namespace {
+
+/// Pages are asked for as far ahead as the file is long, within these bounds.
+constexpr std::uint64_t kLeastAhead = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostAhead = std::uint64_t{64} << 20;
+
+int allocate_range(int descriptor, std::uint64_t begin, std::uint64_t end) {
+  while (::fallocate(descriptor, 0, static_cast<off_t>(begin), static_cast<off_t>(end - begin)) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool SharedMemoryFile::is_one(int descriptor) {
+  struct statfs status {};
+  return ::fstatfs(descriptor, &status) == 0 && status.f_type == TMPFS_MAGIC;
+}
+
+/// Whoever comes while another one asks for pages waits, and goes on asking where that one stopped: the
+/// kernel is never without a request.
+int SharedMemoryFile::allocate(std::uint64_t end) {
+  const std::lock_guard lock(mutex_);
+  if (end <= allocated_) return 0;
+  const std::uint64_t ahead = end + std::clamp(end, kLeastAhead, kMostAhead);
+  if (allocate_range(descriptor_, allocated_, ahead) == 0) {
+    allocated_ = ahead;
+    return 0;
+  }
+  // There may be room for what is needed, if not for more.
+  const int error = allocate_range(descriptor_, allocated_, end);
+  if (error == 0) allocated_ = end;
+  return error;
+}
+
+int SharedMemoryFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
+  std::uint64_t end = offset;
+  for (const Piece& piece : pieces) end += piece.bytes;
+  if (end == offset) return 0;
+  if (const int error = allocate(end); error != 0) return error;
+  const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t begin = offset / page * page;
+  void* const mapping = ::mmap(nullptr, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_,
+                               static_cast<off_t>(begin));
+  if (mapping == MAP_FAILED) return errno;
+  char* to = static_cast<char*>(mapping) + (offset - begin);
+  for (const Piece& piece : pieces) {
+    std::memcpy(to, piece.data, piece.bytes);
+    to += piece.bytes;
+  }
+  // At once: the pages count as the process's memory as long as they are mapped.
+  ::munmap(mapping, end - begin);
+  return 0;
+}
+
+}  // namespace warpmer::index

@@ -1,0 +1,108 @@
+// Large FASTQ files handed over as text: whole records, all of them, by any number of threads.
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "io/plain_fastq.h"
+#include "io_fixture.h"
+
+using namespace io_test;
+
+namespace {
+
+/// Small batches, so that small files are large.
+io::InputOptions options_for(unsigned threads) {
+  io::InputOptions options;
+  options.batch_bytes = 32768;
+  options.threads = threads;
+  return options;
+}
+
+struct Texts {
+  std::multiset<std::string> texts;  ///< of batches of FASTQ
+  std::size_t pieces = 0;            ///< of others
+  std::uint64_t bytes = 0;           ///< that batches accounted for
+  bool refused = false;
+};
+
+Texts read_all(const std::vector<std::string>& paths, unsigned threads) {
+  Texts all;
+  std::mutex mutex;
+  io::InputSet inputs(paths, options_for(threads));
+  inputs.hand_over_fastq(io::heap_for_text());
+  const auto work = [&] {
+    io::Batch batch;
+    try {
+      while (inputs.next(batch)) {
+        const std::lock_guard lock(mutex);
+        all.bytes += batch.input_bytes;
+        all.pieces += batch.pieces.size();
+        if (batch.is_fastq) all.texts.emplace(batch.fastq());
+      }
+    } catch (const io::NotPlainFastq&) {
+      all.refused = true;
+    }
+  };
+  std::vector<std::thread> team;
+  for (unsigned t = 0; t < threads; ++t) team.emplace_back(work);
+  for (std::thread& thread : team) thread.join();
+  return all;
+}
+
+/// The records of a text of four-line records.
+std::multiset<std::string> records_of(const std::string& text) {
+  std::multiset<std::string> records;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    for (int line = 0; line < 4; ++line) end = text.find('\n', end) + 1;
+    records.insert(text.substr(at, end - at));
+    at = end;
+  }
+  return records;
+}
+
+}  // namespace
+
+TEST_CASE("FASTQ text: every record is handed over once, and whole") {
+  const TempFolder folder;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    const std::string text = fastq(400000 + seed * 7777, seed, 100);
+    const std::multiset<std::string> expected = records_of(text);
+    const std::string path = folder.file("reads.fq", seed % 2 == 0 ? text : text.substr(0, text.size() - 1));
+    for (const unsigned threads : {1u, 4u}) {
+      const Texts read = read_all({path}, threads);
+      CHECK_FALSE(read.refused);
+      CHECK(read.pieces == 0);
+      CHECK(read.texts.size() > 4);
+      CHECK(read.bytes == text.size() - seed % 2);
+      std::multiset<std::string> records;
+      for (const std::string& part : read.texts) records.merge(records_of(part));
+      CHECK((records == expected));
+    }
+  }
+}
+
+TEST_CASE("FASTQ text: records that are longer than what is looked at are refused") {
+  const TempFolder folder;
+  CHECK(read_all({folder.file("long.fq", fastq(400000, 1, 3000))}, 2).refused);
+}
+
+TEST_CASE("FASTQ text: small files, other formats and what cannot be read twice come as pieces") {
+  const TempFolder folder;
+  const std::string large = folder.file("large.fq", fastq(400000, 1, 100));
+  const std::string small = folder.file("small.fq", fastq(2000, 2, 100));
+  const std::string fasta = folder.file("large.fa", ">a\n" + std::string(100000, 'A') + "\n");
+  const Texts read = read_all({small, large, fasta}, 2);
+  CHECK_FALSE(read.refused);
+  CHECK_FALSE(read.texts.empty());
+  CHECK(read.pieces > 2);
+  const std::string fifo = folder.path("fifo");
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  std::thread writer([&] { std::ofstream(fifo) << fastq(2000, 3, 100); });
+  CHECK(read_all({fifo, large}, 2).texts.empty());
+  writer.join();
+}
