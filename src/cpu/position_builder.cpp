@@ -332,7 +332,7 @@ PositionReport index_positions(const PositionOptions& options, JobProgress& prog
   index::Provenance provenance = options.provenance;
   const auto start = Clock::now();
   PackedReference reference(options.k, options.lenient);
-  index::PositionWriter writer(options.output);
+  index::PositionWriter writer(options.output, report.threads);
   {
     io::InputSet input(options.inputs, input_options(options, report.threads));
     provenance.inputs = input.files();

@@ -55,8 +55,9 @@ struct PositionTotals {
 /// any order; a stream gets them in order. Destroyed before `finish` has returned, it leaves nothing behind.
 class PositionWriter {
  public:
-  /// ResourceError when the file cannot be created. A stream gets nothing before `begin`.
-  explicit PositionWriter(const std::string& path);
+  /// `writers` is how many threads will call `put` at once. ResourceError when the file cannot be created. A
+  /// stream gets nothing before `begin`.
+  explicit PositionWriter(const std::string& path, unsigned writers = 1);
   ~PositionWriter();
   PositionWriter(const PositionWriter&) = delete;
   PositionWriter& operator=(const PositionWriter&) = delete;

@@ -13,7 +13,7 @@
 namespace warpmer::index {
 
 struct PositionWriter::Impl {
-  explicit Impl(const std::string& path) : output(path) {}
+  Impl(const std::string& path, unsigned writers) : output(path, writers) {}
 
   void begin(const PositionParams& given, std::span<const std::uint64_t> bin_sizes);
   void put(std::uint32_t bin, std::span<const std::uint64_t> payload);
@@ -105,7 +105,8 @@ void PositionWriter::Impl::finish(const PositionTotals& totals, std::span<const 
   output.commit();
 }
 
-PositionWriter::PositionWriter(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
+PositionWriter::PositionWriter(const std::string& path, unsigned writers)
+    : impl_(std::make_unique<Impl>(path, writers)) {}
 PositionWriter::~PositionWriter() = default;
 
 void PositionWriter::begin(const PositionParams& params, std::span<const std::uint64_t> bin_sizes) {
