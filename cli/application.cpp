@@ -23,10 +23,12 @@ constexpr const char* kRootFooter =
   warpmer count -k 31 -o sample.wmi reads_1.fq.gz reads_2.fq.gz
   warpmer histo sample.wmi
   warpmer query sample.wmi --reads other.fq.gz > profile.tsv
+  warpmer positions -o genome.wmp genome.fa
+  warpmer locate genome.wmp --reads other.fq.gz > hits.tsv
 
 Exit status:
   0  done
-  1  query --exit-status found nothing
+  1  query or locate --exit-status found nothing
   2  the command line is wrong
   3  an input is unreadable, corrupt or truncated
   4  memory, disk or a device is exhausted or missing
@@ -76,6 +78,8 @@ Application::Application(std::string command_line)
   add_histo_command(*this);
   add_dump_command(*this);
   add_query_command(*this);
+  add_positions_command(*this);
+  add_locate_command(*this);
   add_stats_command(*this);
   add_info_command(*this);
   add_devices_command(*this);

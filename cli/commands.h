@@ -10,6 +10,8 @@ void add_update_command(Application& application);
 void add_histo_command(Application& application);
 void add_dump_command(Application& application);
 void add_query_command(Application& application);
+void add_positions_command(Application& application);
+void add_locate_command(Application& application);
 void add_stats_command(Application& application);
 void add_info_command(Application& application);
 void add_devices_command(Application& application);

@@ -1,10 +1,15 @@
-/// `warpmer info`: what an index file says about itself, without reading its k-mers.
+/// `warpmer info`: what an index file of either kind says about itself, without reading its k-mers.
 
+#include <memory>
 #include <string>
 
+#include "cli/application.h"
 #include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/flags.h"
 #include "cli/report.h"
 #include "index/index_file.h"
+#include "index/position_file.h"
 
 namespace warpmer::cli {
 namespace {
@@ -19,9 +24,16 @@ Json info_json(const index::IndexFile& index) {
           {"provenance", provenance_json(index.provenance())}};
 }
 
+void print_origin(const index::Provenance& provenance, TextOutput& output) {
+  print_field(output, "written by", "warpmer " + provenance.tool_version);
+  print_field(output, "command line", provenance.command_line);
+  for (const std::string& input : provenance.inputs) {
+    print_field(output, "input", input);
+  }
+}
+
 void print_info(const index::IndexFile& index, TextOutput& output) {
   const index::IndexParams& params = index.params();
-  const index::Provenance& provenance = index.provenance();
   print_field(output, "file", index.path());
   print_field(output, "file bytes", index.file_bytes());
   print_field(output, "content checksum", checksum_text(index.content_checksum()));
@@ -31,26 +43,89 @@ void print_info(const index::IndexFile& index, TextOutput& output) {
   print_field(output, "shards", params.shards());
   print_field(output, "distinct k-mers", index.totals().stored_distinct);
   print_field(output, "k-mers", index.totals().stored_kmers);
-  print_field(output, "written by", "warpmer " + provenance.tool_version);
-  print_field(output, "command line", provenance.command_line);
-  for (const std::string& input : provenance.inputs) {
-    print_field(output, "input", input);
-  }
+  print_origin(index.provenance(), output);
+}
+
+Json info_json(const index::PositionFile& index) {
+  const index::PositionTotals& totals = index.totals();
+  return {{"file", index.path()},
+          {"file_bytes", index.file_bytes()},
+          {"content_checksum", checksum_text(index.content_checksum())},
+          {"params",
+           {{"k", index.params().k},
+            {"strand", strand_name(index.params().canonical)},
+            {"bins", index.params().bins()},
+            {"location_bits", index.params().location_bits},
+            {"hash_version", index.params().hash_version}}},
+          {"totals",
+           {{"sequences", totals.sequences},
+            {"bases", totals.bases},
+            {"positions", totals.occurrences},
+            {"distinct", totals.distinct},
+            {"unique", totals.unique},
+            {"most_positions", totals.most_occurrences}}},
+          {"provenance", provenance_json(index.provenance())}};
+}
+
+void print_info(const index::PositionFile& index, TextOutput& output) {
+  const index::PositionTotals& totals = index.totals();
+  print_field(output, "file", index.path());
+  print_field(output, "file bytes", index.file_bytes());
+  print_field(output, "content checksum", checksum_text(index.content_checksum()));
+  print_field(output, "k", index.params().k);
+  print_field(output, "strand", strand_name(index.params().canonical));
+  print_field(output, "bins", index.params().bins());
+  print_field(output, "sequences", totals.sequences);
+  print_field(output, "bases", totals.bases);
+  print_field(output, "positions", totals.occurrences);
+  print_field(output, "distinct k-mers", totals.distinct);
+  print_field(output, "  unique", totals.unique);
+  print_field(output, "most positions", totals.most_occurrences);
+  print_origin(index.provenance(), output);
+}
+
+/// Reports on an index of either kind.
+template <class Index>
+void report(const ReportFlags& flags, const Index& index) {
+  write_report(
+      flags, [&] { return info_json(index); }, [&](TextOutput& output) { print_info(index, output); });
 }
 
 }  // namespace
 
 void add_info_command(Application& application) {
-  add_index_report_command(application, "info",
-                           "Print what an index is and how it came to be.\n"
-                           "Answers at once, whatever the size of the file. Two indexes "
-                           "with the same content checksum hold the same "
-                           "k-mers and counts, however they were computed.",
-                           R"(Examples:
+  struct Options {
+    ReportFlags report;
+    std::string index;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App& command = application.add_command("info",
+                                              "Print what an index is and how it came to be.\n"
+                                              "Answers at once, whatever the size of the file. Two indexes "
+                                              "with the same content checksum hold the same "
+                                              "k-mers and counts, or k-mers and positions, however they were "
+                                              "computed.",
+                                              R"(Examples:
   warpmer info sample.wmi
   warpmer info --json sample.wmi
-)",
-                           info_json, print_info);
+  warpmer info genome.wmp
+)");
+  add_report_flags(command, options->report);
+  command
+      .add_option(
+          "INDEX", options->index,
+          "Index written by 'warpmer count' or 'warpmer positions'; - for standard input, for the former.")
+      ->required()
+      ->type_name("FILE");
+  application.on_run(command, [options] {
+    check_output(options->report.output, {options->index});
+    if (index::is_position_file(options->index)) {
+      report(options->report, index::PositionFile(options->index));
+    } else {
+      report(options->report, index::IndexFile(options->index));
+    }
+    return static_cast<int>(kDone);
+  });
 }
 
 }  // namespace warpmer::cli

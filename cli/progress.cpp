@@ -69,6 +69,9 @@ std::string render_progress(const ProgressSnapshot& snapshot, double seconds) {
     case Stage::counting:
       return fmt::format("counting shard {} of {}, {} k-mers", snapshot.shards_done, snapshot.shards_total,
                          format_amount(snapshot.kmers));
+    case Stage::indexing:
+      return fmt::format("indexing bin {} of {}, {} k-mers", snapshot.shards_done, snapshot.shards_total,
+                         format_amount(snapshot.kmers));
     case Stage::done:
       return "done";
   }

@@ -4,7 +4,7 @@ _warpmer() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options arguments
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W 'count update histo dump query stats info devices help completion --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'count update histo dump query positions locate stats info devices help completion --help --version' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -52,6 +52,24 @@ _warpmer() {
       esac
       options='-h --help --kmers --reads --profile --no-header --exit-status --lenient --min-base-quality --reference -t --threads --device --device-memory -o --output'
       arguments='' ;;
+    positions)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        -k|-t|--threads|-m|--memory|--min-base-quality) return ;;
+      esac
+      options='-h --help -k -o --output -t --threads -m --memory --forward --lenient --min-base-quality --reference --progress'
+      arguments='' ;;
+    locate)
+      case $previous in
+        --kmers) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --reads) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --max-hits|--min-base-quality|-t|--threads) return ;;
+      esac
+      options='-h --help --kmers --reads --max-hits --summary --no-header --exit-status --lenient --min-base-quality --reference -t --threads -o --output'
+      arguments='' ;;
     stats)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
@@ -74,7 +92,7 @@ _warpmer() {
       case $previous in
       esac
       options='-h --help --man'
-      arguments='count update histo dump query stats info devices help completion' ;;
+      arguments='count update histo dump query positions locate stats info devices help completion' ;;
     completion)
       case $previous in
       esac

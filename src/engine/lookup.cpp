@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "core/minimizer.h"
 #include "engine/index_params.h"
+#include "engine/kmer_text.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::engine {
@@ -17,12 +18,7 @@ Lookup::Lookup(const index::IndexFile& index) : index_(index) { check_params(ind
 std::uint64_t Lookup::find(std::string_view text) const {
   const index::IndexParams& params = index_.params();
   const std::uint32_t k = params.k;
-  if (text.size() != k)
-    throw UsageError(fmt::format("'{}' has {} bases; this index holds k-mers of {}", text, text.size(), k));
-  for (const char c : text) {
-    if (char_class(c) != CharClass::base)
-      throw UsageError(fmt::format("'{}' is no k-mer: '{}' is not one of A C G T U", text, c));
-  }
+  require_kmer(text, k);
   return with_key_type(k, [&]<class Key>(Key kmer) {
     kmer_from_text(text, kmer);
     if (params.canonical) kmer = canonical(kmer, k);

@@ -14,7 +14,7 @@ namespace warpmer::engine {
 
 /// What a running job tells whoever watches it; read at any time from any thread.
 struct JobProgress {
-  enum class Stage : int { starting, reading, counting, done };
+  enum class Stage : int { starting, reading, counting, indexing, done };
   std::atomic<Stage> stage{Stage::starting};
   std::atomic<std::uint64_t> bytes_done{0};   ///< of input, on disk
   std::atomic<std::uint64_t> bytes_total{0};  ///< 0: unknown

@@ -1,7 +1,6 @@
 #include "index/index_layout.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
@@ -12,83 +11,7 @@
 namespace warpmer::index::layout {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "payloads are mapped as they are stored");
-
 __extension__ using Wide = unsigned __int128;
-
-/// Appends little-endian numbers to a string of bytes.
-class Builder {
- public:
-  void u8(std::uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
-  void u32(std::uint32_t value) { append(&value, sizeof value); }
-  void u64(std::uint64_t value) { append(&value, sizeof value); }
-  void magic(const std::array<unsigned char, 8>& magic) { append(magic.data(), magic.size()); }
-  void zeros(std::size_t n) { bytes_.append(n, '\0'); }
-  void text(const std::string& text) {
-    u64(text.size());
-    bytes_ += text;
-    zeros((8 - text.size() % 8) % 8);
-  }
-  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
-  /// Of everything so far.
-  [[nodiscard]] std::uint64_t checksum() const noexcept {
-    return layout::checksum(bytes_.data(), bytes_.size());
-  }
-  std::string take() { return std::move(bytes_); }
-
- private:
-  void append(const void* data, std::size_t n) { bytes_.append(static_cast<const char*>(data), n); }
-  std::string bytes_;
-};
-
-/// Takes little-endian numbers off the front of a section, and refuses to run past its end.
-class Parser {
- public:
-  Parser(Bytes bytes, const std::string& name, const char* section)
-      : bytes_(bytes), name_(name), section_(section) {}
-
-  std::uint8_t u8() { return number<std::uint8_t>(); }
-  std::uint32_t u32() { return number<std::uint32_t>(); }
-  std::uint64_t u64() { return number<std::uint64_t>(); }
-  void zeros(std::size_t n) {
-    for (const std::byte b : take(n)) {
-      if (b != std::byte{0})
-        refuse_damaged(name_, fmt::format("unused bytes of its {} are not zero", section_));
-    }
-  }
-  std::string text() {
-    const std::uint64_t size = u64();
-    if (size > bytes_.size()) overrun();
-    const Bytes taken = take(size);
-    zeros((8 - size % 8) % 8);
-    return {reinterpret_cast<const char*>(taken.data()), taken.size()};
-  }
-  [[nodiscard]] std::size_t left() const noexcept { return bytes_.size(); }
-  void end() const {
-    if (!bytes_.empty()) refuse_damaged(name_, fmt::format("its {} is longer than it says", section_));
-  }
-
- private:
-  [[noreturn]] void overrun() const {
-    refuse_damaged(name_, fmt::format("its {} is shorter than it says", section_));
-  }
-  Bytes take(std::size_t n) {
-    if (n > bytes_.size()) overrun();
-    const Bytes taken = bytes_.first(n);
-    bytes_ = bytes_.subspan(n);
-    return taken;
-  }
-  template <class T>
-  T number() {
-    T value;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    return value;
-  }
-
-  Bytes bytes_;
-  const std::string& name_;
-  const char* section_;
-};
 
 /// Sizes in bits of the three parts of a payload.
 struct PayloadBits {
@@ -128,57 +51,18 @@ bool unused_bits_are_zero(const std::uint64_t* part, std::uint64_t bits) {
 }
 
 Bytes section_bytes(Bytes file, const Section& section, const std::string& name, const char* what) {
-  const Bytes bytes = file.subspan(section.offset, section.bytes);
-  if (checksum(bytes.data(), bytes.size()) != section.checksum) {
-    refuse_damaged(name, fmt::format("its {} does not match its checksum", what));
-  }
-  return bytes;
+  return section_bytes(kIndexKind, file, section, name, what);
 }
 
-void put_section(Builder& out, const Section& section) {
-  out.u64(section.offset);
-  out.u64(section.bytes);
-  out.u64(section.checksum);
-}
-
-Section get_section(Parser& in) {
-  Section section;
-  section.offset = in.u64();
-  section.bytes = in.u64();
-  section.checksum = in.u64();
-  return section;
-}
-
-[[noreturn]] void refuse_version(const std::string& name, std::uint32_t version) {
-  throw InputError(fmt::format(
-      "{} is an index of format version {}; this warpmer reads version {}: use the version of warpmer that "
-      "wrote it or a later one, or count again",
-      name, version, kFormatVersion));
-}
-
-[[noreturn]] void refuse_truncated(const std::string& name) {
-  throw InputError(
-      fmt::format("{} is truncated: its writing or copying did not complete; copy it again, or "
-                  "count again",
-                  name));
-}
-
-/// Whether `head` begins like an index, as far as it goes.
-void check_magic(Bytes head, const std::string& name) {
-  if (head.empty()) throw InputError(fmt::format("{} is empty, not a warpmer index", name));
-  if (std::memcmp(head.data(), kMagic.data(), std::min(head.size(), kMagic.size())) != 0) {
-    throw InputError(fmt::format(
-        "{} is not a warpmer index: it does not begin like one; make one with 'warpmer count'", name));
-  }
+Parser section_parser(Bytes file, const Section& section, const std::string& name, const char* what) {
+  return {kIndexKind, section_bytes(file, section, name, what), name, what};
 }
 
 }  // namespace
 
 void refuse_damaged(const std::string& name, const std::string& what) {
-  throw InputError(fmt::format("{} is damaged: {}; copy it again, or count again", name, what));
+  refuse_damaged(kIndexKind, name, what);
 }
-
-std::uint64_t checksum(const void* data, std::size_t bytes) noexcept { return XXH3_64bits(data, bytes); }
 
 std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer) {
   const std::string header = encode_header(params);
@@ -285,18 +169,14 @@ std::optional<std::string> totals_fault(const Totals& totals, const Histogram& h
 }
 
 std::string encode_header(const IndexParams& params) {
-  Builder out;
-  out.magic(kMagic);
-  out.u32(kFormatVersion);
-  out.u32(kHeaderBytes);
+  Builder out = begin_header(kIndexKind);
   out.u32(params.k);
   out.u32(params.canonical ? 1 : 0);
   out.u32(params.minimizer_length);
   out.u32(params.shard_bits);
   out.u32(params.hash_version);
   out.zeros(20);
-  out.u64(out.checksum());
-  return out.take();
+  return end_header(std::move(out));
 }
 
 std::string encode_directory(std::span<const DirectoryEntry> directory) {
@@ -347,27 +227,13 @@ std::string encode_provenance(const Provenance& provenance) {
 }
 
 std::string encode_trailer(const Trailer& trailer) {
-  Builder out;
-  put_section(out, trailer.directory);
-  put_section(out, trailer.totals);
-  put_section(out, trailer.histogram);
-  put_section(out, trailer.provenance);
-  out.u64(trailer.content_checksum);
-  out.u64(trailer.file_bytes);
-  out.u32(kFormatVersion);
-  out.u32(kTrailerBytes);
-  out.u64(out.checksum());
-  out.magic(kEndMagic);
-  return out.take();
+  return encode_tail(kIndexKind, {{trailer.directory, trailer.totals, trailer.histogram, trailer.provenance},
+                                  trailer.content_checksum,
+                                  trailer.file_bytes});
 }
 
 IndexParams decode_header(Bytes head, const std::string& name) {
-  check_magic(head, name);
-  if (head.size() < kHeaderBytes) refuse_truncated(name);
-  Parser in(head.first(kHeaderBytes), name, "header");
-  in.u64();
-  if (const std::uint32_t version = in.u32(); version != kFormatVersion) refuse_version(name, version);
-  const std::uint32_t header_bytes = in.u32();
+  Parser in = header_fields(kIndexKind, head, name);
   IndexParams params;
   params.k = in.u32();
   const std::uint32_t flags = in.u32();
@@ -376,11 +242,7 @@ IndexParams decode_header(Bytes head, const std::string& name) {
   params.shard_bits = in.u32();
   params.hash_version = in.u32();
   in.zeros(20);
-  if (in.u64() != checksum(head.data(), kHeaderBytes - 8)) {
-    refuse_damaged(name, "its header does not match its checksum");
-  }
-  if (header_bytes != kHeaderBytes || flags > 1)
-    refuse_damaged(name, "its header is not one of this version");
+  if (flags > 1) refuse_damaged(name, "its header is not one of this version");
   if (params.hash_version != kHashVersion) {
     throw InputError(
         fmt::format("{} was made with hash functions of version {}; this warpmer knows version {}: use "
@@ -392,46 +254,10 @@ IndexParams decode_header(Bytes head, const std::string& name) {
 }
 
 Trailer decode_trailer(Bytes file, const IndexParams& params, const std::string& name) {
-  if (file.size() < kHeaderBytes + kTrailerBytes) refuse_truncated(name);
-  const Bytes bytes = file.last(kTrailerBytes);
-  if (std::memcmp(bytes.data() + kTrailerBytes - 8, kEndMagic.data(), kEndMagic.size()) != 0) {
-    throw InputError(
-        fmt::format("{} is truncated, or something was appended to it: it does not end like an index; "
-                    "copy it again, or count again",
-                    name));
-  }
-  Parser in(bytes, name, "trailer");
-  Trailer trailer;
-  trailer.directory = get_section(in);
-  trailer.totals = get_section(in);
-  trailer.histogram = get_section(in);
-  trailer.provenance = get_section(in);
-  trailer.content_checksum = in.u64();
-  trailer.file_bytes = in.u64();
-  const std::uint32_t version = in.u32();
-  const std::uint32_t trailer_bytes = in.u32();
-  if (in.u64() != checksum(bytes.data(), kTrailerBytes - 16)) {
-    refuse_damaged(name, "its trailer does not match its checksum");
-  }
-  if (version != kFormatVersion || trailer_bytes != kTrailerBytes) {
-    refuse_damaged(name, "its trailer is not one of its header's version");
-  }
-  if (trailer.file_bytes != file.size()) {
-    refuse_damaged(name,
-                   fmt::format("it has {} bytes but was written with {}", file.size(), trailer.file_bytes));
-  }
-  // Each section begins where the one before ends, so no byte is left unaccounted for.
-  std::uint64_t end = trailer.directory.offset;
-  bool chained = end >= kHeaderBytes && end % 8 == 0 && end <= file.size() - kTrailerBytes &&
-                 trailer.directory.bytes == params.shards() * kEntryBytes &&
-                 trailer.totals.bytes == kTotalsBytes;
-  for (const Section* section :
-       {&trailer.directory, &trailer.totals, &trailer.histogram, &trailer.provenance}) {
-    chained = chained && section->offset == end && section->bytes <= file.size() - kTrailerBytes - end;
-    if (!chained) break;
-    end += section->bytes;
-  }
-  if (!chained || end != file.size() - kTrailerBytes)
+  const FileTail tail = decode_tail(kIndexKind, file, name);
+  Trailer trailer{tail.sections[0], tail.sections[1],      tail.sections[2],
+                  tail.sections[3], tail.content_checksum, tail.file_bytes};
+  if (trailer.directory.bytes != params.shards() * kEntryBytes || trailer.totals.bytes != kTotalsBytes)
     refuse_damaged(name, "its sections do not fit together");
   if (trailer.content_checksum != content_checksum(params, trailer)) {
     refuse_damaged(name, "its content does not match its checksum");
@@ -441,7 +267,7 @@ Trailer decode_trailer(Bytes file, const IndexParams& params, const std::string&
 
 std::vector<DirectoryEntry> decode_directory(Bytes file, const Trailer& trailer, const IndexParams& params,
                                              const std::string& name) {
-  Parser in(section_bytes(file, trailer.directory, name, "directory"), name, "directory");
+  Parser in = section_parser(file, trailer.directory, name, "directory");
   std::vector<DirectoryEntry> directory(params.shards());
   std::uint64_t end = kHeaderBytes;
   for (std::size_t shard = 0; shard < directory.size(); ++shard) {
@@ -468,7 +294,7 @@ std::vector<DirectoryEntry> decode_directory(Bytes file, const Trailer& trailer,
 }
 
 Totals decode_totals(Bytes file, const Trailer& trailer, const std::string& name) {
-  Parser in(section_bytes(file, trailer.totals, name, "totals"), name, "totals");
+  Parser in = section_parser(file, trailer.totals, name, "totals");
   Totals totals;
   for (std::uint64_t* value : {&totals.counted_kmers, &totals.counted_distinct, &totals.counted_unique,
                                &totals.stored_kmers, &totals.stored_distinct, &totals.largest_count,
@@ -480,7 +306,7 @@ Totals decode_totals(Bytes file, const Trailer& trailer, const std::string& name
 }
 
 Histogram decode_histogram(Bytes file, const Trailer& trailer, const std::string& name) {
-  Parser in(section_bytes(file, trailer.histogram, name, "histogram"), name, "histogram");
+  Parser in = section_parser(file, trailer.histogram, name, "histogram");
   const std::uint64_t pairs = in.u64();
   if (pairs != in.left() / 16) refuse_damaged(name, "its histogram is not as long as it says");
   Histogram histogram;
@@ -495,16 +321,19 @@ Histogram decode_histogram(Bytes file, const Trailer& trailer, const std::string
   return histogram;
 }
 
-Provenance decode_provenance(Bytes file, const Trailer& trailer, const std::string& name) {
-  Parser in(section_bytes(file, trailer.provenance, name, "provenance"), name, "provenance");
+Provenance parse_provenance(const FileKind& kind, Parser in, const std::string& name) {
   Provenance provenance;
   provenance.tool_version = in.text();
   provenance.command_line = in.text();
   const std::uint64_t inputs = in.u64();
-  if (inputs > in.left() / 8) refuse_damaged(name, "its provenance is shorter than it says");
-  for (std::uint64_t i = 0; i < inputs; ++i) provenance.inputs.push_back(in.text());
+  if (inputs > in.left() / 8) refuse_damaged(kind, name, "its provenance is shorter than it says");
+  for (std::uint64_t i = 0; i < inputs; ++i) provenance.inputs.emplace_back(in.text());
   in.end();
   return provenance;
+}
+
+Provenance decode_provenance(Bytes file, const Trailer& trailer, const std::string& name) {
+  return parse_provenance(kIndexKind, section_parser(file, trailer.provenance, name, "provenance"), name);
 }
 
 }  // namespace warpmer::index::layout

@@ -2,7 +2,6 @@
 /// The bytes of an index file: its parts, and how they are built and checked. The layout is
 /// described in docs/index-format.md; writer and reader share nothing else.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,33 +11,27 @@
 
 #include "core/hash.h"
 #include "core/kmer.h"
+#include "index/file_frame.h"
 #include "index/frozen_shard.h"
 #include "index/index_file.h"
 
 namespace warpmer::index::layout {
 
-inline constexpr std::array<unsigned char, 8> kMagic{0x89, 'W', 'M', 'I', '\r', '\n', 0x1a, '\n'};
-inline constexpr std::array<unsigned char, 8> kEndMagic{0x89, 'W', 'M', 'I', 'E', 'N', 'D', '\n'};
-inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr FileKind kIndexKind{{0x89, 'W', 'M', 'I', '\r', '\n', 0x1a, '\n'},
+                                     {0x89, 'W', 'M', 'I', 'E', 'N', 'D', '\n'},
+                                     1,
+                                     "index",
+                                     "warpmer count",
+                                     "count again"};
 inline constexpr std::uint32_t kMaxShardBits = 24;
-inline constexpr std::uint64_t kHeaderBytes = 64;
 inline constexpr std::uint64_t kEntryBytes = 48;
 inline constexpr std::uint64_t kTotalsBytes = 80;
-inline constexpr std::uint64_t kTrailerBytes = 136;
-
-using Bytes = std::span<const std::byte>;
 
 /// One shard in the directory.
 struct DirectoryEntry {
   std::uint64_t offset = 0;  ///< of the payload in the file
   std::uint64_t payload_words = 0;
   ShardShape shape;
-  std::uint64_t checksum = 0;
-};
-
-struct Section {
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
   std::uint64_t checksum = 0;
 };
 
@@ -49,7 +42,6 @@ struct Trailer {
   std::uint64_t file_bytes = 0;
 };
 
-[[nodiscard]] std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;
 /// Of the whole content, from the stored checksums of its parts (the directory holds the payloads').
 [[nodiscard]] std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer);
 
@@ -87,6 +79,9 @@ struct Trailer {
 [[nodiscard]] Totals decode_totals(Bytes file, const Trailer& trailer, const std::string& name);
 [[nodiscard]] Histogram decode_histogram(Bytes file, const Trailer& trailer, const std::string& name);
 [[nodiscard]] Provenance decode_provenance(Bytes file, const Trailer& trailer, const std::string& name);
+
+/// Of any kind of file; `in` is at its begin.
+[[nodiscard]] Provenance parse_provenance(const FileKind& kind, Parser in, const std::string& name);
 
 /// Throws the InputError for a file that was an index once.
 [[noreturn]] void refuse_damaged(const std::string& name, const std::string& what);

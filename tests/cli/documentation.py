@@ -6,7 +6,7 @@ import subprocess
 
 from common_cli import SOURCE, CliTest, main
 
-COMMANDS = ("count", "update", "histo", "dump", "query", "stats", "info", "devices", "help", "completion")
+COMMANDS = ("count", "update", "histo", "dump", "query", "positions", "locate", "stats", "info", "devices", "help", "completion")
 REFRESH = "refresh it with cli/completions/refresh.sh"
 
 

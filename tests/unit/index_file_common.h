@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,24 @@ inline std::string read_bytes(const std::string& path) {
 inline void write_bytes(const std::string& path, const std::string& bytes) {
   std::filesystem::remove(path);  // file systems that flush what is overwritten make thousands of times slow
   std::ofstream(path, std::ios::binary) << bytes;
+}
+
+/// Offsets, bytes as two hexadecimal digits, sixteen in a row: `00000010  05 00 ...`.
+inline std::string hex_dump(const std::string& bytes) {
+  std::ostringstream out;
+  out << std::hex;
+  out.fill('0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i % 16 == 0) {
+      out.width(8);
+      out << i << " ";
+    }
+    out << ' ';
+    out.width(2);
+    out << static_cast<unsigned>(static_cast<unsigned char>(bytes[i]));
+    if (i % 16 == 15 || i + 1 == bytes.size()) out << '\n';
+  }
+  return out.str();
 }
 
 /// Packs values bit by bit, each part on a word boundary.

@@ -1,7 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <sstream>
-
 #include "core/hash.h"
 #include "core/kmer.h"
 #include "core/minimizer.h"
@@ -49,24 +47,6 @@ Sample documented_example() {
   CHECK(same_shape(sample.shards[0].shape, naive.shape));
   CHECK(sample.shards[0].payload == naive.payload);
   return sample;
-}
-
-/// Offsets, bytes as two hexadecimal digits, sixteen in a row: `00000010  05 00 ...`.
-std::string hex_dump(const std::string& bytes) {
-  std::ostringstream out;
-  out << std::hex;
-  out.fill('0');
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i % 16 == 0) {
-      out.width(8);
-      out << i << " ";
-    }
-    out << ' ';
-    out.width(2);
-    out << static_cast<unsigned>(static_cast<unsigned char>(bytes[i]));
-    if (i % 16 == 15 || i + 1 == bytes.size()) out << '\n';
-  }
-  return out.str();
 }
 
 }  // namespace

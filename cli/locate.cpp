@@ -1,0 +1,428 @@
+/// `warpmer locate`: where given k-mers, or the k-mers of reads, occur in indexed sequences.
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/application.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/flags.h"
+#include "cli/in_order.h"
+#include "cli/kmer_list.h"
+#include "cli/text_output.h"
+#include "core/error.h"
+#include "engine/positions.h"
+#include "engine/thread_team.h"
+#include "io/input.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct LocateOptions {
+  std::string index;
+  std::vector<std::string> kmers;
+  std::string kmer_file;
+  std::vector<std::string> reads;
+  std::uint64_t max_hits = UINT64_MAX;
+  bool summary = false;
+  bool no_header = false;
+  bool exit_status = false;
+  ReadingFlags reading;
+  unsigned threads = 0;
+  std::string output;
+};
+
+constexpr std::string_view kHitHeader = "query\tquery_pos\tsequence\tposition\tstrand\n";
+constexpr std::string_view kReadHeader = "read\tkmers\tfound\thits\n";
+
+/// Results a thread may be ahead of the one that is written, per thread.
+constexpr std::uint64_t kBatchesPerThread = 2;
+/// Reads are looked up so much text at a time: every base of it may become a line.
+constexpr std::size_t kBatchBytes = std::size_t{512} << 10;
+/// Lines that may wait for their turn, of one batch. What has more is written when its turn has come.
+constexpr std::size_t kMostWaitingBytes = std::size_t{64} << 20;
+/// A line has at least so many bytes.
+constexpr std::size_t kShortestLine = 9;
+
+/// What all kinds of question share.
+struct Locate {
+  const LocateOptions& options;
+  const index::PositionFile& index;
+  const engine::Locator& locator;
+  TextOutput& output;
+  unsigned threads;
+  std::atomic<bool> found_any{false};
+
+  /// Hits to report: none of a k-mer that has too many.
+  [[nodiscard]] std::uint64_t wanted(const engine::HitRange& hits) const {
+    return hits.size() > options.max_hits ? 0 : hits.size();
+  }
+  void note_found(bool found) {
+    if (found) {
+      found_any.store(true, std::memory_order_relaxed);
+    }
+  }
+};
+
+/// What became of a batch or a chunk: text and, if that was too much to keep, what writes the rest to the
+/// output.
+struct Answer {
+  std::string text;
+  std::function<void()> rest;
+};
+
+/// Lines of hits, either kept up to a limit or written as they come.
+class HitText {
+ public:
+  HitText(Locate& locate, bool is_kept) : locate_(locate), is_kept_(is_kept) {}
+
+  /// Appends the lines of a k-mer. False when they would be too many to keep; then nothing was appended.
+  bool add(std::string_view query, std::uint64_t query_position, const engine::HitRange& hits) {
+    const std::uint64_t lines = locate_.wanted(hits);
+    if (lines == 0) {
+      return true;
+    }
+    locate_.note_found(true);
+    if (is_kept_ && lines > (kMostWaitingBytes - std::min(kMostWaitingBytes, text_.size())) / kShortestLine) {
+      return false;
+    }
+    const fmt::format_int digits(query_position);
+    begin_.assign(query).append(1, '\t').append(digits.data(), digits.size()).append(1, '\t');
+    locate_.locator.for_each_hit(hits, [this](const index::Hit& hit) {
+      const fmt::format_int position(hit.position);
+      text_.append(begin_).append(locate_.index.sequence_name(hit.sequence)).append(1, '\t');
+      text_.append(position.data(), position.size()).append(hit.is_reverse ? "\t-\n" : "\t+\n", 3);
+      if (!is_kept_ && text_.size() > kFlushBytes) {
+        flush();
+      }
+    });
+    return true;
+  }
+
+  /// Writes what there is.
+  void flush() {
+    locate_.output.write(text_);
+    text_.clear();
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return text_.size(); }
+  /// Takes back what was appended since there were `size` bytes.
+  void cut(std::size_t size) { text_.resize(size); }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  static constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
+
+  Locate& locate_;
+  bool is_kept_;
+  std::string text_;
+  std::string begin_;  ///< of all lines of a k-mer
+};
+
+/// Runs `work(thread)` on all threads, stopping them with `stop` when one fails.
+template <typename Work, typename Stop>
+void answer_in_order(Locate& locate, Work&& work, Stop&& stop) {
+  InOrder<Answer> ordered(kBatchesPerThread * locate.threads, [&](Answer&& answer) {
+    locate.output.write(answer.text);
+    if (answer.rest) {
+      answer.rest();
+    }
+  });
+  engine::run_team(
+      locate.threads, [&](unsigned /*thread*/) { work(ordered); },
+      [&] {
+        stop();
+        ordered.stop();
+      });
+}
+
+void locate_arguments(Locate& locate) {
+  HitText text(locate, false);
+  for (const std::string& kmer : locate.options.kmers) {
+    text.add(kmer, 0, locate.locator.find(kmer));
+  }
+  text.flush();
+}
+
+/// Appends the hits of the lines of a chunk from byte `begin` of it on, which is in line `line`. Returns
+/// false when they are too many to keep, with `begin` and `line` at those not appended.
+bool add_chunk(Locate& locate, const KmerList& list, std::string_view text, std::size_t& begin,
+               std::uint64_t& line, HitText& out) {
+  for (; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view kmer = kmer_of_line(text.substr(begin, end - begin));
+    engine::HitRange hits;
+    try {
+      hits = kmer.empty() ? engine::HitRange{} : locate.locator.find(kmer);
+    } catch (const UsageError& error) {
+      throw InputError(fmt::format("{}:{}: {}", list.name(), line, error.what()));
+    }
+    if (!out.add(kmer, 0, hits)) {
+      return false;
+    }
+    begin = end + 1;
+  }
+  return true;
+}
+
+Answer answer_chunk(Locate& locate, const KmerList& list, KmerChunk& chunk) {
+  HitText out(locate, true);
+  std::size_t begin = 0;
+  std::uint64_t line = chunk.first_line;
+  const bool is_complete = add_chunk(locate, list, chunk.text, begin, line, out);
+  Answer answer{out.take(), {}};
+  if (!is_complete) {
+    answer.rest = [&locate, &list, text = std::move(chunk.text), begin, line]() mutable {
+      HitText streamed(locate, false);
+      add_chunk(locate, list, text, begin, line, streamed);
+      streamed.flush();
+    };
+  }
+  return answer;
+}
+
+void locate_file(Locate& locate) {
+  KmerList list(locate.options.kmer_file);
+  std::atomic<bool> stopped{false};
+  answer_in_order(
+      locate,
+      [&](InOrder<Answer>& ordered) {
+        KmerChunk chunk;
+        while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
+          ordered.put(chunk.ordinal, answer_chunk(locate, list, chunk));
+        }
+      },
+      [&] { stopped = true; });
+}
+
+/// A batch with what was found of it.
+struct LocatedReads {
+  io::Batch batch;
+  engine::LocatedBatch located;
+};
+
+/// Appends the hits of a piece; false when they are too many to keep.
+bool add_piece(const LocatedReads& reads, std::size_t piece, HitText& out) {
+  const std::string_view name = reads.batch.name(reads.batch.pieces[piece]);
+  const auto kmers = reads.located.of_piece(piece);
+  return std::all_of(kmers.begin(), kmers.end(), [&](const engine::LocatedKmer& kmer) {
+    return out.add(name, kmer.position, kmer.hits);
+  });
+}
+
+Answer answer_batch(Locate& locate, std::shared_ptr<LocatedReads>& reads) {
+  locate.locator.locate(reads->batch, reads->located);
+  HitText out(locate, true);
+  const std::size_t pieces = reads->batch.pieces.size();
+  std::size_t next = 0;
+  for (; next < pieces; ++next) {
+    const std::size_t before = out.size();
+    if (!add_piece(*reads, next, out)) {
+      out.cut(before);
+      break;
+    }
+  }
+  Answer answer{out.take(), {}};
+  if (next < pieces) {
+    answer.rest = [&locate, kept = std::exchange(reads, std::make_shared<LocatedReads>()), next, pieces] {
+      HitText streamed(locate, false);
+      for (std::size_t i = next; i < pieces; ++i) {
+        add_piece(*kept, i, streamed);
+      }
+      streamed.flush();
+    };
+  }
+  return answer;
+}
+
+/// The numbers of a read, or of a part of one.
+struct ReadNumbers {
+  std::uint64_t kmers = 0;
+  std::uint64_t found = 0;
+  std::uint64_t hits = 0;
+};
+
+struct LocatedPart {
+  std::string name;
+  ReadNumbers numbers;
+  bool last = false;
+};
+
+std::vector<LocatedPart> summarise_batch(Locate& locate, LocatedReads& reads) {
+  locate.locator.locate(reads.batch, reads.located);
+  std::vector<LocatedPart> parts;
+  parts.reserve(reads.batch.pieces.size());
+  for (std::size_t i = 0; i < reads.batch.pieces.size(); ++i) {
+    const io::Piece& piece = reads.batch.pieces[i];
+    LocatedPart part{std::string(reads.batch.name(piece)), {}, piece.last};
+    part.numbers.kmers = reads.located.asked[i];
+    for (const engine::LocatedKmer& kmer : reads.located.of_piece(i)) {
+      const std::uint64_t hits = locate.wanted(kmer.hits);
+      part.numbers.found += hits > 0 ? 1 : 0;
+      part.numbers.hits += hits;
+    }
+    locate.note_found(part.numbers.found > 0);
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+io::InputOptions input_options(const Locate& locate) {
+  io::InputOptions options;
+  options.overlap_bases = locate.index.params().k - 1;
+  options.min_base_quality = locate.options.reading.min_base_quality;
+  options.reference = locate.options.reading.reference;
+  options.threads = locate.threads;
+  options.batch_bytes = kBatchBytes;
+  options.in_order = true;
+  return options;
+}
+
+void locate_reads(Locate& locate) {
+  io::InputSet inputs(locate.options.reads, input_options(locate));
+  answer_in_order(
+      locate,
+      [&](InOrder<Answer>& ordered) {
+        auto reads = std::make_shared<LocatedReads>();
+        while (inputs.next(reads->batch)) {
+          const std::uint64_t ordinal = reads->batch.ordinal;
+          ordered.put(ordinal, answer_batch(locate, reads));
+        }
+      },
+      [&] { inputs.cancel(); });
+}
+
+void summarise_reads(Locate& locate) {
+  io::InputSet inputs(locate.options.reads, input_options(locate));
+  ReadNumbers so_far;  // of a read that goes on in the next batch
+  InOrder<std::vector<LocatedPart>> ordered(
+      kBatchesPerThread * locate.threads, [&](std::vector<LocatedPart>&& parts) {
+        for (const LocatedPart& part : parts) {
+          so_far.kmers += part.numbers.kmers;
+          so_far.found += part.numbers.found;
+          so_far.hits += part.numbers.hits;
+          if (part.last) {
+            locate.output.print("{}\t{}\t{}\t{}\n", part.name, so_far.kmers, so_far.found, so_far.hits);
+            so_far = {};
+          }
+        }
+      });
+  const auto work = [&](unsigned /*thread*/) {
+    LocatedReads reads;
+    while (inputs.next(reads.batch)) {
+      ordered.put(reads.batch.ordinal, summarise_batch(locate, reads));
+    }
+  };
+  engine::run_team(locate.threads, work, [&] {
+    inputs.cancel();
+    ordered.stop();
+  });
+}
+
+/// Exactly one kind of question at a time.
+void check(const LocateOptions& options) {
+  const int kinds = static_cast<int>(!options.kmers.empty()) + static_cast<int>(!options.kmer_file.empty()) +
+                    static_cast<int>(!options.reads.empty());
+  if (kinds == 0) {
+    throw UsageError("nothing to look up: give k-mers as arguments, --kmers FILE or --reads FILE");
+  }
+  if (kinds > 1) {
+    throw UsageError("k-mers as arguments, --kmers and --reads exclude each other");
+  }
+  if (options.summary && options.reads.empty()) {
+    throw UsageError("--summary needs --reads");
+  }
+  check_output(options.output, {options.index, options.kmer_file});
+  check_output(options.output, options.reads);
+}
+
+int run_locate(const LocateOptions& options) {
+  check(options);
+  const index::PositionFile index(options.index);
+  const auto locator = engine::make_cpu_locator(index, options.reading.lenient);
+  TextOutput output(options.output);
+  Locate locate{options, index, *locator, output, threads_or_default(options.threads)};
+  if (!options.no_header) {
+    output.write(options.summary ? kReadHeader : kHitHeader);
+  }
+  if (options.summary) {
+    summarise_reads(locate);
+  } else if (!options.reads.empty()) {
+    locate_reads(locate);
+  } else if (!options.kmer_file.empty()) {
+    locate_file(locate);
+  } else {
+    locate_arguments(locate);
+  }
+  output.finish();
+  return options.exit_status && !locate.found_any ? kNothingFound : kDone;
+}
+
+void declare_flags(CLI::App& command, LocateOptions& options) {
+  command
+      .add_option("--kmers", options.kmer_file,
+                  "Look up the k-mers of FILE, one a line, the first word of each; - for standard input.")
+      ->type_name("FILE");
+  command
+      .add_option("--reads", options.reads,
+                  "Look up the k-mers of reads: any input that 'warpmer count' takes, @LIST and - included.")
+      ->type_name("FILE");
+  add_whole_number(
+      command, "--max-hits", 1, UINT64_MAX, [&options](std::uint64_t value) { options.max_hits = value; },
+      "Leave out k-mers that occur more than N times, as if they were absent. Default: no limit.");
+  command.add_flag("--summary", options.summary, "With --reads: a line per read instead of one per hit.");
+  command.add_flag("--no-header", options.no_header, "No line of column names.");
+  command.add_flag("--exit-status", options.exit_status,
+                   "Exit with status 1 when none of the k-mers was found.");
+  add_reading_flags(command, options.reading);
+  add_threads_flag(command, options.threads);
+  add_text_output_flag(command, options.output);
+  command.add_option("INDEX", options.index, "Index written by 'warpmer positions'; - for standard input.")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("KMER", options.kmers,
+                     "A k-mer to look up, on both strands unless --forward was given.");
+}
+
+}  // namespace
+
+void add_locate_command(Application& application) {
+  auto options = std::make_shared<LocateOptions>();
+  CLI::App& command = application.add_command(
+      "locate",
+      "Find where k-mers occur in indexed sequences.\n"
+      "The k-mers are given as arguments, by --kmers, or are all those of reads; the index is one that "
+      "'warpmer positions' wrote. Hits come in the order of the k-mers and, for one k-mer, in the order of "
+      "the "
+      "indexed sequences.",
+      R"(Columns:
+  A line of tab-separated columns per hit, under a line of names; positions
+  count from 0, and are those of a k-mer's first base:
+    query      the read's name, or the k-mer as it was typed
+    query_pos  position of the k-mer in the read; 0 for a k-mer
+    sequence   name of the indexed sequence
+    position   position in it, on its forward strand
+    strand     + where the k-mer stands there as it is, - where its reverse
+               complement does; + for a k-mer that is both
+  With --summary, a line per read:
+    read       the read's name
+    kmers      how many k-mers it has; those with an N or another break are none
+    found      how many of them occur
+    hits       how often, all together
+
+Examples:
+  warpmer locate ref.wmp ACGTTGCAACGTTGCAACGTTGCAACGTTGC
+  warpmer locate ref.wmp --reads reads.fq.gz --max-hits 100 > seeds.tsv
+  warpmer locate ref.wmp --reads contigs.fa --summary
+  warpmer locate ref.wmp --kmers markers.txt -o markers.tsv
+)");
+  declare_flags(command, *options);
+  application.on_run(command, [options] { return run_locate(*options); });
+}
+
+}  // namespace warpmer::cli

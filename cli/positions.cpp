@@ -1,0 +1,120 @@
+/// `warpmer positions`: sequences in, index of their k-mers' positions out.
+
+#include "engine/positions.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "cli/application.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/flags.h"
+#include "cli/progress.h"
+#include "cli/quantity.h"
+#include "core/error.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct PositionsCommand {
+  engine::PositionOptions job;
+  ReadingFlags reading;
+  bool forward = false;
+  bool progress = false;
+};
+
+void print_summary(const PositionsCommand& command, const engine::PositionReport& report,
+                   double wall_seconds) {
+  fmt::print(
+      stderr,
+      "warpmer: {} positions of {} k-mers in {} sequences, {:.1f} s, peak memory {}, {} {}, {} thread{}, {} "
+      "pass{}\n",
+      with_thousands(report.totals.occurrences), with_thousands(report.totals.distinct),
+      with_thousands(report.totals.sequences), wall_seconds,
+      format_bytes(static_cast<double>(report.peak_resident_bytes)),
+      command.job.output == "-" ? "standard output" : command.job.output,
+      format_bytes(static_cast<double>(report.index_bytes)), report.threads, report.threads == 1 ? "" : "s",
+      report.passes, report.passes == 1 ? "" : "es");
+}
+
+/// Rejects what no job could do; fills in what the job needs to know besides its flags.
+void complete(PositionsCommand& command) {
+  engine::PositionOptions& job = command.job;
+  if (job.output.empty()) {
+    throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
+  }
+  if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
+    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
+  }
+  check_output(job.output, job.inputs);
+  job.lenient = command.reading.lenient;
+  job.min_base_quality = command.reading.min_base_quality;
+  job.reference = command.reading.reference;
+  job.canonical = !command.forward;
+}
+
+int run_positions(PositionsCommand command) {
+  complete(command);
+  const ProgressStyle style = progress_style(command.progress);
+  const auto start = std::chrono::steady_clock::now();
+  engine::JobProgress progress;
+  engine::PositionReport report;
+  {
+    const ProgressMeter meter(progress, style);
+    report = engine::index_positions(command.job, progress);
+  }
+  if (style != ProgressStyle::none) {
+    print_summary(command, report,
+                  std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return kDone;
+}
+
+void declare_flags(CLI::App& app, PositionsCommand& command) {
+  add_whole_number(
+      app, "-k", 1, engine::kMaxK,
+      [&command](std::uint64_t value) { command.job.k = static_cast<std::uint32_t>(value); },
+      fmt::format("Length of the k-mers, 1 to {}. Default: {}.", engine::kMaxK, command.job.k));
+  app.add_option("-o,--output", command.job.output,
+                 "The index to write; - for standard output. It gets its name when it is complete.")
+      ->type_name("FILE");
+  add_threads_flag(app, command.job.threads);
+  add_memory_flag(app, command.job.memory_bytes);
+  app.add_flag("--forward", command.forward, "Find k-mers only as they are read. Default: on both strands.");
+  add_reading_flags(app, command.reading);
+  app.add_flag("--progress", command.progress, "Show progress on stderr even where that is no terminal.");
+  app.add_option(
+         "REF", command.job.inputs,
+         "Sequences: any input that 'warpmer count' takes, recognised by content; - for standard input; "
+         "@LIST for a file of paths, one a line. Sequences are numbered as they come.")
+      ->required()
+      ->type_name("FILE");
+}
+
+}  // namespace
+
+void add_positions_command(Application& application) {
+  auto command = std::make_shared<PositionsCommand>();
+  CLI::App& app = application.add_command(
+      "positions",
+      "Index where each k-mer of some sequences occurs.\n"
+      "All occurrences are kept, however many a k-mer has: sequence, position and strand. 'warpmer locate' "
+      "looks k-mers up in the index. Anything but A, C, G, T and U breaks k-mers; a character that is no "
+      "nucleotide code at all is an error unless --lenient is given. The index does not depend on the number "
+      "of threads; when memory does not hold all k-mers at once, it takes several passes over the sequences.",
+      R"(Examples:
+  warpmer positions -k 31 -o ref.wmp genome.fa.gz
+  warpmer positions -k 15 -t 8 -m 4G -o contigs.wmp contigs_1.fa contigs_2.fa
+  warpmer locate ref.wmp --reads reads.fq.gz > seeds.tsv
+)");
+  declare_flags(app, *command);
+  command->job.provenance.tool_version = WARPMER_VERSION;
+  command->job.provenance.command_line = application.command_line();
+  application.on_run(app, [command] { return run_positions(*command); });
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,321 @@
+// HashGraphs on a GPU: the loops of Green 2019, Alg. 1 and 2, as kernels, and the grouping of buckets.
+
+#include <algorithm>
+#include <cub/device/device_merge_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include "hash_graph.cuh"
+#include "persistent_grid.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+using table::EntryRange;
+using table::HashedBucket;
+
+constexpr std::uint32_t kThreads = 256;
+
+/// Bins of V2. The lines that they are written to at their ends must stay in the L2, and a block counts them
+/// in shared memory.
+constexpr std::uint32_t kMostBins = 4096;
+constexpr std::uint32_t kBinEntries = 1u << 16;
+/// Entries a block puts into bins at once.
+constexpr std::uint32_t kSplitThreads = 512;
+constexpr std::uint32_t kSplitPerThread = 16;
+constexpr std::uint32_t kSplitTile = kSplitThreads * kSplitPerThread;
+
+/// Atomics of counting and placing, where threads share counts.
+struct AddOne {
+  __device__ void operator()(std::uint32_t* count) const { atomicAdd(count, 1u); }
+};
+struct SubtractOne {
+  __device__ std::uint32_t operator()(std::uint32_t* end) const { return atomicSub(end, 1u) - 1; }
+};
+
+__device__ inline std::size_t global_thread() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ inline std::size_t all_threads() { return std::size_t{gridDim.x} * blockDim.x; }
+
+__device__ inline std::uint32_t value_of(const std::uint32_t* values, std::size_t i) {
+  return values == nullptr ? static_cast<std::uint32_t>(i) : values[i];
+}
+
+template <class Key>
+__global__ void count_entries_kernel(const Key* keys, std::size_t n, HashedBucket<Key> bucket_of,
+                                     std::uint32_t* counts) {
+  for (std::size_t i = global_thread(); i < n; i += all_threads())
+    table::count_entry(keys[i], bucket_of, counts, AddOne{});
+}
+
+template <class Key>
+__global__ void place_entries_kernel(const Key* keys, const std::uint32_t* values, std::size_t n,
+                                     HashedBucket<Key> bucket_of, std::uint32_t* ends, Key* keys_out,
+                                     std::uint32_t* values_out) {
+  for (std::size_t i = global_thread(); i < n; i += all_threads())
+    table::place_entry(keys[i], value_of(values, i), bucket_of, ends, keys_out, values_out, SubtractOne{});
+}
+
+/// V2, first phase: entries by bin.
+template <class Key>
+__global__ void __launch_bounds__(kSplitThreads)
+    count_bins_kernel(const Key* keys, std::size_t n, HashedBucket<Key> bucket_of, std::uint32_t shift,
+                      std::uint32_t bins, std::uint32_t* sizes) {
+  extern __shared__ std::uint32_t block_sizes[];
+  for (std::uint32_t b = threadIdx.x; b < bins; b += kSplitThreads) block_sizes[b] = 0;
+  __syncthreads();
+  for (std::size_t i = global_thread(); i < n; i += all_threads())
+    atomicAdd(&block_sizes[bucket_of(keys[i]) >> shift], 1u);
+  __syncthreads();
+  for (std::uint32_t b = threadIdx.x; b < bins; b += kSplitThreads) {
+    if (block_sizes[b] > 0) atomicAdd(&sizes[b], block_sizes[b]);
+  }
+}
+
+/// V2, second phase: a tile of entries at a time, each block finds room for all its entries of a bin at once.
+template <class Key>
+__global__ void __launch_bounds__(kSplitThreads)
+    place_in_bins_kernel(const Key* keys, const std::uint32_t* values, std::size_t n,
+                         HashedBucket<Key> bucket_of, std::uint32_t shift, std::uint32_t bins,
+                         std::uint32_t* next, Key* keys_out, std::uint32_t* values_out) {
+  extern __shared__ std::uint32_t block_sizes[];  // then where the block's entries of a bin begin
+  for (std::size_t tile = std::size_t{blockIdx.x} * kSplitTile; tile < n;
+       tile += std::size_t{gridDim.x} * kSplitTile) {
+    for (std::uint32_t b = threadIdx.x; b < bins; b += kSplitThreads) block_sizes[b] = 0;
+    __syncthreads();
+    Key key[kSplitPerThread];
+    std::uint32_t bin[kSplitPerThread], rank[kSplitPerThread];
+#pragma unroll
+    for (std::uint32_t j = 0; j < kSplitPerThread; ++j) {
+      const std::size_t i = tile + j * kSplitThreads + threadIdx.x;
+      if (i >= n) continue;
+      key[j] = keys[i];
+      bin[j] = bucket_of(key[j]) >> shift;
+      rank[j] = atomicAdd(&block_sizes[bin[j]], 1u);
+    }
+    __syncthreads();
+    for (std::uint32_t b = threadIdx.x; b < bins; b += kSplitThreads) {
+      if (block_sizes[b] > 0) block_sizes[b] = atomicAdd(&next[b], block_sizes[b]);
+    }
+    __syncthreads();
+#pragma unroll
+    for (std::uint32_t j = 0; j < kSplitPerThread; ++j) {
+      const std::size_t i = tile + j * kSplitThreads + threadIdx.x;
+      if (i >= n) continue;
+      const std::uint32_t at = block_sizes[bin[j]] + rank[j];
+      keys_out[at] = key[j];
+      values_out[at] = value_of(values, i);
+    }
+    __syncthreads();
+  }
+}
+
+/// Groups small buckets; of the others, tells how many entries they have (0 for small ones).
+template <class Key>
+__global__ void group_small_buckets_kernel(const std::uint32_t* offsets, std::uint32_t buckets, Key* keys,
+                                           std::uint32_t* values, std::uint32_t* large_sizes,
+                                           unsigned long long* large_entries) {
+  for (std::size_t b = global_thread(); b < buckets; b += all_threads()) {
+    const EntryRange bucket{offsets[b], offsets[b + 1]};
+    const bool is_small = bucket.size() <= table::kSmallBucket;
+    if (is_small) {
+      table::group_small_bucket(bucket, keys, values);
+    } else {
+      atomicAdd(large_entries, static_cast<unsigned long long>(bucket.size()));
+    }
+    large_sizes[b] = is_small ? 0 : static_cast<std::uint32_t>(bucket.size());
+  }
+}
+
+/// An entry of a large bucket, to be sorted with all others.
+template <class Key>
+struct LargeEntry {
+  Key key;
+  std::uint32_t value;
+};
+
+template <class Key>
+struct IsBefore {
+  HashedBucket<Key> bucket_of;
+  __device__ bool operator()(const LargeEntry<Key>& a, const LargeEntry<Key>& b) const {
+    const std::uint32_t a_bucket = bucket_of(a.key), b_bucket = bucket_of(b.key);
+    return a_bucket != b_bucket ? a_bucket < b_bucket : table::is_before(a.key, a.value, b.key, b.value);
+  }
+};
+
+/// Moves the entries of large buckets, which begin at `begins` among them, out of the graph or back into it.
+template <class Key, bool Back>
+__global__ void move_large_buckets_kernel(const std::uint32_t* offsets, std::size_t n,
+                                          HashedBucket<Key> bucket_of, const std::uint32_t* begins, Key* keys,
+                                          std::uint32_t* values, LargeEntry<Key>* large) {
+  for (std::size_t i = global_thread(); i < n; i += all_threads()) {
+    // A key tells its bucket, also when it is not yet the one that belongs here.
+    const std::uint32_t b = bucket_of(keys[i]);
+    const std::uint32_t begin = offsets[b];
+    if (offsets[b + 1] - begin <= table::kSmallBucket) continue;
+    LargeEntry<Key>& entry = large[begins[b] + (static_cast<std::uint32_t>(i) - begin)];
+    if constexpr (Back) {
+      keys[i] = entry.key;
+      values[i] = entry.value;
+    } else {
+      entry = {keys[i], values[i]};
+    }
+  }
+}
+
+template <class Key>
+class Builder {
+ public:
+  Builder(const Key* keys, const std::uint32_t* values, std::size_t n, const HashedBucket<Key>& bucket_of,
+          cudaStream_t stream)
+      : keys_(keys),
+        values_(values),
+        n_(n),
+        stream_(stream),
+        buckets_(bucket_of.buckets()),
+        graph_{bucket_of, {}, {}, {}, false} {
+    if (n > UINT32_MAX) throw ResourceError("a HashGraph holds up to 4294967295 entries; split the input");
+    graph_.offsets = DeviceArray<std::uint32_t>(std::size_t{buckets_} + 1);
+    graph_.keys = DeviceArray<Key>(n);
+    graph_.values = DeviceArray<std::uint32_t>(n);
+    fill_bytes(graph_.offsets.data(), 0, buckets_, stream_);
+    const auto entries = static_cast<std::uint32_t>(n);
+    copy_to_device(graph_.offsets.data() + buckets_, &entries, 1, stream_);
+  }
+
+  HashGraph<Key> build(table::HashGraphVersion version, bool group) {
+    if (n_ > 0 && version == table::HashGraphVersion::v1) {
+      count_and_place(keys_, values_);
+    } else if (n_ > 0) {
+      split();
+    }
+    if (n_ > 0 && group) this->group();
+    graph_.grouped = group;
+    wait();
+    return std::move(graph_);
+  }
+
+ private:
+  void wait() const { check(cudaStreamSynchronize(stream_), "building a HashGraph"); }
+
+  template <class... Parameters, class... Arguments>
+  void launch(const char* name, void (*kernel)(Parameters...), std::uint32_t threads, std::size_t bytes,
+              std::uint64_t blocks, Arguments... arguments) {
+    const auto grid =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(persistent_grid(kernel, threads, bytes), blocks));
+    kernel<<<grid, threads, bytes, stream_>>>(arguments...);
+    check_launch(name);
+  }
+
+  [[nodiscard]] static std::uint64_t blocks_for(std::uint64_t n, std::uint32_t per_block) {
+    return (n + per_block - 1) / per_block;
+  }
+
+  /// Exclusive sums of n numbers, or inclusive ones, in place.
+  template <bool Inclusive>
+  void scan(std::uint32_t* numbers, std::size_t n) {
+    const auto run = [&](void* scratch, std::size_t& bytes) {
+      if constexpr (Inclusive) {
+        return cub::DeviceScan::InclusiveSum(scratch, bytes, numbers, numbers, n, stream_);
+      } else {
+        return cub::DeviceScan::ExclusiveSum(scratch, bytes, numbers, numbers, n, stream_);
+      }
+    };
+    std::size_t bytes = 0;
+    check(run(nullptr, bytes), "planning a scan");
+    DeviceArray<unsigned char> scratch(std::max<std::size_t>(bytes, 1));
+    check(run(scratch.data(), bytes), "summing up a HashGraph's counts");
+    wait();  // the scratch goes
+  }
+
+  /// All of V1, and the third phase of V2, for which entries come by bin.
+  void count_and_place(const Key* keys, const std::uint32_t* values) {
+    std::uint32_t* offsets = graph_.offsets.data();
+    launch("counting entries", count_entries_kernel<Key>, kThreads, 0, blocks_for(n_, kThreads), keys, n_,
+           graph_.bucket_of, offsets);
+    scan<true>(offsets, buckets_);
+    launch("placing entries", place_entries_kernel<Key>, kThreads, 0, blocks_for(n_, kThreads), keys, values,
+           n_, graph_.bucket_of, offsets, graph_.keys.data(), graph_.values.data());
+  }
+
+  void split() {
+    const auto wanted = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(n_ / kBinEntries, 1, std::min(buckets_, kMostBins)));
+    std::uint32_t shift = 0;
+    while (((buckets_ - 1) >> shift) + 1 > wanted) ++shift;
+    const std::uint32_t bins = ((buckets_ - 1) >> shift) + 1;
+    const std::size_t bytes = bins * sizeof(std::uint32_t);
+    DeviceArray<std::uint32_t> next(bins);
+    DeviceArray<Key> keys(n_);
+    DeviceArray<std::uint32_t> values(n_);
+    fill_bytes(next.data(), 0, bins, stream_);
+    launch("counting bins", count_bins_kernel<Key>, kSplitThreads, bytes, blocks_for(n_, kSplitThreads),
+           keys_, n_, graph_.bucket_of, shift, bins, next.data());
+    scan<false>(next.data(), bins);
+    launch("placing entries in bins", place_in_bins_kernel<Key>, kSplitThreads, bytes,
+           blocks_for(n_, kSplitTile), keys_, values_, n_, graph_.bucket_of, shift, bins, next.data(),
+           keys.data(), values.data());
+    count_and_place(keys.data(), values.data());
+    wait();  // the bins go
+  }
+
+  void group() {
+    DeviceArray<std::uint32_t> begins(buckets_);
+    DeviceArray<unsigned long long> large_entries(1);
+    fill_bytes(large_entries.data(), 0, 1, stream_);
+    launch("grouping small buckets", group_small_buckets_kernel<Key>, kThreads, 0,
+           blocks_for(buckets_, kThreads), graph_.offsets.data(), buckets_, graph_.keys.data(),
+           graph_.values.data(), begins.data(), large_entries.data());
+    unsigned long long entries = 0;
+    copy_to_host(&entries, large_entries.data(), 1, stream_);
+    wait();
+    if (entries > 0) group_large(begins.data(), static_cast<std::size_t>(entries));
+  }
+
+  /// All large buckets together: sorted as one list, because one bucket may hold nearly everything.
+  void group_large(std::uint32_t* begins, std::size_t entries) {
+    scan<false>(begins, buckets_);
+    DeviceArray<LargeEntry<Key>> large(entries);
+    launch("taking large buckets", move_large_buckets_kernel<Key, false>, kThreads, 0,
+           blocks_for(n_, kThreads), graph_.offsets.data(), n_, graph_.bucket_of, begins, graph_.keys.data(),
+           graph_.values.data(), large.data());
+    const IsBefore<Key> is_before{graph_.bucket_of};
+    std::size_t bytes = 0;
+    check(cub::DeviceMergeSort::SortKeys(nullptr, bytes, large.data(), entries, is_before, stream_),
+          "planning a sort");
+    DeviceArray<unsigned char> scratch(std::max<std::size_t>(bytes, 1));
+    check(cub::DeviceMergeSort::SortKeys(scratch.data(), bytes, large.data(), entries, is_before, stream_),
+          "grouping large buckets");
+    launch("putting large buckets back", move_large_buckets_kernel<Key, true>, kThreads, 0,
+           blocks_for(n_, kThreads), graph_.offsets.data(), n_, graph_.bucket_of, begins, graph_.keys.data(),
+           graph_.values.data(), large.data());
+    wait();
+  }
+
+  const Key* keys_;
+  const std::uint32_t* values_;
+  std::size_t n_;
+  cudaStream_t stream_;
+  std::uint32_t buckets_;
+  HashGraph<Key> graph_;
+};
+
+}  // namespace
+
+template <class Key>
+HashGraph<Key> build_hash_graph(const Key* keys, const std::uint32_t* values, std::size_t n,
+                                const table::HashedBucket<Key>& bucket_of, table::HashGraphVersion version,
+                                bool group, cudaStream_t stream) {
+  return Builder<Key>(keys, values, n, bucket_of, stream).build(version, group);
+}
+
+template HashGraph<std::uint32_t> build_hash_graph(const std::uint32_t*, const std::uint32_t*, std::size_t,
+                                                   const table::HashedBucket<std::uint32_t>&,
+                                                   table::HashGraphVersion, bool, cudaStream_t);
+template HashGraph<Key64> build_hash_graph(const Key64*, const std::uint32_t*, std::size_t,
+                                           const table::HashedBucket<Key64>&, table::HashGraphVersion, bool,
+                                           cudaStream_t);
+template HashGraph<Key128> build_hash_graph(const Key128*, const std::uint32_t*, std::size_t,
+                                            const table::HashedBucket<Key128>&, table::HashGraphVersion, bool,
+                                            cudaStream_t);
+
+}  // namespace warpmer::gpu

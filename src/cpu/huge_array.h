@@ -1,0 +1,53 @@
+#pragma once
+/// Large arrays that are written all over: on huge pages where the system has them, so that the processor's
+/// address translation keeps up.
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "core/error.h"
+
+namespace warpmer::cpu {
+
+/// `size` elements, all zero bytes. ResourceError without memory.
+template <class T>
+class HugeArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  HugeArray() = default;
+  explicit HugeArray(std::size_t size) : bytes_(size * sizeof(T)) {
+    if (size == 0) return;
+    void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+      throw ResourceError("the system has no " + std::to_string((bytes_ >> 20) + 1) +
+                          " MB of memory for k-mers (" + std::strerror(errno) + "); lower -m or free memory");
+    }
+    ::madvise(memory, bytes_, MADV_HUGEPAGE);  // only a hint
+    data_ = static_cast<T*>(memory);
+  }
+  ~HugeArray() {
+    if (data_ != nullptr) ::munmap(data_, bytes_);
+  }
+  HugeArray(HugeArray&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  HugeArray& operator=(HugeArray&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+
+  [[nodiscard]] T* data() const { return data_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace warpmer::cpu

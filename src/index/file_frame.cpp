@@ -1,0 +1,143 @@
+#include "index/file_frame.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "core/error.h"
+
+namespace warpmer::index::layout {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "files are mapped as they are stored");
+
+void put_section(Builder& out, const Section& section) {
+  out.u64(section.offset);
+  out.u64(section.bytes);
+  out.u64(section.checksum);
+}
+
+Section get_section(Parser& in) {
+  Section section;
+  section.offset = in.u64();
+  section.bytes = in.u64();
+  section.checksum = in.u64();
+  return section;
+}
+
+[[noreturn]] void refuse_version(const FileKind& kind, const std::string& name, std::uint32_t version) {
+  throw InputError(fmt::format(
+      "{} is an {} of format version {}; this warpmer reads version {}: use the version of warpmer that "
+      "wrote it or a later one, or {}",
+      name, kind.noun, version, kind.version, kind.redo));
+}
+
+[[noreturn]] void refuse_truncated(const FileKind& kind, const std::string& name) {
+  throw InputError(fmt::format(
+      "{} is truncated: its writing or copying did not complete; copy it again, or {}", name, kind.redo));
+}
+
+/// Whether `head` begins like a file of this kind, as far as it goes.
+void check_magic(const FileKind& kind, Bytes head, const std::string& name) {
+  if (head.empty()) throw InputError(fmt::format("{} is empty, not a warpmer {}", name, kind.noun));
+  if (std::memcmp(head.data(), kind.magic.data(), std::min(head.size(), kind.magic.size())) != 0) {
+    throw InputError(fmt::format("{} is not a warpmer {}: it does not begin like one; make one with '{}'",
+                                 name, kind.noun, kind.maker));
+  }
+}
+
+}  // namespace
+
+void refuse_damaged(const FileKind& kind, const std::string& name, const std::string& what) {
+  throw InputError(fmt::format("{} is damaged: {}; copy it again, or {}", name, what, kind.redo));
+}
+
+std::uint64_t checksum(const void* data, std::size_t bytes) noexcept { return XXH3_64bits(data, bytes); }
+
+Builder begin_header(const FileKind& kind) {
+  Builder out;
+  out.magic(kind.magic);
+  out.u32(kind.version);
+  out.u32(kHeaderBytes);
+  return out;
+}
+
+std::string end_header(Builder&& header) {
+  header.u64(header.checksum());
+  return header.take();
+}
+
+Parser header_fields(const FileKind& kind, Bytes head, const std::string& name) {
+  check_magic(kind, head, name);
+  if (head.size() < kHeaderBytes) refuse_truncated(kind, name);
+  Parser in(kind, head.first(kHeaderBytes - 8), name, "header");
+  in.u64();
+  if (const std::uint32_t version = in.u32(); version != kind.version) refuse_version(kind, name, version);
+  const std::uint32_t header_bytes = in.u32();
+  std::uint64_t stored = 0;
+  std::memcpy(&stored, head.data() + kHeaderBytes - 8, sizeof stored);
+  if (stored != checksum(head.data(), kHeaderBytes - 8))
+    refuse_damaged(kind, name, "its header does not match its checksum");
+  if (header_bytes != kHeaderBytes) refuse_damaged(kind, name, "its header is not one of this version");
+  return in;
+}
+
+std::string encode_tail(const FileKind& kind, const FileTail& tail) {
+  Builder out;
+  for (const Section& section : tail.sections) put_section(out, section);
+  out.u64(tail.content_checksum);
+  out.u64(tail.file_bytes);
+  out.u32(kind.version);
+  out.u32(kTrailerBytes);
+  out.u64(out.checksum());
+  out.magic(kind.end_magic);
+  return out.take();
+}
+
+FileTail decode_tail(const FileKind& kind, Bytes file, const std::string& name) {
+  if (file.size() < kHeaderBytes + kTrailerBytes) refuse_truncated(kind, name);
+  const Bytes bytes = file.last(kTrailerBytes);
+  if (std::memcmp(bytes.data() + kTrailerBytes - 8, kind.end_magic.data(), kind.end_magic.size()) != 0) {
+    throw InputError(
+        fmt::format("{} is truncated, or something was appended to it: it does not end like an {}; copy it "
+                    "again, or {}",
+                    name, kind.noun, kind.redo));
+  }
+  Parser in(kind, bytes, name, "trailer");
+  FileTail tail;
+  for (Section& section : tail.sections) section = get_section(in);
+  tail.content_checksum = in.u64();
+  tail.file_bytes = in.u64();
+  const std::uint32_t version = in.u32();
+  const std::uint32_t trailer_bytes = in.u32();
+  if (in.u64() != checksum(bytes.data(), kTrailerBytes - 16))
+    refuse_damaged(kind, name, "its trailer does not match its checksum");
+  if (version != kind.version || trailer_bytes != kTrailerBytes)
+    refuse_damaged(kind, name, "its trailer is not one of its header's version");
+  if (tail.file_bytes != file.size()) {
+    refuse_damaged(kind, name,
+                   fmt::format("it has {} bytes but was written with {}", file.size(), tail.file_bytes));
+  }
+  // Each section begins where the one before ends, so no byte is left unaccounted for.
+  const std::uint64_t trailer_at = file.size() - kTrailerBytes;
+  std::uint64_t end = tail.sections[0].offset;
+  bool chained = end >= kHeaderBytes && end % 8 == 0 && end <= trailer_at;
+  for (const Section& section : tail.sections) {
+    chained = chained && section.offset == end && section.bytes <= trailer_at - end;
+    if (!chained) break;
+    end += section.bytes;
+  }
+  if (!chained || end != trailer_at) refuse_damaged(kind, name, "its sections do not fit together");
+  return tail;
+}
+
+Bytes section_bytes(const FileKind& kind, Bytes file, const Section& section, const std::string& name,
+                    const char* what) {
+  const Bytes bytes = file.subspan(section.offset, section.bytes);
+  if (checksum(bytes.data(), bytes.size()) != section.checksum)
+    refuse_damaged(kind, name, fmt::format("its {} does not match its checksum", what));
+  return bytes;
+}
+
+}  // namespace warpmer::index::layout

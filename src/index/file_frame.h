@@ -1,0 +1,145 @@
+#pragma once
+/// What warpmer's file formats have in common: a header of 64 bytes in front, a trailer of 136 bytes behind,
+/// which names four sections, numbers that are little-endian, checksums over everything.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace warpmer::index::layout {
+
+using Bytes = std::span<const std::byte>;
+
+inline constexpr std::uint64_t kHeaderBytes = 64;
+inline constexpr std::uint64_t kTrailerBytes = 136;
+
+/// One of the formats, and how messages speak of it.
+struct FileKind {
+  std::array<unsigned char, 8> magic;
+  std::array<unsigned char, 8> end_magic;
+  std::uint32_t version;
+  const char* noun;   ///< "index"
+  const char* maker;  ///< "warpmer count"
+  const char* redo;   ///< "count again"
+};
+
+/// A part of a file that is checked as a whole.
+struct Section {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;
+};
+
+/// What a trailer says: the sections, in order, each beginning where the one before it ends.
+struct FileTail {
+  std::array<Section, 4> sections;
+  std::uint64_t content_checksum = 0;
+  std::uint64_t file_bytes = 0;
+};
+
+/// XXH3, 64 bits, seed 0.
+[[nodiscard]] std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;
+
+/// Throws the InputError for a file that was of this kind once.
+[[noreturn]] void refuse_damaged(const FileKind& kind, const std::string& name, const std::string& what);
+
+/// Appends little-endian numbers to a string of bytes.
+class Builder {
+ public:
+  void u8(std::uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
+  void u32(std::uint32_t value) { append(&value, sizeof value); }
+  void u64(std::uint64_t value) { append(&value, sizeof value); }
+  void magic(const std::array<unsigned char, 8>& magic) { append(magic.data(), magic.size()); }
+  void zeros(std::size_t n) { bytes_.append(n, '\0'); }
+  void text(const std::string& text) {
+    u64(text.size());
+    bytes_ += text;
+    zeros((8 - text.size() % 8) % 8);
+  }
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+  /// Of everything so far.
+  [[nodiscard]] std::uint64_t checksum() const noexcept {
+    return layout::checksum(bytes_.data(), bytes_.size());
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  void append(const void* data, std::size_t n) { bytes_.append(static_cast<const char*>(data), n); }
+  std::string bytes_;
+};
+
+/// Takes little-endian numbers off the front of a section, and refuses to run past its end.
+class Parser {
+ public:
+  Parser(const FileKind& kind, Bytes bytes, const std::string& name, const char* section)
+      : kind_(&kind), bytes_(bytes), name_(&name), section_(section) {}
+
+  std::uint8_t u8() { return number<std::uint8_t>(); }
+  std::uint32_t u32() { return number<std::uint32_t>(); }
+  std::uint64_t u64() { return number<std::uint64_t>(); }
+  void zeros(std::size_t n) {
+    for (const std::byte b : take(n)) {
+      if (b != std::byte{0})
+        refuse_damaged(*kind_, *name_, fmt::format("unused bytes of its {} are not zero", section_));
+    }
+  }
+  /// A text where it lies.
+  std::string_view text() {
+    const std::uint64_t size = u64();
+    if (size > bytes_.size()) overrun();
+    const Bytes taken = take(size);
+    zeros((8 - size % 8) % 8);
+    return {reinterpret_cast<const char*>(taken.data()), taken.size()};
+  }
+  [[nodiscard]] std::size_t left() const noexcept { return bytes_.size(); }
+  void end() const {
+    if (!bytes_.empty())
+      refuse_damaged(*kind_, *name_, fmt::format("its {} is longer than it says", section_));
+  }
+
+ private:
+  [[noreturn]] void overrun() const {
+    refuse_damaged(*kind_, *name_, fmt::format("its {} is shorter than it says", section_));
+  }
+  Bytes take(std::size_t n) {
+    if (n > bytes_.size()) overrun();
+    const Bytes taken = bytes_.first(n);
+    bytes_ = bytes_.subspan(n);
+    return taken;
+  }
+  template <class T>
+  T number() {
+    T value;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+
+  const FileKind* kind_;
+  Bytes bytes_;
+  const std::string* name_;
+  const char* section_;
+};
+
+/// Begins a header: magic, version, size. 40 bytes of fields are to follow, then `end_header`.
+[[nodiscard]] Builder begin_header(const FileKind& kind);
+[[nodiscard]] std::string end_header(Builder&& header);
+/// The fields of a header whose magic, version, size and checksum are right. `head` is the beginning of the
+/// file: all of it, when the file is shorter than a header.
+[[nodiscard]] Parser header_fields(const FileKind& kind, Bytes head, const std::string& name);
+
+[[nodiscard]] std::string encode_tail(const FileKind& kind, const FileTail& tail);
+/// Also checks that the sections follow each other without a gap up to the end of the file. What the content
+/// checksum is of, and the sections themselves, are the caller's to check.
+[[nodiscard]] FileTail decode_tail(const FileKind& kind, Bytes file, const std::string& name);
+
+/// A section's bytes, its checksum verified; `what` names it.
+[[nodiscard]] Bytes section_bytes(const FileKind& kind, Bytes file, const Section& section,
+                                  const std::string& name, const char* what);
+
+}  // namespace warpmer::index::layout

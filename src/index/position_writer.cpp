@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "core/error.h"
+#include "index/index_layout.h"
+#include "index/output_file.h"
+#include "index/position_codec.h"
+#include "index/position_layout.h"
+
+namespace warpmer::index {
+
+struct PositionWriter::Impl {
+  Impl(const std::string& path, unsigned writers) : output(path, writers) {}
+
+  void begin(const PositionParams& given, std::span<const std::uint64_t> bin_sizes);
+  void put(std::uint32_t bin, std::span<const std::uint64_t> payload);
+  void finish(const PositionTotals& totals, std::span<const IndexedSequence> sequences,
+              const Provenance& provenance);
+  void wait_for_turn(std::uint32_t bin);
+  void write(std::uint64_t offset, const void* data, std::size_t bytes);
+  void append_section(const std::string& bytes, layout::Section& section);
+
+  PositionParams params;
+  std::vector<layout::BinEntry> directory;
+  std::uint64_t end = layout::kHeaderBytes;  ///< of the payloads, then of the sections
+  OutputFile output;
+
+  std::mutex mutex;  ///< guards what follows
+  std::condition_variable turn;
+  std::uint32_t next = 0;  ///< the bin that a stream is waiting for
+  std::uint32_t put_bins = 0;
+  bool cancelled = false;
+};
+
+void PositionWriter::Impl::begin(const PositionParams& given, std::span<const std::uint64_t> bin_sizes) {
+  params = given;
+  directory.resize(bin_sizes.size());
+  if (const auto fault = layout::params_fault(params))
+    throw InternalError("cannot write an index of positions: " + *fault);
+  if (bin_sizes.size() != params.bins())
+    throw InternalError(fmt::format("{} bins were planned, not {}", bin_sizes.size(), params.bins()));
+  for (std::size_t i = 0; i < directory.size(); ++i) {
+    layout::BinEntry& bin = directory[i];
+    bin.offset = end;
+    bin.entries = bin_sizes[i];
+    bin.bucket_bits = position_bucket_bits(bin.entries, params);
+    bin.payload_words = bin_layout(bin.entries, bin.bucket_bits, params).words;
+    end += bin.payload_words * sizeof(std::uint64_t);
+  }
+  const std::string header = layout::encode_header(params);
+  write(0, header.data(), header.size());
+}
+
+void PositionWriter::Impl::write(std::uint64_t offset, const void* data, std::size_t bytes) {
+  const Piece piece{data, bytes};
+  output.write(offset, {&piece, 1});
+}
+
+void PositionWriter::Impl::wait_for_turn(std::uint32_t bin) {
+  std::unique_lock lock(mutex);
+  turn.wait(lock, [&] { return cancelled || next == bin; });
+  if (cancelled) throw InternalError("stopped because another thread failed");
+}
+
+void PositionWriter::Impl::put(std::uint32_t bin, std::span<const std::uint64_t> payload) {
+  layout::BinEntry& entry = directory.at(bin);
+  if (payload.size() != entry.payload_words) {
+    throw InternalError(
+        fmt::format("bin {} has {} words, {} were planned", bin, payload.size(), entry.payload_words));
+  }
+  entry.checksum = layout::checksum(payload.data(), payload.size_bytes());
+  if (output.is_stream()) wait_for_turn(bin);
+  if (!payload.empty()) write(entry.offset, payload.data(), payload.size_bytes());
+  {
+    const std::lock_guard lock(mutex);
+    next = bin + 1;
+    ++put_bins;
+  }
+  turn.notify_all();
+}
+
+void PositionWriter::Impl::append_section(const std::string& bytes, layout::Section& section) {
+  section = {end, bytes.size(), layout::checksum(bytes.data(), bytes.size())};
+  write(end, bytes.data(), bytes.size());
+  end += bytes.size();
+}
+
+void PositionWriter::Impl::finish(const PositionTotals& totals, std::span<const IndexedSequence> sequences,
+                                  const Provenance& provenance) {
+  if (put_bins != directory.size())
+    throw InternalError(fmt::format("{} bins of {} were written", put_bins, directory.size()));
+  layout::PositionTrailer trailer;
+  append_section(layout::encode_directory(directory), trailer.directory);
+  append_section(layout::encode_totals(totals), trailer.totals);
+  append_section(layout::encode_sequences(sequences), trailer.sequences);
+  append_section(layout::encode_provenance(provenance), trailer.provenance);
+  trailer.content_checksum = layout::content_checksum(params, trailer);
+  trailer.file_bytes = end + layout::kTrailerBytes;
+  const std::string last = layout::encode_trailer(trailer);
+  write(end, last.data(), last.size());
+  end += last.size();
+  output.commit();
+}
+
+PositionWriter::PositionWriter(const std::string& path, unsigned writers)
+    : impl_(std::make_unique<Impl>(path, writers)) {}
+PositionWriter::~PositionWriter() = default;
+
+void PositionWriter::begin(const PositionParams& params, std::span<const std::uint64_t> bin_sizes) {
+  impl_->begin(params, bin_sizes);
+}
+
+void PositionWriter::put(std::uint32_t bin, std::span<const std::uint64_t> payload) {
+  impl_->put(bin, payload);
+}
+
+void PositionWriter::cancel() noexcept {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->cancelled = true;
+  }
+  impl_->turn.notify_all();
+}
+
+void PositionWriter::finish(const PositionTotals& totals, std::span<const IndexedSequence> sequences,
+                            const Provenance& provenance) {
+  impl_->finish(totals, sequences, provenance);
+}
+
+std::uint64_t PositionWriter::file_bytes() const noexcept { return impl_->end; }
+
+}  // namespace warpmer::index
