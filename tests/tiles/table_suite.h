@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "tier.h"
 #include "tiles/erase_suite.h"
 #include "tiles/table_ledger.h"
 #include "tiles/tile_ops.h"
@@ -221,11 +222,11 @@ template <class Key>
 void whole_suite(const SchemeOnTile<Key>& on) {
   INFO(name_of(on));
   tile_operations(on);
-  for (const std::uint32_t bucket_bits : {0u, 1u, 5u, 9u}) {
+  for (const std::uint32_t bucket_bits : by_tier<std::vector<std::uint32_t>>({0, 1, 5, 9}, {0, 5})) {
     for (const double load : {0.4, 0.7}) insert_and_find(on, {bucket_bits, kKeyBits<Key>}, load);
     insert_and_find(on, {bucket_bits, key_bits<Key>(62)}, 0.7);
   }
-  insert_and_find(on, {on.scheme.chains ? 7u : 10u, key_bits<Key>(40)},
+  insert_and_find(on, {on.scheme.chains ? 7u : by_tier(10u, 7u), key_bits<Key>(40)},
                   on.scheme.stash == 0 ? 0.9 : on.scheme.sure_load);
   load_factors(on, false);
   full_table(on, false);
@@ -317,9 +318,10 @@ template <class Key>
 void whole_suite_at_once(const SchemeOnTile<Key>& on, std::size_t rounds) {
   if (on.exclusive) return;
   INFO(name_of(on));
-  for (const std::uint32_t bucket_bits : {0u, 3u, 5u, 8u}) count_at_once(on, bucket_bits, rounds);
+  for (const std::uint32_t bucket_bits : by_tier<std::vector<std::uint32_t>>({0, 3, 5, 8}, {0, 5}))
+    count_at_once(on, bucket_bits, rounds);
   one_key_at_once(on);
-  for (int i = 0; i < 10; ++i) claim_at_once(on);
+  for (int i = 0; i < by_tier(10, 3); ++i) claim_at_once(on);
   load_factors(on, true);
   full_table(on, true);
   distinct_at_once(on);
