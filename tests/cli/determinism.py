@@ -181,7 +181,7 @@ def small_memory(report, folder, rng):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--runs", type=int, default=6)
     arguments = parser.parse_args()
     report = common.Report()
     common.warpmer_path()

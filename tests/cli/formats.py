@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""What count, histo, dump, query, stats and info say, against a naive counter."""
+"""What count, histo, dump, query, stats and info say, against a naive counter.
+
+ctest: one thread (its threads are those of cli/query_reads, cli/streams and cli/update)
+"""
 
 import collections
 import json

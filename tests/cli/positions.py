@@ -136,7 +136,7 @@ class Positions(CliTest):
             self.assertEqual(self.warpmer(*arguments, "--summary"), SUMMARY + oracle.summary(asked))
 
     def test_random_references(self):
-        for k in some(LENGTHS, 3):
+        for k in some(LENGTHS, 2):
             with self.subTest(k=k):
                 genome = random_genome(k, 300 if k == 1 else 4000)
                 self.file("ref.fa", fasta(genome))

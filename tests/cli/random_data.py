@@ -7,6 +7,8 @@ Inputs are made up from a seed: random letters with N and IUPAC codes, low compl
 palindromes, reads shorter than k, in FASTA and FASTQ; k from 1 to 64, both ways of counting, filters by count
 and quality. A failing case prints its number; `--case` runs it alone and keeps its files. Environment: see
 oracle_common.py.
+
+ctest: one thread (its threads are those of cli/query_reads, cli/streams and cli/update)
 """
 
 import argparse
@@ -279,7 +281,7 @@ def run_case(report, case, warpmer, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cases", type=int, default=by_tier(200, 25))
+    parser.add_argument("--cases", type=int, default=by_tier(120, 25))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--case", type=int, help="run this one alone and keep its files")
     arguments = parser.parse_args()

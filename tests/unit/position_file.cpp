@@ -1,4 +1,5 @@
 // The index of positions as a file: the documented bytes, round trips, damage, what its writer refuses.
+// ctest: one thread
 
 #include "index/position_file.h"
 
