@@ -129,9 +129,7 @@ void declare_flags(CLI::App& app, CountCommand& command) {
       app, "-k", 1, engine::kMaxK,
       [&command](std::uint64_t value) { command.job.k = static_cast<std::uint32_t>(value); },
       fmt::format("Length of the k-mers, 1 to {}. Default: {}.", engine::kMaxK, command.job.k));
-  app.add_option("-o,--output", command.job.output,
-                 "The index to write; - for standard output. It gets its name when it is complete.")
-      ->type_name("FILE");
+  add_index_output_flag(app, command.job.output);
   add_threads_flag(app, command.job.threads);
   add_memory_flag(app, command.job.memory_bytes);
   add_count_range_flags(app, command.range);
@@ -144,7 +142,7 @@ void declare_flags(CLI::App& app, CountCommand& command) {
                    "auto, cpu, cpu:N for a CPU that acts as N devices, cuda for the GPU with the most free "
                    "memory, or cuda:N for the one that 'warpmer devices' lists under that number. Default: "
                    "auto, which is a GPU where one can be used and the input is not small, else the CPU.");
-  app.add_flag("--progress", command.progress, "Show progress on stderr even where that is no terminal.");
+  add_progress_flag(app, command.progress);
   app.add_option("--stats", command.stats,
                  "Write what the run did, with the time and bytes of every stage, as JSON.")
       ->type_name("FILE");

@@ -161,6 +161,28 @@ CLI::Option* add_index_argument(CLI::App& app, std::string& path) {
       ->type_name("FILE");
 }
 
+void add_index_output_flag(CLI::App& app, std::string& output) {
+  app.add_option("-o,--output", output,
+                 "The index to write; - for standard output. It gets its name when it is complete.")
+      ->type_name("FILE");
+}
+
+void add_progress_flag(CLI::App& app, bool& progress) {
+  app.add_flag("--progress", progress, "Show progress on stderr even where that is no terminal.");
+}
+
+void check_one_question(const std::vector<std::string>& kmers, const std::string& kmer_file,
+                        const std::vector<std::string>& reads) {
+  const int kinds = static_cast<int>(!kmers.empty()) + static_cast<int>(!kmer_file.empty()) +
+                    static_cast<int>(!reads.empty());
+  if (kinds == 0) {
+    throw UsageError("nothing to look up: give k-mers as arguments, --kmers FILE or --reads FILE");
+  }
+  if (kinds > 1) {
+    throw UsageError("k-mers as arguments, --kmers and --reads exclude each other");
+  }
+}
+
 void check_output(const std::string& output, const std::vector<std::string>& inputs) {
   namespace fs = std::filesystem;
   std::error_code ignored;

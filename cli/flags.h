@@ -41,6 +41,10 @@ std::uint64_t memory_or_default(std::uint64_t memory_bytes);
 
 /// `-o` for text: "-" unless given.
 CLI::Option* add_text_output_flag(CLI::App& app, std::string& path);
+/// `-o` for an index; without a default of its own.
+void add_index_output_flag(CLI::App& app, std::string& output);
+/// `--progress`
+void add_progress_flag(CLI::App& app, bool& progress);
 /// `--json`
 CLI::Option* add_json_flag(CLI::App& app, bool& json);
 
@@ -72,6 +76,9 @@ void add_reading_flags(CLI::App& app, ReadingFlags& flags);
 /// The index to read, as first argument.
 CLI::Option* add_index_argument(CLI::App& app, std::string& path);
 
+/// UsageError unless k-mers, a file of k-mers or reads are to be looked up: exactly one kind at a time.
+void check_one_question(const std::vector<std::string>& kmers, const std::string& kmer_file,
+                        const std::vector<std::string>& reads);
 /// UsageError when `output` is one of the files to be read, which it would replace.
 void check_output(const std::string& output, const std::vector<std::string>& inputs);
 

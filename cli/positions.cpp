@@ -79,14 +79,12 @@ void declare_flags(CLI::App& app, PositionsCommand& command) {
       app, "-k", 1, engine::kMaxK,
       [&command](std::uint64_t value) { command.job.k = static_cast<std::uint32_t>(value); },
       fmt::format("Length of the k-mers, 1 to {}. Default: {}.", engine::kMaxK, command.job.k));
-  app.add_option("-o,--output", command.job.output,
-                 "The index to write; - for standard output. It gets its name when it is complete.")
-      ->type_name("FILE");
+  add_index_output_flag(app, command.job.output);
   add_threads_flag(app, command.job.threads);
   add_memory_flag(app, command.job.memory_bytes);
   app.add_flag("--forward", command.forward, "Find k-mers only as they are read. Default: on both strands.");
   add_reading_flags(app, command.reading);
-  app.add_flag("--progress", command.progress, "Show progress on stderr even where that is no terminal.");
+  add_progress_flag(app, command.progress);
   app.add_option(
          "REF", command.job.inputs,
          "Sequences: any input that 'warpmer count' takes, recognised by content; - for standard input; "

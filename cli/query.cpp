@@ -180,16 +180,8 @@ void query_reads(Query& query) {
   });
 }
 
-/// Exactly one kind of question at a time.
 void check(const QueryOptions& options) {
-  const int kinds = static_cast<int>(!options.kmers.empty()) + static_cast<int>(!options.kmer_file.empty()) +
-                    static_cast<int>(!options.reads.empty());
-  if (kinds == 0) {
-    throw UsageError("nothing to look up: give k-mers as arguments, --kmers FILE or --reads FILE");
-  }
-  if (kinds > 1) {
-    throw UsageError("k-mers as arguments, --kmers and --reads exclude each other");
-  }
+  check_one_question(options.kmers, options.kmer_file, options.reads);
   if (options.profile && options.reads.empty()) {
     throw UsageError("--profile needs --reads");
   }

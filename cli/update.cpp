@@ -127,13 +127,11 @@ void declare_flags(CLI::App& app, UpdateCommand& command) {
   app.add_option("--remove", command.job.removed,
                  "Take the k-mers of FILE away, likewise. What --add brings can be taken away, too.")
       ->type_name("FILE");
-  app.add_option("-o,--output", command.job.output,
-                 "The index to write; - for standard output. It gets its name when it is complete.")
-      ->type_name("FILE");
+  add_index_output_flag(app, command.job.output);
   add_threads_flag(app, command.job.threads);
   add_memory_flag(app, command.job.memory_bytes);
   add_reading_flags(app, command.reading);
-  app.add_flag("--progress", command.progress, "Show progress on stderr even where that is no terminal.");
+  add_progress_flag(app, command.progress);
   app.add_option("--stats", command.stats, "Write what the run did as JSON.")->type_name("FILE");
 }
 
