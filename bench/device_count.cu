@@ -48,6 +48,7 @@ struct Options {
   std::uint32_t k = 31, length = 150, rounds = 5;
   double memory_gb = 100;
   DeviceTuning tuning;
+  std::string table = "auto";
 };
 
 struct Round {
@@ -63,6 +64,7 @@ Round run(const Options& options, const std::vector<DeviceArray<char>>& texts,
   plan.memory_bytes = static_cast<std::uint64_t>(options.memory_gb * 1e9);
   plan.expected_kmers = static_cast<std::uint64_t>(options.reads) * (options.length - options.k + 1);
   plan.tuning = options.tuning;
+  plan.table = engine::count_table_named(options.table);
   const auto counter = make_device_counter(plan);
   const cudaStream_t stream = counter->stream();
   std::uint32_t most_tiles = 1;
@@ -149,6 +151,8 @@ int main(int argc, char** argv) {
   app.add_option("--kmers-per-list", options.tuning.kmers_per_list, "occurrences in a list, about")
       ->capture_default_str();
   app.add_option("--load", options.tuning.load, "of tables")->capture_default_str();
+  app.add_option("--table", options.table, "what lists are counted in: " + engine::count_table_names(", "))
+      ->capture_default_str();
   app.add_option("--case", cases,
                  "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options")
       ->delimiter(' ');

@@ -9,6 +9,7 @@ Figures for which there are no rows are left out. Needs matplotlib: scripts/setu
 import argparse
 import collections
 import csv
+import math
 import pathlib
 import sys
 
@@ -27,9 +28,10 @@ def read_rows(paths):
     for path in paths:
         with open(path, encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
-                for name in ("group", "bucket", "window", "hashes", "pairs"):
+                row["source"] = path
+                for name in ("group", "bucket", "window", "hashes", "pairs", "batch"):
                     row[name] = int(row[name])
-                for name in ("load", "mops", "success_rate"):
+                for name in ("load", "utilization", "repeats", "mops", "success_rate"):
                     row[name] = float(row[name])
                 row["probes"] = float(row["probes"]) if row["probes"] else None
                 if row["verified"] == "FAILED":
@@ -47,25 +49,30 @@ def label(row):
     return text if row["window"] in (0, row["bucket"]) else f"{text}, windows of {row['window']}"
 
 
-def curves(rows, y, name):
-    """{name: ([load], [y])} in order of load."""
+def curves(rows, y, name, x="load"):
+    """{name: ([x], [y])} in order of x."""
     points = collections.defaultdict(list)
     for row in rows:
         if row[y] is not None:
-            points[name(row)].append((row["load"], row[y]))
+            points[name(row)].append((row[x], row[y]))
     return {key: tuple(zip(*sorted(values))) for key, values in points.items()}
 
 
-def draw(path, title, panels, ylabel):
+def draw(path, title, panels, ylabel, xlabel="load", log_x=False, log_y=False):
     """One SVG of panels side by side: (title of the panel, {label: (x, y)})."""
     figure, axes = plt.subplots(1, len(panels), figsize=(5.2 * len(panels), 4.2), squeeze=False)
     for axis, (name, lines) in zip(axes[0], panels):
         for text, (x, y) in lines.items():
             axis.plot(x, y, marker="o", markersize=3, linewidth=1.2, label=text)
         axis.set_title(name)
-        axis.set_xlabel("load")
+        axis.set_xlabel(xlabel)
         axis.set_ylabel(ylabel)
-        axis.set_ylim(bottom=0)
+        if log_x:
+            axis.set_xscale("log", base=2)
+        if log_y:
+            axis.set_yscale("log")
+        else:
+            axis.set_ylim(bottom=0)
         axis.grid(linewidth=0.3)
         axis.legend(fontsize=7)
     figure.suptitle(title)
@@ -79,9 +86,9 @@ PANELS = {"insert": "insertions", "find100": "lookups, all found", "find50": "lo
           "find0": "lookups, none found"}
 
 
-def panels_of(rows, y, name, kinds=PANELS):
+def panels_of(rows, y, name, kinds=PANELS, x="load"):
     scaled = [dict(row, mops=row["mops"] / 1000) for row in rows]
-    chosen = [(PANELS[one], curves([r for r in scaled if kind(r) == one], y, name)) for one in kinds]
+    chosen = [(PANELS[one], curves([r for r in scaled if kind(r) == one], y, name, x)) for one in kinds]
     return [panel for panel in chosen if panel[1]]
 
 
@@ -94,17 +101,21 @@ def warpdrive(rows, into, figure, distribution, what):
         draw(into / f"warpdrive-fig{figure}.svg", f"WarpDrive on {rows[0]['device']}: {what}", panels, "G operations/s")
 
 
-def best_of(rows):
-    """Of the ways to spread a bucket over lanes the fastest, for each load and operation."""
+def best_of(rows, *more):
+    """Of the ways to spread a bucket over lanes the fastest, for each load and operation; and for each value of
+    these columns."""
     best = {}
     for row in rows:
-        key = (row["table"], row["bucket"], row["window"], round(row["load"], 3), kind(row))
+        key = (row["table"], row["bucket"], row["window"], round(row["load"], 2 if more else 3), kind(row),
+               *(row[name] for name in more))
         if key not in best or best[key]["mops"] < row["mops"]:
             best[key] = row
     return list(best.values())
 
 
 def name_of_scheme(row):
+    if row["bucket"] == 0:
+        return row["table"]
     return f"{row['table']}, b = {row['bucket']}" + (f", windows of {row['window']}" if row["window"] > row["bucket"] else "")
 
 
@@ -128,8 +139,142 @@ def all_tables(rows, into):
          panels_of(rows, "mops", name_of_scheme, ("insert", "find100", "find0")), "G operations/s")
 
 
+# The experiments of Ashkiani et al. 2018 and Green 2019. Each run of one is a figure of its own; runs of other
+# sizes than the paper's have theirs in the name.
+PAPERS_PAIRS = {"slabhash4": 22, "slabhash6": 21, "slabhash7": 22, "slaballoc": None, "slabhash5": None,
+                "hashgraph-duplicates": 25, "hashgraph-load": 25}
+
+
+def runs_of(rows):
+    """{(figure, pairs): rows} of these experiments."""
+    by_source = collections.defaultdict(list)
+    for row in rows:
+        if row["figure"] in PAPERS_PAIRS:
+            by_source[row["figure"], row["source"]].append(row)
+    return {(figure, max(r["pairs"] for r in some)): some for (figure, _), some in by_source.items()}
+
+
+def others(rows):
+    return [row for row in rows if row["figure"] not in PAPERS_PAIRS]
+
+
+def file_of(into, figure, pairs):
+    log = math.log2(pairs)
+    usual = PAPERS_PAIRS[figure] is None or PAPERS_PAIRS[figure] == log
+    return into / (f"{figure}.svg" if usual else f"{figure}-{log:.3g}.svg")
+
+
+def with_lanes(row):
+    if row["bucket"] == 0 or row["group"] == 1:
+        return row["table"]
+    return f"{row['table']}, {row['group']} lanes"
+
+
+def draw_run(into, figure, pairs, rows):
+    path, where = file_of(into, figure, pairs), f"{rows[0]['device']}"
+    if figure == "slabhash4":
+        draw(path, f"Slab hash, {pairs} pairs on {where}", panels_of(rows, "mops", with_lanes, x="utilization"),
+             "G operations/s", "memory utilization")
+    if figure == "slabhash5":
+        draw(path, f"Slab hash, utilization 0.6, on {where}", panels_of(rows, "mops", with_lanes, x="pairs"),
+             "G operations/s", "pairs", log_x=True)
+    if figure == "slabhash6":
+        best = best_of(rows, "pairs", "batch")
+        timed = [dict(r, ms=r["pairs"] / r["mops"] / 1000) for r in best if r["table"] in ("slab", "bcht")]
+        names = {"slab": "batches into a slab hash", "bcht": "cuckoo tables built anew"}
+        draw(path, f"Batches on {where}",
+             [("all insertions so far", curves(timed, "ms", lambda r: f"{names[r['table']]}, {r['batch']} pairs",
+                                               "pairs"))], "ms", "pairs in the table", log_y=True)
+    if figure == "slabhash7":
+        scaled = [dict(row, mops=row["mops"] / 1000) for row in rows]
+        mixes = sorted({row["mix"] for row in rows}, reverse=True)
+        draw(path, f"Operations side by side, {pairs} pairs on {where}",
+             [(f"insert/erase/find/find none: {mix} %",
+               curves([r for r in scaled if r["mix"] == mix], "mops", with_lanes, "utilization")) for mix in mixes],
+             "G operations/s", "memory utilization at the beginning")
+    if figure == "hashgraph-duplicates":
+        draw(path, f"HashGraph, {pairs} pairs on {where}", panels_of(rows, "mops", with_lanes, x="repeats"),
+             "G keys/s", "duplicates of a key", log_x=True)
+    if figure == "hashgraph-load":
+        draw(path, f"HashGraph, {pairs} unique keys on {where}", panels_of(rows, "mops", with_lanes),
+             "G keys/s", "load: keys by buckets")
+
+
+AXIS = {"slabhash4": "utilization", "slabhash5": "pairs", "slabhash6": "pairs", "slabhash7": "utilization",
+        "slaballoc": "pairs", "hashgraph-duplicates": "repeats", "hashgraph-load": "load"}
+
+
+def column_of(row):
+    more = f" {row['mix']}" if row["mix"] else f" of {row['batch']}" if row["batch"] else ""
+    return f"{with_lanes(row)}: {kind(row)}{more}"
+
+
+def print_run(figure, pairs, rows):
+    """A run as Markdown, 10^9 operations a second; of batches, what they came to in the end."""
+    x = AXIS[figure]
+    if figure == "slabhash6":
+        rows = [row for row in rows if row["pairs"] == pairs]
+    print(f"\n`{figure}`, {pairs} pairs ({rows[0]['device']}), 10^9 operations/s:\n")
+    # Utilizations come out a little differently for each table, in the same order.
+    points = collections.defaultdict(dict)
+    for name, line in curves([dict(r, mops=r["mops"] / 1000) for r in rows], "mops", column_of, x).items():
+        for number, (at, value) in enumerate(zip(*line)):
+            points[name][number if x == "utilization" else at] = (at, value)
+    xs = sorted({at for values in points.values() for at in values})
+    heads = (next(values[at][0] for values in points.values() if at in values) for at in xs)
+    print(f"| | {' | '.join(f'2^{math.log2(head):.3g}' if x == 'pairs' else f'{head:.3g}' for head in heads)} |")
+    print("| --- |" + " --- |" * len(xs))
+    for name, values in points.items():
+        cells = (f"{values[at][1]:.3g}" if at in values else "" for at in xs)
+        print(f"| {name} | {' | '.join(cells)} |")
+
+
 def mean(values):
     return sum(values) / len(values)
+
+
+HOW = {"max": max, "mean": mean, "harmonic": lambda values: len(values) / sum(1 / value for value in values)}
+
+
+def speedup(rows, paper, pairs):
+    """How many times as fast batches were as rebuilding, in the end, by the fastest group of each."""
+    batch = pairs // int(paper["batches"])
+    last = [r for r in rows if r["batch"] == batch and r["pairs"] == pairs]
+    rates = [max((r["mops"] for r in last if r["table"] == table), default=0) for table in (paper["table"], "bcht")]
+    return rates[0] / rates[1] if all(rates) else None
+
+
+def matches(row, paper):
+    return (row["table"] == paper["table"] and kind(row) == paper["operation"] + paper["hits"] and
+            (not paper["load"] or abs(row["load"] - float(paper["load"])) < 0.006) and
+            (not paper["utilization"] or abs(row["utilization"] - float(paper["utilization"])) < 0.015))
+
+
+def runs_beside_the_papers(runs, papers):
+    """As below, of the experiments above. Speedups are not scaled."""
+    print("\n| | pairs | what | paper (hardware) | paper x bandwidth | ours | ours / scaled |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for (figure, pairs), rows in sorted(runs.items()):
+        for paper in papers:
+            if paper["figure"] != figure:
+                continue
+            ratio = BANDWIDTH.get(rows[0]["device"], 0) / float(paper["gb_per_s"])
+            if paper["how"] == "speedup":
+                value, ratio = speedup(rows, paper, pairs), 1
+            else:
+                ours = [r["mops"] for r in best_of(rows, "pairs", "mix") if matches(r, paper)]
+                value = HOW[paper["how"]](ours) if ours else None
+            if value is None:
+                continue
+            theirs = float(paper["mops"])
+            digits = 1 if paper["how"] == "speedup" else 0
+            scaled = (f"{theirs * ratio:.{digits}f} | {value:.{digits}f} | {value / (theirs * ratio):.2f}" if ratio
+                      else f"- | {value:.{digits}f} | -")
+            what = " ".join(filter(None, (kind(paper), paper["how"], paper["load"] and f"at load {paper['load']}",
+                                          paper["utilization"] and f"at utilization {paper['utilization']}",
+                                          paper["batches"] and f"of {paper['batches']} batches")))
+            print(f"| {paper['table']} | {pairs} | {what} | {theirs:g} ({paper['hardware']}, {paper['where']}) "
+                  f"| {scaled} |")
 
 
 def beside_the_papers(rows, papers):
@@ -138,13 +283,15 @@ def beside_the_papers(rows, papers):
     print("| --- | --- | --- | --- | --- | --- | --- |")
     unique = best_of([r for r in rows if r["keys"] == "unique"])
     for paper in papers:
+        if paper["figure"]:
+            continue
         ours = [r for r in unique if r["table"] == paper["table"] and kind(r) == paper["operation"] + paper["hits"] and
                 (not paper["bucket"] or r["bucket"] == int(paper["bucket"])) and
                 (not paper["load"] or abs(r["load"] - float(paper["load"])) < 0.006)]
         if not ours:
             continue
         # A mean over loads is compared with a mean over loads; without a bucket the paper's best is meant.
-        value = mean([r["mops"] for r in ours]) if paper["bucket"] else max(r["mops"] for r in ours)
+        value = HOW[paper["how"]]([r["mops"] for r in ours])
         theirs = float(paper["mops"])
         ratio = BANDWIDTH.get(ours[0]["device"], 0) / float(paper["gb_per_s"])
         scaled = f"{theirs * ratio:.0f} | {value:.0f} | {value / (theirs * ratio):.2f}" if ratio else f"- | {value:.0f} | -"
@@ -172,13 +319,21 @@ def main():
         sys.exit("draw_figures.py: no rows")
     options.into.mkdir(parents=True, exist_ok=True)
     matplotlib.rcParams["svg.hashsalt"] = "warpmer"  # the same bytes for the same numbers
-    warpdrive(rows, options.into, 7, "unique", "unique keys")
-    warpdrive(rows, options.into, 8, "zipf", "Zipf-distributed keys")
-    buckets(rows, options.into)
-    all_tables(rows, options.into)
     with open(HERE / "papers.csv", encoding="utf-8", newline="") as file:
-        beside_the_papers(rows, list(csv.DictReader(file)))
-    success_rates(rows)
+        papers = list(csv.DictReader(file))
+    runs, rows = runs_of(rows), others(rows)
+    if rows:
+        warpdrive(rows, options.into, 7, "unique", "unique keys")
+        warpdrive(rows, options.into, 8, "zipf", "Zipf-distributed keys")
+        buckets(rows, options.into)
+        all_tables(rows, options.into)
+        beside_the_papers(rows, papers)
+        success_rates(rows)
+    for (figure, pairs), some in sorted(runs.items()):
+        draw_run(options.into, figure, pairs, some)
+        print_run(figure, pairs, some)
+    if runs:
+        runs_beside_the_papers(runs, papers)
 
 
 if __name__ == "__main__":

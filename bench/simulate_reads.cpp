@@ -2,6 +2,7 @@
 //
 //   simulate_reads --genome-length 4.6M --repeats 0.05 --coverage 100 -o reads.fq
 //   simulate_reads --genome genome.fa --coverage 30 > reads.fq
+//   simulate_reads --genome-length 100M --mutants 30 --error-rate 0.001 -o genomes.fa
 //
 // Every random number is a function of (seed, stream, index), never of what was drawn before, so read i
 // is the same whatever thread makes it. All records have the same size, so its place in the file is
@@ -45,6 +46,8 @@ struct Options {
   std::uint32_t read_length = 150;
   double error_rate = 0.005;
   std::uint64_t fragment_length = 0;
+  std::uint64_t mutants = 0;
+  std::uint64_t line_length = 70;
   std::string output = "-";
   std::string output2;
   std::uint64_t seed = 1;
@@ -80,7 +83,7 @@ class Random {
   std::uint64_t state_;
 };
 
-enum Stream : std::uint64_t { kGenomeStream, kRepeatStream, kReadStream, kQualityStream };
+enum Stream : std::uint64_t { kGenomeStream, kRepeatStream, kReadStream, kQualityStream, kMutantStream };
 
 constexpr char complement(char base) {
   switch (base) {
@@ -140,6 +143,33 @@ std::string read_genome(const std::string& path) {
   return genome;
 }
 
+/// Substitutions at a rate. The gaps between them are geometric: one random number for each instead of one
+/// per base.
+class Substitutions {
+ public:
+  explicit Substitutions(double rate) : is_none_(rate <= 0), scale_(1.0 / std::log1p(-rate)) {}
+
+  /// Calls `at` with each place in [0, length) that is hit.
+  template <class At>
+  void draw(std::uint64_t length, Random& random, const At& at) const {
+    if (is_none_) return;
+    const auto end = static_cast<double>(length);
+    for (double place = gap(random); place < end; place += 1 + gap(random))
+      at(static_cast<std::uint64_t>(place));
+  }
+
+  static char other_base(char base, Random& random) {
+    const auto code = static_cast<std::uint64_t>(std::string_view("ACGT").find(base));
+    return "ACGT"[(code + 1 + random.below(3)) & 3];
+  }
+
+ private:
+  double gap(Random& random) const { return std::floor(std::log(random.unit()) * scale_); }
+
+  bool is_none_;
+  double scale_;
+};
+
 void write_all(int file, const char* data, std::size_t size, off_t offset, bool seekable) {
   while (size > 0) {
     const ssize_t written = seekable ? ::pwrite(file, data, size, offset) : ::write(file, data, size);
@@ -164,7 +194,7 @@ void write_genome(const std::string& genome, const std::string& path) {
 class Simulator {
  public:
   Simulator(const Options& options, const std::string& genome, std::uint64_t reads)
-      : options_(options), genome_(genome), error_scale_(1.0 / std::log1p(-options.error_rate)) {
+      : options_(options), genome_(genome), errors_(options.error_rate) {
     reverse_.resize(genome.size());
     std::transform(genome.rbegin(), genome.rend(), reverse_.begin(), complement);
     name_digits_ = fmt::formatted_size("{}", reads == 0 ? 0 : reads - 1);
@@ -216,18 +246,13 @@ class Simulator {
       out += length;
       *out++ = '\n';
     }
-    if (options_.error_rate <= 0) return;
-    // The gaps between errors are geometric: one random number per error instead of one per base.
-    for (double position = gap(random); position < length; position += 1 + gap(random)) {
-      const auto at = static_cast<std::uint32_t>(position);
-      bases[at] = other_base(bases[at], random);
+    errors_.draw(length, random, [&](std::uint64_t at) {
+      bases[at] = Substitutions::other_base(bases[at], random);
       if (qualities != nullptr) qualities[at] = '#';
-    }
+    });
   }
 
  private:
-  double gap(Random& random) const { return std::floor(std::log(random.unit()) * error_scale_); }
-
   /// Four values in runs, as current instruments write them: about as compressible as real reads.
   void binned(std::uint64_t index, int mate, char* qualities) const {
     Random random(options_.seed, kQualityStream, 2 * index + static_cast<std::uint64_t>(mate));
@@ -242,32 +267,109 @@ class Simulator {
     }
   }
 
-  static char other_base(char base, Random& random) {
-    const auto code = static_cast<std::uint64_t>(std::string_view("ACGT").find(base));
-    return "ACGT"[(code + 1 + random.below(3)) & 3];
-  }
-
   const Options& options_;
   const std::string& genome_;
   std::string reverse_;
-  double error_scale_;
+  Substitutions errors_;
   std::size_t name_digits_ = 1;
   std::size_t record_bytes_ = 0;
   bool paired_ = false;
 };
 
-/// Formats all reads of one mate and writes them to `path`, blocks side by side.
-void write_reads(const Options& options, const Simulator& simulator, std::uint64_t reads, int mate,
-                 const std::string& path) {
+/// Copies of a genome as FASTA records of several lines, each with substitutions of its own. A record is made
+/// of blocks of whole lines, and the header is part of the first.
+class MutantWriter {
+ public:
+  MutantWriter(const Options& options, const std::string& genome)
+      : options_(options),
+        genome_(genome),
+        substitutions_(options.error_rate),
+        block_lines_(std::max<std::uint64_t>(1, (std::uint64_t{1} << 20) / options.line_length)),
+        block_bases_(block_lines_ * options.line_length),
+        blocks_((genome.size() + block_bases_ - 1) / block_bases_),
+        number_digits_(fmt::formatted_size("{}", options.mutants - 1)),
+        header_bytes_(7 + number_digits_ + 1),
+        record_bytes_(header_bytes_ + text_bytes(genome.size())) {}
+
+  [[nodiscard]] std::uint64_t blocks() const { return blocks_ * options_.mutants; }
+  [[nodiscard]] std::size_t largest_block() const { return header_bytes_ + text_bytes(block_bases_); }
+  [[nodiscard]] std::uint64_t offset_of(std::uint64_t block) const {
+    const std::uint64_t in_record = block % blocks_;
+    return block / blocks_ * record_bytes_ + (in_record == 0 ? 0 : header_bytes_) +
+           text_bytes(in_record * block_bases_);
+  }
+  std::size_t format(std::uint64_t block, char* out) const {
+    char* at = out;
+    const std::uint64_t mutant = block / blocks_, first = block % blocks_ * block_bases_;
+    if (first == 0) at = fmt::format_to(at, ">mutant{:0{}}\n", mutant, number_digits_);
+    const std::uint64_t length = options_.line_length;
+    const std::uint64_t bases = std::min<std::uint64_t>(block_bases_, genome_.size() - first);
+    char* const text = at;
+    for (std::uint64_t i = 0; i < bases; i += length) {
+      const std::uint64_t n = std::min(length, bases - i);
+      std::memcpy(at, genome_.data() + first + i, n);
+      at += n;
+      *at++ = '\n';
+    }
+    Random random(options_.seed, kMutantStream, block);
+    substitutions_.draw(bases, random, [&](std::uint64_t i) {
+      char& base = text[i + i / length];
+      base = Substitutions::other_base(base, random);
+    });
+    return static_cast<std::size_t>(at - out);
+  }
+
+ private:
+  /// With line ends.
+  [[nodiscard]] std::uint64_t text_bytes(std::uint64_t bases) const {
+    return bases + (bases + options_.line_length - 1) / options_.line_length;
+  }
+
+  const Options& options_;
+  const std::string& genome_;
+  Substitutions substitutions_;
+  std::uint64_t block_lines_, block_bases_;
+  std::uint64_t blocks_;  ///< of a record
+  std::size_t number_digits_, header_bytes_;
+  std::uint64_t record_bytes_;
+};
+
+/// Blocks of reads of one mate.
+class ReadWriter {
+ public:
+  ReadWriter(const Simulator& simulator, std::uint64_t reads, int mate)
+      : simulator_(simulator),
+        reads_(reads),
+        mate_(mate),
+        block_(std::max<std::uint64_t>(1, (std::uint64_t{1} << 20) / simulator.record_bytes())) {}
+
+  [[nodiscard]] std::uint64_t blocks() const { return (reads_ + block_ - 1) / block_; }
+  [[nodiscard]] std::size_t largest_block() const { return block_ * simulator_.record_bytes(); }
+  [[nodiscard]] std::uint64_t offset_of(std::uint64_t block) const { return block * largest_block(); }
+  std::size_t format(std::uint64_t block, char* out) const {
+    const std::uint64_t first = block * block_, count = std::min(block_, reads_ - first);
+    for (std::uint64_t i = 0; i < count; ++i)
+      simulator_.format(first + i, mate_, out + i * simulator_.record_bytes());
+    return count * simulator_.record_bytes();
+  }
+
+ private:
+  const Simulator& simulator_;
+  std::uint64_t reads_;
+  int mate_;
+  std::uint64_t block_;  ///< reads
+};
+
+/// Formats all blocks and writes them to `path`, side by side.
+template <class Writer>
+void write_blocks(const Writer& writer, unsigned thread_count, const std::string& path) {
   const int file =
       path == "-" ? STDOUT_FILENO : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) throw std::runtime_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
   struct stat status {};
   const bool seekable = path != "-" && ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
 
-  const std::size_t record = simulator.record_bytes();
-  const std::uint64_t block = std::max<std::uint64_t>(1, (std::uint64_t{1} << 20) / record);
-  const std::uint64_t blocks = (reads + block - 1) / block;
+  const std::uint64_t blocks = writer.blocks();
   std::atomic<std::uint64_t> next_block{0};
   std::mutex mutex;
   std::condition_variable turn_changed;
@@ -275,20 +377,18 @@ void write_reads(const Options& options, const Simulator& simulator, std::uint64
   std::exception_ptr failure;
 
   const auto work = [&] {
-    std::vector<char> buffer(block * record);
+    std::vector<char> buffer(writer.largest_block());
     try {
       for (std::uint64_t b; (b = next_block.fetch_add(1)) < blocks;) {
-        const std::uint64_t first = b * block, count = std::min(block, reads - first);
-        for (std::uint64_t i = 0; i < count; ++i)
-          simulator.format(first + i, mate, buffer.data() + i * record);
+        const std::size_t size = writer.format(b, buffer.data());
         if (seekable) {
-          write_all(file, buffer.data(), count * record, static_cast<off_t>(first * record), true);
+          write_all(file, buffer.data(), size, static_cast<off_t>(writer.offset_of(b)), true);
           continue;
         }
         std::unique_lock lock(mutex);
         turn_changed.wait(lock, [&] { return turn == b || failure; });
         if (failure) return;
-        write_all(file, buffer.data(), count * record, 0, false);
+        write_all(file, buffer.data(), size, 0, false);
         turn = b + 1;
         turn_changed.notify_all();
       }
@@ -300,7 +400,7 @@ void write_reads(const Options& options, const Simulator& simulator, std::uint64
     }
   };
   std::vector<std::jthread> threads;
-  for (unsigned i = 1; i < options.threads; ++i) threads.emplace_back(work);
+  for (unsigned i = 1; i < thread_count; ++i) threads.emplace_back(work);
   work();
   threads.clear();
   if (failure) std::rethrow_exception(failure);
@@ -333,6 +433,12 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--fragment", options.fragment_length,
                  "paired reads: bases of a fragment (needs --output2)");
+  app.add_option(
+      "--mutants", options.mutants,
+      "no reads, but this many copies of the genome, as FASTA, with substitutions at --error-rate");
+  app.add_option("--line-length", options.line_length, "bases of a line of a copy")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("-o,--output", options.output, "file for the reads, - is standard output")
       ->capture_default_str();
   app.add_option("--output2", options.output2, "file for the second reads of pairs");
@@ -353,6 +459,12 @@ int run(int argc, char** argv) {
   const std::string genome =
       options.genome_file.empty() ? make_genome(options) : read_genome(options.genome_file);
   if (!options.write_genome.empty()) write_genome(genome, options.write_genome);
+  if (options.mutants > 0) {
+    if (genome.empty()) throw std::invalid_argument("the genome has no bases");
+    options.line_length = std::min<std::uint64_t>(options.line_length, genome.size());
+    write_blocks(MutantWriter(options, genome), options.threads, options.output);
+    return 0;
+  }
   const std::uint64_t span = std::max<std::uint64_t>(options.read_length, options.fragment_length);
   if (genome.size() < span) throw std::invalid_argument("the genome is shorter than one read");
 
@@ -362,8 +474,9 @@ int run(int argc, char** argv) {
     reads = static_cast<std::uint64_t>(bases / options.read_length / (options.output2.empty() ? 1 : 2));
   }
   const Simulator simulator(options, genome, reads);
-  write_reads(options, simulator, reads, 0, options.output);
-  if (!options.output2.empty()) write_reads(options, simulator, reads, 1, options.output2);
+  write_blocks(ReadWriter(simulator, reads, 0), options.threads, options.output);
+  if (!options.output2.empty())
+    write_blocks(ReadWriter(simulator, reads, 1), options.threads, options.output2);
   return 0;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +46,7 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
           {"output", command.job.output},
           {"device", report.device},
           {"device_choice", report.device_choice.note},
+          {"table", std::string(engine::name_of(command.job.table))},
           {"threads", report.threads},
           {"memory_cap_bytes", report.memory_cap_bytes},
           {"peak_resident_bytes", report.peak_resident_bytes},
@@ -103,14 +103,8 @@ int run_count(CountCommand command) {
   }
   print_warning(command.job.device);
   const ProgressStyle style = progress_style(command.progress);
-  const auto start = std::chrono::steady_clock::now();
-  engine::JobProgress progress;
-  engine::CountReport report;
-  {
-    const ProgressMeter meter(progress, style);
-    report = engine::count(command.job, progress);
-  }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto [report, seconds] = run_with_meter(
+      style, [&](engine::JobProgress& progress) { return engine::count(command.job, progress); });
   if (command.job.device.warning.empty()) {
     print_warning(report.device_choice);  // what only starting the GPU has shown
   }
@@ -122,6 +116,15 @@ int run_count(CountCommand command) {
     print_summary(command, report, seconds);
   }
   return kDone;
+}
+
+void add_table_flag(CLI::App& app, engine::CountTable& table) {
+  app.add_option_function<std::string>(
+         "--table", [&table](const std::string& name) { table = engine::count_table_named(name); },
+         "The hash table that shards of k-mers are counted in. The index is the same whichever it is; they "
+         "differ in speed and memory. Default: auto, which is the fastest on the device for what is counted. "
+         "For k of 12 or less there is no table, and the choice has no effect.")
+      ->type_name(engine::count_table_names("|"));
 }
 
 void declare_flags(CLI::App& app, CountCommand& command) {
@@ -142,6 +145,7 @@ void declare_flags(CLI::App& app, CountCommand& command) {
                    "auto, cpu, cpu:N for a CPU that acts as N devices, cuda for the GPU with the most free "
                    "memory, or cuda:N for the one that 'warpmer devices' lists under that number. Default: "
                    "auto, which is a GPU where one can be used and the input is not small, else the CPU.");
+  add_table_flag(app, command.job.table);
   add_progress_flag(app, command.progress);
   app.add_option("--stats", command.stats,
                  "Write what the run did, with the time and bytes of every stage, as JSON.")

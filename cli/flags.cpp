@@ -39,18 +39,6 @@ std::uint64_t parse_memory(const std::string& flag, const std::string& text) {
   return *bytes;
 }
 
-/// Bytes of all inputs on disk; 0 when one is no plain file.
-std::uint64_t known_bytes(const std::vector<std::string>& inputs) {
-  std::uint64_t bytes = 0;
-  for (const std::string& input : inputs) {
-    std::error_code failed;
-    if (input == "-" || !std::filesystem::is_regular_file(input, failed)) return 0;
-    bytes += std::filesystem::file_size(input, failed);
-    if (failed) return 0;
-  }
-  return bytes;
-}
-
 }  // namespace
 
 CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint64_t smallest,
@@ -96,6 +84,17 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& devi
       ->type_name("SIZE");
 }
 
+std::uint64_t known_bytes(const std::vector<std::string>& inputs) {
+  std::uint64_t bytes = 0;
+  for (const std::string& input : inputs) {
+    std::error_code failed;
+    if (input == "-" || !std::filesystem::is_regular_file(input, failed)) return 0;
+    bytes += std::filesystem::file_size(input, failed);
+    if (failed) return 0;
+  }
+  return bytes;
+}
+
 engine::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs) {
   engine::DeviceChoice choice = engine::choose_device(flags.device, known_bytes(inputs));
   choice.device_memory_bytes = flags.device_memory_bytes;
@@ -134,13 +133,13 @@ void CountRange::check() const {
   }
 }
 
-void add_count_range_flags(CLI::App& app, CountRange& range) {
+void add_count_range_flags(CLI::App& app, CountRange& range, const std::string& where) {
   add_whole_number(
       app, "--min-count", 1, UINT64_MAX, [&range](std::uint64_t value) { range.min_count = value; },
-      "Keep only k-mers that occur at least N times. Default: 1.");
+      "Keep only k-mers that occur at least N times" + where + ". Default: 1.");
   add_whole_number(
       app, "--max-count", 1, UINT64_MAX, [&range](std::uint64_t value) { range.max_count = value; },
-      "Keep only k-mers that occur at most N times. Default: no limit.");
+      "Keep only k-mers that occur at most N times" + where + ". Default: no limit.");
 }
 
 void add_reading_flags(CLI::App& app, ReadingFlags& flags) {

@@ -30,6 +30,8 @@ struct DeviceFlags {
 
 /// `--device`, with its help text, and `--device-memory`
 void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help);
+/// Bytes of all inputs on disk; 0 when one is no plain file.
+std::uint64_t known_bytes(const std::vector<std::string>& inputs);
 /// The device to use for these inputs.
 engine::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs);
 /// One line on stderr when a GPU is passed over.
@@ -60,8 +62,8 @@ struct CountRange {
   void check() const;
 };
 
-/// `--min-count` and `--max-count`
-void add_count_range_flags(CLI::App& app, CountRange& range);
+/// `--min-count` and `--max-count`; `where` is added to what they say, for example " in the result".
+void add_count_range_flags(CLI::App& app, CountRange& range, const std::string& where = "");
 
 /// How sequences are read.
 struct ReadingFlags {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 
@@ -60,17 +59,9 @@ void complete(PositionsCommand& command) {
 int run_positions(PositionsCommand command) {
   complete(command);
   const ProgressStyle style = progress_style(command.progress);
-  const auto start = std::chrono::steady_clock::now();
-  engine::JobProgress progress;
-  engine::PositionReport report;
-  {
-    const ProgressMeter meter(progress, style);
-    report = engine::index_positions(command.job, progress);
-  }
-  if (style != ProgressStyle::none) {
-    print_summary(command, report,
-                  std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
+  const auto [report, seconds] = run_with_meter(
+      style, [&](engine::JobProgress& progress) { return engine::index_positions(command.job, progress); });
+  if (style != ProgressStyle::none) print_summary(command, report, seconds);
   return kDone;
 }
 

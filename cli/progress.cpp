@@ -69,6 +69,8 @@ std::string render_progress(const ProgressSnapshot& snapshot, double seconds) {
     case Stage::counting:
       return fmt::format("counting shard {} of {}, {} k-mers", snapshot.shards_done, snapshot.shards_total,
                          format_amount(snapshot.kmers));
+    case Stage::combining:
+      return fmt::format("shard {} of {}", snapshot.shards_done, snapshot.shards_total);
     case Stage::indexing:
       return fmt::format("indexing bin {} of {}, {} k-mers", snapshot.shards_done, snapshot.shards_total,
                          format_amount(snapshot.kmers));

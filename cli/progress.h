@@ -1,11 +1,14 @@
 #pragma once
 /// What a person sees of a running job on stderr.
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #include "engine/count_job.h"
 
@@ -54,5 +57,26 @@ class ProgressMeter {
 
 /// What suits stderr; `forced` is `--progress`.
 ProgressStyle progress_style(bool forced);
+
+/// What a job reports, and its wall time.
+template <class Report>
+struct TimedReport {
+  Report report;
+  double seconds = 0;
+};
+
+/// Runs `job(progress)`, whose result is its report, under a meter.
+template <class Job>
+auto run_with_meter(ProgressStyle style, Job&& job) {
+  const auto start = std::chrono::steady_clock::now();
+  engine::JobProgress progress;
+  TimedReport<std::invoke_result_t<Job&, engine::JobProgress&>> timed;
+  {
+    const ProgressMeter meter(progress, style);
+    timed.report = job(progress);
+  }
+  timed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return timed;
+}
 
 }  // namespace warpmer::cli

@@ -32,6 +32,7 @@ struct QueryOptions {
   bool exit_status = false;
   ReadingFlags reading;
   DeviceFlags device;
+  std::string table = "auto";
   unsigned threads = 0;
   std::string output;
 };
@@ -185,6 +186,9 @@ void check(const QueryOptions& options) {
   if (options.profile && options.reads.empty()) {
     throw UsageError("--profile needs --reads");
   }
+  if (engine::lookup_table_of(options.table) != engine::LookupTable::automatic && options.reads.empty()) {
+    throw UsageError("--table needs --reads");
+  }
   check_output(options.output, {options.index, options.kmer_file});
   check_output(options.output, options.reads);
 }
@@ -198,11 +202,22 @@ engine::DeviceChoice device_for(const QueryOptions& options) {
   return choose_device(flags, options.reads);
 }
 
+/// A FASTQ file's text is half bases, and compressed files have more of them in a byte: so at least half as
+/// many k-mers as bytes come. Other questions than reads are few.
+engine::LookupRequest request_of(const QueryOptions& options) {
+  engine::LookupRequest request;
+  request.lenient = options.reading.lenient;
+  request.table = options.reads.empty() ? engine::LookupTable::index : engine::lookup_table_of(options.table);
+  request.expected_kmers = known_bytes(options.reads) / 2;
+  request.threads = threads_or_default(options.threads);
+  return request;
+}
+
 int run_query(const QueryOptions& options) {
   check(options);
   const index::IndexFile index(options.index);
   engine::DeviceChoice device = device_for(options);
-  const auto lookup = engine::make_lookup(index, options.reading.lenient, device);
+  const auto lookup = engine::make_lookup(index, request_of(options), device);
   print_warning(device);
   TextOutput output(options.output);
   Query query{options, index, *lookup, output, threads_or_default(options.threads)};
@@ -239,6 +254,15 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
                    "With --reads: auto, cpu, cuda, or cuda:N for the GPU that 'warpmer devices' lists under "
                    "that number. Default: auto, which is a GPU where one can be used and the reads are not "
                    "few, else the CPU.");
+  command
+      .add_option(
+          "--table", options.table,
+          "With --reads: what their k-mers are looked up in. index is the index as it is; bcht (bucketed "
+          "cuckoo) and iceberg are hash tables that are built of it first, in memory of the device, 14 "
+          "bytes or more for each of its k-mers. Default: auto, which is bcht on a GPU when the reads "
+          "have very many more k-mers than the index and there is memory for it, else index. The output "
+          "is the same.")
+      ->type_name("auto|index|bcht|iceberg");
   add_text_output_flag(command, options.output);
   add_index_argument(command, options.index);
   command.add_option("KMER", options.kmers, "A k-mer to look up, on either strand of a canonical index.");
@@ -270,6 +294,7 @@ Examples:
   warpmer query sample.wmi --kmers markers.txt > counts.tsv
   warpmer query sample.wmi --reads other_1.fq.gz other_2.fq.gz > summary.tsv
   warpmer query sample.wmi --reads contigs.fa --profile -o profiles.txt
+  warpmer query sample.wmi --reads many.fq --device cuda --table bcht > out.tsv
 )");
   declare_flags(command, *options);
   application.on_run(command, [options] { return run_query(*options); });

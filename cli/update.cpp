@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -99,14 +98,8 @@ int run_update(UpdateCommand command) {
     stats.emplace(command.stats);  // now, so that a path that cannot be written costs no run
   }
   const ProgressStyle style = progress_style(command.progress);
-  const auto start = std::chrono::steady_clock::now();
-  engine::JobProgress progress;
-  engine::UpdateReport report;
-  {
-    const ProgressMeter meter(progress, style);
-    report = engine::update(command.job, progress);
-  }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto [report, seconds] = run_with_meter(
+      style, [&](engine::JobProgress& progress) { return engine::update(command.job, progress); });
   if (stats) {
     stats->write(json_text(report_json(command, report, seconds)));
     stats->finish();

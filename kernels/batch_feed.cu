@@ -27,8 +27,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 std::uint64_t BatchFeed::add(io::Batch& batch) {
   const std::uint64_t kmers = complete();
   std::swap(batch_, batch);
-  if (batch_.is_fastq) {
-    bytes_ = PlainFastq::joined_bytes(bounded(batch_, batch_.fastq().size()));
+  if (batch_.is_plain_text()) {
+    const std::uint32_t bytes = bounded(batch_, batch_.plain_text().size());
+    bytes_ = is_fasta() ? PlainFasta::joined_bytes(bytes) : PlainFastq::joined_bytes(bytes);
   } else {
     join();
   }
@@ -51,24 +52,30 @@ void BatchFeed::copy_joined() {
   copied_bytes_ += bytes_;
 }
 
-void BatchFeed::copy_fastq() {
-  const std::string_view fastq = batch_.fastq();
-  const auto bytes = static_cast<std::uint32_t>(fastq.size());
-  fastq_.reserve(text_room(bytes));
-  records_.reserve(bytes);
+void BatchFeed::copy_plain() {
+  const std::string_view plain = batch_.plain_text();
+  const auto bytes = static_cast<std::uint32_t>(plain.size());
+  plain_.reserve(text_room(bytes));
   copy_begin_.record(copies_);
-  copy_to_device(fastq_.data(), fastq.data(), bytes, copies_);
+  copy_to_device(plain_.data(), plain.data(), bytes, copies_);
   copy_end_.record(copies_);
   copied_bytes_ += bytes;
-  records_.find(fastq_.data(), bytes, lowest_quality_, text_.data(), copies_);
-  copy_to_host(findings_.data(), records_.findings(), 1, copies_);
+  if (is_fasta()) {
+    fasta_.reserve(bytes);
+    fasta_.find(plain_.data(), bytes, text_.data(), copies_);
+    copy_to_host(findings_.data(), fasta_.findings(), 1, copies_);
+  } else {
+    fastq_.reserve(bytes);
+    fastq_.find(plain_.data(), bytes, lowest_quality_, text_.data(), copies_);
+    copy_to_host(findings_.data(), fastq_.findings(), 1, copies_);
+  }
 }
 
 void BatchFeed::send() {
   text_.reserve(text_room(bytes_));
   for (auto& left : left_) left.reserve(tiles_of(bytes_));
-  if (batch_.is_fastq) {
-    copy_fastq();
+  if (batch_.is_plain_text()) {
+    copy_plain();
   } else {
     copy_joined();
   }
@@ -90,15 +97,15 @@ void BatchFeed::enqueue(const std::uint32_t* tiles, std::uint32_t tile_count, st
 
 void BatchFeed::note_records() {
   find_seconds_ += ready_.seconds_since(copy_end_);
-  const FastqFindings& found = findings_[0];
-  if (found.odd > 0 || found.lines % 4 != 0) throw io::NotPlainFastq();
-  found_.records += found.lines / 4;
-  found_.bases += found.bases;
+  const TextFindings& found = findings_[0];
+  if (found.odd > 0) throw io::NotPlainText();
+  found_.records += found.records;
+  found_.bases += found.bases - batch_.plain_overlap;
 }
 
-/// Of FASTQ text nobody here knows which record that is: reading it again tells.
+/// Of text as it is in the file nobody here knows which record that is: reading it again tells.
 void BatchFeed::throw_bad_base(std::uint32_t offset) const {
-  if (batch_.is_fastq) throw io::NotPlainFastq();
+  if (batch_.is_plain_text()) throw io::NotPlainText();
   gpu::throw_bad_base(batch_, offset);
 }
 
@@ -107,7 +114,7 @@ std::uint64_t BatchFeed::complete() {
   done_.wait();
   busy_ = false;
   copy_seconds_ += copy_end_.seconds_since(copy_begin_);
-  if (batch_.is_fastq) note_records();
+  if (batch_.is_plain_text()) note_records();
   const CutStatus status = result_[0];
   if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(status.first_invalid);
   if (status.tiles_left > 0) return status.kmers + cut_rest();

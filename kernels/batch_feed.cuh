@@ -1,7 +1,7 @@
 #pragma once
 /// One reading thread's way to the GPU: batches become joined text in pinned memory, are copied to the device
-/// and counted there; FASTQ text is copied as it is, and joined on the device. While the device works on one
-/// batch, the thread reads the next.
+/// and counted there; text as it is in a file is copied so, and joined on the device. While the device works
+/// on one batch, the thread reads the next.
 
 #include <cstdint>
 #include <mutex>
@@ -10,6 +10,7 @@
 #include "device_counter.cuh"
 #include "engine/backend.h"
 #include "io/batch.h"
+#include "plain_fasta.cuh"
 #include "plain_fastq.cuh"
 
 namespace warpmer::gpu {
@@ -27,8 +28,8 @@ class BatchFeed {
       : shared_(shared), lenient_(lenient), lowest_quality_(lowest_quality) {}
 
   /// Sends a batch on its way and leaves the one before in its place. Returns the number of k-mers of
-  /// that one. For a character that is no nucleotide code in it, unless lenient: InputError. In FASTQ text,
-  /// for that and for all that is not plain: io::NotPlainFastq.
+  /// that one. For a character that is no nucleotide code in it, unless lenient: InputError. In text as it
+  /// is in the file, for that and for all that is not plain: io::NotPlainText.
   std::uint64_t add(io::Batch& batch);
 
   /// Waits for what is under way.
@@ -41,10 +42,11 @@ class BatchFeed {
   [[nodiscard]] std::uint64_t copied_bytes() const { return copied_bytes_; }
 
  private:
+  [[nodiscard]] bool is_fasta() const { return batch_.plain_format == io::PlainFormat::fasta; }
   void join();
   void send();
   void copy_joined();
-  void copy_fastq();
+  void copy_plain();
   void note_records();
   [[noreturn]] void throw_bad_base(std::uint32_t offset) const;
   void enqueue(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left);
@@ -59,9 +61,10 @@ class BatchFeed {
   // What is under way.
   io::Batch batch_;
   PinnedArray<char> joined_;
-  DeviceArray<char> fastq_;  ///< as it is in the file
-  PlainFastq records_;
-  PinnedArray<FastqFindings> findings_{1};
+  DeviceArray<char> plain_;  ///< as it is in the file
+  PlainFastq fastq_;
+  PlainFasta fasta_;
+  PinnedArray<TextFindings> findings_{1};
   DeviceArray<char> text_;  ///< joined
   std::uint32_t bytes_ = 0;
   DeviceArray<std::uint32_t> left_[2];  ///< tiles that found no room: to do, and again

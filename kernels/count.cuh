@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "counted.cuh"
+#include "engine/count_table.h"
 #include "pending.cuh"
 
 namespace warpmer::gpu {
@@ -29,6 +30,7 @@ struct CountTask {
   const unsigned long long* list_kmers;
   const CountedView<Key>* run;  ///< (host pointer) counted before, to be added; or null
   std::uint32_t first_list, lists;
+  std::uint64_t longest;  ///< longer lists (list_length) are left out: see LongListCounter
   std::uint32_t k;
   bool canonical;
   std::uint32_t list_bits, shard_bits;
@@ -43,18 +45,26 @@ struct CountTask {
   std::uint32_t* next;  ///< scratch: the list whose turn it is
 };
 
-/// Measured: what counting depends on most. 2^slot_bits slots in a table.
+/// K-mers that are pending in a list, and entries of its run: what there is to be inserted.
+template <class Key>
+__device__ unsigned long long list_length(const unsigned long long* list_kmers, const CountedView<Key>& run,
+                                          bool has_run, std::uint32_t list) {
+  return list_kmers[list] + (has_run ? run.ranges_of(list)[kRanges] : 0);
+}
+
+/// Measured: what counting depends on most.
 struct CountTuning {
-  std::uint32_t slot_bits = 12;
+  std::uint32_t slot_bits = 12;  ///< a table has the room of 2^slot_bits slots
   std::uint32_t split_bits = 0;  ///< begin with 2^split_bits parts of a list, by hash
+  engine::CountTable table = engine::CountTable::automatic;  ///< which is WarpDrive
 };
 
 /// The largest table that fits a block's shared memory.
 template <class Key, int Words>
-std::uint32_t largest_slot_bits();
+std::uint32_t largest_slot_bits(engine::CountTable table);
 
-/// Enqueues the count of `task.lists` lists. Entries of a list come out in order of their ranges. With
-/// out_capacity 0, only measures `out_size`.
+/// Enqueues the count of `task.lists` lists, but for the longest ones. Entries of a list come out in order of
+/// their ranges. With out_capacity 0, only measures `out_size`.
 template <class Key, int Words>
 void launch_count(const CountTask<Key, Words>& task, const CountTuning& tuning, cudaStream_t stream);
 

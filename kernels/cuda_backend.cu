@@ -47,7 +47,7 @@ class PinnedText : public io::TextMemory {
 
 class CudaBackend : public engine::Backend {
  public:
-  explicit CudaBackend(int gpu) : gpu_(gpu), fastq_memory_(gpu) {
+  explicit CudaBackend(int gpu) : gpu_(gpu), text_memory_(gpu) {
     check(cudaSetDevice(gpu), "choosing a GPU");
     check(cudaGetDeviceProperties(&properties_, gpu), "asking for the GPU");
   }
@@ -56,7 +56,7 @@ class CudaBackend : public engine::Backend {
     return "cuda:" + std::to_string(gpu_) + " (" + properties_.name + ")";
   }
 
-  [[nodiscard]] const io::TextMemory* fastq_memory() const override { return &fastq_memory_; }
+  [[nodiscard]] const io::TextMemory* text_memory() const override { return &text_memory_; }
 
   [[nodiscard]] std::unique_ptr<engine::CountingSession> start(const engine::CountPlan& plan) override {
     // Keys of 128 bits are claimed by one compare and swap, which older GPUs do not have.
@@ -70,7 +70,7 @@ class CudaBackend : public engine::Backend {
 
  private:
   int gpu_;
-  PinnedText fastq_memory_;
+  PinnedText text_memory_;
   cudaDeviceProp properties_{};
 };
 

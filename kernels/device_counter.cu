@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
+#include <numeric>
 #include <optional>
 #include <string>
 
 #include "core/minimizer.h"
+#include "count_long.cuh"
 #include "device_counter.cuh"
 
 namespace warpmer::gpu {
@@ -51,7 +53,7 @@ class SpanClock {
   double seconds_ = 0;
 };
 
-/// K-mers pending and entries counted of each shard.
+/// Adds up the lengths of each shard's lists.
 template <class Key>
 __global__ void shard_loads_kernel(const unsigned long long* list_kmers, CountedView<Key> run, bool has_run,
                                    std::uint32_t lists_per_shard, std::uint32_t shards,
@@ -59,11 +61,19 @@ __global__ void shard_loads_kernel(const unsigned long long* list_kmers, Counted
   const std::uint32_t shard = blockIdx.x * blockDim.x + threadIdx.x;
   if (shard >= shards) return;
   unsigned long long sum = 0;
-  for (std::uint32_t list = shard * lists_per_shard; list < (shard + 1) * lists_per_shard; ++list) {
-    sum += list_kmers[list];
-    if (has_run) sum += run.ranges_of(list)[kRanges];
-  }
+  for (std::uint32_t list = shard * lists_per_shard; list < (shard + 1) * lists_per_shard; ++list)
+    sum += list_length(list_kmers, run, has_run, list);
   loads[shard] = sum;
+}
+
+/// Finds the lists that are longer than `longest`.
+template <class Key>
+__global__ void long_lists_kernel(const unsigned long long* list_kmers, CountedView<Key> run, bool has_run,
+                                  std::uint32_t lists, std::uint64_t longest, std::uint32_t* found,
+                                  std::uint32_t* found_size) {
+  const std::uint32_t list = blockIdx.x * blockDim.x + threadIdx.x;
+  if (list < lists && list_length(list_kmers, run, has_run, list) > longest)
+    found[atomicAdd(found_size, 1u)] = list;
 }
 
 /// Larger tables leave too few blocks on a multiprocessor.
@@ -73,7 +83,11 @@ constexpr std::uint32_t kMostSlotBits = 13;
 constexpr std::uint32_t kMostListBits = kShardBits + std::bit_width(kMostListsPerShard) - 1;
 
 /// Device memory that goes with a list.
-constexpr std::uint64_t kListBytes = 24 + 2 * (kRanges + 4) * sizeof(std::uint32_t);
+constexpr std::uint64_t kListBytes = 28 + 2 * (kRanges + 4) * sizeof(std::uint32_t);
+
+/// For the table of a long list: a part of the memory, so much at most.
+constexpr std::uint64_t kLongListShare = 64;
+constexpr std::uint64_t kMostLongListBytes = std::uint64_t{1} << 30;
 
 std::uint32_t list_bits_for(const DeviceCountPlan& plan, std::uint32_t shard_bits) {
   std::uint32_t bits = shard_bits + 4;
@@ -98,7 +112,10 @@ class Counter : public DeviceCounter {
         cut_{plan.k, minimizer_length(plan.k), list_bits_},
         pending_(list_bits_, staging_words(plan), stream_),
         buffers_{Buffers(shards_), Buffers(shards_)},
+        long_list_counter_(std::min(plan.memory_bytes / kLongListShare, kMostLongListBytes)),
         loads_(shards_),
+        long_lists_(lists_),
+        long_lists_size_(1),
         fault_(1),
         next_list_(1),
         next_shard_(1),
@@ -107,7 +124,8 @@ class Counter : public DeviceCounter {
     chunk_entries_ = std::clamp<std::uint64_t>(plan.memory_bytes / 8 / (2 * kChunkEntryBytes), kLeastEntries,
                                                kMostEntries);
     const std::uint64_t fixed = pending_.staging().capacity() * PendingWords<Words>::kStagingBytes +
-                                2 * chunk_entries_ * kChunkEntryBytes + lists_ * kListBytes;
+                                2 * chunk_entries_ * kChunkEntryBytes + lists_ * kListBytes +
+                                long_list_counter_.most_bytes();
     if (plan.memory_bytes < 2 * fixed) {
       throw ResourceError(
           "counting on the GPU takes " + std::to_string((2 * fixed >> 20) + 1) +
@@ -115,6 +133,7 @@ class Counter : public DeviceCounter {
           " MB are free or allowed; raise --device-memory, choose another GPU, or use --device cpu");
     }
     budget_ = plan.memory_bytes - fixed;
+    held_ = fixed - 2 * chunk_entries_ * kChunkEntryBytes;
     fill_bytes(fault_.data(), 0, 1, stream_);
     fill_bytes(bins_.data(), 0, bins_.size(), stream_);
     fill_bytes(large_size_.data(), 0, 1, stream_);
@@ -144,8 +163,7 @@ class Counter : public DeviceCounter {
     const Event finish_begin(Event::Kind::timing), finish_end(Event::Kind::timing);
     finish_begin.record(stream_);
     const std::vector<unsigned long long> loads = shard_loads();
-    std::uint64_t all = 0;
-    for (const unsigned long long load : loads) all += load;
+    const std::uint64_t all = std::accumulate(loads.begin(), loads.end(), std::uint64_t{0});
     usual_bound_ = std::max<std::uint64_t>(1, std::min(all, chunk_entries_));
     // Of k-mers that occur so often there are no more than this.
     large_ = DeviceArray<std::uint64_t>(all_kmers_bound(all) / CountHistogram::kBins + 1);
@@ -249,6 +267,7 @@ class Counter : public DeviceCounter {
     return loads + counted_words_ * SuperKmer<Words>::kMaxKmers;
   }
 
+  /// Takes the lengths of the shards' lists, and finds the long ones among them.
   std::vector<unsigned long long> shard_loads() {
     const CountedView<Key> run = has_run_ ? run_.view(0) : CountedView<Key>{};
     shard_loads_kernel<<<(shards_ + 255) / 256, 256, 0, stream_>>>(pending_.list_kmers(), run, has_run_,
@@ -257,7 +276,43 @@ class Counter : public DeviceCounter {
     std::vector<unsigned long long> loads(shards_);
     copy_to_host(loads.data(), loads_.data(), shards_, stream_);
     check(cudaStreamSynchronize(stream_), "measuring shards");
+    find_long_lists(std::accumulate(loads.begin(), loads.end(), std::uint64_t{0}));
     return loads;
+  }
+
+  void find_long_lists(std::uint64_t all) {
+    const CountedView<Key> run = has_run_ ? run_.view(0) : CountedView<Key>{};
+    // Together blocks count in WarpDrive tables. Who asked for others gets them: then a block counts its list
+    // in as many parts as that takes.
+    if (plan_.table != engine::CountTable::automatic && plan_.table != engine::CountTable::warpdrive) return;
+    longest_ = std::max(plan_.tuning.long_list_kmers, plan_.tuning.long_list_ratio * (all / lists_));
+    fill_bytes(long_lists_size_.data(), 0, 1, stream_);
+    long_lists_kernel<<<(lists_ + 255) / 256, 256, 0, stream_>>>(
+        pending_.list_kmers(), run, has_run_, lists_, longest_, long_lists_.data(), long_lists_size_.data());
+    check_launch("looking for long lists");
+    std::uint32_t size = 0;
+    copy_to_host(&size, long_lists_size_.data(), 1, stream_);
+    check(cudaStreamSynchronize(stream_), "looking for long lists");
+    host_long_lists_.resize(size);
+    copy_to_host(host_long_lists_.data(), long_lists_.data(), size, stream_);
+    check(cudaStreamSynchronize(stream_), "looking for long lists");
+    std::sort(host_long_lists_.begin(), host_long_lists_.end());
+  }
+
+  [[nodiscard]] bool has_long_list(const Chunk& chunk) const {
+    const std::uint32_t first = chunk.first_shard * lists_per_shard();
+    const auto next = std::lower_bound(host_long_lists_.begin(), host_long_lists_.end(), first);
+    return next != host_long_lists_.end() && *next < first + chunk.shards * lists_per_shard();
+  }
+
+  /// Counts all lists of a task.
+  void count_lists(const CountTask<Key, Words>& task) {
+    count_clock_.time(stream_, [&] {
+      launch_count(task, tuning(), stream_);
+      for (auto list = std::lower_bound(host_long_lists_.begin(), host_long_lists_.end(), task.first_list);
+           list != host_long_lists_.end() && *list < task.first_list + task.lists; ++list)
+        long_list_counter_.count(task, *list, stream_);
+    });
   }
 
   Chunk plan_chunk(std::uint32_t first, std::uint32_t most, const std::vector<unsigned long long>& loads) {
@@ -283,6 +338,7 @@ class Counter : public DeviceCounter {
     }
     task.first_list = first_shard * lists_per_shard();
     task.lists = shards * lists_per_shard();
+    task.longest = longest_;
     task.k = plan_.k;
     task.canonical = plan_.canonical;
     task.list_bits = list_bits_;
@@ -295,10 +351,11 @@ class Counter : public DeviceCounter {
   }
 
   [[nodiscard]] CountTuning tuning() const {
-    const std::uint32_t most = std::min(kMostSlotBits, largest_slot_bits<Key, Words>());
+    const std::uint32_t most = std::min(kMostSlotBits, largest_slot_bits<Key, Words>(plan_.table));
     const auto slots = static_cast<std::uint64_t>(distinct_per_list_ / plan_.tuning.load);
     const auto wanted = static_cast<std::uint32_t>(std::bit_width(slots));
     CountTuning tuning;
+    tuning.table = plan_.table;
     tuning.slot_bits = std::clamp(wanted, std::min(kLeastSlotBits, most), most);
     tuning.split_bits = wanted > most ? wanted - most : 0;
     return tuning;
@@ -321,7 +378,7 @@ class Counter : public DeviceCounter {
     fill_bytes(buffers.size.data(), 0, 1, stream_);
     fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
     fill_bytes(buffers.widths.data(), 0, chunk.shards * kWidths, stream_);
-    count_clock_.time(stream_, [&] { launch_count(task, tuning(), stream_); });
+    count_lists(task);
     copy_to_host(buffers.host_widths.data(), buffers.widths.data(), chunk.shards * kWidths, stream_);
     copy_to_host(buffers.host_size.data(), buffers.size.data(), 1, stream_);
     copy_to_host(buffers.host_fault.data(), fault_.data(), 1, stream_);
@@ -335,7 +392,7 @@ class Counter : public DeviceCounter {
     fill_bytes(size.data(), 0, 1, stream_);
     task.out_size = size.data();
     task.out_capacity = 0;
-    count_clock_.time(stream_, [&] { launch_count(task, tuning(), stream_); });
+    count_lists(task);
     unsigned long long entries = 0;
     copy_to_host(&entries, size.data(), 1, stream_);
     check(cudaStreamSynchronize(stream_), "counting");
@@ -356,8 +413,11 @@ class Counter : public DeviceCounter {
                     const std::function<void(std::uint32_t)>& reclaim) {
     buffers.counted_event.wait();
     throw_fault(buffers.host_fault[0]);
-    distinct_per_list_ =
-        std::max(distinct_per_list_ / 2, static_cast<double>(buffers.host_size[0]) / buffers.lists);
+    // Long lists say nothing of those that blocks count.
+    if (!has_long_list(chunk)) {
+      distinct_per_list_ =
+          std::max(distinct_per_list_ / 2, static_cast<double>(buffers.host_size[0]) / buffers.lists);
+    }
     FrozenChunk frozen;
     frozen.first_shard = chunk.first_shard;
     std::uint64_t words = 0, all_entries = 0;
@@ -409,15 +469,17 @@ class Counter : public DeviceCounter {
 
   /// Counts everything pending into a run, which takes less room where k-mers repeat.
   void count_early() {
+    shard_loads();
     CountTask<Key, Words> task = task_for(0, shards_);
     const std::uint64_t entries = measure(task);
     const std::uint64_t bytes =
         entries * CountedLists<Key>::kEntryBytes + std::uint64_t{lists_} * (kRanges + 4) * 4;
     const std::uint64_t next = pending_.bytes_for(pending_.staging().capacity());
-    if (pending_.segment_bytes() + run_bytes() + bytes > plan_.memory_bytes || bytes + next > budget_) {
+    if (pending_.segment_bytes() + run_bytes() + bytes > plan_.memory_bytes - held_ ||
+        bytes + next > budget_) {
       throw ResourceError("the GPU's memory is used up: the distinct k-mers so far need " +
                           std::to_string((bytes >> 20) + 1) + " MB of the " +
-                          std::to_string(plan_.memory_bytes >> 20) +
+                          std::to_string((plan_.memory_bytes - held_) >> 20) +
                           " MB that are free or allowed; raise --device-memory, or use --device cpu");
     }
     CountedLists<Key> run(std::max<std::uint64_t>(entries, 1), lists_);
@@ -427,7 +489,7 @@ class Counter : public DeviceCounter {
     task.out = run.view(0);
     task.out_capacity = run.capacity();
     task.out_size = size.data();
-    count_clock_.time(stream_, [&] { launch_count(task, tuning(), stream_); });
+    count_lists(task);
     CountFault fault{};
     copy_to_host(&fault, fault_.data(), 1, stream_);
     check(cudaStreamSynchronize(stream_), "counting");
@@ -437,7 +499,7 @@ class Counter : public DeviceCounter {
     run_ = std::move(run);
     has_run_ = true;
     ++early_counts_;
-    distinct_per_list_ = static_cast<double>(entries) / lists_;
+    if (host_long_lists_.empty()) distinct_per_list_ = static_cast<double>(entries) / lists_;
   }
 
   void note_histogram() {
@@ -457,6 +519,7 @@ class Counter : public DeviceCounter {
   Stream stream_;
   PendingWords<Words> pending_;
   std::uint64_t budget_ = 0;  ///< for segments and runs
+  std::uint64_t held_ = 0;    ///< while input comes, besides
   std::uint64_t chunk_entries_ = 0;
   std::uint64_t usual_bound_ = 1;                 ///< entries of a chunk that is not one hot shard
   Stream freeze_stream_{Stream::Priority::high};  ///< what is left of one launch runs beside the next count
@@ -464,7 +527,11 @@ class Counter : public DeviceCounter {
   CountedLists<Key> run_;
   CountedView<Key> run_view_{};
   bool has_run_ = false;
+  LongListCounter<Key, Words> long_list_counter_;
   DeviceArray<unsigned long long> loads_;
+  DeviceArray<std::uint32_t> long_lists_, long_lists_size_;
+  std::vector<std::uint32_t> host_long_lists_;  ///< in order
+  std::uint64_t longest_ = UINT64_MAX;          ///< k-mers of a list that one block counts
   DeviceArray<CountFault> fault_;
   DeviceArray<std::uint32_t> next_list_, next_shard_;  ///< counting and freezing run side by side
   DeviceArray<unsigned long long> bins_;

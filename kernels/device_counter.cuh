@@ -20,6 +20,9 @@ namespace warpmer::gpu {
 struct DeviceTuning {
   double kmers_per_list = 4096;  ///< where the number of k-mers is known beforehand
   double load = 0.7;             ///< of a table, as expected from the lists before
+  /// Lists of more k-mers than this, and than so many usual lists, are counted by all blocks together.
+  std::uint64_t long_list_kmers = std::uint64_t{1} << 20;
+  std::uint32_t long_list_ratio = 64;
 };
 
 struct DeviceCountPlan {
@@ -27,6 +30,7 @@ struct DeviceCountPlan {
   bool canonical = true;
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
+  engine::CountTable table = engine::CountTable::automatic;
   std::uint64_t memory_bytes = 0;  ///< what may be held on the device
   DeviceTuning tuning;
   std::uint64_t expected_kmers = 0;  ///< occurrences, about; 0: unknown

@@ -1,11 +1,11 @@
 #pragma once
-/// An index on the device: its frozen shards as they are stored, and a kernel that looks up the k-mers of
-/// a text in them.
+/// An index on the device, in one form or another, and the look-up of the k-mers of a text in it.
 
 #include <cstdint>
 #include <memory>
 
 #include "cut.cuh"
+#include "engine/lookup.h"
 #include "index/index_file.h"
 
 namespace warpmer::gpu {
@@ -25,11 +25,7 @@ class DeviceIndex {
                        CutStatus* status, cudaStream_t stream) const = 0;
 };
 
-/// Device memory that an index takes. Reads no shard.
-std::uint64_t device_index_bytes(const index::IndexFile& index);
-
-/// Copies an index to the current device, checking every shard, with all cores there are up to some
-/// number. `index` need not outlive it.
+/// The frozen shards as they are stored (frozen_shards.cuh). `index` need not outlive it.
 std::unique_ptr<DeviceIndex> load_index(const index::IndexFile& index);
 
 }  // namespace warpmer::gpu

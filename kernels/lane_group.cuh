@@ -13,6 +13,12 @@ namespace warpmer::gpu {
 
 namespace cg = cooperative_groups;
 
+/// How a tile reads buckets.
+enum class Reading {
+  changing,  ///< past the caches that other multiprocessors do not see
+  finished,  ///< nobody writes to the table, which is in global memory
+};
+
 /// Slots go around the lanes in runs of `Run` adjacent ones: the lane's first run, then those of its
 /// neighbours, then its second run, and so on.
 template <int Lanes, int SlotsPerLane, int Run = SlotsPerLane>

@@ -14,13 +14,16 @@
 #include "device_index.cuh"
 #include "device_memory.cuh"
 #include "engine/lookup.h"
+#include "frozen_shards.cuh"
 #include "joined_text.cuh"
+#include "lookup_table.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
 
 using engine::Lookup;
+using engine::LookupTable;
 using engine::Profile;
 
 /// Starts of k-mers that a slice has, and characters with those that its last k-mers reach into.
@@ -164,29 +167,34 @@ class Lane {
   unsigned turn_ = 0;
 };
 
-/// How many lanes there is memory for, beside the index, on the current device.
-std::uint64_t lanes_beside(const index::IndexFile& index, std::uint64_t cap_bytes) {
+/// How many lanes there is memory for, beside what k-mers are looked up in, on the current device.
+std::uint64_t lanes_beside(const index::IndexFile& index, LookupTable table, std::uint64_t cap_bytes) {
   const std::uint64_t usable = usable_bytes();
   const bool capped = cap_bytes > 0 && cap_bytes < usable;
   const std::uint64_t bytes = capped ? cap_bytes : usable;
-  const std::uint64_t needed = device_index_bytes(index) + Lane::kDeviceBytes;
+  const bool builds = table != LookupTable::index;
+  const std::uint64_t shards = frozen_shards_bytes(index);
+  const LookupTableBytes of_table =
+      builds ? lookup_table_bytes(index, table) : LookupTableBytes{shards, shards};
+  const std::uint64_t needed = std::max(of_table.building, of_table.table + Lane::kDeviceBytes);
   if (needed > bytes) {
-    throw ResourceError("looking up in " + index.path() + " needs " + megabytes(needed + (1u << 20) - 1) +
-                        " of the GPU's memory, and " +
+    throw ResourceError("looking up in " + index.path() + (builds ? " by a table" : "") + " needs " +
+                        megabytes(needed + (1u << 20) - 1) + " of the GPU's memory, and " +
                         (capped ? "--device-memory allows " + megabytes(bytes) + "; raise it, or"
                                 : megabytes(bytes) + " can be had;") +
-                        " use --device cpu");
+                        (builds ? " use --table index" : " use --device cpu"));
   }
-  return 1 + (bytes - needed) / Lane::kDeviceBytes;
+  return (bytes - of_table.table) / Lane::kDeviceBytes;
 }
 
 class CudaLookup : public Lookup {
  public:
-  CudaLookup(const index::IndexFile& index, bool lenient, int gpu, std::uint64_t device_memory_bytes)
-      : Lookup(index), lenient_(lenient), gpu_(gpu) {
+  CudaLookup(const index::IndexFile& index, bool lenient, int gpu, std::uint64_t device_memory_bytes,
+             LookupTable table)
+      : Lookup(index, table), lenient_(lenient), gpu_(gpu) {
     use_device();
-    most_lanes_ = lanes_beside(index, device_memory_bytes);
-    loaded_ = load_index(index);
+    most_lanes_ = lanes_beside(index, table, device_memory_bytes);
+    loaded_ = table == LookupTable::index ? load_index(index) : build_lookup_table(index, table);
   }
   /// Memory is given back to the device that is current.
   ~CudaLookup() override { cudaSetDevice(gpu_); }
@@ -237,8 +245,8 @@ class CudaLookup : public Lookup {
 namespace warpmer::engine {
 
 std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient, int gpu,
-                                         std::uint64_t device_memory_bytes) {
-  return std::make_unique<gpu::CudaLookup>(index, lenient, gpu, device_memory_bytes);
+                                         std::uint64_t device_memory_bytes, LookupTable table) {
+  return std::make_unique<gpu::CudaLookup>(index, lenient, gpu, device_memory_bytes, table);
 }
 
 }  // namespace warpmer::engine

@@ -10,47 +10,34 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
-constexpr std::uint32_t kWarps = kThreads / 32;
-constexpr std::uint32_t kBytesPerThread = 16;
-constexpr std::uint32_t kTileBytes = kThreads * kBytesPerThread;
 /// Texts have room for one line in so many bytes. Shorter ones are left to the host.
 constexpr std::uint32_t kBytesPerLine = 8;
 /// Enough to keep the device busy with one text; there are several at a time.
 constexpr std::uint32_t kRecordBlocks = 264;
 
-constexpr std::uint32_t tiles_in(std::uint32_t bytes) { return (bytes + kTileBytes - 1) / kTileBytes; }
 constexpr std::uint32_t most_lines(std::uint32_t bytes) { return bytes / kBytesPerLine + 4; }
 
 /// Which of the thread's bytes are line ends.
 __device__ std::uint32_t line_ends_at(const char* text, std::uint32_t at, std::uint32_t bytes) {
   if (at >= bytes) return 0;
-  const uint4 sixteen = load_sixteen(text, at, bytes);
-  const std::uint32_t words[4] = {sixteen.x, sixteen.y, sixteen.z, sixteen.w};
-  std::uint32_t ends = 0;
-#pragma unroll
-  for (std::uint32_t w = 0; w < 4; ++w) {
-    const std::uint32_t equal = __vcmpeq4(words[w], 0x0A0A0A0Au) & 0x08040201u;  // a bit for each byte
-    ends |= ((equal * 0x01010101u) >> 24) << (4 * w);
-  }
-  return bytes - at >= kBytesPerThread ? ends : ends & ((1u << (bytes - at)) - 1);
+  return which_are(load_sixteen(text, at, bytes), '\n') & sixteen_in(at, bytes);
 }
 
-__global__ __launch_bounds__(kThreads) void count_lines_kernel(const char* text, std::uint32_t bytes,
-                                                               std::uint32_t* tile_lines) {
-  __shared__ std::uint32_t sums[kWarps];
-  const std::uint32_t at = blockIdx.x * kTileBytes + threadIdx.x * kBytesPerThread;
+__global__ __launch_bounds__(kPlainThreads) void count_lines_kernel(const char* text, std::uint32_t bytes,
+                                                                    std::uint32_t* tile_lines) {
+  __shared__ std::uint32_t sums[kPlainWarps];
+  const std::uint32_t at = blockIdx.x * kPlainTileBytes + threadIdx.x * kPlainBytesPerThread;
   const std::uint32_t sum = __reduce_add_sync(~0u, __popc(line_ends_at(text, at, bytes)));
   if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
   __syncthreads();
   if (threadIdx.x >= 32) return;
-  const std::uint32_t all = __reduce_add_sync(~0u, threadIdx.x < kWarps ? sums[threadIdx.x] : 0);
+  const std::uint32_t all = __reduce_add_sync(~0u, threadIdx.x < kPlainWarps ? sums[threadIdx.x] : 0);
   if (threadIdx.x == 0) tile_lines[blockIdx.x] = all;
 }
 
 /// By one block: each tile's lines become the lines before it.
 __global__ __launch_bounds__(1024) void scan_lines_kernel(std::uint32_t* tile_lines, std::uint32_t tiles,
-                                                          std::uint32_t capacity, FastqFindings* findings) {
+                                                          std::uint32_t capacity, TextFindings* findings) {
   __shared__ std::uint32_t sums[32];
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   std::uint32_t before = 0;
@@ -67,16 +54,19 @@ __global__ __launch_bounds__(1024) void scan_lines_kernel(std::uint32_t* tile_li
     before += all;
     __syncthreads();
   }
-  if (threadIdx.x == 0) *findings = {before, before > capacity ? 1u : 0u, 0};
+  if (threadIdx.x != 0) return;
+  // More lines than can be listed, or not whole records: then none is looked at.
+  const bool is_odd = before > capacity || before % 4 != 0;
+  *findings = {is_odd ? 0 : before / 4, is_odd ? 1u : 0u, 0};
 }
 
-__global__ __launch_bounds__(kThreads) void list_lines_kernel(const char* text, std::uint32_t bytes,
-                                                              const std::uint32_t* tile_lines,
-                                                              std::uint32_t capacity,
-                                                              std::uint32_t* line_ends) {
-  __shared__ std::uint32_t sums[kWarps];
+__global__ __launch_bounds__(kPlainThreads) void list_lines_kernel(const char* text, std::uint32_t bytes,
+                                                                   const std::uint32_t* tile_lines,
+                                                                   std::uint32_t capacity,
+                                                                   std::uint32_t* line_ends) {
+  __shared__ std::uint32_t sums[kPlainWarps];
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const std::uint32_t at = blockIdx.x * kTileBytes + threadIdx.x * kBytesPerThread;
+  const std::uint32_t at = blockIdx.x * kPlainTileBytes + threadIdx.x * kPlainBytesPerThread;
   std::uint32_t ends = line_ends_at(text, at, bytes);
   const std::uint32_t in_warp = warp_inclusive_sum(static_cast<std::uint32_t>(__popc(ends)));
   if (lane == 31) sums[warp] = in_warp;
@@ -124,17 +114,15 @@ __device__ bool join_record(const char* text, Line bases, Line quality, std::uin
   return __any_sync(~0u, is_bad) == 0;
 }
 
-__global__ __launch_bounds__(kThreads) void join_records_kernel(const char* text, std::uint32_t bytes,
-                                                                const std::uint32_t* line_ends,
-                                                                char lowest_quality, char* joined,
-                                                                FastqFindings* findings) {
-  const std::uint32_t lines = findings->lines;
-  // More lines than were listed, or not whole records.
-  if (lines > most_lines(bytes) || lines % 4 != 0) return;
+__global__ __launch_bounds__(kPlainThreads) void join_records_kernel(const char* text,
+                                                                     const std::uint32_t* line_ends,
+                                                                     char lowest_quality, char* joined,
+                                                                     TextFindings* findings) {
+  const std::uint32_t records = findings->records;
   const bool is_leader = threadIdx.x % 32 == 0;
   unsigned long long all_bases = 0;
-  for (std::uint32_t record = blockIdx.x * kWarps + threadIdx.x / 32; record < lines / 4;
-       record += gridDim.x * kWarps) {
+  for (std::uint32_t record = blockIdx.x * kPlainWarps + threadIdx.x / 32; record < records;
+       record += gridDim.x * kPlainWarps) {
     const std::uint32_t* const ends = line_ends + 4 * record;
     const Line header{record == 0 ? 0 : ends[-1] + 1, ends[0]};
     const Line bases{ends[0] + 1, ends[1]}, plus{ends[1] + 1, ends[2]}, quality{ends[2] + 1, ends[3]};
@@ -157,22 +145,22 @@ __global__ __launch_bounds__(kThreads) void join_records_kernel(const char* text
 }  // namespace
 
 void PlainFastq::reserve(std::uint32_t text_bytes) {
-  tile_lines_.reserve(tiles_in(text_bytes));
+  tile_lines_.reserve(plain_tiles_in(text_bytes));
   line_ends_.reserve(most_lines(text_bytes));
 }
 
 void PlainFastq::find(const char* text, std::uint32_t text_bytes, char lowest_quality, char* joined,
                       cudaStream_t stream) {
-  const std::uint32_t tiles = tiles_in(text_bytes), capacity = most_lines(text_bytes);
-  count_lines_kernel<<<tiles, kThreads, 0, stream>>>(text, text_bytes, tile_lines_.data());
+  const std::uint32_t tiles = plain_tiles_in(text_bytes), capacity = most_lines(text_bytes);
+  count_lines_kernel<<<tiles, kPlainThreads, 0, stream>>>(text, text_bytes, tile_lines_.data());
   check_launch("finding lines");
   scan_lines_kernel<<<1, 1024, 0, stream>>>(tile_lines_.data(), tiles, capacity, findings_.data());
   check_launch("finding lines");
-  list_lines_kernel<<<tiles, kThreads, 0, stream>>>(text, text_bytes, tile_lines_.data(), capacity,
-                                                    line_ends_.data());
+  list_lines_kernel<<<tiles, kPlainThreads, 0, stream>>>(text, text_bytes, tile_lines_.data(), capacity,
+                                                         line_ends_.data());
   check_launch("finding lines");
-  join_records_kernel<<<kRecordBlocks, kThreads, 0, stream>>>(text, text_bytes, line_ends_.data(),
-                                                              lowest_quality, joined, findings_.data());
+  join_records_kernel<<<kRecordBlocks, kPlainThreads, 0, stream>>>(text, line_ends_.data(), lowest_quality,
+                                                                   joined, findings_.data());
   check_launch("finding records");
 }
 

@@ -7,16 +7,9 @@
 #include <cstdint>
 
 #include "device_memory.cuh"
+#include "plain_text.cuh"
 
 namespace warpmer::gpu {
-
-/// What is in a text. If `odd` is not 0 or `lines` no multiple of four, it is not plain FASTQ, and the rest
-/// means nothing.
-struct FastqFindings {
-  std::uint32_t lines;
-  std::uint32_t odd;  ///< records that are not as they should be; or more lines than there is room for
-  unsigned long long bases;
-};
 
 /// Finds the records of one text at a time.
 class PlainFastq {
@@ -41,12 +34,12 @@ class PlainFastq {
             cudaStream_t stream);
 
   /// On the device, when the search is over.
-  [[nodiscard]] const FastqFindings* findings() const { return findings_.data(); }
+  [[nodiscard]] const TextFindings* findings() const { return findings_.data(); }
 
  private:
   DeviceArray<std::uint32_t> tile_lines_;  ///< line ends in a tile; then, in those before it
   DeviceArray<std::uint32_t> line_ends_;
-  DeviceArray<FastqFindings> findings_{1};
+  DeviceArray<TextFindings> findings_{1};
 };
 
 }  // namespace warpmer::gpu

@@ -326,6 +326,7 @@ class ShardedSession : public Session {
     device.canonical = plan.canonical;
     device.min_count = plan.min_count;
     device.max_count = plan.max_count;
+    device.table = plan.table;
     device.memory_bytes = device_bytes_beside_feeds(plan, 0);
     device.expected_kmers = plan.input_bytes;
     return device;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/kmer.h"
 #include "core/minimizer.h"
 #include "cut.cuh"
 #include "text_packing.cuh"
@@ -72,6 +73,24 @@ __device__ inline void pack_tile(TextTile& tile, const char* text, std::uint32_t
 /// Sixteen bases from `base` on.
 __device__ inline std::uint32_t packed_bits(const TextTile& tile, std::uint32_t base) {
   return __funnelshift_r(tile.packed[base / 16], tile.packed[base / 16 + 1], 2 * (base % 16));
+}
+
+/// The k-mer that begins at a start, as read or canonical.
+template <class Key>
+__device__ Key kmer_at(const TextTile& tile, std::uint32_t start, std::uint32_t k, bool canonical) {
+  const auto bases = [&](std::uint32_t at) {
+    return std::uint64_t{packed_bits(tile, at)} | std::uint64_t{packed_bits(tile, at + 16)} << 32;
+  };
+  // The text has the first base lowest, which a complement is to have; a k-mer has it highest.
+  Key text = bases(start), kmer = reverse_pairs(bases(start));
+  if constexpr (sizeof(Key) == 16) {
+    const std::uint64_t rest = bases(start + 32);
+    text |= Key{rest} << 64;
+    kmer = (kmer << 64) | reverse_pairs(rest);
+  }
+  kmer >>= kKeyBits<Key> - 2 * k;
+  const Key other = ~text & key_mask<Key>(k);
+  return canonical && other < kmer ? other : kmer;
 }
 
 /// Fills `minimizers` with the hashes of the first `count` m-mers, and some more.

@@ -69,10 +69,30 @@ __device__ inline void load_pair(const Key64* at, Key64& first, Key64& second) {
   asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
 }
 
-template <class KeyType, int Lanes, int SlotsPerLane>
-struct CudaTile : LaneGroup<Lanes, SlotsPerLane> {
+/// One key of a finished table, or two with one 16-byte access.
+template <int Keys, class Key>
+__device__ void load_finished(const Key* at, Key* to) {
+  if constexpr (Keys * sizeof(Key) == 16) {
+    const ulonglong2 both = __ldg(reinterpret_cast<const ulonglong2*>(at));
+    memcpy(to, &both, sizeof both);
+  } else {
+    static_assert(Keys == 1);
+    *to = __ldg(at);
+  }
+}
+
+/// How many adjacent slots a lane looks at. While a table changes: all of its slots. Of a finished one, what
+/// 16 bytes hold: a group's lanes read them side by side, so that an access of the group covers whole
+/// sectors.
+template <class Key, int SlotsPerLane, Reading kReading>
+inline constexpr int kAdjacentSlots = kReading == Reading::changing || SlotsPerLane == 1
+                                          ? SlotsPerLane
+                                          : static_cast<int>(16 / sizeof(Key));
+
+template <class KeyType, int Lanes, int SlotsPerLane, Reading kReading = Reading::changing>
+struct CudaTile : LaneGroup<Lanes, SlotsPerLane, kAdjacentSlots<KeyType, SlotsPerLane, kReading>> {
   using Key = KeyType;
-  using Lane = LaneGroup<Lanes, SlotsPerLane>;
+  using Lane = LaneGroup<Lanes, SlotsPerLane, kAdjacentSlots<KeyType, SlotsPerLane, kReading>>;
   using typename Lane::Group;
   using Words = CudaTile<table::PlainWord, Lanes, 32 / Lanes>;
   /// Lane-local: the keys this lane looks at.
@@ -86,7 +106,12 @@ struct CudaTile : LaneGroup<Lanes, SlotsPerLane> {
   __device__ Bucket load(Slots<Key> s) const {
     Bucket bucket;
     const Key* mine = s.keys + this->rank() * SlotsPerLane;
-    if constexpr (sizeof(Key) == 8 && SlotsPerLane % 2 == 0) {
+    if constexpr (kReading == Reading::finished) {
+      constexpr int kRun = kAdjacentSlots<Key, SlotsPerLane, kReading>;
+#pragma unroll
+      for (int i = 0; i < SlotsPerLane; i += kRun)
+        load_finished<kRun>(s.keys + this->run_start(i / kRun), bucket.keys + i);
+    } else if constexpr (sizeof(Key) == 8 && SlotsPerLane % 2 == 0) {
 #pragma unroll
       for (int i = 0; i < SlotsPerLane; i += 2) load_pair(mine + i, bucket.keys[i], bucket.keys[i + 1]);
     } else {
@@ -109,6 +134,7 @@ struct CudaTile : LaneGroup<Lanes, SlotsPerLane> {
   }
   __device__ SlotMask empty(const Bucket& b) const { return match(b, table::kEmptyKey<Key>); }
   __device__ Key key_in(const Bucket& b, int slot) const {
+    static_assert(kReading == Reading::changing, "a lane's slots are adjacent");
     Key mine = b.keys[0];  // not b.keys[slot % ...]: that would put the bucket into local memory
 #pragma unroll
     for (int i = 1; i < SlotsPerLane; ++i) mine = slot % SlotsPerLane == i ? b.keys[i] : mine;
@@ -116,7 +142,11 @@ struct CudaTile : LaneGroup<Lanes, SlotsPerLane> {
   }
 
   __device__ std::uint32_t count(const Bucket& /*b*/, Slots<Key> s, int i) const {
-    return *const_cast<const volatile std::uint32_t*>(s.counts + i);
+    if constexpr (kReading == Reading::finished) {
+      return __ldg(s.counts + i);
+    } else {
+      return *const_cast<const volatile std::uint32_t*>(s.counts + i);
+    }
   }
 
   __device__ Claim claim(Slots<Key> s, int i, Key key, Key over = table::kEmptyKey<Key>) const {

@@ -10,12 +10,6 @@
 
 namespace warpmer::gpu {
 
-/// How a tile reads buckets.
-enum class Reading {
-  changing,  ///< past the caches that other multiprocessors do not see
-  finished,  ///< nobody writes to the table, which is in global memory
-};
-
 /// One word, or two with one 16-byte access.
 template <Reading kReading>
 __device__ void load_word(const std::uint64_t* at, std::uint64_t& word) {

@@ -18,7 +18,7 @@ cmake --preset gpu-bundle "$@"
 wanted=(warpmer simulate_reads)
 # What only some stages of the project have.
 targets=$(ninja -C "$build" -t targets all)
-for target in warpmer_gpu_tests device_count warpmer-bench; do
+for target in warpmer_gpu_tests device_count device_lookup warpmer-bench; do
   if grep -q "^$target:" <<<"$targets"; then wanted+=("$target"); fi
 done
 cmake --build --preset gpu-bundle --target "${wanted[@]}"

@@ -38,7 +38,10 @@ if [[ -x $here/bin/warpmer-bench && $device == cuda* ]]; then
   echo "== tables"
   if warpmer-bench tables --device "$device" --size 20 --load 0.5,0.8,0.9 &&
     warpmer-bench tables --device "$device" --size 20 --load 0.7 --keys uniform,zipf --no-probes &&
-    warpmer-bench tables --device "$device" --size 20 --load 0.8 --split --ahead --no-probes; then
+    warpmer-bench tables --device "$device" --size 20 --load 0.8 --split --ahead --no-probes &&
+    warpmer-bench tables --device "$device" --size 18 --figure slabhash6 &&
+    warpmer-bench tables --device "$device" --size 18 --figure slabhash7 &&
+    warpmer-bench tables --device "$device" --size 100000 --figure slaballoc; then
     verdict ok
   else
     verdict failed
@@ -91,14 +94,14 @@ reading=(--reference "$here/data/genome.fa")  # for CRAM
 # A genome with errors, a short one read many times, long sequences, and one k-mer alone.
 simulate_reads --genome-length 2M --coverage 10 -o reads.fq
 simulate_reads --genome-length 2k --reads 100000 -o deep.fq
-simulate_reads --genome-length 2M --coverage 3 --read-length 100000 --fasta -o contigs.fa
+simulate_reads --genome-length 2M --mutants 6 --error-rate 0.01 -o genomes.fa
 { echo ">A" && head -c 20000000 /dev/zero | tr '\0' A && echo; } >one_kmer.fa
 
 echo
 echo "== CPU against $device"
 row input k k-mers "CPU, s" "GPU, s" counts lookups
 for k in $all_k; do
-  for input in reads.fq deep.fq contigs.fa one_kmer.fa; do
+  for input in reads.fq deep.fq genomes.fa one_kmer.fa; do
     check "$input" "$k" "$input"
   done
   check "data/reads_*.fq.gz" "$k" "$here"/data/reads_*.fq.gz

@@ -1,6 +1,7 @@
 #include "tables/command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,8 +12,10 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tables/dynamic_experiments.h"
 #include "tables/experiment.h"
 #include "tables/figures.h"
+#include "tables/hash_graph_tables.h"
 #include "tables/report.h"
 
 namespace warpmer::bench {
@@ -80,11 +83,14 @@ class Driver {
 
   int run() {
     const std::vector<Series> all = plan(options_);
+    for (const Series& series : all) largest_ = std::max(largest_, series.pairs);
     check(all);
     for (const Series& series : all) run(series);
     if (rows_.empty()) {
       throw UsageError(
-          "no table of this group, bucket and window takes one of these loads; without these options all do");
+          "no table of this group, bucket and window takes one of these loads and keys; without these "
+          "options "
+          "some do");
     }
     if (!options_.csv.empty()) write_report(options_.csv, csv_of(rows_));
     if (!options_.json.empty()) write_report(options_.json, json_of(rows_));
@@ -95,26 +101,18 @@ class Driver {
 
  private:
   void check(const std::vector<Series>& all) const {
-    std::vector<std::string> names;
-    for (const TableEntry& entry : bench_->tables()) names.emplace_back(entry.configuration.table);
     for (const Series& series : all) {
-      for (const std::string& name : series.choice.tables) {
-        if (std::find(names.begin(), names.end(), name) == names.end()) {
-          throw UsageError(
-              fmt::format("--table {}: there is none of this name on {}", name, bench_->device()));
-        }
-      }
-      for (const double load : series.loads) {
-        if (!(load > 0 && load < 1))
-          throw UsageError(fmt::format("--load {}: it must be above 0 and below 1", load));
-      }
+      check_tables(series);
       for (const std::uint32_t hits : series.hits_percent) {
         if (hits > 100) throw UsageError(fmt::format("--hits {}: no more than 100 percent", hits));
       }
       if (!(series.repeats > 0)) throw UsageError("--repeats must be above 0");
       for (const Distribution distribution : series.distributions) {
         const auto keys = static_cast<double>(pairs(series));
-        const double universe = distribution == Distribution::unique ? keys : keys / series.repeats;
+        // Keys that operations insert come after those that are there.
+        const double universe = series.kind == Kind::mix               ? 2 * keys
+                                : distribution == Distribution::unique ? keys
+                                                                       : keys / series.repeats;
         // Absent keys come after all others.
         if (universe + keys > static_cast<double>(kKeyNumbers))
           throw UsageError("--size: 32-bit keys last for 2^31 - 1 pairs and as many lookups of absent keys");
@@ -122,15 +120,50 @@ class Driver {
     }
     if (options_.method.builds == 0 || options_.method.rounds == 0)
       throw UsageError("--builds and --rounds must be at least 1");
+    if (options_.method.split && !bench_->splits())
+      throw UsageError(fmt::format("--split: pairs are not split on {}; leave it out", bench_->device()));
   }
 
-  /// The command line's size goes before a figure's.
+  void check_tables(const Series& series) const {
+    // Only in a HashGraph there may be more elements than buckets; it has to be asked for.
+    double most_load = 1;
+    if (!series.choice.tables.empty()) most_load = kMostHashGraphLoad;
+    for (const std::string& name : series.choice.tables) {
+      bool is_there = false;
+      for (const TableEntry& entry : bench_->tables()) {
+        if (entry.configuration.table != name) continue;
+        is_there = true;
+        most_load = std::min(most_load, std::max(1.0, entry.configuration.most_load));
+      }
+      if (!is_there)
+        throw UsageError(fmt::format("--table {}: there is none of this name on {}", name, bench_->device()));
+    }
+    for (const double load : series.loads) {
+      if (!(load > 0 && load < most_load))
+        throw UsageError(fmt::format("--load {}: it must be above 0 and below {}", load, most_load));
+    }
+  }
+
+  /// The command line's size goes before a figure's; of several sizes it is the largest, and the others are
+  /// as much smaller as the figure has them.
   [[nodiscard]] std::uint64_t pairs(const Series& series) const {
-    if (options_.size != 0) return pairs_of(options_.size);
-    return series.pairs != 0 ? series.pairs : pairs_of(kDefaultSize);
+    if (options_.size == 0) return series.pairs != 0 ? series.pairs : pairs_of(kDefaultSize);
+    if (series.pairs == 0) return pairs_of(options_.size);
+    const double share = static_cast<double>(series.pairs) / static_cast<double>(largest_);
+    return std::max<std::uint64_t>(1, std::llround(share * static_cast<double>(pairs_of(options_.size))));
   }
 
   void run(const Series& series) {
+    Method method = options_.method;
+    method.hits_percent = series.hits_percent;
+    method.count_probes = !options_.skip_probes;
+    if (series.builds != 0) method.builds = series.builds;
+    if (series.rounds != 0) method.rounds = series.rounds;
+    if (series.kind == Kind::allocation) {
+      for (const AllocatorEntry& entry : bench_->allocators())
+        keep(run_allocations(*bench_, entry, pairs(series), method));
+      return;
+    }
     for (const Distribution distribution : series.distributions) {
       KeyPlan keys;
       keys.distribution = distribution;
@@ -140,47 +173,78 @@ class Driver {
               ? keys.pairs
               : std::max<std::uint64_t>(1, std::llround(static_cast<double>(keys.pairs) / series.repeats));
       keys.seed = options_.method.seed;
-      Method method = options_.method;
-      method.hits_percent = series.hits_percent;
-      method.count_probes = !options_.skip_probes;
-      if (series.builds != 0) method.builds = series.builds;
-      if (series.rounds != 0) method.rounds = series.rounds;
       run(series, keys, method);
     }
   }
 
   void run(const Series& series, const KeyPlan& keys, const Method& method) {
-    if (method.hits_percent != shown_hits_) {
-      TextReport().begin(method.hits_percent);
-      shown_hits_ = method.hits_percent;
-    }
     const std::size_t distinct = bench_->make_pairs(keys);
     for (const TableEntry& entry : bench_->tables()) {
-      if (!series.choice.takes(entry.configuration)) continue;
+      if (!series.choice.takes(entry.configuration) || !takes(entry.configuration, keys.distribution))
+        continue;
       for (const double load : series.loads) {
         if (load > entry.configuration.most_load + 1e-9) continue;
-        rows_.push_back(run_experiment(*bench_, entry, keys, distinct, load, method));
-        TextReport().add(rows_.back());
+        if (series.kind == Kind::table) {
+          keep(run_experiment(*bench_, entry, keys, distinct, load, method));
+        } else {
+          run_dynamic(series, entry, keys, load, method);
+        }
       }
     }
+  }
+
+  void run_dynamic(const Series& series, const TableEntry& entry, const KeyPlan& keys, double load,
+                   const Method& method) {
+    for (const Mix& mix : series.mixes) {
+      if (entry.configuration.serves) keep(run_mix(*bench_, entry, keys, load, mix, method));
+    }
+    for (const std::uint32_t batches : series.batches) {
+      const std::size_t batch = std::max<std::size_t>(1, keys.pairs / batches);
+      const auto run = series.kind == Kind::batches ? run_batches : run_rebuilds;
+      for (Row& row : run(*bench_, entry, keys, load, batch, method)) keep(std::move(row));
+    }
+  }
+
+  static bool takes(const Configuration& configuration, Distribution distribution) {
+    return distribution == Distribution::unique || configuration.repeats == Repeats::any ||
+           (distribution == Distribution::uniform && configuration.repeats == Repeats::evenly);
+  }
+
+  /// Prints a row, and keeps it for the files.
+  void keep(Row row) {
+    row.figure = options_.figure;
+    const std::string heading =
+        row.others.empty() ? fmt::format("{}", fmt::join(row.method.hits_percent, " ")) : "others";
+    if (heading != shown_heading_ && row.others.empty()) TextReport().begin(row.method.hits_percent);
+    if (heading != shown_heading_ && !row.others.empty()) TextReport().begin_others();
+    shown_heading_ = heading;
+    TextReport().add(row);
+    rows_.push_back(std::move(row));
   }
 
   const Options& options_;
   std::unique_ptr<Workbench> bench_;
   std::vector<Row> rows_;
-  std::vector<std::uint32_t> shown_hits_;
+  std::string shown_heading_;
+  std::size_t largest_ = 0;  ///< number of pairs that the figure has
 };
 
 std::string footer() {
   std::string text =
       "Rows are printed as they are measured: Mops/s by the device's clock (medians), buckets looked at for "
       "each\n"
-      "operation, bytes of the table for each key, builds that placed every key where the paper's scheme "
-      "would (a\n"
-      "stash counts as failure), and whether all answers were verified. The exit status is 0 when they were, "
-      "5 when\n"
-      "one was wrong, 2 for a wrong command line, 4 when memory or a device is missing.\n\nFigures:\n";
-  for (const Figure& figure : figures()) text += fmt::format("  {:<12} {}\n", figure.name, figure.what);
+      "operation, share of the memory that holds elements (util), bytes of the table for each key, builds "
+      "that\n"
+      "placed every key where the paper's scheme would (a stash counts as failure), and whether all answers "
+      "were\n"
+      "verified. The exit status is 0 when they were, 5 when one was wrong, 2 for a wrong command line, 4 "
+      "when\n"
+      "memory or a device is missing.\n\n"
+      "Tables: slab is the slab hash of pairs with SlabAlloc-light, slab-full the same with super blocks, "
+      "slab64\n"
+      "has 64-bit keys with counts. HashGraphs look keys up by probe-standard, those that end in -new by\n"
+      "probe-new; in grouped ones a key's entries are adjacent.\n\nFigures:\n";
+  for (const Figure& figure : figures()) text += fmt::format("  {:<21} {}\n", figure.name, figure.what);
   return text;
 }
 
@@ -193,25 +257,33 @@ void add_tables_command(CLI::App& app, int& status) {
   const auto list = [&](const char* name, auto& values, const char* what) {
     return command.add_option(name, values, what)->delimiter(',');
   };
-  list("--table", options->choice.tables, "warpdrive, bcht, 1cht, megakv, iceberg; all when not given");
+  list("--table", options->choice.tables,
+       "warpdrive, bcht, 1cht, megakv, iceberg, cuckoo-late and cuckoo-late-2 (GPU),\n"
+       "slab, slab-full, slab64, hashgraph-v1, hashgraph-v2, hashgraph-v2-new,\n"
+       "hashgraph-v2-grouped, hashgraph-v2-grouped-new; all when not given");
   list("--group", options->choice.groups, "only groups of so many lanes");
   list("--bucket", options->choice.buckets, "only tables that look at so many slots together");
   list("--window", options->choice.windows, "only tables that walk so many slots before the next hash");
-  list("--load", options->loads, "share of slots filled, above 0 and below 1")->capture_default_str();
+  list("--load", options->loads,
+       "share of slots filled, above 0 and below 1; of HashGraphs: entries by buckets, below 16")
+      ->capture_default_str();
   list("--keys", options->keys, "unique; or uniform or zipf (s = 1 + 1e-6), which are counted")
       ->capture_default_str();
   command.add_option("--repeats", options->repeats, "pairs for each key that uniform and zipf draw from")
       ->capture_default_str();
   list("--hits", options->method.hits_percent, "percent of lookups that find something")
       ->capture_default_str();
-  command.add_option("--size", options->size,
-                     "pairs; below 40: their logarithm to base 2 [20, or the figure's]");
+  command.add_option(
+      "--size", options->size,
+      "pairs, of a figure in its largest table; below 40: their logarithm to base 2 [20, or the\n"
+      "figure's]");
   command.add_option("--builds", options->method.builds, "builds, with different hash functions")
       ->capture_default_str();
   command.add_option("--rounds", options->method.rounds, "rounds of lookups")->capture_default_str();
   command.add_option("--seed", options->method.seed, "of the first build, and of the keys drawn")
       ->capture_default_str();
-  command.add_flag("--ahead", options->method.ahead, "fetch the next key's first bucket before its turn");
+  command.add_flag("--ahead", options->method.ahead,
+                   "fetch the next key's first bucket before its turn; not in slab hashes and HashGraphs");
   command.add_flag("--split", options->method.split,
                    "GPU: put pairs in order of their buckets, roughly, before inserting; part of the time");
   command.add_flag("--no-probes", options->skip_probes, "do not count the buckets looked at");

@@ -5,31 +5,19 @@
 namespace warpmer::bench {
 namespace {
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-double mops(std::size_t operations, double seconds) {
-  return static_cast<double>(operations) / seconds / 1e6;
-}
-
 class Experiment {
  public:
   Experiment(Workbench& bench, const TableEntry& entry, Row& row) : bench_(bench), row_(row) {
     table_ = entry.make({row.distinct, row.load, row.keys.pairs});
-    row_.slots = table_->slots();
-    row_.load = static_cast<double>(row_.distinct) / static_cast<double>(row_.slots);
-    row_.bytes_per_key = static_cast<double>(table_->bytes()) / static_cast<double>(row_.distinct);
   }
 
   void run() {
     build();
+    describe(*table_, row_.configuration.keeps_repeats ? row_.keys.pairs : row_.distinct, row_);
     row_.find.resize(row_.method.hits_percent.size());
     for (std::size_t i = 0; i < row_.find.size(); ++i) ask(row_.method.hits_percent[i], row_.find[i]);
     if (row_.keys.distribution != Distribution::unique) check_counts();
-    if (row_.method.count_probes) count_probes();
+    if (row_.method.count_probes && row_.configuration.counts_probes) count_probes();
   }
 
  private:
@@ -46,6 +34,7 @@ class Experiment {
     for (std::uint32_t i = 0; i <= row_.method.builds; ++i) {
       table_->clear(row_.method.seed + (i == 0 ? 0 : i - 1));
       const Insertions job = insertions();
+      table_->prepare(job);
       const double time = bench_.seconds_of([&] { table_->insert(job); });
       row_.homeless = bench_.totals().homeless;
       const bool is_success = table_->finish() && row_.homeless == 0;
@@ -59,18 +48,21 @@ class Experiment {
   void ask(std::uint32_t hits_percent, Measured& measured) {
     std::vector<double> seconds;
     for (std::uint32_t i = 0; i <= row_.method.rounds; ++i) {
-      Lookups job = bench_.make_queries(hits_percent);
+      Lookups job = bench_.make_queries(hits_percent, row_.keys.pairs);
       job.ahead = row_.method.ahead;
       const double time = bench_.seconds_of([&] { table_->find(job); });
       if (i > 0) seconds.push_back(time);
-      judge(bench_.judge_answers());
+      table_->collect(job);
+      judge(bench_.judge_answers(), row_);
     }
     measured.mops = mops(row_.keys.pairs, median(seconds));
   }
 
   void check_counts() {
-    table_->find(bench_.make_queries_of_distinct());
-    judge(bench_.judge_counts());
+    const Lookups job = bench_.make_queries_of_distinct();
+    table_->find(job);
+    table_->collect(job);
+    judge(bench_.judge_counts(), row_);
   }
 
   /// A build and lookups on tiles that count. Repeated keys are inserted in other ways, whose probes no paper
@@ -89,20 +81,12 @@ class Experiment {
       table_->finish();
     }
     for (std::size_t i = 0; i < row_.find.size(); ++i) {
-      Lookups job = bench_.make_queries(row_.method.hits_percent[i]);
+      Lookups job = bench_.make_queries(row_.method.hits_percent[i], row_.keys.pairs);
       job.count_probes = true;
       table_->find(job);
       row_.find[i].probes = per_operation();
-      judge(bench_.judge_answers());
+      judge(bench_.judge_answers(), row_);
     }
-  }
-
-  void judge(const Verdict& verdict) {
-    const bool lost = verdict.lost > 0;
-    if (verdict.invented > 0 || (lost && row_.homeless == 0) ||
-        (row_.keys.distribution == Distribution::unique && verdict.lost > row_.homeless))
-      row_.outcome = Outcome::wrong;
-    if (lost && row_.outcome == Outcome::right) row_.outcome = Outcome::incomplete;
   }
 
   Workbench& bench_;
@@ -112,6 +96,32 @@ class Experiment {
 
 }  // namespace
 
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double mops(std::size_t operations, double seconds) {
+  return static_cast<double>(operations) / seconds / 1e6;
+}
+
+void describe(const TableUnderTest& table, std::size_t elements, Row& row) {
+  const auto held = static_cast<double>(elements), bytes = static_cast<double>(table.bytes());
+  row.slots = table.slots();
+  row.load = held / static_cast<double>(row.slots);
+  row.bytes_per_key = bytes / held;
+  row.utilization = row.configuration.element_bytes * held / bytes;
+}
+
+void judge(const Verdict& verdict, Row& row) {
+  const bool lost = verdict.lost > 0;
+  if (verdict.invented > 0 || (lost && row.homeless == 0) ||
+      (row.keys.distribution == Distribution::unique && verdict.lost > row.homeless))
+    row.outcome = Outcome::wrong;
+  if (lost && row.outcome == Outcome::right) row.outcome = Outcome::incomplete;
+}
+
 Row run_experiment(Workbench& bench, const TableEntry& entry, const KeyPlan& keys, std::size_t distinct,
                    double load, const Method& method) {
   Row row;
@@ -119,6 +129,8 @@ Row run_experiment(Workbench& bench, const TableEntry& entry, const KeyPlan& key
   row.device = bench.device();
   row.keys = keys;
   row.method = method;
+  row.method.ahead = method.ahead && entry.configuration.has_first_bucket;
+  row.method.split = method.split && entry.configuration.has_first_bucket && bench.splits();
   row.distinct = distinct;
   row.load = load;
   Experiment(bench, entry, row).run();

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "table/slab.h"
+#include "tables/hash_graph_tables.h"
+
 namespace warpmer::bench {
 namespace {
 
@@ -61,12 +64,124 @@ Figure bcht_table3() {
        success({.tables = {"iceberg"}, .groups = {8}, .buckets = {32}, .windows = {}}, 0.91)}};
 }
 
+/// Share of slots that are filled when so much of the memory holds elements: 120 of a slab's 128 bytes can.
+double load_at(double utilization) { return utilization * table::kSlabBytes / table::kElementBytes; }
+
+std::vector<double> loads_at(const std::vector<double>& utilizations) {
+  std::vector<double> loads;
+  loads.reserve(utilizations.size());
+  for (const double utilization : utilizations) loads.push_back(load_at(utilization));
+  return loads;
+}
+
+/// Ashkiani et al. 2018, section VI-A: 2^22 pairs; all lookups find something, or none does.
+const std::vector<double> kUtilizations = {0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9};
+const std::vector<double> kFewerUtilizations = {0.2, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9};
+
+Choice slab_hashes() {
+  return {.tables = {"slab", "slab-full", "slab64"}, .groups = {}, .buckets = {}, .windows = {}};
+}
+/// The paper compares with a cuckoo table; so do we, with ours. On CPUs groups are of 1.
+Choice cuckoo_to_compare() { return {.tables = {"bcht"}, .groups = {1, 2}, .buckets = {8}, .windows = {}}; }
+
+Series found_or_not(Choice choice, std::vector<double> loads, std::size_t pairs) {
+  Series series{.choice = std::move(choice), .loads = std::move(loads)};
+  series.pairs = pairs;
+  series.hits_percent = {100, 0};
+  return series;
+}
+
+Figure slabhash4() {
+  constexpr std::size_t kPairs = std::size_t{1} << 22;
+  return {"slabhash4",
+          "slab hash, building and lookups by memory utilization (Ashkiani et al. 2018, Fig. 4)",
+          {found_or_not(slab_hashes(), loads_at(kUtilizations), kPairs),
+           found_or_not(cuckoo_to_compare(), kUtilizations, kPairs)}};
+}
+
+/// Section VI-A: 60 % of the memory.
+Figure slabhash5() {
+  Figure figure{"slabhash5", "the same by size, 2^16 to 2^27 pairs, utilization 0.6 (Fig. 5)", {}};
+  for (int log = 16; log <= 27; ++log) {
+    const std::size_t pairs = std::size_t{1} << log;
+    figure.series.push_back(found_or_not(slab_hashes(), {load_at(0.6)}, pairs));
+    figure.series.push_back(found_or_not(cuckoo_to_compare(), {0.6}, pairs));
+  }
+  return figure;
+}
+
+/// Section VI-B: 2^21 pairs, batches of 128, 64 and 32 Ki, utilization 0.65 at the end.
+Figure slabhash6() {
+  const auto series = [](Kind kind, Choice choice, double load) {
+    Series one{.kind = kind, .choice = std::move(choice), .loads = {load}};
+    one.pairs = std::size_t{1} << 21;
+    one.batches = {16, 32, 64};
+    return one;
+  };
+  return {"slabhash6",
+          "batches inserted into a slab hash against rebuilding a cuckoo table after each (Fig. 6)",
+          {series(Kind::batches, slab_hashes(), load_at(0.65)),
+           series(Kind::rebuilds, cuckoo_to_compare(), 0.65)}};
+}
+
+/// Section VI-C.
+Figure slabhash7() {
+  Series series{.kind = Kind::mix, .choice = slab_hashes(), .loads = loads_at(kFewerUtilizations)};
+  series.pairs = std::size_t{1} << 22;
+  series.mixes = {{50, 50, 0}, {20, 20, 30}, {10, 10, 40}};
+  return {"slabhash7", "updates and lookups side by side, 100, 40 and 20 % updates (Fig. 7a)", {series}};
+}
+
+/// Section V.
+Figure slaballoc() {
+  Series series{.kind = Kind::allocation, .choice = {}, .loads = {0.5}};
+  series.pairs = 1'000'000;
+  series.builds = 9;
+  return {
+      "slaballoc", "SlabAlloc and SlabAlloc-light, 10^6 slabs, each lane asks for one (section V)", {series}};
+}
+
+/// Green 2019, section 4: 32 Mi keys and as many queries.
+constexpr std::size_t kHashGraphPairs = std::size_t{1} << 25;
+
+Choice hash_graphs() {
+  Choice choice;
+  for (const HashGraphKind& kind : kHashGraphKinds) choice.tables.emplace_back(kind.name);
+  return choice;
+}
+
+/// Sections 5.1 and 5.2: keys drawn at random from so many fewer.
+Figure hashgraph_duplicates() {
+  Figure figure{"hashgraph-duplicates",
+                "HashGraph V1 and V2, both probes, by duplicates of a key (Green 2019, Figs. 3 and 7)",
+                {}};
+  for (const double duplicates : {1., 2., 4., 8., 16., 32.}) {
+    Series series{.choice = hash_graphs(), .loads = {1}};
+    series.distributions = {Distribution::uniform};
+    series.repeats = duplicates;
+    series.pairs = kHashGraphPairs;
+    series.hits_percent = {100};
+    figure.series.push_back(series);
+  }
+  return figure;
+}
+
+/// Section 5.3: each key once.
+Figure hashgraph_load() {
+  Series series = found_or_not(hash_graphs(), {0.5, 0.75, 1, 1.5, 2, 3, 4}, kHashGraphPairs);
+  return {
+      "hashgraph-load", "the same by load factor, entries by buckets, 0.5 to 4 (Figs. 2, 6 and 8)", {series}};
+}
+
 /// What the best public tables are compared at (docs/benchmarks.md).
 Figure peers() {
-  Series series{.choice = {}, .loads = {0.5, 0.8, 0.9, 0.95, 0.97}};
+  Choice open_addressing;
+  open_addressing.open_addressing = true;
+  Series series{.choice = open_addressing, .loads = {0.5, 0.8, 0.9, 0.95, 0.97}};
   series.pairs = std::size_t{1} << 28;
-  return {
-      "peers", "every table, 2^28 unique keys, at the loads that other libraries were measured at", {series}};
+  return {"peers",
+          "every table with slots, 2^28 unique keys, at the loads that other libraries were measured at",
+          {series}};
 }
 
 }  // namespace
@@ -74,11 +189,15 @@ Figure peers() {
 bool Choice::takes(const Configuration& configuration) const {
   const int window = configuration.window == 0 ? configuration.bucket : configuration.window;
   return is_in(tables, std::string(configuration.table)) && is_in(groups, configuration.group) &&
-         is_in(buckets, configuration.bucket) && is_in(windows, window);
+         is_in(buckets, configuration.bucket) && is_in(windows, window) &&
+         (!open_addressing || configuration.has_first_bucket);
 }
 
 const std::vector<Figure>& figures() {
-  static const std::vector<Figure> all = {warpdrive7(), warpdrive8(), bcht_table3(), peers()};
+  static const std::vector<Figure> all = {
+      warpdrive7(),    warpdrive8(), bcht_table3(), peers(),     slabhash4(),
+      slabhash5(),     slabhash6(),  slabhash7(),   slaballoc(), hashgraph_duplicates(),
+      hashgraph_load()};
   return all;
 }
 

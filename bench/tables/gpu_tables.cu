@@ -9,6 +9,10 @@ std::vector<TableEntry> gpu_tables() {
   append(all, kGpuBcht);
   append(all, kGpuCuckoo);
   append(all, kGpuIceberg);
+  append(all, kGpuSlabPairs);
+  append(all, kGpuFullSlabPairs);
+  append(all, kGpuSlabKmers);
+  append(all, kGpuHashGraphs);
   return all;
 }
 

@@ -59,6 +59,25 @@ __global__ void judge_counts_kernel(std::size_t size, const std::uint32_t* count
   judge(size, answers, verdict, [&](std::size_t i) { return answers[i] == counts[i]; });
 }
 
+__global__ void make_operations_kernel(MixMaker maker, std::size_t first, std::size_t size,
+                                       Operation* operations) {
+  for_each_number(size, [&](std::size_t i) { operations[i] = maker.operation(first + i); });
+}
+
+__global__ void judge_operations_kernel(MixMaker maker, std::size_t first, std::size_t size,
+                                        const std::uint32_t* answers, Totals* verdict) {
+  judge(size, answers, verdict, [&](std::size_t i) { return maker.is_right(first + i, answers[i]); });
+}
+
+__global__ void make_queries_after_kernel(MixMaker maker, std::size_t size, Key32* queries) {
+  for_each_number(size, [&](std::size_t i) { queries[i] = maker.key(i); });
+}
+
+__global__ void judge_answers_after_kernel(MixMaker maker, std::size_t size, const std::uint32_t* answers,
+                                           Totals* verdict) {
+  judge(size, answers, verdict, [&](std::size_t i) { return maker.is_right_after(i, answers[i]); });
+}
+
 template <class... Parameters, class... Arguments>
 void launch(const char* doing, void (*kernel)(Parameters...), Arguments&&... arguments) {
   kernel<<<gpu::persistent_grid(kernel, kThreads, 0), kThreads>>>(std::forward<Arguments>(arguments)...);
@@ -72,6 +91,10 @@ class GpuWorkbench : public Workbench {
 
   [[nodiscard]] std::string device() const override { return name_; }
   [[nodiscard]] std::vector<TableEntry> tables() const override { return gpu_tables(); }
+  [[nodiscard]] std::vector<AllocatorEntry> allocators() const override {
+    return {kGpuAllocators.begin(), kGpuAllocators.end()};
+  }
+  [[nodiscard]] bool splits() const override { return true; }
 
   std::size_t make_pairs(const KeyPlan& plan) override {
     plan_ = plan;
@@ -95,16 +118,15 @@ class GpuWorkbench : public Workbench {
             .totals = totals_.data()};
   }
 
-  Lookups make_queries(std::uint32_t hits_percent) override {
+  Lookups make_queries(std::uint32_t hits_percent, std::size_t size) override {
     hits_percent_ = hits_percent;
-    launch("making queries", make_queries_kernel, PairMaker(plan_), hits_percent, plan_.pairs,
-           queries_.data());
-    return lookups(plan_.pairs);
+    launch("making queries", make_queries_kernel, PairMaker(plan_), hits_percent, size, queries_.data());
+    return lookups(size);
   }
   Verdict judge_answers() override {
     clear_totals();
-    launch("judging answers", judge_answers_kernel, PairMaker(plan_), hits_percent_, plan_.pairs,
-           queries_.data(), answers_.data(), totals_.data());
+    launch("judging answers", judge_answers_kernel, PairMaker(plan_), hits_percent_, asked_, queries_.data(),
+           answers_.data(), totals_.data());
     return verdict();
   }
 
@@ -115,6 +137,37 @@ class GpuWorkbench : public Workbench {
   Verdict judge_counts() override {
     clear_totals();
     launch("judging counts", judge_counts_kernel, distinct_size_, counts_.data(), answers_.data(),
+           totals_.data());
+    return verdict();
+  }
+
+  Operations make_operations(const MixPlan& plan, std::size_t first, std::size_t size) override {
+    mix_ = plan;
+    first_operation_ = first;
+    asked_ = size;
+    operations_.reserve(size);
+    answers_.reserve(size);
+    launch("making operations", make_operations_kernel, MixMaker(plan), first, size, operations_.data());
+    forget_answers(size);
+    return {operations_.data(), size, answers_.data()};
+  }
+  Verdict judge_operations() override {
+    clear_totals();
+    launch("judging operations", judge_operations_kernel, MixMaker(mix_), first_operation_, asked_,
+           answers_.data(), totals_.data());
+    return verdict();
+  }
+  Lookups make_queries_after(const MixPlan& plan) override {
+    mix_ = plan;
+    const MixMaker maker(plan);
+    queries_.reserve(maker.keys());
+    answers_.reserve(maker.keys());
+    launch("making queries", make_queries_after_kernel, maker, maker.keys(), queries_.data());
+    return lookups(maker.keys());
+  }
+  Verdict judge_answers_after() override {
+    clear_totals();
+    launch("judging answers", judge_answers_after_kernel, MixMaker(mix_), asked_, answers_.data(),
            totals_.data());
     return verdict();
   }
@@ -136,10 +189,14 @@ class GpuWorkbench : public Workbench {
 
  private:
   void clear_totals() { gpu::check(cudaMemset(totals_.data(), 0, totals_.bytes()), "clearing totals"); }
+  /// Makes answers what is none, so that one that is not written is noticed.
+  void forget_answers(std::size_t size) {
+    gpu::check(cudaMemset(answers_.data(), 0xFE, size * sizeof(std::uint32_t)), "clearing answers");
+  }
   Lookups lookups(std::size_t size) {
     clear_totals();
-    // An answer that is none, so that one that was not written is noticed.
-    gpu::check(cudaMemset(answers_.data(), 0xFE, size * sizeof(std::uint32_t)), "clearing answers");
+    forget_answers(size);
+    asked_ = size;
     return {.keys = queries_.data(),
             .size = size,
             .answers = answers_.data(),
@@ -189,9 +246,13 @@ class GpuWorkbench : public Workbench {
   KeyPlan plan_;
   std::size_t distinct_size_ = 0;
   std::uint32_t hits_percent_ = 100;
+  std::size_t asked_ = 0;  ///< queries or operations that were made last
+  MixPlan mix_;
+  std::size_t first_operation_ = 0;
   gpu::DeviceArray<std::uint64_t> pairs_;
   gpu::DeviceArray<Key32> queries_, distinct_;
   gpu::DeviceArray<std::uint32_t> answers_, counts_;
+  gpu::DeviceArray<Operation> operations_;
   gpu::DeviceArray<Totals> totals_;
   gpu::Event begin_{gpu::Event::Kind::timing}, end_{gpu::Event::Kind::timing};
 };

@@ -5,6 +5,8 @@ namespace warpmer::bench {
 std::vector<TableEntry> host_tables() {
   std::vector<TableEntry> all;
   append(all, kHostWordTables);
+  append(all, kHostSlabTables);
+  append(all, kHostHashGraphs);
   return all;
 }
 

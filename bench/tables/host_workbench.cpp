@@ -23,6 +23,10 @@ class HostWorkbench : public Workbench {
     return "cpu (" + std::to_string(host_threads()) + " threads)";
   }
   [[nodiscard]] std::vector<TableEntry> tables() const override { return host_tables(); }
+  [[nodiscard]] std::vector<AllocatorEntry> allocators() const override {
+    return {kHostAllocators.begin(), kHostAllocators.end()};
+  }
+  [[nodiscard]] bool splits() const override { return false; }
 
   std::size_t make_pairs(const KeyPlan& plan) override {
     plan_ = plan;
@@ -45,9 +49,9 @@ class HostWorkbench : public Workbench {
             .split = false,
             .totals = &totals_};
   }
-  Lookups make_queries(std::uint32_t hits_percent) override {
+  Lookups make_queries(std::uint32_t hits_percent, std::size_t size) override {
     hits_percent_ = hits_percent;
-    queries_.resize(plan_.pairs);
+    queries_.resize(size);
     const PairMaker maker(plan_);
     on_host_threads(queries_.size(), [&](std::size_t first, std::size_t end) {
       for (std::size_t i = first; i < end; ++i) queries_[i] = maker.query(i, hits_percent);
@@ -64,6 +68,33 @@ class HostWorkbench : public Workbench {
   }
   Verdict judge_counts() override {
     return judge([&](std::size_t i) { return answers_[i] == counts_[i]; });
+  }
+
+  Operations make_operations(const MixPlan& plan, std::size_t first, std::size_t size) override {
+    mix_ = plan;
+    first_operation_ = first;
+    operations_.resize(size);
+    answers_.assign(size, kAbsent - 1);  // an answer that is none
+    const MixMaker maker(plan);
+    on_host_threads(size, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) operations_[i] = maker.operation(first + i);
+    });
+    return {operations_.data(), size, answers_.data()};
+  }
+  Verdict judge_operations() override {
+    const MixMaker maker(mix_);
+    return judge([&](std::size_t i) { return maker.is_right(first_operation_ + i, answers_[i]); });
+  }
+  Lookups make_queries_after(const MixPlan& plan) override {
+    mix_ = plan;
+    const MixMaker maker(plan);
+    queries_.resize(maker.keys());
+    for (std::size_t i = 0; i < queries_.size(); ++i) queries_[i] = maker.key(i);
+    return lookups();
+  }
+  Verdict judge_answers_after() override {
+    const MixMaker maker(mix_);
+    return judge([&](std::size_t i) { return maker.is_right_after(i, answers_[i]); });
   }
   Totals totals() override { return totals_; }
   double seconds_of(const std::function<void()>& work) override {
@@ -86,7 +117,7 @@ class HostWorkbench : public Workbench {
   template <class IsRight>
   Verdict judge(IsRight&& is_right) {
     Verdict verdict;
-    for (std::size_t i = 0; i < queries_.size(); ++i) {
+    for (std::size_t i = 0; i < answers_.size(); ++i) {
       if (is_right(i)) continue;
       ++(answers_[i] == kAbsent ? verdict.lost : verdict.invented);
     }
@@ -112,6 +143,9 @@ class HostWorkbench : public Workbench {
   std::vector<std::uint64_t> pairs_;
   std::vector<Key32> queries_, distinct_;
   std::vector<std::uint32_t> answers_, counts_;
+  MixPlan mix_;
+  std::size_t first_operation_ = 0;
+  std::vector<Operation> operations_;
   Totals totals_{};
 };
 

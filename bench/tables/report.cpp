@@ -14,15 +14,30 @@ namespace {
 /// Numbers that were not measured are empty.
 std::string number_or_nothing(double value) { return value < 0 ? "" : fmt::format("{:.4f}", value); }
 
-std::string csv_line(const Row& row, const char* operation, const std::string& hits,
+/// Pairs for each key that they are drawn from.
+double repeats_of(const KeyPlan& keys) {
+  if (keys.distribution == Distribution::unique) return 1;
+  return static_cast<double>(keys.pairs) / static_cast<double>(keys.universe);
+}
+
+/// How the keys are distributed, in short.
+std::string keys_in_short(const KeyPlan& keys) {
+  if (keys.distribution == Distribution::unique) return name_of(keys.distribution);
+  return fmt::format("{} x{:.3g}", name_of(keys.distribution), repeats_of(keys));
+}
+
+std::string csv_line(const Row& row, const std::string& operation, const std::string& hits,
                      const Measured& measured) {
   const Configuration& c = row.configuration;
-  return fmt::format("\"{}\",{},{},{},{},{},{},{},{},{},{:.4f},{:.2f},{},{},{:.1f},{},{},{:.4f},{},{}\n",
-                     row.device, c.table, c.group, c.bucket, c.window, c.hashes,
-                     name_of(row.keys.distribution), row.keys.pairs, row.distinct, row.slots, row.load,
-                     row.bytes_per_key, operation, hits, measured.mops, number_or_nothing(measured.probes),
-                     row.method.builds, static_cast<double>(row.successes) / row.method.builds, row.homeless,
-                     name_of(row.outcome));
+  return fmt::format(
+      "{},\"{}\",{},{},{},{},{},{},{:.6g},{},{},{},{:.4f},{:.2f},{:.4f},{},{},{},{},{},{},{:.6g},{},{},{:.4f}"
+      ",{},{}"
+      "\n",
+      row.figure, row.device, c.table, c.group, c.bucket, c.window, c.hashes, name_of(row.keys.distribution),
+      repeats_of(row.keys), row.keys.pairs, row.distinct, row.slots, row.load, row.bytes_per_key,
+      row.utilization, row.batch, row.mix, row.method.ahead ? 1 : 0, row.method.split ? 1 : 0, operation,
+      hits, measured.mops, number_or_nothing(measured.probes), row.method.builds,
+      static_cast<double>(row.successes) / row.method.builds, row.homeless, name_of(row.outcome));
 }
 
 nlohmann::ordered_json json_of(const Measured& measured) {
@@ -30,6 +45,59 @@ nlohmann::ordered_json json_of(const Measured& measured) {
   json["mops"] = measured.mops;
   if (measured.probes >= 0) json["probes"] = measured.probes;
   return json;
+}
+
+nlohmann::ordered_json json_of(const Row& row) {
+  const Configuration& c = row.configuration;
+  nlohmann::ordered_json json;
+  if (!row.figure.empty()) json["figure"] = row.figure;
+  json["device"] = row.device;
+  json["table"] = c.table;
+  json["group"] = c.group;
+  json["bucket"] = c.bucket;
+  json["window"] = c.window;
+  json["hashes"] = c.hashes;
+  json["keys"] = name_of(row.keys.distribution);
+  json["repeats"] = repeats_of(row.keys);
+  json["pairs"] = row.keys.pairs;
+  json["distinct"] = row.distinct;
+  json["slots"] = row.slots;
+  json["load"] = row.load;
+  json["bytes_per_key"] = row.bytes_per_key;
+  json["utilization"] = row.utilization;
+  if (row.batch != 0) json["batch"] = row.batch;
+  if (!row.mix.empty()) json["mix"] = row.mix;
+  json["ahead"] = row.method.ahead;
+  json["split"] = row.method.split;
+  for (const OtherOperation& other : row.others) json[other.name] = json_of(other.measured);
+  if (row.others.empty()) {
+    json["insert"] = json_of(row.insert);
+    json["find"] = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < row.find.size(); ++i) {
+      auto find = json_of(row.find[i]);
+      find["hits"] = row.method.hits_percent[i];
+      json["find"].push_back(find);
+    }
+  }
+  json["builds"] = row.method.builds;
+  json["successes"] = row.successes;
+  json["homeless"] = row.homeless;
+  json["verified"] = name_of(row.outcome);
+  return json;
+}
+
+void print_table_row(const Row& row) {
+  const Configuration& c = row.configuration;
+  const auto measured = [](const Measured& one) {
+    return fmt::format("{:>8.0f} {:>6}", one.mops, one.probes < 0 ? "-" : fmt::format("{:.2f}", one.probes));
+  };
+  const auto number_or_dash = [](int n) { return n == 0 ? "-" : std::to_string(n); };
+  fmt::print("{:<24} {:>5} {:>6} {:>6} {:>6} {:>11} {:>11} {:>6.3f} {:>6.3f} {:>6.2f} {}", c.table, c.group,
+             number_or_dash(c.bucket), number_or_dash(c.window), number_or_dash(c.hashes),
+             keys_in_short(row.keys), row.keys.pairs, row.load, row.utilization, row.bytes_per_key,
+             measured(row.insert));
+  for (const Measured& find : row.find) fmt::print(" {}", measured(find));
+  fmt::print(" {:>7} {}\n", fmt::format("{}/{}", row.successes, row.method.builds), name_of(row.outcome));
 }
 
 }  // namespace
@@ -59,34 +127,40 @@ const char* name_of(Outcome outcome) {
 }
 
 void TextReport::begin(const std::vector<std::uint32_t>& hits_percent) const {
-  fmt::print("{:<10} {:>5} {:>6} {:>6} {:>6} {:>7} {:>11} {:>6} {:>6} {:>8} {:>6}", "table", "group",
-             "bucket", "window", "hashes", "keys", "pairs", "load", "B/key", "insert", "probes");
+  fmt::print("{:<24} {:>5} {:>6} {:>6} {:>6} {:>11} {:>11} {:>6} {:>6} {:>6} {:>8} {:>6}", "table", "group",
+             "bucket", "window", "hashes", "keys", "pairs", "load", "util", "B/key", "insert", "probes");
   for (const std::uint32_t hits : hits_percent)
     fmt::print(" {:>8} {:>6}", fmt::format("find{}", hits), "probes");
   fmt::print(" {:>7} {}\n", "success", "verified");
   std::fflush(stdout);
 }
 
+void TextReport::begin_others() const {
+  fmt::print("{:<24} {:>5} {:>6} {:>11} {:>9} {:>11} {:>6} {:>6} {:>6} {:>10} {:>8} {}\n", "table", "group",
+             "bucket", "pairs", "batch", "mix", "load", "util", "B/key", "operation", "mops", "verified");
+  std::fflush(stdout);
+}
+
 void TextReport::add(const Row& row) const {
   const Configuration& c = row.configuration;
-  const auto measured = [](const Measured& one) {
-    return fmt::format("{:>8.0f} {:>6}", one.mops, one.probes < 0 ? "-" : fmt::format("{:.2f}", one.probes));
-  };
-  fmt::print("{:<10} {:>5} {:>6} {:>6} {:>6} {:>7} {:>11} {:>6.3f} {:>6.2f} {}", c.table, c.group, c.bucket,
-             c.window == 0 ? "-" : std::to_string(c.window), c.hashes == 0 ? "-" : std::to_string(c.hashes),
-             name_of(row.keys.distribution), row.keys.pairs, row.load, row.bytes_per_key,
-             measured(row.insert));
-  for (const Measured& find : row.find) fmt::print(" {}", measured(find));
-  fmt::print(" {:>7} {}\n", fmt::format("{}/{}", row.successes, row.method.builds), name_of(row.outcome));
+  for (const OtherOperation& other : row.others) {
+    fmt::print("{:<24} {:>5} {:>6} {:>11} {:>9} {:>11} {:>6.3f} {:>6.3f} {:>6.2f} {:>10} {:>8.0f} {}\n",
+               c.table, c.group, c.bucket, row.keys.pairs, row.batch == 0 ? "-" : std::to_string(row.batch),
+               row.mix.empty() ? "-" : row.mix, row.load, row.utilization, row.bytes_per_key, other.name,
+               other.measured.mops, name_of(row.outcome));
+  }
+  if (row.others.empty()) print_table_row(row);
   std::fflush(stdout);
 }
 
 std::string csv_of(const std::vector<Row>& rows) {
   std::string csv =
-      "device,table,group,bucket,window,hashes,keys,pairs,distinct,slots,load,bytes_per_key,operation,hits,"
-      "mops,"
-      "probes,builds,success_rate,homeless,verified\n";
+      "figure,device,table,group,bucket,window,hashes,keys,repeats,pairs,distinct,slots,load,bytes_per_key,"
+      "utilization,"
+      "batch,mix,ahead,split,operation,hits,mops,probes,builds,success_rate,homeless,verified\n";
   for (const Row& row : rows) {
+    for (const OtherOperation& other : row.others) csv += csv_line(row, other.name, "", other.measured);
+    if (!row.others.empty()) continue;
     csv += csv_line(row, "insert", "", row.insert);
     for (std::size_t i = 0; i < row.find.size(); ++i)
       csv += csv_line(row, "find", std::to_string(row.method.hits_percent[i]), row.find[i]);
@@ -96,34 +170,7 @@ std::string csv_of(const std::vector<Row>& rows) {
 
 std::string json_of(const std::vector<Row>& rows) {
   auto all = nlohmann::ordered_json::array();
-  for (const Row& row : rows) {
-    const Configuration& c = row.configuration;
-    nlohmann::ordered_json json;
-    json["device"] = row.device;
-    json["table"] = c.table;
-    json["group"] = c.group;
-    json["bucket"] = c.bucket;
-    json["window"] = c.window;
-    json["hashes"] = c.hashes;
-    json["keys"] = name_of(row.keys.distribution);
-    json["pairs"] = row.keys.pairs;
-    json["distinct"] = row.distinct;
-    json["slots"] = row.slots;
-    json["load"] = row.load;
-    json["bytes_per_key"] = row.bytes_per_key;
-    json["insert"] = json_of(row.insert);
-    json["find"] = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < row.find.size(); ++i) {
-      auto find = json_of(row.find[i]);
-      find["hits"] = row.method.hits_percent[i];
-      json["find"].push_back(find);
-    }
-    json["builds"] = row.method.builds;
-    json["successes"] = row.successes;
-    json["homeless"] = row.homeless;
-    json["verified"] = name_of(row.outcome);
-    all.push_back(json);
-  }
+  for (const Row& row : rows) all.push_back(json_of(row));
   return all.dump(2) + "\n";
 }
 

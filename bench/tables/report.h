@@ -16,11 +16,12 @@ namespace warpmer::bench {
 class TextReport {
  public:
   void begin(const std::vector<std::uint32_t>& hits_percent) const;
+  void begin_others() const;
   void add(const Row& row) const;
 };
 
-/// All rows, one line for each operation of each: insertions, and lookups by hit ratio. Long form, as
-/// plotting programs take it.
+/// All rows, one line for each operation of each: insertions, and lookups by hit ratio, or other ones. Long
+/// form, as plotting programs take it.
 [[nodiscard]] std::string csv_of(const std::vector<Row>& rows);
 /// An array of objects, one for each row.
 [[nodiscard]] std::string json_of(const std::vector<Row>& rows);

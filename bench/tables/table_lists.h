@@ -3,17 +3,27 @@
 
 #include <vector>
 
+#include "tables/allocator_under_test.h"
 #include "tables/table_under_test.h"
 
 namespace warpmer::bench {
 
 extern const TableList kHostWordTables;
+extern const TableList kHostSlabTables;
+extern const TableList kHostHashGraphs;
 
 extern const TableList kGpuWarpDrive;
 extern const TableList kGpuBucketedWarpDrive;
 extern const TableList kGpuBcht;
 extern const TableList kGpuCuckoo;
 extern const TableList kGpuIceberg;
+extern const TableList kGpuSlabPairs;
+extern const TableList kGpuFullSlabPairs;
+extern const TableList kGpuSlabKmers;
+extern const TableList kGpuHashGraphs;
+
+extern const AllocatorList kHostAllocators;
+extern const AllocatorList kGpuAllocators;
 
 std::vector<TableEntry> host_tables();
 std::vector<TableEntry> gpu_tables();

@@ -9,18 +9,32 @@
 #include <span>
 #include <string>
 
+#include "core/error.h"
 #include "table/word_slots.h"
 
 namespace warpmer::bench {
 
+/// How often a key may come among the pairs of one table.
+enum class Repeats {
+  none,
+  evenly,  ///< as often as uniform draws repeat it: a key that comes 10^5 times would take 10^10 steps
+  any,
+};
+
 /// What tells one table from another.
 struct Configuration {
-  const char* table;  ///< the name that --table takes
-  int group;          ///< lanes that work on a key together; 1 on CPUs
-  int bucket;         ///< slots that they look at together
-  int window;         ///< slots that are walked before the next hash; 0: the bucket
-  int hashes;         ///< functions a key's places are named by; 0: as many as it takes
-  double most_load;   ///< more than this is not tried unless it is asked for by name
+  const char* table;      ///< the name that --table takes
+  int group;              ///< lanes that work on a key together; 1 on CPUs
+  int bucket;             ///< slots that they look at together; 0: it has none
+  int window;             ///< slots that are walked before the next hash; 0: the bucket
+  int hashes;             ///< functions a key's places are named by; 0: as many as it takes
+  double most_load;       ///< more than this is not tried
+  int element_bytes = 8;  ///< of a key with its value, without which there would be nothing to look up
+  Repeats repeats = Repeats::any;
+  bool keeps_repeats = false;    ///< every pair is an element, also those of the same key
+  bool has_first_bucket = true;  ///< takes the hints `ahead` and `split`
+  bool counts_probes = true;
+  bool serves = false;  ///< has TableUnderTest::serve
 };
 
 /// Counted in the device's memory.
@@ -50,26 +64,55 @@ struct Lookups {
   Totals* totals;
 };
 
+enum class OperationKind : std::uint32_t { replace, erase, find };
+
+/// One of several kinds of operations that run side by side.
+struct Operation {
+  OperationKind kind;
+  table::Key32 key;
+  std::uint32_t value;  ///< of replace
+};
+/// What `replace` answers when it found no room. No value is like this.
+inline constexpr std::uint32_t kRefused = ~0u - 1;
+/// What `replace` answers when the key was there and its table does not tell the old value.
+inline constexpr std::uint32_t kReplaced = ~0u - 2;
+
+/// Operations in the device's memory, all different keys.
+struct Operations {
+  const Operation* operations;
+  std::size_t size;
+  std::uint32_t* answers;  ///< the value that was there before, or kAbsent
+};
+
 /// What a table is built for.
 struct TablePlan {
   std::size_t distinct;    ///< keys
   double load;             ///< of the slots, when all are in
-  std::size_t most_pairs;  ///< inserted at a time
+  std::size_t most_pairs;  ///< inserted at a time, or one after another
 };
 
 /// One table. Work may still be under way when a call returns; who times it waits.
 class TableUnderTest {
  public:
   virtual ~TableUnderTest() = default;
-  [[nodiscard]] virtual std::size_t slots() const = 0;
+  // After a build: a table that grows has as much as it has grown to.
+  [[nodiscard]] virtual std::size_t slots() const = 0;  ///< what the load is of: elements by slots
   [[nodiscard]] virtual std::size_t bytes() const = 0;  ///< of memory that lookups need
   /// Empties it, for a build with other hash functions. Not timed.
   virtual void clear(std::uint32_t seed) = 0;
+  /// Brings pairs into the form in which the table takes them. Not timed; the next `insert` is of this job.
+  virtual void prepare(const Insertions& /*job*/) {}
   virtual void insert(const Insertions& job) = 0;
   /// After all insertions, before lookups. Not timed. False: it took more than the scheme of the paper has,
   /// such as a stash.
   virtual bool finish() = 0;
   virtual void find(const Lookups& job) = 0;
+  /// Turns what `find` has left into answers, where that is not all there is to tell. Not timed.
+  virtual void collect(const Lookups& /*job*/) {}
+  /// Operations of different kinds, side by side.
+  virtual void serve(const Operations& /*job*/) {
+    throw InternalError("this table has no operations side by side");
+  }
 };
 
 /// One entry of a list: a table and how to make it.

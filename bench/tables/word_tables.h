@@ -103,13 +103,13 @@ struct BucketFamily {
   };
 };
 
-template <int Hashes>
+template <int Hashes, table::Eviction kEviction = table::Eviction::at_once>
 struct CuckooFamily : BucketFamily {
   static constexpr int kHashes = Hashes;
 
   template <class T>
-  struct On : OnBuckets<T, table::Cuckoo<T, Hashes>> {
-    using Scheme = table::Cuckoo<T, Hashes>;
+  struct On : OnBuckets<T, table::Cuckoo<T, Hashes, kEviction>> {
+    using Scheme = table::Cuckoo<T, Hashes, kEviction>;
     WARPMER_HD static bool insert_distinct(const Scheme& scheme, const T& tile,
                                            table::Slot<table::Key32> in) {
       return scheme.insert_distinct(tile, in.key, in.count).insertion.placed;

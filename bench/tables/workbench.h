@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "tables/allocator_under_test.h"
 #include "tables/keys.h"
+#include "tables/mix.h"
 #include "tables/table_under_test.h"
 
 namespace warpmer::bench {
@@ -24,21 +26,33 @@ class Workbench {
  public:
   virtual ~Workbench() = default;
   [[nodiscard]] virtual std::string device() const = 0;
-  /// Those there are for it.
+  // Those there are for it.
   [[nodiscard]] virtual std::vector<TableEntry> tables() const = 0;
+  [[nodiscard]] virtual std::vector<AllocatorEntry> allocators() const = 0;
+  /// Whether its tables can put pairs in order before they insert them.
+  [[nodiscard]] virtual bool splits() const = 0;
 
   /// Makes the pairs of a plan; returns how many different keys they have. What was made before is lost.
   virtual std::size_t make_pairs(const KeyPlan& plan) = 0;
   /// All pairs, for TableUnderTest::insert. Totals are set to 0.
   virtual Insertions insertions() = 0;
-  /// Makes as many queries as there are pairs; so many percent of them, picked at random, are keys that were
-  /// inserted.
-  virtual Lookups make_queries(std::uint32_t hits_percent) = 0;
+  /// Makes as many queries, at most one for each pair; so many percent of them, picked at random, are keys of
+  /// the first so many pairs, the others of none.
+  virtual Lookups make_queries(std::uint32_t hits_percent, std::size_t size) = 0;
   /// Of the lookups made last, when they have been answered.
   virtual Verdict judge_answers() = 0;
   /// Each different key once, so that `judge_counts` can see whether it was counted as often as it came.
   virtual Lookups make_queries_of_distinct() = 0;
   virtual Verdict judge_counts() = 0;
+
+  /// Operations `first` to `first + size` of a mix on a table of all pairs.
+  virtual Operations make_operations(const MixPlan& plan, std::size_t first, std::size_t size) = 0;
+  /// Of the operations made last.
+  virtual Verdict judge_operations() = 0;
+  /// All keys that the mix has to do with, and whether they are there when it is done.
+  virtual Lookups make_queries_after(const MixPlan& plan) = 0;
+  virtual Verdict judge_answers_after() = 0;
+
   /// What the device has counted since the last job was handed out.
   virtual Totals totals() = 0;
   /// How long the device takes for `work`, which may only start it.

@@ -4,7 +4,7 @@ _warpmer() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options arguments
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W 'count update histo dump query positions locate stats info devices help completion --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump query positions locate stats info devices help completion --help --version' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -12,10 +12,11 @@ _warpmer() {
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --table) COMPREPLY=($(compgen -W 'auto warpdrive slab bcht iceberg hashgraph' -- "$word")); return ;;
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         -k|-t|--threads|-m|--memory|--min-count|--max-count|--min-base-quality|--device|--device-memory) return ;;
       esac
-      options='-h --help -k -o --output -t --threads -m --memory --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --progress --stats'
+      options='-h --help -k -o --output -t --threads -m --memory --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --progress --stats'
       arguments='' ;;
     update)
       case $previous in
@@ -27,6 +28,59 @@ _warpmer() {
         -t|--threads|-m|--memory|--min-base-quality) return ;;
       esac
       options='-h --help --add --remove -o --output -t --threads -m --memory --lenient --min-base-quality --reference --progress --stats'
+      arguments='' ;;
+    union)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --counts) COMPREPLY=($(compgen -W 'sum min max first last samples' -- "$word")); return ;;
+        --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
+      esac
+      options='-h --help --input-min-count --input-max-count -o --output --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats'
+      arguments='' ;;
+    intersect)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --counts) COMPREPLY=($(compgen -W 'min sum max first last samples' -- "$word")); return ;;
+        --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
+      esac
+      options='-h --help --input-min-count --input-max-count -o --output --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats'
+      arguments='' ;;
+    subtract)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --counts) COMPREPLY=($(compgen -W 'first difference' -- "$word")); return ;;
+        --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --input-min-count|--input-max-count|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
+      esac
+      options='-h --help --input-min-count --input-max-count -o --output --counts --min-count --max-count -t --threads -m --memory --progress --stats'
+      arguments='' ;;
+    symmetric-difference)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --input-min-count|--input-max-count|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
+      esac
+      options='-h --help --input-min-count --input-max-count -o --output --min-count --max-count -t --threads -m --memory --progress --stats'
+      arguments='' ;;
+    merge)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
+      esac
+      options='-h --help --input-min-count --input-max-count -o --output --min-samples --min-count --max-count -t --threads -m --memory --progress --stats'
+      arguments='' ;;
+    compare)
+      case $previous in
+        --format) COMPREPLY=($(compgen -W 'tsv matrix phylip' -- "$word")); return ;;
+        --measure) COMPREPLY=($(compgen -W 'jaccard containment ruzicka cosine mash' -- "$word")); return ;;
+        --svg) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --input-min-count|--input-max-count|-t|--threads|-m|--memory) return ;;
+      esac
+      options='-h --help --input-min-count --input-max-count --format --measure --svg -o --output -t --threads -m --memory --progress'
       arguments='' ;;
     histo)
       case $previous in
@@ -47,10 +101,11 @@ _warpmer() {
         --kmers) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --reads) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --table) COMPREPLY=($(compgen -W 'auto index bcht iceberg' -- "$word")); return ;;
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --min-base-quality|-t|--threads|--device|--device-memory) return ;;
       esac
-      options='-h --help --kmers --reads --profile --no-header --exit-status --lenient --min-base-quality --reference -t --threads --device --device-memory -o --output'
+      options='-h --help --kmers --reads --profile --no-header --exit-status --lenient --min-base-quality --reference -t --threads --device --device-memory --table -o --output'
       arguments='' ;;
     positions)
       case $previous in
@@ -92,7 +147,7 @@ _warpmer() {
       case $previous in
       esac
       options='-h --help --man'
-      arguments='count update histo dump query positions locate stats info devices help completion' ;;
+      arguments='count update union intersect subtract symmetric-difference merge compare histo dump query positions locate stats info devices help completion' ;;
     completion)
       case $previous in
       esac

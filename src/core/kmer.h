@@ -2,7 +2,9 @@
 /// K-mers as integers: the first base in the most significant of 2k bits, A=0 C=1 G=2 T=3, so that
 /// integer order is lexicographic order. One 64-bit word up to k = 32, one 128-bit word up to 64.
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 #include <type_traits>
 
@@ -66,10 +68,25 @@ WARPMER_HD constexpr Key canonical(Key kmer, std::uint32_t k) {
   return other < kmer ? other : kmer;
 }
 
+namespace detail {
+/// The text of every four bases.
+constexpr std::array<std::array<char, 4>, 256> make_quad_text() {
+  std::array<std::array<char, 4>, 256> text{};
+  for (unsigned quad = 0; quad < 256; ++quad) {
+    for (unsigned i = 0; i < 4; ++i) text[quad][i] = base_char((quad >> (6 - 2 * i)) & 3);
+  }
+  return text;
+}
+inline constexpr auto kQuadText = make_quad_text();
+}  // namespace detail
+
 /// Writes the k characters of a k-mer to `out`.
 template <class Key>
 inline void kmer_to_text(Key kmer, std::uint32_t k, char* out) {
-  for (std::uint32_t i = k; i-- > 0; kmer >>= 2) out[i] = base_char(static_cast<unsigned>(kmer) & 3);
+  std::uint32_t left = k;
+  for (; left >= 4; left -= 4, kmer >>= 8)
+    std::memcpy(out + left - 4, detail::kQuadText[static_cast<std::uint8_t>(kmer)].data(), 4);
+  for (; left > 0; --left, kmer >>= 2) out[left - 1] = base_char(static_cast<unsigned>(kmer) & 3);
 }
 
 /// Reads a k-mer from text; false when a character is no base.

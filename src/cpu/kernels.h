@@ -1,7 +1,8 @@
 #pragma once
-/// The inner loops of the CPU backend. One source (kernels_body.h) is compiled for several
-/// instruction sets; `best_kernels` picks at run time. Kernels see raw memory only and allocate
-/// nothing: what they are given belongs to the callers in shard_counter.h and cutter.h.
+/// The inner loops of the CPU backend. One source (kernels_body.h and kernels_tables_body.h) is compiled
+/// for several instruction sets; `best_kernels` picks at run time. Kernels see raw memory only and
+/// allocate nothing: what they are given belongs to the callers in shard_counter.h, in the tables that
+/// that includes, and in cutter.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,13 @@
 #include <vector>
 
 #include "core/super_kmer.h"
+#include "table/slab_alloc.h"
 #include "table/tile.h"
+
+namespace warpmer::table {
+template <class KeyType>
+struct CountSlab;
+}
 
 namespace warpmer::cpu {
 
@@ -47,22 +54,50 @@ struct SuperKmerList {
 template <class Key>
 inline constexpr int kTableWindow = sizeof(Key) == 8 ? 8 : 4;
 
-/// A counting table and what it could not hold. The lists have `kListCapacity` entries; a kernel
-/// returns to its caller before they can overflow.
-template <class Key>
-struct CountingTable {
+/// What a kernel notes of a counting table: how full it is, and what it could not hold. The lists have
+/// `kListCapacity` entries; a kernel returns to its caller before they can overflow.
+template <class KeyType>
+struct TableNotes {
+  using Key = KeyType;
   static constexpr std::size_t kListCapacity = 4096;
-  table::Slots<Key> slots;
-  std::uint32_t window_bits;
   std::uint32_t key_bits;
   std::size_t size;               ///< distinct keys in the slots
   std::size_t limit;              ///< size beyond which the table should grow
   std::uint64_t empty_key_count;  ///< occurrences of the key that marks empty slots
-  Key* homeless;                  ///< keys whose probe sequence was full
+  Key* homeless;                  ///< keys that found no place
   std::uint32_t* homeless_counts;
   std::size_t homeless_size;
   Key* carries;  ///< keys whose count passed 2^32, once for each time
   std::size_t carries_size;
+};
+
+/// The table that is chosen where nobody asks for another: WarpDrive, in windows that are ordered by hash.
+template <class Key>
+struct CountingTable : TableNotes<Key> {
+  table::Slots<Key> slots;
+  std::uint32_t window_bits;
+};
+
+/// Slots per bucket of the tables below.
+inline constexpr int kTableBucket = 16;
+
+/// A cuckoo or an iceberg table, whose hash functions name buckets.
+template <class Key>
+struct BucketTable : TableNotes<Key> {
+  table::Slots<Key> slots;
+  std::uint32_t buckets;
+  std::uint32_t seed;
+};
+
+/// A slab hash, in buckets that are ordered by hash.
+template <class Key>
+struct SlabTable : TableNotes<Key> {
+  table::CountSlab<Key>* slabs;  ///< one for each bucket, and then those that SlabAlloc hands out
+  std::uint32_t buckets;
+  std::uint64_t units;
+  std::uint32_t* bitmaps;
+  table::SlabAllocState* alloc_state;
+  table::ResidentBlock resident;
 };
 
 /// A small cache of super-k-mers in front of the counting: equal ones, of which deep coverage makes
@@ -129,6 +164,25 @@ struct ShardKernels {
   void (*expand)(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* hashes);
 };
 
+/// Kernels of a table that was asked for by name.
+template <class Table>
+struct TableKernels {
+  using Key = typename Table::Key;
+  /// As ShardKernels::insert.
+  std::size_t (*insert)(Table&, const HashList<Key>&, std::size_t first);
+  /// Inserts what `from` holds, and what found no place in it, into the empty table `to`. False as soon as
+  /// something finds no place there; then `to` is of no use, and `from` is what it was.
+  bool (*rehash)(const Table& from, Table& to);
+  /// Appends all keys in the table with their counts, in any order. The list has room for `size` more.
+  void (*list)(const Table&, HashList<Key>&);
+};
+
+template <class Key>
+struct SchemeKernels {
+  TableKernels<BucketTable<Key>> bcht, iceberg;
+  TableKernels<SlabTable<Key>> slab;
+};
+
 struct Kernels {
   const char* name;
   /// Packs text, 32 bases a word, base i of the text in bits 2 * (i % 32). Sets bit i of `breaks`
@@ -153,6 +207,8 @@ struct Kernels {
   ShardKernels<Key64, 2> narrow;
   ShardKernels<Key128, 2> wide;
   ShardKernels<Key128, 4> wide_long;
+  SchemeKernels<Key64> narrow_schemes;
+  SchemeKernels<Key128> wide_schemes;
 
   template <class Key, int Words>
   [[nodiscard]] const ShardKernels<Key, Words>& shard() const {
@@ -162,6 +218,14 @@ struct Kernels {
       return wide;
     } else {
       return wide_long;
+    }
+  }
+  template <class Key>
+  [[nodiscard]] const SchemeKernels<Key>& schemes() const {
+    if constexpr (sizeof(Key) == 8) {
+      return narrow_schemes;
+    } else {
+      return wide_schemes;
     }
   }
 };

@@ -8,12 +8,16 @@
 
 #include "core/minimizer.h"
 #include "cpu/kernels.h"
+#include "table/cuckoo.h"
+#include "table/iceberg.h"
+#include "table/slab_hash.h"
 #include "table/tile_avx2.h"
 #include "table/warpdrive.h"
 
 namespace warpmer::cpu {
 namespace {
 #include "cpu/kernels_body.h"
+#include "cpu/kernels_tables_body.h"
 }  // namespace
 
 extern const Kernels kKernels_avx2;
@@ -26,6 +30,8 @@ const Kernels kKernels_avx2 = {"avx2",
                                pack_entries,
                                kShardKernels<Key64, 2>,
                                kShardKernels<Key128, 2>,
-                               kShardKernels<Key128, 4>};
+                               kShardKernels<Key128, 4>,
+                               kSchemeKernels<Key64>,
+                               kSchemeKernels<Key128>};
 
 }  // namespace warpmer::cpu

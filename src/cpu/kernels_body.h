@@ -405,7 +405,7 @@ void expand(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* 
 
 /// What did not go well with an insertion is noted for the caller.
 template <class Key>
-[[gnu::noinline]] void note(CountingTable<Key>& table, const table::Insertion& done, Key key,
+[[gnu::noinline]] void note(TableNotes<Key>& table, const table::Insertion& done, Key key,
                             std::uint32_t count) {
   if (!done.placed) {
     table.homeless[table.homeless_size] = key;
@@ -442,10 +442,9 @@ void append(const SuperKmer<Words>* words, const std::uint32_t* counts, std::siz
 
 /// Whether so many more keys may be inserted before the caller has to look after the table.
 template <class Key>
-[[gnu::always_inline]] inline bool has_room(const CountingTable<Key>& table, std::size_t keys) {
-  return table.size + keys <= table.limit &&
-         table.homeless_size + keys <= CountingTable<Key>::kListCapacity &&
-         table.carries_size + keys <= CountingTable<Key>::kListCapacity;
+[[gnu::always_inline]] inline bool has_room(const TableNotes<Key>& table, std::size_t keys) {
+  return table.size + keys <= table.limit && table.homeless_size + keys <= TableNotes<Key>::kListCapacity &&
+         table.carries_size + keys <= TableNotes<Key>::kListCapacity;
 }
 
 template <class Key>

@@ -8,11 +8,15 @@
 
 #include "core/minimizer.h"
 #include "cpu/kernels.h"
+#include "table/cuckoo.h"
+#include "table/iceberg.h"
+#include "table/slab_hash.h"
 #include "table/warpdrive.h"
 
 namespace warpmer::cpu {
 namespace {
 #include "cpu/kernels_body.h"
+#include "cpu/kernels_tables_body.h"
 }  // namespace
 
 extern const Kernels kKernels_v2;
@@ -25,6 +29,8 @@ const Kernels kKernels_v2 = {"x86-64-v2",
                              pack_entries,
                              kShardKernels<Key64, 2>,
                              kShardKernels<Key128, 2>,
-                             kShardKernels<Key128, 4>};
+                             kShardKernels<Key128, 4>,
+                             kSchemeKernels<Key64>,
+                             kSchemeKernels<Key128>};
 
 }  // namespace warpmer::cpu

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "core/hash.h"
 #include "core/minimizer.h"
 #include "cpu/cutter.h"
+#include "cpu/finder.h"
 #include "cpu/kernels.h"
+#include "cpu/table_finder.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::engine {
@@ -17,15 +20,9 @@ namespace warpmer::engine {
 namespace {
 
 using cpu::Cutter;
+using cpu::Finder;
 using cpu::Kernels;
 using cpu::StretchFinder;
-
-/// What differs with the width of keys and words.
-class Finder {
- public:
-  virtual ~Finder() = default;
-  virtual void profile(const io::Batch& batch, Profile& out) = 0;
-};
 
 /// For k > 12.
 template <class Key, int Words>
@@ -103,18 +100,28 @@ class DenseFinder : public Finder {
   StretchFinder stretches_;
 };
 
-std::unique_ptr<Finder> make_finder(const index::IndexFile& index, bool lenient) {
-  const Kernels& kernels = cpu::best_kernels();
-  const std::uint32_t k = index.params().k;
-  if (k <= kMaxDenseK) return std::make_unique<DenseFinder>(index, kernels, lenient);
-  return with_shard_types(k, [&]<class Key, int Words>() -> std::unique_ptr<Finder> {
-    return std::make_unique<ShardedFinder<Key, Words>>(index, kernels, lenient);
-  });
-}
+class IndexFinders : public cpu::FinderSource {
+ public:
+  IndexFinders(const index::IndexFile& index, bool lenient) : index_(index), lenient_(lenient) {}
+
+  [[nodiscard]] std::unique_ptr<Finder> make() const override {
+    const Kernels& kernels = cpu::best_kernels();
+    const std::uint32_t k = index_.params().k;
+    if (k <= kMaxDenseK) return std::make_unique<DenseFinder>(index_, kernels, lenient_);
+    return with_shard_types(k, [&]<class Key, int Words>() -> std::unique_ptr<Finder> {
+      return std::make_unique<ShardedFinder<Key, Words>>(index_, kernels, lenient_);
+    });
+  }
+
+ private:
+  const index::IndexFile& index_;
+  bool lenient_;
+};
 
 class CpuLookup : public Lookup {
  public:
-  CpuLookup(const index::IndexFile& index, bool lenient) : Lookup(index), lenient_(lenient) {}
+  CpuLookup(const index::IndexFile& index, LookupTable table, std::unique_ptr<cpu::FinderSource> finders)
+      : Lookup(index, table), finders_(std::move(finders)) {}
 
   void profile(const io::Batch& batch, Profile& out) const override {
     lay_out(batch, out);
@@ -133,22 +140,29 @@ class CpuLookup : public Lookup {
         return finder;
       }
     }
-    return make_finder(index(), lenient_);
+    return finders_->make();
   }
   void give_back(std::unique_ptr<Finder> finder) const {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(finder));
   }
 
-  bool lenient_;
+  std::unique_ptr<cpu::FinderSource> finders_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Finder>> idle_;  ///< they have scratch memory; callers borrow one each
 };
 
 }  // namespace
 
-std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient) {
-  return std::make_unique<CpuLookup>(index, lenient);
+std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient, LookupTable table,
+                                        unsigned threads) {
+  std::unique_ptr<cpu::FinderSource> finders;
+  if (table == LookupTable::index) {
+    finders = std::make_unique<IndexFinders>(index, lenient);
+  } else {
+    finders = cpu::make_table_finders(index, lenient, table, threads);
+  }
+  return std::make_unique<CpuLookup>(index, table, std::move(finders));
 }
 
 }  // namespace warpmer::engine

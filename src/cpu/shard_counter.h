@@ -5,13 +5,18 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstring>
-#include <map>
+#include <memory>
 #include <vector>
 
+#include "core/error.h"
+#include "cpu/hash_counter.h"
 #include "cpu/kernels.h"
 #include "cpu/pending_store.h"
 #include "cpu/scratch.h"
+#include "cpu/sorted_buckets.h"
+#include "cpu/table_counter.h"
+#include "cpu/window_counter.h"
+#include "engine/count_table.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::cpu {
@@ -19,19 +24,20 @@ namespace warpmer::cpu {
 template <class Key, int Words>
 class ShardCounter {
  public:
-  ShardCounter(const Kernels& kernels, std::uint32_t k, bool canonical)
-      : kernels_(kernels.shard<Key, Words>()), k_(k), canonical_(canonical) {
-    table_.key_bits = 2 * k;
-    table_.homeless = homeless_.get(CountingTable<Key>::kListCapacity);
-    table_.homeless_counts = homeless_counts_.get(CountingTable<Key>::kListCapacity);
-    table_.carries = carries_.get(CountingTable<Key>::kListCapacity);
+  ShardCounter(const Kernels& kernels, std::uint32_t k, bool canonical,
+               engine::CountTable which = engine::CountTable::automatic)
+      : kernels_(kernels.shard<Key, Words>()),
+        k_(k),
+        canonical_(canonical),
+        which_(which),
+        buckets_(kernels_, k),
+        table_(make_table(kernels)) {
     const std::size_t capacity = std::size_t{Combiner<Words>::kWays} << kMaxSetBits;
     combiner_.words = combiner_words_.get(capacity);
     combiner_.counts = combiner_counts_.get(capacity);
     std::fill_n(combiner_.counts, capacity, 0u);
     evicted_.get(kTakenWords);
     evicted_counts_.get(kTakenWords);
-    buckets_.sort = [](Key* first, Key* last) { std::sort(first, last); };
   }
 
   /// Counts a list of words and adds the entries of a frozen run, if there is one. The result is in
@@ -52,42 +58,33 @@ class ShardCounter {
       combining_ = combining_pays_;
     });
     if (combining_) drain();
-    if (placing_) {
-      reduce();
-    } else {
-      harvest();
-    }
+    size_ = listing_ ? buckets_.reduce(list_, arrays_, carries_) : table_->harvest(arrays_, carries_);
     remember(list.size());
-    for (const auto& [key, carry] : carried_)
+    for (const auto& [key, carry] : carries_)
       counts()[std::lower_bound(keys(), keys() + size_, key) - keys()] += carry;
     if (run != nullptr && run->shape.entries > 0) merge_run(*run);
   }
 
-  [[nodiscard]] Key* keys() const { return keys_.data(); }
-  [[nodiscard]] std::uint64_t* counts() const { return counts_.data(); }
+  [[nodiscard]] Key* keys() const { return arrays_.keys.data(); }
+  [[nodiscard]] std::uint64_t* counts() const { return arrays_.counts.data(); }
   [[nodiscard]] std::size_t size() const { return size_; }
 
   [[nodiscard]] std::uint64_t memory_bytes() const {
-    return slot_keys_.bytes() + slot_counts_.bytes() + combiner_words_.bytes() + combiner_counts_.bytes() +
-           keys_.bytes() + counts_.bytes() + weights_.bytes() + placed_.bytes() + ends_.bytes() +
-           stray_keys_.bytes() + stray_counts_.bytes() + merged_keys_.bytes() + merged_counts_.bytes();
+    return arrays_.keys.bytes() + arrays_.weights.bytes() + arrays_.counts.bytes() + combiner_words_.bytes() +
+           combiner_counts_.bytes() + buckets_.memory_bytes() + (table_ ? table_->memory_bytes() : 0) +
+           merged_keys_.bytes() + merged_counts_.bytes();
   }
 
   /// Gives back what an unusually large shard needed.
   void trim(std::uint64_t most_bytes) {
     if (memory_bytes() <= most_bytes) return;
-    slot_keys_.clear();
-    slot_counts_.clear();
-    keys_.clear();
-    counts_.clear();
-    weights_.clear();
-    placed_.clear();
-    ends_.clear();
-    stray_keys_.clear();
-    stray_counts_.clear();
+    arrays_.keys.clear();
+    arrays_.weights.clear();
+    arrays_.counts.clear();
+    buckets_.clear();
+    if (table_) table_->clear();
     merged_keys_.clear();
     merged_counts_.clear();
-    order_ = std::vector<std::pair<Key, std::uint64_t>>();
   }
 
  private:
@@ -101,18 +98,32 @@ class ShardCounter {
   /// Words expanded at a time; more than a page or what is thrown out of the combiner for one.
   static constexpr std::size_t kTakenWords = 256;
   static_assert(PendingPage<Words>::kCapacity < kTakenWords);
-  static constexpr int kWindow = kTableWindow<Key>;
   static constexpr std::size_t kFirstDistinct = std::size_t{1} << 16;
-  static constexpr std::uint32_t kMaxWindowBits = 31;  // window numbers are 32-bit
-  /// More hashes than this, or more than so many for each distinct one, take a table.
-  static constexpr std::size_t kMostPlaced = std::size_t{1} << 20;
+  /// Unless a table was asked for by name: more hashes than this, or more than so many for each distinct one,
+  /// take WarpDrive; fewer are listed and sorted.
+  static constexpr std::size_t kMostListed = std::size_t{1} << 20;
   static constexpr double kMostRepeated = 4;
-  /// Entries in a bucket: between half of this and all of it.
-  static constexpr std::size_t kBucketEntries = 6;
-  static constexpr std::uint32_t kLeastBucketBits = 8;  // so that there is room for weights
+
+  /// None where everything is listed.
+  std::unique_ptr<HashCounter<Key>> make_table(const Kernels& kernels) {
+    switch (which_) {
+      case engine::CountTable::hashgraph:
+        return nullptr;
+      case engine::CountTable::slab:
+        return std::make_unique<TableCounter<Key, SlabScheme>>(kernels, k_, buckets_);
+      case engine::CountTable::bcht:
+        return std::make_unique<TableCounter<Key, BchtScheme>>(kernels, k_, buckets_);
+      case engine::CountTable::iceberg:
+        return std::make_unique<TableCounter<Key, IcebergScheme>>(kernels, k_, buckets_);
+      case engine::CountTable::automatic:
+      case engine::CountTable::warpdrive:
+        break;
+    }
+    return std::make_unique<WindowCounter<Key>>(kernels_, k_);
+  }
 
   void begin(std::uint64_t words) {
-    carried_.clear();
+    carries_.clear();
     combiner_.set_bits = std::clamp<std::uint32_t>(
         static_cast<std::uint32_t>(std::bit_width(words / Combiner<Words>::kWays)), 1, kMaxSetBits);
     combiner_.hits = 0;
@@ -121,13 +132,19 @@ class ShardCounter {
     hashes_ = 0;
     list_.size = 0;
     list_.weights_or = 0;
-    placing_ = repeated_ < kMostRepeated &&
-               static_cast<double>(words) * hashes_per_word_ < static_cast<double>(kMostPlaced);
-    if (!placing_) {
+    most_listed_ = kMostListed;
+    listing_ = is_to_be_listed(words);
+    if (!listing_) {
       // Words that are many because they repeat need no large table, and one that is too small grows.
-      reset_table(std::min(static_cast<double>(words) * distinct_per_word_,
-                           static_cast<double>(std::max(kFirstDistinct, 2 * last_distinct_))));
+      table_->reset(std::min(static_cast<double>(words) * distinct_per_word_,
+                             static_cast<double>(std::max(kFirstDistinct, 2 * last_distinct_))));
     }
+  }
+
+  [[nodiscard]] bool is_to_be_listed(std::uint64_t words) const {
+    if (which_ != engine::CountTable::automatic) return which_ == engine::CountTable::hashgraph;
+    return repeated_ < kMostRepeated &&
+           static_cast<double>(words) * hashes_per_word_ < static_cast<double>(kMostListed);
   }
 
   /// What the next shard may expect.
@@ -142,16 +159,42 @@ class ShardCounter {
   /// Expands words, each with its count, and passes the hashes on.
   void take(const SuperKmer<Words>* words, const std::uint32_t* counts, std::size_t n) {
     const std::size_t room = list_.size + n * SuperKmer<Words>::kMaxKmers + 8;
-    list_.keys = keys_.grow(room, list_.size);
-    list_.weights = weights_.grow(room, list_.size);
+    list_.keys = arrays_.keys.grow(room, list_.size);
+    list_.weights = arrays_.weights.grow(room, list_.size);
     const std::size_t before = list_.size;
     kernels_.append(words, counts, n, k_, canonical_, list_);
     hashes_ += list_.size - before;
-    if (placing_ && list_.size > kMostPlaced) {
-      placing_ = false;
-      reset_table(estimated_distinct());
+    if (listing_) {
+      if (list_.size <= most_listed_) return;
+      if (which_ == engine::CountTable::hashgraph) return shorten_list();
+      listing_ = false;
+      table_->reset(estimated_distinct());
     }
-    if (!placing_) insert();
+    table_->insert(list_, carries_);
+    list_.size = 0;
+  }
+
+  /// Puts distinct hashes, with their counts, in the place of all that have been listed: so the list needs
+  /// memory for what is distinct, at most twice, however much comes.
+  void shorten_list() {
+    size_ = buckets_.reduce(list_, arrays_, carries_);
+    if (size_ > SortedBuckets<Key>::kMostHashes / 2) {
+      throw ResourceError(
+          "a shard has more than 2^30 distinct k-mers, which --table hashgraph cannot sort; "
+          "use another table");
+    }
+    list_.keys = arrays_.keys.data();
+    list_.weights = arrays_.weights.grow(size_, 0);
+    list_.weights_or = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      const std::uint64_t count = counts()[i];
+      const auto weight = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX));
+      if (count > weight) carries_[keys()[i]] += count - weight;
+      list_.weights[i] = weight;
+      list_.weights_or |= weight;
+    }
+    list_.size = size_;
+    most_listed_ = std::max(kMostListed, 2 * size_);
   }
 
   /// Empties the combiner.
@@ -170,33 +213,6 @@ class ShardCounter {
     combiner_.hits = 0;
   }
 
-  // --- In buckets: for most shards, what comes once or a few times is sorted sooner than looked up.
-
-  void reduce() {
-    const std::size_t n = list_.size;
-    const std::uint32_t key_bits = 2 * k_;
-    buckets_.bits =
-        std::max(kLeastBucketBits, static_cast<std::uint32_t>(std::bit_width(n / kBucketEntries)));
-    buckets_.rest_bits = key_bits - buckets_.bits;
-    buckets_.weight_bits = std::min(32u, kKeyBits<Key> - buckets_.rest_bits);
-    if (std::uint64_t{list_.weights_or} >> buckets_.weight_bits != 0) carry_weights();
-    buckets_.entries = placed_.get(n + 8);
-    buckets_.ends = ends_.get(std::size_t{1} << buckets_.bits);
-    kernels_.place(list_, buckets_);
-    size_ = kernels_.reduce(buckets_, keys_.grow(n + 8, 0), counts_.get(n + 8));
-  }
-
-  /// Weights that an entry of a bucket has no room for are kept aside, but for 1.
-  void carry_weights() {
-    for (std::size_t i = 0; i < list_.size; ++i) {
-      if (std::uint64_t{list_.weights[i]} >> buckets_.weight_bits == 0) continue;
-      carried_[list_.keys[i]] += list_.weights[i] - 1;
-      list_.weights[i] = 1;
-    }
-  }
-
-  // --- In a table: for shards that are large, or in which k-mers repeat very often.
-
   /// How many distinct hashes the list holds, about: however often each comes, the smallest ones are a fair
   /// sample of them.
   double estimated_distinct() {
@@ -210,142 +226,56 @@ class ShardCounter {
     return static_cast<double>((std::unique(sample.begin(), sample.end()) - sample.begin()) << kSampleBits);
   }
 
-  /// Makes an empty table for so many k-mers, at a load below 0.65.
-  void reset_table(double distinct) {
-    const double expected = distinct / 0.65;
-    std::uint32_t bits = std::bit_width(2 * kInsertKeys / kWindow) - 1;  // room for one insertion at least
-    while (bits < kMaxWindowBits && static_cast<double>(std::uint64_t{kWindow} << bits) < expected) ++bits;
-    allocate(std::min(bits, table_.key_bits));
-    table_.empty_key_count = 0;
-    table_.carries_size = 0;
-  }
-
-  void allocate(std::uint32_t window_bits) {
-    const std::size_t slots = std::size_t{kWindow} << window_bits;
-    table_.slots = {slot_keys_.get(slots), slot_counts_.get(slots)};
-    table_.window_bits = window_bits;
-    table_.size = 0;
-    table_.limit = slots - slots / 4;
-    table_.homeless_size = 0;
-    std::memset(table_.slots.keys, 0xFF, slots * sizeof(Key));
-    std::memset(table_.slots.counts, 0, slots * sizeof(std::uint32_t));
-  }
-
-  /// Inserts what is in the list, and empties it.
-  void insert() {
-    for (std::size_t done = 0; (done = kernels_.insert(table_, list_, done)) < list_.size;) make_room();
-    list_.size = 0;
-  }
-
-  void make_room() {
-    move_carries();
-    if (table_.homeless_size > 0 || table_.size + kInsertKeys > table_.limit) grow();
-  }
-
-  void move_carries() {
-    for (std::size_t i = 0; i < table_.carries_size; ++i)
-      carried_[table_.carries[i]] += std::uint64_t{1} << 32;
-    table_.carries_size = 0;
-  }
-
-  /// Rebuilds the table at twice the size, as often as it takes for every key to find a place.
-  void grow() {
-    Scratch<Key> old_keys;
-    Scratch<std::uint32_t> old_counts;
-    for (bool placed = false; !placed;) {
-      old_keys.swap(slot_keys_);
-      old_counts.swap(slot_counts_);
-      CountingTable<Key> old = table_;
-      std::vector<Key> keys(old.homeless, old.homeless + old.homeless_size);
-      std::vector<std::uint32_t> counts(old.homeless_counts, old.homeless_counts + old.homeless_size);
-      allocate(std::min(table_.window_bits + 1, table_.key_bits));
-      kernels_.rehash(old, keys.data(), counts.data(), keys.size(), table_);
-      placed = table_.homeless_size == 0;
-    }
-  }
-
-  /// Table to sorted arrays: the windows' own entries come out in order, strays are merged in from the
-  /// back.
-  void harvest() {
-    if (table_.homeless_size > 0) grow();
-    move_carries();
-    const std::size_t room = table_.size + kWindow + 1;
-    Key* keys = keys_.get(room);
-    std::uint64_t* counts = counts_.get(room);
-    Key* stray_keys = stray_keys_.get(room);
-    std::uint64_t* stray_counts = stray_counts_.get(room);
-    std::size_t strays = kernels_.harvest(table_, keys, counts, stray_keys, stray_counts);
-    sort_strays(strays);
-    std::size_t at_home = table_.size - strays;
-    for (size_ = table_.size; strays > 0; --size_) {
-      const bool stray = at_home == 0 || keys[at_home - 1] < stray_keys[strays - 1];
-      keys[size_ - 1] = stray ? stray_keys[strays - 1] : keys[at_home - 1];
-      counts[size_ - 1] = stray ? stray_counts[strays - 1] : counts[at_home - 1];
-      --(stray ? strays : at_home);
-    }
-    size_ = table_.size;
-    if (table_.empty_key_count > 0) {  // the largest key there is
-      keys[size_] = table::kEmptyKey<Key>;
-      counts[size_++] = table_.empty_key_count;
-    }
-  }
-
-  void sort_strays(std::size_t n) {
-    order_.resize(n);
-    for (std::size_t i = 0; i < n; ++i) order_[i] = {stray_keys_.data()[i], stray_counts_.data()[i]};
-    std::sort(order_.begin(), order_.end());
-    for (std::size_t i = 0; i < n; ++i) {
-      stray_keys_.data()[i] = order_[i].first;
-      stray_counts_.data()[i] = order_[i].second;
-    }
-  }
-
   void merge_run(const index::FrozenShard& run) {
     const std::size_t room = size_ + run.shape.entries;
     Key* keys = merged_keys_.get(room);
     std::uint64_t* counts = merged_counts_.get(room);
+    const Key* mine = arrays_.keys.data();
+    const std::uint64_t* my_counts = arrays_.counts.data();
     std::size_t at = 0, out = 0;
     const index::ShardView view{run.shape, run.payload.data(), run.payload.size()};
     index::ShardReader<Key>(view, k_).for_each([&](Key key, std::uint64_t count) {
-      for (; at < size_ && keys_.data()[at] < key; ++at, ++out) {
-        keys[out] = keys_.data()[at];
-        counts[out] = counts_.data()[at];
+      for (; at < size_ && mine[at] < key; ++at, ++out) {
+        keys[out] = mine[at];
+        counts[out] = my_counts[at];
       }
       keys[out] = key;
       counts[out] = count;
-      if (at < size_ && keys_.data()[at] == key) counts[out] += counts_.data()[at++];
+      if (at < size_ && mine[at] == key) counts[out] += my_counts[at++];
       ++out;
     });
     for (; at < size_; ++at, ++out) {
-      keys[out] = keys_.data()[at];
-      counts[out] = counts_.data()[at];
+      keys[out] = mine[at];
+      counts[out] = my_counts[at];
     }
     size_ = out;
-    keys_.swap(merged_keys_);
-    counts_.swap(merged_counts_);
+    arrays_.keys.swap(merged_keys_);
+    arrays_.counts.swap(merged_counts_);
   }
 
   const ShardKernels<Key, Words>& kernels_;
   std::uint32_t k_;
   bool canonical_;
-  CountingTable<Key> table_{};
+  engine::CountTable which_;
+  SortedBuckets<Key> buckets_;
+  std::unique_ptr<HashCounter<Key>> table_;
   Combiner<Words> combiner_{};
-  HashList<Key> list_{};  ///< in keys_ and weights_
-  Buckets<Key> buckets_{};
+  ShardArrays<Key> arrays_;
+  HashList<Key> list_{};  ///< in arrays_
   bool combining_ = true, combining_pays_ = true;
   std::uint32_t untried_ = 0;  ///< shards since combining was tried
-  bool placing_ = true;
+  bool listing_ = true;        ///< hashes stay in the list until all are there
+  std::size_t most_listed_ = kMostListed;
   std::uint64_t hashes_ = 0;  ///< expanded from this shard's words
   // What the shard before had.
   double hashes_per_word_ = 2, distinct_per_word_ = 2, repeated_ = 1;
   std::size_t last_distinct_ = 0;
-  std::map<Key, std::uint64_t> carried_;  ///< what counts owe beyond 32 bits
+  Carries<Key> carries_;
   std::size_t size_ = 0;
-  Scratch<Key> slot_keys_, keys_, placed_, stray_keys_, merged_keys_, homeless_, carries_;
-  Scratch<std::uint32_t> slot_counts_, homeless_counts_, combiner_counts_, evicted_counts_, weights_, ends_;
-  Scratch<std::uint64_t> counts_, stray_counts_, merged_counts_;
+  Scratch<Key> merged_keys_;
+  Scratch<std::uint32_t> combiner_counts_, evicted_counts_;
+  Scratch<std::uint64_t> merged_counts_;
   Scratch<SuperKmer<Words>> combiner_words_, evicted_;
-  std::vector<std::pair<Key, std::uint64_t>> order_;
 };
 
 }  // namespace warpmer::cpu

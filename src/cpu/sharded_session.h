@@ -44,8 +44,8 @@ class ShardedSession : public engine::CountingSession {
           plan.memory_bytes >> 20, plan.threads, (least >> 20) + 1, ((least - plan.memory_bytes) >> 20) + 1));
     }
     // What counting and freezing a shard take, arrays and table, by its pending words, one shard per thread
-    // at a time: up to 17 + 8 times as much for narrow keys and 36 for wide ones; and a shard may be twice
-    // the mean.
+    // at a time: up to 17 + 8 times as much for narrow keys and 36 for wide ones, whichever table
+    // it is; and a shard may be twice the mean.
     const double tables = (sizeof(Key) == 8 ? 56.0 : 70.0) * plan.threads / shards_;
     budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables));
   }
@@ -207,8 +207,10 @@ class ShardedSession : public engine::CountingSession {
   /// Counts what is pending in a shard together with its run; the result is in the worker's counter.
   void count(Worker& worker, std::uint32_t shard, Run& run) {
     const Stopwatch watch(worker.times.count_seconds);
-    if (!worker.counter)
-      worker.counter = std::make_unique<ShardCounter<Key, Words>>(kernels_, plan_.k, plan_.canonical);
+    if (!worker.counter) {
+      worker.counter =
+          std::make_unique<ShardCounter<Key, Words>>(kernels_, plan_.k, plan_.canonical, plan_.table);
+    }
     const PendingList<Words> list = pending_.take(shard);
     worker.counter->count(list, &run.entries);
     pending_.release(list);

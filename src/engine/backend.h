@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/count_table.h"
 #include "engine/tally.h"
 #include "index/frozen_shard.h"
 #include "io/batch.h"
@@ -22,9 +23,10 @@ struct CountPlan {
   char lowest_quality = 0;  ///< in FASTQ text, bases of quality characters below this one break k-mers
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
-  unsigned threads = 1;                   ///< that will call `add`, numbered from 0
-  unsigned devices = 1;                   ///< among which the shards are divided
-  std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
+  CountTable table = CountTable::automatic;  ///< for k of up to kMaxDenseK there is none
+  unsigned threads = 1;                      ///< that will call `add`, numbered from 0
+  unsigned devices = 1;                      ///< among which the shards are divided
+  std::uint64_t device_memory_bytes = 0;     ///< cap on what is held on each GPU; 0: what is free
   std::uint64_t memory_bytes = 0;  ///< what the backend may hold; ResourceError when it cannot keep to it
   std::uint64_t other_bytes = 0;   ///< what the rest of the process holds, for messages
   std::uint64_t input_bytes = 0;   ///< of all input, compressed or not; 0 when unknown
@@ -38,7 +40,7 @@ struct StageReport {
   std::uint64_t bytes = 0;
 };
 
-/// What a session has found in batches of FASTQ text (io::Batch::is_fastq), of which nobody else knows.
+/// What a session has found in batches of text (io::Batch::plain_format), of which nobody else knows.
 struct FoundInText {
   std::uint64_t records = 0;
   std::uint64_t bases = 0;
@@ -56,8 +58,8 @@ class CountingSession {
   /// Takes the k-mers of a batch. Called concurrently, with a different `thread` each. May keep the batch
   /// while a device works on it, and leave an earlier one, done with, to be refilled in its place; errors
   /// in it then surface in a later call. Returns the number of k-mers completed since the last call. Batches
-  /// of FASTQ text come only to backends that find records; they throw io::NotPlainFastq for what is not
-  /// plain.
+  /// of text as it is in the file come only to backends that find sequences; they throw io::NotPlainText for
+  /// what is not plain.
   virtual std::uint64_t add(io::Batch& batch, unsigned thread) = 0;
 
   /// No more batches come from this thread. When all threads have said so, the input is complete.
@@ -85,8 +87,9 @@ class Backend {
   virtual ~Backend() = default;
   /// E.g. "cpu (avx512)".
   [[nodiscard]] virtual std::string describe() const = 0;
-  /// If its sessions take FASTQ as text, and find the records themselves: the memory they like to have it in.
-  [[nodiscard]] virtual const io::TextMemory* fastq_memory() const { return nullptr; }
+  /// If its sessions take FASTA and FASTQ as text, and find the sequences themselves: the memory they like to
+  /// have it in.
+  [[nodiscard]] virtual const io::TextMemory* text_memory() const { return nullptr; }
   [[nodiscard]] virtual std::unique_ptr<CountingSession> start(const CountPlan& plan) = 0;
 };
 

@@ -46,7 +46,7 @@ class CountJob {
   CountReport run() {
     try {
       return read_and_count(true);
-    } catch (const io::NotPlainFastq&) {
+    } catch (const io::NotPlainText&) {
       // What the backend has taken for records were none, or were not like others: begin again, carefully.
     }
     progress_.kmers = 0;
@@ -61,8 +61,8 @@ class CountJob {
       backend_ = make_backend(device_);
       return backend_->start(plan(input));
     });
-    const io::TextMemory* const fastq_memory = backend_->fastq_memory();
-    if (may_take_text && fastq_memory != nullptr) input.hand_over_fastq(*fastq_memory);
+    const io::TextMemory* const text_memory = backend_->text_memory();
+    if (may_take_text && text_memory != nullptr) input.hand_over_text(*text_memory);
     const auto start = Clock::now();
     const ReadTotals read = run_.read(input, *session, options_.k);
     report_.read_seconds = seconds_since(start);
@@ -102,6 +102,7 @@ class CountJob {
     plan.lowest_quality = io::lowest_unmasked(options_.min_base_quality);
     plan.min_count = options_.min_count;
     plan.max_count = options_.max_count;
+    plan.table = options_.table;
     plan.devices = device_.gpus.empty() ? device_.cpu_devices : static_cast<unsigned>(device_.gpus.size());
     plan.device_memory_bytes = device_.device_memory_bytes;
     run_.complete(plan, input, input.memory_bytes(threads_));

@@ -8,6 +8,7 @@
 
 #include "core/kmer.h"
 #include "engine/backend.h"
+#include "engine/count_table.h"
 #include "engine/device_choice.h"
 #include "engine/session_run.h"
 #include "index/index_file.h"
@@ -22,6 +23,7 @@ struct CountOptions {
   bool lenient = false;  ///< characters that are no nucleotide code break k-mers, too
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
+  CountTable table = CountTable::automatic;  ///< what shards are counted in; the index does not depend on it
   std::optional<int> min_base_quality;
   std::string reference;           ///< for CRAM
   unsigned threads = 0;            ///< 0: the cores this process may use

@@ -130,11 +130,27 @@ std::unique_ptr<Backend> make_backend(const DeviceChoice& choice) {
   return choice.gpus.empty() ? make_cpu_backend() : make_cuda_backend(choice.gpus);
 }
 
-std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, bool lenient, DeviceChoice& choice) {
+std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, const LookupRequest& request,
+                                    DeviceChoice& choice) {
+  const bool automatic = request.table == LookupTable::automatic;
+  const auto on_cpu = [&] {
+    return make_cpu_lookup(index, request.lenient, automatic ? LookupTable::index : request.table,
+                           request.threads);
+  };
+  const auto on_gpu = [&](LookupTable table) {
+    return make_cuda_lookup(index, request.lenient, choice.gpus.front(), choice.device_memory_bytes, table);
+  };
   return with_fallback(choice, [&] {
-    return choice.gpus.empty()
-               ? make_cpu_lookup(index, lenient)
-               : make_cuda_lookup(index, lenient, choice.gpus.front(), choice.device_memory_bytes);
+    if (choice.gpus.empty()) return on_cpu();
+    if (!automatic) return on_gpu(request.table);
+    const LookupTable table = choose_lookup_table(index.totals().stored_distinct, request.expected_kmers);
+    if (table != LookupTable::index) {
+      try {
+        return on_gpu(table);
+      } catch (const ResourceError&) {  // nobody asked for it
+      }
+    }
+    return on_gpu(LookupTable::index);
   });
 }
 

@@ -49,8 +49,17 @@ auto with_fallback(DeviceChoice& choice, Make&& make) {
 /// The backend for a choice.
 std::unique_ptr<Backend> make_backend(const DeviceChoice& choice);
 
-/// The lookup for a choice, which may become another (`with_fallback`); `index` must outlive it. `lenient`
-/// as in CountOptions.
-std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, bool lenient, DeviceChoice& choice);
+/// How a set of k-mers is going to be looked up.
+struct LookupRequest {
+  bool lenient = false;  ///< as in CountOptions
+  LookupTable table = LookupTable::automatic;
+  std::uint64_t expected_kmers = 0;  ///< about; 0: unknown
+  unsigned threads = 1;              ///< that build a table on the CPU
+};
+
+/// The lookup for a choice, which may become another (`with_fallback`); `index` must outlive it. An automatic
+/// table is one that pays, and for which there is memory, else the index itself.
+std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, const LookupRequest& request,
+                                    DeviceChoice& choice);
 
 }  // namespace warpmer::engine

@@ -13,7 +13,29 @@
 
 namespace warpmer::engine {
 
-Lookup::Lookup(const index::IndexFile& index) : index_(index) { check_params(index); }
+namespace {
+
+/// Lookups for each k-mer of the index from which on a GPU builds a table. Measured (docs/benchmarks.md,
+/// "Lookups on a GPU"): building pays for itself after 10 of k-mers that are there, or 16 that are not.
+constexpr std::uint64_t kLookupsThatPay = 16;
+
+}  // namespace
+
+LookupTable lookup_table_of(std::string_view name) {
+  if (name == "auto") return LookupTable::automatic;
+  if (name == "index") return LookupTable::index;
+  if (name == "bcht") return LookupTable::bcht;
+  if (name == "iceberg") return LookupTable::iceberg;
+  throw UsageError(fmt::format("--table must be auto, index, bcht or iceberg, not '{}'", name));
+}
+
+LookupTable choose_lookup_table(std::uint64_t distinct, std::uint64_t expected_kmers) {
+  return expected_kmers / kLookupsThatPay > distinct ? LookupTable::bcht : LookupTable::index;
+}
+
+Lookup::Lookup(const index::IndexFile& index, LookupTable table) : index_(index), table_(table) {
+  check_params(index);
+}
 
 std::uint64_t Lookup::find(std::string_view text) const {
   const index::IndexParams& params = index_.params();

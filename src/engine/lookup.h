@@ -19,6 +19,22 @@ struct Profile {
   std::vector<std::size_t> first;     ///< pieces + 1 offsets into `counts`
 };
 
+/// What the k-mers of reads are looked up in.
+enum class LookupTable : std::uint8_t {
+  automatic,  ///< a choice (choose_lookup_table)
+  index,      ///< the frozen shards, as they are in the file
+  bcht,       ///< a bucketed cuckoo hash table, built of them first
+  iceberg,    ///< an iceberg hash table
+};
+
+/// The table that a name on the command line stands for: `auto`, `index`, `bcht` or `iceberg`. UsageError,
+/// which lists these, for anything else.
+LookupTable lookup_table_of(std::string_view name);
+
+/// What `automatic` means on a GPU for an index of so many distinct k-mers in which about so many k-mers are
+/// going to be looked up (0: unknown): a table when these are so many more that building it pays.
+LookupTable choose_lookup_table(std::uint64_t distinct, std::uint64_t expected_kmers);
+
 /// Thread-safe: any number of threads may call `find` and `profile` at once.
 class Lookup {
  public:
@@ -34,24 +50,31 @@ class Lookup {
   /// InputError for characters that are no nucleotide code, unless lenient.
   virtual void profile(const io::Batch& batch, Profile& out) const = 0;
 
+  /// What `profile` looks k-mers up in; never automatic.
+  [[nodiscard]] LookupTable table() const { return table_; }
+
  protected:
   /// `index` must outlive the Lookup. InputError when it was made with other hashes than this warpmer's.
-  explicit Lookup(const index::IndexFile& index);
+  Lookup(const index::IndexFile& index, LookupTable table);
   [[nodiscard]] const index::IndexFile& index() const { return index_; }
   /// Makes room in `out` for the pieces of a batch, every position kNoKmer.
   void lay_out(const io::Batch& batch, Profile& out) const;
 
  private:
   const index::IndexFile& index_;
+  const LookupTable table_;
 };
 
-/// `index` must outlive the Lookup; `lenient` as in CountOptions. Implemented in src/cpu.
-std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient);
+/// `index` must outlive the Lookup; `lenient` as in CountOptions; `table` is not automatic, and is built by
+/// so many threads. ResourceError when it cannot be. Implemented in src/cpu.
+std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient,
+                                        LookupTable table = LookupTable::index, unsigned threads = 1);
 
 /// Profiles on a GPU, given by its ordinal, on which at most `device_memory_bytes` are held (0: what is
 /// free). Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. ResourceError when it
-/// cannot be used.
+/// cannot be used, or a table cannot be built.
 std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient, int gpu,
-                                         std::uint64_t device_memory_bytes);
+                                         std::uint64_t device_memory_bytes,
+                                         LookupTable table = LookupTable::index);
 
 }  // namespace warpmer::engine

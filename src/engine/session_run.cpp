@@ -74,9 +74,10 @@ ReadTotals SessionRun::read(io::InputSet& input, CountingSession& session, std::
   return {input.records() + found.records, all_bases + found.bases, all_kmers};
 }
 
-void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer) {
+void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer,
+                        JobProgress::Stage stage) {
   progress_.shards_total = shards;
-  progress_.stage = JobProgress::Stage::counting;
+  progress_.stage = stage;
   const std::uint64_t most_waiting_bytes = memory_cap_ / 16;
   const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const auto start = std::chrono::steady_clock::now();

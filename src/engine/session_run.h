@@ -14,7 +14,7 @@ namespace warpmer::engine {
 
 /// What a running job tells whoever watches it; read at any time from any thread.
 struct JobProgress {
-  enum class Stage : int { starting, reading, counting, indexing, done };
+  enum class Stage : int { starting, reading, counting, combining, indexing, done };
   std::atomic<Stage> stage{Stage::starting};
   std::atomic<std::uint64_t> bytes_done{0};   ///< of input, on disk
   std::atomic<std::uint64_t> bytes_total{0};  ///< 0: unknown
@@ -43,12 +43,13 @@ class SessionRun {
   /// ResourceError when that leaves nothing to count with.
   void complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const;
 
-  /// Feeds a session with all input, to its end. After io::NotPlainFastq it can be called again, with another
+  /// Feeds a session with all input, to its end. After io::NotPlainText it can be called again, with another
   /// input set and session.
   ReadTotals read(io::InputSet& input, CountingSession& session, std::uint32_t k);
 
   /// Takes all shards, 2^shard_bits of them, and gives them to `writer`.
-  void freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer);
+  void freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer,
+              JobProgress::Stage stage = JobProgress::Stage::counting);
 
   /// What `freeze` has spent on writing, on all threads; waiting for earlier shards included.
   [[nodiscard]] double write_seconds() const { return write_seconds_; }

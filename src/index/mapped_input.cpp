@@ -17,6 +17,10 @@ namespace {
 
 constexpr std::size_t kFirstReservation = std::size_t{1} << 20;
 
+/// A fault maps the pages around it, too: 64 KB by default (fault_around_bytes), or, as newer kernels do, all
+/// of the page cache's folio, which may have megabytes.
+constexpr std::uint64_t kMappedAtOnce = std::uint64_t{4} << 20;
+
 bool is_standard_input(const std::string& path) { return path == "-" || path == "/dev/stdin"; }
 
 [[noreturn]] void out_of_memory(const std::string& name, std::size_t bytes) {
@@ -31,6 +35,7 @@ MappedInput::MappedInput(const std::string& path, std::size_t early_bytes, const
   try {
     open(path);
     if (!map()) read_all(early_bytes, early_check);
+    if (!is_standard_input(path)) close_descriptor();
   } catch (...) {
     close();
     throw;
@@ -39,12 +44,18 @@ MappedInput::MappedInput(const std::string& path, std::size_t early_bytes, const
 
 MappedInput::~MappedInput() { close(); }
 
+void MappedInput::close_descriptor() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
 void MappedInput::close() noexcept {
   if (data_ != nullptr) ::munmap(data_, reserved_);
-  if (fd_ >= 0) ::close(fd_);
+  close_descriptor();
 }
 
 void MappedInput::open(const std::string& path) {
+  path_ = path;
   name_ = is_standard_input(path) ? std::string("standard input") : fmt::format("'{}'", path);
   fd_ = is_standard_input(path) ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -55,6 +66,8 @@ void MappedInput::open(const std::string& path) {
   if (S_ISDIR(status.st_mode)) {
     throw InputError(fmt::format("{} is a directory, not a warpmer index: give the name of a file", name_));
   }
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
   if (S_ISREG(status.st_mode)) size_ = static_cast<std::size_t>(status.st_size);
 }
 
@@ -103,7 +116,10 @@ void MappedInput::grow() {
 void MappedInput::check_size() const {
   if (!is_mapped_) return;
   struct stat status {};
-  if (::fstat(fd_, &status) != 0 || static_cast<std::uint64_t>(status.st_size) < size_) {
+  const int failed = fd_ >= 0 ? ::fstat(fd_, &status) : ::stat(path_.c_str(), &status);
+  // Under the name may be another file by now; the one that is mapped then stays as it was.
+  if (failed != 0 || status.st_dev != device_ || status.st_ino != inode_) return;
+  if (static_cast<std::uint64_t>(status.st_size) < size_) {
     throw InputError(fmt::format(
         "{} has become shorter while it was being read: wait for its writer, then run again", name_));
   }
@@ -114,20 +130,17 @@ void MappedInput::will_need(std::uint64_t offset, std::uint64_t bytes) const noe
 }
 
 void MappedInput::release(std::uint64_t offset, std::uint64_t bytes) const noexcept {
-  // A copy has nowhere to come back from.
-  if (is_mapped_) advise(offset, bytes, MADV_DONTNEED);
+  if (!is_mapped_) return;  // a copy has nowhere to come back from
+  // And from a while before: faults have mapped pages again that were given back before.
+  const std::uint64_t before = std::min(offset, kMappedAtOnce);
+  advise(offset - before, bytes + before, MADV_DONTNEED);
 }
-
-/// The kernel's default (fault_around_bytes), rounded up.
-constexpr std::uint64_t kFaultAround = std::uint64_t{128} << 10;
 
 void MappedInput::advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept {
   if (bytes == 0) return;
-  // Whole pages, neighbours' bytes included: they are the file's and come back on the next touch. And
-  // from a while before: a fault in this part has mapped the pages around it, too, also those that were
-  // given back before.
+  // Whole pages, neighbours' bytes included: they are the file's and come back on the next touch.
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::uint64_t begin = (offset - std::min(offset, kFaultAround)) / page * page;
+  const std::uint64_t begin = offset / page * page;
   ::madvise(data_ + begin, offset + bytes - begin, advice);
 }
 

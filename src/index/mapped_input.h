@@ -1,6 +1,8 @@
 #pragma once
 /// A file's bytes in memory: mapped where possible, read where not (pipes).
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,7 +11,8 @@
 
 namespace warpmer::index {
 
-/// The whole of a file, read-only, page-aligned.
+/// The whole of a file, read-only, page-aligned. Keeps no descriptor of a file that has a name, so that any
+/// number of them can be open.
 class MappedInput {
  public:
   /// Called with the first bytes of a pipe (all, if it has fewer than `early_bytes`) and `name()`, so that
@@ -38,10 +41,14 @@ class MappedInput {
   void read_all(std::size_t early_bytes, const EarlyCheck& early_check);
   void grow();
   void advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept;
+  void close_descriptor() noexcept;
   void close() noexcept;
 
+  std::string path_;
   std::string name_;
-  int fd_ = -1;
+  int fd_ = -1;  ///< kept of standard input only
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t reserved_ = 0;  ///< bytes mapped

@@ -130,7 +130,7 @@ FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n
 }
 
 /// Reads a frozen shard where it lies. On a GPU, too: made by the host of a view whose payload is on the
-/// device, and copied there; `find` then works on the device, and nothing else of it.
+/// device, and copied there; `find`, and walking a bucket, then work on the device, and nothing else of it.
 template <class Key>
 class ShardReader {
  public:
@@ -142,7 +142,8 @@ class ShardReader {
         exceptions_(view.payload + layout_.exceptions_at),
         escape_((std::uint64_t{1} << view.shape.count_bits) - 1) {}
 
-  [[nodiscard]] std::uint64_t entries() const { return shape_.entries; }
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t entries() const { return shape_.entries; }
+  [[nodiscard]] WARPMER_HD_INLINE std::size_t buckets() const { return std::size_t{1} << shape_.bucket_bits; }
 
   /// The stored count of the k-mer with this hash; 0 when it is not there.
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t find(Key hash) const {
@@ -175,23 +176,15 @@ class ShardReader {
     std::uint64_t exception = 0;
     for (std::size_t b = 0; b < std::size_t{1} << shape_.bucket_bits; ++b) {
       const auto [first, last] = bucket(b);
-      const Key top =
-          layout_.rest_bits >= kKeyBits<Key> ? Key{0} : static_cast<Key>(Key{b} << layout_.rest_bits);
       for (std::uint64_t i = first; i < last; ++i) {
         const std::uint64_t code = code_at(i);
-        visit(static_cast<Key>(top | rest_at(i)), code < escape_ ? code + 1 : exception_count(exception++));
+        visit(hash_at(b, i), code < escape_ ? code + 1 : exception_count(exception++));
       }
     }
   }
 
- private:
-  [[nodiscard]] WARPMER_HD_INLINE std::size_t bucket_of(Key hash) const {
-    return shape_.bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> layout_.rest_bits);
-  }
-  [[nodiscard]] WARPMER_HD_INLINE Key rest_mask() const {
-    return layout_.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << layout_.rest_bits) - 1;
-  }
-  /// Clamped, so that a wrong payload (its checksum right) cannot lead outside.
+  /// Where a bucket's entries begin and end. Clamped, so that a wrong payload (its checksum right) cannot
+  /// lead outside.
   [[nodiscard]] WARPMER_HD_INLINE std::pair<std::uint64_t, std::uint64_t> bucket(std::size_t b) const {
     if (shape_.bucket_bits == 0) return {0, shape_.entries};
     const std::uint64_t at = std::uint64_t{b} * layout_.offset_bits;
@@ -199,19 +192,11 @@ class ShardReader {
             std::min(read_bits<std::uint64_t>(offsets_, at + layout_.offset_bits, layout_.offset_bits),
                      shape_.entries)};
   }
-  [[nodiscard]] WARPMER_HD_INLINE Key rest_at(std::uint64_t i) const {
-    return read_bits<Key>(entries_, i * layout_.entry_bits + shape_.count_bits, layout_.rest_bits);
-  }
-  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t code_at(std::uint64_t i) const {
-    return read_bits<std::uint64_t>(entries_, i * layout_.entry_bits, shape_.count_bits);
-  }
-  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t exception_count(std::uint64_t x) const {
-    if (x >= shape_.exceptions) return 0;
-    return read_bits<std::uint64_t>(exceptions_, x * layout_.exception_bits, shape_.exception_bits);
-  }
-  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t exception_number(std::uint64_t x) const {
-    return read_bits<std::uint64_t>(exceptions_, x * layout_.exception_bits + shape_.exception_bits,
-                                    layout_.number_bits);
+  /// The hash of entry `i`, which lies in bucket `b`.
+  [[nodiscard]] WARPMER_HD_INLINE Key hash_at(std::size_t b, std::uint64_t i) const {
+    const Key top =
+        layout_.rest_bits >= kKeyBits<Key> ? Key{0} : static_cast<Key>(Key{b} << layout_.rest_bits);
+    return static_cast<Key>(top | rest_at(i));
   }
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t count_at(std::uint64_t i) const {
     const std::uint64_t code = code_at(i);
@@ -226,6 +211,28 @@ class ShardReader {
       }
     }
     return exception_count(low);
+  }
+
+ private:
+  [[nodiscard]] WARPMER_HD_INLINE std::size_t bucket_of(Key hash) const {
+    return shape_.bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> layout_.rest_bits);
+  }
+  [[nodiscard]] WARPMER_HD_INLINE Key rest_mask() const {
+    return layout_.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << layout_.rest_bits) - 1;
+  }
+  [[nodiscard]] WARPMER_HD_INLINE Key rest_at(std::uint64_t i) const {
+    return read_bits<Key>(entries_, i * layout_.entry_bits + shape_.count_bits, layout_.rest_bits);
+  }
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t code_at(std::uint64_t i) const {
+    return read_bits<std::uint64_t>(entries_, i * layout_.entry_bits, shape_.count_bits);
+  }
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t exception_count(std::uint64_t x) const {
+    if (x >= shape_.exceptions) return 0;
+    return read_bits<std::uint64_t>(exceptions_, x * layout_.exception_bits, shape_.exception_bits);
+  }
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t exception_number(std::uint64_t x) const {
+    return read_bits<std::uint64_t>(exceptions_, x * layout_.exception_bits + shape_.exception_bits,
+                                    layout_.number_bits);
   }
 
   ShardShape shape_;

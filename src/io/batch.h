@@ -78,33 +78,43 @@ struct Piece {
 /// pieces longer than the text.
 constexpr std::size_t batch_pieces(std::size_t text_bytes) { return text_bytes / 64 + 1; }
 
-/// Thrown by whoever takes FASTQ as text and finds it to be anything but records of four lines. Means that
-/// all has to be read again from the beginning, record by record; never leaves the engine.
-struct NotPlainFastq {};
+/// Text as it is in the file, for devices that find sequences themselves.
+enum class PlainFormat : std::uint8_t {
+  none,   ///< not that, but pieces
+  fastq,  ///< records of four lines
+  fasta,  ///< headers and sequence lines, but no FASTQ in between
+};
+
+/// Thrown by whoever takes text as it is in the file and finds it to be anything but such. Means that all has
+/// to be read again from the beginning, record by record; never leaves the engine.
+struct NotPlainText {};
 
 /// Some pieces of one file. Reused from call to call, so that buffers are allocated once.
 struct Batch {
   TextBuffer text;
   std::vector<Piece> pieces;
-  /// No pieces, but FASTQ as it is in the file: the text from `fastq_begin` on, which ends with a line end,
-  /// is to be whole records of four lines. Whoever takes it makes sure (as RecordParser::parse_simple_fastq
-  /// does) or throws NotPlainFastq. If all batches of a file are such records, they are what the file holds.
-  bool is_fastq = false;
-  std::size_t fastq_begin = 0;
-  std::string file;               ///< as the user named it ("-" is shown as "standard input")
-  std::uint64_t ordinal = 0;      ///< 0, 1, 2, ... in input order, when read in order
-  std::uint64_t input_bytes = 0;  ///< bytes of the file (compressed, on disk) this batch accounts for
+  /// Unless none: no pieces, but text as it is in the file, from `plain_begin` on. FASTQ is to be whole
+  /// records of four lines, FASTA is cut as io/fasta_chunk.h says. Whoever takes it makes sure (as
+  /// RecordParser::parse_simple_fastq and io/fasta_text.h do) or throws NotPlainText. If no batch of a file
+  /// is refused, together they are what the file holds.
+  PlainFormat plain_format = PlainFormat::none;
+  std::size_t plain_begin = 0;
+  std::uint32_t plain_overlap = 0;  ///< characters of sequence at the text's end that the next one has, too
+  std::string file;                 ///< as the user named it ("-" is shown as "standard input")
+  std::uint64_t ordinal = 0;        ///< 0, 1, 2, ... in input order, when read in order
+  std::uint64_t input_bytes = 0;    ///< bytes of the file (compressed, on disk) this batch accounts for
 
   void clear() {
     text.set_size(0);
     pieces.clear();
-    is_fastq = false;
+    plain_format = PlainFormat::none;
   }
   [[nodiscard]] std::string_view bases(const Piece& piece) const {
     return {text.data() + piece.offset, piece.length};
   }
-  [[nodiscard]] std::string_view fastq() const {
-    return {text.data() + fastq_begin, text.size() - fastq_begin};
+  [[nodiscard]] bool is_plain_text() const { return plain_format != PlainFormat::none; }
+  [[nodiscard]] std::string_view plain_text() const {
+    return {text.data() + plain_begin, text.size() - plain_begin};
   }
   [[nodiscard]] std::string_view name(const Piece& piece) const {
     return {text.data() + piece.name_offset, piece.name_length};

@@ -37,10 +37,10 @@ class InputSet {
   InputSet(const InputSet&) = delete;
   InputSet& operator=(const InputSet&) = delete;
 
-  /// Large FASTQ files are handed over as text from now on (Batch::is_fastq), in such memory, which outlives
-  /// the batches; if all inputs can be read again should that turn out to be wrong. To be called before the
-  /// first `next`.
-  void hand_over_fastq(const TextMemory& memory);
+  /// Large FASTA and FASTQ files are handed over as text from now on (Batch::plain_format), in such memory,
+  /// which outlives the batches; if all inputs can be read again should that turn out to be wrong. To be
+  /// called before the first `next`.
+  void hand_over_text(const TextMemory& memory);
 
   /// Fills `batch` with the next pieces; false when every input is exhausted. Throws InputError
   /// (file, record, what) for malformed, corrupt or truncated input. After a throw, or `cancel`,
@@ -58,7 +58,7 @@ class InputSet {
   /// a FASTQ, BAM or CRAM record longer than a batch, which takes up to four times its text until it is done
   /// with; CRAM from a pipe, or with larger slices than htslib makes.
   [[nodiscard]] std::uint64_t memory_bytes(unsigned batches) const;
-  /// Records seen so far; not those of FASTQ text.
+  /// Records seen so far; not those of text that was handed over as it is in the file.
   [[nodiscard]] std::uint64_t records() const noexcept;
 
  private:

@@ -15,7 +15,7 @@
 #include "io/input.h"
 #include "io/input_error.h"
 #include "io/input_list.h"
-#include "io/plain_fastq.h"
+#include "io/plain_text.h"
 #include "io/split_text.h"
 #include "io/text_reader.h"
 
@@ -45,8 +45,8 @@ struct InputSet::Impl {
   void retire(std::unique_ptr<OpenInput> input);
   void account(OpenInput& input, Batch& batch);
   std::unique_ptr<RecordReader> open(const InputFile& file) const;
-  bool is_split(const InputFile& input, ByteFile& file) const;
-  static bool is_fastq_file(const InputFile& input, ByteFile& file);
+  bool is_split(const InputFile& input) const;
+  static PlainFormat plain_format(const InputFile& input, ByteFile& file);
   void share(const OpenInput& input);
 
   InputOptions options;
@@ -55,7 +55,7 @@ struct InputSet::Impl {
   std::uint64_t bytes_total = 0;
   std::size_t most_open = 1;
   unsigned threads_per_file = 1;
-  const TextMemory* fastq_memory = nullptr;  ///< for FASTQ that is handed over as text
+  const TextMemory* text_memory = nullptr;  ///< for text that is handed over as it is in the file
 
   std::atomic<bool> cancelled = false;
   std::atomic<std::uint64_t> bytes_done = 0;
@@ -105,27 +105,29 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input) const
     case Content::text:
       break;
   }
-  if (fastq_memory != nullptr && PlainFastqText::is_large(input.disk_bytes, options) &&
-      is_fastq_file(input, *file)) {
-    auto text = std::make_shared<PlainFastqText>(input.path, options, *fastq_memory, cancelled);
-    return std::make_unique<PlainFastqReader>(std::move(text));
+  const PlainFormat format = plain_format(input, *file);
+  if (text_memory != nullptr && format != PlainFormat::none &&
+      PlainText::is_large(input.disk_bytes, format, options)) {
+    auto text = std::make_shared<PlainText>(input.path, format, options, *text_memory, cancelled);
+    return std::make_unique<PlainTextReader>(std::move(text));
   }
-  if (is_split(input, *file)) {
+  if (format == PlainFormat::fastq && is_split(input)) {
     auto text = std::make_shared<SplitText>(input.path, input.shown, options, cancelled);
     return std::make_unique<SplitTextReader>(std::move(text));
   }
   return std::make_unique<TextReader>(std::move(file), input.shown, options);
 }
 
-/// Whether several threads should read a text at once.
-bool InputSet::Impl::is_split(const InputFile& input, ByteFile& file) const {
-  return !options.in_order && threads_per_file > 1 && SplitText::is_large(input.disk_bytes, options) &&
-         is_fastq_file(input, file);
+/// Whether several threads should read a FASTQ file at once.
+bool InputSet::Impl::is_split(const InputFile& input) const {
+  return !options.in_order && threads_per_file > 1 && SplitText::is_large(input.disk_bytes, options);
 }
 
-/// Whether an input is FASTQ that can be read from any place, as often as one likes.
-bool InputSet::Impl::is_fastq_file(const InputFile& input, ByteFile& file) {
-  return input.is_regular && descriptor_in_path(input.path) < 0 && file.peek(1) == "@";
+/// What text an input seems to be, if it can be read from any place, as often as one likes.
+PlainFormat InputSet::Impl::plain_format(const InputFile& input, ByteFile& file) {
+  if (!input.is_regular || descriptor_in_path(input.path) >= 0) return PlainFormat::none;
+  const std::string_view first = file.peek(1);
+  return first == "@" ? PlainFormat::fastq : first == ">" ? PlainFormat::fasta : PlainFormat::none;
 }
 
 /// Hands out readers of the same file to the threads that have none.
@@ -226,12 +228,12 @@ InputSet::InputSet(const std::vector<std::string>& paths, const InputOptions& op
 // Readers in the middle of a pipe give up only when told so.
 InputSet::~InputSet() { cancel(); }
 
-void InputSet::hand_over_fastq(const TextMemory& memory) {
+void InputSet::hand_over_text(const TextMemory& memory) {
   const auto& inputs = impl_->inputs;
   const bool can_begin_again = std::all_of(inputs.begin(), inputs.end(), [](const InputFile& input) {
     return input.is_regular && descriptor_in_path(input.path) < 0;
   });
-  if (can_begin_again) impl_->fastq_memory = &memory;
+  if (can_begin_again) impl_->text_memory = &memory;
 }
 
 bool InputSet::next(Batch& batch) { return impl_->next(batch); }

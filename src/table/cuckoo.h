@@ -7,6 +7,10 @@
 ///     as in Mega-KV   Cuckoo<tile of 8 slots, 2>
 ///     1CHT            Cuckoo<tile of 1 slot, 4>       load up to 0.88
 ///
+/// The paper evicts at once. A key can also look for room in all of its buckets before it takes a place
+/// (Eviction::last): then fewer keys move, which GPUs pay for with atomic exchanges, and lookups look at
+/// more buckets.
+///
 /// A key whose chain of evictions reaches its end goes to a stash (table/stash.h). When that is full, too,
 /// the build has failed: the owner starts again with another seed (table/rebuild.h), or keeps the homeless
 /// key beside the table.
@@ -34,7 +38,11 @@
 
 namespace warpmer::table {
 
-template <Tile T, int Hashes>
+/// When a key takes the place of another: when the bucket it has come to is full, or when all of its buckets
+/// are.
+enum class Eviction { at_once, last };
+
+template <Tile T, int Hashes, Eviction kEviction = Eviction::at_once>
 class Cuckoo {
  public:
   using Key = typename T::Key;
@@ -191,26 +199,55 @@ class Cuckoo {
     return number;
   }
 
-  /// The random walk: a place for a key that is in none of its buckets, at the cost of others.
+  /// A place for a key that is in none of its buckets, at the cost of others: a random walk.
   [[nodiscard]] WARPMER_HD Displacement<Key> settle(const T& tile, Slot<Key> hand) const {
     std::uint64_t random = buckets_.mix(hand.key);
     std::uint32_t number = buckets_.number(random, 0);
+    bool is_evicted = false;  // from the bucket `number`
     for (std::uint32_t evictions = 0; evictions < max_evictions_; ++evictions) {
-      if (fill(tile, number, hand)) return {{true, true, false}, {}};
       // Knuth's linear congruential generator; its high bits are the good ones.
-      random = random * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
+      const std::uint64_t next = random * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
+      if constexpr (kEviction == Eviction::at_once) {
+        if (is_evicted) number = following(hand.key, number);
+        if (fill(tile, number, hand)) return {{true, true, false}, {}};
+      } else {
+        if (fill_any(tile, hand, is_evicted ? number : kNoBucket)) return {{true, true, false}, {}};
+        number =
+            any_bucket(hand.key, static_cast<std::uint32_t>(next >> 48), is_evicted ? number : kNoBucket);
+      }
+      random = next;
       const auto victim = static_cast<int>((random >> 32) * kBucket >> 32);
       hand = evict(tile, number, victim, hand);
-      number = following(hand.key, number);
+      is_evicted = true;
     }
     return stow(tile, hand);
   }
 
+  static constexpr std::uint32_t kNoBucket = UINT32_MAX;
+  /// Puts a key into the first of its buckets that has room; `full` is known to have none.
+  [[nodiscard]] WARPMER_HD bool fill_any(const T& tile, Slot<Key> in, std::uint32_t full) const {
+    const std::uint64_t mixed = buckets_.mix(in.key);
+    for (int i = 0; i < kHashes; ++i) {
+      const std::uint32_t number = buckets_.number(mixed, i);
+      if (number != full && fill(tile, number, in)) return true;
+    }
+    return false;
+  }
+  /// One of a key's buckets, another than `not_this` where it has others.
+  [[nodiscard]] WARPMER_HD std::uint32_t any_bucket(Key key, std::uint32_t random,
+                                                    std::uint32_t not_this) const {
+    const std::uint64_t mixed = buckets_.mix(key);
+    const int first = static_cast<int>(random % kHashes);
+    for (int step = 0; step < kHashes; ++step) {
+      const std::uint32_t number = buckets_.number(mixed, (first + step) % kHashes);
+      if (number != not_this) return number;
+    }
+    return not_this;
+  }
+
   /// The end of a chain. A key may be in the stash only when all its buckets are full.
   [[nodiscard]] WARPMER_HD Displacement<Key> stow(const T& tile, Slot<Key> hand) const {
-    for (int i = 0; i < kHashes; ++i) {
-      if (fill(tile, bucket_of(hand.key, i), hand)) return {{true, true, false}, {}};
-    }
+    if (fill_any(tile, hand, kNoBucket)) return {{true, true, false}, {}};
     const Insertion done = buckets_.stow(tile, hand.key, hand.count);
     if (done.placed) return {{true, true, false}, {}};
     return {{false, true, false}, hand};

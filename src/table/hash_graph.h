@@ -13,44 +13,9 @@
 
 #include "core/kmer.h"
 #include "core/platform.h"
-#include "table/hash_family.h"
+#include "table/bucket_choice.h"
 
 namespace warpmer::table {
-
-/// The bucket of a key by a seeded hash; any number of buckets, from 1 on.
-template <class Key>
-class HashedBucket {
- public:
-  WARPMER_HD constexpr HashedBucket(std::uint32_t buckets, std::uint32_t seed)
-      : family_(seed), buckets_(buckets) {}
-  [[nodiscard]] WARPMER_HD constexpr std::uint32_t buckets() const { return buckets_; }
-  [[nodiscard]] WARPMER_HD constexpr std::uint32_t operator()(Key key) const {
-    return scale(HashFamily<Key>::hash(family_.mix(key), 0), buckets_);
-  }
-
- private:
-  HashFamily<Key> family_;
-  std::uint32_t buckets_;
-};
-
-/// The bucket of keys that are hashes of `key_bits` bits already: their top `bits` bits, so that buckets in
-/// order hold keys in order. A fixed number of higher bits may be cut off: the keys of one bin have them
-/// all alike.
-template <class Key>
-class TopBitsBucket {
- public:
-  /// `bits` of the low `key_bits` bits of a key; bits is at most key_bits and 31.
-  WARPMER_HD constexpr TopBitsBucket(std::uint32_t key_bits, std::uint32_t bits)
-      : shift_(key_bits - bits), bits_(bits) {}
-  [[nodiscard]] WARPMER_HD constexpr std::uint32_t buckets() const { return std::uint32_t{1} << bits_; }
-  [[nodiscard]] WARPMER_HD constexpr std::uint32_t operator()(Key key) const {
-    return bits_ == 0 ? 0 : static_cast<std::uint32_t>(key >> shift_) & (buckets() - 1);
-  }
-
- private:
-  std::uint32_t shift_;
-  std::uint32_t bits_;
-};
 
 /// The two ways of Green 2019 to build. V1 (section 3.2) counts and places in the order of the input, all
 /// over the table. V2 (section 3.3) puts entries into bins of neighbouring buckets first, so that counting

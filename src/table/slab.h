@@ -9,10 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "core/kmer.h"
 #include "core/platform.h"
+#include "table/bucket_choice.h"
 #include "table/slab_alloc.h"
 #include "table/tile.h"
 
@@ -65,40 +65,5 @@ WARPMER_HD void make_empty(Slab& slab) {
   slab.auxiliary = 0;
   slab.next = kNoSlab;
 }
-
-/// The bucket of a key: any of `buckets`, all equally likely, by a seeded hash.
-template <class Key>
-class HashedBucket {
- public:
-  WARPMER_HD HashedBucket(std::uint32_t buckets, std::uint32_t seed) : buckets_(buckets), family_(seed) {}
-  [[nodiscard]] WARPMER_HD std::uint32_t buckets() const { return buckets_; }
-  [[nodiscard]] WARPMER_HD std::uint32_t operator()(Key key) const {
-    return scale(HashFamily<Mixed>::hash(family_.mix(key), 0), buckets_);
-  }
-
- private:
-  using Mixed = std::conditional_t<sizeof(Key) == sizeof(std::uint32_t), std::uint64_t, Key>;
-  std::uint32_t buckets_;
-  HashFamily<Mixed> family_;
-};
-
-/// For keys that are hashes already (core/hash.h): buckets in order hold keys in order.
-template <class Key>
-class OrderedBucket {
- public:
-  /// Keys are below 2^key_bits.
-  WARPMER_HD OrderedBucket(std::uint32_t buckets, std::uint32_t key_bits)
-      : buckets_(buckets), key_bits_(key_bits) {}
-  [[nodiscard]] WARPMER_HD std::uint32_t buckets() const { return buckets_; }
-  [[nodiscard]] WARPMER_HD std::uint32_t operator()(Key key) const {
-    const auto top = key_bits_ > 32 ? static_cast<std::uint32_t>(key >> (key_bits_ - 32))
-                                    : static_cast<std::uint32_t>(key) << (32 - key_bits_);
-    return scale(top, buckets_);
-  }
-
- private:
-  std::uint32_t buckets_;
-  std::uint32_t key_bits_;
-};
 
 }  // namespace warpmer::table

@@ -6,7 +6,10 @@ import subprocess
 
 from common_cli import SOURCE, CliTest, main
 
-COMMANDS = ("count", "update", "histo", "dump", "query", "positions", "locate", "stats", "info", "devices", "help", "completion")
+COMMANDS = (
+    "count", "update", "union", "intersect", "subtract", "symmetric-difference", "merge", "compare", "histo", "dump", "query",
+    "positions", "locate", "stats", "info", "devices", "help", "completion",
+)
 REFRESH = "refresh it with cli/completions/refresh.sh"
 
 
@@ -16,7 +19,7 @@ class Documentation(CliTest):
         self.assertEqual(self.warpmer("help"), whole)
         self.assertEqual(self.warpmer("-h"), whole)
         for command in COMMANDS:
-            self.assertIn(f"\n  {command} ", whole)
+            self.assertRegex(whole, f"\n  {command}[ \n]")
             text = self.warpmer(command, "--help")
             self.assertEqual(self.warpmer("help", command), text)
             self.assertTrue(text.startswith(f"Usage: warpmer {command} "))
@@ -65,7 +68,8 @@ class Documentation(CliTest):
         self.assertEqual(self.complete("count", "@re"), ["@reads.fq"])
         self.assertEqual(self.complete("count", "-o", "re"), ["reads.fq"])
         self.assertEqual(self.complete("count", "-k", ""), [])
-        self.assertEqual(self.complete("help", "co"), ["count", "completion"])
+        self.assertEqual(self.complete("help", "co"), ["count", "compare", "completion"])
+        self.assertEqual(self.complete("intersect", "--counts", "m"), ["min", "max"])
 
     def test_zsh_completion_parses(self):
         if not shutil.which("zsh"):

@@ -16,4 +16,9 @@ if "$simulator" "${options[@]}" --seed 8 --reads 6666 | cmp -s - "$folder/one.fq
   echo "another seed gave the same reads"
   exit 1
 fi
+# Mutants, in blocks of lines.
+mutants=(--genome-length 2.5M --mutants 3 --error-rate 0.001 --line-length 61)
+"$simulator" "${mutants[@]}" -t 3 -o "$folder/mutants.fa"
+"$simulator" "${mutants[@]}" -t 1 | cmp - "$folder/mutants.fa"
+[[ $(grep -c '>' "$folder/mutants.fa") -eq 3 && $(grep -v '>' "$folder/mutants.fa" | tr -d '\n' | wc -c) -eq 7500000 ]]
 [[ $(wc -l <"$folder/one.fq") -eq $((4 * 6666)) ]]

@@ -1,5 +1,5 @@
-// Whole counting jobs on the GPU, from files: large FASTQ, whose records it finds itself. The CPU says what
-// is right.
+// Whole counting jobs on the GPU, from files: large FASTQ and FASTA, whose sequences it finds itself. The CPU
+// says what is right.
 
 #include <doctest/doctest.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "engine/count_job.h"
 #include "gpu/device.h"
+#include "random_fasta.h"
 #include "random_fastq.h"
 
 namespace {
@@ -120,6 +121,62 @@ TEST_CASE("files: large FASTQ that is not plain everywhere") {
   CHECK_FALSE(check_same(folder, options_for(cut)));
   engine::CountOptions lenient = options_for(folder.write(
       "odd.fq", text.substr(0, middle) + "@bad\nACGT!ACGT\n+\nIIIIIIIII\n" + text.substr(middle)));
+  lenient.lenient = true;
+  CHECK(check_same(folder, lenient));
+}
+
+TEST_CASE("files: large FASTA, plain") {
+  const Folder folder;
+  tests::FastaShape shape;
+  shape.longest_sequence = 100'000;
+  const std::string text = tests::fasta(kLarge, 1, shape).text;
+  const std::string path = folder.write("a.fa", text);
+  for (const std::uint32_t k : {1u, 5u, 13u, 31u, 32u, 64u}) {
+    CAPTURE(k);
+    if (tests::can_count(k)) CHECK(check_same(folder, options_for(path, k)));
+  }
+  for (const unsigned threads : {1u, 2u, 8u}) CHECK(check_same(folder, options_for(path, 21, threads)));
+  engine::CountOptions options = options_for(folder.write("b.fa", text.substr(0, text.size() - 1)));
+  options.min_base_quality = 20;  // which FASTA does not have
+  CHECK(check_same(folder, options));
+  // Beside others.
+  options.inputs = {path, folder.write("c.fq", tests::fastq(kLarge / 2, 2)),
+                    folder.write("d.fa", tests::fasta(100'000, 3).text)};
+  CHECK(check_same(folder, options));
+}
+
+TEST_CASE("files: large FASTA of other shapes") {
+  const Folder folder;
+  const auto check_shape = [&](const tests::FastaShape& shape) {
+    CHECK(check_same(folder, options_for(folder.write("a.fa", tests::fasta(kLarge, 4, shape).text))));
+  };
+  check_shape({.longest_sequence = 200, .longest_line = 200});              // reads
+  check_shape({.longest_sequence = 9'000'000, .longest_line = 9'000'000});  // lines longer than chunks
+  check_shape({.longest_sequence = 20'000, .longest_line = 2});             // next to no lines
+  check_shape({.longest_sequence = 20'000, .line_end = "\r\n", .blank_lines = 5});
+}
+
+TEST_CASE("files: large FASTA that is not plain everywhere") {
+  const Folder folder;
+  tests::FastaShape shape;
+  shape.longest_sequence = 20'000;
+  const std::string text = tests::fasta(kLarge, 5, shape).text;
+  const std::size_t middle = text.find("\n>", kLarge / 2) + 1;
+  const auto with = [&](const std::string& record) {
+    return folder.write("a.fa", text.substr(0, middle) + record + text.substr(middle));
+  };
+  const auto check_with = [&](const std::string& record) {
+    CAPTURE(record.substr(0, 40));
+    CHECK_FALSE(check_same(folder, options_for(with(record))));
+  };
+  check_with("@read\nACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n");
+  check_with('>' + std::string(9'000'000, 'x') + "\nACGT\n");
+  // Errors.
+  check_with(">bad\nACGT!ACGT\n");
+  check_with(";comment\n");
+  check_with(">old\rACGT\r");
+  check_with("ACGT\rACGT\n");
+  engine::CountOptions lenient = options_for(with(">bad\nACGT!ACGT\nACGT\rACGT\n;comment\n"));
   lenient.lenient = true;
   CHECK(check_same(folder, lenient));
 }

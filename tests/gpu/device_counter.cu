@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <random>
 
+#include "core/hash.h"
 #include "core/minimizer.h"
 #include "device_counter.cuh"
 #include "engine/backend.h"
@@ -169,6 +171,108 @@ TEST_CASE("little memory: counted early, and merged") {
   auto plan = plan_for(31);
   const Result ample = on_cpu(reads, plan);
   plan.memory_bytes = std::uint64_t{160} << 20;
+  check_same(on_gpu(reads, plan), ample);
+}
+
+/// Calls `check` with each table that lists can be counted in, but for the default.
+template <class Check>
+void for_each_table(Check&& check) {
+  for (const auto table : {engine::CountTable::slab, engine::CountTable::bcht, engine::CountTable::iceberg,
+                           engine::CountTable::hashgraph}) {
+    CAPTURE(engine::name_of(table));
+    check(table);
+  }
+}
+
+TEST_CASE("whatever lists are counted in, the same shards") {
+  auto reads = tests::random_reads(3000, 20000, 4);
+  for (int i = 0; i < 100; ++i) reads.push_back(std::string(5000, i % 3 == 0 ? 'A' : 'T'));
+  for (const std::uint32_t k : {13u, 31u, 32u, 33u, 64u}) {
+    if (!tests::can_count(k)) continue;
+    CAPTURE(k);
+    auto plan = plan_for(k);
+    plan.min_count = k == 31 ? 2 : 1;
+    const Result expected = on_cpu(reads, plan);
+    for_each_table([&](engine::CountTable table) {
+      plan.table = table;
+      check_same(on_gpu(reads, plan), expected);
+    });
+  }
+}
+
+TEST_CASE("lists too large for one table of any scheme are counted in parts") {
+  const auto reads = tests::random_reads(1000, 30000000, 7, 20000);
+  for (const std::uint32_t k : {31u, 33u}) {
+    if (!tests::can_count(k)) continue;
+    CAPTURE(k);
+    auto plan = plan_for(k);
+    plan.expected_kmers = 1;
+    const Result expected = on_cpu(reads, plan);
+    for_each_table([&](engine::CountTable table) {
+      plan.table = table;
+      check_same(on_gpu(reads, plan), expected);
+    });
+  }
+}
+
+TEST_CASE("little memory: counted early in any table, and merged") {
+  const auto reads = tests::random_reads(20000, 100000, 8);
+  auto plan = plan_for(31);
+  const Result once = on_cpu(reads, plan);
+  plan.memory_bytes = std::uint64_t{160} << 20;
+  const Result thrice = on_gpu(reads, plan, 3);
+  for_each_table([&](engine::CountTable table) {
+    plan.table = table;
+    check_same(on_gpu(reads, plan), once);
+    check_same(on_gpu(reads, plan, 3), thrice);
+  });
+}
+
+/// A sequence most of whose k-mers are different and share their minimizer: every 31 bases it has an m-mer
+/// that hardly another one comes before.
+std::string crowd(std::size_t repeats, std::uint32_t k, unsigned seed) {
+  std::mt19937_64 random(seed);
+  const std::uint32_t m = minimizer_length(k);
+  std::uint32_t best = 0;
+  for (int i = 0; i < 1000000; ++i) {
+    const auto mmer = static_cast<std::uint32_t>(random() & ((std::uint64_t{1} << 2 * m) - 1));
+    if (minimizer_hash(canonical_mmer(mmer, m)) < minimizer_hash(canonical_mmer(best, m))) best = mmer;
+  }
+  std::string sequence;
+  for (std::size_t i = 0; i < repeats; ++i) {
+    for (std::uint32_t base = 0; base < m; ++base) sequence += "ACGT"[best >> 2 * base & 3];
+    for (std::uint32_t base = m; base < 31; ++base) sequence += "ACGT"[random() % 4];
+  }
+  return sequence;
+}
+
+TEST_CASE("long lists are counted by all blocks together") {
+  for (const std::uint32_t k : {31u, 32u, 33u, 64u}) {
+    if (!tests::can_count(k)) continue;
+    CAPTURE(k);
+    std::vector<std::string> reads = tests::random_reads(3000, 20000, 9);
+    // More than fit the table that so little memory has for a long list: it is counted in parts.
+    reads.push_back(crowd(12000, k, 10));
+    for (int i = 0; i < 100; ++i) reads.push_back(std::string(5000, i % 3 == 0 ? 'C' : 'G'));
+    auto plan = plan_for(k);
+    plan.memory_bytes = std::uint64_t{256} << 20;
+    plan.tuning.long_list_kmers = 60;
+    plan.tuning.long_list_ratio = 0;
+    check_same(on_gpu(reads, plan), on_cpu(reads, plan));
+    plan.min_count = 2;
+    plan.max_count = 1000;
+    check_same(on_gpu(reads, plan), on_cpu(reads, plan));
+  }
+}
+
+TEST_CASE("long lists that were counted early") {
+  auto reads = tests::random_reads(20000, 100000, 11);
+  reads.push_back(crowd(12000, 31, 12));
+  auto plan = plan_for(31);
+  const Result ample = on_cpu(reads, plan);
+  plan.memory_bytes = std::uint64_t{160} << 20;
+  plan.tuning.long_list_kmers = 60;
+  plan.tuning.long_list_ratio = 0;
   check_same(on_gpu(reads, plan), ample);
 }
 

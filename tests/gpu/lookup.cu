@@ -1,119 +1,25 @@
 // Lookups on the GPU answer as those on the CPU, and refuse what those refuse.
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
 #include <thread>
 
 #include "core/error.h"
-#include "core/hash.h"
-#include "core/minimizer.h"
-#include "engine/backend.h"
-#include "engine/lookup.h"
 #include "gpu/device.h"
-#include "gpu/random_text.h"
-#include "index/shard_codec.h"
+#include "lookups/lookup_fixture.h"
 
 namespace {
 
 using namespace warpmer;
-using Reads = std::vector<std::string>;
+using namespace warpmer::tests;
 
 /// Characters that a lookup sends to the device at once. Known here only to aim at the seams.
 constexpr std::size_t kSlice = std::size_t{1} << 19;
-
-/// A file name of its own, removed in the end.
-class TemporaryIndex {
- public:
-  TemporaryIndex() {
-    static std::atomic<int> number{0};
-    path_ = std::filesystem::temp_directory_path() /
-            ("warpmer_gpu_lookup_" + std::to_string(::getpid()) + "_" + std::to_string(number++) + ".wmi");
-  }
-  ~TemporaryIndex() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  TemporaryIndex(const TemporaryIndex&) = delete;
-  TemporaryIndex& operator=(const TemporaryIndex&) = delete;
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
-/// Names and sequences, like a parser's.
-io::Batch batch_of(const Reads& reads) {
-  io::Batch batch;
-  batch.file = "made up";
-  for (const auto& read : reads) {
-    io::Piece piece;
-    piece.record = batch.pieces.size() + 1;
-    const std::string name = "r" + std::to_string(piece.record);
-    piece.name_offset = static_cast<std::uint32_t>(batch.text.size());
-    piece.name_length = static_cast<std::uint32_t>(name.size());
-    batch.text.append(name);
-    piece.offset = static_cast<std::uint32_t>(batch.text.size());
-    piece.length = static_cast<std::uint32_t>(read.size());
-    batch.text.append(read);
-    batch.pieces.push_back(piece);
-  }
-  return batch;
-}
-
-index::IndexParams params_of(std::uint32_t k, bool canonical) {
-  return {k, canonical, minimizer_length(k), shard_bits(k), kHashVersion};
-}
-
-/// Counts reads with the CPU.
-void write_index(const std::string& path, const Reads& reads, std::uint32_t k, bool canonical = true) {
-  engine::CountPlan plan;
-  plan.k = k;
-  plan.canonical = canonical;
-  plan.memory_bytes = std::uint64_t{4} << 30;
-  const auto session = engine::make_cpu_backend()->start(plan);
-  io::Batch batch = batch_of(reads);
-  session->add(batch, 0);
-  session->end_of_input(0);
-  index::IndexWriter writer(path, params_of(k, canonical));
-  session->finish(
-      0, [&](std::uint32_t shard, index::FrozenShard&& frozen) { writer.put(shard, std::move(frozen)); },
-      [] {});
-  writer.finish(session->tally().totals(), session->tally().histogram(), {});
-}
-
-/// A canonical index of given k-mers with given counts.
-void write_index(const std::string& path, const std::map<Key64, std::uint64_t>& counts, std::uint32_t k) {
-  std::map<std::uint32_t, std::map<Key64, std::uint64_t>> shards;  // by hash
-  index::Totals totals;
-  index::Histogram histogram;
-  for (const auto& [kmer, count] : counts) {
-    shards[shard_of(minimizer_of(kmer, k), shard_bits(k))][KmerHash<Key64>(k)(kmer)] = count;
-    totals.stored_kmers += count;
-    ++totals.stored_distinct;
-    totals.largest_count = std::max(totals.largest_count, count);
-    ++histogram[count];
-  }
-  totals.counted_kmers = totals.stored_kmers;
-  totals.counted_distinct = totals.stored_distinct;
-  index::IndexWriter writer(path, params_of(k, true));
-  for (const auto& [shard, entries] : shards) {
-    std::vector<Key64> hashes;
-    std::vector<std::uint64_t> values;
-    for (const auto& [hash, count] : entries) {
-      hashes.push_back(hash);
-      values.push_back(count);
-    }
-    writer.put(shard, index::freeze(hashes.data(), values.data(), hashes.size(), k));
-  }
-  writer.finish(totals, histogram, {});
-}
 
 /// An index, looked up on both.
 struct Both {
@@ -126,31 +32,8 @@ struct Both {
   std::unique_ptr<engine::Lookup> cpu, gpu;
 };
 
-/// How many positions were looked up, and how many of those were found.
-struct Seen {
-  std::size_t kmers = 0, found = 0;
-};
-
 Seen check_same(const Both& both, const Reads& reads) {
-  const io::Batch batch = batch_of(reads);
-  engine::Profile expected, got;
-  both.cpu->profile(batch, expected);
-  both.gpu->profile(batch, got);
-  CHECK((got.first == expected.first));
-  const auto difference =
-      std::mismatch(expected.counts.begin(), expected.counts.end(), got.counts.begin(), got.counts.end());
-  if (difference.first != expected.counts.end() || difference.second != got.counts.end()) {
-    CAPTURE(difference.first - expected.counts.begin());
-    CAPTURE(expected.counts.size());
-    FAIL_CHECK("another count than the CPU's");
-  }
-  Seen seen;
-  for (const std::uint64_t count : expected.counts) {
-    if (count == engine::Profile::kNoKmer) continue;
-    ++seen.kmers;
-    seen.found += count > 0 ? 1 : 0;
-  }
-  return seen;
+  return tests::check_same(*both.cpu, *both.gpu, reads);
 }
 
 /// What a lookup says of a batch that it refuses.
@@ -170,17 +53,6 @@ void check_refused_alike(const Both& both, const Reads& reads) {
   CHECK(expected != "nothing");
   CHECK(refusal(*both.gpu, batch) == expected);
 }
-
-Reads small_and_odd(std::uint32_t k) {
-  Reads reads = {"", "A", "", std::string(k, 'C'), std::string(k - 1, 'G'), std::string(k + 1, 't'), "N", ""};
-  reads.push_back(std::string(5000, 'A'));
-  reads.push_back(std::string(300, 'N'));
-  reads.push_back("ACGTNNACGUUacguRYSWKMBDHVX-.*" + std::string(k, 'u') + "N" + std::string(k, 'a') + "N");
-  reads.push_back("");
-  return reads;
-}
-
-void append(Reads& reads, const Reads& more) { reads.insert(reads.end(), more.begin(), more.end()); }
 
 TEST_CASE("profiles are the CPU's for any k, on one strand or both") {
   const Reads known = tests::random_reads(4000, 20000, 11);

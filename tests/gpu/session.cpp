@@ -58,6 +58,10 @@ TEST_CASE("sessions count what the naive counter counts, with any threads") {
   match_the_oracle(*cuda(), of(kAllK), {{1, 1}, {2, 1}, {5, 1}});
 }
 
+TEST_CASE("whatever shards are counted in, the bytes are the same") {
+  count_in_any_table(*cuda(), of({12, 15, 31, 32, 33, 64}));
+}
+
 TEST_CASE("totals, histogram and filter follow from the counts") {
   for (const std::uint32_t k : of({9, 21, 40})) filter_and_tally(*cuda(), k);
 }

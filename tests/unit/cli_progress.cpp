@@ -29,6 +29,7 @@ TEST_CASE("other stages") {
   CHECK(render_progress({}, 0.0) == "starting");
   CHECK(render_progress({Stage::counting, 1, 1, 3'000'000, 7, 4096}, 9.0) ==
         "counting shard 7 of 4096, 3.00 M k-mers");
+  CHECK(render_progress({Stage::combining, 0, 0, 0, 7, 4096}, 9.0) == "shard 7 of 4096");
   CHECK(render_progress({Stage::indexing, 1, 1, 3'000'000, 7, 4096}, 9.0) ==
         "indexing bin 7 of 4096, 3.00 M k-mers");
 }

@@ -188,7 +188,7 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
   }
 }
 
-TEST_CASE("shards one after the other: in buckets, in a table, or first in one and then in the other") {
+TEST_CASE("shards one after the other: in a list, in a table, or first in one and then in the other") {
   std::mt19937_64 random(6);
   const std::uint32_t k = 32;  // leaves the least room for weights
   const KmerHash<Key64> hash(k);
@@ -202,14 +202,16 @@ TEST_CASE("shards one after the other: in buckets, in a table, or first in one a
   };
   // Nothing repeats; each word comes 300 times, more often than fits beside a hash; more k-mers than are
   // put in buckets; words that repeat, but too many for the combiner, twice; few again.
-  const Step steps[] = {{500, 500},      {7, 2100}, {40000, 40000}, {20000, 120000},
-                        {20000, 120000}, {3, 3},    {900, 900}};
-  for (const Kernels* kernels : cpu::available_kernels()) {
-    CAPTURE(kernels->name);
+  const std::vector<Step> steps = {{500, 500},      {7, 2100}, {40000, 40000}, {20000, 120000},
+                                   {20000, 120000}, {3, 3},    {900, 900}};
+  const auto count_steps = [&](const Kernels& kernels, engine::CountTable table,
+                               const std::vector<Step>& taken) {
+    CAPTURE(kernels.name);
+    CAPTURE(engine::name_of(table));
     cpu::PagePool pool;
     cpu::PendingStore<2> pending(pool, 1);
-    cpu::ShardCounter<Key64, 2> counter(*kernels, k, true);
-    for (const Step& step : steps) {
+    cpu::ShardCounter<Key64, 2> counter(kernels, k, true, table);
+    for (const Step& step : taken) {
       CAPTURE(step.distinct);
       std::vector<Key64> expected;
       const auto words = some_words(step.distinct);
@@ -234,7 +236,12 @@ TEST_CASE("shards one after the other: in buckets, in a table, or first in one a
       CHECK(same);
       CHECK(at == expected.size());
     }
-  }
+  };
+  for (const Kernels* kernels : cpu::available_kernels())
+    count_steps(*kernels, engine::CountTable::automatic, steps);
+  for (const auto table : {engine::CountTable::warpdrive, engine::CountTable::slab, engine::CountTable::bcht,
+                           engine::CountTable::iceberg, engine::CountTable::hashgraph})
+    count_steps(cpu::best_kernels(), table, {steps[1], steps[2], steps[5]});
 }
 
 TEST_CASE("shards are frozen to the same bytes as by definition") {

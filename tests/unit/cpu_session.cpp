@@ -13,6 +13,11 @@ TEST_CASE("sessions count what the naive counter counts, with any threads and de
       {{1, 1}, {3, 1}, {1, 3}, {2, 5}});
 }
 
+TEST_CASE("whatever shards are counted in, the bytes are the same") {
+  count_in_any_table(*engine::make_cpu_backend(),
+                     by_tier<std::vector<std::uint32_t>>({15, 31, 32, 33, 64}, {31, 64}));
+}
+
 TEST_CASE("totals, histogram and filter follow from the counts") {
   for (const std::uint32_t k : {9u, 21u}) filter_and_tally(*engine::make_cpu_backend(), k);
 }
@@ -41,6 +46,24 @@ TEST_CASE("with little memory, shards are counted early, and the result is the s
       }
     }
     CHECK(early > 0);
+  }
+}
+
+TEST_CASE("counted early in any table, the result is the same") {
+  const auto cpu = engine::make_cpu_backend();
+  const auto batches = batches_of(simulated_reads(150000, 50000, 3, 2000), 2000);
+  engine::CountPlan plan = plan_for(31);
+  const Result ample = run(*cpu, plan, batches, Take::payloads);
+  plan.memory_bytes = std::uint64_t{40} << 20;
+  using enum engine::CountTable;
+  for (const auto table :
+       by_tier<std::vector<engine::CountTable>>({warpdrive, slab, bcht, iceberg, hashgraph}, {slab})) {
+    CAPTURE(engine::name_of(table));
+    plan.table = table;
+    const Result tight = run(*cpu, plan, batches, Take::payloads);
+    CHECK(tight.early_counts > 0);
+    CHECK((tight.payloads == ample.payloads));
+    CHECK((tight.histogram == ample.histogram));
   }
 }
 

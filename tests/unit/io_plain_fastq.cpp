@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "io/plain_fastq.h"
+#include "io/plain_text.h"
 #include "io_fixture.h"
 
 using namespace io_test;
@@ -32,7 +32,7 @@ Texts read_all(const std::vector<std::string>& paths, unsigned threads) {
   Texts all;
   std::mutex mutex;
   io::InputSet inputs(paths, options_for(threads));
-  inputs.hand_over_fastq(io::heap_for_text());
+  inputs.hand_over_text(io::heap_for_text());
   const auto work = [&] {
     io::Batch batch;
     try {
@@ -40,9 +40,9 @@ Texts read_all(const std::vector<std::string>& paths, unsigned threads) {
         const std::lock_guard lock(mutex);
         all.bytes += batch.input_bytes;
         all.pieces += batch.pieces.size();
-        if (batch.is_fastq) all.texts.emplace(batch.fastq());
+        if (batch.is_plain_text()) all.texts.emplace(batch.plain_text());
       }
-    } catch (const io::NotPlainFastq&) {
+    } catch (const io::NotPlainText&) {
       all.refused = true;
     }
   };

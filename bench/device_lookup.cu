@@ -1,0 +1,201 @@
+// What lookups on the GPU do by themselves: an index in each of its forms on the device, and reads whose text
+// is there already. Prints a line for each form. See docs/benchmarks.md.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "device_index.cuh"
+#include "device_memory.cuh"
+#include "frozen_shards.cuh"
+#include "index/index_file.h"
+#include "io/input.h"
+#include "joined_text.cuh"
+#include "lookup_table.cuh"
+
+namespace {
+
+using namespace warpmer;
+using namespace warpmer::gpu;
+using engine::LookupTable;
+
+struct Options {
+  std::string index;
+  std::vector<std::string> reads;
+  std::vector<std::string> tables = {"index", "bcht", "iceberg"};
+  std::uint32_t rounds = 5;
+  double least_kmers = 2e9;
+};
+
+/// Text of some batches, joined, on the device.
+struct Text {
+  DeviceArray<char> characters;
+  std::uint32_t bytes;
+};
+
+/// All reads, in texts of so many bytes at least, if there are so many.
+std::vector<Text> load_texts(const Options& options, std::uint32_t k) {
+  constexpr std::size_t kTextBytes = std::size_t{64} << 20;
+  io::InputOptions input_options;
+  input_options.overlap_bases = k - 1;
+  io::InputSet inputs(options.reads, input_options);
+  std::vector<Text> texts;
+  std::string joined;
+  const Stream stream;
+  const auto send = [&] {
+    if (joined.empty()) return;
+    Text text{DeviceArray<char>(text_room(joined.size())), static_cast<std::uint32_t>(joined.size())};
+    fill_bytes(text.characters.data(), 0, text.characters.size(), stream);
+    copy_to_device(text.characters.data(), joined.data(), joined.size(), stream);
+    stream.wait();
+    texts.push_back(std::move(text));
+    joined.clear();
+  };
+  for (io::Batch batch; inputs.next(batch);) {
+    const std::uint64_t bytes = joined_bytes(batch);
+    if (bytes == 0) continue;
+    joined.resize(joined.size() + bytes);
+    join(batch, {}, 0, bytes, joined.data() + (joined.size() - bytes));
+    if (joined.size() >= kTextBytes) send();
+  }
+  send();
+  return texts;
+}
+
+/// What the answers to all texts come to. Equal for all forms of an index.
+struct Answers {
+  unsigned long long kmers, found, sum;
+  bool operator==(const Answers&) const = default;
+};
+
+__global__ void add_up_kernel(const std::uint32_t* answers, std::uint32_t n, Answers* total) {
+  unsigned long long kmers = 0, found = 0, sum = 0;
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    if (answers[i] == kNoKmerAnswer) continue;
+    ++kmers;
+    found += answers[i] > 0 ? 1 : 0;
+    sum += static_cast<unsigned long long>(answers[i]) * (i % 1021 + 1);
+  }
+  atomicAdd(&total->kmers, kmers);
+  atomicAdd(&total->found, found);
+  atomicAdd(&total->sum, sum);
+}
+
+class Bench {
+ public:
+  Bench(const index::IndexFile& index, const std::vector<Text>& texts, std::uint32_t rounds)
+      : index_(index), texts_(texts), rounds_(rounds), answers_(room_for_answers(texts)), status_(1) {
+    reset_status(status_.data(), stream_);
+  }
+
+  /// Prints a line. Returns what the answers come to.
+  Answers run(LookupTable table, const std::string& name, std::uint64_t least_kmers) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto form = table == LookupTable::index ? load_index(index_) : build_lookup_table(index_, table);
+    check(cudaDeviceSynchronize(), "loading an index");
+    const double loading = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const Answers once = add_up(*form);
+    const std::uint64_t repeats = 1 + least_kmers / std::max(once.kmers, 1ull);
+    std::vector<double> seconds;
+    for (std::uint32_t r = 0; r < rounds_; ++r) seconds.push_back(time(*form, repeats));
+    std::sort(seconds.begin(), seconds.end());
+    const double median = seconds[seconds.size() / 2] / static_cast<double>(repeats);
+    const std::uint64_t bytes =
+        table == LookupTable::index ? frozen_shards_bytes(index_) : lookup_table_bytes(index_, table).table;
+    std::printf("%-8s %9.1f %9.2f %9.3f %9.3f %7.1f %9.2f\n", name.c_str(),
+                static_cast<double>(index_.totals().stored_distinct) / 1e6,
+                static_cast<double>(bytes) /
+                    static_cast<double>(std::max<std::uint64_t>(index_.totals().stored_distinct, 1)),
+                loading, static_cast<double>(once.kmers) / 1e9,
+                100.0 * static_cast<double>(once.found) / static_cast<double>(std::max(once.kmers, 1ull)),
+                static_cast<double>(once.kmers) / median / 1e9);
+    std::fflush(stdout);
+    return once;
+  }
+
+ private:
+  static std::size_t room_for_answers(const std::vector<Text>& texts) {
+    std::uint32_t most = 1;
+    for (const Text& text : texts) most = std::max(most, tiles_of(text.bytes));
+    return std::size_t{most} * kTileStarts;
+  }
+
+  void look_up(const DeviceIndex& form, const Text& text) {
+    form.look_up(text.characters.data(), text.bytes, text.bytes, answers_.data(), status_.data(), stream_);
+  }
+  /// Also warms up.
+  Answers add_up(const DeviceIndex& form) {
+    const DeviceArray<Answers> total(1);
+    fill_bytes(total.data(), 0, 1, stream_);
+    for (const Text& text : texts_) {
+      look_up(form, text);
+      add_up_kernel<<<1024, 256, 0, stream_>>>(answers_.data(), text.bytes, total.data());
+    }
+    const PinnedArray<Answers> result(1);
+    copy_to_host(result.data(), total.data(), 1, stream_);
+    stream_.wait();
+    return result[0];
+  }
+  double time(const DeviceIndex& form, std::uint64_t repeats) {
+    const Event begin(Event::Kind::timing), end(Event::Kind::timing);
+    begin.record(stream_);
+    for (std::uint64_t i = 0; i < repeats; ++i) {
+      for (const Text& text : texts_) look_up(form, text);
+    }
+    end.record(stream_);
+    end.wait();
+    return end.seconds_since(begin);
+  }
+
+  const index::IndexFile& index_;
+  const std::vector<Text>& texts_;
+  std::uint32_t rounds_;
+  DeviceArray<std::uint32_t> answers_;
+  DeviceArray<CutStatus> status_;
+  Stream stream_;
+};
+
+int run(const Options& options) {
+  const index::IndexFile index(options.index);
+  const std::vector<Text> texts = load_texts(options, index.params().k);
+  (void)load_index(index);  // checks the shards, which is done once
+  Bench bench(index, texts, options.rounds);
+  std::printf("%-8s %9s %9s %9s %9s %7s %9s\n", "table", "M dist.", "bytes", "load, s", "G k-mers", "found %",
+              "G/s");
+  std::vector<Answers> answers;
+  for (const std::string& name : options.tables) {
+    answers.push_back(
+        bench.run(engine::lookup_table_of(name), name, static_cast<std::uint64_t>(options.least_kmers)));
+  }
+  if (std::count(answers.begin(), answers.end(), answers.front()) !=
+      static_cast<std::ptrdiff_t>(answers.size())) {
+    std::fprintf(stderr, "device_lookup: the tables do not answer alike\n");
+    return 5;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Looks up reads, whose text is on the GPU, in an index, in each of its forms there.");
+  Options options;
+  app.add_option("INDEX", options.index, "written by 'warpmer count'")->required();
+  app.add_option("READS", options.reads, "any input that warpmer takes")->required();
+  app.add_option("--table", options.tables, "index, bcht, iceberg; any of them, by commas")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--rounds", options.rounds, "of which the median is printed")->capture_default_str();
+  app.add_option("--kmers", options.least_kmers, "lookups in a round, at least")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(options);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "device_lookup: %s\n", error.what());
+    return 4;
+  }
+}

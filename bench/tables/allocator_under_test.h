@@ -1,0 +1,47 @@
+#pragma once
+/// What the experiment on SlabAlloc asks of an allocator, wherever it lies.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace warpmer::bench {
+
+/// What has become of all requests.
+struct AllocatorAccount {
+  std::uint64_t refused = 0;  ///< requests that got no unit
+  std::uint64_t shared = 0;   ///< units that were handed out more than once, or are none
+  std::uint64_t taken = 0;    ///< units whose bits are set
+};
+
+class AllocatorUnderTest {
+ public:
+  virtual ~AllocatorUnderTest() = default;
+  [[nodiscard]] virtual std::size_t units() const = 0;
+  [[nodiscard]] virtual std::size_t bytes() const = 0;  ///< of units and bitmaps
+  /// As many requests, one a lane, which their group serves one after another. Addresses are remembered.
+  virtual void allocate(std::size_t requests) = 0;
+  /// Gives all of them back.
+  virtual void free() = 0;
+  virtual AllocatorAccount account() = 0;
+};
+
+struct AllocatorEntry {
+  const char* name;  ///< slaballoc, or slaballoc-light
+  int group;         ///< lanes of a tile
+  std::unique_ptr<AllocatorUnderTest> (*make)(std::size_t most_requests);
+};
+
+using AllocatorList = std::span<const AllocatorEntry>;
+
+/// The paper's set-up (Ashkiani et al. 2018, section VI): 32 super blocks of 256 memory blocks. Fewer blocks,
+/// in the same proportion, where fewer than its 10^6 units are asked for.
+inline constexpr std::uint32_t kSuperBlocks = 32;
+inline std::uint32_t blocks_in_super_block(std::size_t most_requests) {
+  constexpr std::size_t kPapersRequests = 1'000'000, kPapersBlocks = 256;
+  const std::size_t blocks = (most_requests * kPapersBlocks + kPapersRequests - 1) / kPapersRequests;
+  return static_cast<std::uint32_t>(blocks < 1 ? 1 : blocks);
+}
+
+}  // namespace warpmer::bench

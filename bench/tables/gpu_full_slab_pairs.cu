@@ -1,0 +1,17 @@
+// The slab hash of pairs with SlabAlloc in super blocks.
+
+#include "tables/gpu_slab_table.cuh"
+
+namespace warpmer::bench {
+namespace {
+
+constexpr TableEntry kTables[] = {
+    entry<SlabPairs, 16, 1, table::SuperBlocks>("slab-full"),
+    entry<SlabPairs, 8, 2, table::SuperBlocks>("slab-full"),
+};
+
+}  // namespace
+
+const TableList kGpuFullSlabPairs = kTables;
+
+}  // namespace warpmer::bench

@@ -1,0 +1,60 @@
+#pragma once
+/// HashGraphs as tables under test, on CPUs and GPUs: which there are, and what they answer. Building takes
+/// keys and values as two arrays; probing leaves, for each query, where the first entry is that matches and
+/// how many there are, as in the paper (Green 2019, section 5.4: lists of results are not made). Both
+/// conversions are not part of the time. Making probe-new's graph of the queries is.
+
+#include <cstdint>
+
+#include "core/platform.h"
+#include "table/hash_graph.h"
+#include "tables/keys.h"
+#include "tables/table_under_test.h"
+
+namespace warpmer::bench {
+
+struct HashGraphKind {
+  const char* name;
+  table::HashGraphVersion version;
+  bool grouped;  ///< entries of a bucket in order, so that a key's are adjacent
+  bool probes_new;
+};
+
+inline constexpr HashGraphKind kHashGraphKinds[] = {
+    {"hashgraph-v1", table::HashGraphVersion::v1, false, false},
+    {"hashgraph-v2", table::HashGraphVersion::v2, false, false},
+    {"hashgraph-v2-new", table::HashGraphVersion::v2, false, true},
+    {"hashgraph-v2-grouped", table::HashGraphVersion::v2, true, false},
+    {"hashgraph-v2-grouped-new", table::HashGraphVersion::v2, true, true},
+};
+
+/// Entries by buckets: more than this is of no use to anyone.
+inline constexpr double kMostHashGraphLoad = 16;
+
+constexpr Configuration hash_graph_configuration(const HashGraphKind& kind) {
+  return {.table = kind.name,
+          .group = 1,
+          .bucket = 0,
+          .window = 0,
+          .hashes = 1,
+          .most_load = kMostHashGraphLoad,
+          .element_bytes = 8,
+          // Without groups a query walks all entries of its key, and probe-new all queries of it, too.
+          .repeats = kind.grouped ? Repeats::any : Repeats::evenly,
+          .keeps_repeats = true,
+          .has_first_bucket = false,
+          .counts_probes = false,
+          .serves = false};
+}
+
+/// The answer to a lookup that has found so many entries. Of unique keys: the value; of others, whose values
+/// are 1: their sum.
+template <class Value>
+WARPMER_HD std::uint32_t answer_of_matches(std::uint32_t first, std::uint32_t count, bool distinct,
+                                           const Value* values) {
+  if (count == 0) return kAbsent;
+  if (!distinct) return count;
+  return count == 1 ? values[first] : kAbsent - 1;  // no value is like this
+}
+
+}  // namespace warpmer::bench

@@ -1,0 +1,88 @@
+// SlabAlloc on the CPU: threads allocate side by side.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "table/tile_atomic.h"
+#include "tables/host_threads.h"
+#include "tables/host_units.h"
+#include "tables/table_lists.h"
+
+namespace warpmer::bench {
+namespace {
+
+struct alignas(table::kSlabBytes) Unit {
+  std::uint32_t words[table::kSlabBytes / sizeof(std::uint32_t)];
+};
+
+template <class Units>
+class HostAllocator : public AllocatorUnderTest {
+  using Tile = table::AtomicTile<table::kBitmapWords, table::PlainWord>;
+
+ public:
+  explicit HostAllocator(std::size_t most_requests)
+      : units_(std::uint64_t{kSuperBlocks} * blocks_in_super_block(most_requests) * table::kUnitsPerBlock) {}
+
+  [[nodiscard]] std::size_t units() const override { return units_.shape().units(); }
+  [[nodiscard]] std::size_t bytes() const override { return units_.bytes(); }
+  void allocate(std::size_t requests) override {
+    addresses_.resize(requests);
+    const auto alloc = units_.alloc();
+    std::atomic<std::uint32_t> workers{0};
+    on_host_threads(requests, [&](std::size_t first, std::size_t end) {
+      const Tile tile;
+      table::ResidentBlock resident = alloc.resident(tile, workers++);
+      for (std::size_t i = first; i < end; ++i) addresses_[i] = alloc.allocate(tile, resident);
+    });
+  }
+  void free() override {
+    const auto alloc = units_.alloc();
+    on_host_threads(addresses_.size(), [&](std::size_t first, std::size_t end) {
+      const Tile tile;
+      for (std::size_t i = first; i < end; ++i) {
+        if (addresses_[i] != table::kNoSlab) alloc.free(tile, addresses_[i]);
+      }
+    });
+  }
+  AllocatorAccount account() override {
+    AllocatorAccount account;
+    const auto alloc = units_.alloc();
+    std::vector<bool> seen(units());
+    for (const table::SlabAddress address : addresses_) {
+      if (address == table::kNoSlab) {
+        ++account.refused;
+        continue;
+      }
+      const auto number = static_cast<std::size_t>(alloc.at(address) - units_.all().data());
+      if (number >= seen.size() || seen[number]) {
+        ++account.shared;
+      } else {
+        seen[number] = true;
+      }
+    }
+    account.taken = units_.taken();
+    return account;
+  }
+
+ private:
+  HostUnits<Units> units_;
+  std::vector<table::SlabAddress> addresses_;
+};
+
+template <class Units>
+std::unique_ptr<AllocatorUnderTest> make(std::size_t most_requests) {
+  return std::make_unique<HostAllocator<Units>>(most_requests);
+}
+
+constexpr AllocatorEntry kAllocators[] = {
+    {"slaballoc", 1, make<table::SuperBlocks<Unit>>},
+    {"slaballoc-light", 1, make<table::ContiguousUnits<Unit>>},
+};
+
+}  // namespace
+
+const AllocatorList kHostAllocators = kAllocators;
+
+}  // namespace warpmer::bench

@@ -1,0 +1,47 @@
+#include "cli/sample_names.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <filesystem>
+#include <map>
+#include <set>
+
+namespace warpmer::cli {
+namespace {
+
+std::string short_name(const std::string& path) {
+  if (path == "-") return "stdin";
+  const std::filesystem::path file = std::filesystem::path(path).filename();
+  const std::string name = (file.extension() == ".wmi" ? file.stem() : file).string();
+  return name.empty() ? path : name;
+}
+
+std::string cleaned(std::string name, bool without_blanks) {
+  for (char& c : name) {
+    const bool is_control = std::iscntrl(static_cast<unsigned char>(c)) != 0;
+    if (is_control || (without_blanks && c == ' ')) c = '_';
+  }
+  return name;
+}
+
+}  // namespace
+
+std::vector<std::string> sample_names(const std::vector<std::string>& paths, bool without_blanks) {
+  std::vector<std::string> names;
+  std::map<std::string, int> uses;
+  for (const std::string& path : paths) {
+    names.push_back(cleaned(short_name(path), without_blanks));
+    ++uses[names.back()];
+  }
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (uses[names[i]] > 1) names[i] = cleaned(paths[i], without_blanks);
+    const std::string name = names[i];
+    for (int number = 2; !taken.insert(names[i]).second; ++number)
+      names[i] = fmt::format("{}#{}", name, number);
+  }
+  return names;
+}
+
+}  // namespace warpmer::cli

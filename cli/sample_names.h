@@ -1,0 +1,14 @@
+#pragma once
+/// What samples are called in tables: by their files.
+
+#include <string>
+#include <vector>
+
+namespace warpmer::cli {
+
+/// For each path the file's name without `.wmi`; where several would be called the same, their paths, and
+/// where these are the same, too, the path with `#2`, `#3`. Tabs and line breaks become `_`, and with
+/// `without_blanks` blanks do, too.
+std::vector<std::string> sample_names(const std::vector<std::string>& paths, bool without_blanks);
+
+}  // namespace warpmer::cli

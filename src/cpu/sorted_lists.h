@@ -1,0 +1,179 @@
+#pragma once
+/// Working memory of merges, and the part of an index that a merge looks at: one shard's entries in a range
+/// of hashes, unpacked.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/error.h"
+#include "cpu/scratch.h"
+#include "cpu/sorted_merge.h"
+#include "engine/index_set.h"
+#include "engine/set_session.h"
+#include "index/index_file.h"
+#include "index/shard_decoder.h"
+
+namespace warpmer::cpu {
+
+/// Entries that are merged at a time, of all inputs together: they stay in a core's second-level cache.
+inline constexpr std::uint64_t kPartEntries = std::uint64_t{1} << 14;
+/// Fewer of each input than this cost more to find than to merge.
+inline constexpr std::uint64_t kLeastPartEntries = 64;
+
+/// Into how many parts, as a power of two, a shard is divided that has so many entries in all inputs.
+inline std::uint32_t part_bits_for(std::uint64_t entries, std::size_t inputs, std::uint32_t k) {
+  const std::uint64_t wanted = std::max(kPartEntries, kLeastPartEntries * inputs);
+  return entries <= wanted
+             ? 0
+             : std::min(static_cast<std::uint32_t>(std::bit_width((entries - 1) / wanted)), 2 * k);
+}
+
+/// What all threads of a job hold together, at most.
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(std::uint64_t bytes) : most_(bytes) {}
+  /// A thread that held `before` is about to hold `now`. ResourceError when that is too much.
+  void change(std::uint64_t& before, std::uint64_t now) {
+    const std::uint64_t all = held_.fetch_add(now - before) + (now - before);
+    const bool grows = now > before;
+    before = now;
+    if (grows && all > most_) {
+      throw ResourceError(
+          fmt::format("-m leaves {} MB for working, and the shards at hand take more than {} MB; "
+                      "raise -m or lower -t",
+                      most_ >> 20, all >> 20));
+    }
+  }
+
+ private:
+  const std::uint64_t most_;
+  std::atomic<std::uint64_t> held_{0};
+};
+
+/// A sorted list with its memory.
+template <class Key>
+class ListBuffer {
+ public:
+  /// Room for `n` entries behind the first `kept`, and what a merge writes past the end.
+  void reserve(std::size_t n, std::size_t kept, bool with_samples) {
+    hashes_.grow(kept + n + 1, kept);
+    counts_.grow(kept + n + 1, kept);
+    if (with_samples) samples_.grow(kept + n + 1, kept);
+  }
+  [[nodiscard]] Key* hashes() const { return hashes_.data() + begin; }
+  [[nodiscard]] std::uint64_t* counts() const { return counts_.data() + begin; }
+  [[nodiscard]] std::uint32_t* samples() const { return samples_.data() + begin; }
+  [[nodiscard]] SortedList<Key> list(bool with_samples = false) const {
+    return {hashes(), counts(), with_samples ? samples() : nullptr, size};
+  }
+  /// Where a merge appends.
+  [[nodiscard]] MergeTarget<Key> target(bool with_samples = false) const {
+    return {hashes() + size, counts() + size, with_samples ? samples() + size : nullptr};
+  }
+  /// Says of all hashes that `number` inputs have them.
+  void set_samples(std::uint32_t number) {
+    samples_.get(begin + size + 1);
+    std::fill_n(samples(), size, number);
+  }
+  void empty() { begin = size = 0; }
+  [[nodiscard]] std::uint64_t bytes() const { return hashes_.bytes() + counts_.bytes() + samples_.bytes(); }
+  void clear() {
+    hashes_.clear();
+    counts_.clear();
+    samples_.clear();
+    empty();
+  }
+
+  std::size_t begin = 0;
+  std::size_t size = 0;
+
+ private:
+  Scratch<Key> hashes_;
+  Scratch<std::uint64_t> counts_;
+  Scratch<std::uint32_t> samples_;
+};
+
+/// The entries of one shard in several indexes, given out part by part.
+template <class Key>
+class ShardParts {
+ public:
+  ShardParts(const std::vector<index::IndexFile>& inputs, const std::vector<engine::CountBounds>& bounds)
+      : inputs_(inputs), bounds_(bounds), k_(inputs.front().params().k) {
+    views_.reserve(inputs.size());
+  }
+
+  /// Checks the shard in all inputs. InputError for one that is damaged.
+  void open(std::uint32_t shard) {
+    shard_ = shard;
+    entries_ = 0;
+    std::uint64_t bytes = 0;
+    for (const auto& input : inputs_) {
+      const index::ShardShape& shape = input.shape(shard);
+      entries_ += shape.entries;
+      bytes += shape.entries * sizeof(Key);
+    }
+    gives_pages_back_ = bytes > engine::kMappedBytesOfThread;
+    views_.clear();
+    for (const auto& input : inputs_) {
+      views_.push_back(input.shard(shard));
+      if (gives_pages_back_) input.release(shard);
+    }
+    part_bits_ = part_bits_for(entries_, inputs_.size(), k_);
+  }
+  /// Tells the kernel that the shard's pages are not needed any more.
+  void close() const {
+    for (const auto& input : inputs_) input.release(shard_);
+  }
+
+  [[nodiscard]] std::uint64_t parts() const { return std::uint64_t{1} << part_bits_; }
+  [[nodiscard]] std::size_t inputs() const { return inputs_.size(); }
+  /// There are 2^part_bits parts.
+  [[nodiscard]] std::uint32_t part_bits() const { return part_bits_; }
+
+  /// Unpacks what input `i` has in a part, and keeps the counts within its bounds.
+  void read(std::size_t i, std::uint64_t part, ListBuffer<Key>& out) const {
+    const index::ShardDecoder<Key> decoder(views_[i], k_);
+    out.empty();
+    out.reserve(decoder.room(part, part_bits_), 0, false);
+    const index::DecodedRange range = decoder.decode(part, part_bits_, {out.hashes(), out.counts()});
+    if (!range.is_sound) {
+      throw InputError(
+          fmt::format("{} is damaged: in shard {}, its entries are not in order", inputs_[i].path(), shard_));
+    }
+    out.begin = range.begin;
+    out.size = range.end - range.begin;
+    if (!bounds_[i].contains_all()) filter(bounds_[i], out);
+    if (gives_pages_back_) inputs_[i].release(shard_);
+  }
+
+ private:
+  static void filter(const engine::CountBounds& bounds, ListBuffer<Key>& list) {
+    Key* const hashes = list.hashes();
+    std::uint64_t* const counts = list.counts();
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < list.size; ++i) {
+      const std::uint64_t count = counts[i];
+      hashes[kept] = hashes[i];
+      counts[kept] = count;
+      kept += bounds.contains(count) ? 1 : 0;
+    }
+    list.size = kept;
+  }
+
+  const std::vector<index::IndexFile>& inputs_;
+  const std::vector<engine::CountBounds>& bounds_;
+  std::uint32_t k_;
+  std::vector<index::ShardView> views_;
+  std::uint32_t shard_ = 0;
+  std::uint64_t entries_ = 0;
+  std::uint32_t part_bits_ = 0;
+  bool gives_pages_back_ = false;
+};
+
+}  // namespace warpmer::cpu

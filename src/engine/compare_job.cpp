@@ -1,0 +1,48 @@
+#include "engine/compare_job.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "engine/index_set.h"
+#include "engine/limits.h"
+#include "engine/thread_team.h"
+
+namespace warpmer::engine {
+
+void PairTable::merge(const PairTable& other) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i].distinct += other.samples[i].distinct;
+    samples[i].kmers += other.samples[i].kmers;
+    samples[i].squares += other.samples[i].squares;
+  }
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    pairs[i].shared += other.pairs[i].shared;
+    pairs[i].smaller += other.pairs[i].smaller;
+    pairs[i].products += other.pairs[i].products;
+  }
+}
+
+Comparison compare_indexes(const CompareOptions& options, JobProgress& progress) {
+  if (options.inputs.size() < 2)
+    throw UsageError("one index has nothing to be compared with; name two or more");
+  const std::vector<index::IndexFile> inputs = open_alike(options.inputs);
+  const unsigned threads = options.threads > 0 ? options.threads : usable_cores();
+  const std::uint64_t cap = options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9;
+  const std::uint64_t spoken_for = working_bytes(threads);
+  if (cap <= spoken_for) {
+    throw ResourceError(
+        fmt::format("-m {} MB is too little for {} threads and {} inputs: reading alone needs {} MB; "
+                    "raise -m or lower -t",
+                    cap >> 20, threads, inputs.size(), (spoken_for >> 20) + 1));
+  }
+  const auto session = make_cpu_comparison(inputs, options.of_inputs, threads, cap - spoken_for);
+  progress.shards_total = inputs.front().params().shards();
+  progress.stage = JobProgress::Stage::combining;
+  run_team(
+      threads, [&](unsigned thread) { session->finish(thread, [&] { ++progress.shards_done; }); },
+      [&] { session->cancel(); });
+  progress.stage = JobProgress::Stage::done;
+  return {inputs.front().params().k, session->table()};
+}
+
+}  // namespace warpmer::engine

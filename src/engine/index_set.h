@@ -1,0 +1,23 @@
+#pragma once
+/// Several indexes that are looked at together.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "index/index_file.h"
+
+namespace warpmer::engine {
+
+/// Opens indexes that are to be compared k-mer by k-mer; any may be "-". InputError for one that cannot
+/// be read; UsageError for the first that differs from the first in k, strand, minimizers or shards, saying
+/// how.
+std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths);
+
+/// Pages of indexes that a thread has mapped at a time, about.
+inline constexpr std::uint64_t kMappedBytesOfThread = std::uint64_t{8} << 20;
+
+/// What the process holds now, and what no one accounts for while `threads` threads go through indexes.
+std::uint64_t working_bytes(unsigned threads);
+
+}  // namespace warpmer::engine

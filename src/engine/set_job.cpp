@@ -1,0 +1,149 @@
+#include "engine/set_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "core/kmer.h"
+#include "engine/index_set.h"
+#include "engine/limits.h"
+
+namespace warpmer::engine {
+
+namespace {
+
+std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
+
+void check(const SetOptions& options) {
+  const std::size_t inputs = options.inputs.size();
+  if (inputs == 0) throw UsageError("no input; name indexes");
+  const bool needs_two =
+      options.operation == SetOperation::subtract || options.operation == SetOperation::symmetric_difference;
+  if (needs_two && inputs < 2) throw UsageError("one index has nothing to differ from; name two or more");
+  if (options.min_samples > inputs) {
+    throw UsageError(fmt::format("no k-mer can be in at least {} of {} input{}; lower --min-samples",
+                                 options.min_samples, inputs, inputs == 1 ? "" : "s"));
+  }
+  if (options.of_inputs.size() > 1 && options.of_inputs.size() != inputs) {
+    throw UsageError(
+        fmt::format("{} ranges of counts are given for {} inputs; give one for all, or one for each",
+                    options.of_inputs.size(), inputs));
+  }
+}
+
+class SetJob {
+ public:
+  SetJob(const SetOptions& options, JobProgress& progress)
+      : options_(options),
+        threads_(options.threads > 0 ? options.threads : usable_cores()),
+        memory_cap_(options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9),
+        progress_(progress),
+        inputs_(open_alike(options.inputs)) {}
+
+  SetReport run() {
+    const index::IndexParams& params = inputs_.front().params();
+    SetPlan plan = make_plan();
+    index::IndexWriter writer(options_.output, params, threads_);
+    const auto session = make_cpu_set_session(plan, inputs_);
+    SessionRun(threads_, memory_cap_, progress_)
+        .freeze(
+            params.shards(),
+            [&](unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) {
+              session->finish(thread, sink, shard_done);
+            },
+            writer, JobProgress::Stage::combining);
+    const Tally tally = session->tally();
+    SetReport report;
+    report.totals = totals(tally, plan);
+    index::Provenance provenance = options_.provenance;
+    provenance.inputs = options_.inputs;
+    writer.finish(report.totals, tally.histogram(), provenance);
+    for (const auto& input : inputs_) report.input_distinct += input.totals().stored_distinct;
+    report.threads = threads_;
+    report.memory_cap_bytes = memory_cap_;
+    report.peak_resident_bytes = peak_resident_bytes();
+    report.index_bytes = writer.bytes_written();
+    progress_.stage = JobProgress::Stage::done;
+    return report;
+  }
+
+ private:
+  [[nodiscard]] SetPlan make_plan() const {
+    SetPlan plan;
+    plan.operation = options_.operation;
+    plan.counts = options_.counts;
+    plan.min_samples = static_cast<std::uint32_t>(options_.min_samples);
+    plan.of_result = options_.of_result;
+    plan.threads = threads_;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) plan.of_inputs.push_back(bounds_of(i));
+    const std::uint64_t spoken_for = working_bytes(threads_);
+    // The writer may keep a sixteenth of all for shards that wait for others.
+    const std::uint64_t rest = memory_cap_ - memory_cap_ / 16;
+    if (rest <= spoken_for) {
+      throw ResourceError(
+          fmt::format("-m {} MB is too little for {} threads and {} inputs: reading alone needs "
+                      "{} MB; raise -m or lower -t",
+                      memory_cap_ >> 20, threads_, inputs_.size(), (spoken_for / 15 * 16 >> 20) + 1));
+    }
+    plan.memory_bytes = rest - spoken_for;
+    return plan;
+  }
+
+  [[nodiscard]] CountBounds bounds_of(std::size_t input) const {
+    if (options_.of_inputs.empty()) return {};
+    return options_.of_inputs.size() == 1 ? options_.of_inputs.front() : options_.of_inputs[input];
+  }
+
+  [[nodiscard]] index::Totals totals(const Tally& tally, const SetPlan& plan) const {
+    index::Totals totals = tally.totals();
+    check_sum(tally.histogram());
+    const std::size_t sources = options_.operation == SetOperation::subtract ? 1 : inputs_.size();
+    for (std::size_t i = 0; i < sources; ++i) {
+      totals.records = saturating_add(totals.records, inputs_[i].totals().records);
+      totals.bases = saturating_add(totals.bases, inputs_[i].totals().bases);
+    }
+    const CountBounds filter = filter_of_all(plan);
+    totals.min_count = filter.min;
+    totals.max_count = filter.max;
+    return totals;
+  }
+
+  static void check_sum(const index::Histogram& histogram) {
+    Key128 sum = 0;
+    for (const auto& [count, number] : histogram) sum += Key128{count} * number;
+    if (sum > UINT64_MAX) {
+      throw InputError(
+          "all counts of the result add up to more than 2^64 - 1, which an index cannot hold; use "
+          "union --counts max, or --max-count");
+    }
+  }
+
+  /// The counts that no filter has taken anything from, of the inputs or of the result: outside of them
+  /// k-mers may be missing, or have lost a part of their count.
+  [[nodiscard]] CountBounds filter_of_all(const SetPlan& plan) const {
+    CountBounds all = plan.of_result;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const index::Totals& input = inputs_[i].totals();
+      all.min = std::max({all.min, input.min_count, plan.of_inputs[i].min});
+      all.max = std::min({all.max, input.max_count, plan.of_inputs[i].max});
+    }
+    return {all.min, std::max(all.min, all.max)};
+  }
+
+  const SetOptions& options_;
+  unsigned threads_;
+  std::uint64_t memory_cap_;
+  JobProgress& progress_;
+  std::vector<index::IndexFile> inputs_;
+};
+
+}  // namespace
+
+SetReport run_set_operation(const SetOptions& options, JobProgress& progress) {
+  check(options);
+  return SetJob(options, progress).run();
+}
+
+}  // namespace warpmer::engine

@@ -1,0 +1,88 @@
+#pragma once
+/// A large FASTA or FASTQ file on disk, handed over as text by several threads at once: for backends that
+/// find its sequences themselves.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "io/chunked_file.h"
+#include "io/fasta_chunk.h"
+#include "io/input.h"
+#include "io/record_reader.h"
+
+namespace warpmer::io {
+
+/// The file is cut in chunks of about a batch. Where a chunk begins is found out from the same characters by
+/// whoever takes the chunk and by whoever takes the one before, which ends there.
+///
+/// FASTQ: at the first record, which is a guess. The first chunk begins with the file. So if each text that
+/// is handed over is whole records of four lines, each begins where a record begins, and together they are
+/// what reading from the beginning would have given.
+///
+/// FASTA: as io/fasta_chunk.h says; each text goes on with what its last k-mers reach into.
+///
+/// Whatever stands in the way of that, an error of the disk, a record without an end or a header that is out
+/// of sight, is NotPlainText.
+class PlainText {
+ public:
+  /// Whether a file of this size is worth it.
+  static bool is_large(std::uint64_t disk_bytes, PlainFormat format, const InputOptions& options);
+
+  /// `path` is a regular file, whose text begins with '@' (FASTQ) or '>' (FASTA). Batches get their text in
+  /// `memory`.
+  PlainText(const std::string& path, PlainFormat format, const InputOptions& options,
+            const TextMemory& memory, const std::atomic<bool>& cancelled);
+
+  /// As RecordReader::fill, by any number of threads at once, in any order; adds to `disk_bytes`.
+  bool fill(Batch& batch, std::uint64_t& disk_bytes);
+
+ private:
+  /// How many characters before and behind a place are looked at to find where a chunk begins.
+  struct Sight {
+    std::size_t before, behind;
+  };
+  /// A text that is being looked at: `text` is what is at `offset` in the file.
+  struct View {
+    const char* text;
+    std::uint64_t offset;
+  };
+
+  static Sight sight_of(PlainFormat format, const InputOptions& options);
+  static std::size_t largest_chunk(PlainFormat format, const InputOptions& options);
+
+  [[nodiscard]] std::uint64_t sight_begin(std::uint64_t offset) const;
+  [[nodiscard]] std::uint64_t sight_end(std::uint64_t offset) const;
+  [[nodiscard]] ChunkBorder border_at(std::uint64_t offset, const View& view) const;
+  [[nodiscard]] const char* chunk_begin(std::uint64_t offset, const View& view) const;
+  void add_overlap(Batch& batch, const ChunkBorder& border, const char* next) const;
+
+  const PlainFormat format_;
+  const std::uint32_t overlap_bases_;
+  const Sight sight_;
+  const ChunkedFile file_;
+  const TextMemory& memory_;
+  const std::atomic<bool>& cancelled_;
+  std::atomic<std::uint64_t> next_chunk_{0};
+};
+
+/// One thread's share of a PlainText.
+class PlainTextReader final : public RecordReader {
+ public:
+  explicit PlainTextReader(std::shared_ptr<PlainText> text) : text_(std::move(text)) {}
+
+  bool fill(Batch& batch) override { return text_->fill(batch, disk_bytes_); }
+  /// Nobody has counted them yet.
+  [[nodiscard]] std::uint64_t records() const noexcept override { return 0; }
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return disk_bytes_; }
+  [[nodiscard]] std::unique_ptr<RecordReader> another() const override {
+    return std::make_unique<PlainTextReader>(text_);
+  }
+
+ private:
+  std::shared_ptr<PlainText> text_;
+  std::uint64_t disk_bytes_ = 0;
+};
+
+}  // namespace warpmer::io

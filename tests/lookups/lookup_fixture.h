@@ -1,0 +1,157 @@
+#pragma once
+/// What the tests of lookups share: indexes of made-up reads or of given k-mers, batches, and the comparison
+/// of what two lookups say.
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/hash.h"
+#include "core/minimizer.h"
+#include "engine/backend.h"
+#include "engine/lookup.h"
+#include "gpu/random_text.h"
+#include "index/index_file.h"
+#include "index/shard_codec.h"
+
+namespace warpmer::tests {
+
+using Reads = std::vector<std::string>;
+
+/// A file name of its own, removed in the end.
+class TemporaryIndex {
+ public:
+  TemporaryIndex() {
+    static std::atomic<int> number{0};
+    path_ = std::filesystem::temp_directory_path() /
+            ("warpmer_lookup_" + std::to_string(::getpid()) + "_" + std::to_string(number++) + ".wmi");
+  }
+  ~TemporaryIndex() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  TemporaryIndex(const TemporaryIndex&) = delete;
+  TemporaryIndex& operator=(const TemporaryIndex&) = delete;
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Names and sequences, like a parser's.
+inline io::Batch batch_of(const Reads& reads) {
+  io::Batch batch;
+  batch.file = "made up";
+  for (const auto& read : reads) {
+    io::Piece piece;
+    piece.record = batch.pieces.size() + 1;
+    const std::string name = std::string("r").append(std::to_string(piece.record));
+    piece.name_offset = static_cast<std::uint32_t>(batch.text.size());
+    piece.name_length = static_cast<std::uint32_t>(name.size());
+    batch.text.append(name);
+    piece.offset = static_cast<std::uint32_t>(batch.text.size());
+    piece.length = static_cast<std::uint32_t>(read.size());
+    batch.text.append(read);
+    batch.pieces.push_back(piece);
+  }
+  return batch;
+}
+
+inline index::IndexParams params_of(std::uint32_t k, bool canonical) {
+  return {k, canonical, minimizer_length(k), shard_bits(k), kHashVersion};
+}
+
+/// Counts reads with the CPU.
+inline void write_index(const std::string& path, const Reads& reads, std::uint32_t k, bool canonical = true) {
+  engine::CountPlan plan;
+  plan.k = k;
+  plan.canonical = canonical;
+  plan.memory_bytes = std::uint64_t{4} << 30;
+  const auto session = engine::make_cpu_backend()->start(plan);
+  io::Batch batch = batch_of(reads);
+  session->add(batch, 0);
+  session->end_of_input(0);
+  index::IndexWriter writer(path, params_of(k, canonical));
+  session->finish(
+      0, [&](std::uint32_t shard, index::FrozenShard&& frozen) { writer.put(shard, std::move(frozen)); },
+      [] {});
+  writer.finish(session->tally().totals(), session->tally().histogram(), {});
+}
+
+/// An index of given k-mers, canonical ones if it is canonical, with given counts.
+template <class Key>
+void write_index(const std::string& path, const std::map<Key, std::uint64_t>& counts, std::uint32_t k,
+                 bool canonical = true) {
+  std::map<std::uint32_t, std::map<Key, std::uint64_t>> shards;  // by hash
+  index::Totals totals;
+  index::Histogram histogram;
+  for (const auto& [kmer, count] : counts) {
+    shards[shard_of(minimizer_of(kmer, k), shard_bits(k))][KmerHash<Key>(k)(kmer)] = count;
+    totals.stored_kmers += count;
+    ++totals.stored_distinct;
+    totals.largest_count = std::max(totals.largest_count, count);
+    ++histogram[count];
+  }
+  totals.counted_kmers = totals.stored_kmers;
+  totals.counted_distinct = totals.stored_distinct;
+  index::IndexWriter writer(path, params_of(k, canonical));
+  for (const auto& [shard, entries] : shards) {
+    std::vector<Key> hashes;
+    std::vector<std::uint64_t> values;
+    for (const auto& [hash, count] : entries) {
+      hashes.push_back(hash);
+      values.push_back(count);
+    }
+    writer.put(shard, index::freeze(hashes.data(), values.data(), hashes.size(), k));
+  }
+  writer.finish(totals, histogram, {});
+}
+
+/// How many positions were looked up, and how many of those were found.
+struct Seen {
+  std::size_t kmers = 0, found = 0;
+};
+
+inline Seen check_same(const engine::Lookup& reference, const engine::Lookup& under_test,
+                       const Reads& reads) {
+  const io::Batch batch = batch_of(reads);
+  engine::Profile expected, got;
+  reference.profile(batch, expected);
+  under_test.profile(batch, got);
+  CHECK((got.first == expected.first));
+  const auto difference =
+      std::mismatch(expected.counts.begin(), expected.counts.end(), got.counts.begin(), got.counts.end());
+  if (difference.first != expected.counts.end() || difference.second != got.counts.end()) {
+    CAPTURE(difference.first - expected.counts.begin());
+    CAPTURE(expected.counts.size());
+    FAIL_CHECK("another count than the reference's");
+  }
+  Seen seen;
+  for (const std::uint64_t count : expected.counts) {
+    if (count == engine::Profile::kNoKmer) continue;
+    ++seen.kmers;
+    seen.found += count > 0 ? 1 : 0;
+  }
+  return seen;
+}
+
+inline Reads small_and_odd(std::uint32_t k) {
+  Reads reads = {"", "A", "", std::string(k, 'C'), std::string(k - 1, 'G'), std::string(k + 1, 't'), "N", ""};
+  reads.push_back(std::string(5000, 'A'));
+  reads.push_back(std::string(300, 'N'));
+  reads.push_back("ACGTNNACGUUacguRYSWKMBDHVX-.*" + std::string(k, 'u') + "N" + std::string(k, 'a') + "N");
+  reads.push_back("");
+  return reads;
+}
+
+inline void append(Reads& reads, const Reads& more) { reads.insert(reads.end(), more.begin(), more.end()); }
+
+}  // namespace warpmer::tests
