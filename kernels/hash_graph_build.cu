@@ -1,6 +1,7 @@
 // HashGraphs on a GPU: the loops of Green 2019, Alg. 1 and 2, as kernels, and the grouping of buckets.
 
 #include <algorithm>
+#include <cub/block/block_scan.cuh>
 #include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
@@ -17,13 +18,17 @@ using table::HashedBucket;
 constexpr std::uint32_t kThreads = 256;
 
 /// Bins of V2. The lines that they are written to at their ends must stay in the L2, and a block counts them
-/// in shared memory.
-constexpr std::uint32_t kMostBins = 4096;
-constexpr std::uint32_t kBinEntries = 1u << 16;
-/// Entries a block puts into bins at once.
+/// in shared memory. The counts of a bin's buckets are in shared memory, too, when it is finished: that is
+/// why bins are smaller than a cache could hold.
+constexpr std::uint32_t kMostBins = 8192;
+constexpr std::uint32_t kBinEntries = 8192;
+/// Entries a block puts into bins at once: as many as two for each bin when there are most of them.
 constexpr std::uint32_t kSplitThreads = 512;
-constexpr std::uint32_t kSplitPerThread = 16;
+constexpr std::uint32_t kSplitPerThread = 32;
 constexpr std::uint32_t kSplitTile = kSplitThreads * kSplitPerThread;
+constexpr std::uint32_t kBinThreads = 1024;
+/// Shared memory that finishing a bin needs beside its counts; more than enough.
+constexpr std::size_t kScanBytes = 4096;
 
 /// Atomics of counting and placing, where threads share counts.
 struct AddOne {
@@ -82,15 +87,14 @@ __global__ void __launch_bounds__(kSplitThreads)
        tile += std::size_t{gridDim.x} * kSplitTile) {
     for (std::uint32_t b = threadIdx.x; b < bins; b += kSplitThreads) block_sizes[b] = 0;
     __syncthreads();
-    Key key[kSplitPerThread];
-    std::uint32_t bin[kSplitPerThread], rank[kSplitPerThread];
+    // Keys are read again, from the L2, instead of being kept: registers are for many entries on their way.
+    std::uint32_t bin_and_rank[kSplitPerThread];
 #pragma unroll
     for (std::uint32_t j = 0; j < kSplitPerThread; ++j) {
       const std::size_t i = tile + j * kSplitThreads + threadIdx.x;
       if (i >= n) continue;
-      key[j] = keys[i];
-      bin[j] = bucket_of(key[j]) >> shift;
-      rank[j] = atomicAdd(&block_sizes[bin[j]], 1u);
+      const std::uint32_t bin = bucket_of(keys[i]) >> shift;
+      bin_and_rank[j] = bin * kSplitTile + atomicAdd(&block_sizes[bin], 1u);
     }
     __syncthreads();
     for (std::uint32_t b = threadIdx.x; b < bins; b += kSplitThreads) {
@@ -101,10 +105,56 @@ __global__ void __launch_bounds__(kSplitThreads)
     for (std::uint32_t j = 0; j < kSplitPerThread; ++j) {
       const std::size_t i = tile + j * kSplitThreads + threadIdx.x;
       if (i >= n) continue;
-      const std::uint32_t at = block_sizes[bin[j]] + rank[j];
-      keys_out[at] = key[j];
+      const std::uint32_t at = block_sizes[bin_and_rank[j] / kSplitTile] + bin_and_rank[j] % kSplitTile;
+      keys_out[at] = keys[i];
       values_out[at] = value_of(values, i);
     }
+    __syncthreads();
+  }
+}
+static_assert(std::uint64_t{kMostBins} * kSplitTile <= UINT32_MAX);
+
+/// Buckets numbered from the first of a bin.
+template <class Key>
+struct BucketInBin {
+  HashedBucket<Key> bucket_of;
+  std::uint32_t first;
+  __device__ std::uint32_t operator()(Key key) const { return bucket_of(key) - first; }
+};
+
+/// V2, third phase: counting, summing up and placing, a block for each bin, with counts in shared memory.
+/// `bin_ends`: where each bin's entries end. Dynamic shared memory: a count for each bucket of a bin.
+template <class Key>
+__global__ void __launch_bounds__(kBinThreads)
+    finish_bins_kernel(const Key* keys, const std::uint32_t* values, const std::uint32_t* bin_ends,
+                       HashedBucket<Key> bucket_of, std::uint32_t shift, std::uint32_t bins,
+                       std::uint32_t* offsets, Key* keys_out, std::uint32_t* values_out) {
+  using Scan = cub::BlockScan<std::uint32_t, kBinThreads>;
+  __shared__ typename Scan::TempStorage scan_storage;
+  extern __shared__ std::uint32_t ends[];
+  for (std::uint32_t bin = blockIdx.x; bin < bins; bin += gridDim.x) {
+    const BucketInBin<Key> bucket_in_bin{bucket_of, bin << shift};
+    const std::uint32_t buckets = min(1u << shift, bucket_of.buckets() - bucket_in_bin.first);
+    const EntryRange entries{bin == 0 ? 0 : bin_ends[bin - 1], bin_ends[bin]};
+    for (std::uint32_t b = threadIdx.x; b < buckets; b += kBinThreads) ends[b] = 0;
+    __syncthreads();
+    for (std::uint64_t i = entries.first + threadIdx.x; i < entries.last; i += kBinThreads)
+      table::count_entry(keys[i], bucket_in_bin, ends, AddOne{});
+    __syncthreads();
+    auto sum = static_cast<std::uint32_t>(entries.first);
+    for (std::uint32_t tile = 0; tile < buckets; tile += kBinThreads) {
+      const std::uint32_t b = tile + threadIdx.x;
+      std::uint32_t end, tile_sum;
+      Scan(scan_storage).InclusiveSum(b < buckets ? ends[b] : 0, end, tile_sum);
+      if (b < buckets) ends[b] = sum + end;
+      sum += tile_sum;
+      __syncthreads();
+    }
+    for (std::uint64_t i = entries.first + threadIdx.x; i < entries.last; i += kBinThreads)
+      table::place_entry(keys[i], values[i], bucket_in_bin, ends, keys_out, values_out, SubtractOne{});
+    __syncthreads();
+    for (std::uint32_t b = threadIdx.x; b < buckets; b += kBinThreads)
+      offsets[bucket_in_bin.first + b] = ends[b];
     __syncthreads();
   }
 }
@@ -177,7 +227,8 @@ class Builder {
     graph_.offsets = DeviceArray<std::uint32_t>(std::size_t{buckets_} + 1);
     graph_.keys = DeviceArray<Key>(n);
     graph_.values = DeviceArray<std::uint32_t>(n);
-    fill_bytes(graph_.offsets.data(), 0, buckets_, stream_);
+    // Where there are no entries, that is all.
+    if (n == 0) fill_bytes(graph_.offsets.data(), 0, buckets_, stream_);
     const auto entries = static_cast<std::uint32_t>(n);
     copy_to_device(graph_.offsets.data() + buckets_, &entries, 1, stream_);
   }
@@ -227,9 +278,10 @@ class Builder {
     wait();  // the scratch goes
   }
 
-  /// All of V1, and the third phase of V2, for which entries come by bin.
+  /// All of V1, and the third phase of V2 where a bin has too many buckets for shared memory.
   void count_and_place(const Key* keys, const std::uint32_t* values) {
     std::uint32_t* offsets = graph_.offsets.data();
+    fill_bytes(offsets, 0, buckets_, stream_);
     launch("counting entries", count_entries_kernel<Key>, kThreads, 0, blocks_for(n_, kThreads), keys, n_,
            graph_.bucket_of, offsets);
     scan<true>(offsets, buckets_);
@@ -238,8 +290,8 @@ class Builder {
   }
 
   void split() {
-    const auto wanted = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(n_ / kBinEntries, 1, std::min(buckets_, kMostBins)));
+    const auto wanted = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+        std::max<std::uint64_t>(n_, buckets_) / kBinEntries, 1, std::min(buckets_, kMostBins)));
     std::uint32_t shift = 0;
     while (((buckets_ - 1) >> shift) + 1 > wanted) ++shift;
     const std::uint32_t bins = ((buckets_ - 1) >> shift) + 1;
@@ -254,7 +306,14 @@ class Builder {
     launch("placing entries in bins", place_in_bins_kernel<Key>, kSplitThreads, bytes,
            blocks_for(n_, kSplitTile), keys_, values_, n_, graph_.bucket_of, shift, bins, next.data(),
            keys.data(), values.data());
-    count_and_place(keys.data(), values.data());
+    const std::size_t counts = sizeof(std::uint32_t) << shift;
+    if (counts + kScanBytes <= shared_limit()) {
+      launch("finishing bins", finish_bins_kernel<Key>, kBinThreads, counts, bins, keys.data(), values.data(),
+             next.data(), graph_.bucket_of, shift, bins, graph_.offsets.data(), graph_.keys.data(),
+             graph_.values.data());
+    } else {
+      count_and_place(keys.data(), values.data());
+    }
     wait();  // the bins go
   }
 

@@ -200,4 +200,27 @@ TEST_CASE("HashGraph on a GPU: more entries than a few bins") {
   check_all(keys, queries, table::buckets_for(keys.size(), 1.5));
 }
 
+TEST_CASE("HashGraph on a GPU: more buckets in a bin than shared memory has counts for") {
+  const HashedBucket<Key64> bucket_of((1u << 29) + 5, 17);
+  std::vector<Key64> keys;
+  for (Key64 key = 0; key < 10'000; ++key) keys.insert(keys.end(), 1 + key % 3, key);
+  std::shuffle(keys.begin(), keys.end(), std::mt19937_64(3));
+  std::vector<Key64> queries;
+  for (Key64 key = 0; key < 20'000; ++key) queries.push_back(key);
+  const Stream stream;
+  const auto device_keys = on_device(keys, stream);
+  const auto device_queries = on_device(queries, stream);
+  const auto graph = build_hash_graph<Key64>(device_keys.data(), nullptr, keys.size(), bucket_of,
+                                             HashGraphVersion::v2, false, stream);
+  DeviceArray<Matches> matches(queries.size());
+  probe_standard<Key64>(graph.view(), device_queries.data(), queries.size(), matches.data(), stream);
+  const std::vector<Matches> found = on_host(matches, queries.size(), stream);
+  std::size_t wrong = 0;
+  for (Key64 key = 0; key < queries.size(); ++key) {
+    const std::uint32_t expected = key < 10'000 ? 1 + key % 3 : 0;
+    if (found[key].count != expected) ++wrong;
+  }
+  CHECK(wrong == 0);
+}
+
 }  // namespace
