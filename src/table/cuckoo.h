@@ -134,11 +134,12 @@ class Cuckoo {
   }
 
   /// How long a chain may get: with the logarithm of the table. (The papers have a bound and do not name it.
-  /// 7 for each bit of the number of slots lets tables be filled as far as the papers fill theirs.)
+  /// 8 for each bit of the number of slots lets tables be filled as far as the papers fill theirs, buckets of
+  /// one slot being what needs most.)
   [[nodiscard]] WARPMER_HD static std::uint32_t max_evictions(std::uint32_t buckets) {
     std::uint32_t bits = 1;
     for (std::uint64_t slots = std::uint64_t{buckets} * kBucket; slots > 1; slots /= 2) ++bits;
-    return 7 * bits;
+    return 8 * bits;
   }
 
   struct Seat {
