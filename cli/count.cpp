@@ -1,6 +1,6 @@
 /// `warpmer count`: reads in, index out.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <memory>

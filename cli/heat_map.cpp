@@ -1,6 +1,6 @@
 #include "cli/heat_map.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,7 @@
 /// `warpmer locate`: where given k-mers, or the k-mers of reads, occur in indexed sequences.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <functional>

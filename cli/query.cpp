@@ -1,5 +1,7 @@
 /// `warpmer query`: counts of given k-mers, or of the k-mers of reads.
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 /// Where a command's text goes: standard output, or a file that appears only when it is complete.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ class TextOutput {
   void print(fmt::format_string<Args...> format, Args&&... args) {
     scratch_.clear();
     fmt::format_to(std::back_inserter(scratch_), format, std::forward<Args>(args)...);
-    write({scratch_.data(), scratch_.size()});
+    write(scratch_);
   }
 
   /// At least `bytes` bytes to write into; hand them over with `commit`.
@@ -47,7 +47,7 @@ class TextOutput {
   std::size_t capacity_;
   std::size_t used_ = 0;
   std::unique_ptr<char[]> buffer_;
-  fmt::memory_buffer scratch_;
+  std::string scratch_;
 };
 
 }  // namespace warpmer::cli

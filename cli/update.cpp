@@ -1,6 +1,6 @@
 /// `warpmer update`: an index and reads in, the index with these reads added or taken away out.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

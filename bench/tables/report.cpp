@@ -1,6 +1,6 @@
 #include "tables/report.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cerrno>
 #include <cstring>

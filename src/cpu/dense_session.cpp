@@ -1,6 +1,6 @@
 #include "cpu/dense_session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "core/error.h"
 #include "cpu/stopwatch.h"

@@ -1,7 +1,7 @@
 #pragma once
 /// Counting for k > 12: cut, split, exchange, pend; then count and freeze shard by shard.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <atomic>
 #include <deque>

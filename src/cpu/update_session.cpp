@@ -3,7 +3,7 @@
 
 #include "engine/update_session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

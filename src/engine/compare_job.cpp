@@ -1,6 +1,6 @@
 #include "engine/compare_job.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "core/error.h"
 #include "engine/index_set.h"

@@ -1,6 +1,6 @@
 #include "engine/limits.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>

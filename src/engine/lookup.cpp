@@ -2,7 +2,7 @@
 
 #include "engine/lookup.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "core/error.h"
 #include "core/hash.h"

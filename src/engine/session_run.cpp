@@ -1,6 +1,6 @@
 #include "engine/session_run.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

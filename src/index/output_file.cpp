@@ -1,7 +1,7 @@
 #include "index/output_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <sys/uio.h>

@@ -1,7 +1,7 @@
 #include "io/alignment_feed.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>

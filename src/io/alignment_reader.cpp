@@ -1,6 +1,6 @@
 #include "io/alignment_reader.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/hts_log.h>

@@ -1,6 +1,6 @@
 #include "io/content.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

@@ -1,6 +1,6 @@
 /// The FASTA half of the record parser.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

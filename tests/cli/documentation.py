@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Help, manual pages and shell completion: there for every command, and the files in step with the program."""
+"""Help, manual pages and shell completion: there for every command, and the files in step with the program.
+
+ctest: one thread
+"""
 
 import shutil
 import subprocess

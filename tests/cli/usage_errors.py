@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Command lines that make no sense: exit 2, one line that says why, nothing written."""
+"""Command lines that make no sense: exit 2, one line that says why, nothing written.
+
+ctest: one thread
+"""
 
 from common_cli import DATA, USAGE, CliTest, main
 

@@ -4,7 +4,7 @@
 #include "index/position_file.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <random>
