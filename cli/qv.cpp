@@ -178,12 +178,12 @@ class QvJob {
   std::unique_ptr<engine::Lookup> lookup_;
 };
 
-/// What is solid: as asked, or above the error cut-off; not known where the spectrum has no peak.
+/// What is solid: as asked, or above the error cut-off; not known where the spectrum is not that of reads.
 std::optional<Solid> solid_of(const QvOptions& options, const index::IndexFile& index) {
   std::optional<std::uint64_t> from = options.solid_count;
   if (!from) {
     const auto model = engine::model_spectrum(index.params(), index.totals(), index.histogram());
-    if (!model.error_cutoff) return std::nullopt;
+    if (!model.estimate) return std::nullopt;
     from = *model.error_cutoff + 1;
   }
   Solid solid{*from, 0};

@@ -23,8 +23,10 @@ constexpr double kHalfTolerance = 0.08;
 constexpr double kLeastHomozygous = 0.25;
 /// Below these there is no estimate.
 constexpr double kLeastCoverage = 3;
-constexpr double kLeastGenomicShare = 0.1;
+constexpr double kLeastGenomicShare = 0.2;
 constexpr double kLeastFit = 0.5;
+/// A valley less deep, by the main peak, is that of RNA, of a metagenome, of a coverage too low.
+constexpr double kShallowValley = 0.5;
 /// Above this share of all possible k-mers, different places of the genome share theirs by chance.
 constexpr double kMostOfPossible = 0.2;
 
@@ -292,7 +294,15 @@ class Modeller {
     }
     const bool begins_with_peak = turns.valley == spectrum_.first();
     model_.error_cutoff = begins_with_peak ? 0 : turns.valley;
-    if (is_plausible()) estimate(turns.peaks);
+    if (!is_plausible()) return model_;
+    const std::uint64_t main = *std::max_element(turns.peaks.begin(), turns.peaks.end(), [&](auto a, auto b) {
+      return area(spectrum_, a) < area(spectrum_, b);
+    });
+    if (spectrum_.smooth(turns.valley) > kShallowValley * spectrum_.smooth(main)) {
+      model_.reason = "the valley before the main peak is not deep";
+    } else {
+      estimate(turns.peaks, main);
+    }
     return model_;
   }
 
@@ -319,9 +329,7 @@ class Modeller {
     return true;
   }
 
-  void estimate(const std::vector<std::uint64_t>& peaks) {
-    const std::uint64_t main = *std::max_element(
-        peaks.begin(), peaks.end(), [&](auto a, auto b) { return area(spectrum_, a) < area(spectrum_, b); });
+  void estimate(const std::vector<std::uint64_t>& peaks, std::uint64_t main) {
     const std::optional<std::uint64_t> half = peak_at_half_of(peaks, main);
     const MixtureFit fit(spectrum_, first_genomic(), static_cast<double>(half.value_or(main)));
     const Weights& weights = fit.weights();

@@ -156,6 +156,19 @@ TEST_CASE("a spike is no coverage") {
   CHECK(model.reason.find("shape") != std::string::npos);
 }
 
+TEST_CASE("a hump behind a shallow valley is no coverage") {
+  Expected expected;  // as of transcripts
+  add_peak(expected, 6e4, 30, 8);
+  for (std::uint64_t count = 1; count < 40; ++count)
+    expected[count] += 2e5 * std::pow(0.4, static_cast<double>(count));
+  for (std::uint64_t count = 5; count < 90; ++count) expected[count] += 800;
+  const auto model = draw(expected).model();
+  CHECK(model.peaks.size() == 1);
+  CHECK(model.error_cutoff);
+  CHECK_FALSE(model.estimate);
+  CHECK(model.reason.find("valley") != std::string::npos);
+}
+
 TEST_CASE("a k for which the genome is too large") {
   Expected expected;
   add_peak(expected, kGenome, 40);
