@@ -108,9 +108,9 @@ void add_histo_command(Application& application) {
   plain        a row for each count that k-mers have
   genomescope  every count from 1 to the largest; a last row of no k-mers, as
                GenomeScope leaves out the last row
-  jellyfish    what 'jellyfish histo -f' prints: every count from 0 to 10000, and
-               row 10001 for all larger ones. MultiQC reads it from files whose
-               names end in _jf.hist
+  jellyfish    what 'jellyfish histo -f' prints: every count from 0 to 10000,
+               and row 10001 for all larger ones. MultiQC reads it from files
+               whose names end in _jf.hist
   kat          what 'kat hist' writes: a header, every count from 1 to 10000,
                and row 10001 for all larger ones
 
