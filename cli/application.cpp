@@ -80,6 +80,7 @@ Application::Application(std::string command_line)
   add_histo_command(*this);
   add_dump_command(*this);
   add_query_command(*this);
+  add_qv_command(*this);
   add_positions_command(*this);
   add_locate_command(*this);
   add_stats_command(*this);

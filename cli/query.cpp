@@ -5,6 +5,8 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "cli/application.h"
@@ -14,6 +16,7 @@
 #include "cli/in_order.h"
 #include "cli/kmer_list.h"
 #include "cli/read_profile.h"
+#include "cli/sequence_track.h"
 #include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/device_choice.h"
@@ -30,6 +33,8 @@ struct QueryOptions {
   std::string kmer_file;
   std::vector<std::string> reads;
   bool profile = false;
+  std::string format = "tsv";
+  CountRange found;
   bool no_header = false;
   bool exit_status = false;
   ReadingFlags reading;
@@ -49,8 +54,10 @@ struct Query {
   const engine::Lookup& lookup;
   TextOutput& output;
   unsigned threads;
+  TrackRule track;  ///< for bedGraph and BED
   std::atomic<bool> found_any{false};
 
+  [[nodiscard]] bool is_track() const { return options.format != "tsv"; }
   void note_found(bool found) {
     if (found) {
       found_any.store(true, std::memory_order_relaxed);
@@ -113,6 +120,33 @@ void query_file(Query& query) {
   });
 }
 
+/// What became of one batch, in order: finished text, and parts that wait for their other parts.
+using BatchText = std::vector<std::variant<std::string, ReadPart, TrackPart>>;
+
+/// Puts the parts of reads together.
+class BatchJoiner {
+ public:
+  BatchJoiner(TrackRule::Format format, TextOutput& output) : tracks_(format), output_(output) {}
+
+  void write(BatchText&& batch) {
+    for (auto& item : batch)
+      std::visit([this](auto&& part) { write_part(std::move(part)); }, std::move(item));
+  }
+
+ private:
+  void write_part(std::string&& text) { output_.write(text); }
+  void write_part(ReadPart&& part) { output_.write(reads_.add(std::move(part))); }
+  void write_part(TrackPart&& part) {
+    std::string text;
+    tracks_.add(part, text);
+    output_.write(text);
+  }
+
+  PartJoiner reads_;
+  TrackJoiner tracks_;
+  TextOutput& output_;
+};
+
 /// Appends to the text that is under way, or begins one.
 std::string& text_of(BatchText& result) {
   if (result.empty() || !std::holds_alternative<std::string>(result.back())) {
@@ -124,6 +158,17 @@ std::string& text_of(BatchText& result) {
 bool any_found(std::span<const std::uint64_t> counts) {
   return std::any_of(counts.begin(), counts.end(),
                      [](std::uint64_t count) { return count != 0 && count != engine::Profile::kNoKmer; });
+}
+
+/// Appends a piece's intervals, or what is known of them.
+void answer_track(Query& query, std::string_view name, const io::Piece& piece,
+                  std::span<const std::uint64_t> counts, BatchText& result) {
+  TrackPart part = make_track_part(query.track, name, counts, piece.first_base, piece.last);
+  if (piece.first_base == 0 && piece.last) {
+    TrackJoiner(query.track.format).add(part, text_of(result));
+  } else {
+    result.emplace_back(std::move(part));
+  }
 }
 
 BatchText answer_batch(Query& query, const io::Batch& batch, engine::Profile& profile) {
@@ -138,7 +183,9 @@ BatchText answer_batch(Query& query, const io::Batch& batch, engine::Profile& pr
     if (query.options.exit_status) {
       query.note_found(any_found(here));
     }
-    if (query.options.profile) {
+    if (query.is_track()) {
+      answer_track(query, batch.name(piece), piece, here, result);
+    } else if (query.options.profile) {
       append_profile(text_of(result), batch.name(piece), here, first, piece.last);
     } else if (first && piece.last) {
       counts.assign(here.begin(), here.end());
@@ -160,16 +207,12 @@ void query_reads(Query& query) {
   input_options.threads = query.threads;
   input_options.in_order = true;
   io::InputSet inputs(query.options.reads, input_options);
-  if (!query.options.profile && !query.options.no_header) {
+  if (!query.is_track() && !query.options.profile && !query.options.no_header) {
     query.output.write(kSummaryHeader);
   }
-  PartJoiner joiner;
-  InOrder<BatchText> ordered(kWindowPerThread * query.threads, [&](BatchText&& result) {
-    for (auto& item : result) {
-      auto* part = std::get_if<ReadPart>(&item);
-      query.output.write(part != nullptr ? joiner.add(std::move(*part)) : std::get<std::string>(item));
-    }
-  });
+  BatchJoiner joiner(query.track.format, query.output);
+  InOrder<BatchText> ordered(kWindowPerThread * query.threads,
+                             [&](BatchText&& batch) { joiner.write(std::move(batch)); });
   const auto work = [&](unsigned /*thread*/) {
     io::Batch batch;
     engine::Profile profile;
@@ -183,8 +226,27 @@ void query_reads(Query& query) {
   });
 }
 
+void check_format(const QueryOptions& options) {
+  const bool is_bed = options.format == "bed";
+  const bool is_track = is_bed || options.format == "bedgraph";
+  if (!is_track && options.format != "tsv") {
+    throw UsageError("--format must be tsv, bedgraph or bed, not '" + options.format + "'");
+  }
+  if (is_track && options.reads.empty()) {
+    throw UsageError("--format " + options.format + " needs --reads");
+  }
+  if (is_track && options.profile) {
+    throw UsageError("--profile and --format " + options.format + " exclude each other");
+  }
+  if (!is_bed && (options.found.min_count != 1 || options.found.max_count != UINT64_MAX)) {
+    throw UsageError("--min-count and --max-count need --format bed");
+  }
+  options.found.check();
+}
+
 void check(const QueryOptions& options) {
   check_one_question(options.kmers, options.kmer_file, options.reads);
+  check_format(options);
   if (options.profile && options.reads.empty()) {
     throw UsageError("--profile needs --reads");
   }
@@ -215,6 +277,11 @@ engine::LookupRequest request_of(const QueryOptions& options) {
   return request;
 }
 
+TrackRule track_of(const QueryOptions& options, const index::IndexFile& index) {
+  const auto format = options.format == "bed" ? TrackRule::Format::bed : TrackRule::Format::bedgraph;
+  return {format, index.params().k, options.found};
+}
+
 int run_query(const QueryOptions& options) {
   check(options);
   const index::IndexFile index(options.index);
@@ -222,7 +289,7 @@ int run_query(const QueryOptions& options) {
   const auto lookup = engine::make_lookup(index, request_of(options), device);
   print_warning(device);
   TextOutput output(options.output);
-  Query query{options, index, *lookup, output, threads_or_default(options.threads)};
+  Query query{options, index, *lookup, output, threads_or_default(options.threads), track_of(options, index)};
   if (!options.reads.empty()) {
     query_reads(query);
   } else if (!options.kmer_file.empty()) {
@@ -247,6 +314,19 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
       ->type_name("FILE");
   command.add_flag("--profile", options.profile,
                    "With --reads: print the count at every position of a read.");
+  command
+      .add_option("--format", options.format,
+                  "With --reads: tsv, a line per read; bedgraph, the counts along sequences; bed, what found "
+                  "k-mers cover of them. Default: tsv.")
+      ->type_name("tsv|bedgraph|bed");
+  add_whole_number(
+      command, "--min-count", 0, UINT64_MAX,
+      [&options](std::uint64_t value) { options.found.min_count = value; },
+      "With --format bed: k-mers of a count of at least N are found. Default: 1.");
+  add_whole_number(
+      command, "--max-count", 0, UINT64_MAX,
+      [&options](std::uint64_t value) { options.found.max_count = value; },
+      "With --format bed: k-mers of a count of at most N are found. Default: no limit.");
   command.add_flag("--no-header", options.no_header, "With --reads: no line of column names.");
   command.add_flag("--exit-status", options.exit_status,
                    "Exit with status 1 when none of the k-mers was found.");
@@ -291,11 +371,24 @@ void add_query_command(Application& application) {
   With --profile, the name, a tab, and the counts of all positions from the
   first, separated by spaces; a dot where the k-mer contains a break.
 
+Tracks, for reference sequences; positions count from 0, ends are exclusive:
+  With --format bedgraph, a line per run of k-mers of the same count: name,
+  begin, end, count. A position is that of a k-mer's first base, so that the
+  k-mers that begin at begin, ..., end - 1 have this count, 0 included. A
+  position whose k-mer contains a break is in no line.
+  With --format bed, a line per stretch of bases that found k-mers cover: name,
+  begin, end. It reaches from the first base of its first k-mer to the last base
+  of its last. Found is a count of 1 or more, or within --min-count and
+  --max-count: both 0 give what k-mers that are not in the index cover.
+
 Examples:
   warpmer query sample.wmi ACGTTGCAACGTTGCAACGTTGCAACGTTGC
   warpmer query sample.wmi --kmers markers.txt > counts.tsv
   warpmer query sample.wmi --reads other_1.fq.gz other_2.fq.gz > summary.tsv
   warpmer query sample.wmi --reads contigs.fa --profile -o profiles.txt
+  warpmer query sample.wmi --reads genome.fa --format bedgraph > counts.bedgraph
+  warpmer query reads.wmi --reads assembly.fa --format bed \
+    --min-count 0 --max-count 0 > errors.bed
   warpmer query sample.wmi --reads many.fq --device cuda --table bcht > out.tsv
 )");
   declare_flags(command, *options);

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace warpmer::cli {
@@ -49,9 +48,6 @@ struct ReadPart {
   CountTally tally;
   bool last = false;
 };
-
-/// What became of one batch, in order: finished text, and parts that wait for their other parts.
-using BatchText = std::vector<std::variant<std::string, ReadPart>>;
 
 /// Joins the parts of long reads from batches handed over in order.
 class PartJoiner {

@@ -4,7 +4,7 @@ _warpmer() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options arguments
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump query positions locate stats info devices help completion --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump query qv positions locate stats info devices help completion --help --version' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -84,9 +84,10 @@ _warpmer() {
       arguments='' ;;
     histo)
       case $previous in
+        --format) COMPREPLY=($(compgen -W 'plain genomescope jellyfish kat' -- "$word")); return ;;
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
       esac
-      options='-h --help --dense -o --output'
+      options='-h --help --dense --format -o --output'
       arguments='' ;;
     dump)
       case $previous in
@@ -100,12 +101,22 @@ _warpmer() {
       case $previous in
         --kmers) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --reads) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --format) COMPREPLY=($(compgen -W 'tsv bedgraph bed' -- "$word")); return ;;
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --table) COMPREPLY=($(compgen -W 'auto index bcht iceberg' -- "$word")); return ;;
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        --min-base-quality|-t|--threads|--device|--device-memory) return ;;
+        --min-count|--max-count|--min-base-quality|-t|--threads|--device|--device-memory) return ;;
       esac
-      options='-h --help --kmers --reads --profile --no-header --exit-status --lenient --min-base-quality --reference -t --threads --device --device-memory --table -o --output'
+      options='-h --help --kmers --reads --profile --format --min-count --max-count --no-header --exit-status --lenient --min-base-quality --reference -t --threads --device --device-memory --table -o --output'
+      arguments='' ;;
+    qv)
+      case $previous in
+        --sequences) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --solid-count|--min-base-quality|-t|--threads) return ;;
+      esac
+      options='-h --help --sequences --solid-count --lenient --min-base-quality --reference -t --threads --json -o --output'
       arguments='' ;;
     positions)
       case $previous in
@@ -147,7 +158,7 @@ _warpmer() {
       case $previous in
       esac
       options='-h --help --man'
-      arguments='count update union intersect subtract symmetric-difference merge compare histo dump query positions locate stats info devices help completion' ;;
+      arguments='count update union intersect subtract symmetric-difference merge compare histo dump query qv positions locate stats info devices help completion' ;;
     completion)
       case $previous in
       esac

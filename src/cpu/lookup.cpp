@@ -13,6 +13,7 @@
 #include "cpu/finder.h"
 #include "cpu/kernels.h"
 #include "cpu/table_finder.h"
+#include "engine/met_kmers.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::engine {
@@ -24,12 +25,24 @@ using cpu::Finder;
 using cpu::Kernels;
 using cpu::StretchFinder;
 
+/// The count of the k-mer with this hash, which is noted if someone wants to know what was met.
+template <class Key>
+[[gnu::always_inline]] inline std::uint64_t find_and_note(const index::ShardReader<Key>& reader, Key hash,
+                                                          std::uint32_t shard, MetKmers* met) {
+  if (met == nullptr) return reader.find(hash);
+  const std::uint64_t entry = reader.entry_of(hash);
+  if (entry >= reader.entries()) return 0;
+  const std::uint64_t count = reader.count_at(entry);
+  met->note(shard, entry, count);
+  return count;
+}
+
 /// For k > 12.
 template <class Key, int Words>
 class ShardedFinder : public Finder {
  public:
-  ShardedFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient)
-      : index_(index), kernels_(kernels), cutter_(kernels, index.params().k, lenient) {}
+  ShardedFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, MetKmers* met)
+      : index_(index), kernels_(kernels), cutter_(kernels, index.params().k, lenient), met_(met) {}
 
   void profile(const io::Batch& batch, Profile& out) override {
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
@@ -49,31 +62,33 @@ class ShardedFinder : public Finder {
       const std::uint32_t shard = order_[i].first;
       const index::ShardReader<Key> reader(index_.shard(shard), index_.params().k);
       for (; i < order_.size() && order_[i].first == shard; ++i)
-        look_up_word(reader, list.words[order_[i].second], out.counts.data() + list.starts[order_[i].second]);
+        look_up_word(reader, shard, list.words[order_[i].second],
+                     out.counts.data() + list.starts[order_[i].second]);
     }
     cutter_.clear();
   }
 
-  void look_up_word(const index::ShardReader<Key>& reader, const SuperKmer<Words>& word,
+  void look_up_word(const index::ShardReader<Key>& reader, std::uint32_t shard, const SuperKmer<Words>& word,
                     std::uint64_t* counts) {
     Key hashes[SuperKmer<Words>::kMaxKmers + 8];
     kernels_.shard<Key, Words>().expand(word, index_.params().k, index_.params().canonical, hashes);
     const std::uint32_t n = word.kmers();
     for (std::uint32_t i = 0; i < n; ++i) reader.prefetch(hashes[i]);
-    for (std::uint32_t i = 0; i < n; ++i) counts[i] = reader.find(hashes[i]);
+    for (std::uint32_t i = 0; i < n; ++i) counts[i] = find_and_note(reader, hashes[i], shard, met_);
   }
 
   const index::IndexFile& index_;
   const Kernels& kernels_;
   Cutter<Words> cutter_;
+  MetKmers* met_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> order_;
 };
 
 /// For k <= 12: one shard.
 class DenseFinder : public Finder {
  public:
-  DenseFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient)
-      : index_(index), stretches_(kernels, index.params().k, lenient) {}
+  DenseFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, MetKmers* met)
+      : index_(index), stretches_(kernels, index.params().k, lenient), met_(met) {}
 
   void profile(const io::Batch& batch, Profile& out) override {
     const std::uint32_t k = index_.params().k;
@@ -88,8 +103,9 @@ class DenseFinder : public Finder {
             for (std::size_t j = 0; j < bases; ++j) {
               const std::size_t base = first + j;
               kmer = ((kmer << 2) | ((packed[base / 32] >> (2 * (base % 32))) & 3)) & hash.mask;
-              if (j + 1 >= k)
-                counts[j + 1 - k] = reader.find(hash(index_.params().canonical ? canonical(kmer, k) : kmer));
+              if (j + 1 < k) continue;
+              const Key64 asked = hash(index_.params().canonical ? canonical(kmer, k) : kmer);
+              counts[j + 1 - k] = find_and_note(reader, asked, 0, met_);
             }
           });
     }
@@ -98,24 +114,27 @@ class DenseFinder : public Finder {
  private:
   const index::IndexFile& index_;
   StretchFinder stretches_;
+  MetKmers* met_;
 };
 
 class IndexFinders : public cpu::FinderSource {
  public:
-  IndexFinders(const index::IndexFile& index, bool lenient) : index_(index), lenient_(lenient) {}
+  IndexFinders(const index::IndexFile& index, bool lenient, MetKmers* met)
+      : index_(index), lenient_(lenient), met_(met) {}
 
   [[nodiscard]] std::unique_ptr<Finder> make() const override {
     const Kernels& kernels = cpu::best_kernels();
     const std::uint32_t k = index_.params().k;
-    if (k <= kMaxDenseK) return std::make_unique<DenseFinder>(index_, kernels, lenient_);
+    if (k <= kMaxDenseK) return std::make_unique<DenseFinder>(index_, kernels, lenient_, met_);
     return with_shard_types(k, [&]<class Key, int Words>() -> std::unique_ptr<Finder> {
-      return std::make_unique<ShardedFinder<Key, Words>>(index_, kernels, lenient_);
+      return std::make_unique<ShardedFinder<Key, Words>>(index_, kernels, lenient_, met_);
     });
   }
 
  private:
   const index::IndexFile& index_;
   bool lenient_;
+  MetKmers* met_;
 };
 
 class CpuLookup : public Lookup {
@@ -158,11 +177,16 @@ std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool leni
                                         unsigned threads) {
   std::unique_ptr<cpu::FinderSource> finders;
   if (table == LookupTable::index) {
-    finders = std::make_unique<IndexFinders>(index, lenient);
+    finders = std::make_unique<IndexFinders>(index, lenient, nullptr);
   } else {
     finders = cpu::make_table_finders(index, lenient, table, threads);
   }
   return std::make_unique<CpuLookup>(index, table, std::move(finders));
+}
+
+std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, MetKmers& met) {
+  return std::make_unique<CpuLookup>(index, LookupTable::index,
+                                     std::make_unique<IndexFinders>(index, lenient, &met));
 }
 
 }  // namespace warpmer::engine

@@ -11,6 +11,8 @@
 
 namespace warpmer::engine {
 
+class MetKmers;
+
 /// Counts for every k-mer start of every piece of a batch.
 struct Profile {
   /// At positions whose k-mer contains a break.
@@ -69,6 +71,9 @@ class Lookup {
 /// so many threads. ResourceError when it cannot be. Implemented in src/cpu.
 std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient,
                                         LookupTable table = LookupTable::index, unsigned threads = 1);
+
+/// The same in the index itself; what is found in profiles is noted in `met`, which must outlive the Lookup.
+std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, MetKmers& met);
 
 /// Profiles on a GPU, given by its ordinal, on which at most `device_memory_bytes` are held (0: what is
 /// free). Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. ResourceError when it

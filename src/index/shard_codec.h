@@ -145,17 +145,23 @@ class ShardReader {
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t entries() const { return shape_.entries; }
   [[nodiscard]] WARPMER_HD_INLINE std::size_t buckets() const { return std::size_t{1} << shape_.bucket_bits; }
 
-  /// The stored count of the k-mer with this hash; 0 when it is not there.
-  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t find(Key hash) const {
+  /// The number of the entry with this hash; `entries()` when it is not there.
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t entry_of(Key hash) const {
     if (shape_.entries == 0) return 0;
     const auto [first, last] = bucket(bucket_of(hash));
     const Key rest = hash & rest_mask();
     for (std::uint64_t i = first; i < last; ++i) {
       const Key here = rest_at(i);
-      if (here == rest) return count_at(i);
-      if (here > rest) return 0;
+      if (here == rest) return i;
+      if (here > rest) break;
     }
-    return 0;
+    return shape_.entries;
+  }
+
+  /// The stored count of the k-mer with this hash; 0 when it is not there.
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t find(Key hash) const {
+    const std::uint64_t entry = entry_of(hash);
+    return entry < shape_.entries ? count_at(entry) : 0;
   }
 
   /// Asks the processor for the lines a `find` of this hash will start with.

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""The model of the spectrum on simulated reads, and the histograms that other tools take.
+
+ctest: release only
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+from common_cli import DATA, USAGE, CliTest, main, naive_count, read_sequences
+
+BUILD = pathlib.Path(os.environ.get("WARPMER_BUILD", "build/cpu"))
+K = 31
+LENGTH, READ = 400_000, 150
+
+
+class Model(CliTest):
+    def simulate(self, *options):
+        program = BUILD / "bin" / "simulate_reads"
+        if not program.exists():
+            self.skipTest("no simulate_reads")
+        subprocess.run([program, "-t", "2", *map(str, options)], cwd=self.folder, check=True, capture_output=True)
+
+    def spectrum(self, *inputs):
+        return json.loads(self.warpmer("stats", "--json", self.count(*inputs, k=K)))["spectrum"]
+
+    def within(self, value, expected, share):
+        self.assertLess(abs(value - expected), share * expected, (value, expected))
+
+    def test_haploid(self):
+        for coverage, error_rate in ((20, 0.005), (60, 0.01), (35, 0.001)):
+            with self.subTest(coverage=coverage):
+                self.simulate("--genome-length", LENGTH, "--coverage", coverage, "-e", error_rate,
+                              "--write-genome", "genome.fa", "-o", "reads.fq")
+                model = self.spectrum("reads.fq")
+                depth = coverage * (READ - K + 1) / READ
+                self.assertTrue(model["is_clear"])
+                self.within(model["kmer_coverage"], depth * (1 - error_rate) ** K, 0.02)
+                self.within(model["genome_size"], LENGTH, 0.02)
+                self.within(model["error_kmers"], depth * LENGTH * (1 - (1 - error_rate) ** K), 0.05)
+                self.within(model["error_rate"], error_rate, 0.05)
+                self.assertIsNone(model["heterozygous_coverage"])
+                self.assertGreater(model["fit"], 0.9)
+        # The genome itself: what it has more than once, and that it has no coverage.
+        index = json.loads(self.warpmer("stats", "--json", self.count("genome.fa", k=K)))
+        repeats = 1 - index["counted_unique"] / index["counted_kmers"]
+        self.assertLess(abs(model["repeat_fraction"] - repeats), 0.02)
+        self.assertFalse(index["spectrum"]["is_clear"])
+
+    def test_diploid(self):
+        self.simulate("--genome-length", LENGTH, "--coverage", 1, "--write-genome", "a.fa", "-o", "none.fq")
+        self.simulate("--genome", "a.fa", "--mutants", 1, "-e", 0.01, "-o", "b.fa")
+        for haplotype in "ab":
+            self.simulate("--genome", f"{haplotype}.fa", "--coverage", 30, "-e", 0.003, "-s", ord(haplotype), "-o", f"{haplotype}.fq")
+        model = self.spectrum("a.fq", "b.fq")
+        coverage = 60 * (READ - K + 1) / READ * 0.997**K
+        self.within(model["kmer_coverage"], coverage, 0.02)
+        self.within(model["heterozygous_coverage"], coverage / 2, 0.02)
+        self.within(model["heterozygosity"], 0.01, 0.1)
+        self.within(model["genome_size"], LENGTH, 0.02)
+
+    def test_text(self):
+        index = self.count(DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz", k=K)
+        spectrum = json.loads(self.warpmer("stats", "--json", index))["spectrum"]
+        text = self.warpmer("stats", index)
+        self.assertIn(f"\nk-mer coverage      {spectrum['kmer_coverage']:.4g}\n", text)
+        self.assertIn(f"\ngenome size         {spectrum['genome_size']}\n", text)
+        self.assertIn(f"\nerror cut-off       {spectrum['error_cutoff']}\n", text)
+        none = self.warpmer("stats", self.count(DATA / "genome.fa", k=K))
+        self.assertIn("\nk-mer coverage      no estimate: ", none)
+        self.assertNotIn("genome size", none)
+
+
+class Histograms(CliTest):
+    def rows(self, text):
+        return [tuple(map(int, line.split(" "))) for line in text.splitlines() if not line.startswith("#")]
+
+    def setUp(self):
+        super().setUp()
+        self.file("deep.fa", ">a\n" + "A" * 20000 + "\n>b\n" + "C" * 12000 + "\n>c\n" + "AC" * 4000 + "\n>d\nGATTACATTAGACAGATTTACCCAGATAG\n")
+        self.index = self.count("deep.fa", k=15)
+        counts = naive_count([sequence for _, sequence in read_sequences(self.folder / "deep.fa")], 15)
+        self.expected = {}
+        for count in counts.values():
+            self.expected[count] = self.expected.get(count, 0) + 1
+
+    def test_genomescope(self):
+        rows = self.rows(self.warpmer("histo", "--format", "genomescope", self.index))
+        largest = max(self.expected)
+        self.assertEqual([count for count, _ in rows], list(range(1, largest + 2)))
+        # It drops the last row, and none of the k-mers with it.
+        self.assertEqual({count: kmers for count, kmers in rows[:-1] if kmers}, self.expected)
+        self.assertEqual(rows[-1], (largest + 1, 0))
+
+    def test_jellyfish(self):
+        text = self.warpmer("histo", "--format", "jellyfish", self.index)
+        rows = dict(self.rows(text))
+        self.assertEqual(list(rows), list(range(10002)))
+        self.assertEqual(rows.pop(10001), sum(kmers for count, kmers in self.expected.items() if count > 10000))
+        self.assertEqual({c: n for c, n in rows.items() if n}, {c: n for c, n in self.expected.items() if c <= 10000})
+        if shutil.which("jellyfish"):
+            run = lambda *words: subprocess.run(["jellyfish", *words], cwd=self.folder, check=True, capture_output=True).stdout
+            run("count", "-C", "-m", "15", "-s", "100k", "-o", "deep.jf", "deep.fa")
+            self.assertTrue(run("histo", "-f", "deep.jf").decode() == text)
+
+    def test_kat(self):
+        text = self.warpmer("histo", "--format", "kat", self.index)
+        header, _, rows = text.partition("###\n")
+        self.assertEqual(header, "# Title:15-mer spectra for: out.wmi\n# XLabel:15-mer frequency\n# YLabel:# distinct 15-mers\n"
+                                 "# Kmer value:15\n# Input 1:out.wmi\n")
+        self.assertEqual(rows, self.warpmer("histo", "--format", "jellyfish", self.index).partition("0 0\n")[2])
+
+    def test_empty_index(self):
+        self.file("short.fa", ">a\nACG\n")
+        index = self.count("short.fa", k=15)
+        self.assertEqual(self.warpmer("histo", "--format", "genomescope", index), "1 0\n")
+        self.assertEqual(len(self.rows(self.warpmer("histo", "--format", "kat", index))), 10001)
+        self.assertIn("no estimate", self.warpmer("stats", index))
+
+    def test_refusals(self):
+        self.refused(USAGE, "--format must be", "histo", "--format", "meryl", self.index)
+        self.refused(USAGE, "--dense is for", "histo", "--format", "kat", "--dense", self.index)
+
+
+if __name__ == "__main__":
+    main()
