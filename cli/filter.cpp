@@ -282,9 +282,7 @@ void declare_rule_flags(CLI::App& command, FilterOptions& options) {
 
 void declare_pair_flags(CLI::App& command, FilterOptions& options) {
   command.add_option("-1,--in1", options.first, "First mates; with -2, instead of READS.")->type_name("FILE");
-  command
-      .add_option("-2,--in2", options.second,
-                  "Second mates, in the order of the first ones; as many files as -1 has.")
+  command.add_option("-2,--in2", options.second, "Second mates, in the order of the first ones.")
       ->type_name("FILE");
   command.add_flag("--interleaved", options.interleaved,
                    "In READS, each read is followed by its mate. In BAM, mates must stand together, as "
@@ -296,12 +294,14 @@ void declare_pair_flags(CLI::App& command, FilterOptions& options) {
 }
 
 void declare_edit_flags(CLI::App& command, FilterOptions& options) {
-  command.add_flag("--trim", options.trim,
-                   "Cut off both ends of a read up to the first base that a found k-mer covers.");
+  command.add_flag(
+      "--trim", options.trim,
+      "Cut off both ends of a read up to the first base that a found k-mer covers, qualities too.");
   add_whole_number(
       command, "--min-length", 1, UINT64_MAX, [&options](std::uint64_t value) { options.min_length = value; },
       "With --trim: a read that is shorter afterwards does not pass. Default: 1.");
-  command.add_flag("--mask", options.mask, "Write N for every base that no found k-mer covers.");
+  command.add_flag("--mask", options.mask,
+                   "Write N for every base that no found k-mer covers; qualities stay.");
 }
 
 void declare_output_flags(CLI::App& command, FilterOptions& options) {
@@ -343,6 +343,7 @@ void add_filter_command(Application& application) {
   BAM; of alignments, only primary records are reads, and the others are left
   out. A name that ends in .gz, .bgz or .bgzf makes it BGZF.
 
+Trimming and masking:
   A read of which --trim leaves nothing does not pass. If its mate does, and
   --pairs is any, it is written as one N. Of BAM, only reads that are not
   aligned are trimmed or masked; tags with a value for each base (MM, ML, MN,

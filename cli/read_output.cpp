@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "io/bam_record.h"
+#include "io/input_error.h"
 #include "io/quality.h"
 
 namespace warpmer::cli {
@@ -48,8 +49,9 @@ void append_read(const io::Batch& batch, const io::Piece& piece, const KeptBases
     const io::BamRecord record(text.substr(piece.companion_offset));
     if (kept.is_whole) {
       to.append(record.bytes());
-    } else {
-      record.append_with_bases(kept.bases, kept.first, to);
+    } else if (!record.append_with_bases(kept.bases, kept.first, to)) {
+      io::fail_at({batch.file, piece.record, batch.name(piece)},
+                  "the tags of this record are damaged; get the file again from where it was made");
     }
   } else if (batch.is_fastq(piece)) {
     append_fastq(batch, piece, kept, to);

@@ -19,7 +19,8 @@ struct KeptBases {
 };
 
 /// Appends a read in the form it came in: FASTQ as four lines with a bare '+', FASTA with its sequence in
-/// one line, both with their whole header; an alignment as BAM.
+/// one line, both with their whole header; an alignment as BAM. InputError for one whose tags are damaged,
+/// when it is changed.
 void append_read(const io::Batch& batch, const io::Piece& piece, const KeptBases& kept, std::string& to);
 
 struct ReadOutputOptions {

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <iterator>
 
-#include "core/error.h"
 #include "io/little_endian.h"
 
 namespace warpmer::io {
@@ -40,38 +39,36 @@ constexpr unsigned complement(unsigned code) {
   return (code & 1) << 3 | (code & 2) << 1 | (code & 4) >> 1 | (code & 8) >> 3;
 }
 
-[[noreturn]] void fail_tags() {
-  throw InputError("the tags of a BAM record are damaged; get the file again from where it was made");
+/// Bytes of the tag at the front of `tags`, its name and type included; more than there are when it is
+/// damaged.
+std::size_t tag_bytes(std::string_view tags) {
+  constexpr std::size_t kDamaged = SIZE_MAX;
+  if (tags.size() < 4) return kDamaged;
+  const auto bytes_of_item = [](char type) -> std::size_t {
+    constexpr std::string_view kTypes = "AcCsSiIfd";
+    constexpr std::uint8_t kBytes[] = {1, 1, 1, 2, 2, 4, 4, 4, 8};
+    const std::size_t found = kTypes.find(type);
+    return found == std::string_view::npos ? 0 : kBytes[found];
+  };
+  const char type = tags[2];
+  if (type == 'Z' || type == 'H') return std::min(tags.find('\0', 3), kDamaged - 1) + 1;
+  if (type != 'B') return bytes_of_item(type) == 0 ? kDamaged : 3 + bytes_of_item(type);
+  if (tags.size() < 8 || bytes_of_item(tags[3]) == 0) return kDamaged;
+  return 8 + bytes_of_item(tags[3]) * little_endian(tags, 4, 4);
 }
 
-/// Bytes of the value of a tag whose type is at the front of `rest`, the type included.
-std::size_t value_bytes(std::string_view rest) {
-  switch (rest.front()) {
-    case 'A':
-    case 'c':
-    case 'C':
-      return 2;
-    case 's':
-    case 'S':
-      return 3;
-    case 'i':
-    case 'I':
-    case 'f':
-      return 5;
-    case 'd':
-      return 9;
-    case 'Z':
-    case 'H':
-      return std::min(rest.find('\0'), rest.size()) + 1;
-    case 'B': {
-      if (rest.size() < 6) fail_tags();
-      const char type = rest[1];
-      const std::size_t item = type == 'c' || type == 'C' ? 1 : type == 's' || type == 'S' ? 2 : 4;
-      return 6 + item * little_endian(rest, 2, 4);
+/// Appends those tags that do not say something about each base. False when one is damaged.
+bool append_kept_tags(std::string_view tags, std::string& to) {
+  while (!tags.empty()) {
+    const std::size_t size = tag_bytes(tags);
+    if (size > tags.size()) return false;
+    const std::string_view name = tags.substr(0, 2);
+    if (std::find(std::begin(kTagsOfBases), std::end(kTagsOfBases), name) == std::end(kTagsOfBases)) {
+      to.append(tags.substr(0, size));
     }
-    default:
-      fail_tags();
+    tags.remove_prefix(size);
   }
+  return true;
 }
 
 }  // namespace
@@ -92,7 +89,7 @@ std::uint8_t BamRecord::quality(std::size_t position) const noexcept {
   return static_cast<std::uint8_t>(bytes_[sequence_offset() + (length() + 1) / 2 + stored]);
 }
 
-void BamRecord::append_with_bases(std::string_view bases, std::size_t first, std::string& to) const {
+bool BamRecord::append_with_bases(std::string_view bases, std::size_t first, std::string& to) const {
   const std::size_t begin = to.size();
   const std::size_t name_length = little_endian(bytes_, kNameLength, 1);
   to.append(bytes_.substr(0, kName + name_length));  // no CIGAR: there is no alignment
@@ -105,7 +102,7 @@ void BamRecord::append_with_bases(std::string_view bases, std::size_t first, std
   for (std::size_t i = 0; i < count; i += 2) to += static_cast<char>(code_at(i) << 4 | code_at(i + 1));
   const std::size_t quality_offset = sequence_offset() + (length() + 1) / 2;
   to.append(bytes_.substr(quality_offset + (is_reverse() ? length() - first - count : first), count));
-  append_kept_tags(bytes_.substr(quality_offset + length()), to);
+  if (!append_kept_tags(bytes_.substr(quality_offset + length()), to)) return false;
 
   const auto put = [&](std::size_t offset, std::uint64_t value, std::size_t size) {
     std::string field;
@@ -115,19 +112,7 @@ void BamRecord::append_with_bases(std::string_view bases, std::size_t first, std
   put(0, to.size() - begin - kSizeBytes, kSizeBytes);
   put(kCigarOps, 0, 2);
   put(kSequenceLength, count, 4);
-}
-
-void BamRecord::append_kept_tags(std::string_view tags, std::string& to) const {
-  while (!tags.empty()) {
-    if (tags.size() < 4) fail_tags();
-    const std::size_t size = 2 + value_bytes(tags.substr(2));
-    if (size > tags.size()) fail_tags();
-    const std::string_view name = tags.substr(0, 2);
-    if (std::find(std::begin(kTagsOfBases), std::end(kTagsOfBases), name) == std::end(kTagsOfBases)) {
-      to.append(tags.substr(0, size));
-    }
-    tags.remove_prefix(size);
-  }
+  return true;
 }
 
 }  // namespace warpmer::io

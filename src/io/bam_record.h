@@ -27,8 +27,8 @@ class BamRecord {
   /// Appends this record, which is not aligned, with other bases: the i-th of `bases` (IUPAC codes, as
   /// sequenced) is in place of position `first` + i, whose quality it keeps; there are no others. Tags that
   /// say something about each base are left out, as they would not fit any more: base modifications (MM, ML,
-  /// MN), original qualities (OQ, BQ) and second bases (E2, U2). InputError for tags that are damaged.
-  void append_with_bases(std::string_view bases, std::size_t first, std::string& to) const;
+  /// MN), original qualities (OQ, BQ) and second bases (E2, U2). False when tags are damaged.
+  [[nodiscard]] bool append_with_bases(std::string_view bases, std::size_t first, std::string& to) const;
 
  private:
   static constexpr std::uint32_t kUnmapped = 4;
@@ -36,7 +36,6 @@ class BamRecord {
 
   [[nodiscard]] std::uint32_t flag() const noexcept;
   [[nodiscard]] std::size_t sequence_offset() const noexcept;
-  void append_kept_tags(std::string_view tags, std::string& to) const;
 
   std::string_view bytes_;
 };

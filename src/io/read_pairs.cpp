@@ -99,7 +99,7 @@ void ReadPairs::cancel() noexcept {
 
 /// Takes as many reads of each as both have ready, until that is enough; never of more than one file each.
 bool ReadPairs::next_of_two(ReadGroup& group) {
-  while (group.first.text.size() < enough_bytes_) {
+  while (group.first.pieces.empty() || group.first.text.size() < enough_bytes_) {
     const bool has_first = first_.refill();
     const bool has_second = second_.refill();
     for (const Stream* stream : {&first_, &second_}) {

@@ -11,7 +11,7 @@ from common_cli import SOURCE, CliTest, main
 
 COMMANDS = (
     "count", "update", "union", "intersect", "subtract", "symmetric-difference", "merge", "compare", "histo", "dump", "query",
-    "positions", "locate", "stats", "info", "devices", "help", "completion",
+    "filter", "positions", "locate", "stats", "info", "devices", "help", "completion",
 )
 REFRESH = "refresh it with cli/completions/refresh.sh"
 

@@ -213,7 +213,7 @@ class Single(FilterTest):
         reads = [Read(r.name, r.bases, r.quality) for r in reads if "N" not in r.bases.upper()]
         self.file("reads.fq", text_of(reads))
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": self.folder, "check": True}
-        subprocess.run(["kmc", f"-k{K}", "-ci1", "-fm", "-t2", "-m2", "genome.fa", "kmc", "."], **quiet)
+        subprocess.run(["kmc", f"-k{K}", "-ci1", "-fm", "-t2", "-m2", "-r", "genome.fa", "kmc", "."], **quiet)
         for on_index, on_reads, flags in (
             ([], ["-ci1"], []),
             (["-ci2"], ["-ci8"], ["--min-count", 2, "--min-kmers", 8]),

@@ -1,7 +1,5 @@
 // What filtering needs of inputs: headers, qualities and BAM records, whole sequences, and reads in pairs.
 
-#include <sstream>
-
 #include "io/bam_record.h"
 #include "io/bgzf_writer.h"
 #include "io/read_pairs.h"
@@ -18,9 +16,6 @@ struct Read {
   std::string quality;
   bool operator==(const Read&) const = default;
 };
-std::ostream& operator<<(std::ostream& out, const Read& read) {
-  return out << read.header << '|' << read.bases.substr(0, 60) << '|' << read.quality.substr(0, 60);
-}
 using Reads = std::vector<Read>;
 
 void add_reads(const io::Batch& batch, Reads& reads) {
@@ -210,12 +205,13 @@ TEST_CASE("io reads: a BAM record with fewer bases, as it was sequenced or turne
   // ACGTR, that is 1 2 4 8 5
   const std::string forward = bam_record("\x12\x48\x50", "\x01\x02\x03\x04\x05", 4, tags);
   std::string out = "before";
-  const io::BamRecord record(forward + "what follows");
+  const std::string file = forward + "what follows";
+  const io::BamRecord record(file);
   CHECK(record.bytes() == forward);
   CHECK(record.length() == 5);
   CHECK(record.quality(1) == 2);
   CHECK_FALSE(record.is_aligned());
-  record.append_with_bases("CNT", 1, out);
+  CHECK(record.append_with_bases("CNT", 1, out));
   CHECK(out == "before" + bam_record("\x2f\x80", "\x02\x03\x04", 4, kept));
 
   // As sequenced it is YACGT, and CGT of it is stored as ACG.
@@ -223,16 +219,16 @@ TEST_CASE("io reads: a BAM record with fewer bases, as it was sequenced or turne
   const io::BamRecord turned(backward);
   CHECK(turned.quality(0) == 5);
   out.clear();
-  turned.append_with_bases("CGT", 2, out);
+  CHECK(turned.append_with_bases("CGT", 2, out));
   CHECK(out == bam_record("\x12\x40", "\x01\x02\x03", 4 | 16, kept));
   out.clear();
-  turned.append_with_bases("", 0, out);
+  CHECK(turned.append_with_bases("", 0, out));
   CHECK(out == bam_record("", "", 4 | 16, kept));
 
   for (const std::string& bad : {std::string("X"), std::string("XXi\1"), std::string("XX?\1"),
                                  std::string("XZZab"), std::string("XBBi\xff\xff\xff\x7f")}) {
     const std::string damaged = bam_record("\x12", "\x01\x02", 4, bad);
-    CHECK_THROWS_AS(io::BamRecord(damaged).append_with_bases("A", 0, out), warpmer::InputError);
+    CHECK_FALSE(io::BamRecord(damaged).append_with_bases("A", 0, out));
   }
 }
 
