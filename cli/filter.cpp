@@ -82,9 +82,12 @@ void check_inputs(const FilterOptions& options) {
   if (options.pairs != "any" && options.pairs != "both") {
     throw UsageError(fmt::format("--pairs must be any or both, not '{}'", options.pairs));
   }
+  if (!options.first.empty() && options.first == options.second) {
+    throw UsageError("-1 and -2 name the same files");
+  }
   const auto inputs = options.all_inputs();
-  if (options.index == "-" && std::find(inputs.begin(), inputs.end(), "-") != inputs.end()) {
-    throw UsageError("standard input cannot be both the index and reads");
+  if (std::count(inputs.begin(), inputs.end(), "-") + (options.index == "-" ? 1 : 0) > 1) {
+    throw UsageError("standard input is named twice, but can be read only once");
   }
 }
 
@@ -148,13 +151,11 @@ FilterPlan plan_of(const FilterOptions& options, const index::IndexFile& index) 
   return plan;
 }
 
-/// `plan` masks bases of low quality by itself: what is written has them as they were.
+/// Bases of low quality are no matter of reading here: what is written has them as they were.
 io::InputOptions input_options(const FilterOptions& options, unsigned threads) {
   io::InputOptions input;
   input.reference = options.reading.reference;
   input.threads = threads;
-  input.in_order = true;
-  input.whole_records = true;
   input.keep_alignments = io::ProgramLine{"warpmer", WARPMER_VERSION, options.command_line};
   return input;
 }

@@ -442,6 +442,7 @@ class Refusals(FilterTest):
             ("-1 and -2 go together", "-1", "r.fq"),
             ("all the reads", "r.fq", "-1", "r.fq", "-2", "r.fq"),
             ("all the reads", "--interleaved", "-1", "r.fq", "-2", "r.fq"),
+            ("the same files", "-1", "r.fq", "-2", "r.fq"),
             ("go together", "--interleaved", "r.fq", "--out1", "x"),
             ("exclude", "--interleaved", "r.fq", "--out1", "x", "--out2", "y", "-o", "z"),
             ("need pairs", "r.fq", "--out1", "x", "--out2", "y"),
@@ -467,6 +468,8 @@ class Refusals(FilterTest):
             self.refused(INPUT, name.split(".")[0], "filter", self.index, "-o", "out.fq", "r.fq", DATA / name)
         self.refused(INPUT, "r.fq", "filter", "r.fq", "-o", "out.fq", "r.fq")
         self.refused(INPUT, "no_such.fq", "filter", self.index, "no_such.fq")
+        self.refused(USAGE, "named twice", "filter", "-", "-")
+        self.refused(USAGE, "named twice", "filter", self.index, "-1", "-", "r.fq", "-2", "-", "r2.fq")
         self.assertEqual(self.filter("--max-kmers", 0, "--lenient", DATA / "bad_character.fq")[:1], "@")
 
 
