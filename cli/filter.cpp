@@ -1,6 +1,6 @@
 /// `warpmer filter`: keeps or drops reads by their k-mers.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
@@ -66,7 +66,7 @@ struct FilterOptions {
 };
 
 /// Results a thread may be ahead of the one that is written, per thread.
-constexpr std::uint64_t kWindowPerThread = 4;
+constexpr std::uint64_t kGroupsPerThread = 4;
 
 io::Pairing pairing_of(const FilterOptions& options) {
   if (!options.first.empty()) return io::Pairing::two_files;
@@ -187,7 +187,7 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
                           const std::vector<std::unique_ptr<ReadOutput>>& outputs, unsigned threads) {
   io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads));
   FilterTotals totals;
-  InOrder<FilteredGroup> ordered(kWindowPerThread * threads, [&](FilteredGroup&& result) {
+  InOrder<FilteredGroup> ordered(kGroupsPerThread * threads, [&](FilteredGroup&& result) {
     totals += result.totals;
     for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i]->write(result.blocks[i]);
   });
