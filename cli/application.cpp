@@ -23,6 +23,7 @@ constexpr const char* kRootFooter =
   warpmer count -k 31 -o sample.wmi reads_1.fq.gz reads_2.fq.gz
   warpmer histo sample.wmi
   warpmer query sample.wmi --reads other.fq.gz > profile.tsv
+  warpmer filter sample.wmi other.fq.gz -o shared.fq.gz
   warpmer positions -o genome.wmp genome.fa
   warpmer locate genome.wmp --reads other.fq.gz > hits.tsv
 
@@ -81,6 +82,7 @@ Application::Application(std::string command_line)
   add_dump_command(*this);
   add_query_command(*this);
   add_qv_command(*this);
+  add_filter_command(*this);
   add_positions_command(*this);
   add_locate_command(*this);
   add_stats_command(*this);

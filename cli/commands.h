@@ -14,6 +14,7 @@ void add_histo_command(Application& application);
 void add_dump_command(Application& application);
 void add_query_command(Application& application);
 void add_qv_command(Application& application);
+void add_filter_command(Application& application);
 void add_positions_command(Application& application);
 void add_locate_command(Application& application);
 void add_stats_command(Application& application);

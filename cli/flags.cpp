@@ -55,6 +55,18 @@ CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint
   return app.add_option_function<std::string>(names, parse, help)->type_name("N");
 }
 
+CLI::Option* add_fraction(CLI::App& app, const std::string& names, std::optional<double>& fraction,
+                          const std::string& help) {
+  const auto parse = [=, &fraction](const std::string& text) {
+    const std::optional<double> value = parse_decimal(text);
+    if (!value || *value < 0 || *value > 1) {
+      throw UsageError(fmt::format("{} must be a number from 0 to 1, such as 0.5, not '{}'", names, text));
+    }
+    fraction = *value;
+  };
+  return app.add_option_function<std::string>(names, parse, help)->type_name("X");
+}
+
 CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads) {
   return add_whole_number(
       app, "-t,--threads", 1, kMaxThreads,

@@ -17,6 +17,10 @@ CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint
                               std::uint64_t largest, std::function<void(std::uint64_t)> store,
                               const std::string& help);
 
+/// A flag that takes a decimal number from 0 to 1; anything else is a usage error that says so.
+CLI::Option* add_fraction(CLI::App& app, const std::string& names, std::optional<double>& fraction,
+                          const std::string& help);
+
 /// `-t`; `threads` is left alone, at 0 for the default, unless the flag is given.
 CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads);
 /// `-m`; `memory_bytes` likewise.

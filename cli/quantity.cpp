@@ -47,6 +47,15 @@ std::optional<std::uint64_t> parse_whole_number(std::string_view text) {
   return value;
 }
 
+std::optional<double> parse_decimal(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   const std::size_t digits_end = text.find_first_not_of("0123456789.");
   const std::string_view number = text.substr(0, digits_end);
@@ -59,12 +68,11 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   if (const auto whole = parse_whole_number(number)) {
     return *whole <= (UINT64_MAX >> *bits) ? std::optional(*whole << *bits) : std::nullopt;
   }
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc() || end != number.data() + number.size()) {
+  const std::optional<double> value = parse_decimal(number);
+  if (!value) {
     return std::nullopt;
   }
-  const double bytes = std::ldexp(value, static_cast<int>(*bits));
+  const double bytes = std::ldexp(*value, static_cast<int>(*bits));
   return bytes < 0x1p64 ? std::optional(static_cast<std::uint64_t>(bytes)) : std::nullopt;
 }
 

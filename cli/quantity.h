@@ -11,6 +11,9 @@ namespace warpmer::cli {
 /// A decimal whole number, nothing else; nothing when malformed or beyond 64 bits.
 std::optional<std::uint64_t> parse_whole_number(std::string_view text);
 
+/// A number in decimal notation, perhaps with a fraction or an exponent, nothing else; finite.
+std::optional<double> parse_decimal(std::string_view text);
+
 /// A size in bytes: digits, perhaps a fraction, perhaps a binary unit K, M, G or T (any case,
 /// optionally followed by `B` or `iB`). Nothing when malformed or beyond 64 bits.
 std::optional<std::uint64_t> parse_size(std::string_view text);

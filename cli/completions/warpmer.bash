@@ -5,6 +5,7 @@ _warpmer() {
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
     COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump query qv positions locate stats info devices help completion --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump query filter positions locate stats info devices help completion --help --version' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -118,6 +119,20 @@ _warpmer() {
       esac
       options='-h --help --sequences --solid-count --lenient --min-base-quality --reference -t --threads --json -o --output'
       arguments='' ;;
+    filter)
+      case $previous in
+        -1|--in1) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        -2|--in2) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --pairs) COMPREPLY=($(compgen -W 'any both' -- "$word")); return ;;
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --out1) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --out2) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --min-kmers|--max-kmers|--min-fraction|--max-fraction|--min-count|--max-count|--min-length|-l|--compress-level|--min-base-quality|-t|--threads|--device|--device-memory) return ;;
+      esac
+      options='-h --help --min-kmers --max-kmers --min-fraction --max-fraction --min-count --max-count -v --invert -1 --in1 -2 --in2 --interleaved --pairs --trim --min-length --mask -o --output --out1 --out2 --names-only --bgzf -l --compress-level --stats --lenient --min-base-quality --reference -t --threads --device --device-memory'
+      arguments='' ;;
     positions)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
@@ -159,6 +174,7 @@ _warpmer() {
       esac
       options='-h --help --man'
       arguments='count update union intersect subtract symmetric-difference merge compare histo dump query qv positions locate stats info devices help completion' ;;
+      arguments='count update union intersect subtract symmetric-difference merge compare histo dump query filter positions locate stats info devices help completion' ;;
     completion)
       case $previous in
       esac

@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "io/bam_encoding.h"
+#include "io/bgzf_writer.h"
 #include "io/input_error.h"
 
 namespace warpmer::io {
@@ -17,9 +20,6 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr auto kBgzfEnd =
-    "\x1f\x8b\x08\x04\x00\x00\x00\x00\x00\xff\x06\x00\x42\x43\x02\x00\x1b\x00\x03\x00"
-    "\x00\x00\x00\x00\x00\x00\x00\x00"sv;
 constexpr auto kCram3End =
     "\x0f\x00\x00\x00\xff\xff\xff\xff\x0f\xe0\x45\x4f\x46\x00\x00\x00\x00\x01\x00\x05"
     "\xbd\xd9\x4f\x00\x01\x00\x06\x06\x01\x00\x01\x00\x01\x00\xee\x63\x01\x4b"sv;
@@ -94,7 +94,7 @@ AlignmentReader::AlignmentReader(std::unique_ptr<ByteFile> file, Content content
       cancelled_(cancelled),
       feed_(std::move(file)),
       handles_(std::make_unique<Handles>()) {
-  open(threads, options.reference);
+  open(threads, options);
 }
 
 AlignmentReader::~AlignmentReader() { close(); }
@@ -106,7 +106,7 @@ void AlignmentReader::close() {
   handles_.reset();
 }
 
-void AlignmentReader::open(unsigned threads, const std::string& reference) {
+void AlignmentReader::open(unsigned threads, const InputOptions& options) {
   silence_htslib();
   const int descriptor = feed_.take_reading_end();
   hFILE* const stream = hdopen(descriptor, "r");
@@ -120,7 +120,10 @@ void AlignmentReader::open(unsigned threads, const std::string& reference) {
     fail("htslib does not recognise it; the file is damaged, or of a newer version");
   }
   if (content_ == Content::cram) {
-    hts_set_opt(handles_->file, CRAM_OPT_REQUIRED_FIELDS, SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL);
+    if (!options.keep_alignments) {
+      hts_set_opt(handles_->file, CRAM_OPT_REQUIRED_FIELDS, SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL);
+    }
+    const std::string& reference = options.reference;
     if (!reference.empty() && hts_set_fai_filename(handles_->file, reference.c_str()) != 0) {
       fail(
           fmt::format("the reference {} cannot be used; it must be readable FASTA with an index beside it "
@@ -130,6 +133,10 @@ void AlignmentReader::open(unsigned threads, const std::string& reference) {
   }
   handles_->header = sam_hdr_read(handles_->file);
   if (handles_->header == nullptr) fail("its header cannot be read; the file is damaged or truncated");
+  if (options.keep_alignments) {
+    bam_header_ =
+        std::make_shared<const std::string>(encode_bam_header(*handles_->header, *options.keep_alignments));
+  }
   // One thread of htslib's beside ours gains little; more do. Not before the header is read: that looks for
   // the end of the file, and waits forever for a reading thread that has met an error already.
   if (threads > 1) hts_set_threads(handles_->file, static_cast<int>(threads));
@@ -140,16 +147,20 @@ bool AlignmentReader::fill(Batch& batch) {
   // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.
   if (batch.text.capacity() > batch_bytes_ + batch_bytes_ / 4) batch.text.give_back();
   batch.text.reserve(batch_bytes_);
+  batch.bam_header = bam_header_;
   while (is_pending_ || next_primary()) {
     const bam1_t& record = *handles_->record;
-    const auto size =
-        static_cast<std::size_t>(record.core.l_qname) + static_cast<std::size_t>(record.core.l_qseq);
+    const auto size = static_cast<std::size_t>(record.core.l_qname) +
+                      static_cast<std::size_t>(record.core.l_qseq) +
+                      (bam_header_ ? static_cast<std::size_t>(record.l_data) : 0);
     is_pending_ = !batch.pieces.empty() && (batch.text.size() + size > batch_bytes_ ||
                                             batch.pieces.size() >= batch_pieces(batch_bytes_));
     if (is_pending_) break;
     add(batch);
   }
-  return !batch.pieces.empty();
+  // Of a file without records, there is a header to be handed over.
+  const bool is_header_only = bam_header_ && records_ == 0 && !std::exchange(is_header_given_, true);
+  return !batch.pieces.empty() || is_header_only;
 }
 
 /// Reads on to the next primary record; false at the end of the file.
@@ -204,6 +215,10 @@ void AlignmentReader::add(Batch& batch) {
   copy_bases(record, bases);
   if (lowest_phred_ > 0) mask_low_bases(record, bases, lowest_phred_);
   batch.text.set_size(end);
+  if (bam_header_) {
+    piece.companion_offset = static_cast<std::uint32_t>(end);
+    append_bam_record(record, batch.text);
+  }
   batch.pieces.push_back(piece);
   ++records_;
 }

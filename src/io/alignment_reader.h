@@ -27,7 +27,7 @@ class AlignmentReader final : public RecordReader {
  private:
   struct Handles;  ///< of htslib
 
-  void open(unsigned threads, const std::string& reference);
+  void open(unsigned threads, const InputOptions& options);
   bool next_primary();
   void add(Batch& batch);
   void check_end();
@@ -41,10 +41,12 @@ class AlignmentReader final : public RecordReader {
   const std::atomic<bool>& cancelled_;
   AlignmentFeed feed_;
   std::unique_ptr<Handles> handles_;
+  std::shared_ptr<const std::string> bam_header_;  ///< where records are kept
   std::uint64_t alignments_ = 0;  ///< of any kind: ordinals count these, so that they can be found again
   std::uint64_t records_ = 0;     ///< primary ones
   bool is_pending_ = false;       ///< a record was read that is not in a batch yet
   bool is_at_end_ = false;
+  bool is_header_given_ = false;  ///< in a batch without records
 };
 
 }  // namespace warpmer::io

@@ -47,6 +47,35 @@ void TextBuffer::append(std::string_view bytes) {
   size_ += bytes.size();
 }
 
+std::string_view Batch::header(const Piece& piece) const {
+  // In text, the header line ends where the bases begin; the name of an alignment does, too.
+  std::string_view header(text.data() + piece.name_offset, piece.offset - piece.name_offset);
+  if (header.ends_with('\n')) header.remove_suffix(1);
+  if (header.ends_with('\r')) header.remove_suffix(1);
+  return header;
+}
+
+std::string_view Batch::quality(const Piece& piece) const {
+  if (!is_fastq(piece)) return {};
+  return {text.data() + piece.companion_offset, piece.length};
+}
+
+void append_records(const Batch& from, std::size_t first, std::size_t last, Batch& to) {
+  if (first == last) return;
+  to.file = from.file;
+  to.bam_header = from.bam_header;
+  const std::size_t begin = from.pieces[first].name_offset;
+  const std::size_t end = last == from.pieces.size() ? from.text.size() : from.pieces[last].name_offset;
+  const auto moved = static_cast<std::uint32_t>(to.text.size() - begin);  // modulo 2^32, as the sums below
+  to.text.append({from.text.data() + begin, end - begin});
+  for (std::size_t i = first; i < last; ++i) {
+    Piece& piece = to.pieces.emplace_back(from.pieces[i]);
+    piece.offset += moved;
+    piece.name_offset += moved;
+    if (piece.companion_offset != 0) piece.companion_offset += moved;
+  }
+}
+
 void throw_bad_base(const Batch& batch, const Piece& piece, std::size_t offset) {
   const char bad = batch.text.data()[piece.offset + offset];
   fail_at({batch.file, piece.record, batch.name(piece), 0},

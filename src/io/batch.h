@@ -71,6 +71,9 @@ struct Piece {
   std::uint32_t length = 0;       ///< bases
   std::uint32_t name_offset = 0;  ///< of the record's name (without '>' or '@', up to the first blank)
   std::uint32_t name_length = 0;
+  /// What goes with the bases, in `Batch::text`: of FASTQ the quality, of alignments that are kept
+  /// (InputOptions::keep_alignments) the record as it is in BAM. 0: nothing.
+  std::uint32_t companion_offset = 0;
   bool last = true;  ///< no further piece of this record follows
 };
 
@@ -100,14 +103,18 @@ struct Batch {
   PlainFormat plain_format = PlainFormat::none;
   std::size_t plain_begin = 0;
   std::uint32_t plain_overlap = 0;  ///< characters of sequence at the text's end that the next one has, too
-  std::string file;                 ///< as the user named it ("-" is shown as "standard input")
-  std::uint64_t ordinal = 0;        ///< 0, 1, 2, ... in input order, when read in order
-  std::uint64_t input_bytes = 0;    ///< bytes of the file (compressed, on disk) this batch accounts for
+  /// Of alignments that are kept: what precedes the records in a BAM file. One object for all batches of a
+  /// file.
+  std::shared_ptr<const std::string> bam_header;
+  std::string file;               ///< as the user named it ("-" is shown as "standard input")
+  std::uint64_t ordinal = 0;      ///< 0, 1, 2, ... in input order, when read in order
+  std::uint64_t input_bytes = 0;  ///< bytes of the file (compressed, on disk) this batch accounts for
 
   void clear() {
     text.set_size(0);
     pieces.clear();
     plain_format = PlainFormat::none;
+    bam_header.reset();
   }
   [[nodiscard]] std::string_view bases(const Piece& piece) const {
     return {text.data() + piece.offset, piece.length};
@@ -119,7 +126,16 @@ struct Batch {
   [[nodiscard]] std::string_view name(const Piece& piece) const {
     return {text.data() + piece.name_offset, piece.name_length};
   }
+  /// The name with what follows it in the header line, without the line's end.
+  [[nodiscard]] std::string_view header(const Piece& piece) const;
+  /// Of FASTQ, a character for each base; else empty.
+  [[nodiscard]] std::string_view quality(const Piece& piece) const;
+  [[nodiscard]] bool is_fastq(const Piece& piece) const { return piece.companion_offset != 0 && !bam_header; }
 };
+
+/// Appends the pieces [first, last) of `from`, which are whole records of the same file and kind as those in
+/// `to`, with all that belongs to them.
+void append_records(const Batch& from, std::size_t first, std::size_t last, Batch& to);
 
 /// Throws the InputError for a character that is no nucleotide code: names the file, the record
 /// (ordinal and name), the position in it (from 1) and the character.

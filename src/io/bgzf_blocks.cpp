@@ -4,17 +4,12 @@
 
 #include "io/inflater.h"
 #include "io/input_error.h"
+#include "io/little_endian.h"
 
 namespace warpmer::io {
 namespace {
 
 constexpr std::size_t kTrailerBytes = 8;  ///< CRC-32 and length of the text
-
-std::uint32_t little_endian(std::string_view bytes, std::size_t offset, std::size_t size) {
-  std::uint32_t value = 0;
-  for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[offset + i]);
-  return value;
-}
 
 /// Bytes of the gzip header up to the deflate data; a BGZF header has extra fields, and nothing else
 /// that varies.

@@ -21,6 +21,7 @@ bool RecordParser::start_fasta(Window& window) {
   sequence_.emplace();
   sequence_->name_offset = static_cast<std::uint32_t>(header->begin + 1);
   sequence_->name_length = static_cast<std::uint32_t>(name_end - name);
+  sequence_->header_length = static_cast<std::uint32_t>(header->next - (header->begin + 1));
   sequence_->begin = sequence_->end = header->next;
   window.pos = header->next;
   ++records_;

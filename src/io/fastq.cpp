@@ -61,6 +61,7 @@ void RecordParser::parse_simple_fastq(Window& window, std::vector<Piece>& pieces
     piece.length = static_cast<std::uint32_t>(length);
     piece.name_offset = static_cast<std::uint32_t>(record + 1 - text);
     piece.name_length = static_cast<std::uint32_t>(name_end - record - 1);
+    piece.companion_offset = static_cast<std::uint32_t>(quality - text);
     if (lowest_quality_ != 0) mask_bases(text + piece.offset, quality, length, lowest_quality_);
     record = quality + length + 1;
   }
@@ -200,6 +201,8 @@ void RecordParser::add_fastq(Window& window, const FastqLines& lines, std::vecto
   piece.length = static_cast<std::uint32_t>(lines.bases);
   piece.name_offset = static_cast<std::uint32_t>(lines.header.begin + 1);
   piece.name_length = static_cast<std::uint32_t>(name_end - name);
+  piece.companion_offset =
+      static_cast<std::uint32_t>(lines.quality_lines == 0 ? lines.plus.begin : lines.first_quality.begin);
   if (lowest_quality_ != 0) mask_bases(text + piece.offset, quality, lines.bases, lowest_quality_);
   lines_ += 2 + lines.base_lines + lines.quality_lines;
   window.pos = lines.quality_lines == 0 ? lines.plus.next : lines.next;

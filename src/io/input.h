@@ -11,13 +11,23 @@
 
 namespace warpmer::io {
 
+/// Who made a BAM file of another: an @PG line of its header.
+struct ProgramLine {
+  std::string name;
+  std::string version;
+  std::string command_line;
+};
+
 struct InputOptions {
   std::uint32_t overlap_bases = 0;                 ///< k - 1: what consecutive pieces of one sequence share
   std::optional<int> min_base_quality;             ///< bases of lower Phred quality (offset 33) become 'N'
   std::string reference;                           ///< FASTA for CRAM; empty: as htslib finds it
   unsigned threads = 1;                            ///< threads that may be spent on decompression
   std::size_t batch_bytes = std::size_t{4} << 20;  ///< text per batch, about
-  bool in_order = false;  ///< one file after another, batches numbered; else several files at once
+  bool in_order = false;       ///< one file after another, batches numbered; else several files at once
+  bool whole_records = false;  ///< FASTA sequences, too, are one piece each; a batch grows for a long one
+  /// Alignments come with their record and their file's header, to which this program's @PG line is added.
+  std::optional<ProgramLine> keep_alignments;
 };
 
 /// How far reading has come; on-disk bytes. `bytes_total` is 0 when unknown (a pipe).

@@ -25,7 +25,8 @@ struct Window {
 struct OpenSequence {
   std::uint32_t name_offset = 0;
   std::uint32_t name_length = 0;
-  std::size_t begin = 0;  ///< its bases are [begin, end) in the window
+  std::uint32_t header_length = 0;  ///< from the name to the first base
+  std::size_t begin = 0;            ///< its bases are [begin, end) in the window
   std::size_t end = 0;
   std::uint64_t first_base = 0;  ///< position in the record of the one at `begin`
   bool is_in_line = false;       ///< the line that `end` is in goes on

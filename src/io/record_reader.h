@@ -17,6 +17,7 @@ class RecordReader {
   RecordReader& operator=(const RecordReader&) = delete;
 
   /// Replaces the batch's text and pieces by the next ones; false at the end, and then there are none.
+  /// Of alignments that are kept but not there, one batch without pieces has the header.
   virtual bool fill(Batch& batch) = 0;
   /// Records handed over so far, empty ones included.
   [[nodiscard]] virtual std::uint64_t records() const noexcept = 0;

@@ -25,6 +25,7 @@ TextReader::TextReader(std::unique_ptr<ByteSource> source, const std::string& fi
       file_(file),
       capacity_(batch_capacity(options)),
       overlap_bases_(options.overlap_bases),
+      whole_records_(options.whole_records),
       parser_(file, options, batch_pieces(capacity_)) {}
 
 std::size_t TextReader::batch_capacity(const InputOptions& options) {
@@ -65,7 +66,7 @@ bool TextReader::make_room(Batch& batch) {
   if (room >= std::min(kLeastRead, capacity_ / 8)) return true;
   if (!batch.pieces.empty()) return false;
   if (const auto& sequence = parser_.sequence()) {
-    if (sequence->end - sequence->begin > overlap_bases_) {
+    if (!whole_records_ && sequence->end - sequence->begin > overlap_bases_) {
       parser_.hand_over_part(batch.pieces);
       return false;
     }
@@ -100,15 +101,15 @@ void TextReader::read_more(Batch& batch) {
   window_.is_at_end = count == 0;
 }
 
-/// Copies what the next batch goes on with: an unfinished FASTA sequence with its name, or the text of
+/// Copies what the next batch goes on with: an unfinished FASTA sequence with its header, or the text of
 /// an unfinished record.
 void TextReader::keep_rest() {
   carried_.clear();
   if (auto& sequence = parser_.sequence()) {
-    carried_.assign(window_.text + sequence->name_offset, sequence->name_length);
+    carried_.assign(window_.text + sequence->name_offset, sequence->header_length);
     carried_.append(window_.text + sequence->begin, sequence->end - sequence->begin);
     sequence->name_offset = 0;
-    sequence->begin = sequence->name_length;
+    sequence->begin = sequence->header_length;
     sequence->end = carried_.size();
   }
   const std::size_t parsed = carried_.size();

@@ -12,8 +12,8 @@ namespace warpmer::io {
 
 /// Reads straight into the batch's text and parses it there; only the record that a batch ends in the
 /// middle of is copied to the next one. A record that fits a batch is one piece. A FASTA sequence that
-/// does not fit is handed over in pieces; for a FASTQ record that does not, the batch grows, because
-/// its quality has to be seen before its bases can be trusted.
+/// does not fit is handed over in pieces, unless whole records are wanted; for a FASTQ record that does not,
+/// the batch grows, because its quality has to be seen before its bases can be trusted.
 class TextReader final : public RecordReader {
  public:
   TextReader(std::unique_ptr<ByteSource> source, const std::string& file, const InputOptions& options);
@@ -36,6 +36,7 @@ class TextReader final : public RecordReader {
   std::string file_;
   std::size_t capacity_;
   std::size_t overlap_bases_;
+  bool whole_records_;
   RecordParser parser_;
   Window window_;        ///< the current batch's text; between batches, what of `carried_` is parsed already
   std::string carried_;  ///< what the last batch leaves for the next

@@ -1,0 +1,379 @@
+/// `warpmer filter`: keeps or drops reads by their k-mers.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/application.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/filtered_reads.h"
+#include "cli/flags.h"
+#include "cli/in_order.h"
+#include "cli/index_summary.h"
+#include "cli/progress.h"
+#include "cli/quantity.h"
+#include "cli/read_output.h"
+#include "cli/text_output.h"
+#include "core/error.h"
+#include "engine/device_choice.h"
+#include "engine/thread_team.h"
+#include "index/index_file.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct FilterOptions {
+  std::string index;
+  std::vector<std::string> reads;
+  std::vector<std::string> first, second;  ///< mates
+  bool interleaved = false;
+  std::string pairs = "any";
+  std::optional<std::uint64_t> min_kmers, max_kmers;
+  std::optional<double> min_fraction, max_fraction;
+  CountRange counts;
+  bool invert = false;
+  bool trim = false;
+  bool mask = false;
+  std::optional<std::uint64_t> min_length;
+  ReadOutputOptions form;
+  std::string output, output_1, output_2;
+  std::string stats;
+  ReadingFlags reading;
+  DeviceFlags device;
+  unsigned threads = 0;
+  std::string command_line;
+
+  [[nodiscard]] bool is_paired() const { return interleaved || !first.empty(); }
+  /// Reads, or first mates.
+  [[nodiscard]] const std::vector<std::string>& inputs() const { return first.empty() ? reads : first; }
+  [[nodiscard]] std::vector<std::string> all_inputs() const {
+    std::vector<std::string> all = inputs();
+    all.insert(all.end(), second.begin(), second.end());
+    return all;
+  }
+  /// One, or that of first and that of second mates.
+  [[nodiscard]] std::vector<std::string> outputs() const {
+    if (output_1.empty()) return {output.empty() ? "-" : output};
+    return {output_1, output_2};
+  }
+};
+
+/// Results a thread may be ahead of the one that is written, per thread.
+constexpr std::uint64_t kGroupsPerThread = 4;
+
+io::Pairing pairing_of(const FilterOptions& options) {
+  if (!options.first.empty()) return io::Pairing::two_files;
+  return options.interleaved ? io::Pairing::interleaved : io::Pairing::single;
+}
+
+void check_inputs(const FilterOptions& options) {
+  if (options.first.empty() != options.second.empty()) throw UsageError("-1 and -2 go together");
+  if (!options.first.empty() && (!options.reads.empty() || options.interleaved)) {
+    throw UsageError("-1 and -2 have all the reads: no others, and no --interleaved");
+  }
+  if (options.inputs().empty()) throw UsageError("no reads given: name files, or - for standard input");
+  if (options.pairs != "any" && options.pairs != "both") {
+    throw UsageError(fmt::format("--pairs must be any or both, not '{}'", options.pairs));
+  }
+  if (!options.first.empty() && options.first == options.second) {
+    throw UsageError("-1 and -2 name the same files");
+  }
+  const auto inputs = options.all_inputs();
+  if (std::count(inputs.begin(), inputs.end(), "-") + (options.index == "-" ? 1 : 0) > 1) {
+    throw UsageError("standard input is named twice, but can be read only once");
+  }
+}
+
+void check_outputs(const FilterOptions& options) {
+  if (options.output_1.empty() != options.output_2.empty()) throw UsageError("--out1 and --out2 go together");
+  if (!options.output_1.empty()) {
+    if (!options.output.empty()) throw UsageError("-o and --out1, --out2 exclude each other");
+    if (!options.is_paired()) throw UsageError("--out1 and --out2 need pairs: -1 and -2, or --interleaved");
+    if (options.output_1 == options.output_2) throw UsageError("--out1 and --out2 cannot be the same");
+  }
+  std::vector<std::string> outputs = options.outputs();
+  if (!options.stats.empty()) {
+    if (std::find(outputs.begin(), outputs.end(), options.stats) != outputs.end()) {
+      throw UsageError("--stats and an output cannot be the same");
+    }
+    outputs.push_back(options.stats);
+  }
+  for (const std::string& output : outputs) {
+    check_output(output, {options.index});
+    check_output(output, options.all_inputs());
+  }
+}
+
+void check_rule(const FilterOptions& options) {
+  options.counts.check();
+  const std::uint64_t least = options.min_kmers.value_or(0);
+  if (options.max_kmers && least > *options.max_kmers) {
+    throw UsageError(fmt::format("--min-kmers {} is larger than --max-kmers {}: no read would pass", least,
+                                 *options.max_kmers));
+  }
+  if (options.max_fraction && options.min_fraction.value_or(0) > *options.max_fraction) {
+    throw UsageError(fmt::format("--min-fraction {} is larger than --max-fraction {}: no read would pass",
+                                 *options.min_fraction, *options.max_fraction));
+  }
+  if (options.invert && (options.trim || options.mask)) {
+    throw UsageError(
+        "--invert writes the reads that do not pass, and --trim and --mask work on those that do");
+  }
+  if (options.min_length && !options.trim) throw UsageError("--min-length needs --trim");
+}
+
+FilterPlan plan_of(const FilterOptions& options, const index::IndexFile& index) {
+  FilterPlan plan;
+  plan.k = index.params().k;
+  plan.rule.counts = {options.counts.min_count, options.counts.max_count};
+  const bool has_threshold =
+      options.min_kmers || options.max_kmers || options.min_fraction || options.max_fraction;
+  plan.rule.min_kmers = options.min_kmers.value_or(has_threshold ? 0 : 1);
+  plan.rule.max_kmers = options.max_kmers.value_or(plan.rule.max_kmers);
+  plan.rule.min_fraction = options.min_fraction.value_or(plan.rule.min_fraction);
+  plan.rule.max_fraction = options.max_fraction.value_or(plan.rule.max_fraction);
+  plan.pairing = pairing_of(options);
+  plan.needs_both = options.pairs == "both";
+  plan.invert = options.invert;
+  plan.trim = options.trim;
+  plan.mask = options.mask;
+  plan.min_length = options.min_length.value_or(1);
+  plan.min_base_quality = options.reading.min_base_quality;
+  plan.names_only = options.form.names_only;
+  plan.two_outputs = !options.output_1.empty();
+  return plan;
+}
+
+/// Bases of low quality are no matter of reading here: what is written has them as they were.
+io::InputOptions input_options(const FilterOptions& options, unsigned threads) {
+  io::InputOptions input;
+  input.reference = options.reading.reference;
+  input.threads = threads;
+  input.keep_alignments = io::ProgramLine{"warpmer", WARPMER_VERSION, options.command_line};
+  return input;
+}
+
+/// What became of one group of reads, on its way to the outputs.
+struct FilteredGroup {
+  ReadBlock blocks[2];
+  FilterTotals totals;
+};
+
+FilteredGroup filter_group(GroupFilter& filter, const io::ReadGroup& group,
+                           const std::vector<std::unique_ptr<ReadOutput>>& outputs) {
+  const bool are_alignments = group.first.bam_header != nullptr;
+  if (are_alignments && outputs.size() > 1) {
+    throw UsageError(
+        fmt::format("{} has alignments, whose mates belong in one file: use -o", group.first.file));
+  }
+  KeptReads kept = filter.filter(group);
+  FilteredGroup result;
+  result.totals = kept.totals;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    result.blocks[i] = {outputs[i]->pack(std::move(kept.text[i]), are_alignments), group.first.file,
+                        group.first.bam_header};
+  }
+  return result;
+}
+
+FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, const engine::Lookup& lookup,
+                          const std::vector<std::unique_ptr<ReadOutput>>& outputs, unsigned threads) {
+  io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads));
+  FilterTotals totals;
+  InOrder<FilteredGroup> ordered(kGroupsPerThread * threads, [&](FilteredGroup&& result) {
+    totals += result.totals;
+    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i]->write(result.blocks[i]);
+  });
+  const auto work = [&](unsigned /*thread*/) {
+    GroupFilter filter(plan, lookup);
+    io::ReadGroup group;
+    while (reads.next(group)) ordered.put(group.ordinal, filter_group(filter, group, outputs));
+  };
+  engine::run_team(threads, work, [&] {
+    reads.cancel();
+    ordered.stop();
+  });
+  return totals;
+}
+
+Json report_json(const FilterOptions& options, const FilterTotals& totals, unsigned threads, double seconds) {
+  return {{"version", WARPMER_VERSION},      {"command_line", options.command_line},
+          {"index", options.index},          {"inputs", options.all_inputs()},
+          {"outputs", options.outputs()},    {"threads", threads},
+          {"wall_seconds", seconds},         {"reads", totals.reads},
+          {"reads_kept", totals.reads_kept}, {"bases", totals.bases},
+          {"bases_kept", totals.bases_kept}, {"bases_masked", totals.bases_masked}};
+}
+
+void print_summary(const FilterTotals& totals, double seconds) {
+  const double share = totals.reads == 0
+                           ? 0
+                           : 100 * static_cast<double>(totals.reads_kept) / static_cast<double>(totals.reads);
+  fmt::print(stderr, "warpmer: kept {} of {} reads ({:.2f} %), {:.1f} s\n", with_thousands(totals.reads_kept),
+             with_thousands(totals.reads), share, seconds);
+}
+
+/// As `query --reads` estimates it: a FASTQ file's text is half bases.
+engine::LookupRequest request_of(const FilterOptions& options, unsigned threads) {
+  engine::LookupRequest request;
+  request.lenient = options.reading.lenient;
+  request.expected_kmers = known_bytes(options.all_inputs()) / 2;
+  request.threads = threads;
+  return request;
+}
+
+int run_filter(const FilterOptions& options) {
+  check_inputs(options);
+  check_outputs(options);
+  check_rule(options);
+  const auto start = std::chrono::steady_clock::now();
+  const unsigned threads = threads_or_default(options.threads);
+  const index::IndexFile index(options.index);
+  const FilterPlan plan = plan_of(options, index);
+  engine::DeviceChoice device = choose_device(options.device, options.all_inputs());
+  const auto lookup = engine::make_lookup(index, request_of(options, threads), device);
+  print_warning(device);
+  std::vector<std::unique_ptr<ReadOutput>> outputs;
+  for (const std::string& path : options.outputs()) {
+    outputs.push_back(std::make_unique<ReadOutput>(path, options.form));
+  }
+  std::optional<TextOutput> stats;
+  if (!options.stats.empty()) stats.emplace(options.stats);
+
+  const FilterTotals totals = filter_reads(options, plan, *lookup, outputs, threads);
+  for (const auto& output : outputs) output->finish();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (stats) {
+    stats->write(json_text(report_json(options, totals, threads, seconds)));
+    stats->finish();
+  }
+  if (progress_style(false) != ProgressStyle::none) print_summary(totals, seconds);
+  return kDone;
+}
+
+void declare_rule_flags(CLI::App& command, FilterOptions& options) {
+  add_whole_number(
+      command, "--min-kmers", 0, UINT64_MAX, [&options](std::uint64_t value) { options.min_kmers = value; },
+      "A read passes with at least N of its k-mers found. Default: 1, when no threshold is given.");
+  add_whole_number(
+      command, "--max-kmers", 0, UINT64_MAX, [&options](std::uint64_t value) { options.max_kmers = value; },
+      "A read passes with at most N of its k-mers found. Default: no limit.");
+  add_fraction(command, "--min-fraction", options.min_fraction,
+               "A read passes with at least this fraction of its k-mers found, from 0 to 1. Default: 0.");
+  add_fraction(command, "--max-fraction", options.max_fraction,
+               "A read passes with at most this fraction of its k-mers found. Default: 1.");
+  add_whole_number(
+      command, "--min-count", 1, UINT64_MAX,
+      [&options](std::uint64_t value) { options.counts.min_count = value; },
+      "A k-mer is found when it occurs at least N times in the index. Default: 1.");
+  add_whole_number(
+      command, "--max-count", 1, UINT64_MAX,
+      [&options](std::uint64_t value) { options.counts.max_count = value; },
+      "A k-mer is found when it occurs at most N times in the index. Default: no limit.");
+  command.add_flag("-v,--invert", options.invert,
+                   "Drop the reads or pairs that pass, and keep those that do not.");
+}
+
+void declare_pair_flags(CLI::App& command, FilterOptions& options) {
+  command.add_option("-1,--in1", options.first, "First mates; with -2, instead of READS.")->type_name("FILE");
+  command.add_option("-2,--in2", options.second, "Second mates, in the order of the first ones.")
+      ->type_name("FILE");
+  command.add_flag("--interleaved", options.interleaved,
+                   "In READS, each read is followed by its mate. In BAM, mates must stand together, as "
+                   "'samtools collate' puts them.");
+  command
+      .add_option("--pairs", options.pairs,
+                  "A pair passes when any of its two reads does, or only when both do. Default: any.")
+      ->type_name("any|both");
+}
+
+void declare_edit_flags(CLI::App& command, FilterOptions& options) {
+  command.add_flag(
+      "--trim", options.trim,
+      "Cut off both ends of a read up to the first base that a found k-mer covers, qualities too.");
+  add_whole_number(
+      command, "--min-length", 1, UINT64_MAX, [&options](std::uint64_t value) { options.min_length = value; },
+      "With --trim: a read that is shorter afterwards does not pass. Default: 1.");
+  command.add_flag("--mask", options.mask,
+                   "Write N for every base that no found k-mer covers; qualities stay.");
+}
+
+void declare_output_flags(CLI::App& command, FilterOptions& options) {
+  command
+      .add_option("-o,--output", options.output,
+                  "Write to FILE instead of standard output; it gets its name when it is complete. Pairs are "
+                  "written interleaved.")
+      ->type_name("FILE");
+  command.add_option("--out1", options.output_1, "Write first mates here; with --out2, instead of -o.")
+      ->type_name("FILE");
+  command.add_option("--out2", options.output_2, "Write second mates here.")->type_name("FILE");
+  command.add_flag("--names-only", options.form.names_only, "Write the names of reads, one a line.");
+  command.add_flag("--bgzf", options.form.bgzf,
+                   "Compress the output as BGZF, which every gzip program reads, on all threads. Default: "
+                   "when its name ends in .gz, .bgz or .bgzf.");
+  add_whole_number(
+      command, "-l,--compress-level", 0, io::kHighestCompressionLevel,
+      [&options](std::uint64_t value) { options.form.compression_level = static_cast<int>(value); },
+      fmt::format("Compression level of BGZF and BAM, from 0 (stored) to 9. Default: {}.",
+                  io::kDefaultCompressionLevel));
+  command.add_option("--stats", options.stats, "Write what the run did as JSON.")->type_name("FILE");
+}
+
+}  // namespace
+
+void add_filter_command(Application& application) {
+  auto options = std::make_shared<FilterOptions>();
+  options->command_line = application.command_line();
+  CLI::App& command = application.add_command(
+      "filter",
+      "Keep or drop reads by their k-mers.\n"
+      "A read passes by how many of its k-mers, or which fraction of them, are found in an index, perhaps "
+      "only those with certain counts; k-mers with an N or another break are none. With several thresholds, "
+      "all must hold; with none, one k-mer is enough. Reads keep their order, header and quality, and pairs "
+      "stay together.",
+      R"(Output:
+  Reads are written in the form they come in: FASTQ as four lines with a bare
+  '+', FASTA with each sequence in one line, BAM as BAM. SAM and CRAM become
+  BAM; of alignments, only primary records are reads, and the others are left
+  out. A name that ends in .gz, .bgz or .bgzf makes it BGZF.
+
+Trimming and masking:
+  A read of which --trim leaves nothing does not pass. If its mate does, and
+  --pairs is any, it is written as one N. Of BAM, only reads that are not
+  aligned are trimmed or masked; tags with a value for each base (MM, ML, MN,
+  OQ, BQ, E2, U2) are left out of those that change.
+
+Examples:
+  warpmer filter contaminants.wmi -v reads.fq.gz -o clean.fq.gz
+  warpmer filter genome.wmi -1 a_1.fq.gz -2 a_2.fq.gz --pairs both \
+      --min-fraction 0.5 --out1 kept_1.fq.gz --out2 kept_2.fq.gz
+  warpmer filter sample.wmi --min-count 3 --min-fraction 0.9 sample.fq > out.fq
+  warpmer filter sample.wmi --min-count 3 --trim --min-length 50 sample.fq \
+      -o trimmed.fq.gz
+  warpmer filter markers.wmi --names-only reads.bam > names.txt
+  zcat reads.fq.gz | warpmer filter phage.wmi --interleaved - > phage.fq
+)");
+  add_index_argument(command, options->index);
+  command.add_option("READS", options->reads,
+                     "Any input that 'warpmer count' takes, @LIST and - included, in this order.");
+  declare_rule_flags(command, *options);
+  declare_pair_flags(command, *options);
+  declare_edit_flags(command, *options);
+  declare_output_flags(command, *options);
+  add_reading_flags(command, options->reading);
+  add_threads_flag(command, options->threads);
+  add_device_flags(command, options->device,
+                   "auto, cpu, cuda, or cuda:N for the GPU that 'warpmer devices' lists under that number. "
+                   "Default: auto, which is a GPU where one can be used and the reads are not few, else the "
+                   "CPU.");
+  application.on_run(command, [options] { return run_filter(*options); });
+}
+
+}  // namespace warpmer::cli

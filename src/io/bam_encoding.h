@@ -1,0 +1,20 @@
+#pragma once
+/// What htslib has read, as the bytes of a BAM file (SAMv1, section 4.2).
+
+#include <htslib/sam.h>
+
+#include <string>
+
+#include "io/batch.h"
+#include "io/input.h"
+
+namespace warpmer::io {
+
+/// Everything that precedes the records: the header's text, with a @PG line for `program` that goes on from
+/// the last one, and the references. ResourceError when htslib has no memory.
+std::string encode_bam_header(const sam_hdr_t& header, const ProgramLine& program);
+
+/// Appends the record, its size first.
+void append_bam_record(const bam1_t& record, TextBuffer& to);
+
+}  // namespace warpmer::io
