@@ -134,7 +134,7 @@ class EntrySorter {
   using LargeCounts = std::vector<std::pair<Key, std::uint64_t>>;
   /// Entries of a bin, about. A thread has a line of entries for each bin, so there are not too many; and so
   /// many at least that they leave room for counts in any word.
-  static constexpr std::uint64_t kBinEntries = std::uint64_t{1} << 14;
+  static constexpr std::uint64_t kBinEntries = std::uint64_t{1} << 15;
   static constexpr std::uint32_t kLeastBinBits = 8;
   static constexpr std::uint32_t kMostBinBits = 14;
   /// Entries of a bucket, about.
