@@ -9,14 +9,14 @@
 #
 #   -k N               k (31)                    --rounds N      rounds (3)
 #   -t N               threads (2)               --warpmer FILE  the program (build/cpu/warpmer)
-#   --only A[,B...]    of intersect, union, subtract, histo, dump, info (all)
+#   --only A[,B...]    of intersect, union, subtract, histo, dump, dump-sorted, info (all)
 #   --tools A[,B...]   of warpmer, kmc, jellyfish (all)
 #   --dir DIR          keep inputs and databases there for the next run (default: a temporary folder)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 k=31 threads=2 rounds=3 warpmer=build/cpu/warpmer dir=''
-only=intersect,union,subtract,histo,dump,info
+only=intersect,union,subtract,histo,dump,dump-sorted,info
 tools=warpmer,kmc,jellyfish
 arguments=("$@")
 while [[ $# -gt 0 ]]; do
@@ -76,12 +76,14 @@ command_of() {
     warpmer/intersect | warpmer/union | warpmer/subtract)
       echo "$warpmer $1 -t $threads -o $out.wmi $a.wmi $b.wmi" ;;
     warpmer/histo) echo "$warpmer histo -o $out.txt $a.wmi" ;;
-    warpmer/dump) echo "$warpmer dump -o $out.txt $a.wmi" ;;
+    warpmer/dump) echo "$warpmer dump -t $threads -o $out.txt $a.wmi" ;;
+    warpmer/dump-sorted) echo "$warpmer dump --sort -t $threads -o $out.txt $a.wmi" ;;
     warpmer/info) echo "$warpmer info $a.wmi" ;;
     kmc/intersect | kmc/union) echo "kmc_tools -hp -t$threads simple $a $b $1 $out" ;;
     kmc/subtract) echo "kmc_tools -hp -t$threads simple $a $b kmers_subtract $out" ;;
     kmc/histo) echo "kmc_tools -hp -t$threads transform $a histogram $out.txt" ;;
     kmc/dump) echo "kmc_tools -hp -t$threads transform $a dump $out.txt" ;;
+    kmc/dump-sorted) echo "kmc_tools -hp -t$threads transform $a dump -s $out.txt" ;;
     jellyfish/union) echo "jellyfish merge -o $out.jf $a.jf $b.jf" ;;
     jellyfish/histo) echo "jellyfish histo -t $threads -o $out.txt $a.jf" ;;
     jellyfish/dump) echo "jellyfish dump -c -t -o $out.txt $a.jf" ;;

@@ -78,6 +78,7 @@ Application::Application(std::string command_line)
   add_update_command(*this);
   add_set_commands(*this);
   add_compare_command(*this);
+  add_matrix_command(*this);
   add_histo_command(*this);
   add_dump_command(*this);
   add_query_command(*this);

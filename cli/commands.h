@@ -10,6 +10,7 @@ void add_update_command(Application& application);
 /// `union`, `intersect`, `subtract`, `symmetric-difference`, `merge`
 void add_set_commands(Application& application);
 void add_compare_command(Application& application);
+void add_matrix_command(Application& application);
 void add_histo_command(Application& application);
 void add_dump_command(Application& application);
 void add_query_command(Application& application);

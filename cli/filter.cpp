@@ -15,7 +15,6 @@
 #include "cli/exit_status.h"
 #include "cli/filtered_reads.h"
 #include "cli/flags.h"
-#include "cli/in_order.h"
 #include "cli/index_summary.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
@@ -23,6 +22,7 @@
 #include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/device_choice.h"
+#include "engine/in_order.h"
 #include "engine/thread_team.h"
 #include "index/index_file.h"
 
@@ -187,7 +187,7 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
                           const std::vector<std::unique_ptr<ReadOutput>>& outputs, unsigned threads) {
   io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads));
   FilterTotals totals;
-  InOrder<FilteredGroup> ordered(kGroupsPerThread * threads, [&](FilteredGroup&& result) {
+  engine::InOrder<FilteredGroup> ordered(kGroupsPerThread * threads, [&](FilteredGroup&& result) {
     totals += result.totals;
     for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i]->write(result.blocks[i]);
   });

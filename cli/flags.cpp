@@ -119,7 +119,7 @@ void print_warning(const engine::DeviceChoice& choice) {
   }
 }
 
-unsigned threads_or_default(unsigned threads) { return threads > 0 ? threads : engine::usable_cores(); }
+unsigned threads_or_default(unsigned threads) { return engine::threads_or_all(threads); }
 
 std::uint64_t memory_or_default(std::uint64_t memory_bytes) {
   // Unasked, half: the page cache that holds the index wants its share.

@@ -13,13 +13,13 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
-#include "cli/in_order.h"
 #include "cli/kmer_list.h"
 #include "cli/read_profile.h"
 #include "cli/sequence_track.h"
 #include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/device_choice.h"
+#include "engine/in_order.h"
 #include "engine/thread_team.h"
 #include "index/index_file.h"
 #include "io/input.h"
@@ -105,8 +105,8 @@ std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& ch
 
 void query_file(Query& query) {
   KmerList list(query.options.kmer_file);
-  InOrder<std::string> ordered(kWindowPerThread * query.threads,
-                               [&](std::string&& text) { query.output.write(text); });
+  engine::InOrder<std::string> ordered(kWindowPerThread * query.threads,
+                                       [&](std::string&& text) { query.output.write(text); });
   std::atomic<bool> stopped{false};
   const auto work = [&](unsigned /*thread*/) {
     KmerChunk chunk;
@@ -211,8 +211,8 @@ void query_reads(Query& query) {
     query.output.write(kSummaryHeader);
   }
   BatchJoiner joiner(query.track.format, query.output);
-  InOrder<BatchText> ordered(kWindowPerThread * query.threads,
-                             [&](BatchText&& batch) { joiner.write(std::move(batch)); });
+  engine::InOrder<BatchText> ordered(kWindowPerThread * query.threads,
+                                     [&](BatchText&& batch) { joiner.write(std::move(batch)); });
   const auto work = [&](unsigned /*thread*/) {
     io::Batch batch;
     engine::Profile profile;

@@ -12,10 +12,10 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
-#include "cli/in_order.h"
 #include "cli/report.h"
 #include "core/error.h"
 #include "engine/assembly_quality.h"
+#include "engine/in_order.h"
 #include "engine/lookup.h"
 #include "engine/met_kmers.h"
 #include "engine/spectrum_model.h"
@@ -142,11 +142,11 @@ class QvJob {
     io::InputSet input({file.path}, input_options(options_, k_));
     const unsigned threads = threads_or_default(options_.threads);
     AssemblyKmers so_far;  // of a sequence that goes on in the next batch
-    InOrder<std::vector<SequencePart>> ordered(kWindowPerThread * threads,
-                                               [&](std::vector<SequencePart>&& parts) {
-                                                 for (const SequencePart& part : parts)
-                                                   add(part, so_far, row);
-                                               });
+    engine::InOrder<std::vector<SequencePart>> ordered(kWindowPerThread * threads,
+                                                       [&](std::vector<SequencePart>&& parts) {
+                                                         for (const SequencePart& part : parts)
+                                                           add(part, so_far, row);
+                                                       });
     const auto work = [&](unsigned /*thread*/) {
       io::Batch batch;
       engine::Profile profile;

@@ -27,14 +27,16 @@ std::string cleaned(std::string name, bool without_blanks) {
 
 }  // namespace
 
-std::vector<std::string> sample_names(const std::vector<std::string>& paths, bool without_blanks) {
+std::vector<std::string> sample_names(const std::vector<std::string>& paths, bool without_blanks,
+                                      const std::vector<std::string>& taken_names) {
   std::vector<std::string> names;
   std::map<std::string, int> uses;
+  for (const std::string& name : taken_names) ++uses[name];
   for (const std::string& path : paths) {
     names.push_back(cleaned(short_name(path), without_blanks));
     ++uses[names.back()];
   }
-  std::set<std::string> taken;
+  std::set<std::string> taken(taken_names.begin(), taken_names.end());
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (uses[names[i]] > 1) names[i] = cleaned(paths[i], without_blanks);
     const std::string name = names[i];

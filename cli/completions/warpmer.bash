@@ -6,6 +6,7 @@ _warpmer() {
   if ((COMP_CWORD == 1)); then
     COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump query qv positions locate stats info devices help completion --help --version' -- "$word"))
     COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump query filter positions locate stats info devices help completion --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare matrix histo dump query positions locate stats info devices help completion --help --version' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -82,6 +83,14 @@ _warpmer() {
         --input-min-count|--input-max-count|-t|--threads|-m|--memory) return ;;
       esac
       options='-h --help --input-min-count --input-max-count --format --measure --svg -o --output -t --threads -m --memory --progress'
+      arguments='' ;;
+    matrix)
+      case $previous in
+        --append) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --input-min-count|--input-max-count|--min-samples|-t|--threads|-m|--memory) return ;;
+      esac
+      options='-h --help --input-min-count --input-max-count --append --presence --min-samples -o --output -t --threads -m --memory --progress'
       arguments='' ;;
     histo)
       case $previous in
@@ -175,6 +184,7 @@ _warpmer() {
       options='-h --help --man'
       arguments='count update union intersect subtract symmetric-difference merge compare histo dump query qv positions locate stats info devices help completion' ;;
       arguments='count update union intersect subtract symmetric-difference merge compare histo dump query filter positions locate stats info devices help completion' ;;
+      arguments='count update union intersect subtract symmetric-difference merge compare matrix histo dump query positions locate stats info devices help completion' ;;
     completion)
       case $previous in
       esac

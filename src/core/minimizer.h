@@ -52,12 +52,15 @@ WARPMER_HD constexpr std::uint32_t shard_of(std::uint32_t minimizer, std::uint32
 template <class Key>
 WARPMER_HD constexpr std::uint32_t minimizer_of(Key kmer, std::uint32_t k) {
   const std::uint32_t m = minimizer_length(k);
+  const std::uint64_t mask = (std::uint64_t{1} << (2 * m)) - 1;
+  // In an m-mer's reading order the first base is least significant. So m-mers of this strand are stretches
+  // of the k-mer reversed, and m-mers of the other one stretches of its complement.
+  const Key reversed = ~reverse_complement(kmer, k), complement = ~kmer;
   std::uint32_t best = UINT32_MAX;
   for (std::uint32_t i = 0; i + m <= k; ++i) {
-    const auto value = static_cast<std::uint64_t>(kmer >> (2 * (k - m - i)));
-    // First base most significant here: reverse to the m-mer's reading order.
-    const auto mmer = static_cast<std::uint32_t>(reverse_pairs(value) >> (64 - 2 * m));
-    const std::uint32_t hash = minimizer_hash(canonical_mmer(mmer, m));
+    const std::uint64_t mmer = static_cast<std::uint64_t>(reversed >> (2 * i)) & mask;
+    const std::uint64_t other = static_cast<std::uint64_t>(complement >> (2 * (k - m - i))) & mask;
+    const std::uint32_t hash = minimizer_hash(static_cast<std::uint32_t>(other < mmer ? other : mmer));
     best = hash < best ? hash : best;
   }
   return best;

@@ -7,9 +7,13 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace warpmer::cpu {
+
+/// What entries have that are keys alone. Nothing is kept of it.
+struct NoValue {};
 
 /// Entries by bin. Each thread first counts what it will bring for each bin; then all know where everything
 /// goes, and no thread waits for another. The order inside a bin is that of the threads and, in what one
@@ -18,6 +22,7 @@ namespace warpmer::cpu {
 template <class Key, class Value>
 class BinSplitter {
   static constexpr std::size_t kLine = 8;
+  static constexpr bool kHasValues = !std::is_same_v<Value, NoValue>;
   struct Line {
     std::array<Key, kLine> keys;
     std::array<Value, kLine> values;
@@ -45,7 +50,8 @@ class BinSplitter {
   }
 
   /// Lays out bins [first, last), one behind the other, in arrays with room for all their entries; entries of
-  /// other bins are not to be brought. May be called again, for other bins and arrays.
+  /// other bins are not to be brought. May be called again, for other bins and arrays. Of NoValue there is
+  /// none.
   void lay_out(std::uint32_t first, std::uint32_t last, Key* keys, Value* values) {
     first_ = first;
     last_ = last;
@@ -86,7 +92,7 @@ class BinSplitter {
       line.values[fills_[i]] = value;
       if (++fills_[i] == kLine) {
         std::memcpy(keys_ + cursors_[i], line.keys.data(), sizeof line.keys);
-        std::memcpy(values_ + cursors_[i], line.values.data(), sizeof line.values);
+        if constexpr (kHasValues) std::memcpy(values_ + cursors_[i], line.values.data(), sizeof line.values);
         cursors_[i] += kLine;
         fills_[i] = 0;
       }
@@ -97,7 +103,8 @@ class BinSplitter {
       for (std::size_t i = 0; i < lines_; ++i) {
         if (fills_[i] == 0) continue;
         std::memcpy(keys_ + cursors_[i], buffers_[i].keys.data(), fills_[i] * sizeof(Key));
-        std::memcpy(values_ + cursors_[i], buffers_[i].values.data(), fills_[i] * sizeof(Value));
+        if constexpr (kHasValues)
+          std::memcpy(values_ + cursors_[i], buffers_[i].values.data(), fills_[i] * sizeof(Value));
       }
     }
 

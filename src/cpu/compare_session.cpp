@@ -1,27 +1,18 @@
-// What several indexes share, on the CPU: for a range of hashes, the entries of all of them are put into
-// buckets (count, sum up, place, then sort what little each holds), where equal hashes are neighbours: a
-// HashGraph as in Green 2019, whose values are the samples.
+// What several indexes share, on the CPU: sums over the k-mers that two or more of them have.
 
 #include "engine/compare_session.h"
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <deque>
 
 #include "core/error.h"
+#include "cpu/sample_groups.h"
 #include "cpu/sorted_lists.h"
 
 namespace warpmer::cpu {
 
 namespace {
-
-template <class Key>
-struct SampleEntry {
-  Key hash;
-  std::uint64_t count;
-  std::uint32_t sample;
-};
 
 /// One thread's part of a job.
 template <class Key>
@@ -29,18 +20,16 @@ class CompareWorker {
  public:
   CompareWorker(const std::vector<index::IndexFile>& inputs, const std::vector<engine::CountBounds>& bounds,
                 MemoryBudget& budget)
-      : parts_(inputs, bounds),
-        key_bits_(2 * inputs.front().params().k),
-        budget_(budget),
-        table_(inputs.size()) {}
+      : parts_(inputs, bounds), groups_(inputs.front().params().k), budget_(budget), table_(inputs.size()) {}
 
   void add(std::uint32_t shard) {
     parts_.open(shard);
     for (std::uint64_t part = 0; part < parts_.parts(); ++part) {
-      gather(part);
-      place();
-      for (std::size_t b = 0; b + 1 < offsets_used_; ++b)
-        add_bucket(offsets_.data()[b], offsets_.data()[b + 1]);
+      groups_.read(parts_, part, [&](std::size_t sample, const ListBuffer<Key>& list) { add(sample, list); });
+      account();
+      groups_.for_each([&](const Entry* begin, const Entry* end) {
+        if (end - begin > 1) add_pairs(begin, end);
+      });
     }
     parts_.close();
   }
@@ -49,74 +38,15 @@ class CompareWorker {
 
  private:
   using Entry = SampleEntry<Key>;
-  static constexpr std::size_t kEntriesOfBucket = 4;
-  /// Up to this many entries are sorted by insertion.
-  static constexpr std::size_t kFewEntries = 32;
 
-  /// Reads the part of every sample, one behind the other.
-  void gather(std::uint64_t part) {
-    size_ = 0;
-    for (std::size_t i = 0; i < parts_.inputs(); ++i) {
-      parts_.read(i, part, read_);
-      Entry* to = gathered_.grow(size_ + read_.size, size_) + size_;
-      account();
-      engine::SampleSums& sums = table_.samples[i];
-      sums.distinct += read_.size;
-      for (std::size_t e = 0; e < read_.size; ++e) {
-        const std::uint64_t count = read_.counts()[e];
-        sums.kmers += count;
-        sums.squares += Key128{count} * count;
-        to[e] = {read_.hashes()[e], count, static_cast<std::uint32_t>(i)};
-      }
-      size_ += read_.size;
-    }
-  }
-
-  /// Puts them into buckets by the top bits that differ within the part; within a bucket they stay in order
-  /// of the samples.
-  void place() {
-    const auto bits = std::min(static_cast<std::uint32_t>(std::bit_width(size_ / kEntriesOfBucket)),
-                               key_bits_ - parts_.part_bits());
-    const std::uint32_t shift = key_bits_ - parts_.part_bits() - bits;
-    const std::size_t mask = (std::size_t{1} << bits) - 1;
-    const auto bucket_of = [&](Key hash) {
-      return shift >= kKeyBits<Key> ? 0 : static_cast<std::size_t>(hash >> shift) & mask;
-    };
-    offsets_used_ = mask + 2;
-    std::uint32_t* offsets = offsets_.get(offsets_used_);
-    std::fill_n(offsets, offsets_used_, 0);
-    const Entry* from = gathered_.data();
-    for (std::size_t i = 0; i < size_; ++i) ++offsets[bucket_of(from[i].hash)];
-    for (std::size_t b = 1; b < offsets_used_; ++b) offsets[b] += offsets[b - 1];
-    Entry* to = placed_.get(size_);
+  void add(std::size_t sample, const ListBuffer<Key>& list) {
     account();
-    // Each takes the last place left, so the last ones first.
-    for (std::size_t i = size_; i-- > 0;) to[--offsets[bucket_of(from[i].hash)]] = from[i];
-  }
-
-  void add_bucket(std::size_t first, std::size_t last) {
-    Entry* const entries = placed_.data();
-    sort(entries + first, entries + last);
-    for (std::size_t begin = first; begin < last;) {
-      std::size_t end = begin + 1;
-      while (end < last && entries[end].hash == entries[begin].hash) ++end;
-      if (end - begin > 1) add_pairs(entries + begin, entries + end);
-      begin = end;
-    }
-  }
-
-  /// By hash; equal ones stay in order of the samples.
-  static void sort(Entry* begin, Entry* end) {
-    const auto before = [](const Entry& a, const Entry& b) { return a.hash < b.hash; };
-    if (static_cast<std::size_t>(end - begin) > kFewEntries) {
-      std::stable_sort(begin, end, before);
-      return;
-    }
-    for (Entry* next = begin; next < end; ++next) {
-      const Entry entry = *next;
-      Entry* at = next;
-      for (; at > begin && before(entry, at[-1]); --at) *at = at[-1];
-      *at = entry;
+    engine::SampleSums& sums = table_.samples[sample];
+    sums.distinct += list.size;
+    for (std::size_t e = 0; e < list.size; ++e) {
+      const std::uint64_t count = list.counts()[e];
+      sums.kmers += count;
+      sums.squares += Key128{count} * count;
     }
   }
 
@@ -134,21 +64,13 @@ class CompareWorker {
     }
   }
 
-  void account() {
-    budget_.change(held_, read_.bytes() + gathered_.bytes() + placed_.bytes() + offsets_.bytes() +
-                              table_.pairs.size() * sizeof(engine::PairSums));
-  }
+  void account() { budget_.change(held_, groups_.bytes() + table_.pairs.size() * sizeof(engine::PairSums)); }
 
   ShardParts<Key> parts_;
-  std::uint32_t key_bits_;
+  SampleGroups<Key> groups_;
   MemoryBudget& budget_;
   std::uint64_t held_ = 0;
   engine::PairTable table_;
-  ListBuffer<Key> read_;
-  Scratch<Entry> gathered_, placed_;
-  std::size_t size_ = 0;
-  Scratch<std::uint32_t> offsets_;
-  std::size_t offsets_used_ = 0;
 };
 
 template <class Key>

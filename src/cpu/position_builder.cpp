@@ -326,9 +326,9 @@ void build(const Job& job) {
 PositionReport index_positions(const PositionOptions& options, JobProgress& progress) {
   check(options);
   PositionReport report;
-  report.threads = options.threads > 0 ? options.threads : usable_cores();
+  report.threads = threads_or_all(options.threads);
   // Unasked, stay clear of the limit at which the kernel kills.
-  report.memory_cap_bytes = options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9;
+  report.memory_cap_bytes = memory_or_most(options.memory_bytes);
   index::Provenance provenance = options.provenance;
   const auto start = Clock::now();
   PackedReference reference(options.k, options.lenient);

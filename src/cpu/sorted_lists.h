@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/error.h"
 #include "cpu/scratch.h"
+#include "cpu/shard_pieces.h"
 #include "cpu/sorted_merge.h"
 #include "engine/index_set.h"
 #include "engine/set_session.h"
@@ -28,10 +29,14 @@ inline constexpr std::uint64_t kLeastPartEntries = 64;
 
 /// Into how many parts, as a power of two, a shard is divided that has so many entries in all inputs.
 inline std::uint32_t part_bits_for(std::uint64_t entries, std::size_t inputs, std::uint32_t k) {
-  const std::uint64_t wanted = std::max(kPartEntries, kLeastPartEntries * inputs);
-  return entries <= wanted
-             ? 0
-             : std::min(static_cast<std::uint32_t>(std::bit_width((entries - 1) / wanted)), 2 * k);
+  return part_bits_of(entries, std::max(kPartEntries, kLeastPartEntries * inputs), k);
+}
+
+/// Entries of a shard in all inputs.
+inline std::uint64_t entries_in(std::span<const index::IndexFile> inputs, std::uint32_t shard) {
+  std::uint64_t entries = 0;
+  for (const auto& input : inputs) entries += input.shape(shard).entries;
+  return entries;
 }
 
 /// What all threads of a job hold together, at most.
@@ -103,28 +108,25 @@ class ListBuffer {
 template <class Key>
 class ShardParts {
  public:
-  ShardParts(const std::vector<index::IndexFile>& inputs, const std::vector<engine::CountBounds>& bounds)
+  ShardParts(std::span<const index::IndexFile> inputs, std::span<const engine::CountBounds> bounds)
       : inputs_(inputs), bounds_(bounds), k_(inputs.front().params().k) {
     views_.reserve(inputs.size());
   }
 
   /// Checks the shard in all inputs. InputError for one that is damaged.
   void open(std::uint32_t shard) {
+    open(shard, part_bits_for(entries_in(inputs_, shard), inputs_.size(), k_));
+  }
+  /// The same, in 2^part_bits parts, at most one for each hash.
+  void open(std::uint32_t shard, std::uint32_t part_bits) {
     shard_ = shard;
-    entries_ = 0;
-    std::uint64_t bytes = 0;
-    for (const auto& input : inputs_) {
-      const index::ShardShape& shape = input.shape(shard);
-      entries_ += shape.entries;
-      bytes += shape.entries * sizeof(Key);
-    }
-    gives_pages_back_ = bytes > engine::kMappedBytesOfThread;
+    part_bits_ = part_bits;
+    gives_pages_back_ = entries_in(inputs_, shard) * sizeof(Key) > engine::kMappedBytesOfThread;
     views_.clear();
     for (const auto& input : inputs_) {
       views_.push_back(input.shard(shard));
       if (gives_pages_back_) input.release(shard);
     }
-    part_bits_ = part_bits_for(entries_, inputs_.size(), k_);
   }
   /// Tells the kernel that the shard's pages are not needed any more.
   void close() const {
@@ -166,12 +168,11 @@ class ShardParts {
     list.size = kept;
   }
 
-  const std::vector<index::IndexFile>& inputs_;
-  const std::vector<engine::CountBounds>& bounds_;
+  std::span<const index::IndexFile> inputs_;
+  std::span<const engine::CountBounds> bounds_;
   std::uint32_t k_;
   std::vector<index::ShardView> views_;
   std::uint32_t shard_ = 0;
-  std::uint64_t entries_ = 0;
   std::uint32_t part_bits_ = 0;
   bool gives_pages_back_ = false;
 };

@@ -1,7 +1,5 @@
 #include "engine/compare_job.h"
 
-#include <fmt/core.h>
-
 #include "core/error.h"
 #include "engine/index_set.h"
 #include "engine/limits.h"
@@ -26,16 +24,10 @@ Comparison compare_indexes(const CompareOptions& options, JobProgress& progress)
   if (options.inputs.size() < 2)
     throw UsageError("one index has nothing to be compared with; name two or more");
   const std::vector<index::IndexFile> inputs = open_alike(options.inputs);
-  const unsigned threads = options.threads > 0 ? options.threads : usable_cores();
-  const std::uint64_t cap = options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9;
-  const std::uint64_t spoken_for = working_bytes(threads);
-  if (cap <= spoken_for) {
-    throw ResourceError(
-        fmt::format("-m {} MB is too little for {} threads and {} inputs: reading alone needs {} MB; "
-                    "raise -m or lower -t",
-                    cap >> 20, threads, inputs.size(), (spoken_for >> 20) + 1));
-  }
-  const auto session = make_cpu_comparison(inputs, options.of_inputs, threads, cap - spoken_for);
+  const unsigned threads = threads_or_all(options.threads);
+  const std::uint64_t memory_bytes =
+      memory_to_work_in(memory_or_most(options.memory_bytes), 0, threads, inputs.size());
+  const auto session = make_cpu_comparison(inputs, options.of_inputs, threads, memory_bytes);
   progress.shards_total = inputs.front().params().shards();
   progress.stage = JobProgress::Stage::combining;
   run_team(

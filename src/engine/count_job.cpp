@@ -37,9 +37,9 @@ class CountJob {
   CountJob(const CountOptions& options, JobProgress& progress)
       : options_(options),
         progress_(progress),
-        threads_(options.threads > 0 ? options.threads : usable_cores()),
+        threads_(threads_or_all(options.threads)),
         // Unasked, stay clear of the limit at which the kernel kills.
-        memory_cap_(options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9),
+        memory_cap_(memory_or_most(options.memory_bytes)),
         device_(options.device),
         run_(threads_, memory_cap_, progress) {}
 

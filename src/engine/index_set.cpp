@@ -55,4 +55,16 @@ std::uint64_t working_bytes(unsigned threads) {
   return resident_bytes() + kSlackBytes + threads * kMappedBytesOfThread;
 }
 
+std::uint64_t memory_to_work_in(std::uint64_t cap, std::uint64_t other_bytes, unsigned threads,
+                                std::size_t inputs) {
+  const std::uint64_t spoken_for = working_bytes(threads) + other_bytes;
+  if (cap <= spoken_for) {
+    throw ResourceError(fmt::format(
+        "-m {} MB is too little for {} threads and {} inputs: reading and writing alone need {} MB; "
+        "raise -m or lower -t",
+        cap >> 20, threads, inputs, (spoken_for >> 20) + 1));
+  }
+  return cap - spoken_for;
+}
+
 }  // namespace warpmer::engine

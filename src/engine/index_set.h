@@ -1,6 +1,7 @@
 #pragma once
 /// Several indexes that are looked at together.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,5 +20,10 @@ inline constexpr std::uint64_t kMappedBytesOfThread = std::uint64_t{8} << 20;
 
 /// What the process holds now, and what no one accounts for while `threads` threads go through indexes.
 std::uint64_t working_bytes(unsigned threads);
+
+/// Of `cap` bytes for the whole process, those that a job on `threads` threads with `inputs` indexes may work
+/// in, when it needs `other_bytes` besides. ResourceError when that leaves nothing.
+std::uint64_t memory_to_work_in(std::uint64_t cap, std::uint64_t other_bytes, unsigned threads,
+                                std::size_t inputs);
 
 }  // namespace warpmer::engine

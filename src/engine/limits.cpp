@@ -142,6 +142,12 @@ std::uint64_t usable_memory_bytes() {
   return bytes;
 }
 
+unsigned threads_or_all(unsigned threads) { return threads > 0 ? threads : usable_cores(); }
+
+std::uint64_t memory_or_most(std::uint64_t memory_bytes) {
+  return memory_bytes > 0 ? memory_bytes : usable_memory_bytes() / 10 * 9;
+}
+
 std::uint64_t resident_bytes() { return kilobytes_in_status("VmRSS:") * 1024; }
 std::uint64_t peak_resident_bytes() { return kilobytes_in_status("VmHWM:") * 1024; }
 

@@ -13,6 +13,11 @@ unsigned usable_cores();
 /// (SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU times the CPUs) and the machine's memory.
 std::uint64_t usable_memory_bytes();
 
+/// What a job's options mean, in which 0 stands for: all cores, and nine tenths of the memory, that this
+/// process may use.
+unsigned threads_or_all(unsigned threads);
+std::uint64_t memory_or_most(std::uint64_t memory_bytes);
+
 /// Resident set of this process now, and the largest it has been, as the kernel counts them.
 std::uint64_t resident_bytes();
 std::uint64_t peak_resident_bytes();

@@ -37,8 +37,8 @@ class SetJob {
  public:
   SetJob(const SetOptions& options, JobProgress& progress)
       : options_(options),
-        threads_(options.threads > 0 ? options.threads : usable_cores()),
-        memory_cap_(options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9),
+        threads_(threads_or_all(options.threads)),
+        memory_cap_(memory_or_most(options.memory_bytes)),
         progress_(progress),
         inputs_(open_alike(options.inputs)) {}
 
@@ -78,16 +78,8 @@ class SetJob {
     plan.of_result = options_.of_result;
     plan.threads = threads_;
     for (std::size_t i = 0; i < inputs_.size(); ++i) plan.of_inputs.push_back(bounds_of(i));
-    const std::uint64_t spoken_for = working_bytes(threads_);
     // The writer may keep a sixteenth of all for shards that wait for others.
-    const std::uint64_t rest = memory_cap_ - memory_cap_ / 16;
-    if (rest <= spoken_for) {
-      throw ResourceError(
-          fmt::format("-m {} MB is too little for {} threads and {} inputs: reading alone needs "
-                      "{} MB; raise -m or lower -t",
-                      memory_cap_ >> 20, threads_, inputs_.size(), (spoken_for / 15 * 16 >> 20) + 1));
-    }
-    plan.memory_bytes = rest - spoken_for;
+    plan.memory_bytes = memory_to_work_in(memory_cap_, memory_cap_ / 16, threads_, inputs_.size());
     return plan;
   }
 

@@ -59,8 +59,8 @@ class UpdateJob {
  public:
   UpdateJob(const UpdateOptions& options, JobProgress& progress)
       : options_(options),
-        threads_(options.threads > 0 ? options.threads : usable_cores()),
-        memory_cap_(options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9),
+        threads_(threads_or_all(options.threads)),
+        memory_cap_(memory_or_most(options.memory_bytes)),
         progress_(progress),
         run_(threads_, memory_cap_, progress),
         index_(options.index) {

@@ -10,8 +10,8 @@ import subprocess
 from common_cli import SOURCE, CliTest, main
 
 COMMANDS = (
-    "count", "update", "union", "intersect", "subtract", "symmetric-difference", "merge", "compare", "histo", "dump",
-    "query", "qv", "filter", "positions", "locate", "stats", "info", "devices", "help", "completion",
+    "count", "update", "union", "intersect", "subtract", "symmetric-difference", "merge", "compare", "matrix", "histo",
+    "dump", "query", "qv", "filter", "positions", "locate", "stats", "info", "devices", "help", "completion",
 )
 REFRESH = "refresh it with cli/completions/refresh.sh"
 

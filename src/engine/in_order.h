@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-namespace warpmer::cli {
+namespace warpmer::engine {
 
 /// Takes results 0, 1, 2, ... in any order from any thread and hands them on in order, one at a time.
 template <typename T>
@@ -43,6 +43,19 @@ class InOrder {
     busy_ = false;
   }
 
+  /// Hands on a part of result `ordinal`, whose rest its thread is still to put: for a result that is too
+  /// large to wait in memory. Blocks until all results before it have been handed on; returns at once after
+  /// `stop`.
+  void put_part(std::uint64_t ordinal, T&& part) {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] { return stopped_ || ordinal == next_; });
+    if (stopped_) {
+      return;
+    }
+    lock.unlock();  // nobody else can hand on: what comes next is this thread's
+    consume_(std::move(part));
+  }
+
   /// Nothing is handed on any more and nobody blocks.
   void stop() noexcept {
     const std::scoped_lock lock(mutex_);
@@ -61,4 +74,4 @@ class InOrder {
   bool stopped_ = false;
 };
 
-}  // namespace warpmer::cli
+}  // namespace warpmer::engine

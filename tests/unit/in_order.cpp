@@ -1,3 +1,5 @@
+#include "engine/in_order.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -6,11 +8,10 @@
 #include <stdexcept>
 #include <thread>
 
-#include "cli/in_order.h"
 #include "engine/thread_team.h"
 
 using namespace warpmer;
-using namespace warpmer::cli;
+using namespace warpmer::engine;
 
 TEST_CASE("results come out in order, whoever is late") {
   constexpr std::uint64_t kResults = 2000;
@@ -67,4 +68,39 @@ TEST_CASE("a failure to hand on reaches the caller") {
                                        ordered.stop();
                                      }),
                     "disk full");
+}
+
+TEST_CASE("a result in parts comes out in one place, whoever else is there") {
+  constexpr std::uint64_t kResults = 500;
+  std::vector<std::uint64_t> seen;
+  InOrder<std::uint64_t> ordered(4, [&](std::uint64_t&& value) { seen.push_back(value); });
+  std::atomic<std::uint64_t> next{0};
+  run_team(
+      4,
+      [&](unsigned) {
+        for (std::uint64_t i = next++; i < kResults; i = next++) {
+          for (std::uint64_t part = 0; part < i % 4; ++part) ordered.put_part(i, 10 * i + part);
+          ordered.put(i, 10 * i + i % 4);
+        }
+      },
+      [&] { ordered.stop(); });
+  std::vector<std::uint64_t> wanted;
+  for (std::uint64_t i = 0; i < kResults; ++i) {
+    for (std::uint64_t part = 0; part <= i % 4; ++part) wanted.push_back(10 * i + part);
+  }
+  CHECK(seen == wanted);
+}
+
+TEST_CASE("who waits for his turn is let go when another has failed") {
+  InOrder<int> ordered(8, [](int&&) {});
+  std::atomic<int> next{0};
+  const auto work = [&](unsigned) {
+    if (next++ == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      throw std::runtime_error("first");
+    }
+    ordered.put_part(1, 1);  // its turn will never come
+    ordered.put(1, 1);
+  };
+  CHECK_THROWS_WITH(run_team(2, work, [&] { ordered.stop(); }), "first");
 }

@@ -1,0 +1,225 @@
+#pragma once
+/// An index in lexicographic order of its k-mers, bin after bin.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "core/kmer.h"
+#include "cpu/bin_splitter.h"
+#include "cpu/huge_array.h"
+#include "cpu/scratch.h"
+#include "cpu/sorted_lists.h"
+#include "engine/limits.h"
+#include "engine/thread_team.h"
+#include "index/index_file.h"
+
+namespace warpmer::cpu {
+
+/// Splits entries into bins by the first bits of their k-mers, as HashGraph V2 does (Green 2019,
+/// section 3.3), and orders a bin in a core's cache: by a bucket for every few k-mers, and within buckets.
+/// While it is in a bin an entry is one word: the rest of the k-mer and, below it, the count, in as many bits
+/// as are free; larger counts are kept apart.
+template <class Key>
+class EntrySorter {
+ public:
+  /// Bins in memory.
+  struct Range {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
+  };
+  /// One thread's memory to order bins in.
+  struct Ordered {
+    Scratch<Key> words;
+    Scratch<std::uint32_t> offsets;
+    std::size_t size = 0;
+  };
+
+  /// Counts what each bin will have. `memory_bytes` are for the whole process; `other_bytes` of them others
+  /// will take besides what the process has now.
+  EntrySorter(const index::IndexFile& index, const engine::CountBounds& bounds, unsigned threads,
+              std::uint64_t memory_bytes, std::uint64_t other_bytes)
+      : index_(index),
+        bounds_(bounds),
+        k_(index.params().k),
+        hash_(k_),
+        threads_(threads),
+        bin_bits_(bin_bits_for(index.totals().stored_distinct, k_)),
+        rest_bits_(2 * k_ - bin_bits_),
+        count_bits_(std::min(kKeyBits<Key> - rest_bits_, 32u)),
+        splitter_(threads, bins()),
+        others_(engine::working_bytes(threads) + other_bytes + Splitter::memory_bytes(threads, bins())) {
+    for_each_part([&](unsigned thread, const ListBuffer<Key>& list) {
+      std::uint64_t* const counts = splitter_.counts(thread);
+      for (std::size_t i = 0; i < list.size; ++i) ++counts[bin_of(hash_.inverse(list.hashes()[i]))];
+    });
+    room_ = std::max(kLeastRoom, memory_bytes <= others_ ? 0 : (memory_bytes - others_) / sizeof(Key));
+  }
+
+  [[nodiscard]] std::uint32_t bins() const { return 1u << bin_bits_; }
+
+  /// Takes as many bins from `first` on as fit into memory, in the place of those before. ResourceError when
+  /// not even one does.
+  Range gather(std::uint32_t first) {
+    const Range range{first, end_of_range(first)};
+    std::uint64_t entries = 0;
+    for (std::uint32_t bin = range.first; bin < range.end; ++bin) entries += splitter_.bin_size(bin);
+    words_ = HugeArray<Key>();  // gives the memory back before the new is taken
+    words_ = HugeArray<Key>(entries);
+    splitter_.lay_out(range.first, range.end, words_.data(), nullptr);
+    std::vector<typename Splitter::Writer> writers;
+    for (unsigned t = 0; t < threads_; ++t) writers.emplace_back(splitter_, t);
+    std::vector<LargeCounts> large(threads_);
+    for_each_part([&](unsigned thread, const ListBuffer<Key>& list) {
+      typename Splitter::Writer& writer = writers[thread];
+      for (std::size_t i = 0; i < list.size; ++i) {
+        const Key kmer = hash_.inverse(list.hashes()[i]);
+        const std::uint32_t bin = bin_of(kmer);
+        if (bin < range.first || bin >= range.end) continue;
+        const std::uint64_t count = list.counts()[i];
+        if (count >= large_count()) large[thread].emplace_back(kmer, count);
+        const Key rest = kmer & low_bits(rest_bits_);
+        writer.put(bin, static_cast<Key>((rest << count_bits_) | std::min(count, large_count())), {});
+      }
+    });
+    for (auto& writer : writers) writer.flush();
+    large_.clear();
+    for (const LargeCounts& of_thread : large)
+      large_.insert(large_.end(), of_thread.begin(), of_thread.end());
+    std::sort(large_.begin(), large_.end());
+    return range;
+  }
+
+  /// Orders one of the bins in memory.
+  void order(std::uint32_t bin, Ordered& out) const {
+    const Key* const from = words_.data() + splitter_.bin_begin(bin);
+    out.size = splitter_.bin_begin(bin + 1) - splitter_.bin_begin(bin);
+    Key* const to = out.words.get(out.size + 1);
+    const auto bits =
+        std::min({static_cast<std::uint32_t>(std::bit_width(out.size / kBucketEntries)), rest_bits_, 24u});
+    const std::uint32_t buckets = 1u << bits;
+    const auto bucket_of = [shift = rest_bits_ + count_bits_ - bits, bits](Key word) {
+      return bits == 0 ? std::size_t{0} : static_cast<std::size_t>(word >> shift);
+    };
+    std::uint32_t* const offsets = out.offsets.get(buckets + std::size_t{1});
+    std::fill_n(offsets, buckets + std::size_t{1}, 0u);
+    for (std::size_t i = 0; i < out.size; ++i) ++offsets[bucket_of(from[i])];
+    for (std::uint32_t b = 1; b <= buckets; ++b) offsets[b] += offsets[b - 1];
+    // Each takes the last place left.
+    for (std::size_t i = 0; i < out.size; ++i) to[--offsets[bucket_of(from[i])]] = from[i];
+    for (std::uint32_t b = 0; b < buckets; ++b) sort(to + offsets[b], to + offsets[b + 1]);
+  }
+
+  /// What a word of a bin stands for.
+  [[nodiscard]] Key kmer_of(std::uint32_t bin, Key word) const {
+    const Key rest = word >> count_bits_;
+    return static_cast<Key>((Key{bin} << rest_bits_) | rest);
+  }
+  [[nodiscard]] std::uint64_t count_of(Key kmer, Key word) const {
+    const std::uint64_t count = static_cast<std::uint64_t>(word & low_bits(count_bits_));
+    if (count < large_count()) return count;
+    return std::lower_bound(large_.begin(), large_.end(), std::pair(kmer, std::uint64_t{0}))->second;
+  }
+
+ private:
+  using Splitter = BinSplitter<Key, NoValue>;
+  using LargeCounts = std::vector<std::pair<Key, std::uint64_t>>;
+  /// Entries of a bin, about. A thread has a line of entries for each bin, so there are not too many; and so
+  /// many at least that they leave room for counts in any word.
+  static constexpr std::uint64_t kBinEntries = std::uint64_t{1} << 15;
+  static constexpr std::uint32_t kLeastBinBits = 8;
+  static constexpr std::uint32_t kMostBinBits = 14;
+  /// Entries of a bucket, about.
+  static constexpr std::size_t kBucketEntries = 2;
+  /// Up to so many are sorted by insertion.
+  static constexpr std::ptrdiff_t kFewEntries = 32;
+  /// Small enough to be had under any cap that lets the process start.
+  static constexpr std::uint64_t kLeastRoom = 131072;
+
+  static std::uint32_t bin_bits_for(std::uint64_t entries, std::uint32_t k) {
+    const auto bits = static_cast<std::uint32_t>(std::bit_width(entries / kBinEntries));
+    return std::min(std::clamp(bits, kLeastBinBits, kMostBinBits), 2 * k);
+  }
+  [[nodiscard]] std::uint32_t bin_of(Key kmer) const {
+    return static_cast<std::uint32_t>(kmer >> rest_bits_);
+  }
+  static constexpr Key low_bits(std::uint32_t bits) {
+    return bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << bits) - 1;
+  }
+  /// From here on counts are kept apart.
+  [[nodiscard]] std::uint64_t large_count() const {
+    return static_cast<std::uint64_t>(low_bits(count_bits_));
+  }
+
+  static void sort(Key* begin, Key* end) {
+    if (end - begin > kFewEntries) {
+      std::sort(begin, end);
+      return;
+    }
+    for (Key* next = begin; next < end; ++next) {
+      const Key word = *next;
+      Key* at = next;
+      for (; at > begin && word < at[-1]; --at) *at = at[-1];
+      *at = word;
+    }
+  }
+
+  [[nodiscard]] std::uint32_t end_of_range(std::uint32_t first) const {
+    std::uint64_t sum = 0;
+    std::uint32_t end = first;
+    while (end < bins() && sum + splitter_.bin_size(end) <= room_) sum += splitter_.bin_size(end++);
+    if (end == first) {
+      const std::uint64_t needed = others_ + splitter_.bin_size(first) * sizeof(Key);
+      throw ResourceError(
+          fmt::format("sorting needs {} MB in all; raise -m or do without --sort", (needed >> 20) + 1));
+    }
+    return end;
+  }
+
+  /// Calls `visit(thread, list)` for the entries of all parts of all shards; a thread always has the same
+  /// ones.
+  template <class Visit>
+  void for_each_part(Visit&& visit) const {
+    std::atomic<bool> failed{false};
+    const std::uint32_t shards = index_.params().shards();
+    engine::run_team(
+        threads_,
+        [&](unsigned thread) {
+          ShardParts<Key> parts({&index_, 1}, {&bounds_, 1});
+          ListBuffer<Key> list;
+          for (std::uint32_t shard = thread; shard < shards && !failed; shard += threads_) {
+            parts.open(shard);
+            for (std::uint64_t part = 0; part < parts.parts(); ++part) {
+              parts.read(0, part, list);
+              visit(thread, list);
+            }
+            parts.close();
+          }
+        },
+        [&] { failed = true; });
+  }
+
+  const index::IndexFile& index_;
+  const engine::CountBounds& bounds_;
+  std::uint32_t k_;
+  KmerHash<Key> hash_;
+  unsigned threads_;
+  std::uint32_t bin_bits_;
+  std::uint32_t rest_bits_;   ///< of a k-mer behind those that name its bin
+  std::uint32_t count_bits_;  ///< of a word
+  Splitter splitter_;
+  std::uint64_t others_;    ///< bytes that all the rest takes
+  std::uint64_t room_ = 0;  ///< entries that fit
+  HugeArray<Key> words_;
+  LargeCounts large_;  ///< in order
+};
+
+}  // namespace warpmer::cpu

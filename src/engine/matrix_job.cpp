@@ -1,0 +1,122 @@
+#include "engine/matrix_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "core/error.h"
+#include "engine/index_set.h"
+#include "engine/limits.h"
+#include "engine/matrix_session.h"
+#include "engine/ordered_text.h"
+#include "engine/thread_team.h"
+#include "io/bgzf_writer.h"
+
+namespace warpmer::engine {
+namespace {
+
+/// Rows of an old matrix that a thread works on, and what has been decompressed ahead.
+constexpr std::uint64_t kOldRowsOfThread = 6 * MatrixFile::kRowBytes;
+
+/// What the first line of an old matrix says must hold for the inputs.
+void check_alike(const MatrixFile& old, const index::IndexFile& input) {
+  const MatrixFormat& format = old.format();
+  const index::IndexParams& params = input.params();
+  if (format.k != params.k)
+    old.fail(1, fmt::format("k = {}, but {} has k = {}", format.k, input.path(), params.k));
+  if (format.canonical != params.canonical) {
+    const auto text = [](bool canonical) { return canonical ? "canonical k-mers" : "k-mers as read"; };
+    old.fail(1,
+             fmt::format("{}, but {} has {}", text(format.canonical), input.path(), text(params.canonical)));
+  }
+  if (format.hash_version != params.hash_version) {
+    old.fail(1, fmt::format("hash functions of version {}, but {} has version {}", format.hash_version,
+                            input.path(), params.hash_version));
+  }
+  if (format.min_samples > 1) {
+    old.fail(1,
+             fmt::format(
+                 "it was made with --min-samples {}: k-mers that it left out may be in the new samples, and "
+                 "their counts are not known any more; make a matrix of all samples without --append",
+                 format.min_samples));
+  }
+}
+
+MatrixFormat format_of(const MatrixOptions& options, const index::IndexParams& params) {
+  MatrixFormat format;
+  format.k = params.k;
+  format.canonical = params.canonical;
+  format.presence = options.old != nullptr ? options.old->format().presence : options.presence;
+  format.min_samples = options.min_samples;
+  format.hash_version = params.hash_version;
+  return format;
+}
+
+void check(const MatrixOptions& options) {
+  const std::size_t old = options.old != nullptr ? options.old->samples().size() : 0;
+  const std::size_t samples = old + options.inputs.size();
+  if (options.min_samples > samples) {
+    throw UsageError(fmt::format("no k-mer can be in at least {} of {} sample{}; lower --min-samples",
+                                 options.min_samples, samples, samples == 1 ? "" : "s"));
+  }
+}
+
+void compress(TextBuffer& buffer) {
+  std::string packed;
+  io::append_bgzf(buffer.text(), io::kDefaultCompressionLevel, packed);
+  buffer.clear();
+  buffer.append(packed);
+}
+
+}  // namespace
+
+void write_matrix(const MatrixOptions& options, JobProgress& progress,
+                  const std::function<void(std::string_view)>& write) {
+  check(options);
+  const std::vector<index::IndexFile> inputs = open_alike(options.inputs);
+  const index::IndexParams& params = inputs.front().params();
+  if (options.old != nullptr) check_alike(*options.old, inputs.front());
+  const MatrixFormat format = format_of(options, params);
+  const unsigned threads = threads_or_all(options.threads);
+
+  MatrixPlan plan;
+  plan.presence = format.presence;
+  plan.min_samples = static_cast<std::uint32_t>(options.min_samples);
+  plan.of_inputs = options.of_inputs;
+  plan.threads = threads;
+  const std::uint64_t others =
+      OrderedText::memory_bytes(threads) + (options.old != nullptr ? threads * kOldRowsOfThread : 0);
+  plan.memory_bytes = memory_to_work_in(memory_or_most(options.memory_bytes), others, threads, inputs.size());
+  const auto session = options.old != nullptr ? make_cpu_matrix_extension(plan, inputs, *options.old)
+                                              : make_cpu_matrix(plan, inputs);
+
+  OrderedText text(threads, write, options.compress ? OrderedText::Encode(compress) : OrderedText::Encode());
+  std::vector<std::string> samples =
+      options.old != nullptr ? options.old->samples() : std::vector<std::string>();
+  samples.insert(samples.end(), options.samples.begin(), options.samples.end());
+  TextBuffer header;
+  header.append(matrix_header(format, samples));
+  if (options.compress) compress(header);
+  write(header.text());
+  progress.shards_total = params.shards();
+  progress.stage = JobProgress::Stage::combining;
+  run_team(
+      threads,
+      [&](unsigned thread) {
+        session->write_rows(thread, text, [&](std::uint32_t shards) {
+          std::uint32_t done = progress.shards_done;
+          while (done < shards && !progress.shards_done.compare_exchange_weak(done, shards)) {
+          }
+        });
+      },
+      [&] {
+        session->cancel();
+        text.stop();
+      });
+  if (options.compress) write(io::kBgzfEnd);
+  progress.stage = JobProgress::Stage::done;
+}
+
+}  // namespace warpmer::engine

@@ -1,0 +1,113 @@
+#pragma once
+/// Text that several threads make, written in order.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/in_order.h"
+
+namespace warpmer::engine {
+
+/// Text that grows at its end; its memory is not initialised and never given back.
+class TextBuffer {
+ public:
+  /// Room for `bytes` more bytes; what is written there is taken in by `commit`.
+  [[nodiscard]] char* reserve(std::size_t bytes) {
+    if (bytes > capacity_ - size_) grow(size_ + bytes);
+    return data_.get() + size_;
+  }
+  /// Up to where the room is used.
+  void commit(const char* end) noexcept { size_ = static_cast<std::size_t>(end - data_.get()); }
+  void append(std::string_view text) {
+    std::memcpy(reserve(text.size()), text.data(), text.size());
+    size_ += text.size();
+  }
+
+  [[nodiscard]] std::string_view text() const noexcept { return {data_.get(), size_}; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  void clear() noexcept { size_ = 0; }
+
+ private:
+  void grow(std::size_t wanted) {
+    const std::size_t capacity = std::max(wanted, 2 * capacity_);
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity);
+    if (size_ > 0) std::memcpy(larger.get(), data_.get(), size_);
+    data_ = std::move(larger);
+    capacity_ = capacity;
+  }
+
+  std::unique_ptr<char[]> data_;
+  std::size_t capacity_ = 0;
+  std::size_t size_ = 0;
+};
+
+/// Takes texts 0, 1, 2, ... from any thread and writes them in order. Buffers go round.
+class OrderedText {
+ public:
+  /// A text that is about to be longer is handed over in parts.
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+
+  using Write = std::function<void(std::string_view)>;
+  /// Replaces a text by what is to be written for it.
+  using Encode = std::function<void(TextBuffer&)>;
+
+  /// `write` is called by one thread at a time; `encode`, if there is one, by each that has a text to put.
+  OrderedText(unsigned threads, Write write, Encode encode = {})
+      : write_(std::move(write)),
+        encode_(std::move(encode)),
+        ordered_(kTextsOfThread * threads, [this](TextBuffer&& buffer) {
+          write_(buffer.text());
+          give_back(std::move(buffer));
+        }) {}
+
+  /// An empty buffer.
+  [[nodiscard]] TextBuffer take() {
+    const std::scoped_lock lock(mutex_);
+    if (spare_.empty()) return {};
+    TextBuffer buffer = std::move(spare_.back());
+    spare_.pop_back();
+    return buffer;
+  }
+  /// Text `ordinal`, or what remains of it. Blocks while too many texts before it are missing.
+  void put(std::uint64_t ordinal, TextBuffer&& buffer) {
+    if (encode_) encode_(buffer);
+    ordered_.put(ordinal, std::move(buffer));
+  }
+  /// Empties a buffer that has become large: text `ordinal` goes on. Blocks until its turn has come.
+  void put_part(std::uint64_t ordinal, TextBuffer& buffer) {
+    if (encode_) encode_(buffer);
+    ordered_.put_part(ordinal, std::exchange(buffer, take()));
+  }
+  /// Nothing is written any more and nobody blocks.
+  void stop() noexcept { ordered_.stop(); }
+
+  /// What so many threads may hold, about.
+  [[nodiscard]] static std::uint64_t memory_bytes(unsigned threads) {
+    return std::uint64_t{threads} * (kTextsOfThread + 1) * kMostBytes;
+  }
+
+ private:
+  static constexpr std::uint64_t kTextsOfThread = 3;
+
+  void give_back(TextBuffer&& buffer) {
+    buffer.clear();
+    const std::scoped_lock lock(mutex_);
+    spare_.push_back(std::move(buffer));
+  }
+
+  Write write_;
+  Encode encode_;
+  std::mutex mutex_;
+  std::vector<TextBuffer> spare_;
+  InOrder<TextBuffer> ordered_;
+};
+
+}  // namespace warpmer::engine
