@@ -130,7 +130,7 @@ class BatchJoiner {
 
   void write(BatchText&& batch) {
     for (auto& item : batch)
-      std::visit([this](auto&& part) { write_part(std::move(part)); }, std::move(item));
+      std::visit([this](auto&& part) { write_part(std::forward<decltype(part)>(part)); }, std::move(item));
   }
 
  private:
