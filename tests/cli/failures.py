@@ -97,7 +97,7 @@ class OutputFailures(CliTest):
         index = self.count(READS, k=5)
         self.refused(RESOURCE, "/dev/full", "count", "-k", "5", "-o", "/dev/full", READS)
         commands = [["histo", index], ["dump", index], ["dump", "--sort", index], ["stats", index], ["info", "--json", index]]
-        commands += [["query", index, "ACGTA"], ["query", index, "--reads", READS], ["--help"], ["--version"]]
+        commands += [["matrix", index], ["query", index, "ACGTA"], ["query", index, "--reads", READS], ["--help"], ["--version"]]
         commands += [["count", "-k", "5", "-o", "-", READS], ["help", "count"], ["completion", "bash"]]
         for command in commands:
             with self.subTest(command), open("/dev/full", "wb") as full:

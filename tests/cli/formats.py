@@ -114,6 +114,11 @@ class Readers(CliTest):
         self.assertEqual(self.warpmer("dump", "--sort", "-t", "1", "-m", "64M", self.index), "".join(lines))
         plain = self.warpmer("dump", self.index)
         self.assertEqual(sorted(plain.splitlines(True)), lines)
+        self.assertEqual(self.warpmer("dump", "-t", "3", self.index), plain)
+        some = [f"{kmer}\t{count}\n" for kmer, count in sorted(self.expected.items()) if 2 <= count <= 5]
+        self.assertEqual(self.warpmer("dump", "--sort", "--min-count", "2", "--max-count", "5", self.index), "".join(some))
+        kept = [line for line in plain.splitlines(True) if line in set(some)]
+        self.assertEqual(self.warpmer("dump", "--min-count", "2", "--max-count", "5", self.index), "".join(kept))
         records = [f">{count}\n{kmer}\n" for kmer, count in sorted(self.expected.items())]
         self.assertEqual(self.warpmer("dump", "--sort", "--format", "fasta", self.index), "".join(records))
 

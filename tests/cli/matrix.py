@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The table of k-mers and samples: against dumps joined in Python, and extended against made at once.
 
-ctest: one thread (what it does on threads is what query does: engine::InOrder)
+ctest: one thread (what the threads do is tested in unit/matrix)
 """
 
 import gzip

@@ -1,31 +1,29 @@
 #include "engine/matrix_file.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <fstream>
 #include <string>
 
 #include "core/error.h"
+#include "unit/index_file_common.h"
 
 using namespace warpmer;
 using namespace warpmer::engine;
 
 namespace {
 
-/// A file that is there for a test.
-class TextFile {
- public:
-  explicit TextFile(const std::string& text) : path_("matrix_file." + std::to_string(::getpid()) + ".tsv") {
-    std::ofstream(path_) << text;
-  }
-  ~TextFile() { std::remove(path_.c_str()); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
+/// A matrix in a file that is there for a test.
+struct TextFile {
+  explicit TextFile(const std::string& text) { index::test::write_bytes(path(), text); }
+  [[nodiscard]] std::string path() const { return folder / "matrix.tsv"; }
+  index::test::ScratchFolder folder;
 };
+
+MatrixFormat of_three_bases() {
+  MatrixFormat format;
+  format.k = 3;
+  return format;
+}
 
 /// 3-mers, as a counter; a row for each of `n`, all of the same length.
 std::string rows_of(std::size_t n) {
@@ -53,7 +51,7 @@ TEST_CASE("what a header says is read back") {
 }
 
 TEST_CASE("rows are handed out whole, in order, with their lines, and then the end once") {
-  const std::string header = matrix_header({.k = 3}, {"one", "two"});
+  const std::string header = matrix_header(of_three_bases(), {"one", "two"});
   for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{200000}}) {
     const std::string text = rows_of(n);
     const TextFile file(header + text);
@@ -80,7 +78,7 @@ TEST_CASE("rows are handed out whole, in order, with their lines, and then the e
 }
 
 TEST_CASE("a row says its k-mer, its length and how many samples have it") {
-  const TextFile file(matrix_header({.k = 3}, {"one", "two", "three"}));
+  const TextFile file(matrix_header(of_three_bases(), {"one", "two", "three"}));
   const MatrixFile matrix(file.path(), 1);
   const MatrixRow row = matrix.read_row("ACG\t0\t18446744073709551615\t10\nACT\t", 3);
   CHECK(row.kmer == "ACG");
