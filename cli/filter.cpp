@@ -65,9 +65,6 @@ struct FilterOptions {
   }
 };
 
-/// Results a thread may be ahead of the one that is written, per thread.
-constexpr std::uint64_t kGroupsPerThread = 4;
-
 io::Pairing pairing_of(const FilterOptions& options) {
   if (!options.first.empty()) return io::Pairing::two_files;
   return options.interleaved ? io::Pairing::interleaved : io::Pairing::single;
@@ -187,7 +184,7 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
                           const std::vector<std::unique_ptr<ReadOutput>>& outputs, unsigned threads) {
   io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads));
   FilterTotals totals;
-  engine::InOrder<FilteredGroup> ordered(kGroupsPerThread * threads, [&](FilteredGroup&& result) {
+  engine::InOrder<FilteredGroup> ordered(engine::kResultsAhead * threads, [&](FilteredGroup&& result) {
     totals += result.totals;
     for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i]->write(result.blocks[i]);
   });

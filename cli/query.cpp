@@ -44,9 +44,6 @@ struct QueryOptions {
   std::string output;
 };
 
-/// Results a thread may be ahead of the one that is written, per thread.
-constexpr std::uint64_t kWindowPerThread = 4;
-
 /// What all three kinds of query share.
 struct Query {
   const QueryOptions& options;
@@ -105,7 +102,7 @@ std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& ch
 
 void query_file(Query& query) {
   KmerList list(query.options.kmer_file);
-  engine::InOrder<std::string> ordered(kWindowPerThread * query.threads,
+  engine::InOrder<std::string> ordered(engine::kResultsAhead * query.threads,
                                        [&](std::string&& text) { query.output.write(text); });
   std::atomic<bool> stopped{false};
   const auto work = [&](unsigned /*thread*/) {
@@ -211,7 +208,7 @@ void query_reads(Query& query) {
     query.output.write(kSummaryHeader);
   }
   BatchJoiner joiner(query.track.format, query.output);
-  engine::InOrder<BatchText> ordered(kWindowPerThread * query.threads,
+  engine::InOrder<BatchText> ordered(engine::kResultsAhead * query.threads,
                                      [&](BatchText&& batch) { joiner.write(std::move(batch)); });
   const auto work = [&](unsigned /*thread*/) {
     io::Batch batch;

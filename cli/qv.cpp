@@ -38,9 +38,6 @@ struct QvOptions {
   ReportFlags report;
 };
 
-/// Results a thread may be ahead of the one that is written, per thread.
-constexpr std::uint64_t kWindowPerThread = 4;
-
 /// The reads' k-mers that are no errors.
 struct Solid {
   std::uint64_t count = 0;  ///< from this count on
@@ -142,7 +139,7 @@ class QvJob {
     io::InputSet input({file.path}, input_options(options_, k_));
     const unsigned threads = threads_or_default(options_.threads);
     AssemblyKmers so_far;  // of a sequence that goes on in the next batch
-    engine::InOrder<std::vector<SequencePart>> ordered(kWindowPerThread * threads,
+    engine::InOrder<std::vector<SequencePart>> ordered(engine::kResultsAhead * threads,
                                                        [&](std::vector<SequencePart>&& parts) {
                                                          for (const SequencePart& part : parts)
                                                            add(part, so_far, row);

@@ -10,6 +10,9 @@
 
 namespace warpmer::engine {
 
+/// A window for results of a batch each: how many a thread may be ahead of the one that is handed on.
+inline constexpr std::uint64_t kResultsAhead = 4;
+
 /// Takes results 0, 1, 2, ... in any order from any thread and hands them on in order, one at a time.
 template <typename T>
 class InOrder {
