@@ -49,9 +49,11 @@ std::uint32_t count_bytes_for(std::uint64_t largest) {
   return std::clamp((static_cast<std::uint32_t>(std::bit_width(largest)) + 7) / 8, 1u, 4u);
 }
 
-/// p, such that table and records together are smallest.
+/// p, such that table and records together are smallest. Not 1, though: kmc_dump 3.2.1 takes the k behind the
+/// table for the number of a record where another prefix begins, which does harm only to tiny databases of
+/// which some k-mers begin with the last prefix, and few begin with TT.
 std::uint32_t prefix_bases_for(std::uint32_t k, std::uint64_t kmers) {
-  std::uint32_t best = k % 4 == 0 ? 4 : k % 4;
+  std::uint32_t best = std::min(k, 2 + (k + 2) % 4);
   const auto bytes = [&](std::uint32_t p) { return (std::uint64_t{8} << (2 * p)) + kmers * ((k - p) / 4); };
   for (std::uint32_t p = best + 4; p <= std::min(k, kMostOwnPrefixBases); p += 4) {
     if (bytes(p) < bytes(best)) best = p;

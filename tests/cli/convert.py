@@ -1,63 +1,16 @@
 #!/usr/bin/env python3
-"""Other programs' databases to indexes and back: nothing is lost, and the programs read what we write.
+"""Text and KMC databases to indexes and back: nothing is lost, and what is wrong is refused.
 
 ctest: one thread (what the threads do is tested in unit/import_session)
 """
 
 import gzip
-import json
 import os
-import random
-import shutil
 import struct
-import subprocess
-import unittest
 
-from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, canonical, main
+from common_cli import DATA, INPUT, RESOURCE, USAGE, main
+from common_convert import READS, ConvertTest, random_counts, tsv
 from common_tier import some
-
-READS = DATA / "reads_1.fq.gz"
-LENGTHS = (15, 21, 31, 32, 33, 55)
-
-
-def tsv(counts):
-    return "".join(f"{kmer}\t{count}\n" for kmer, count in counts.items())
-
-
-def random_counts(k, number, largest, forward=False, seed=1):
-    """K-mers with counts up to `largest`, which is among them."""
-    chance = random.Random(seed)
-    kmers = {"".join(chance.choices("ACGT", k=k)) for _ in range(number)}
-    counts = {kmer if forward else canonical(kmer): chance.choice((1, 2, 200, largest)) for kmer in sorted(kmers)}
-    counts[min(counts)] = largest
-    return counts
-
-
-class ConvertTest(CliTest):
-    def run_tool(self, *command):
-        process = subprocess.run([str(word) for word in command], cwd=self.folder, check=False, capture_output=True)
-        self.assertEqual(process.returncode, 0, (command, process.stderr))
-        return process.stdout.decode()
-
-    def convert(self, source, output, *options, **more):
-        self.warpmer("convert", *options, "-o", output, source, **more)
-        return output
-
-    def index_of(self, counts, *options, output="made.wmi"):
-        """An index of these k-mers and counts."""
-        return self.convert("-", output, *options, stdin=tsv(counts))
-
-    def info(self, index):
-        return json.loads(self.warpmer("info", "--json", index))
-
-    def entries(self, index):
-        """The bytes of all shards and their directory: they depend on the k-mers and counts alone."""
-        totals = self.info(index)["totals"]
-        return self.warpmer("dump", index), totals["stored_distinct"], totals["stored_kmers"]
-
-    def lines(self, name, separator="\t"):
-        rows = (line.split(separator) for line in (self.folder / name).read_text().splitlines())
-        return {kmer: int(count) for kmer, count in rows}
 
 
 class Text(ConvertTest):
@@ -230,9 +183,6 @@ class Kmc(ConvertTest):
         index = self.count("-", k=31, stdin=">a\nACGT\n")
         self.convert(index, "db", "--to", "kmc")
         self.assertEqual(self.dump(self.convert("db", "back.wmi")), {})
-        if shutil.which("kmc_dump"):
-            self.run_tool("kmc_dump", "db", "dump.txt")
-            self.assertEqual(self.lines("dump.txt"), {})
 
     def test_damaged(self):
         index = self.count(READS, k=31)
@@ -275,75 +225,6 @@ class Kmc(ConvertTest):
     def test_outputs_that_cannot_be_written(self):
         index = self.count(READS, k=15)
         self.refused(RESOURCE, "none/db", "convert", index, "--to", "kmc", "-o", "none/db")
-
-
-@unittest.skipUnless(all(map(shutil.which, ("kmc", "kmc_tools", "kmc_dump"))), "no kmc, kmc_tools and kmc_dump")
-class AgainstKmc(ConvertTest):
-    """KMC reads ours, and we its databases, of both forms."""
-
-    def kmc_dump(self, name):
-        self.run_tool("kmc_dump", name, "kmc_dump.txt")
-        return self.lines("kmc_dump.txt")
-
-    def kmc(self, *options, source=READS, output="theirs"):
-        os.makedirs(self.folder / "tmp", exist_ok=True)
-        self.run_tool("kmc", "-m2", "-t1", "-ci1", *options, source, output, "tmp")
-        return output
-
-    def test_theirs(self):
-        for k, options in some([(k, ()) for k in LENGTHS + (9, 13)] + [(21, ("--forward",))], 2):
-            with self.subTest(k=k, options=options):
-                theirs = self.kmc(f"-k{k}", "-cs4000000000", *(["-b"] if options else []))
-                ours = self.count(READS, k=k, options=options)
-                self.assertEqual(self.entries(self.convert(theirs, "theirs.wmi")), self.entries(ours))
-                self.assertEqual(self.info("theirs.wmi")["params"], self.info(ours)["params"])
-                if k > 13:
-                    self.run_tool("kmc_tools", "-t1", "transform", theirs, "sort", "sorted")
-                    self.assertEqual(self.entries(self.convert("sorted", "sorted.wmi")), self.entries(ours))
-
-    def test_their_counters(self):
-        wanted = self.dump(self.count(READS, k=21))
-        for most in (1, 255, 256, 65536, 16777216):
-            theirs = self.kmc("-k21", f"-cs{most}")
-            self.assertEqual(self.dump(self.convert(theirs, "theirs.wmi")), {kmer: min(n, most) for kmer, n in wanted.items()})
-
-    def test_ours(self):
-        for k in some(LENGTHS, 2):
-            with self.subTest(k=k):
-                index = self.count(READS, k=k)
-                wanted = self.dump(index)
-                ours = self.convert(index, "ours", "--to", "kmc")
-                self.assertEqual(self.kmc_dump(ours), wanted)
-                self.run_tool("kmc_tools", "-t1", "transform", ours, "dump", "-s", "dump.txt", "histogram", "histo.txt",
-                              "sort", "sorted", "reduce", "-ci2", "reduced")
-                self.assertEqual(self.lines("dump.txt"), wanted)
-                histogram = dict(map(int, line.split()) for line in self.warpmer("histo", index).splitlines())
-                theirs = {int(count): n for count, n in self.lines("histo.txt").items() if n}
-                self.assertEqual(theirs, histogram)
-                self.assertEqual(self.kmc_dump("reduced"), {kmer: n for kmer, n in wanted.items() if n > 1})
-                # With one of its own, which is of the other form.
-                theirs = self.kmc(f"-k{k}", source=DATA / "reads_2.fq.gz")
-                self.run_tool("kmc_tools", "-t1", "simple", ours, theirs, "union", "both", "intersect", "shared")
-                other = self.count(DATA / "reads_2.fq.gz", k=k, output="other.wmi")
-                for name, command in (("both", "union"), ("shared", "intersect")):
-                    self.warpmer(command, index, other, "-o", "result.wmi")
-                    self.assertEqual(self.kmc_dump(name), self.dump("result.wmi"))
-
-    def test_our_counters_and_strands(self):
-        for size in range(1, 5):
-            counts = random_counts(31, 300, (1 << (8 * size)) - 1, forward=size == 2, seed=size)
-            index = self.index_of(counts, *(["--forward"] if size == 2 else []))
-            self.convert(index, "ours", "--to", "kmc")
-            self.assertEqual(self.kmc_dump("ours"), counts)
-            self.assertIn(f"{'no' if size == 2 else 'yes'}", self.run_tool("kmc_tools", "info", "ours").split("both strands")[1][:20])
-
-    def test_every_length(self):
-        for k in range(1, 65):
-            counts = random_counts(k, 50, 300, seed=k)
-            self.convert(self.index_of(counts), "ours", "--to", "kmc")
-            with self.subTest(k=k):
-                self.assertEqual(self.kmc_dump("ours"), counts)
-
 
 if __name__ == "__main__":
     main()
