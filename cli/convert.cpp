@@ -51,7 +51,8 @@ std::optional<Format> wanted_format(const ConvertOptions& options) {
   if (options.to_name.empty()) return std::nullopt;
   const std::optional<Format> to = formats::format_of_name(options.to_name);
   if (!to) {
-    throw UsageError(fmt::format("--to must be one of {}, not '{}'", formats::format_names(), options.to_name));
+    throw UsageError(
+        fmt::format("--to must be one of {}, not '{}'", formats::format_names(), options.to_name));
   }
   return to;
 }
@@ -67,25 +68,28 @@ void choose_formats(ConvertOptions& options) {
     options.to = *by_path;
   }
   if (options.from == options.to || (is_text(options.from) && options.to != Format::wmi)) {
-    throw UsageError(options.from == Format::wmi
-                         ? fmt::format("{} is an index already; choose another format with --to", options.input)
-                         : fmt::format("{} to {} goes by way of an index: convert it --to wmi first",
-                                       formats::name_of(options.from), formats::name_of(options.to)));
+    throw UsageError(
+        options.from == Format::wmi
+            ? fmt::format("{} is an index already; choose another format with --to", options.input)
+            : fmt::format("{} to {} goes by way of an index: convert it --to wmi first",
+                          formats::name_of(options.from), formats::name_of(options.to)));
   }
 }
 
 void check_flags(const ConvertOptions& options) {
   if (options.forward && !is_text(options.from)) {
-    throw UsageError(fmt::format("--forward is for text; a {} file says itself whether its k-mers are canonical",
-                                 formats::name_of(options.from)));
+    throw UsageError(
+        fmt::format("--forward is for text; a {} file says itself whether its k-mers are canonical",
+                    formats::name_of(options.from)));
   }
   if (options.import.sum_duplicates && options.to != Format::wmi) {
     throw UsageError("--sum-duplicates is for making an index");
   }
   const std::uint32_t most = options.to == Format::wmi ? 0 : formats::limits_of(options.to).most_count_bytes;
   if ((options.saturate || options.counter_bytes > 0) && most == 0) {
-    throw UsageError(fmt::format("{} has no counters of limited width; leave out --saturate and --counter-bytes",
-                                 formats::name_of(options.to)));
+    throw UsageError(
+        fmt::format("{} has no counters of limited width; leave out --saturate and --counter-bytes",
+                    formats::name_of(options.to)));
   }
   if (options.counter_bytes > most) {
     throw UsageError(fmt::format("--counter-bytes must be from 1 to {} for {}, not {}", most,
@@ -102,10 +106,12 @@ std::vector<std::string> files_of(const std::string& path, Format format) {
 
 void check_output_path(const ConvertOptions& options) {
   const std::string& output = options.import.output;
-  for (const std::string& file : files_of(output, options.to)) check_output(file, files_of(options.input, options.from));
+  for (const std::string& file : files_of(output, options.to))
+    check_output(file, files_of(options.input, options.from));
   if (output != "-" || is_text(options.to)) return;
   if (options.to != Format::wmi) {
-    throw UsageError(fmt::format("{} cannot be written to standard output; use -o FILE", formats::name_of(options.to)));
+    throw UsageError(
+        fmt::format("{} cannot be written to standard output; use -o FILE", formats::name_of(options.to)));
   }
   if (isatty(STDOUT_FILENO) != 0) {
     throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
@@ -119,7 +125,8 @@ std::uint64_t largest_count(const ConvertOptions& options) {
   return std::min(of_format, (std::uint64_t{1} << (8 * options.counter_bytes)) - 1);
 }
 
-/// What the output is told of the k-mers to come: counters are as wide as the largest count needs, or as asked.
+/// What the output is told of the k-mers to come: counters are as wide as the largest count needs, or as
+/// asked.
 formats::StreamFacts output_facts(const ConvertOptions& options, formats::StreamFacts facts) {
   const std::uint64_t largest = largest_count(options);
   const bool is_known = options.counter_bytes == 0 && facts.largest_count > 0;
@@ -153,15 +160,17 @@ void export_kmers(const ConvertOptions& options) {
     const index::IndexFile index(options.input);
     report = engine::export_index(index, job, *sink_for(facts_of(index)));
   } else if (job.order != formats::KmerOrder::any) {
-    throw UsageError(fmt::format("{} wants its k-mers sorted: convert {} to an index (--to wmi), and that to {}",
-                                 formats::name_of(options.to), options.input, formats::name_of(options.to)));
+    throw UsageError(
+        fmt::format("{} wants its k-mers sorted: convert {} to an index (--to wmi), and that to {}",
+                    formats::name_of(options.to), options.input, formats::name_of(options.to)));
   } else {
     const auto source = open_source(options);
     report = engine::copy_kmers(*source, options.input, job, *sink_for(source->facts()));
   }
   if (options.saturate) {
     fmt::print(stderr, "warpmer: {} of {} counts were larger than {} and are capped there\n",
-               with_thousands(report.saturated), with_thousands(report.kmers), with_thousands(job.largest_count));
+               with_thousands(report.saturated), with_thousands(report.kmers),
+               with_thousands(job.largest_count));
   }
 }
 
@@ -204,40 +213,49 @@ constexpr const char* kExamples = R"(Examples:
 
 void add_convert_command(Application& application) {
   auto options = std::make_shared<ConvertOptions>();
-  CLI::App& command = application.add_command(
-      "convert",
-      "Convert between an index and the k-mer databases of other programs.\n"
-      "Counts are kept as they are; what a format cannot hold is an error. What the input is, its content says. KMC "
-      "databases are named by what their two files have in common (X for X.kmc_pre and X.kmc_suf). Text is a line "
-      "KMER<TAB>COUNT or a FASTA record >COUNT for each k-mer, and may be compressed with gzip; its k-mers are made "
-      "canonical, unless --forward is given, and one that comes twice, or once from each strand, is an error, unless "
-      "--sum-duplicates is given.",
-      kExamples);
+  CLI::App& command =
+      application.add_command("convert",
+                              "Convert between an index and the k-mer databases of other programs.\n"
+                              "Counts are kept as they are; what a format cannot hold is an error. What the "
+                              "input is, its content says. KMC "
+                              "databases are named by what their two files have in common (X for X.kmc_pre "
+                              "and X.kmc_suf). Text is a line "
+                              "KMER<TAB>COUNT or a FASTA record >COUNT for each k-mer, and may be compressed "
+                              "with gzip; its k-mers are made "
+                              "canonical, unless --forward is given, and one that comes twice, or once from "
+                              "each strand, is an error, unless "
+                              "--sum-duplicates is given.",
+                              kExamples);
   command
-      .add_option("--to", options->to_name,
-                  "Format of the output. Default: wmi, an index, unless the input is one; then by what the name "
-                  "of the output ends in.")
+      .add_option(
+          "--to", options->to_name,
+          "Format of the output. Default: wmi, an index, unless the input is one; then by what the name "
+          "of the output ends in.")
       ->type_name(formats::format_names());
   command
-      .add_option("-o,--output", options->import.output,
-                  "The file to write; - for standard output, for text and indexes. It gets its name when it is "
-                  "complete.")
+      .add_option(
+          "-o,--output", options->import.output,
+          "The file to write; - for standard output, for text and indexes. It gets its name when it is "
+          "complete.")
       ->type_name("FILE");
   add_whole_number(
       command, "--counter-bytes", 1, 8, [options](std::uint64_t value) { options->counter_bytes = value; },
       "Width of the counters in the output. Default: as narrow as the largest count allows.");
-  command.add_flag("--saturate", options->saturate,
-                   "Write counts that are too large for the output as the largest it can hold, and say how many "
-                   "they were.");
-  command.add_flag("--forward", options->forward, "Keep the k-mers of a text as they are; they are not canonical.");
+  command.add_flag(
+      "--saturate", options->saturate,
+      "Write counts that are too large for the output as the largest it can hold, and say how many "
+      "they were.");
+  command.add_flag("--forward", options->forward,
+                   "Keep the k-mers of a text as they are; they are not canonical.");
   command.add_flag("--sum-duplicates", options->import.sum_duplicates,
                    "Add up the counts of a k-mer that comes several times.");
   add_threads_flag(command, options->import.threads);
   add_memory_flag(command, options->import.memory_bytes);
   add_progress_flag(command, options->progress);
   command
-      .add_option("INPUT", options->input,
-                  "Index, database or text; - for standard input: text when the output is an index, else an index.")
+      .add_option(
+          "INPUT", options->input,
+          "Index, database or text; - for standard input: text when the output is an index, else an index.")
       ->required()
       ->type_name("FILE");
   options->import.provenance.tool_version = WARPMER_VERSION;

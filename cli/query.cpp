@@ -97,7 +97,7 @@ std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& ch
 void query_file(Query& query) {
   KmerList list(query.options.kmer_file);
   engine::InOrder<std::string> ordered(kWindowPerThread * query.threads,
-                               [&](std::string&& text) { query.output.write(text); });
+                                       [&](std::string&& text) { query.output.write(text); });
   std::atomic<bool> stopped{false};
   const auto work = [&](unsigned /*thread*/) {
     KmerChunk chunk;

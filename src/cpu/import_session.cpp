@@ -31,23 +31,26 @@ template <class Key>
 [[noreturn]] void refuse_duplicate(const ImportPlan& plan, Key kmer) {
   std::string text(plan.k, ' ');
   kmer_to_text(kmer, plan.k, text.data());
-  throw InputError(fmt::format("{}: the k-mer {} comes more than once{}; add its counts up with --sum-duplicates{}",
-                               plan.input, text, plan.canonical ? ", as it is or from the other strand" : "",
-                               plan.canonical ? ", or keep strands apart with --forward" : ""));
+  throw InputError(
+      fmt::format("{}: the k-mer {} comes more than once{}; add its counts up with --sum-duplicates{}",
+                  plan.input, text, plan.canonical ? ", as it is or from the other strand" : "",
+                  plan.canonical ? ", or keep strands apart with --forward" : ""));
 }
 
 [[noreturn]] void refuse_memory(const ImportPlan& plan, std::uint64_t needed_bytes) {
   // The writer may keep a sixteenth of all.
-  throw ResourceError(fmt::format("-m leaves {} MB for the k-mers of {}, and they need {} MB, with all else {} MB; "
-                                  "raise -m",
-                                  plan.memory_bytes >> 20, plan.input, (needed_bytes >> 20) + 1,
-                                  ((needed_bytes + plan.other_bytes) / 15 * 16 >> 20) + 1));
+  throw ResourceError(
+      fmt::format("-m leaves {} MB for the k-mers of {}, and they need {} MB, with all else {} MB; "
+                  "raise -m",
+                  plan.memory_bytes >> 20, plan.input, (needed_bytes >> 20) + 1,
+                  ((needed_bytes + plan.other_bytes) / 15 * 16 >> 20) + 1));
 }
 
 /// All counts together must fit a 64-bit number.
 void check_sum(const ImportPlan& plan, Key128 sum) {
   if (sum > UINT64_MAX) {
-    throw InputError(fmt::format("{}: all counts add up to more than 2^64 - 1, which an index cannot hold", plan.input));
+    throw InputError(
+        fmt::format("{}: all counts add up to more than 2^64 - 1, which an index cannot hold", plan.input));
   }
 }
 

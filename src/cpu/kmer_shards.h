@@ -35,7 +35,8 @@ struct KmerWords {
   }
 };
 
-/// Writes the shards of `n` k-mers of k > kMaxDenseK bases: `minimizer_of` and `shard_of`, many k-mers at a time.
+/// Writes the shards of `n` k-mers of k > kMaxDenseK bases: `minimizer_of` and `shard_of`, many k-mers at a
+/// time.
 template <class Key>
 void shards_of(const Key* kmers, std::size_t n, std::uint32_t k, std::uint16_t* shards) {
   constexpr std::size_t kBlock = KmerWords<Key>::kBlock;

@@ -258,8 +258,7 @@ class Sorter {
 }  // namespace
 
 void for_each_block(const index::IndexFile& index, unsigned threads, const EntryVisitor& visit) {
-  with_key_type(index.params().k,
-                [&](auto zero) { Unpacker<decltype(zero)>(index, threads).run(visit); });
+  with_key_type(index.params().k, [&](auto zero) { Unpacker<decltype(zero)>(index, threads).run(visit); });
 }
 
 void for_each_block_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, unsigned threads,

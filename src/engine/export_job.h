@@ -25,7 +25,8 @@ struct ExportReport {
 };
 
 /// Writes an index to a sink, and completes it. UsageError when a count is too large.
-ExportReport export_index(const index::IndexFile& index, const ExportOptions& options, formats::KmerSink& sink);
+ExportReport export_index(const index::IndexFile& index, const ExportOptions& options,
+                          formats::KmerSink& sink);
 
 /// The same with what a source has, in its order. `input` is how messages call it.
 ExportReport copy_kmers(formats::KmerSource& source, const std::string& input, const ExportOptions& options,

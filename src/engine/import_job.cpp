@@ -66,9 +66,10 @@ class ImportJob {
     plan.input = options_.input;
     plan.other_bytes = working_bytes(threads_) + memory_cap_ / 16;  // which the writer may keep
     if (memory_cap_ <= plan.other_bytes) {
-      throw ResourceError(fmt::format("-m {} MB is too little for {} threads: reading alone needs {} MB; raise -m or "
-                                      "lower -t",
-                                      memory_cap_ >> 20, threads_, (working_bytes(threads_) / 15 * 16 >> 20) + 1));
+      throw ResourceError(
+          fmt::format("-m {} MB is too little for {} threads: reading alone needs {} MB; raise -m or "
+                      "lower -t",
+                      memory_cap_ >> 20, threads_, (working_bytes(threads_) / 15 * 16 >> 20) + 1));
     }
     plan.memory_bytes = memory_cap_ - plan.other_bytes;
     return plan;

@@ -15,7 +15,7 @@ namespace warpmer::engine {
 struct ImportPlan {
   std::uint32_t k = 31;
   bool canonical = true;        ///< k-mers become canonical
-  bool sum_duplicates = false; ///< a k-mer may come more than once, and its counts are added up
+  bool sum_duplicates = false;  ///< a k-mer may come more than once, and its counts are added up
   unsigned threads = 1;
   std::uint64_t memory_bytes = 0;    ///< what the session may hold
   std::uint64_t other_bytes = 0;     ///< what the rest of the process holds, for messages

@@ -20,15 +20,14 @@ struct Named {
   Format format;
   std::string_view name;
 };
-constexpr std::array kNames = {Named{Format::wmi, "wmi"},   Named{Format::kmc, "kmc"},
-                               Named{Format::kff, "kff"},   Named{Format::jellyfish, "jellyfish"},
-                               Named{Format::tsv, "tsv"},   Named{Format::fasta, "fasta"}};
+constexpr std::array kNames = {Named{Format::wmi, "wmi"}, Named{Format::kmc, "kmc"},
+                               Named{Format::kff, "kff"}, Named{Format::jellyfish, "jellyfish"},
+                               Named{Format::tsv, "tsv"}, Named{Format::fasta, "fasta"}};
 
-constexpr std::array kSuffixes = {Named{Format::wmi, ".wmi"},       Named{Format::kmc, ".kmc_pre"},
-                                  Named{Format::kmc, ".kmc_suf"},   Named{Format::kff, ".kff"},
-                                  Named{Format::jellyfish, ".jf"},  Named{Format::tsv, ".tsv"},
-                                  Named{Format::tsv, ".txt"},       Named{Format::fasta, ".fa"},
-                                  Named{Format::fasta, ".fasta"}};
+constexpr std::array kSuffixes = {
+    Named{Format::wmi, ".wmi"}, Named{Format::kmc, ".kmc_pre"},  Named{Format::kmc, ".kmc_suf"},
+    Named{Format::kff, ".kff"}, Named{Format::jellyfish, ".jf"}, Named{Format::tsv, ".tsv"},
+    Named{Format::tsv, ".txt"}, Named{Format::fasta, ".fa"},     Named{Format::fasta, ".fasta"}};
 
 constexpr std::size_t kFirstBytes = 16;
 
@@ -80,7 +79,8 @@ Format detect_format(const std::string& path) {
   if (start.starts_with("KFF")) return Format::kff;
   if (is_jellyfish(start)) return Format::jellyfish;
   if (start.starts_with("KMC")) {
-    io::fail_at({.file = path}, "a part of a KMC database; its other part, .kmc_pre or .kmc_suf, must be beside it");
+    io::fail_at({.file = path},
+                "a part of a KMC database; its other part, .kmc_pre or .kmc_suf, must be beside it");
   }
   return Format::tsv;
 }

@@ -20,13 +20,14 @@ std::optional<Format> format_of_name(std::string_view name);
 /// By what a path ends in: `.wmi`, `.kmc_pre`, `.tsv` and the like.
 std::optional<Format> format_of_path(std::string_view path);
 
-/// What a file is, by its first bytes; a KMC database is named by its prefix. What is nothing else is text, and
-/// `tsv` stands for both forms of that. InputError when it cannot be read.
+/// What a file is, by its first bytes; a KMC database is named by its prefix. What is nothing else is text,
+/// and `tsv` stands for both forms of that. InputError when it cannot be read.
 Format detect_format(const std::string& path);
 
-/// Reads what `detect_format` has found, but for `wmi`. `canonical` is for text, which does not say; `threads`
-/// may decompress it.
-std::unique_ptr<KmerSource> open_source(const std::string& path, Format format, bool canonical, unsigned threads);
+/// Reads what `detect_format` has found, but for `wmi`. `canonical` is for text, which does not say;
+/// `threads` may decompress it.
+std::unique_ptr<KmerSource> open_source(const std::string& path, Format format, bool canonical,
+                                        unsigned threads);
 
 /// What a format can hold and how it wants it.
 struct FormatLimits {

@@ -14,7 +14,8 @@
 namespace warpmer::formats {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are read and written as they are in memory");
+static_assert(std::endian::native == std::endian::little,
+              "numbers are read and written as they are in memory");
 
 constexpr std::string_view kPrefixFile = ".kmc_pre", kSuffixFile = ".kmc_suf";
 constexpr std::string_view kPrefixMark = "KMCP", kSuffixMark = "KMCS";
@@ -68,7 +69,8 @@ constexpr std::uint64_t kUnknownKmers = std::uint64_t{1} << 26;
 
 std::string kmc_prefix(const std::string& path) {
   for (const std::string_view suffix : {kPrefixFile, kSuffixFile}) {
-    if (path.size() > suffix.size() && path.ends_with(suffix)) return path.substr(0, path.size() - suffix.size());
+    if (path.size() > suffix.size() && path.ends_with(suffix))
+      return path.substr(0, path.size() - suffix.size());
   }
   return path;
 }
@@ -96,14 +98,16 @@ void KmcSource::read_header() {
   if (size < kMarkBytes || !has_mark(bytes, 0, kPrefixMark)) {
     refuse(prefixes_, "this is no KMC database: it does not start with KMCP");
   }
-  if (size < kMarkBytes + kSortedHeaderBytes + kTailBytes || !has_mark(bytes, size - kMarkBytes, kPrefixMark)) {
+  if (size < kMarkBytes + kSortedHeaderBytes + kTailBytes ||
+      !has_mark(bytes, size - kMarkBytes, kPrefixMark)) {
     refuse(prefixes_, "this KMC database is cut off: it does not end with KMCP; make it again");
   }
   const std::byte* const end = bytes.data() + size - kTailBytes;
   const auto header_bytes = load<std::uint32_t>(end);
   const auto version = load<std::uint32_t>(end - 4);
   const bool is_binned = version == kBinned;
-  if ((version != kSorted && !is_binned) || header_bytes != (is_binned ? kBinnedHeaderBytes : kSortedHeaderBytes)) {
+  if ((version != kSorted && !is_binned) ||
+      header_bytes != (is_binned ? kBinnedHeaderBytes : kSortedHeaderBytes)) {
     refuse(prefixes_, fmt::format("a KMC database of version {:#x}, which warpmer does not know", version));
   }
   const std::byte* at = end - header_bytes;
@@ -133,7 +137,8 @@ void KmcSource::read_header() {
   const std::uint64_t others = 2 * kMarkBytes + map_bytes + header_bytes + 4;
   const std::uint64_t table_bytes = size - std::min(size, others);
   table_size_ = table_bytes / 8 - (is_binned && table_bytes >= 8 ? 1 : 0);
-  if (!is_sound || table_bytes % 8 != 0 || table_size_ == 0 || table_size_ % (1u << (2 * prefix_bases_)) != 0 ||
+  if (!is_sound || table_bytes % 8 != 0 || table_size_ == 0 ||
+      table_size_ % (1u << (2 * prefix_bases_)) != 0 ||
       (!is_binned && table_size_ != 1u << (2 * prefix_bases_)) || table_entry(0) != 0) {
     refuse(prefixes_, "this KMC database is damaged: its header does not fit its size");
   }
@@ -148,9 +153,10 @@ void KmcSource::check_suffixes() const {
   const std::uint64_t record_bytes = suffix_bytes_ + count_bytes_;
   const Key128 wanted = Key128{facts_.distinct} * record_bytes + 2 * kMarkBytes;
   if (bytes.size() != wanted || !has_mark(bytes, bytes.size() - kMarkBytes, kSuffixMark)) {
-    refuse(suffixes_, fmt::format("it has {} bytes, and {} k-mers of {} bytes, of which {} speaks, do not make that; "
-                                  "it is cut off, or of another database",
-                                  bytes.size(), facts_.distinct, record_bytes, prefixes_.name()));
+    refuse(suffixes_,
+           fmt::format("it has {} bytes, and {} k-mers of {} bytes, of which {} speaks, do not make that; "
+                       "it is cut off, or of another database",
+                       bytes.size(), facts_.distinct, record_bytes, prefixes_.name()));
   }
 }
 
@@ -162,12 +168,14 @@ std::uint64_t KmcSource::table_entry(std::uint64_t i) const {
 bool KmcSource::next_prefix() {
   if (next_record_ == facts_.distinct) return false;
   while (prefix_end_ == next_record_) {
-    if (next_entry_ == table_size_) refuse(prefixes_, "this KMC database is damaged: its table ends too early");
+    if (next_entry_ == table_size_)
+      refuse(prefixes_, "this KMC database is damaged: its table ends too early");
     prefix_ = next_entry_++ & ((std::uint64_t{1} << (2 * prefix_bases_)) - 1);
     prefix_end_ = next_entry_ < table_size_ ? table_entry(next_entry_) : facts_.distinct;
     if (prefix_end_ < next_record_ || prefix_end_ > facts_.distinct) {
-      refuse(prefixes_, fmt::format("this KMC database is damaged: at byte {} its table does not go on in order",
-                                    kMarkBytes + 8 * next_entry_));
+      refuse(prefixes_,
+             fmt::format("this KMC database is damaged: at byte {} its table does not go on in order",
+                         kMarkBytes + 8 * next_entry_));
     }
   }
   return true;
@@ -203,7 +211,8 @@ std::size_t KmcSource::read(std::span<CountedKmer> out) {
         decode(copy.data(), out[n]);
       }
       if (out[n].count == 0) {
-        refuse(suffixes_, fmt::format("this KMC database is damaged: the record at byte {} has a count of 0", at));
+        refuse(suffixes_,
+               fmt::format("this KMC database is damaged: the record at byte {} has a count of 0", at));
       }
     }
   }

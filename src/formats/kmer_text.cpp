@@ -112,7 +112,8 @@ bool TextSource::next_record(std::string_view& kmer, std::uint64_t& count) {
 /// Lines without what ends them; `line` is valid until the next call.
 bool TextSource::next_line(std::string_view& line) {
   const char* newline = nullptr;
-  while ((newline = static_cast<const char*>(std::memchr(buffer_.data() + at_, '\n', end_ - at_))) == nullptr &&
+  while ((newline = static_cast<const char*>(std::memchr(buffer_.data() + at_, '\n', end_ - at_))) ==
+             nullptr &&
          !is_at_end_) {
     if (end_ - at_ > kLongestLine) {
       ++line_;
@@ -121,7 +122,8 @@ bool TextSource::next_line(std::string_view& line) {
     read_more();
   }
   if (at_ == end_) return false;
-  const auto length = newline == nullptr ? end_ - at_ : static_cast<std::size_t>(newline - buffer_.data()) - at_;
+  const auto length =
+      newline == nullptr ? end_ - at_ : static_cast<std::size_t>(newline - buffer_.data()) - at_;
   line = {buffer_.data() + at_, length};
   at_ += length + (newline == nullptr ? 0 : 1);
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -153,7 +155,8 @@ std::uint64_t TextSource::parse_count(std::string_view text) const {
 
 Key128 TextSource::parse_kmer(std::string_view text) const {
   const auto parse = [&](auto kmer) {
-    if (!kmer_from_text(text, kmer)) fail(fmt::format("{} has characters other than A C G T U", io::quoted(text, kMaxK)));
+    if (!kmer_from_text(text, kmer))
+      fail(fmt::format("{} has characters other than A C G T U", io::quoted(text, kMaxK)));
     return Key128{kmer};
   };
   return text.size() <= kMaxNarrowK ? parse(Key64{}) : parse(Key128{});

@@ -1,3 +1,5 @@
+#include "engine/in_order.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "engine/in_order.h"
 #include "engine/thread_team.h"
 
 using namespace warpmer;
