@@ -23,6 +23,9 @@ struct StreamFacts {
   bool canonical = true;            ///< each k-mer stands for both strands
   std::uint64_t distinct = 0;       ///< k-mers in it; 0: not known
   std::uint64_t largest_count = 0;  ///< 0: not known
+  // K-mers that occur less often, or more often, were left out when it was made.
+  std::uint64_t min_count = 1;
+  std::uint64_t max_count = UINT64_MAX;
 };
 
 class KmerSource {

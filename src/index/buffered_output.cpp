@@ -1,0 +1,52 @@
+#include "index/buffered_output.h"
+
+#include <cstring>
+#include <utility>
+
+namespace warpmer::index {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+
+}  // namespace
+
+BufferedOutput::BufferedOutput(const std::string& path)
+    : file_(path), capacity_(kBufferBytes), buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {}
+
+void BufferedOutput::write(std::string_view bytes) {
+  if (bytes.size() > capacity_ - used_) {
+    flush();
+    if (bytes.size() >= capacity_) {
+      write_through(bytes.data(), bytes.size());
+      return;
+    }
+  }
+  std::memcpy(buffer_.get() + used_, bytes.data(), bytes.size());
+  used_ += bytes.size();
+}
+
+char* BufferedOutput::reserve(std::size_t bytes) {
+  if (bytes > capacity_ - used_) {
+    flush();
+    if (bytes > capacity_) {
+      buffer_ = std::make_unique_for_overwrite<char[]>(bytes);
+      capacity_ = bytes;
+    }
+  }
+  return buffer_.get() + used_;
+}
+
+void BufferedOutput::finish() {
+  flush();
+  file_.commit();
+}
+
+void BufferedOutput::flush() { write_through(buffer_.get(), std::exchange(used_, 0)); }
+
+void BufferedOutput::write_through(const char* data, std::size_t bytes) {
+  const Piece piece{data, bytes};
+  file_.write(offset_, {&piece, 1});
+  offset_ += bytes;
+}
+
+}  // namespace warpmer::index
