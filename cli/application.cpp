@@ -79,6 +79,7 @@ Application::Application(std::string command_line)
   add_compare_command(*this);
   add_histo_command(*this);
   add_dump_command(*this);
+  add_convert_command(*this);
   add_query_command(*this);
   add_positions_command(*this);
   add_locate_command(*this);

@@ -12,6 +12,7 @@ void add_set_commands(Application& application);
 void add_compare_command(Application& application);
 void add_histo_command(Application& application);
 void add_dump_command(Application& application);
+void add_convert_command(Application& application);
 void add_query_command(Application& application);
 void add_positions_command(Application& application);
 void add_locate_command(Application& application);

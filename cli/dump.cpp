@@ -1,7 +1,5 @@
 /// `warpmer dump`: every k-mer with its count.
 
-#include <charconv>
-#include <cstring>
 #include <memory>
 #include <string>
 
@@ -9,9 +7,9 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
-#include "cli/text_output.h"
 #include "core/error.h"
-#include "engine/entries.h"
+#include "engine/export_job.h"
+#include "formats/kmer_text.h"
 #include "index/index_file.h"
 
 namespace warpmer::cli {
@@ -27,49 +25,6 @@ struct DumpOptions {
   std::uint64_t memory_bytes = 0;
 };
 
-constexpr std::size_t kMaxDigits = 20;
-constexpr std::size_t kMaxSeparators = 3;
-
-/// `KMER<TAB>COUNT`
-char* format_tsv(char* out, const char* kmer, std::size_t k, std::uint64_t count) {
-  std::memcpy(out, kmer, k);
-  out += k;
-  *out++ = '\t';
-  out = std::to_chars(out, out + kMaxDigits, count).ptr;
-  *out++ = '\n';
-  return out;
-}
-
-/// `>COUNT`, then the k-mer on a line of its own.
-char* format_fasta(char* out, const char* kmer, std::size_t k, std::uint64_t count) {
-  *out++ = '>';
-  out = std::to_chars(out, out + kMaxDigits, count).ptr;
-  *out++ = '\n';
-  std::memcpy(out, kmer, k);
-  out += k;
-  *out++ = '\n';
-  return out;
-}
-
-/// Entries that are formatted between two looks at the output's buffer.
-constexpr std::size_t kStep = 1024;
-
-template <auto kFormat>
-void write_block(const engine::EntryBlock& block, std::size_t k, const CountRange& range,
-                 TextOutput& output) {
-  for (std::size_t first = 0; first < block.size; first += kStep) {
-    const std::size_t end = std::min(block.size, first + kStep);
-    char* const begin = output.reserve((end - first) * (k + kMaxDigits + kMaxSeparators));
-    char* out = begin;
-    for (std::size_t i = first; i < end; ++i) {
-      if (range.contains(block.counts[i])) {
-        out = kFormat(out, block.kmers + i * k, k, block.counts[i]);
-      }
-    }
-    output.commit(static_cast<std::size_t>(out - begin));
-  }
-}
-
 int run_dump(const DumpOptions& options) {
   options.range.check();
   if (options.format != "tsv" && options.format != "fasta") {
@@ -77,22 +32,14 @@ int run_dump(const DumpOptions& options) {
   }
   check_output(options.output, {options.index});
   const index::IndexFile index(options.index);
-  TextOutput output(options.output);
-  const std::size_t k = index.params().k;
-  const auto visit = [&](const engine::EntryBlock& block) {
-    if (options.format == "tsv") {
-      write_block<format_tsv>(block, k, options.range, output);
-    } else {
-      write_block<format_fasta>(block, k, options.range, output);
-    }
-  };
-  if (options.sort) {
-    engine::for_each_block_sorted(index, memory_or_default(options.memory_bytes),
-                                  threads_or_default(options.threads), visit);
-  } else {
-    engine::for_each_block(index, visit);
-  }
-  output.finish();
+  const auto form = options.format == "tsv" ? formats::TextForm::tsv : formats::TextForm::fasta;
+  formats::TextSink sink(options.output, form, index.params().k);
+  engine::ExportOptions job;
+  job.bounds = {options.range.min_count, options.range.max_count};
+  job.order = options.sort ? formats::KmerOrder::by_kmer : formats::KmerOrder::any;
+  job.memory_bytes = memory_or_default(options.memory_bytes);
+  job.threads = threads_or_default(options.threads);
+  engine::export_index(index, job, sink);
   return kDone;
 }
 

@@ -12,10 +12,10 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
-#include "cli/in_order.h"
 #include "cli/kmer_list.h"
 #include "cli/text_output.h"
 #include "core/error.h"
+#include "engine/in_order.h"
 #include "engine/positions.h"
 #include "engine/thread_team.h"
 #include "io/input.h"
@@ -127,7 +127,7 @@ class HitText {
 /// Runs `work(thread)` on all threads, stopping them with `stop` when one fails.
 template <typename Work, typename Stop>
 void answer_in_order(Locate& locate, Work&& work, Stop&& stop) {
-  InOrder<Answer> ordered(kBatchesPerThread * locate.threads, [&](Answer&& answer) {
+  engine::InOrder<Answer> ordered(kBatchesPerThread * locate.threads, [&](Answer&& answer) {
     locate.output.write(answer.text);
     if (answer.rest) {
       answer.rest();
@@ -191,7 +191,7 @@ void locate_file(Locate& locate) {
   std::atomic<bool> stopped{false};
   answer_in_order(
       locate,
-      [&](InOrder<Answer>& ordered) {
+      [&](engine::InOrder<Answer>& ordered) {
         KmerChunk chunk;
         while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
           ordered.put(chunk.ordinal, answer_chunk(locate, list, chunk));
@@ -287,7 +287,7 @@ void locate_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
   answer_in_order(
       locate,
-      [&](InOrder<Answer>& ordered) {
+      [&](engine::InOrder<Answer>& ordered) {
         auto reads = std::make_shared<LocatedReads>();
         while (inputs.next(reads->batch)) {
           const std::uint64_t ordinal = reads->batch.ordinal;
@@ -300,7 +300,7 @@ void locate_reads(Locate& locate) {
 void summarise_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
   ReadNumbers so_far;  // of a read that goes on in the next batch
-  InOrder<std::vector<LocatedPart>> ordered(
+  engine::InOrder<std::vector<LocatedPart>> ordered(
       kBatchesPerThread * locate.threads, [&](std::vector<LocatedPart>&& parts) {
         for (const LocatedPart& part : parts) {
           so_far.kmers += part.numbers.kmers;

@@ -9,12 +9,12 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
-#include "cli/in_order.h"
 #include "cli/kmer_list.h"
 #include "cli/read_profile.h"
 #include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/device_choice.h"
+#include "engine/in_order.h"
 #include "engine/thread_team.h"
 #include "index/index_file.h"
 #include "io/input.h"
@@ -96,7 +96,7 @@ std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& ch
 
 void query_file(Query& query) {
   KmerList list(query.options.kmer_file);
-  InOrder<std::string> ordered(kWindowPerThread * query.threads,
+  engine::InOrder<std::string> ordered(kWindowPerThread * query.threads,
                                [&](std::string&& text) { query.output.write(text); });
   std::atomic<bool> stopped{false};
   const auto work = [&](unsigned /*thread*/) {
@@ -162,7 +162,7 @@ void query_reads(Query& query) {
     query.output.write(kSummaryHeader);
   }
   PartJoiner joiner;
-  InOrder<BatchText> ordered(kWindowPerThread * query.threads, [&](BatchText&& result) {
+  engine::InOrder<BatchText> ordered(kWindowPerThread * query.threads, [&](BatchText&& result) {
     for (auto& item : result) {
       auto* part = std::get_if<ReadPart>(&item);
       query.output.write(part != nullptr ? joiner.add(std::move(*part)) : std::get<std::string>(item));

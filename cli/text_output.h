@@ -3,26 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 
-#include "index/output_file.h"
+#include "index/buffered_output.h"
 
 namespace warpmer::cli {
 
-/// A buffer in front of an OutputFile. Failures are ResourceErrors that name the path. Without
-/// `finish`, what is still buffered is dropped and no file appears.
-class TextOutput {
+/// "-" is standard output.
+class TextOutput : public index::BufferedOutput {
  public:
-  /// "-" is standard output.
-  explicit TextOutput(const std::string& path);
-
-  void write(std::string_view text);
+  using BufferedOutput::BufferedOutput;
 
   template <typename... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) {
@@ -31,22 +23,7 @@ class TextOutput {
     write({scratch_.data(), scratch_.size()});
   }
 
-  /// At least `bytes` bytes to write into; hand them over with `commit`.
-  [[nodiscard]] char* reserve(std::size_t bytes);
-  void commit(std::size_t bytes) noexcept { used_ += bytes; }
-
-  /// Writes what is buffered and gives the file its name.
-  void finish();
-
  private:
-  void flush();
-  void write_through(const char* data, std::size_t bytes);
-
-  index::OutputFile file_;
-  std::uint64_t offset_ = 0;  ///< bytes handed to `file_`
-  std::size_t capacity_;
-  std::size_t used_ = 0;
-  std::unique_ptr<char[]> buffer_;
   fmt::memory_buffer scratch_;
 };
 

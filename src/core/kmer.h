@@ -89,13 +89,34 @@ inline void kmer_to_text(Key kmer, std::uint32_t k, char* out) {
   for (; left > 0; --left, kmer >>= 2) out[left - 1] = base_char(static_cast<unsigned>(kmer) & 3);
 }
 
+namespace detail {
+/// Packs eight characters, the first base highest, all at once: from bits 1 and 2 of each follow its code and
+/// what character it must be. False for anything but A C G T, any case.
+inline bool pack_octet(const char* text, std::uint16_t& packed) {
+  constexpr std::uint64_t kEach = 0x0101010101010101u;
+  std::uint64_t x;
+  std::memcpy(&x, text, sizeof x);
+  x = __builtin_bswap64(x);
+  const std::uint64_t low = (x >> 1) & kEach, high = (x >> 2) & kEach, is_t = high & ~low;
+  const std::uint64_t wanted = 0x40 * kEach | is_t << 4 | high << 2 | low << 1 | (is_t ^ kEach);
+  std::uint64_t codes = (high << 1) | (low ^ high);
+  codes = (codes | codes >> 6) & 0x000F000F000F000Fu;
+  codes = (codes | codes >> 12) & 0x000000FF000000FFu;
+  packed = static_cast<std::uint16_t>(codes | codes >> 24);
+  return (x & 0xDF * kEach) == wanted;
+}
+}  // namespace detail
+
 /// Reads a k-mer from text; false when a character is no base.
 template <class Key>
 inline bool kmer_from_text(std::string_view text, Key& kmer) {
   kmer = 0;
-  for (const char c : text) {
-    if (char_class(c) != CharClass::base) return false;
-    kmer = static_cast<Key>((kmer << 2) | base_code(c));
+  std::size_t at = 0;
+  for (std::uint16_t octet = 0; at + 8 <= text.size() && detail::pack_octet(text.data() + at, octet); at += 8)
+    kmer = static_cast<Key>((kmer << 16) | octet);
+  for (; at < text.size(); ++at) {
+    if (char_class(text[at]) != CharClass::base) return false;
+    kmer = static_cast<Key>((kmer << 2) | base_code(text[at]));
   }
   return true;
 }

@@ -4,43 +4,124 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/kmer.h"
+#include "engine/in_order.h"
+#include "engine/index_set.h"
 #include "engine/limits.h"
 #include "engine/thread_team.h"
 #include "index/shard_codec.h"
+#include "index/shard_decoder.h"
 
 namespace warpmer::engine {
 
 namespace {
 
+using formats::CountedKmer;
+
 constexpr std::size_t kBlockEntries = 4096;
 
-/// Collects entries and hands them on in blocks.
+/// Unpacks an index part by part, each by the thread that comes next, and hands the parts on in order.
 template <class Key>
-class BlockMaker {
+class Unpacker {
  public:
-  BlockMaker(std::uint32_t k, const EntryVisitor& visit) : k_(k), visit_(visit), text_(kBlockEntries * k) {
-    counts_.reserve(kBlockEntries);
-  }
-  void add(Key kmer, std::uint64_t count) {
-    kmer_to_text(kmer, k_, text_.data() + counts_.size() * k_);
-    counts_.push_back(count);
-    if (counts_.size() == kBlockEntries) flush();
-  }
-  void flush() {
-    if (!counts_.empty()) visit_({counts_.size(), text_.data(), counts_.data()});
-    counts_.clear();
+  Unpacker(const index::IndexFile& index, unsigned threads)
+      : index_(index), k_(index.params().k), hash_(k_), threads_(threads) {}
+
+  void run(const EntryVisitor& visit) {
+    InOrder<Block> blocks(kWindowPerThread * threads_, [&](Block&& block) {
+      visit(block);
+      const std::lock_guard lock(mutex_);
+      spare_.push_back(std::move(block));
+    });
+    run_team(
+        threads_,
+        [&](unsigned) {
+          index::EntryArrays<Key> arrays{};
+          std::vector<Key> hashes;
+          std::vector<std::uint64_t> counts;
+          for (Part part; next(part);) {
+            const index::ShardDecoder<Key> decoder(index_.shard(part.shard), k_);
+            const std::size_t room = decoder.room(part.number, part.bits);
+            if (room > hashes.size()) {
+              hashes.resize(room);
+              counts.resize(room);
+              arrays = {hashes.data(), counts.data()};
+            }
+            const index::DecodedRange range = decoder.decode(part.number, part.bits, arrays);
+            if (!range.is_sound) refuse_disorder(index_, part.shard);
+            index_.release(part.shard);
+            blocks.put(part.ordinal, make_block(arrays, range));
+          }
+        },
+        [&] {
+          blocks.stop();
+          const std::lock_guard lock(mutex_);
+          shard_ = index_.params().shards();
+        });
   }
 
  private:
+  using Block = std::vector<CountedKmer>;
+  /// Entries that are unpacked at a time: they stay in a core's second-level cache.
+  static constexpr std::uint64_t kPartEntries = std::uint64_t{1} << 13;
+  static constexpr std::uint64_t kWindowPerThread = 4;
+
+  struct Part {
+    std::uint64_t ordinal = 0;
+    std::uint32_t shard = 0;
+    std::uint32_t bits = 0;    ///< there are 2^bits parts of the shard
+    std::uint64_t number = 0;  ///< of the part, among them
+  };
+
+  /// False when there is no more.
+  bool next(Part& part) {
+    const std::lock_guard lock(mutex_);
+    while (shard_ < index_.params().shards()) {
+      const std::uint64_t entries = index_.shape(shard_).entries;
+      const auto bits = std::min(static_cast<std::uint32_t>(std::bit_width(entries / kPartEntries)), 2 * k_);
+      part = {ordinal_, shard_, bits, number_++};
+      if (number_ >> bits != 0) {
+        ++shard_;
+        number_ = 0;
+      }
+      if (entries == 0) continue;
+      ++ordinal_;
+      return true;
+    }
+    return false;
+  }
+
+  Block make_block(const index::EntryArrays<Key>& arrays, const index::DecodedRange& range) {
+    Block block;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!spare_.empty()) {
+        block = std::move(spare_.back());
+        spare_.pop_back();
+      }
+    }
+    block.resize(range.end - range.begin);
+    for (std::size_t i = range.begin; i < range.end; ++i)
+      block[i - range.begin] = {hash_.inverse(arrays.hashes[i]), arrays.counts[i]};
+    return block;
+  }
+
+  const index::IndexFile& index_;
   std::uint32_t k_;
-  const EntryVisitor& visit_;
-  std::vector<char> text_;
-  std::vector<std::uint64_t> counts_;
+  KmerHash<Key> hash_;
+  unsigned threads_;
+  std::mutex mutex_;  ///< guards what follows
+  std::uint32_t shard_ = 0;
+  std::uint64_t number_ = 0;
+  std::uint64_t ordinal_ = 0;
+  std::vector<Block> spare_;
 };
 
 template <class Key>
@@ -63,15 +144,18 @@ class Sorter {
 
   void run(const EntryVisitor& visit) {
     count_bins();
-    BlockMaker<Key> blocks(k_, visit);
+    std::vector<CountedKmer> block(kBlockEntries);
     for (std::size_t first = 0; first < bins();) {
       const std::size_t last = range_from(first);
       gather(first, last);
       sort_bins(first, last);
-      for (const Entry<Key>& entry : entries_) blocks.add(entry.kmer, entry.count);
+      for (std::size_t i = 0; i < entries_.size(); i += kBlockEntries) {
+        const std::size_t n = std::min(kBlockEntries, entries_.size() - i);
+        for (std::size_t j = 0; j < n; ++j) block[j] = {entries_[i + j].kmer, entries_[i + j].count};
+        visit({block.data(), n});
+      }
       first = last;
     }
-    blocks.flush();
   }
 
  private:
@@ -173,20 +257,9 @@ class Sorter {
 
 }  // namespace
 
-void for_each_block(const index::IndexFile& index, const EntryVisitor& visit) {
-  const std::uint32_t k = index.params().k;
-  with_key_type(k, [&](auto zero) {
-    using Key = decltype(zero);
-    const KmerHash<Key> hash(k);
-    BlockMaker<Key> blocks(k, visit);
-    for (std::uint32_t shard = 0; shard < index.params().shards(); ++shard) {
-      index::ShardReader<Key>(index.shard(shard), k).for_each([&](Key h, std::uint64_t count) {
-        blocks.add(hash.inverse(h), count);
-      });
-      index.release(shard);
-    }
-    blocks.flush();
-  });
+void for_each_block(const index::IndexFile& index, unsigned threads, const EntryVisitor& visit) {
+  with_key_type(index.params().k,
+                [&](auto zero) { Unpacker<decltype(zero)>(index, threads).run(visit); });
 }
 
 void for_each_block_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, unsigned threads,

@@ -4,22 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 
+#include "formats/kmer_stream.h"
 #include "index/index_file.h"
 
 namespace warpmer::engine {
 
-/// A run of entries handed to a visitor; valid during the call.
-struct EntryBlock {
-  std::size_t size = 0;
-  const char* kmers = nullptr;  ///< `size` texts of k characters, without separators
-  const std::uint64_t* counts = nullptr;
-};
+/// Takes a run of entries, which are valid during the call.
+using EntryVisitor = std::function<void(std::span<const formats::CountedKmer>)>;
 
-using EntryVisitor = std::function<void(const EntryBlock&)>;
-
-/// Visits every entry of an index in blocks, in file order (shard by shard, canonical order).
-void for_each_block(const index::IndexFile& index, const EntryVisitor& visit);
+/// Visits every entry of an index in blocks, in file order (shard by shard, canonical order). They are unpacked
+/// on `threads` threads; `visit` is called on any of them, never on two at once.
+void for_each_block(const index::IndexFile& index, unsigned threads, const EntryVisitor& visit);
 
 /// The same in lexicographic order of the k-mers, within `memory_bytes`: what does not fit at once is
 /// done in several passes over the index, one range of k-mers each. Ranges are sorted on `threads`

@@ -11,6 +11,7 @@
 #include "io/bgzf_blocks.h"
 #include "io/content.h"
 #include "io/cram_memory.h"
+#include "io/decompressed.h"
 #include "io/gzip_stream.h"
 #include "io/input.h"
 #include "io/input_error.h"
@@ -92,16 +93,10 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input) const
     case Content::sam:
       return std::make_unique<AlignmentReader>(std::move(file), content, options, threads_per_file,
                                                cancelled);
-    case Content::gzip: {
-      auto stream = std::make_unique<GzipStream>(std::move(file), make_gzip_inflater());
-      auto text = std::make_unique<ReadAhead>(std::move(stream), 1, cancelled);
-      return std::make_unique<TextReader>(std::move(text), input.shown, options);
-    }
-    case Content::bgzf: {
-      auto blocks = std::make_unique<BgzfBlocks>(std::move(file));
-      auto text = std::make_unique<ReadAhead>(std::move(blocks), threads_per_file, cancelled);
-      return std::make_unique<TextReader>(std::move(text), input.shown, options);
-    }
+    case Content::gzip:
+    case Content::bgzf:
+      return std::make_unique<TextReader>(decompressed(std::move(file), content, threads_per_file, cancelled),
+                                          input.shown, options);
     case Content::text:
       break;
   }

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-namespace warpmer::cli {
+namespace warpmer::engine {
 
 /// Takes results 0, 1, 2, ... in any order from any thread and hands them on in order, one at a time.
 template <typename T>
@@ -61,4 +61,4 @@ class InOrder {
   bool stopped_ = false;
 };
 
-}  // namespace warpmer::cli
+}  // namespace warpmer::engine

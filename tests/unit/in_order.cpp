@@ -6,18 +6,18 @@
 #include <stdexcept>
 #include <thread>
 
-#include "cli/in_order.h"
+#include "engine/in_order.h"
 #include "engine/thread_team.h"
 
 using namespace warpmer;
-using namespace warpmer::cli;
+using namespace warpmer::engine;
 
 TEST_CASE("results come out in order, whoever is late") {
   constexpr std::uint64_t kResults = 2000;
   std::vector<std::uint64_t> seen;
   InOrder<std::uint64_t> ordered(8, [&](std::uint64_t&& value) { seen.push_back(value); });
   std::atomic<std::uint64_t> next{0};
-  engine::run_team(
+  run_team(
       4,
       [&](unsigned) {
         for (std::uint64_t i = next++; i < kResults; i = next++) {

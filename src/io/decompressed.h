@@ -1,0 +1,18 @@
+#pragma once
+/// The text of a file that may be compressed.
+
+#include <atomic>
+#include <memory>
+
+#include "io/byte_file.h"
+#include "io/content.h"
+
+namespace warpmer::io {
+
+/// What gzip or BGZF has compressed, decompressed by threads of its own, up to `threads` of them for BGZF; any
+/// other content as it is. `cancelled` must be set before the stream is destroyed, if it has not been read to
+/// its end.
+std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteFile> file, Content content, unsigned threads,
+                                         const std::atomic<bool>& cancelled);
+
+}  // namespace warpmer::io
