@@ -57,10 +57,10 @@ class CountGate {
 
   /// UsageError: a count is larger than the output can hold.
   [[noreturn]] void refuse(std::uint64_t count) const {
-    throw UsageError(
-        fmt::format("{} has a count of {}, and the output holds counts up to {}; choose wider counters or another "
-                    "format, or cap counts with --saturate",
-                    input_, count, options_.largest_count));
+    throw UsageError(fmt::format(
+        "{} has a count of {}, and the output holds counts up to {}; choose wider counters or another "
+        "format, or cap counts with --saturate",
+        input_, count, options_.largest_count));
   }
 
   const ExportOptions& options_;
@@ -72,14 +72,15 @@ class CountGate {
 
 }  // namespace
 
-ExportReport export_index(const index::IndexFile& index, const ExportOptions& options, formats::KmerSink& sink) {
+ExportReport export_index(const index::IndexFile& index, const ExportOptions& options,
+                          formats::KmerSink& sink) {
   CountGate gate(options, index.path(), sink);
   gate.check(index.totals().largest_count);
   const EntryVisitor visit = [&](std::span<const CountedKmer> kmers) { gate.write(kmers); };
-  if (options.order == formats::KmerOrder::by_kmer) {
-    for_each_block_sorted(index, options.memory_bytes, options.threads, visit);
-  } else {
+  if (options.order == formats::KmerOrder::any) {
     for_each_block(index, options.threads, visit);
+  } else {
+    for_each_block_sorted(index, options.order, options.memory_bytes, options.threads, visit);
   }
   return gate.finish();
 }

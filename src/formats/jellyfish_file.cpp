@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "formats/count_width.h"
+#include "formats/jellyfish_order.h"
 #include "io/input_error.h"
 
 namespace warpmer::formats {
@@ -26,8 +27,6 @@ constexpr std::size_t kLengthDigits = 9;
 constexpr std::size_t kAlignment = 8;
 constexpr std::uint32_t kDefaultCountBytes = 4;
 constexpr std::uint32_t kMostCountBytes = 8;
-/// A row of the matrix is a bit of a 64-bit position, and 2^64 no longer a size.
-constexpr std::uint32_t kMostRows = 63;
 
 /// What a record is decoded from: a whole key, and a whole word of count behind it.
 constexpr std::uint64_t kDecodedBytes = 24;
@@ -43,12 +42,11 @@ Json reprobes() {
   return offsets;
 }
 
-/// The matrix that takes the `rows` highest bits of a k-mer.
-Json matrix_of_highest_bits(std::uint32_t rows, std::uint32_t columns) {
-  Json matrix = {{"r", rows}, {"c", columns}, {"identity", false}, {"columns", Json::array()}};
-  for (std::uint32_t i = 0; i < columns; ++i)
-    matrix["columns"].push_back(i < rows ? std::uint64_t{1} << (rows - 1 - i) : 0);
-  return matrix;
+/// What the order multiplies k-mers with, column by column: that of the highest bit first.
+Json matrix_of(const JellyfishOrder<Key128>& order, std::uint32_t key_bits) {
+  Json columns = Json::array();
+  for (std::uint32_t bit = key_bits; bit-- > 0;) columns.push_back(order.position(Key128{1} << bit));
+  return {{"r", order.position_bits()}, {"c", key_bits}, {"identity", false}, {"columns", columns}};
 }
 
 /// The length of the header that a file begins with, or 0 where it does not.
@@ -196,7 +194,7 @@ JellyfishSink::JellyfishSink(const std::string& path, const StreamFacts& facts, 
 
 void JellyfishSink::write_header() {
   const std::uint32_t bits = 2 * facts_.k;
-  const std::uint32_t rows = std::min(bits, kMostRows);
+  const JellyfishOrder<Key128> order(facts_.k);
   const Json steps = reprobes();
   const Json fields = {
       {"alignment", kAlignment},
@@ -205,10 +203,10 @@ void JellyfishSink::write_header() {
       {"counter_len", count_bytes_},
       {"format", kFormat},
       {"key_len", bits},
-      {"matrix1", matrix_of_highest_bits(rows, bits)},
+      {"matrix1", matrix_of(order, bits)},
       {"max_reprobe", steps.size() - 1},
       {"reprobes", steps},
-      {"size", std::uint64_t{1} << rows},
+      {"size", std::uint64_t{1} << order.position_bits()},
       {"val_len", 7},  // bits of a count in memory: Jellyfish's default
   };
   std::string header = fields.dump();
@@ -217,30 +215,40 @@ void JellyfishSink::write_header() {
   output_.write(header);
 }
 
-void JellyfishSink::check(std::span<const CountedKmer> kmers) {
-  for (const CountedKmer& each : kmers) {
-    if (each.kmer < next_least_) throw InternalError("k-mers for a Jellyfish database came out of order");
-    next_least_ = each.kmer + 1;
-  }
-  check_counts(kmers, facts_.k, count_bytes_);
-}
-
 void JellyfishSink::write(std::span<const CountedKmer> kmers) {
   constexpr std::size_t kStep = 4096;  // records between two looks at the output's buffer
+  check_counts(kmers, facts_.k, count_bytes_);
   for (; !kmers.empty(); kmers = kmers.subspan(std::min(kStep, kmers.size()))) {
     const auto part = kmers.first(std::min(kStep, kmers.size()));
-    check(part);
-    char* const begin = output_.reserve(part.size() * (key_bytes_ + count_bytes_) + kDecodedBytes);
-    char* out = begin;
-    for (const CountedKmer& each : part) {
-      // Whole words are written, and what is too much of them written over.
-      std::memcpy(out, &each.kmer, sizeof each.kmer);
-      out += key_bytes_;
-      std::memcpy(out, &each.count, sizeof each.count);
-      out += count_bytes_;
-    }
-    output_.commit(static_cast<std::size_t>(out - begin));
+    with_key_type(facts_.k, [&]<class Key>(Key) { check_order<Key>(part); });
+    append(part);
   }
+}
+
+template <class Key>
+void JellyfishSink::check_order(std::span<const CountedKmer> kmers) {
+  const JellyfishOrder<Key> order(facts_.k);
+  auto last = static_cast<Key>(last_rank_);
+  for (const CountedKmer& each : kmers) {
+    const Key rank = order.rank(static_cast<Key>(each.kmer));
+    if (rank <= last && !is_empty_) throw InternalError("k-mers for a Jellyfish database came out of order");
+    last = rank;
+    is_empty_ = false;
+  }
+  last_rank_ = last;
+}
+
+void JellyfishSink::append(std::span<const CountedKmer> kmers) {
+  char* const begin = output_.reserve(kmers.size() * (key_bytes_ + count_bytes_) + kDecodedBytes);
+  char* out = begin;
+  for (const CountedKmer& each : kmers) {
+    // Whole words are written, and what is too much of them written over.
+    std::memcpy(out, &each.kmer, sizeof each.kmer);
+    out += key_bytes_;
+    std::memcpy(out, &each.count, sizeof each.count);
+    out += count_bytes_;
+  }
+  output_.commit(static_cast<std::size_t>(out - begin));
 }
 
 }  // namespace warpmer::formats

@@ -55,12 +55,9 @@ class JellyfishSource final : public KmerSource {
   std::uint64_t released_ = 0;  ///< bytes that are done with
 };
 
-/// Writes k-mers that come in lexicographic order.
-///
-/// For this to be Jellyfish's order the matrix takes the highest 63 bits of a k-mer (all, up to k = 31), and
-/// `size` is 2^63 (4^k): where a k-mer is among its likes is the k-mer itself. So databases of the same k and
-/// strand can be merged, whatever is in them. `dump`, `query`, `histo`, `stats` and `merge` allocate nothing
-/// of that size.
+/// Writes k-mers that come in the order of jellyfish_order.h. `matrix1` is that order's, and `size` 2^63
+/// (4^k, up to k = 31): all databases of one k and strand have the same, so that they can be merged, whatever
+/// is in them. `dump`, `query`, `histo`, `stats` and `merge` allocate nothing of that size.
 class JellyfishSink final : public KmerSink {
  public:
   /// `count_bytes` (1 to 7) is the width of counts; 0: as many as facts.largest_count needs, at most 7, and
@@ -73,13 +70,16 @@ class JellyfishSink final : public KmerSink {
 
  private:
   void write_header();
-  void check(std::span<const CountedKmer> kmers);
+  template <class Key>
+  void check_order(std::span<const CountedKmer> kmers);
+  void append(std::span<const CountedKmer> kmers);
 
   index::BufferedOutput output_;
   StreamFacts facts_;
   std::uint32_t key_bytes_;
   std::uint32_t count_bytes_;
-  Key128 next_least_ = 0;  ///< the smallest k-mer that may follow
+  Key128 last_rank_ = 0;  ///< of the k-mers so far, if there are any
+  bool is_empty_ = true;
 };
 
 }  // namespace warpmer::formats

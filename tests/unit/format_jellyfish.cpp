@@ -8,6 +8,7 @@
 
 #include "counted_kmers.h"
 #include "formats/jellyfish_file.h"
+#include "formats/jellyfish_order.h"
 #include "index_file_common.h"
 
 using namespace warpmer;
@@ -61,6 +62,14 @@ Decoded decode(const std::string& bytes) {
   return decoded;
 }
 
+/// As the sink wants them.
+Kmers in_order(Kmers kmers, std::uint32_t k) {
+  const JellyfishOrder<Key128> order(k);
+  std::sort(kmers.begin(), kmers.end(),
+            [&](const auto& a, const auto& b) { return order.rank(a.kmer) < order.rank(b.kmer); });
+  return kmers;
+}
+
 std::string with_header(const std::string& json, const std::string& records) {
   return fmt::format("{:09}", json.size()) + json + records;
 }
@@ -100,7 +109,7 @@ TEST_CASE("what is written is a database by definition, and is read again") {
       CAPTURE(k);
       CAPTURE(bytes);
       const bool is_canonical = bytes != 3;
-      const Kmers kmers = random_kmers(k, 300, is_canonical, bytes);
+      const Kmers kmers = in_order(random_kmers(k, 300, is_canonical, bytes), k);
       write_all<JellyfishSink>(path, {.k = k, .canonical = is_canonical}, kmers, bytes);
       const Decoded decoded = decode(read_bytes(path));
       CHECK(decoded.kmers == kmers);
@@ -126,10 +135,30 @@ TEST_CASE("what is written is a database by definition, and is read again") {
   }
 }
 
+TEST_CASE("a rank is a k-mer in another place") {
+  std::mt19937_64 random(5);
+  for (std::uint32_t k = 1; k <= kMaxK; ++k) {
+    CAPTURE(k);
+    const JellyfishOrder<Key128> order(k);
+    for (int i = 0; i < 50; ++i) {
+      // Few bases, as where sequences are simple, and any.
+      const Key128 any = Key128{random()} << 64 | random();
+      const Key128 kmer = (i % 2 == 0 ? any : Key128{1} << random() % (2 * k)) & key_mask<Key128>(k);
+      const Key128 rank = order.rank(kmer);
+      CHECK((rank & ~key_mask<Key128>(k)) == 0);
+      CHECK(order.kmer(rank) == kmer);
+      if (k > kMaxNarrowK) continue;
+      CHECK(JellyfishOrder<Key64>(k).rank(static_cast<Key64>(kmer)) == rank);
+      CHECK(JellyfishOrder<Key64>(k).kmer(static_cast<Key64>(rank)) == kmer);
+    }
+  }
+}
+
 TEST_CASE("databases of one k have one header, whatever is in them") {
   const ScratchFolder scratch;
   write_all<JellyfishSink>(scratch / "none.jf", {.k = 31}, {});
-  write_all<JellyfishSink>(scratch / "some.jf", {.k = 31, .distinct = 50}, random_kmers(31, 50, true, 2));
+  write_all<JellyfishSink>(scratch / "some.jf", {.k = 31, .distinct = 50},
+                           in_order(random_kmers(31, 50, true, 2), 31));
   CHECK(read_bytes(scratch / "some.jf").starts_with(read_bytes(scratch / "none.jf")));
   CHECK(read_all<JellyfishSource>(scratch / "none.jf").empty());
 }
@@ -183,7 +212,8 @@ TEST_CASE("what a database cannot hold is refused, and leaves no file") {
   const Kmers wide = {{kmer_of("ACGTA"), 255}, {kmer_of("CCGTA"), 256}};
   CHECK_THROWS_WITH_AS(write_all<JellyfishSink>(path, {.k = 5}, wide, 1),
                        doctest::Contains("CCGTA has a count of 256"), InputError);
-  const Kmers unsorted = {{kmer_of("CCGTA"), 1}, {kmer_of("ACGTA"), 1}};
+  Kmers unsorted = in_order(wide, 5);
+  std::swap(unsorted[0], unsorted[1]);
   CHECK_THROWS_AS(write_all<JellyfishSink>(path, {.k = 5}, unsorted), InternalError);
   const Kmers twice = {{kmer_of("CCGTA"), 1}, {kmer_of("CCGTA"), 1}};
   CHECK_THROWS_AS(write_all<JellyfishSink>(path, {.k = 5}, twice), InternalError);
