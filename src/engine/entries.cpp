@@ -16,6 +16,7 @@
 #include "engine/index_set.h"
 #include "engine/limits.h"
 #include "engine/thread_team.h"
+#include "formats/jellyfish_order.h"
 #include "index/shard_codec.h"
 #include "index/shard_decoder.h"
 
@@ -126,18 +127,27 @@ class Unpacker {
 
 template <class Key>
 struct Entry {
-  Key kmer;
+  Key rank;
   std::uint64_t count;
 };
 
-/// Sorts an index by distributing its entries to the bins of their first bases.
+/// K-mers as they are: an order is a bijection on 2k bits, from k-mers to ranks, and ranks are sorted.
 template <class Key>
+struct LexicographicOrder {
+  explicit LexicographicOrder(std::uint32_t) {}
+  static Key rank(Key kmer) { return kmer; }
+  static Key kmer(Key rank) { return rank; }
+};
+
+/// Sorts an index by distributing its entries to the bins of their ranks' first bits.
+template <class Key, class Order>
 class Sorter {
  public:
   Sorter(const index::IndexFile& index, std::uint64_t memory_bytes, unsigned threads)
       : index_(index),
         k_(index.params().k),
         hash_(k_),
+        order_(k_),
         bin_bits_(std::min(2 * k_, kMostBinBits)),
         room_(room_within(memory_bytes)),
         threads_(threads) {}
@@ -151,7 +161,8 @@ class Sorter {
       sort_bins(first, last);
       for (std::size_t i = 0; i < entries_.size(); i += kBlockEntries) {
         const std::size_t n = std::min(kBlockEntries, entries_.size() - i);
-        for (std::size_t j = 0; j < n; ++j) block[j] = {entries_[i + j].kmer, entries_[i + j].count};
+        for (std::size_t j = 0; j < n; ++j)
+          block[j] = {order_.kmer(entries_[i + j].rank), entries_[i + j].count};
         visit({block.data(), n});
       }
       first = last;
@@ -174,11 +185,11 @@ class Sorter {
   }
 
   [[nodiscard]] std::size_t bins() const { return std::size_t{1} << bin_bits_; }
-  [[nodiscard]] std::size_t bin_of(Key kmer) const {
-    return static_cast<std::size_t>(kmer >> (2 * k_ - bin_bits_));
+  [[nodiscard]] std::size_t bin_of(Key rank) const {
+    return static_cast<std::size_t>(rank >> (2 * k_ - bin_bits_));
   }
 
-  /// Calls `visit(k-mer, count)` for all entries, on all threads.
+  /// Calls `visit(rank, count)` for all entries, on all threads.
   template <class Visit>
   void for_each(Visit&& visit) const {
     std::atomic<std::uint32_t> next{0};
@@ -188,7 +199,7 @@ class Sorter {
         [&](unsigned) {
           for (std::uint32_t shard; (shard = next.fetch_add(1)) < shards;) {
             index::ShardReader<Key>(index_.shard(shard), k_).for_each([&](Key hash, std::uint64_t count) {
-              visit(hash_.inverse(hash), count);
+              visit(order_.rank(hash_.inverse(hash)), count);
             });
             index_.release(shard);  // mapped pages count as ours
           }
@@ -198,7 +209,7 @@ class Sorter {
 
   void count_bins() {
     std::vector<std::atomic<std::uint64_t>> counts(bins());
-    for_each([&](Key kmer, std::uint64_t) { counts[bin_of(kmer)].fetch_add(1, std::memory_order_relaxed); });
+    for_each([&](Key rank, std::uint64_t) { counts[bin_of(rank)].fetch_add(1, std::memory_order_relaxed); });
     sizes_.assign(counts.begin(), counts.end());
   }
 
@@ -222,10 +233,10 @@ class Sorter {
     entries_.resize(begins_.back());
     std::vector<std::atomic<std::uint64_t>> cursors(last - first);
     for (std::size_t bin = first; bin < last; ++bin) cursors[bin - first] = begins_[bin - first];
-    for_each([&](Key kmer, std::uint64_t count) {
-      const std::size_t bin = bin_of(kmer);
+    for_each([&](Key rank, std::uint64_t count) {
+      const std::size_t bin = bin_of(rank);
       if (bin < first || bin >= last) return;
-      entries_[cursors[bin - first].fetch_add(1, std::memory_order_relaxed)] = {kmer, count};
+      entries_[cursors[bin - first].fetch_add(1, std::memory_order_relaxed)] = {rank, count};
     });
   }
 
@@ -238,7 +249,7 @@ class Sorter {
             const auto at = [&](std::size_t b) {
               return entries_.begin() + static_cast<std::ptrdiff_t>(begins_[b]);
             };
-            std::sort(at(bin), at(bin + 1), [](const auto& a, const auto& b) { return a.kmer < b.kmer; });
+            std::sort(at(bin), at(bin + 1), [](const auto& a, const auto& b) { return a.rank < b.rank; });
           }
         },
         [&] { next = last - first; });
@@ -247,6 +258,7 @@ class Sorter {
   const index::IndexFile& index_;
   std::uint32_t k_;
   KmerHash<Key> hash_;
+  Order order_;
   std::uint32_t bin_bits_;
   std::size_t room_;
   unsigned threads_;
@@ -261,10 +273,15 @@ void for_each_block(const index::IndexFile& index, unsigned threads, const Entry
   with_key_type(index.params().k, [&](auto zero) { Unpacker<decltype(zero)>(index, threads).run(visit); });
 }
 
-void for_each_block_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, unsigned threads,
-                           const EntryVisitor& visit) {
-  with_key_type(index.params().k,
-                [&](auto zero) { Sorter<decltype(zero)>(index, memory_bytes, threads).run(visit); });
+void for_each_block_sorted(const index::IndexFile& index, formats::KmerOrder order,
+                           std::uint64_t memory_bytes, unsigned threads, const EntryVisitor& visit) {
+  with_key_type(index.params().k, [&]<class Key>(Key) {
+    if (order == formats::KmerOrder::by_jellyfish) {
+      Sorter<Key, formats::JellyfishOrder<Key>>(index, memory_bytes, threads).run(visit);
+    } else {
+      Sorter<Key, LexicographicOrder<Key>>(index, memory_bytes, threads).run(visit);
+    }
+  });
 }
 
 }  // namespace warpmer::engine

@@ -77,10 +77,10 @@ ExportReport export_index(const index::IndexFile& index, const ExportOptions& op
   CountGate gate(options, index.path(), sink);
   gate.check(index.totals().largest_count);
   const EntryVisitor visit = [&](std::span<const CountedKmer> kmers) { gate.write(kmers); };
-  if (options.order == formats::KmerOrder::by_kmer) {
-    for_each_block_sorted(index, options.memory_bytes, options.threads, visit);
-  } else {
+  if (options.order == formats::KmerOrder::any) {
     for_each_block(index, options.threads, visit);
+  } else {
+    for_each_block_sorted(index, options.order, options.memory_bytes, options.threads, visit);
   }
   return gate.finish();
 }

@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "formats/jellyfish_file.h"
+#include "formats/kff_file.h"
 #include "formats/kmc_database.h"
 #include "formats/kmer_text.h"
 #include "index/index_layout.h"
@@ -94,7 +96,9 @@ std::unique_ptr<KmerSource> open_source(const std::string& path, Format format, 
     case Format::fasta:
       return std::make_unique<TextSource>(path, canonical, threads);
     case Format::kff:
+      return std::make_unique<KffSource>(path);
     case Format::jellyfish:
+      return std::make_unique<JellyfishSource>(path);
     case Format::wmi:
       break;
   }
@@ -109,7 +113,9 @@ FormatLimits limits_of(Format format) {
     case Format::fasta:
       return {KmerOrder::any, UINT64_MAX, 0, true};
     case Format::kff:
+      return {KmerOrder::by_kmer, UINT64_MAX, 8, false};
     case Format::jellyfish:
+      return {KmerOrder::by_jellyfish, kLargestJellyfishCount, 7, false};
     case Format::wmi:
       break;
   }
@@ -125,7 +131,9 @@ std::unique_ptr<KmerSink> make_sink(const std::string& path, Format format, cons
     case Format::fasta:
       return std::make_unique<TextSink>(path, TextForm::fasta, facts.k);
     case Format::kff:
+      return std::make_unique<KffSink>(path, facts);
     case Format::jellyfish:
+      return std::make_unique<JellyfishSink>(path, facts);
     case Format::wmi:
       break;
   }

@@ -47,7 +47,8 @@ class KmerSink {
 /// In what order a sink wants its k-mers.
 enum class KmerOrder {
   any,
-  by_kmer,  ///< lexicographic
+  by_kmer,       ///< lexicographic
+  by_jellyfish,  ///< formats/jellyfish_order.h
 };
 
 }  // namespace warpmer::formats
