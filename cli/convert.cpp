@@ -125,15 +125,6 @@ std::uint64_t largest_count(const ConvertOptions& options) {
   return std::min(of_format, (std::uint64_t{1} << (8 * options.counter_bytes)) - 1);
 }
 
-/// What the output is told of the k-mers to come: counters are as wide as the largest count needs, or as
-/// asked.
-formats::StreamFacts output_facts(const ConvertOptions& options, formats::StreamFacts facts) {
-  const std::uint64_t largest = largest_count(options);
-  const bool is_known = options.counter_bytes == 0 && facts.largest_count > 0;
-  facts.largest_count = is_known ? std::min(facts.largest_count, largest) : largest;
-  return facts;
-}
-
 formats::StreamFacts facts_of(const index::IndexFile& index) {
   const index::Totals& totals = index.totals();
   return {index.params().k,     index.params().canonical, totals.stored_distinct,
@@ -152,8 +143,10 @@ void export_kmers(const ConvertOptions& options) {
   job.saturate = options.saturate;
   job.memory_bytes = memory_or_default(options.import.memory_bytes);
   job.threads = threads_or_default(options.import.threads);
-  const auto sink_for = [&](const formats::StreamFacts& facts) {
-    return formats::make_sink(options.import.output, options.to, output_facts(options, facts));
+  const auto sink_for = [&](formats::StreamFacts facts) {
+    facts.largest_count = std::min(facts.largest_count, job.largest_count);
+    return formats::make_sink(options.import.output, options.to, facts,
+                              static_cast<std::uint32_t>(options.counter_bytes));
   };
   engine::ExportReport report;
   if (options.from == Format::wmi) {

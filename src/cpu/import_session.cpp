@@ -32,9 +32,8 @@ template <class Key>
   std::string text(plan.k, ' ');
   kmer_to_text(kmer, plan.k, text.data());
   throw InputError(
-      fmt::format("{}: the k-mer {} comes more than once{}; add its counts up with --sum-duplicates{}",
-                  plan.input, text, plan.canonical ? ", as it is or from the other strand" : "",
-                  plan.canonical ? ", or keep strands apart with --forward" : ""));
+      fmt::format("{}: the k-mer {} comes more than once{}; add its counts up with --sum-duplicates",
+                  plan.input, text, plan.canonical ? ", as it is or from the other strand" : ""));
 }
 
 [[noreturn]] void refuse_memory(const ImportPlan& plan, std::uint64_t needed_bytes) {

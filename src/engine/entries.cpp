@@ -15,6 +15,7 @@
 #include "engine/in_order.h"
 #include "engine/index_set.h"
 #include "engine/limits.h"
+#include "engine/radix_sort.h"
 #include "engine/thread_team.h"
 #include "formats/jellyfish_order.h"
 #include "index/shard_codec.h"
@@ -246,10 +247,8 @@ class Sorter {
         threads_,
         [&](unsigned) {
           for (std::size_t bin; (bin = next.fetch_add(1)) < last - first;) {
-            const auto at = [&](std::size_t b) {
-              return entries_.begin() + static_cast<std::ptrdiff_t>(begins_[b]);
-            };
-            std::sort(at(bin), at(bin + 1), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+            radix_sort(entries_.data() + begins_[bin], begins_[bin + 1] - begins_[bin], 2 * k_ - bin_bits_,
+                       [](const Entry<Key>& entry) { return entry.rank; });
           }
         },
         [&] { next = last - first; });

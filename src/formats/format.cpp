@@ -122,18 +122,19 @@ FormatLimits limits_of(Format format) {
   throw InternalError(fmt::format("no limits of format {}", name_of(format)));
 }
 
-std::unique_ptr<KmerSink> make_sink(const std::string& path, Format format, const StreamFacts& facts) {
+std::unique_ptr<KmerSink> make_sink(const std::string& path, Format format, const StreamFacts& facts,
+                                    std::uint32_t count_bytes) {
   switch (format) {
     case Format::kmc:
-      return std::make_unique<KmcSink>(path, facts);
+      return std::make_unique<KmcSink>(path, facts, count_bytes);
     case Format::tsv:
       return std::make_unique<TextSink>(path, TextForm::tsv, facts.k);
     case Format::fasta:
       return std::make_unique<TextSink>(path, TextForm::fasta, facts.k);
     case Format::kff:
-      return std::make_unique<KffSink>(path, facts);
+      return std::make_unique<KffSink>(path, facts, count_bytes);
     case Format::jellyfish:
-      return std::make_unique<JellyfishSink>(path, facts);
+      return std::make_unique<JellyfishSink>(path, facts, count_bytes);
     case Format::wmi:
       break;
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "formats/count_width.h"
 
 namespace warpmer::formats {
 namespace {
@@ -26,6 +27,7 @@ constexpr std::uint64_t kTailBytes = 8;
 constexpr std::uint32_t kSorted = 0, kBinned = 0x200;
 constexpr std::uint32_t kSortedHeaderBytes = 64, kBinnedHeaderBytes = 68;
 constexpr std::uint32_t kMostPrefixBases = 15, kMostSignatureBases = 11;
+constexpr std::uint32_t kMostCountBytes = 4;
 /// Of what we write: a table of up to 32 MiB.
 constexpr std::uint32_t kMostOwnPrefixBases = 11;
 
@@ -43,11 +45,6 @@ T load(const std::byte* at) {
 
 bool has_mark(std::span<const std::byte> bytes, std::uint64_t at, std::string_view mark) {
   return std::memcmp(bytes.data() + at, mark.data(), kMarkBytes) == 0;
-}
-
-/// Bytes that counts up to `largest` need.
-std::uint32_t count_bytes_for(std::uint64_t largest) {
-  return std::clamp((static_cast<std::uint32_t>(std::bit_width(largest)) + 7) / 8, 1u, 4u);
 }
 
 /// p, such that table and records together are smallest. Not 1, though: kmc_dump 3.2.1 takes the k behind the
@@ -123,9 +120,7 @@ void KmcSource::read_header() {
   facts_.canonical = at[8] == std::byte{0};
   const std::uint64_t max_count = max_count_low | std::uint64_t{load<std::uint32_t>(at + 12)} << 32;
   facts_.max_count = max_count >= kLargestKmcCount ? UINT64_MAX : max_count;
-  facts_.largest_count = count_bytes_ >= 8   ? UINT64_MAX
-                         : count_bytes_ == 0 ? 1
-                                             : (std::uint64_t{1} << (8 * count_bytes_)) - 1;
+  facts_.largest_count = count_bytes_ == 0 ? 1 : largest_of_bytes(std::min(count_bytes_, 8u));
   if (mode != 0) refuse(prefixes_, "its counts are sums of qualities (kmc -q), no whole numbers");
   if (facts_.k < 1 || facts_.k > kMaxK) {
     refuse(prefixes_, fmt::format("k-mers of {} bases; warpmer's have 1 to {}", facts_.k, kMaxK));
@@ -192,7 +187,7 @@ void KmcSource::decode(const std::byte* record, CountedKmer& out) const {
   }
   out.kmer = suffix_bits == 128 ? suffix : Key128{prefix_} << suffix_bits | suffix;
   const auto count = load<std::uint64_t>(record + suffix_bytes_);
-  out.count = count_bytes_ == 0 ? 1 : count & (~std::uint64_t{0} >> (64 - 8 * count_bytes_));
+  out.count = count_bytes_ == 0 ? 1 : count & largest_of_bytes(count_bytes_);
 }
 
 std::size_t KmcSource::read(std::span<CountedKmer> out) {
@@ -225,12 +220,14 @@ std::size_t KmcSource::read(std::span<CountedKmer> out) {
   return n;
 }
 
-KmcSink::KmcSink(const std::string& path, const StreamFacts& facts)
+KmcSink::KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes)
     : prefix_path_(kmc_prefix(path)),
       facts_(facts),
       prefix_bases_(prefix_bases_for(facts.k, facts.distinct == 0 ? kUnknownKmers : facts.distinct)),
       suffix_bytes_((facts.k - prefix_bases_) / 4),
-      count_bytes_(count_bytes_for(facts.largest_count == 0 ? kLargestKmcCount : facts.largest_count)),
+      count_bytes_(count_bytes > 0           ? count_bytes
+                   : facts.largest_count > 0 ? std::min(bytes_of_count(facts.largest_count), kMostCountBytes)
+                                             : kMostCountBytes),
       suffixes_(prefix_path_ + std::string(kSuffixFile)),
       prefixes_(prefix_path_ + std::string(kPrefixFile)),
       sizes_(std::size_t{1} << (2 * prefix_bases_)) {

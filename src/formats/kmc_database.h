@@ -68,8 +68,9 @@ class KmcSource final : public KmerSource {
 /// be as large as it can be.
 class KmcSink final : public KmerSink {
  public:
-  /// Writes `PREFIX.kmc_pre` and `PREFIX.kmc_suf`. Counts must not be larger than facts.largest_count.
-  KmcSink(const std::string& path, const StreamFacts& facts);
+  /// Writes `PREFIX.kmc_pre` and `PREFIX.kmc_suf`. `count_bytes` (1 to 4) is the width of counts, which must
+  /// fit; 0: as many as facts.largest_count needs.
+  KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes = 0);
 
   void write(std::span<const CountedKmer> kmers) override;
   void finish() override;
