@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
+#include <memory>
 #include <mutex>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -159,9 +162,9 @@ class Sorter {
     for (std::size_t first = 0; first < bins();) {
       const std::size_t last = range_from(first);
       gather(first, last);
-      sort_bins(first, last);
-      for (std::size_t i = 0; i < entries_.size(); i += kBlockEntries) {
-        const std::size_t n = std::min(kBlockEntries, entries_.size() - i);
+      sort_groups(first, last);
+      for (std::size_t i = 0; i < begins_.back(); i += kBlockEntries) {
+        const std::size_t n = std::min(kBlockEntries, begins_.back() - i);
         for (std::size_t j = 0; j < n; ++j)
           block[j] = {order_.kmer(entries_[i + j].rank), entries_[i + j].count};
         visit({block.data(), n});
@@ -172,6 +175,10 @@ class Sorter {
 
  private:
   static constexpr std::uint32_t kMostBinBits = 16;
+  /// Up to twice as many groups.
+  static constexpr std::size_t kGroups = 512;
+  /// Entries that a thread puts into groups at a time.
+  static constexpr std::size_t kGatheredEntries = std::size_t{1} << 14;
 
   /// Bins and text, and the pages of the index that are mapped at any time.
   static constexpr std::uint64_t kOtherBytes = std::uint64_t{28} << 20;
@@ -190,7 +197,7 @@ class Sorter {
     return static_cast<std::size_t>(rank >> (2 * k_ - bin_bits_));
   }
 
-  /// Calls `visit(rank, count)` for all entries, on all threads.
+  /// Calls `visit(entries, n)` for blocks of entries, on all threads, and at the end of each.
   template <class Visit>
   void for_each(Visit&& visit) const {
     std::atomic<std::uint32_t> next{0};
@@ -198,19 +205,26 @@ class Sorter {
     run_team(
         threads_,
         [&](unsigned) {
+          std::vector<Entry<Key>> block(kGatheredEntries);
+          std::size_t n = 0;
           for (std::uint32_t shard; (shard = next.fetch_add(1)) < shards;) {
             index::ShardReader<Key>(index_.shard(shard), k_).for_each([&](Key hash, std::uint64_t count) {
-              visit(order_.rank(hash_.inverse(hash)), count);
+              block[n++] = {order_.rank(hash_.inverse(hash)), count};
+              if (n == block.size()) visit(block.data(), std::exchange(n, 0));
             });
             index_.release(shard);  // mapped pages count as ours
           }
+          visit(block.data(), n);
         },
         [&] { next = shards; });
   }
 
   void count_bins() {
     std::vector<std::atomic<std::uint64_t>> counts(bins());
-    for_each([&](Key rank, std::uint64_t) { counts[bin_of(rank)].fetch_add(1, std::memory_order_relaxed); });
+    for_each([&](const Entry<Key>* entries, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i)
+        counts[bin_of(entries[i].rank)].fetch_add(1, std::memory_order_relaxed);
+    });
     sizes_.assign(counts.begin(), counts.end());
   }
 
@@ -221,37 +235,54 @@ class Sorter {
     while (last < bins() && sum + sizes_[last] <= room_) sum += sizes_[last++];
     if (last == first) {
       const std::uint64_t needed = resident_bytes() + kOtherBytes + sizes_[first] * sizeof(Entry<Key>);
-      throw ResourceError(
-          fmt::format("sorting needs {} MB in all; raise -m or do without --sort", (needed >> 20) + 1));
+      throw ResourceError(fmt::format("sorting needs {} MB in all; raise -m", (needed >> 20) + 1));
     }
     return last;
   }
 
+  /// Puts the entries of some bins into groups of neighbouring bins: as many as can be written to side by
+  /// side without missing caches each time.
   void gather(std::size_t first, std::size_t last) {
-    begins_.assign(1, 0);
-    for (std::size_t bin = first; bin < last; ++bin) begins_.push_back(begins_.back() + sizes_[bin]);
-    entries_ = std::vector<Entry<Key>>();  // gives the memory back before the new is taken
-    entries_.resize(begins_.back());
-    std::vector<std::atomic<std::uint64_t>> cursors(last - first);
-    for (std::size_t bin = first; bin < last; ++bin) cursors[bin - first] = begins_[bin - first];
-    for_each([&](Key rank, std::uint64_t count) {
-      const std::size_t bin = bin_of(rank);
-      if (bin < first || bin >= last) return;
-      entries_[cursors[bin - first].fetch_add(1, std::memory_order_relaxed)] = {rank, count};
+    group_bits_ = static_cast<std::uint32_t>(std::bit_width((last - first - 1) / kGroups));
+    begins_.assign(((last - first - 1) >> group_bits_) + 2, 0);
+    for (std::size_t bin = first; bin < last; ++bin)
+      begins_[((bin - first) >> group_bits_) + 1] += sizes_[bin];
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+    entries_.reset();  // gives the memory back before the new is taken
+    entries_ = std::make_unique_for_overwrite<Entry<Key>[]>(begins_.back());
+    std::vector<std::atomic<std::uint64_t>> cursors(begins_.begin(), begins_.end());
+    for_each([&](const Entry<Key>* entries, std::size_t n) {
+      std::array<std::uint64_t, 2 * kGroups> places{};
+      const auto for_each_in_range = [&](const auto& take) {
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::size_t bin = bin_of(entries[i].rank);
+          if (bin >= first && bin < last) take((bin - first) >> group_bits_, entries[i]);
+        }
+      };
+      for_each_in_range([&](std::size_t group, const Entry<Key>&) { ++places[group]; });
+      for (std::size_t group = 0; group + 1 < begins_.size(); ++group)
+        places[group] = cursors[group].fetch_add(places[group], std::memory_order_relaxed);
+      for_each_in_range(
+          [&](std::size_t group, const Entry<Key>& entry) { entries_[places[group]++] = entry; });
     });
   }
 
-  void sort_bins(std::size_t first, std::size_t last) {
+  void sort_groups(std::size_t first, std::size_t last) {
     std::atomic<std::size_t> next{0};
+    const std::size_t groups = begins_.size() - 1;
     run_team(
         threads_,
         [&](unsigned) {
-          for (std::size_t bin; (bin = next.fetch_add(1)) < last - first;) {
-            radix_sort(entries_.data() + begins_[bin], begins_[bin + 1] - begins_[bin], 2 * k_ - bin_bits_,
+          for (std::size_t group; (group = next.fetch_add(1)) < groups;) {
+            const std::size_t first_bin = first + (group << group_bits_);
+            const std::size_t last_bin = std::min(last, first_bin + (std::size_t{1} << group_bits_)) - 1;
+            const auto bits =
+                static_cast<std::uint32_t>(std::bit_width(first_bin ^ last_bin)) + 2 * k_ - bin_bits_;
+            radix_sort(entries_.get() + begins_[group], begins_[group + 1] - begins_[group], bits,
                        [](const Entry<Key>& entry) { return entry.rank; });
           }
         },
-        [&] { next = last - first; });
+        [&] { next = groups; });
   }
 
   const index::IndexFile& index_;
@@ -261,9 +292,11 @@ class Sorter {
   std::uint32_t bin_bits_;
   std::size_t room_;
   unsigned threads_;
-  std::vector<std::uint64_t> sizes_;
-  std::vector<std::uint64_t> begins_;
-  std::vector<Entry<Key>> entries_;
+  std::vector<std::uint64_t> sizes_;  ///< of all bins
+  // What is being sorted: some bins, in groups of 2^group_bits_.
+  std::uint32_t group_bits_ = 0;
+  std::vector<std::uint64_t> begins_;  ///< of the groups, and where the last one ends
+  std::unique_ptr<Entry<Key>[]> entries_;
 };
 
 }  // namespace
