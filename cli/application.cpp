@@ -81,6 +81,7 @@ Application::Application(std::string command_line)
   add_matrix_command(*this);
   add_histo_command(*this);
   add_dump_command(*this);
+  add_convert_command(*this);
   add_query_command(*this);
   add_qv_command(*this);
   add_filter_command(*this);

@@ -13,6 +13,7 @@ void add_compare_command(Application& application);
 void add_matrix_command(Application& application);
 void add_histo_command(Application& application);
 void add_dump_command(Application& application);
+void add_convert_command(Application& application);
 void add_query_command(Application& application);
 void add_qv_command(Application& application);
 void add_filter_command(Application& application);

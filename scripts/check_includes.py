@@ -8,18 +8,20 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-BELOW_ENGINE = {"core", "table", "io", "index"}
+BELOW_ENGINE = {"core", "table", "io", "index", "formats"}
 ALLOWED = {
     "core": {"core"},
     "table": {"core", "table"},
     "io": {"core", "io"},
     "index": {"core", "index"},
+    # Other programs' files are read and written with what reads and writes ours.
+    "formats": {"core", "io", "index", "formats"},
     "engine": BELOW_ENGINE | {"engine"},
     "cpu": BELOW_ENGINE | {"engine", "comm", "cpu"},
     # The exchange carries what backends cut: below them, above nothing but core.
     "comm": {"core", "comm"},
     "kernels": BELOW_ENGINE | {"engine", "comm", "kernels"},
-    "cli": {"io", "index", "engine", "cli"},
+    "cli": {"io", "index", "formats", "engine", "cli"},
 }
 # Of core, the command line sees the error types alone.
 CLI_MAY_ALSO = {"core/error.h"}

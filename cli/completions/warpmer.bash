@@ -7,6 +7,7 @@ _warpmer() {
     COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump query qv positions locate stats info devices help completion --help --version' -- "$word"))
     COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump query filter positions locate stats info devices help completion --help --version' -- "$word"))
     COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare matrix histo dump query positions locate stats info devices help completion --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump convert query positions locate stats info devices help completion --help --version' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -107,6 +108,14 @@ _warpmer() {
       esac
       options='-h --help --sort --format --min-count --max-count -o --output -t --threads -m --memory'
       arguments='' ;;
+    convert)
+      case $previous in
+        --to) COMPREPLY=($(compgen -W 'wmi kmc kff jellyfish tsv fasta' -- "$word")); return ;;
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --counter-bytes|-t|--threads|-m|--memory) return ;;
+      esac
+      options='-h --help --to -o --output --counter-bytes --saturate --forward --sum-duplicates -t --threads -m --memory --progress'
+      arguments='' ;;
     query)
       case $previous in
         --kmers) COMPREPLY=($(compgen -f -- "$word")); return ;;
@@ -185,6 +194,7 @@ _warpmer() {
       arguments='count update union intersect subtract symmetric-difference merge compare histo dump query qv positions locate stats info devices help completion' ;;
       arguments='count update union intersect subtract symmetric-difference merge compare histo dump query filter positions locate stats info devices help completion' ;;
       arguments='count update union intersect subtract symmetric-difference merge compare matrix histo dump query positions locate stats info devices help completion' ;;
+      arguments='count update union intersect subtract symmetric-difference merge compare histo dump convert query positions locate stats info devices help completion' ;;
     completion)
       case $previous in
       esac

@@ -144,10 +144,7 @@ class ShardParts {
     out.empty();
     out.reserve(decoder.room(part, part_bits_), 0, false);
     const index::DecodedRange range = decoder.decode(part, part_bits_, {out.hashes(), out.counts()});
-    if (!range.is_sound) {
-      throw InputError(
-          fmt::format("{} is damaged: in shard {}, its entries are not in order", inputs_[i].path(), shard_));
-    }
+    if (!range.is_sound) engine::refuse_disorder(inputs_[i], shard_);
     out.begin = range.begin;
     out.size = range.end - range.begin;
     if (!bounds_[i].contains_all()) filter(bounds_[i], out);

@@ -51,6 +51,11 @@ std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths) 
   return files;
 }
 
+void refuse_disorder(const index::IndexFile& index, std::uint32_t shard) {
+  throw InputError(
+      fmt::format("{} is damaged: in shard {}, its entries are not in order", index.path(), shard));
+}
+
 std::uint64_t working_bytes(unsigned threads) {
   return resident_bytes() + kSlackBytes + threads * kMappedBytesOfThread;
 }

@@ -18,7 +18,7 @@ TEST_CASE("results come out in order, whoever is late") {
   std::vector<std::uint64_t> seen;
   InOrder<std::uint64_t> ordered(8, [&](std::uint64_t&& value) { seen.push_back(value); });
   std::atomic<std::uint64_t> next{0};
-  engine::run_team(
+  run_team(
       4,
       [&](unsigned) {
         for (std::uint64_t i = next++; i < kResults; i = next++) {

@@ -1,0 +1,259 @@
+/// `warpmer convert`: databases of other programs in, an index out, and the other way round.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/application.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/flags.h"
+#include "cli/progress.h"
+#include "cli/quantity.h"
+#include "core/error.h"
+#include "engine/export_job.h"
+#include "engine/import_job.h"
+#include "formats/format.h"
+#include "formats/kmc_database.h"
+#include "index/index_file.h"
+
+namespace warpmer::cli {
+namespace {
+
+using formats::Format;
+
+struct ConvertOptions {
+  std::string input;
+  std::string to_name;
+  engine::ImportOptions import;  ///< with what all directions need: output, threads, memory
+  std::uint64_t counter_bytes = 0;
+  bool forward = false;
+  bool saturate = false;
+  bool progress = false;
+  // What follows from the above.
+  Format from = Format::wmi;
+  Format to = Format::wmi;
+};
+
+bool is_text(Format format) { return format == Format::tsv || format == Format::fasta; }
+
+/// What the input is. A pipe cannot be looked at before it is read: it has what the output has not.
+Format input_format(const ConvertOptions& options, std::optional<Format> to) {
+  if (options.input != "-") return formats::detect_format(options.input);
+  return to.value_or(Format::wmi) == Format::wmi ? Format::tsv : Format::wmi;
+}
+
+std::optional<Format> wanted_format(const ConvertOptions& options) {
+  if (options.to_name.empty()) return std::nullopt;
+  const std::optional<Format> to = formats::format_of_name(options.to_name);
+  if (!to) {
+    throw UsageError(
+        fmt::format("--to must be one of {}, not '{}'", formats::format_names(), options.to_name));
+  }
+  return to;
+}
+
+void choose_formats(ConvertOptions& options) {
+  const std::optional<Format> wanted = wanted_format(options);
+  options.from = input_format(options, wanted);
+  if (wanted) {
+    options.to = *wanted;
+  } else if (options.from == Format::wmi) {
+    const std::optional<Format> by_path = formats::format_of_path(options.import.output);
+    if (!by_path) throw UsageError(fmt::format("convert to what? Add --to {}", formats::format_names()));
+    options.to = *by_path;
+  }
+  if (options.from == options.to || (is_text(options.from) && options.to != Format::wmi)) {
+    throw UsageError(
+        options.from == Format::wmi
+            ? fmt::format("{} is an index already; choose another format with --to", options.input)
+            : fmt::format("{} to {} goes by way of an index: convert it --to wmi first",
+                          formats::name_of(options.from), formats::name_of(options.to)));
+  }
+}
+
+void check_flags(const ConvertOptions& options) {
+  if (options.forward && !is_text(options.from)) {
+    throw UsageError(
+        fmt::format("--forward is for text; a {} file says itself whether its k-mers are canonical",
+                    formats::name_of(options.from)));
+  }
+  if (options.import.sum_duplicates && options.to != Format::wmi) {
+    throw UsageError("--sum-duplicates is for making an index");
+  }
+  const std::uint32_t most = options.to == Format::wmi ? 0 : formats::limits_of(options.to).most_count_bytes;
+  if ((options.saturate || options.counter_bytes > 0) && most == 0) {
+    throw UsageError(
+        fmt::format("{} has no counters of limited width; leave out --saturate and --counter-bytes",
+                    formats::name_of(options.to)));
+  }
+  if (options.counter_bytes > most) {
+    throw UsageError(fmt::format("--counter-bytes must be from 1 to {} for {}, not {}", most,
+                                 formats::name_of(options.to), options.counter_bytes));
+  }
+}
+
+/// The files that a path in a format stands for.
+std::vector<std::string> files_of(const std::string& path, Format format) {
+  if (format != Format::kmc) return {path};
+  const std::string prefix = formats::kmc_prefix(path);
+  return {prefix + ".kmc_pre", prefix + ".kmc_suf"};
+}
+
+void check_output_path(const ConvertOptions& options) {
+  const std::string& output = options.import.output;
+  for (const std::string& file : files_of(output, options.to))
+    check_output(file, files_of(options.input, options.from));
+  if (output != "-" || is_text(options.to)) return;
+  if (options.to != Format::wmi) {
+    throw UsageError(
+        fmt::format("{} cannot be written to standard output; use -o FILE", formats::name_of(options.to)));
+  }
+  if (isatty(STDOUT_FILENO) != 0) {
+    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
+  }
+}
+
+/// The largest count that the output can hold.
+std::uint64_t largest_count(const ConvertOptions& options) {
+  const std::uint64_t of_format = formats::limits_of(options.to).largest_count;
+  if (options.counter_bytes == 0 || options.counter_bytes >= 8) return of_format;
+  return std::min(of_format, (std::uint64_t{1} << (8 * options.counter_bytes)) - 1);
+}
+
+formats::StreamFacts facts_of(const index::IndexFile& index) {
+  const index::Totals& totals = index.totals();
+  return {index.params().k,     index.params().canonical, totals.stored_distinct,
+          totals.largest_count, totals.min_count,         totals.max_count};
+}
+
+std::unique_ptr<formats::KmerSource> open_source(const ConvertOptions& options) {
+  return formats::open_source(options.input, options.from, !options.forward,
+                              threads_or_default(options.import.threads));
+}
+
+void export_kmers(const ConvertOptions& options) {
+  engine::ExportOptions job;
+  job.order = formats::limits_of(options.to).order;
+  job.largest_count = largest_count(options);
+  job.saturate = options.saturate;
+  job.memory_bytes = memory_or_default(options.import.memory_bytes);
+  job.threads = threads_or_default(options.import.threads);
+  const auto sink_for = [&](formats::StreamFacts facts) {
+    facts.largest_count = std::min(facts.largest_count, job.largest_count);
+    return formats::make_sink(options.import.output, options.to, facts,
+                              static_cast<std::uint32_t>(options.counter_bytes));
+  };
+  engine::ExportReport report;
+  if (options.from == Format::wmi) {
+    const index::IndexFile index(options.input);
+    report = engine::export_index(index, job, *sink_for(facts_of(index)));
+  } else if (job.order != formats::KmerOrder::any) {
+    throw UsageError(
+        fmt::format("{} wants its k-mers sorted: convert {} to an index (--to wmi), and that to {}",
+                    formats::name_of(options.to), options.input, formats::name_of(options.to)));
+  } else {
+    const auto source = open_source(options);
+    report = engine::copy_kmers(*source, options.input, job, *sink_for(source->facts()));
+  }
+  if (options.saturate) {
+    fmt::print(stderr, "warpmer: {} of {} counts were larger than {} and are capped there\n",
+               with_thousands(report.saturated), with_thousands(report.kmers),
+               with_thousands(job.largest_count));
+  }
+}
+
+void import_kmers(const ConvertOptions& options) {
+  engine::ImportOptions job = options.import;
+  job.input = options.input == "-" ? "standard input" : options.input;
+  job.provenance.inputs = {options.input};
+  const auto source = open_source(options);
+  const ProgressStyle style = progress_style(options.progress);
+  const auto [report, seconds] = run_with_meter(
+      style, [&](engine::JobProgress& progress) { return engine::run_import(*source, job, progress); });
+  if (style == ProgressStyle::none) return;
+  fmt::print(stderr, "warpmer: {} distinct k-mers, {:.1f} s, peak memory {}, {} {}\n",
+             with_thousands(report.totals.stored_distinct), seconds,
+             format_bytes(static_cast<double>(report.peak_resident_bytes)),
+             job.output == "-" ? "standard output" : job.output,
+             format_bytes(static_cast<double>(report.index_bytes)));
+}
+
+int run_convert(ConvertOptions options) {
+  if (options.import.output.empty()) {
+    throw UsageError("where to write the result? Add -o FILE");
+  }
+  choose_formats(options);
+  check_flags(options);
+  check_output_path(options);
+  options.to == Format::wmi ? import_kmers(options) : export_kmers(options);
+  return kDone;
+}
+
+constexpr const char* kExamples = R"(Examples:
+  warpmer convert -o sample.wmi kmc_out
+  warpmer convert --to kmc -o kmc_out sample.wmi
+  warpmer convert --to kmc --counter-bytes 1 --saturate -o small sample.wmi
+  warpmer convert -o sample.wmi counts.tsv.gz
+  meryl print sample.meryl | warpmer convert -o sample.wmi -
+)";
+
+}  // namespace
+
+void add_convert_command(Application& application) {
+  auto options = std::make_shared<ConvertOptions>();
+  CLI::App& command =
+      application.add_command("convert",
+                              "Convert between an index and the k-mer databases of other programs.\n"
+                              "Counts are kept as they are; what a format cannot hold is an error. What the "
+                              "input is, its content says. KMC "
+                              "databases are named by what their two files have in common (X for X.kmc_pre "
+                              "and X.kmc_suf). Text is a line "
+                              "KMER<TAB>COUNT or a FASTA record >COUNT for each k-mer, and may be compressed "
+                              "with gzip; its k-mers are made "
+                              "canonical, unless --forward is given, and one that comes twice, or once from "
+                              "each strand, is an error, unless "
+                              "--sum-duplicates is given.",
+                              kExamples);
+  command
+      .add_option(
+          "--to", options->to_name,
+          "Format of the output. Default: wmi, an index, unless the input is one; then by what the name "
+          "of the output ends in.")
+      ->type_name(formats::format_names());
+  command
+      .add_option(
+          "-o,--output", options->import.output,
+          "The file to write; - for standard output, for text and indexes. It gets its name when it is "
+          "complete.")
+      ->type_name("FILE");
+  add_whole_number(
+      command, "--counter-bytes", 1, 8, [options](std::uint64_t value) { options->counter_bytes = value; },
+      "Width of the counters in the output. Default: as narrow as the largest count allows.");
+  command.add_flag(
+      "--saturate", options->saturate,
+      "Write counts that are too large for the output as the largest it can hold, and say how many "
+      "they were.");
+  command.add_flag("--forward", options->forward,
+                   "Keep the k-mers of a text as they are; they are not canonical.");
+  command.add_flag("--sum-duplicates", options->import.sum_duplicates,
+                   "Add up the counts of a k-mer that comes several times.");
+  add_threads_flag(command, options->import.threads);
+  add_memory_flag(command, options->import.memory_bytes);
+  add_progress_flag(command, options->progress);
+  command
+      .add_option(
+          "INPUT", options->input,
+          "Index, database or text; - for standard input: text when the output is an index, else an index.")
+      ->required()
+      ->type_name("FILE");
+  options->import.provenance.tool_version = WARPMER_VERSION;
+  options->import.provenance.command_line = application.command_line();
+  application.on_run(command, [options] { return run_convert(*options); });
+}
+
+}  // namespace warpmer::cli

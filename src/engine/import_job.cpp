@@ -1,0 +1,124 @@
+#include "engine/import_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "core/error.h"
+#include "engine/import_session.h"
+#include "engine/index_params.h"
+#include "engine/index_set.h"
+#include "engine/limits.h"
+#include "engine/thread_team.h"
+
+namespace warpmer::engine {
+namespace {
+
+/// K-mers that a thread takes at a time: some for each shard.
+constexpr std::size_t kAtOnce = std::size_t{1} << 15;
+
+class ImportJob {
+ public:
+  ImportJob(formats::KmerSource& source, const ImportOptions& options, JobProgress& progress)
+      : source_(source),
+        options_(options),
+        threads_(options.threads > 0 ? options.threads : usable_cores()),
+        memory_cap_(options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9),
+        progress_(progress) {}
+
+  ImportReport run() {
+    const ImportPlan plan = make_plan();
+    const index::IndexParams params = params_for(plan.k, plan.canonical);
+    index::IndexWriter writer(options_.output, params, threads_);
+    const auto session = make_cpu_import_session(plan);
+    read(*session);
+    session->end_of_input();
+    SessionRun(threads_, memory_cap_, progress_)
+        .freeze(
+            params.shards(),
+            [&](unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) {
+              session->finish(thread, sink, shard_done);
+            },
+            writer, JobProgress::Stage::combining);
+    const Tally tally = session->tally();
+    ImportReport report;
+    report.totals = totals(tally);
+    writer.finish(report.totals, tally.histogram(), options_.provenance);
+    report.threads = threads_;
+    report.memory_cap_bytes = memory_cap_;
+    report.peak_resident_bytes = peak_resident_bytes();
+    report.index_bytes = writer.bytes_written();
+    progress_.stage = JobProgress::Stage::done;
+    return report;
+  }
+
+ private:
+  [[nodiscard]] ImportPlan make_plan() const {
+    const formats::StreamFacts& facts = source_.facts();
+    ImportPlan plan;
+    plan.k = facts.k;
+    plan.canonical = facts.canonical;
+    plan.sum_duplicates = options_.sum_duplicates;
+    plan.threads = threads_;
+    plan.expected_kmers = facts.distinct;
+    plan.input = options_.input;
+    plan.other_bytes = working_bytes(threads_) + memory_cap_ / 16;  // which the writer may keep
+    if (memory_cap_ <= plan.other_bytes) {
+      throw ResourceError(
+          fmt::format("-m {} MB is too little for {} threads: reading alone needs {} MB; raise -m or "
+                      "lower -t",
+                      memory_cap_ >> 20, threads_, (working_bytes(threads_) / 15 * 16 >> 20) + 1));
+    }
+    plan.memory_bytes = memory_cap_ - plan.other_bytes;
+    return plan;
+  }
+
+  /// With the filter that the source was made with, as far as its counts keep to it.
+  [[nodiscard]] index::Totals totals(const Tally& tally) const {
+    index::Totals totals = tally.totals();
+    const index::Histogram histogram = tally.histogram();
+    totals.min_count = source_.facts().min_count;
+    if (!histogram.empty()) totals.min_count = std::min(totals.min_count, histogram.begin()->first);
+    totals.max_count = std::max(source_.facts().max_count, totals.largest_count);
+    return totals;
+  }
+
+  /// A source is read by one thread at a time, while others sort what they have read into shards.
+  void read(ImportSession& session) {
+    progress_.stage = JobProgress::Stage::reading;
+    std::mutex mutex;
+    std::atomic<bool> is_over{false};
+    run_team(
+        threads_,
+        [&](unsigned thread) {
+          std::vector<formats::CountedKmer> kmers(kAtOnce);
+          while (!is_over) {
+            std::size_t n = 0;
+            {
+              const std::lock_guard lock(mutex);
+              if (!is_over) n = source_.read(kmers);
+              if (n == 0) is_over = true;
+            }
+            session.add({kmers.data(), n}, thread);
+            progress_.kmers += n;
+          }
+        },
+        [&] { is_over = true; });
+  }
+
+  formats::KmerSource& source_;
+  const ImportOptions& options_;
+  unsigned threads_;
+  std::uint64_t memory_cap_;
+  JobProgress& progress_;
+};
+
+}  // namespace
+
+ImportReport run_import(formats::KmerSource& source, const ImportOptions& options, JobProgress& progress) {
+  return ImportJob(source, options, progress).run();
+}
+
+}  // namespace warpmer::engine

@@ -1,0 +1,144 @@
+#include "formats/format.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "core/error.h"
+#include "formats/jellyfish_file.h"
+#include "formats/kff_file.h"
+#include "formats/kmc_database.h"
+#include "formats/kmer_text.h"
+#include "index/index_layout.h"
+#include "io/byte_file.h"
+#include "io/input_error.h"
+
+namespace warpmer::formats {
+namespace {
+
+struct Named {
+  Format format;
+  std::string_view name;
+};
+constexpr std::array kNames = {Named{Format::wmi, "wmi"}, Named{Format::kmc, "kmc"},
+                               Named{Format::kff, "kff"}, Named{Format::jellyfish, "jellyfish"},
+                               Named{Format::tsv, "tsv"}, Named{Format::fasta, "fasta"}};
+
+constexpr std::array kSuffixes = {
+    Named{Format::wmi, ".wmi"}, Named{Format::kmc, ".kmc_pre"},  Named{Format::kmc, ".kmc_suf"},
+    Named{Format::kff, ".kff"}, Named{Format::jellyfish, ".jf"}, Named{Format::tsv, ".tsv"},
+    Named{Format::tsv, ".txt"}, Named{Format::fasta, ".fa"},     Named{Format::fasta, ".fasta"}};
+
+constexpr std::size_t kFirstBytes = 16;
+
+bool is_index(std::string_view start) {
+  const auto& magic = index::layout::kIndexKind.magic;
+  return start.size() >= magic.size() && std::memcmp(start.data(), magic.data(), magic.size()) == 0;
+}
+
+/// Jellyfish: the length of a header in nine digits, then the header, JSON.
+bool is_jellyfish(std::string_view start) {
+  return start.size() > 9 && start.find_first_not_of("0123456789") == 9 && start[9] == '{';
+}
+
+}  // namespace
+
+std::string format_names() {
+  std::string names;
+  for (const Named& each : kNames) names.append(names.empty() ? "" : "|").append(each.name);
+  return names;
+}
+
+std::string_view name_of(Format format) {
+  for (const Named& each : kNames) {
+    if (each.format == format) return each.name;
+  }
+  throw InternalError("a format without a name");
+}
+
+std::optional<Format> format_of_name(std::string_view name) {
+  for (const Named& each : kNames) {
+    if (each.name == name) return each.format;
+  }
+  return std::nullopt;
+}
+
+std::optional<Format> format_of_path(std::string_view path) {
+  for (const Named& each : kSuffixes) {
+    if (path.ends_with(each.name)) return each.format;
+  }
+  return std::nullopt;
+}
+
+Format detect_format(const std::string& path) {
+  if (is_kmc_database(path)) return Format::kmc;
+  const std::atomic<bool> never = false;
+  io::ByteFile file(path, path, never);
+  const std::string_view start = file.peek(kFirstBytes);
+  if (is_index(start)) return Format::wmi;
+  if (start.starts_with("KFF")) return Format::kff;
+  if (is_jellyfish(start)) return Format::jellyfish;
+  if (start.starts_with("KMC")) {
+    io::fail_at({.file = path},
+                "a part of a KMC database; its other part, .kmc_pre or .kmc_suf, must be beside it");
+  }
+  return Format::tsv;
+}
+
+std::unique_ptr<KmerSource> open_source(const std::string& path, Format format, bool canonical,
+                                        unsigned threads) {
+  switch (format) {
+    case Format::kmc:
+      return std::make_unique<KmcSource>(path);
+    case Format::tsv:
+    case Format::fasta:
+      return std::make_unique<TextSource>(path, canonical, threads);
+    case Format::kff:
+      return std::make_unique<KffSource>(path);
+    case Format::jellyfish:
+      return std::make_unique<JellyfishSource>(path);
+    case Format::wmi:
+      break;
+  }
+  throw InternalError(fmt::format("no source of format {}", name_of(format)));
+}
+
+FormatLimits limits_of(Format format) {
+  switch (format) {
+    case Format::kmc:
+      return {KmerOrder::by_kmer, kLargestKmcCount, 4, false};
+    case Format::tsv:
+    case Format::fasta:
+      return {KmerOrder::any, UINT64_MAX, 0, true};
+    case Format::kff:
+      return {KmerOrder::by_kmer, UINT64_MAX, 8, false};
+    case Format::jellyfish:
+      return {KmerOrder::by_jellyfish, kLargestJellyfishCount, 7, false};
+    case Format::wmi:
+      break;
+  }
+  throw InternalError(fmt::format("no limits of format {}", name_of(format)));
+}
+
+std::unique_ptr<KmerSink> make_sink(const std::string& path, Format format, const StreamFacts& facts,
+                                    std::uint32_t count_bytes) {
+  switch (format) {
+    case Format::kmc:
+      return std::make_unique<KmcSink>(path, facts, count_bytes);
+    case Format::tsv:
+      return std::make_unique<TextSink>(path, TextForm::tsv, facts.k);
+    case Format::fasta:
+      return std::make_unique<TextSink>(path, TextForm::fasta, facts.k);
+    case Format::kff:
+      return std::make_unique<KffSink>(path, facts, count_bytes);
+    case Format::jellyfish:
+      return std::make_unique<JellyfishSink>(path, facts, count_bytes);
+    case Format::wmi:
+      break;
+  }
+  throw InternalError(fmt::format("no sink of format {}", name_of(format)));
+}
+
+}  // namespace warpmer::formats

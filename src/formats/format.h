@@ -1,0 +1,46 @@
+#pragma once
+/// Which formats there are, and how each is recognised, read and written.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "formats/kmer_stream.h"
+
+namespace warpmer::formats {
+
+enum class Format { wmi, kmc, kff, jellyfish, tsv, fasta };
+
+/// All names, as `a|b|c`.
+std::string format_names();
+std::string_view name_of(Format format);
+std::optional<Format> format_of_name(std::string_view name);
+/// By what a path ends in: `.wmi`, `.kmc_pre`, `.tsv` and the like.
+std::optional<Format> format_of_path(std::string_view path);
+
+/// What a file is, by its first bytes; a KMC database is named by its prefix. What is nothing else is text,
+/// and `tsv` stands for both forms of that. InputError when it cannot be read.
+Format detect_format(const std::string& path);
+
+/// Reads what `detect_format` has found, but for `wmi`. `canonical` is for text, which does not say;
+/// `threads` may decompress it.
+std::unique_ptr<KmerSource> open_source(const std::string& path, Format format, bool canonical,
+                                        unsigned threads);
+
+/// What a format can hold and how it wants it.
+struct FormatLimits {
+  KmerOrder order = KmerOrder::any;
+  std::uint64_t largest_count = UINT64_MAX;
+  std::uint32_t most_count_bytes = 0;  ///< 0: counts have no width
+  bool is_text = false;                ///< may be written to standard output
+};
+FormatLimits limits_of(Format format);
+
+/// Any format but `wmi`. Counts are `count_bytes` wide; 0: as wide as facts.largest_count needs, or what the
+/// format is usually found with. Counts that do not fit must not come.
+std::unique_ptr<KmerSink> make_sink(const std::string& path, Format format, const StreamFacts& facts,
+                                    std::uint32_t count_bytes = 0);
+
+}  // namespace warpmer::formats

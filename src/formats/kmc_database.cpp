@@ -1,0 +1,302 @@
+#include "formats/kmc_database.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "core/error.h"
+#include "formats/count_width.h"
+
+namespace warpmer::formats {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "numbers are read and written as they are in memory");
+
+constexpr std::string_view kPrefixFile = ".kmc_pre", kSuffixFile = ".kmc_suf";
+constexpr std::string_view kPrefixMark = "KMCP", kSuffixMark = "KMCS";
+constexpr std::uint64_t kMarkBytes = 4;
+/// Behind the header: its length, and the mark.
+constexpr std::uint64_t kTailBytes = 8;
+
+constexpr std::uint32_t kSorted = 0, kBinned = 0x200;
+constexpr std::uint32_t kSortedHeaderBytes = 64, kBinnedHeaderBytes = 68;
+constexpr std::uint32_t kMostPrefixBases = 15, kMostSignatureBases = 11;
+constexpr std::uint32_t kMostCountBytes = 4;
+/// Of what we write: a table of up to 32 MiB.
+constexpr std::uint32_t kMostOwnPrefixBases = 11;
+
+/// Bytes that `KmcSource::decode` may look at.
+constexpr std::uint64_t kDecodedBytes = 32;
+/// Mapped pages count as ours: they are given back every so often.
+constexpr std::uint64_t kReleaseBytes = std::uint64_t{4} << 20;
+
+template <class T>
+T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+bool has_mark(std::span<const std::byte> bytes, std::uint64_t at, std::string_view mark) {
+  return std::memcmp(bytes.data() + at, mark.data(), kMarkBytes) == 0;
+}
+
+/// p, such that table and records together are smallest. Not 1, though: kmc_dump 3.2.1 takes the k behind the
+/// table for the number of a record where another prefix begins, which does harm only to tiny databases of
+/// which some k-mers begin with the last prefix, and few begin with TT.
+std::uint32_t prefix_bases_for(std::uint32_t k, std::uint64_t kmers) {
+  std::uint32_t best = std::min(k, 2 + (k + 2) % 4);
+  const auto bytes = [&](std::uint32_t p) { return (std::uint64_t{8} << (2 * p)) + kmers * ((k - p) / 4); };
+  for (std::uint32_t p = best + 4; p <= std::min(k, kMostOwnPrefixBases); p += 4) {
+    if (bytes(p) < bytes(best)) best = p;
+  }
+  return best;
+}
+
+/// How many k-mers there may be where nobody knows.
+constexpr std::uint64_t kUnknownKmers = std::uint64_t{1} << 26;
+
+}  // namespace
+
+std::string kmc_prefix(const std::string& path) {
+  for (const std::string_view suffix : {kPrefixFile, kSuffixFile}) {
+    if (path.size() > suffix.size() && path.ends_with(suffix))
+      return path.substr(0, path.size() - suffix.size());
+  }
+  return path;
+}
+
+bool is_kmc_database(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(kmc_prefix(path).append(kPrefixFile), ignored);
+}
+
+KmcSource::KmcSource(const std::string& path)
+    : prefixes_(kmc_prefix(path).append(kPrefixFile), 0, [](auto, const auto&) {}),
+      suffixes_(kmc_prefix(path).append(kSuffixFile), 0, [](auto, const auto&) {}) {
+  read_header();
+  check_suffixes();
+  suffixes_.will_need(0, suffixes_.bytes().size());
+}
+
+void KmcSource::refuse(const index::MappedInput& file, const std::string& what) const {
+  throw InputError(fmt::format("{}: {}", file.name(), what));
+}
+
+void KmcSource::read_header() {
+  const auto bytes = prefixes_.bytes();
+  const std::uint64_t size = bytes.size();
+  if (size < kMarkBytes || !has_mark(bytes, 0, kPrefixMark)) {
+    refuse(prefixes_, "this is no KMC database: it does not start with KMCP");
+  }
+  if (size < kMarkBytes + kSortedHeaderBytes + kTailBytes ||
+      !has_mark(bytes, size - kMarkBytes, kPrefixMark)) {
+    refuse(prefixes_, "this KMC database is cut off: it does not end with KMCP; make it again");
+  }
+  const std::byte* const end = bytes.data() + size - kTailBytes;
+  const auto header_bytes = load<std::uint32_t>(end);
+  const auto version = load<std::uint32_t>(end - 4);
+  const bool is_binned = version == kBinned;
+  if ((version != kSorted && !is_binned) ||
+      header_bytes != (is_binned ? kBinnedHeaderBytes : kSortedHeaderBytes)) {
+    refuse(prefixes_, fmt::format("a KMC database of version {:#x}, which warpmer does not know", version));
+  }
+  const std::byte* at = end - header_bytes;
+  const auto u32 = [&at] { return load<std::uint32_t>(std::exchange(at, at + 4)); };
+  facts_.k = u32();
+  const std::uint32_t mode = u32();
+  count_bytes_ = u32();
+  prefix_bases_ = u32();
+  const std::uint32_t signature_bases = is_binned ? u32() : 0;
+  facts_.min_count = std::max(u32(), 1u);
+  const std::uint64_t max_count_low = u32();
+  facts_.distinct = load<std::uint64_t>(at);
+  facts_.canonical = at[8] == std::byte{0};
+  const std::uint64_t max_count = max_count_low | std::uint64_t{load<std::uint32_t>(at + 12)} << 32;
+  facts_.max_count = max_count >= kLargestKmcCount ? UINT64_MAX : max_count;
+  facts_.largest_count = count_bytes_ == 0 ? 1 : largest_of_bytes(std::min(count_bytes_, 8u));
+  if (mode != 0) refuse(prefixes_, "its counts are sums of qualities (kmc -q), no whole numbers");
+  if (facts_.k < 1 || facts_.k > kMaxK) {
+    refuse(prefixes_, fmt::format("k-mers of {} bases; warpmer's have 1 to {}", facts_.k, kMaxK));
+  }
+  const bool is_sound = prefix_bases_ <= std::min(facts_.k, kMostPrefixBases) &&
+                        (facts_.k - prefix_bases_) % 4 == 0 && count_bytes_ <= 8 &&
+                        signature_bases <= kMostSignatureBases;
+  const std::uint64_t map_bytes = is_binned ? 4 * ((std::uint64_t{1} << (2 * signature_bases)) + 1) : 0;
+  const std::uint64_t others = 2 * kMarkBytes + map_bytes + header_bytes + 4;
+  const std::uint64_t table_bytes = size - std::min(size, others);
+  table_size_ = table_bytes / 8 - (is_binned && table_bytes >= 8 ? 1 : 0);
+  if (!is_sound || table_bytes % 8 != 0 || table_size_ == 0 ||
+      table_size_ % (1u << (2 * prefix_bases_)) != 0 ||
+      (!is_binned && table_size_ != 1u << (2 * prefix_bases_)) || table_entry(0) != 0) {
+    refuse(prefixes_, "this KMC database is damaged: its header does not fit its size");
+  }
+  suffix_bytes_ = (facts_.k - prefix_bases_) / 4;
+}
+
+void KmcSource::check_suffixes() const {
+  const auto bytes = suffixes_.bytes();
+  if (bytes.size() < kMarkBytes || !has_mark(bytes, 0, kSuffixMark)) {
+    refuse(suffixes_, "this is no part of a KMC database: it does not start with KMCS");
+  }
+  const std::uint64_t record_bytes = suffix_bytes_ + count_bytes_;
+  const Key128 wanted = Key128{facts_.distinct} * record_bytes + 2 * kMarkBytes;
+  if (bytes.size() != wanted || !has_mark(bytes, bytes.size() - kMarkBytes, kSuffixMark)) {
+    refuse(suffixes_,
+           fmt::format("it has {} bytes, and {} k-mers of {} bytes, of which {} speaks, do not make that; "
+                       "it is cut off, or of another database",
+                       bytes.size(), facts_.distinct, record_bytes, prefixes_.name()));
+  }
+}
+
+std::uint64_t KmcSource::table_entry(std::uint64_t i) const {
+  return load<std::uint64_t>(prefixes_.bytes().data() + kMarkBytes + 8 * i);
+}
+
+/// Moves on to the prefix of the next record. False at the end.
+bool KmcSource::next_prefix() {
+  if (next_record_ == facts_.distinct) return false;
+  while (prefix_end_ == next_record_) {
+    if (next_entry_ == table_size_)
+      refuse(prefixes_, "this KMC database is damaged: its table ends too early");
+    prefix_ = next_entry_++ & ((std::uint64_t{1} << (2 * prefix_bases_)) - 1);
+    prefix_end_ = next_entry_ < table_size_ ? table_entry(next_entry_) : facts_.distinct;
+    if (prefix_end_ < next_record_ || prefix_end_ > facts_.distinct) {
+      refuse(prefixes_,
+             fmt::format("this KMC database is damaged: at byte {} its table does not go on in order",
+                         kMarkBytes + 8 * next_entry_));
+    }
+  }
+  return true;
+}
+
+void KmcSource::decode(const std::byte* record, CountedKmer& out) const {
+  const auto big_endian = [](const std::byte* at) { return __builtin_bswap64(load<std::uint64_t>(at)); };
+  const std::uint32_t suffix_bits = 8 * suffix_bytes_;
+  Key128 suffix = 0;
+  if (suffix_bits > 64) {
+    suffix = (Key128{big_endian(record)} << 64 | big_endian(record + 8)) >> (128 - suffix_bits);
+  } else if (suffix_bits > 0) {
+    suffix = big_endian(record) >> (64 - suffix_bits);
+  }
+  out.kmer = suffix_bits == 128 ? suffix : Key128{prefix_} << suffix_bits | suffix;
+  const auto count = load<std::uint64_t>(record + suffix_bytes_);
+  out.count = count_bytes_ == 0 ? 1 : count & largest_of_bytes(count_bytes_);
+}
+
+std::size_t KmcSource::read(std::span<CountedKmer> out) {
+  const auto bytes = suffixes_.bytes();
+  const std::uint64_t record_bytes = suffix_bytes_ + count_bytes_;
+  std::uint64_t at = kMarkBytes + next_record_ * record_bytes;
+  std::size_t n = 0;
+  while (n < out.size() && next_prefix()) {
+    const std::uint64_t last = std::min<std::uint64_t>(prefix_end_, next_record_ + (out.size() - n));
+    for (; next_record_ < last; ++next_record_, at += record_bytes, ++n) {
+      if (at + kDecodedBytes <= bytes.size()) {
+        decode(bytes.data() + at, out[n]);
+      } else {
+        std::array<std::byte, kDecodedBytes> copy{};
+        std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), copy.begin());
+        decode(copy.data(), out[n]);
+      }
+      if (out[n].count == 0) {
+        refuse(suffixes_,
+               fmt::format("this KMC database is damaged: the record at byte {} has a count of 0", at));
+      }
+    }
+  }
+  if (at - released_ >= kReleaseBytes) {
+    suffixes_.check_size();
+    suffixes_.release(released_, at - released_);
+    prefixes_.release(0, kMarkBytes + 8 * next_entry_);
+    released_ = at;
+  }
+  return n;
+}
+
+KmcSink::KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes)
+    : prefix_path_(kmc_prefix(path)),
+      facts_(facts),
+      prefix_bases_(prefix_bases_for(facts.k, facts.distinct == 0 ? kUnknownKmers : facts.distinct)),
+      suffix_bytes_((facts.k - prefix_bases_) / 4),
+      count_bytes_(count_bytes > 0           ? count_bytes
+                   : facts.largest_count > 0 ? std::min(bytes_of_count(facts.largest_count), kMostCountBytes)
+                                             : kMostCountBytes),
+      suffixes_(prefix_path_ + std::string(kSuffixFile)),
+      prefixes_(prefix_path_ + std::string(kPrefixFile)),
+      sizes_(std::size_t{1} << (2 * prefix_bases_)) {
+  suffixes_.write(kSuffixMark);
+}
+
+void KmcSink::write(std::span<const CountedKmer> kmers) {
+  constexpr std::size_t kStep = 4096;  // entries between two looks at the output's buffer
+  const std::uint32_t suffix_bits = 8 * suffix_bytes_;
+  for (; !kmers.empty(); kmers = kmers.subspan(std::min(kStep, kmers.size()))) {
+    const auto part = kmers.first(std::min(kStep, kmers.size()));
+    char* const begin = suffixes_.reserve(part.size() * (suffix_bytes_ + count_bytes_) + kDecodedBytes);
+    char* out = begin;
+    for (const CountedKmer& each : part) {
+      ++sizes_[static_cast<std::size_t>(suffix_bits == 128 ? 0 : each.kmer >> suffix_bits)];
+      // Whole words are written, and what is too much of them written over.
+      const Key128 suffix = suffix_bits == 0 ? 0 : each.kmer << (128 - suffix_bits);
+      const std::uint64_t words[] = {__builtin_bswap64(static_cast<std::uint64_t>(suffix >> 64)),
+                                     __builtin_bswap64(static_cast<std::uint64_t>(suffix))};
+      std::memcpy(out, words, sizeof words);
+      out += suffix_bytes_;
+      std::memcpy(out, &each.count, sizeof each.count);
+      out += count_bytes_;
+    }
+    records_ += part.size();
+    suffixes_.commit(static_cast<std::size_t>(out - begin));
+  }
+}
+
+void KmcSink::write_prefixes() {
+  prefixes_.write(kPrefixMark);
+  std::uint64_t first = 0;
+  for (const std::uint64_t size : sizes_) {
+    std::memcpy(prefixes_.reserve(sizeof first), &first, sizeof first);
+    prefixes_.commit(sizeof first);
+    first += size;
+  }
+  std::string header;
+  const auto u32 = [&header](std::uint64_t value) {
+    const auto number = static_cast<std::uint32_t>(std::min<std::uint64_t>(value, UINT32_MAX));
+    header.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  u32(facts_.k);
+  u32(0);  // whole counts
+  u32(count_bytes_);
+  u32(prefix_bases_);
+  u32(facts_.min_count);
+  u32(facts_.max_count);
+  header.append(reinterpret_cast<const char*>(&records_), sizeof records_);
+  u32(facts_.canonical ? 0 : 1);
+  u32(0);  // upper half of the largest count kept
+  header.append(kSortedHeaderBytes - header.size() - 4, '\0');
+  u32(kSorted);
+  u32(kSortedHeaderBytes);
+  prefixes_.write(header);
+  prefixes_.write(kPrefixMark);
+}
+
+void KmcSink::finish() {
+  suffixes_.write(kSuffixMark);
+  write_prefixes();
+  suffixes_.finish();
+  try {
+    prefixes_.finish();
+  } catch (...) {
+    std::error_code ignored;  // one file without the other is of no use
+    std::filesystem::remove(prefix_path_ + std::string(kSuffixFile), ignored);
+    throw;
+  }
+}
+
+}  // namespace warpmer::formats

@@ -1,0 +1,91 @@
+#pragma once
+/// KMC databases: `X.kmc_pre`, how many k-mers begin with which bases, and `X.kmc_suf`, what follows these
+/// bases in each k-mer, with its count.
+///
+/// `X.kmc_suf` is `KMCS`, the records, `KMCS`. A record has (k - p) / 4 bytes of the bases behind the first
+/// p, two bits each, A C G T = 0 1 2 3, the first of them highest, and then the count, little-endian, in 0 to
+/// 4 bytes (none: every count is 1).
+///
+/// `X.kmc_pre` is `KMCP`, the table, the header, its length (u32), `KMCP`; all little-endian. In the sorted
+/// form ("KMC1", of `kmc_tools transform sort` and of small k) the table has 4^p numbers (u64): that of the
+/// first record whose k-mer begins with these p bases. The form that `kmc` writes ("KMC2") has such a table
+/// for each bin of k-mers, one behind the other, records numbered through; then the number of all records;
+/// then the map from signatures to bins, 4^s + 1 numbers (u32). The header, 64 bytes (KMC2: 68): k, 0 for
+/// whole counts, bytes of a count, p (KMC2: and s), smallest and largest count kept (its lower half), u32
+/// each; number of records (u64); 0 where k-mers are canonical (u8); 3 bytes; upper half of the largest count
+/// kept (u32); 20 bytes; 0, or 0x200 for KMC2 (u32). Verified with KMC 3.2.1.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "formats/kmer_stream.h"
+#include "index/buffered_output.h"
+#include "index/mapped_input.h"
+
+namespace warpmer::formats {
+
+/// The largest count a database can hold.
+inline constexpr std::uint64_t kLargestKmcCount = UINT32_MAX;
+
+/// `X` of `X`, `X.kmc_pre` and `X.kmc_suf`.
+std::string kmc_prefix(const std::string& path);
+/// Whether `path` names a database that is there, by its prefix or one of its files.
+bool is_kmc_database(const std::string& path);
+
+/// Reads both forms, in the order of the file: KMC1 is sorted.
+class KmcSource final : public KmerSource {
+ public:
+  /// InputError for files that cannot be read, that are damaged or cut off, and for databases of longer
+  /// k-mers or other counts than warpmer has.
+  explicit KmcSource(const std::string& path);
+
+  [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
+  std::size_t read(std::span<CountedKmer> out) override;
+
+ private:
+  void read_header();
+  void check_suffixes() const;
+  [[nodiscard]] std::uint64_t table_entry(std::uint64_t i) const;
+  bool next_prefix();
+  void decode(const std::byte* record, CountedKmer& out) const;
+  [[noreturn]] void refuse(const index::MappedInput& file, const std::string& what) const;
+
+  index::MappedInput prefixes_, suffixes_;
+  StreamFacts facts_;
+  std::uint32_t prefix_bases_ = 0;
+  std::uint32_t count_bytes_ = 0;
+  std::uint32_t suffix_bytes_ = 0;
+  std::uint64_t table_size_ = 0;  ///< entries, the last of KMC2 excepted
+  std::uint64_t next_entry_ = 0;  ///< of the table
+  std::uint64_t prefix_ = 0;      ///< of the records before `prefix_end_`
+  std::uint64_t prefix_end_ = 0;  ///< number of the first record with another prefix
+  std::uint64_t next_record_ = 0;
+  std::uint64_t released_ = 0;  ///< bytes of the suffixes that are done with
+};
+
+/// Writes the sorted form; wants k-mers in lexicographic order. What is not known of the stream is taken to
+/// be as large as it can be.
+class KmcSink final : public KmerSink {
+ public:
+  /// Writes `PREFIX.kmc_pre` and `PREFIX.kmc_suf`. `count_bytes` (1 to 4) is the width of counts, which must
+  /// fit; 0: as many as facts.largest_count needs.
+  KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes = 0);
+
+  void write(std::span<const CountedKmer> kmers) override;
+  void finish() override;
+
+ private:
+  void write_prefixes();
+
+  std::string prefix_path_;
+  StreamFacts facts_;
+  std::uint32_t prefix_bases_;
+  std::uint32_t suffix_bytes_;
+  std::uint32_t count_bytes_;
+  index::BufferedOutput suffixes_, prefixes_;
+  std::vector<std::uint64_t> sizes_;  ///< k-mers with each prefix
+  std::uint64_t records_ = 0;
+};
+
+}  // namespace warpmer::formats

@@ -1,0 +1,54 @@
+#pragma once
+/// K-mers with counts on their way between the files of other programs and an index: what reads them from a
+/// file, and what writes them to one.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/kmer.h"
+
+namespace warpmer::formats {
+
+/// A k-mer, as its 2k bits in the order A C G T = 0 1 2 3, first base in the highest bits, with its exact
+/// count.
+struct CountedKmer {
+  Key128 kmer;
+  std::uint64_t count;
+};
+
+/// What is known of a stream before it is read.
+struct StreamFacts {
+  std::uint32_t k = 0;
+  bool canonical = true;            ///< each k-mer stands for both strands
+  std::uint64_t distinct = 0;       ///< k-mers in it; 0: not known
+  std::uint64_t largest_count = 0;  ///< 0: not known
+  // K-mers that occur less often, or more often, were left out when it was made.
+  std::uint64_t min_count = 1;
+  std::uint64_t max_count = UINT64_MAX;
+};
+
+class KmerSource {
+ public:
+  virtual ~KmerSource() = default;
+  [[nodiscard]] virtual const StreamFacts& facts() const = 0;
+  /// Fills as much of `out` as there is; returns how many, 0 at the end. InputError with file and place.
+  virtual std::size_t read(std::span<CountedKmer> out) = 0;
+};
+
+class KmerSink {
+ public:
+  virtual ~KmerSink() = default;
+  virtual void write(std::span<const CountedKmer> kmers) = 0;
+  /// Completes the file. Without it no file is left.
+  virtual void finish() = 0;
+};
+
+/// In what order a sink wants its k-mers.
+enum class KmerOrder {
+  any,
+  by_kmer,       ///< lexicographic
+  by_jellyfish,  ///< formats/jellyfish_order.h
+};
+
+}  // namespace warpmer::formats

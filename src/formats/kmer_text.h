@@ -1,0 +1,69 @@
+#pragma once
+/// K-mers with counts as text: a line `KMER<TAB>COUNT` for each, or a FASTA record `>COUNT`.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/kmer_stream.h"
+#include "index/buffered_output.h"
+#include "io/byte_source.h"
+
+namespace warpmer::formats {
+
+enum class TextForm {
+  tsv,    ///< a k-mer, a tab (or a space, as Jellyfish has it), its count
+  fasta,  ///< `>COUNT`, and the k-mer on a line of its own
+};
+
+/// Reads either form, plain or compressed with gzip or BGZF; which one, the first character says. Characters
+/// may be of either case, U is T, lines may end in a carriage return. A k-mer is given as it is in the text.
+class TextSource final : public KmerSource {
+ public:
+  /// "-" is standard input. `canonical` is what the text does not say. InputError for what cannot be read,
+  /// and for a text without any k-mer, from which k would follow.
+  TextSource(const std::string& path, bool canonical, unsigned threads);
+  ~TextSource() override;
+
+  [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
+  std::size_t read(std::span<CountedKmer> out) override;
+
+ private:
+  bool next_record(std::string_view& kmer, std::uint64_t& count);
+  bool next_line(std::string_view& line);
+  void read_more();
+  [[nodiscard]] std::uint64_t parse_count(std::string_view text) const;
+  [[nodiscard]] Key128 parse_kmer(std::string_view text) const;
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::string shown_;
+  std::atomic<bool> cancelled_ = false;
+  std::unique_ptr<io::ByteSource> source_;
+  std::vector<char> buffer_;
+  std::size_t at_ = 0, end_ = 0;  ///< what of the buffer is still to be read
+  bool is_at_end_ = false;        ///< of the source
+  std::uint64_t line_ = 0;        ///< number of the line read last
+  TextForm form_ = TextForm::tsv;
+  StreamFacts facts_;
+  CountedKmer first_{};  ///< read ahead, to know k
+  bool has_first_ = false;
+};
+
+class TextSink final : public KmerSink {
+ public:
+  /// "-" is standard output.
+  TextSink(const std::string& path, TextForm form, std::uint32_t k) : output_(path), form_(form), k_(k) {}
+
+  void write(std::span<const CountedKmer> kmers) override;
+  void finish() override { output_.finish(); }
+
+ private:
+  index::BufferedOutput output_;
+  TextForm form_;
+  std::uint32_t k_;
+};
+
+}  // namespace warpmer::formats

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""Text and KMC databases to indexes and back: nothing is lost, and what is wrong is refused.
+
+ctest: one thread (what the threads do is tested in unit/import_session)
+"""
+
+import gzip
+import os
+import struct
+
+from common_cli import DATA, INPUT, RESOURCE, USAGE, main
+from common_convert import READS, ConvertTest, random_counts, tsv
+from common_tier import some
+
+
+class Text(ConvertTest):
+    def test_there_and_back(self):
+        for k, options in some(((31, ()), (33, ("--forward",)), (9, ()), (1, ()), (64, ()), (13, ("--forward",))), 3):
+            with self.subTest(k=k, options=options):
+                index = self.count(READS, k=k, options=options)
+                for name, back in (("out.tsv", "tsv.wmi"), ("out.fa", "fa.wmi")):
+                    self.convert(index, name)
+                    self.convert(name, back, *options)
+                    self.assertEqual(self.entries(back), self.entries(index))
+                    self.assertEqual(self.info(back)["params"], self.info(index)["params"])
+                self.assertEqual(self.lines("out.tsv"), self.dump(index))
+
+    def test_what_text_may_look_like(self):
+        counts = {"ACGTTGCATTGACC": 3, "AAAAAAAAAAAAAC": 18446744073709500000}
+        plain = tsv(counts)
+        other = "".join(f"{kmer.lower().replace('t', 'u')} {count}\r\n" for kmer, count in counts.items())
+        records = "".join(f">{count}\n{kmer}\n" for kmer, count in counts.items())
+        for name, text in (("a", plain), ("b", plain[:-1]), ("c", other), ("d", records), ("e", records[:-1])):
+            with self.subTest(name):
+                self.file(name, text)
+                self.file(name + ".gz", gzip.compress(text.encode()))
+                self.assertEqual(self.dump(self.convert(name, "x.wmi")), counts)
+                self.assertEqual(self.dump(self.convert(name + ".gz", "x.wmi")), counts)
+        self.assertEqual(self.dump(self.convert("-", "x.wmi", stdin=plain)), counts)
+
+    def test_strands(self):
+        both = {"AAAAAAAAAAAAAAC": 1, "GTTTTTTTTTTTTTT": 2, "ACGTACGTAAAAAAA": 5}
+        self.file("both.tsv", tsv(both))
+        self.assertEqual(self.dump(self.convert("both.tsv", "x.wmi", "--forward")), both)
+        self.refused(INPUT, r"both\.tsv: the k-mer AAAAAAAAAAAAAAC comes more than once, as it is or from the other",
+                     "convert", "both.tsv", "-o", "y.wmi")
+        added = {"AAAAAAAAAAAAAAC": 3, "ACGTACGTAAAAAAA": 5}
+        self.assertEqual(self.dump(self.convert("both.tsv", "x.wmi", "--sum-duplicates")), added)
+        self.file("small.tsv", "AAC\t1\nGTT\t2\n")
+        self.refused(INPUT, "the k-mer AAC comes more than once", "convert", "small.tsv", "-o", "y.wmi")
+        self.assertEqual(self.dump(self.convert("small.tsv", "x.wmi", "--sum-duplicates")), {"AAC": 3})
+
+    def test_counts_that_add_up(self):
+        large = 1 << 63
+        for k in some((5, 14, 32, 40), 2):
+            kmer = "A" * k
+            self.file("parts.tsv", f"{kmer}\t{large}\n{'AC' * 32:.{k}}\t7\n{kmer}\t{large - 9}\n")
+            index = self.convert("parts.tsv", "x.wmi", "--sum-duplicates")
+            self.assertEqual(self.dump(index), {kmer: 2 * large - 9, f"{'AC' * 32:.{k}}": 7})
+            self.file("over.tsv", f"{kmer}\t{large}\n{kmer}\t{large}\n")
+            self.refused(INPUT, "add up to more than 2.64 - 1", "convert", "--sum-duplicates", "over.tsv", "-o", "y.wmi")
+
+    def test_pipes(self):
+        index = self.count(READS, k=21)
+        content = (self.folder / index).read_bytes()
+        self.assertEqual(self.warpmer("convert", "--to", "fasta", "-o", "-", "-", stdin=content),
+                         self.warpmer("dump", "--format", "fasta", index))
+        text = self.warpmer("dump", index)
+        process = self.run_process("convert", "--to", "wmi", "-o", "-", "-", stdin=text)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.file("piped.wmi", process.stdout)
+        self.assertEqual(self.entries("piped.wmi"), self.entries(index))
+
+    def test_bad_text(self):
+        good = "ACGTACGTACGTACG\t3\n"
+        for pattern, text in (
+            ("line 2: 'ACGTACGTACGTACG' is no line of a k-mer, a tab", good + "ACGTACGTACGTACG\n"),
+            ("line 3: '' is no line", good + "CCGTACGTACGTACG\t3\n\n"),
+            ("line 2: '5\\\\x097' is no count", good + "ACGTACGTACGTACC\t5\t7\n"),
+            ("line 2: '-5' is no count", good + "ACGTACGTACGTACC\t-5\n"),
+            ("line 1: '1.5' is no count", "ACGTACGTACGTACC\t1.5\n"),
+            ("line 2: '' is no count", good + "ACGTACGTACGTACC\t"),
+            ("line 2: a count of 0", good + "ACGTACGTACGTACC\t0\n"),
+            ("line 2: the count '18446744073709551616' is larger than 2.64 - 1", good + f"ACGTACGTACGTACC\t{1 << 64}\n"),
+            ("line 2: 'ACGTACGTACGTACN' has characters other than A C G T U", good + "ACGTACGTACGTACN\t1\n"),
+            ("line 1: 'ACG-ACG' has characters", "ACG-ACG\t1\n"),
+            ("line 2: a k-mer of 14 characters, and those before it have 15", good + "ACGTACGTACGTAC\t1\n"),
+            ("line 1: a k-mer of 65 characters", "A" * 65 + "\t1\n"),
+            ("line 1: a k-mer of 0 characters", "\t1\n"),
+            ("line 2: this line is too long", good + "A" * (3 << 20)),
+            ("there is no k-mer in it", ""),
+            ("line 1: 'chr1' is no count.*'warpmer count'", ">chr1\nACGT\n"),
+            ("line 3: 'ACGTT' is no line '>COUNT'", ">1\nACGTA\nACGTT\n"),
+            ("line 3: the file ends after a count", ">1\nACGTA\n>2\n"),
+            ("ACGTACGTACGTACG comes more than once", good + "CCGTACGTACGTACG\t3\n" + good),
+        ):
+            with self.subTest(pattern):
+                self.file("bad.tsv", text)
+                self.refused(INPUT, r"bad\.tsv.*" + pattern, "convert", "bad.tsv", "-o", "x.wmi")
+        whole = gzip.compress(tsv(random_counts(15, 2000, 9)).encode())
+        self.file("cut.tsv.gz", whole[:-2000])
+        self.refused(INPUT, r"cut\.tsv\.gz", "convert", "cut.tsv.gz", "-o", "x.wmi")
+        self.refused(INPUT, "no_such", "convert", "no_such", "-o", "x.wmi")
+        self.refused(INPUT, "reads_1", "convert", READS, "-o", "x.wmi")
+
+    def test_memory(self):
+        counts = random_counts(31, 60000, 9)
+        self.file("many.tsv", tsv(counts))
+        self.refused(RESOURCE, r"-m", "convert", "many.tsv", "-m", "2M", "-o", "x.wmi")
+        self.file("k12.tsv", "ACGTACGTACGT\t1\n")
+        self.refused(RESOURCE, r"they need 5\d\d MB.* raise -m", "convert", "k12.tsv", "-m", "300M", "-o", "x.wmi")
+
+    def test_command_lines_that_make_no_sense(self):
+        index = self.count(READS, k=5)
+        self.file("a.tsv", "ACGTC\t1\n")
+        for pattern, *arguments in (
+            ("Add -o FILE", index),
+            ("convert to what", index, "-o", "x"),
+            ("--to must be one of wmi", index, "-o", "x", "--to", "bam"),
+            ("is an index already", index, "-o", "x.wmi"),
+            ("goes by way of an index", "a.tsv", "-o", "x.fa", "--to", "fasta"),
+            ("goes by way of an index", "a.tsv", "-o", "x", "--to", "kmc"),
+            ("--forward is for text", index, "-o", "x.tsv", "--forward"),
+            ("--sum-duplicates is for making an index", index, "-o", "x.tsv", "--sum-duplicates"),
+            ("tsv has no counters of limited width", index, "-o", "x.tsv", "--saturate"),
+            ("wmi has no counters of limited width", "a.tsv", "-o", "x.wmi", "--counter-bytes", 2),
+            ("--counter-bytes must be from 1 to 4 for kmc", index, "-o", "x", "--to", "kmc", "--counter-bytes", 5),
+            ("kmc cannot be written to standard output", index, "-o", "-", "--to", "kmc"),
+            ("would replace it", "a.tsv", "-o", "a.tsv"),
+        ):
+            with self.subTest(arguments):
+                self.refused(USAGE, pattern, "convert", *arguments)
+
+
+class Kmc(ConvertTest):
+    def header(self, name):
+        """Of a database of ours: k, counter bytes, prefix bases, min, max, k-mers, strand."""
+        content = (self.folder / f"{name}.kmc_pre").read_bytes()
+        k, _, counter, prefix, least, most, kmers, strand = struct.unpack_from("<6IQB", content, len(content) - 72)
+        return {"k": k, "counter": counter, "prefix": prefix, "min": least, "max": most, "kmers": kmers, "strand": strand}
+
+    def test_there_and_back(self):
+        for k, options in some([(k, ()) for k in (1, 2, 3, 4, 7, 12, 13, 16, 31, 32, 33, 61, 64)] + [(31, ("--forward",))], 3):
+            with self.subTest(k=k, options=options):
+                index = self.count(READS, k=k, options=options)
+                self.convert(index, "db", "--to", "kmc")
+                self.assertEqual(self.header("db")["kmers"], self.info(index)["totals"]["stored_distinct"])
+                for name in ("db", "db.kmc_pre", "db.kmc_suf"):
+                    self.convert(name, "back.wmi")
+                self.assertEqual(self.entries("back.wmi"), self.entries(index))
+                self.assertEqual(self.info("back.wmi")["params"], self.info(index)["params"])
+                self.convert("db", "db.tsv", "--to", "tsv")
+                self.assertEqual((self.folder / "db.tsv").read_text(), self.warpmer("dump", "--sort", index))
+
+    def test_filters_are_kept(self):
+        index = self.count(READS, k=31, options=("--min-count", 2, "--max-count", 50))
+        self.convert(index, "db", "--to", "kmc")
+        totals = self.info(self.convert("db", "back.wmi"))["totals"]
+        self.assertEqual((totals["min_count"], totals["max_count"]), (2, 50))
+
+    def test_counters(self):
+        for size in range(1, 5):
+            largest = (1 << (8 * size)) - 1
+            counts = random_counts(21, 300, largest, seed=size)
+            index = self.index_of(counts)
+            self.convert(index, "db", "--to", "kmc")
+            self.assertEqual(self.header("db")["counter"], size)
+            self.assertEqual(self.dump(self.convert("db", "back.wmi")), counts)
+            if size == 1:
+                continue
+            narrow = (1 << (8 * (size - 1))) - 1
+            self.refused(USAGE, f"a count of {largest}, and the output holds counts up to {narrow}",
+                         "convert", index, "-o", "no", "--to", "kmc", "--counter-bytes", size - 1)
+            process = self.run_process("convert", index, "-o", "few", "--to", "kmc", "--counter-bytes", size - 1, "--saturate")
+            capped = sum(count > narrow for count in counts.values())
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertIn(f"{capped} of {len(counts)} counts were larger", process.stderr.decode())
+            self.assertEqual(self.dump(self.convert("few", "few.wmi")), {k: min(n, narrow) for k, n in counts.items()})
+        index = self.index_of({"ACGTACGTACGTA": 1 << 32})
+        self.refused(USAGE, "holds counts up to 4294967295", "convert", index, "-o", "no", "--to", "kmc")
+
+    def test_empty(self):
+        index = self.count("-", k=31, stdin=">a\nACGT\n")
+        self.convert(index, "db", "--to", "kmc")
+        self.assertEqual(self.dump(self.convert("db", "back.wmi")), {})
+
+    def test_damaged(self):
+        index = self.count(READS, k=31)
+        self.convert(index, "db", "--to", "kmc")
+        pre, suf = ((self.folder / f"db.kmc_{part}").read_bytes() for part in ("pre", "suf"))
+
+        def refused(pattern, pre=pre, suf=suf):
+            self.file("bad.kmc_pre", pre)
+            self.file("bad.kmc_suf", suf)
+            with self.subTest(pattern):
+                self.refused(INPUT, pattern, "convert", "bad", "-o", "x.wmi")
+
+        def patched(content, at, value):
+            return content[:at] + value + content[at + len(value):] if at >= 0 else patched(content, len(content) + at, value)
+
+        def u32(*numbers):
+            return struct.pack(f"<{len(numbers)}I", *numbers)
+
+        refused(r"bad\.kmc_pre.*does not start with KMCP", pre=b"X" + pre[1:])
+        refused(r"bad\.kmc_pre.*cut off", pre=pre[:-9])
+        refused(r"bad\.kmc_pre.*does not start with KMCP", pre=b"")
+        refused(r"bad\.kmc_suf.*does not start with KMCS", suf=b"")
+        refused(r"bad\.kmc_suf.*it is cut off, or of another database", suf=suf[: len(suf) // 2])
+        refused(r"bad\.kmc_suf.*cut off", suf=suf[:-5] + b"KMCS")
+        refused(r"version 0x300", pre=patched(pre, -12, u32(0x300)))
+        refused(r"k-mers of 65 bases", pre=patched(pre, -72, u32(65)))
+        refused(r"sums of qualities", pre=patched(pre, -68, u32(1)))
+        refused(r"header does not fit", pre=patched(pre, -60, u32(4)))
+        refused(r"header does not fit", pre=pre[:4] + pre[12:])
+        refused(r"byte 84 its table does not go on in order", pre=patched(pre, 84, u32(1, 1)))
+        at = 4 + self.header("db")["counter"] + (31 - self.header("db")["prefix"]) // 4
+        refused(r"record at byte 4 has a count of 0",
+                suf=patched(suf, at - self.header("db")["counter"], bytes(self.header("db")["counter"])))
+        refused(r"comes more than once", suf=patched(suf, at, suf[4:at]))
+        os.remove(self.folder / "bad.kmc_suf")
+        self.refused(INPUT, r"bad\.kmc_suf", "convert", "bad", "-o", "x.wmi")
+        os.remove(self.folder / "db.kmc_pre")
+        self.refused(INPUT, "a part of a KMC database", "convert", "db.kmc_suf", "-o", "x.wmi")
+
+    def test_outputs_that_cannot_be_written(self):
+        index = self.count(READS, k=15)
+        self.refused(RESOURCE, "none/db", "convert", index, "--to", "kmc", "-o", "none/db")
+
+if __name__ == "__main__":
+    main()

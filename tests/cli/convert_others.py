@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Jellyfish and KFF: convert reads and writes what jellyfish and kmc do. What is in the files, and what happens
+to damaged ones, is tested in unit/format_jellyfish and unit/format_kff.
+
+ctest: one thread (what the threads do is tested in unit/import_session)
+"""
+
+import shutil
+import unittest
+
+from common_cli import INPUT, USAGE, main
+from common_convert import LENGTHS, ConvertTest, random_counts
+from common_tier import some
+
+FORMATS = ("jellyfish", "kff")
+
+
+class Others(ConvertTest):
+    def test_there_and_back(self):
+        reads = self.reads("reads.fa", 0, 60)
+        for k, options in some([(k, ()) for k in (*LENGTHS, 1, 12, 64)] + [(31, ("--forward",))], 2):
+            index = self.count(reads, k=k, options=options)
+            for to in FORMATS:
+                with self.subTest(k=k, options=options, to=to):
+                    self.convert(index, "other", "--to", to)
+                    self.convert("other", "back.wmi")
+                    self.assertEqual(self.entries("back.wmi"), self.entries(index))
+                    self.assertEqual(self.info("back.wmi")["params"], self.info(index)["params"])
+                    self.convert("other", "other.tsv", "--to", "tsv")
+                    self.assertEqual(self.lines("other.tsv"), self.dump(index))
+
+    def test_by_name(self):
+        index = self.index_of({"ACGTTGC": 2})
+        for name, start in (("a.jf", b"0000"), ("a.kff", b"KFF\1"), ("a.kmc_pre", b"KMCP")):
+            self.convert(index, name)
+            self.assertEqual((self.folder / name).read_bytes()[:4], start)
+
+    def test_counters(self):
+        counts = random_counts(21, 300, 70000)
+        index = self.index_of(counts)
+        for to in FORMATS:
+            with self.subTest(to):
+                for size in (3, 7):
+                    self.convert(index, "other", "--to", to, "--counter-bytes", size)
+                    self.assertEqual(self.dump(self.convert("other", "back.wmi")), counts)
+                self.refused(USAGE, "a count of 70000, and the output holds counts up to 65535",
+                             "convert", index, "-o", "no", "--to", to, "--counter-bytes", 2)
+                process = self.run_process("convert", index, "-o", "few", "--to", to, "--counter-bytes", 2, "--saturate")
+                capped = sum(count > 65535 for count in counts.values())
+                self.assertEqual(process.returncode, 0, process.stderr)
+                self.assertIn(f"{capped} of {len(counts)} counts were larger than 65,535", process.stderr.decode())
+                self.assertEqual(self.dump(self.convert("few", "few.wmi")), {k: min(n, 65535) for k, n in counts.items()})
+        index = self.index_of({"ACGTACGTACGTA": 1 << 60})
+        self.assertEqual(self.dump(self.convert(self.convert(index, "large.kff"), "back.wmi")), {"ACGTACGTACGTA": 1 << 60})
+        self.refused(USAGE, "holds counts up to 72057594037927935", "convert", index, "-o", "no.jf")
+
+    def test_what_does_not_go_together(self):
+        index = self.index_of({"ACGTTGC": 2})
+        self.convert(index, "a.jf")
+        self.refused(USAGE, "kff wants its k-mers sorted", "convert", "a.jf", "-o", "x", "--to", "kff")
+        self.refused(USAGE, "--forward is for text", "convert", "a.jf", "-o", "x.wmi", "--forward")
+        whole = (self.folder / "a.jf").read_bytes()
+        self.file("cut.jf", whole[:-3])
+        self.refused(INPUT, r"cut\.jf", "convert", "cut.jf", "-o", "x.wmi")
+
+
+@unittest.skipUnless(shutil.which("jellyfish"), "no jellyfish")
+class AgainstJellyfish(ConvertTest):
+    def jellyfish_dump(self, name):
+        self.run_tool("jellyfish", "dump", "-c", "-o", "dump.txt", name)
+        return self.lines("dump.txt", " ")
+
+    def test_both_ways(self):
+        reads = self.reads("reads.fa", 0, 60)
+        for k in some(LENGTHS, 2):
+            options, strand = (("--forward",), ()) if k == 33 else ((), ("-C",))
+            with self.subTest(k=k):
+                index = self.count(reads, k=k, options=options)
+                wanted = self.dump(index)
+                self.run_tool("jellyfish", "count", "-m", k, "-s", "100k", "-t", 1, *strand, "-o", "theirs.jf", reads)
+                self.assertEqual(self.entries(self.convert("theirs.jf", "theirs.wmi")), self.entries(index))
+                self.assertEqual(self.info("theirs.wmi")["params"], self.info(index)["params"])
+                self.convert(index, "ours.jf")
+                self.assertEqual(self.jellyfish_dump("ours.jf"), wanted)
+                histogram = self.run_tool("jellyfish", "histo", "-h", max(wanted.values()), "ours.jf")
+                self.assertEqual(histogram, self.warpmer("histo", index))
+                asked = sorted(wanted)[:: max(1, len(wanted) // 50)]
+                answers = self.run_tool("jellyfish", "query", "ours.jf", *asked, "C" * k)
+                rows = dict(line.split() for line in answers.splitlines())
+                self.assertEqual({kmer: int(rows[kmer]) for kmer in asked}, {kmer: wanted[kmer] for kmer in asked})
+                self.assertEqual(int(list(rows.values())[-1]), wanted.get("C" * k, 0))
+
+
+@unittest.skipUnless(shutil.which("kmc") and shutil.which("kmc_tools"), "no kmc and kmc_tools")
+class AgainstKmcKff(ConvertTest):
+    def test_both_ways(self):
+        counts = random_counts(31, 300, 9)
+        index = self.index_of(counts)
+        self.convert(index, "ours.kff")
+        self.run_tool("kmc_tools", "-t1", "transform", "ours.kff", "dump", "dump.txt")
+        self.assertEqual(self.lines("dump.txt"), counts)
+        reads = self.reads("reads.fa", 0, 60)
+        self.run_tool("kmc", "-k31", "-m2", "-t1", "-ci1", "-okff", "-fa", reads, "theirs", self.folder)
+        self.assertEqual(self.entries(self.convert("theirs.kff", "theirs.wmi")),
+                         self.entries(self.count(reads, k=31)))
+
+
+if __name__ == "__main__":
+    main()
