@@ -4,10 +4,7 @@ _warpmer() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options arguments
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump query qv positions locate stats info devices help completion --help --version' -- "$word"))
-    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump query filter positions locate stats info devices help completion --help --version' -- "$word"))
-    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare matrix histo dump query positions locate stats info devices help completion --help --version' -- "$word"))
-    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare histo dump convert query positions locate stats info devices help completion --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare matrix histo dump convert query qv filter positions locate stats info devices help completion --help --version' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -191,10 +188,7 @@ _warpmer() {
       case $previous in
       esac
       options='-h --help --man'
-      arguments='count update union intersect subtract symmetric-difference merge compare histo dump query qv positions locate stats info devices help completion' ;;
-      arguments='count update union intersect subtract symmetric-difference merge compare histo dump query filter positions locate stats info devices help completion' ;;
-      arguments='count update union intersect subtract symmetric-difference merge compare matrix histo dump query positions locate stats info devices help completion' ;;
-      arguments='count update union intersect subtract symmetric-difference merge compare histo dump convert query positions locate stats info devices help completion' ;;
+      arguments='count update union intersect subtract symmetric-difference merge compare matrix histo dump convert query qv filter positions locate stats info devices help completion' ;;
     completion)
       case $previous in
       esac

@@ -1,7 +1,7 @@
 #pragma once
-/// An index in lexicographic order of its k-mers, bin after bin.
+/// An index in an order of its k-mers, bin after bin.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>
@@ -24,11 +24,20 @@
 
 namespace warpmer::cpu {
 
-/// Splits entries into bins by the first bits of their k-mers, as HashGraph V2 does (Green 2019,
-/// section 3.3), and orders a bin in a core's cache: by a bucket for every few k-mers, and within buckets.
-/// While it is in a bin an entry is one word: the rest of the k-mer and, below it, the count, in as many bits
-/// as are free; larger counts are kept apart.
+/// An order is a bijection of 2k bits, from k-mers to ranks. K-mers themselves are ranks in lexicographic
+/// order.
 template <class Key>
+struct LexicographicOrder {
+  explicit LexicographicOrder(std::uint32_t /*k*/) {}
+  static Key rank(Key kmer) { return kmer; }
+  static Key kmer(Key rank) { return rank; }
+};
+
+/// Splits entries into bins by the first bits of their ranks, as HashGraph V2 does (Green 2019,
+/// section 3.3), and orders a bin in a core's cache: by a bucket for every few ranks, and within buckets.
+/// While it is in a bin an entry is one word: the rest of the rank and, below it, the count, in as many bits
+/// as are free; larger counts are kept apart.
+template <class Key, class Order = LexicographicOrder<Key>>
 class EntrySorter {
  public:
   /// Bins in memory.
@@ -42,6 +51,8 @@ class EntrySorter {
     Scratch<std::uint32_t> offsets;
     std::size_t size = 0;
   };
+  /// Of an ordered bin, about.
+  static constexpr std::uint64_t kBytesOfOrderedBin = (std::uint64_t{1} << 16) * (sizeof(Key) + 2);
 
   /// Counts what each bin will have. `memory_bytes` are for the whole process; `other_bytes` of them others
   /// will take besides what the process has now.
@@ -51,6 +62,7 @@ class EntrySorter {
         bounds_(bounds),
         k_(index.params().k),
         hash_(k_),
+        order_(k_),
         threads_(threads),
         bin_bits_(bin_bits_for(index.totals().stored_distinct, k_)),
         rest_bits_(2 * k_ - bin_bits_),
@@ -59,7 +71,7 @@ class EntrySorter {
         others_(engine::working_bytes(threads) + other_bytes + Splitter::memory_bytes(threads, bins())) {
     for_each_part([&](unsigned thread, const ListBuffer<Key>& list) {
       std::uint64_t* const counts = splitter_.counts(thread);
-      for (std::size_t i = 0; i < list.size; ++i) ++counts[bin_of(hash_.inverse(list.hashes()[i]))];
+      for (std::size_t i = 0; i < list.size; ++i) ++counts[bin_of(rank_of(list.hashes()[i]))];
     });
     room_ = std::max(kLeastRoom, memory_bytes <= others_ ? 0 : (memory_bytes - others_) / sizeof(Key));
   }
@@ -81,12 +93,12 @@ class EntrySorter {
     for_each_part([&](unsigned thread, const ListBuffer<Key>& list) {
       typename Splitter::Writer& writer = writers[thread];
       for (std::size_t i = 0; i < list.size; ++i) {
-        const Key kmer = hash_.inverse(list.hashes()[i]);
-        const std::uint32_t bin = bin_of(kmer);
+        const Key rank = rank_of(list.hashes()[i]);
+        const std::uint32_t bin = bin_of(rank);
         if (bin < range.first || bin >= range.end) continue;
         const std::uint64_t count = list.counts()[i];
-        if (count >= large_count()) large[thread].emplace_back(kmer, count);
-        const Key rest = kmer & low_bits(rest_bits_);
+        if (count >= large_count()) large[thread].emplace_back(rank, count);
+        const Key rest = rank & low_bits(rest_bits_);
         writer.put(bin, static_cast<Key>((rest << count_bits_) | std::min(count, large_count())), {});
       }
     });
@@ -119,14 +131,16 @@ class EntrySorter {
   }
 
   /// What a word of a bin stands for.
-  [[nodiscard]] Key kmer_of(std::uint32_t bin, Key word) const {
-    const Key rest = word >> count_bits_;
-    return static_cast<Key>((Key{bin} << rest_bits_) | rest);
-  }
-  [[nodiscard]] std::uint64_t count_of(Key kmer, Key word) const {
-    const std::uint64_t count = static_cast<std::uint64_t>(word & low_bits(count_bits_));
-    if (count < large_count()) return count;
-    return std::lower_bound(large_.begin(), large_.end(), std::pair(kmer, std::uint64_t{0}))->second;
+  struct Entry {
+    Key kmer;
+    std::uint64_t count;
+  };
+  [[nodiscard]] Entry entry(std::uint32_t bin, Key word) const {
+    const Key rank = static_cast<Key>((Key{bin} << rest_bits_) | (word >> count_bits_));
+    std::uint64_t count = static_cast<std::uint64_t>(word & low_bits(count_bits_));
+    if (count >= large_count())
+      count = std::lower_bound(large_.begin(), large_.end(), std::pair(rank, std::uint64_t{0}))->second;
+    return {order_.kmer(rank), count};
   }
 
  private:
@@ -148,8 +162,9 @@ class EntrySorter {
     const auto bits = static_cast<std::uint32_t>(std::bit_width(entries / kBinEntries));
     return std::min(std::clamp(bits, kLeastBinBits, kMostBinBits), 2 * k);
   }
-  [[nodiscard]] std::uint32_t bin_of(Key kmer) const {
-    return static_cast<std::uint32_t>(kmer >> rest_bits_);
+  [[nodiscard]] Key rank_of(Key hash) const { return order_.rank(hash_.inverse(hash)); }
+  [[nodiscard]] std::uint32_t bin_of(Key rank) const {
+    return static_cast<std::uint32_t>(rank >> rest_bits_);
   }
   static constexpr Key low_bits(std::uint32_t bits) {
     return bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << bits) - 1;
@@ -179,7 +194,7 @@ class EntrySorter {
     if (end == first) {
       const std::uint64_t needed = others_ + splitter_.bin_size(first) * sizeof(Key);
       throw ResourceError(
-          fmt::format("sorting needs {} MB in all; raise -m or do without --sort", (needed >> 20) + 1));
+          fmt::format("sorting needs {} MB in all; raise -m or do without sorting", (needed >> 20) + 1));
     }
     return end;
   }
@@ -211,9 +226,10 @@ class EntrySorter {
   const engine::CountBounds& bounds_;
   std::uint32_t k_;
   KmerHash<Key> hash_;
+  Order order_;
   unsigned threads_;
   std::uint32_t bin_bits_;
-  std::uint32_t rest_bits_;   ///< of a k-mer behind those that name its bin
+  std::uint32_t rest_bits_;   ///< of a rank behind those that name its bin
   std::uint32_t count_bits_;  ///< of a word
   Splitter splitter_;
   std::uint64_t others_;    ///< bytes that all the rest takes

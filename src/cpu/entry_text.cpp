@@ -109,16 +109,12 @@ class EntryTextWriter {
     make_texts<State>(0, pieces.size(), [&](State& state, std::uint64_t number, TextBuffer& buffer) {
       if (!state.parts)
         state.parts = std::make_unique<ShardParts<Key>>(std::span(&index_, 1), std::span(&plan_.bounds, 1));
-      const ShardPiece& piece = pieces[number];
-      for (std::uint32_t shard = piece.first_shard; shard < piece.first_shard + piece.shards; ++shard) {
-        state.parts->open(shard, piece.part_bits);
-        state.parts->read(0, piece.part, state.list);
-        const Key* const hashes = state.list.hashes();
-        const std::uint64_t* const counts = state.list.counts();
-        append(buffer, number, state.list.size,
+      read_piece(*state.parts, pieces[number], state.list, [&](const ListBuffer<Key>& list) {
+        const Key* const hashes = list.hashes();
+        const std::uint64_t* const counts = list.counts();
+        append(buffer, number, list.size,
                [&](std::size_t i) { return std::pair(hash_.inverse(hashes[i]), counts[i]); });
-        state.parts->close();
-      }
+      });
     });
   }
 
@@ -128,16 +124,13 @@ class EntryTextWriter {
     using Ordered = typename EntrySorter<Key>::Ordered;
     for (std::uint32_t first = 0; first < sorter.bins();) {
       const auto range = sorter.gather(first);
-      make_texts<Ordered>(range.first, range.end,
-                          [&](Ordered& state, std::uint64_t number, TextBuffer& buffer) {
-                            const auto bin = static_cast<std::uint32_t>(number);
-                            sorter.order(bin, state);
-                            const Key* const words = state.words.data();
-                            append(buffer, number, state.size, [&](std::size_t i) {
-                              const Key kmer = sorter.kmer_of(bin, words[i]);
-                              return std::pair(kmer, sorter.count_of(kmer, words[i]));
-                            });
-                          });
+      make_texts<Ordered>(
+          range.first, range.end, [&](Ordered& state, std::uint64_t number, TextBuffer& buffer) {
+            const auto bin = static_cast<std::uint32_t>(number);
+            sorter.order(bin, state);
+            const Key* const words = state.words.data();
+            append(buffer, number, state.size, [&](std::size_t i) { return sorter.entry(bin, words[i]); });
+          });
       first = range.end;
     }
   }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -173,5 +174,16 @@ class ShardParts {
   std::uint32_t part_bits_ = 0;
   bool gives_pages_back_ = false;
 };
+
+/// Unpacks what the only input has in a piece, shard by shard, and calls `visit(list)` for each.
+template <class Key, class Visit>
+void read_piece(ShardParts<Key>& parts, const ShardPiece& piece, ListBuffer<Key>& list, Visit&& visit) {
+  for (std::uint32_t shard = piece.first_shard; shard < piece.first_shard + piece.shards; ++shard) {
+    parts.open(shard, piece.part_bits);
+    parts.read(0, piece.part, list);
+    visit(std::as_const(list));
+    parts.close();
+  }
+}
 
 }  // namespace warpmer::cpu

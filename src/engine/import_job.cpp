@@ -1,6 +1,6 @@
 #include "engine/import_job.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <mutex>

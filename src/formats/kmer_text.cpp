@@ -1,6 +1,6 @@
 #include "formats/kmer_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -11,7 +11,7 @@ from common_cli import SOURCE, CliTest, main
 
 COMMANDS = (
     "count", "update", "union", "intersect", "subtract", "symmetric-difference", "merge", "compare", "matrix", "histo",
-    "dump", "query", "qv", "filter", "positions", "locate", "stats", "info", "devices", "help", "completion",
+    "dump", "convert", "query", "qv", "filter", "positions", "locate", "stats", "info", "devices", "help", "completion",
 )
 REFRESH = "refresh it with cli/completions/refresh.sh"
 
@@ -71,7 +71,7 @@ class Documentation(CliTest):
         self.assertEqual(self.complete("count", "@re"), ["@reads.fq"])
         self.assertEqual(self.complete("count", "-o", "re"), ["reads.fq"])
         self.assertEqual(self.complete("count", "-k", ""), [])
-        self.assertEqual(self.complete("help", "co"), ["count", "compare", "completion"])
+        self.assertEqual(self.complete("help", "co"), ["count", "compare", "convert", "completion"])
         self.assertEqual(self.complete("intersect", "--counts", "m"), ["min", "max"])
 
     def test_zsh_completion_parses(self):

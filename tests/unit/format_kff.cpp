@@ -2,7 +2,7 @@
 // made by hand, read; damage. ctest: one thread
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <optional>
 

@@ -11,7 +11,6 @@
 #include "cpu/kmer_shards.h"
 #include "engine/entries.h"
 #include "engine/import_job.h"
-#include "engine/radix_sort.h"
 #include "tier.h"
 #include "unit/index_file_common.h"
 
@@ -208,31 +207,6 @@ TEST_CASE("k-mers are read from text of any case, eight characters at a time or 
       std::string wrong = text;
       wrong[random() % k] = c;
       CHECK_FALSE(kmer_from_text(wrong, again));
-    }
-  }
-}
-
-TEST_CASE("radix sort is sort") {
-  std::mt19937_64 random(1);
-  for (const std::uint32_t bits : {0u, 1u, 7u, 8u, 9u, 46u, 64u, 120u}) {
-    for (const std::size_t n : {0u, 1u, 2u, 24u, 25u, 300u, 20000u}) {
-      std::vector<CountedKmer> kmers(n);
-      for (CountedKmer& each : kmers) {
-        const Key128 low = (Key128{random()} << 64 | random()) & ((Key128{1} << bits) - 1);
-        each = {Key128{5} << 124 | (random() % 3 == 0 ? low & 3 : low), random()};
-      }
-      auto expected = kmers;
-      const auto key_of = [](const CountedKmer& each) { return each.kmer; };
-      const auto in_order = [](const CountedKmer& a, const CountedKmer& b) {
-        return std::pair(a.kmer, a.count) < std::pair(b.kmer, b.count);
-      };
-      engine::radix_sort(kmers.data(), n, bits, key_of);
-      CHECK(std::is_sorted(kmers.begin(), kmers.end(),
-                           [](const auto& a, const auto& b) { return a.kmer < b.kmer; }));
-      std::sort(kmers.begin(), kmers.end(), in_order);
-      std::sort(expected.begin(), expected.end(), in_order);
-      CHECK(std::equal(kmers.begin(), kmers.end(), expected.begin(),
-                       [](const auto& a, const auto& b) { return a.kmer == b.kmer && a.count == b.count; }));
     }
   }
 }
