@@ -61,9 +61,10 @@ class ShardedFinder : public Finder {
     for (std::size_t i = 0; i < order_.size();) {
       const std::uint32_t shard = order_[i].first;
       const index::ShardReader<Key> reader(index_.shard(shard), index_.params().k);
-      for (; i < order_.size() && order_[i].first == shard; ++i)
+      for (; i < order_.size() && order_[i].first == shard; ++i) {
         look_up_word(reader, shard, list.words[order_[i].second],
                      out.counts.data() + list.starts[order_[i].second]);
+      }
     }
     cutter_.clear();
   }
