@@ -70,7 +70,7 @@ void append_bam_record(const bam1_t& record, TextBuffer& to) {
   append_number(to, core.mpos, 4);
   append_number(to, core.isize, 4);
   to.append(name);
-  to.append(std::string_view("", 1));
+  to.append({"\0", 1});
   if (is_long) {
     append_little_endian(to, length << BAM_CIGAR_SHIFT | BAM_CSOFT_CLIP, 4);
     const hts_pos_t span = bam_cigar2rlen(static_cast<int>(core.n_cigar), bam_get_cigar(&record));
