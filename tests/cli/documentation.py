@@ -7,7 +7,7 @@ import subprocess
 from common_cli import SOURCE, CliTest, main
 
 COMMANDS = (
-    "count", "update", "union", "intersect", "subtract", "symmetric-difference", "merge", "compare", "histo", "dump", "query",
+    "count", "update", "union", "intersect", "subtract", "symmetric-difference", "merge", "compare", "histo", "dump", "convert", "query",
     "positions", "locate", "stats", "info", "devices", "help", "completion",
 )
 REFRESH = "refresh it with cli/completions/refresh.sh"
@@ -62,13 +62,13 @@ class Documentation(CliTest):
     def test_bash_completion(self):
         self.file("reads.fq", "")
         self.assertEqual(self.complete("hi"), ["histo"])
-        self.assertEqual(self.complete("dump", "--form"), ["--format"])
-        self.assertEqual(sorted(self.complete("dump", "--format", "")), ["fasta", "tsv"])
+        self.assertEqual(self.complete("dump", "convert", "--form"), ["--format"])
+        self.assertEqual(sorted(self.complete("dump", "convert", "--format", "")), ["fasta", "tsv"])
         self.assertEqual(self.complete("count", "re"), ["reads.fq"])
         self.assertEqual(self.complete("count", "@re"), ["@reads.fq"])
         self.assertEqual(self.complete("count", "-o", "re"), ["reads.fq"])
         self.assertEqual(self.complete("count", "-k", ""), [])
-        self.assertEqual(self.complete("help", "co"), ["count", "compare", "completion"])
+        self.assertEqual(self.complete("help", "co"), ["count", "compare", "convert", "completion"])
         self.assertEqual(self.complete("intersect", "--counts", "m"), ["min", "max"])
 
     def test_zsh_completion_parses(self):
