@@ -52,7 +52,7 @@ class EntryCodec {
 
 class EntryStore {
  public:
-  explicit EntryStore(std::uint32_t shards) : shards_(new Shard[shards]) {}
+  explicit EntryStore(std::uint32_t shards) : number_(shards), shards_(new Shard[shards]) {}
 
   /// Appends `entries` entries, of `bytes` bytes together.
   void append(std::uint32_t shard, const char* data, std::size_t bytes, std::size_t entries) {
@@ -93,7 +93,17 @@ class EntryStore {
   }
 
   [[nodiscard]] std::uint64_t entries(std::uint32_t shard) const { return shards_[shard].entries; }
+  /// Of all shards that have not been taken.
+  [[nodiscard]] std::uint64_t entry_bytes() const {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t shard = 0; shard < number_; ++shard) bytes += shards_[shard].bytes;
+    return bytes;
+  }
   [[nodiscard]] std::uint64_t bytes_in_use() const { return pool_.bytes_in_use(); }
+  /// What the pages will take, at most, for so many entries of so many bytes together.
+  [[nodiscard]] std::uint64_t most_bytes(std::uint64_t entries, std::uint64_t bytes) const {
+    return bytes + std::min<std::uint64_t>(entries, number_) * PagePool::kPageBytes;
+  }
 
  private:
   static constexpr std::size_t kPageBytes = PagePool::kPageBytes - sizeof(void*);
@@ -123,6 +133,7 @@ class EntryStore {
   }
 
   PagePool pool_;
+  const std::uint32_t number_;
   std::unique_ptr<Shard[]> shards_;
 };
 

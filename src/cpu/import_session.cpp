@@ -198,8 +198,8 @@ class ShardedImport final : public engine::ImportSession {
  public:
   ShardedImport(const Kernels& kernels, const ImportPlan& plan)
       : plan_(plan), room_(plan.memory_bytes - plan.memory_bytes / 8), store_(1u << kShardBits) {
-    const std::uint64_t needed = EntryCodec<Key>(plan.k).least_bytes() * plan.expected_kmers;
-    if (needed > room_) refuse_memory(plan_, with_workspace(needed));
+    const std::uint64_t least = EntryCodec<Key>(plan.k).least_bytes() * plan.expected_kmers;
+    if (least > room_) refuse_memory(plan_, needed_for(plan.expected_kmers, least));
     for (unsigned t = 0; t < plan.threads; ++t) workers_.emplace_back(kernels, plan_, store_);
   }
 
@@ -216,7 +216,10 @@ class ShardedImport final : public engine::ImportSession {
       stored += worker.stored();
     }
     const std::uint64_t bytes = store_.bytes_in_use();
-    if (stored < entries) refuse_memory(plan_, with_workspace(bytes / stored * entries));
+    if (stored < entries) {
+      const std::uint64_t bytes_of_all = store_.entry_bytes() / stored * entries + entries;  // rounded up
+      refuse_memory(plan_, needed_for(entries, bytes_of_all));
+    }
     check_sum(plan_, sum);
     budget_.emplace(plan_.memory_bytes - std::min(bytes, plan_.memory_bytes));
   }
@@ -234,8 +237,11 @@ class ShardedImport final : public engine::ImportSession {
   }
 
  private:
-  /// An eighth is for the shards that are being made.
-  static std::uint64_t with_workspace(std::uint64_t bytes) { return bytes + bytes / 7; }
+  /// With an eighth for the shards that are being made.
+  [[nodiscard]] std::uint64_t needed_for(std::uint64_t entries, std::uint64_t bytes) const {
+    const std::uint64_t pages = store_.most_bytes(entries, bytes);
+    return pages + pages / 7;
+  }
 
   const ImportPlan plan_;
   const std::uint64_t room_;

@@ -29,6 +29,8 @@ std::unique_ptr<io::ByteSource> open(const std::string& path, const std::string&
   return io::decompressed(std::move(file), content, threads, cancelled);
 }
 
+bool is_separator(char c) { return c == '\t' || c == ' '; }
+
 /// `KMER<TAB>COUNT`
 template <class Key>
 char* format_tsv(char* out, Key kmer, std::uint32_t k, std::uint64_t count) {
@@ -95,7 +97,8 @@ bool TextSource::next_record(std::string_view& kmer, std::uint64_t& count) {
   std::string_view line;
   if (!next_line(line)) return false;
   if (form_ == TextForm::tsv) {
-    const std::size_t separator = line.find_first_of("\t ");
+    const bool is_as_before = facts_.k > 0 && facts_.k < line.size() && is_separator(line[facts_.k]);
+    const std::size_t separator = is_as_before ? facts_.k : line.find_first_of("\t ");
     if (separator == std::string_view::npos) {
       fail(fmt::format("{} is no line of a k-mer, a tab and its count", io::quoted(line)));
     }

@@ -15,7 +15,7 @@ from common_tier import some
 
 class Text(ConvertTest):
     def test_there_and_back(self):
-        for k, options in some(((31, ()), (33, ("--forward",)), (9, ()), (1, ()), (64, ()), (13, ("--forward",))), 3):
+        for k, options in some(((31, ()), (33, ("--forward",)), (9, ()), (64, ())), 2):
             with self.subTest(k=k, options=options):
                 index = self.count(READS, k=k, options=options)
                 for name, back in (("out.tsv", "tsv.wmi"), ("out.fa", "fa.wmi")):
@@ -104,9 +104,9 @@ class Text(ConvertTest):
         self.refused(INPUT, "reads_1", "convert", READS, "-o", "x.wmi")
 
     def test_memory(self):
-        counts = random_counts(31, 60000, 9)
+        counts = random_counts(31, 40000, 9)
         self.file("many.tsv", tsv(counts))
-        self.refused(RESOURCE, r"-m", "convert", "many.tsv", "-m", "2M", "-o", "x.wmi")
+        self.refused(RESOURCE, r"-m 2 MB is too little", "convert", "many.tsv", "-m", "2M", "-o", "x.wmi")
         self.file("k12.tsv", "ACGTACGTACGT\t1\n")
         self.refused(RESOURCE, r"they need 5\d\d MB.* raise -m", "convert", "k12.tsv", "-m", "300M", "-o", "x.wmi")
 
@@ -140,12 +140,13 @@ class Kmc(ConvertTest):
         return {"k": k, "counter": counter, "prefix": prefix, "min": least, "max": most, "kmers": kmers, "strand": strand}
 
     def test_there_and_back(self):
-        for k, options in some([(k, ()) for k in (1, 2, 3, 4, 7, 12, 13, 16, 31, 32, 33, 61, 64)] + [(31, ("--forward",))], 3):
+        reads = self.reads("reads.fa", 0, 60)
+        for k, options in some([(k, ()) for k in (1, 4, 13, 32, 33, 64)] + [(31, ("--forward",))], 3):
             with self.subTest(k=k, options=options):
-                index = self.count(READS, k=k, options=options)
+                index = self.count(reads, k=k, options=options)
                 self.convert(index, "db", "--to", "kmc")
                 self.assertEqual(self.header("db")["kmers"], self.info(index)["totals"]["stored_distinct"])
-                for name in ("db", "db.kmc_pre", "db.kmc_suf"):
+                for name in ("db", "db.kmc_pre", "db.kmc_suf")[: 3 if k == 31 else 1]:
                     self.convert(name, "back.wmi")
                 self.assertEqual(self.entries("back.wmi"), self.entries(index))
                 self.assertEqual(self.info("back.wmi")["params"], self.info(index)["params"])

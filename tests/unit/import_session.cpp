@@ -117,7 +117,7 @@ TEST_CASE("k-mers become an index, canonical or as they are") {
   for (const std::uint32_t k : {5u, 13u, 31u, 32u, 33u, 64u}) {
     CAPTURE(k);
     for (const bool is_canonical : {true, false}) {
-      const auto kmers = random_kmers(k, tests::by_tier(60000, 9000));
+      const auto kmers = random_kmers(k, tests::by_tier(25000, 6000));
       Counts expected;
       for (const CountedKmer& each : kmers)
         expected[is_canonical ? canonical(each.kmer, k) : each.kmer] = each.count;
