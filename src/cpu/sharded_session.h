@@ -34,7 +34,6 @@ class ShardedSession : public engine::CountingSession {
         runs_(shards_),
         exchange_(plan.devices),
         threads_in_(plan.threads) {
-    for (unsigned t = 0; t < plan.threads; ++t) workers_.emplace_back(kernels, plan, shards_);
     const std::uint64_t fixed = plan.threads * Worker::memory_bytes() + shards_ * kShardBytes;
     const std::uint64_t least = fixed + 2 * std::uint64_t{shards_} * PagePool::kPageBytes;
     if (plan.memory_bytes < least) {
@@ -48,6 +47,8 @@ class ShardedSession : public engine::CountingSession {
     // it is; and a shard may be twice the mean.
     const double tables = (sizeof(Key) == 8 ? 56.0 : 70.0) * plan.threads / shards_;
     budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables));
+    for (unsigned t = 0; t < plan.threads; ++t)
+      workers_.emplace_back(kernels, plan, shards_, pool_, stock_pages());
   }
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override {
@@ -69,19 +70,21 @@ class ShardedSession : public engine::CountingSession {
   }
 
   std::uint64_t end_of_input(unsigned thread) override {
-    pass_on(workers_[thread], thread);
+    Worker& worker = workers_[thread];
+    pass_on(worker, thread);
     if (threads_in_.fetch_sub(1) != 1) return 0;
-    for (unsigned device = 0; device < plan_.devices; ++device) deliver(device);
+    for (unsigned device = 0; device < plan_.devices; ++device) deliver(device, worker);
     return 0;
   }
 
   void finish(unsigned thread, const engine::ShardSink& sink,
               const std::function<void()>& shard_done) override {
     Worker& worker = workers_[thread];
+    index::FrozenShard frozen;
     for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < shards_; shard_done()) {
-      index::FrozenShard frozen;
       take(shard, thread, [&](Key* keys, std::uint64_t* counts, std::size_t size) {
-        frozen = worker.freezer.freeze(keys, counts, worker.tally.filter(keys, counts, size));
+        const std::size_t kept = worker.tally.filter(keys, counts, size);
+        frozen = worker.freezer.freeze(keys, counts, kept, std::move(frozen.payload));
       });
       sink(shard, std::move(frozen));
     }
@@ -98,9 +101,7 @@ class ShardedSession : public engine::CountingSession {
     ShardCounter<Key, Words>& counter = *worker.counter;
     run.entries = {};
     use(counter.keys(), counter.counts(), counter.size());
-    const std::uint64_t most = std::min(kTrimBytes, std::max(kCounterBytes, budget_ / (8 * plan_.threads)));
-    counter.trim(most);
-    worker.freezer.trim(most / kCounterBytes * kFreezerBytes);
+    trim(worker);
     // With little memory, what pending words no longer need goes to the tables and the writer.
     if (pool_.bytes_resident() > budget_ / 2) pool_.shrink(budget_ / 2);
   }
@@ -124,13 +125,15 @@ class ShardedSession : public engine::CountingSession {
   struct Run {
     std::atomic<bool> busy{false};  ///< a thread is counting it early
     index::FrozenShard entries;
-    [[nodiscard]] std::uint64_t bytes() const { return entries.payload.capacity() * sizeof(std::uint64_t); }
+    std::atomic<std::uint64_t> held_bytes{0};  ///< of the entries; a hint for who is not counting it
   };
 
   struct Worker {
-    Worker(const Kernels& kernels, const engine::CountPlan& plan, std::uint32_t shards)
+    Worker(const Kernels& kernels, const engine::CountPlan& plan, std::uint32_t shards, PagePool& pool,
+           std::size_t stock_pages)
         : cutter(kernels, plan.k, plan.lenient),
           split(shards, Cutter<Words>::kCapacity),
+          stock(pool, stock_pages),
           freezer(kernels, plan.k),
           tally(plan.min_count, plan.max_count) {}
 
@@ -141,6 +144,7 @@ class ShardedSession : public engine::CountingSession {
 
     Cutter<Words> cutter;
     Multisplit<Words> split;
+    PageStock stock;
     std::unique_ptr<ShardCounter<Key, Words>> counter;
     Freezer freezer;
     engine::Tally tally;
@@ -171,16 +175,16 @@ class ShardedSession : public engine::CountingSession {
       for (std::uint32_t shard = 0; shard < shards_; ++shard) {
         pending_.prefetch(std::min(shard + kPrefetchShards, shards_ - 1));
         if (const std::size_t n = worker.split.size(shard); n > 0)
-          pending_.append(shard, worker.split.begin(shard), n);
+          pending_.append(shard, worker.split.begin(shard), n, worker.stock);
       }
       return;
     }
     for (std::uint32_t owner = 0; owner < plan_.devices; ++owner) {
       comm::Parcel<Words> parcel = parcel_for(worker.split, owner);
       worker.times.exchanged_bytes += parcel.bytes();
-      if (exchange_.send(owner, std::move(parcel)) > kInboxParcels) deliver(owner);
+      if (exchange_.send(owner, std::move(parcel)) > kInboxParcels) deliver(owner, worker);
     }
-    for (unsigned device = thread; device < plan_.devices; device += plan_.threads) deliver(device);
+    for (unsigned device = thread; device < plan_.devices; device += plan_.threads) deliver(device, worker);
   }
 
   comm::Parcel<Words> parcel_for(const Multisplit<Words>& split, std::uint32_t owner) const {
@@ -195,11 +199,12 @@ class ShardedSession : public engine::CountingSession {
   }
 
   /// Appends everything in a device's inbox to its shards.
-  void deliver(std::uint32_t device) {
+  void deliver(std::uint32_t device, Worker& worker) {
     for (comm::Parcel<Words> parcel; exchange_.receive(device, parcel);) {
       for (std::uint32_t i = 0; i + 1 < parcel.offsets.size(); ++i) {
         const std::uint32_t from = parcel.offsets[i], to = parcel.offsets[i + 1];
-        if (to > from) pending_.append(parcel.first_shard + i, parcel.words.data() + from, to - from);
+        if (to > from)
+          pending_.append(parcel.first_shard + i, parcel.words.data() + from, to - from, worker.stock);
       }
     }
   }
@@ -216,7 +221,21 @@ class ShardedSession : public engine::CountingSession {
     pending_.release(list);
   }
 
-  // --- When memory is short.
+  /// Gives back what unusually large shards needed.
+  void trim(Worker& worker) const {
+    const std::uint64_t most = std::min(kTrimBytes, std::max(kCounterBytes, budget_ / (8 * plan_.threads)));
+    worker.counter->trim(most);
+    worker.freezer.trim(most / kCounterBytes * kFreezerBytes);
+  }
+
+  // --- Early counting: when a thread has nothing else to do, or memory is short.
+
+  /// What a thread may have in stock: little where memory is short, else a huge page.
+  [[nodiscard]] std::size_t stock_pages() const {
+    constexpr std::uint64_t kLeast = 16;
+    return std::clamp(budget_ / (32 * plan_.threads * PagePool::kPageBytes), kLeast,
+                      std::uint64_t{PagePool::kHugePageBytes / PagePool::kPageBytes});
+  }
 
   [[nodiscard]] std::uint64_t room_for_pending() const {
     const std::uint64_t runs = run_bytes_;
@@ -254,17 +273,20 @@ class ShardedSession : public engine::CountingSession {
     return best;
   }
 
-  void count_early(Worker& worker, std::uint32_t shard) {
+  /// False when someone else is at it.
+  bool count_early(Worker& worker, std::uint32_t shard) {
     Run& run = runs_[shard];
-    if (run.busy.exchange(true)) return;  // someone was quicker
+    if (run.busy.exchange(true)) return false;
     count(worker, shard, run);
     const Stopwatch watch(worker.times.freeze_seconds);
-    const std::uint64_t before = run.bytes();
     run.entries =
         worker.freezer.freeze(worker.counter->keys(), worker.counter->counts(), worker.counter->size());
-    run_bytes_ += run.bytes() - before;
+    const std::uint64_t held = run.entries.payload.capacity() * sizeof(std::uint64_t);
+    run_bytes_ += held - run.held_bytes;
+    run.held_bytes = held;
     ++early_counts_;
     run.busy = false;
+    return true;
   }
 
   [[noreturn]] void throw_out_of_memory() const {
