@@ -724,9 +724,7 @@ template <int Vectors>
 }
 
 [[gnu::always_inline]] inline void sort_bucket(const Buckets<Key64>& buckets, Key64* entries, std::size_t n) {
-  if (n <= 16) {
-    sort_in_vectors<2>(entries, n);
-  } else if (n <= 32) {
+  if (n <= 32) {
     sort_in_vectors<4>(entries, n);
   } else {
     buckets.sort(entries, entries + n);
@@ -780,38 +778,78 @@ std::size_t reduce(const Buckets<Key>& buckets, Key* keys, std::uint64_t* counts
 
 #if defined(__AVX512F__)
 
-/// The same for a bucket of at most eight entries, without a branch: sort, find the last of each run of
-/// equals, and take differences of the running sums that stand there.
+/// Where runs of equals end in a sorted vector, followed by `next`.
+[[gnu::always_inline]] inline __mmask8 ends_of_runs(__m512i rests, __m512i next) {
+  return _mm512_cmpneq_epi64_mask(rests, _mm512_alignr_epi64(next, rests, 1));
+}
+/// Of each lane and all before it.
+[[gnu::always_inline]] inline __m512i running_sums(__m512i v) {
+  const __m512i zero = _mm512_setzero_si512();
+  v = _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 7));
+  v = _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 6));
+  return _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 4));
+}
+
+/// The same for a bucket of at most 8 * Vectors entries, without a branch: sort, find the last of each run
+/// of equals, and take differences of the running sums that stand there.
+template <int Vectors>
 [[gnu::always_inline]] inline std::size_t reduce_lanes(const Buckets<Key64>& buckets, std::size_t number,
                                                        std::size_t begin, std::size_t n, Key64* keys,
                                                        std::uint64_t* counts) {
   const __m128i weight_bits = _mm_cvtsi32_si128(static_cast<int>(buckets.weight_bits));
-  const __m512i ones = _mm512_set1_epi64(-1), zero = _mm512_setzero_si512();
-  const auto mask = static_cast<__mmask8>((1u << n) - 1);
-  const __m512i entries = sort_lanes(_mm512_mask_loadu_epi64(ones, mask, buckets.entries + begin));
-  const __m512i rests = _mm512_srl_epi64(entries, weight_bits);
-  const __m512i behind = _mm512_alignr_epi64(ones, rests, 1);
-  // The bucket's last entry ends a run, whatever stands behind it.
-  const auto last =
-      static_cast<__mmask8>((_mm512_cmpneq_epi64_mask(rests, behind) & mask) | (mask ^ (mask >> 1)));
-  __m512i sums = _mm512_maskz_andnot_epi64(mask, _mm512_sll_epi64(ones, weight_bits), entries);
-  sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 7));
-  sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 6));
-  sums = _mm512_add_epi64(sums, _mm512_alignr_epi64(sums, zero, 4));
-  sums = _mm512_maskz_compress_epi64(last, sums);
+  const __m512i ones = _mm512_set1_epi64(-1);
   const __m512i top = _mm512_set1_epi64(static_cast<long long>(number << buckets.rest_bits));
-  _mm512_storeu_si512(keys, _mm512_or_si512(_mm512_maskz_compress_epi64(last, rests), top));
-  _mm512_storeu_si512(counts, _mm512_sub_epi64(sums, _mm512_alignr_epi64(sums, zero, 7)));
-  return static_cast<std::size_t>(std::popcount(static_cast<std::uint32_t>(last)));
+  const auto mask = static_cast<std::uint32_t>((1u << n) - 1);
+  // The bucket's last entry ends a run, whatever stands behind it.
+  const std::uint32_t last_entry = mask ^ (mask >> 1);
+  __m512i entries[Vectors], rests[Vectors + 1];
+  for (int i = 0; i < Vectors; ++i) {
+    entries[i] = _mm512_mask_loadu_epi64(ones, static_cast<__mmask8>(mask >> (8 * i)),
+                                         buckets.entries + begin + 8 * i);
+  }
+  sort_vectors<Vectors>(entries);
+  for (int i = 0; i < Vectors; ++i) rests[i] = _mm512_srl_epi64(entries[i], weight_bits);
+  rests[Vectors] = ones;
+  std::size_t size = 0;
+  __m512i before = _mm512_setzero_si512();  // all lanes: the sum up to the last run that has ended
+  __m512i sum = before;                     // all lanes: the sum of all vectors so far
+  for (int i = 0; i < Vectors; ++i) {
+    const auto here = static_cast<__mmask8>(mask >> (8 * i));
+    const auto ends =
+        static_cast<__mmask8>((ends_of_runs(rests[i], rests[i + 1]) & here) | (last_entry >> (8 * i)));
+    const auto runs = static_cast<std::size_t>(std::popcount(static_cast<std::uint32_t>(ends)));
+    __m512i sums =
+        running_sums(_mm512_maskz_andnot_epi64(here, _mm512_sll_epi64(ones, weight_bits), entries[i]));
+    if constexpr (Vectors > 1) sums = _mm512_add_epi64(sums, sum);
+    const __m512i at_ends = _mm512_maskz_compress_epi64(ends, sums);
+    _mm512_storeu_si512(keys + size, _mm512_or_si512(_mm512_maskz_compress_epi64(ends, rests[i]), top));
+    _mm512_storeu_si512(counts + size, _mm512_sub_epi64(at_ends, _mm512_alignr_epi64(at_ends, before, 7)));
+    size += runs;
+    if (i + 1 < Vectors) {
+      sum = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), sums);
+      const __m512i last_run = _mm512_set1_epi64(static_cast<long long>(runs) - 1);
+      before = _mm512_mask_permutexvar_epi64(before, runs == 0 ? 0 : 0xFF, last_run, at_ends);
+    }
+  }
+  return size;
+}
+
+/// Of more than eight entries. Never inlined: what it does with registers is no affair of the loop below.
+[[gnu::noinline]] std::size_t reduce_long(const Buckets<Key64>& buckets, std::size_t number,
+                                          std::size_t begin, std::size_t n, Key64* keys,
+                                          std::uint64_t* counts) {
+  return n <= 16 ? reduce_lanes<2>(buckets, number, begin, n, keys, counts)
+                 : reduce_bucket(buckets, number, begin, keys, counts);
 }
 
 template <>
-std::size_t reduce(const Buckets<Key64>& buckets, Key64* keys, std::uint64_t* counts) {
+std::size_t reduce(const Buckets<Key64>& all, Key64* keys, std::uint64_t* counts) {
+  const Buckets<Key64> buckets = all;  // which no store to the results can change
   std::size_t size = 0, begin = 0;
   for (std::size_t b = 0; b < std::size_t{1} << buckets.bits; ++b) {
-    const std::size_t end = buckets.ends[b];
-    size += end - begin <= 8 ? reduce_lanes(buckets, b, begin, end - begin, keys + size, counts + size)
-                             : reduce_bucket(buckets, b, begin, keys + size, counts + size);
+    const std::size_t end = buckets.ends[b], n = end - begin;
+    size += n <= 8 ? reduce_lanes<1>(buckets, b, begin, n, keys + size, counts + size)
+                   : reduce_long(buckets, b, begin, n, keys + size, counts + size);
     begin = end;
   }
   return size;

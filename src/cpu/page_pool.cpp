@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -15,36 +17,46 @@ PagePool::~PagePool() {
 }
 
 void PagePool::add_block() {
-  void* block =
-      mmap(nullptr, kBlockBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (block == MAP_FAILED) {
+  constexpr std::size_t kBytes = kBlockBytes + kHugePageBytes;  // from a huge page's boundary on, kBlockBytes
+  void* const memory =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
     throw ResourceError("the system has no memory for pending k-mers (" + std::string(std::strerror(errno)) +
                         "); lower -m or free memory");
   }
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(memory) % kHugePageBytes;
+  char* const block = static_cast<char*>(memory) + before;
+  if (before > 0) munmap(memory, before);
+  munmap(block + kBlockBytes, kHugePageBytes - before);
   madvise(block, kBlockBytes, MADV_HUGEPAGE);  // fewer page faults; only a hint
-  blocks_.push_back(static_cast<char*>(block));
-  next_ = static_cast<char*>(block);
+  blocks_.push_back(block);
+  next_ = block;
   end_ = next_ + kBlockBytes;
 }
 
-void* PagePool::acquire() {
+std::size_t PagePool::acquire(std::span<void*> pages) {
   const std::lock_guard lock(mutex_);
-  in_use_.fetch_add(1, std::memory_order_relaxed);
-  if (free_ != nullptr) {
-    FreePage* page = free_;
-    free_ = page->next;
-    return page;
+  std::size_t n = 0;
+  for (; n < pages.size() && free_ != nullptr; ++n) {
+    pages[n] = free_;
+    free_ = free_->next;
   }
-  resident_.fetch_add(1, std::memory_order_relaxed);
+  in_use_.fetch_add(n, std::memory_order_relaxed);
+  if (n > 0) return n;
   if (!returned_.empty()) {
-    void* page = returned_.back();
-    returned_.pop_back();
-    return page;
+    for (; n < pages.size() && !returned_.empty(); ++n) {
+      pages[n] = returned_.back();
+      returned_.pop_back();
+    }
+  } else {
+    if (next_ == end_) add_block();
+    const std::size_t in_huge_page =
+        (kHugePageBytes - reinterpret_cast<std::uintptr_t>(next_) % kHugePageBytes) / kPageBytes;
+    for (; n < std::min(pages.size(), in_huge_page); ++n, next_ += kPageBytes) pages[n] = next_;
   }
-  if (next_ == end_) add_block();
-  void* page = next_;
-  next_ += kPageBytes;
-  return page;
+  in_use_.fetch_add(n, std::memory_order_relaxed);
+  resident_.fetch_add(n, std::memory_order_relaxed);
+  return n;
 }
 
 void PagePool::release(void* first, void* last, std::size_t pages) noexcept {
@@ -62,6 +74,15 @@ void PagePool::shrink(std::uint64_t bytes) {
     madvise(page, kPageBytes, MADV_DONTNEED);
     returned_.push_back(page);
     resident_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+void PageStock::fill(std::size_t pages) {
+  if (pages_.size() < pages) pages_.resize(pages);
+  while (size_ < pages) {
+    const std::size_t n = pool_.acquire({pages_.data() + size_, pages_.size() - size_});
+    for (std::size_t i = size_; i < size_ + n; ++i) *static_cast<volatile char*>(pages_[i]) = 0;
+    size_ += n;
   }
 }
 

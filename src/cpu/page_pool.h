@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace warpmer::cpu {
@@ -12,14 +13,17 @@ namespace warpmer::cpu {
 class PagePool {
  public:
   static constexpr std::size_t kPageBytes = 4096;
+  static constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
   PagePool() = default;
   ~PagePool();
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
-  /// A page, aligned to its size, contents undefined. ResourceError when the system has no memory.
-  void* acquire();
+  /// Puts at least one page, aligned to its size, contents undefined, into `pages`, and at most as many as it
+  /// has room for; returns how many. Fresh ones are of one huge page. ResourceError when the system has no
+  /// memory.
+  std::size_t acquire(std::span<void*> pages);
   /// Gives back `pages` pages linked through their first word, from `first` to `last`.
   void release(void* first, void* last, std::size_t pages) noexcept;
 
@@ -53,6 +57,31 @@ class PagePool {
   std::vector<void*> returned_;  ///< free pages that take no memory
   std::atomic<std::uint64_t> in_use_{0};
   std::atomic<std::uint64_t> resident_{0};
+};
+
+/// Pages in one thread's hands. They are taken from the pool, and touched for the first time, many at once
+/// and before anyone else can be waiting for the thread: what a page fault on a huge page takes, the others
+/// would spin for. And of a huge page that two threads touch at the same time, the system clears two.
+class PageStock {
+ public:
+  /// Holds up to `most` pages; a huge page at a time if that is what they make.
+  PageStock(PagePool& pool, std::size_t most) : pool_(pool), pages_(most) {}
+
+  /// Sees to it that `pages` pages are here.
+  void provide(std::size_t pages) {
+    if (size_ < pages) fill(pages);
+  }
+  /// One of those provided.
+  void* take() { return pages_[--size_]; }
+  /// Pages here; the pool takes them for pages in use.
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  void fill(std::size_t pages);
+
+  PagePool& pool_;
+  std::vector<void*> pages_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace warpmer::cpu

@@ -55,12 +55,14 @@ class PendingStore {
  public:
   PendingStore(PagePool& pool, std::uint32_t shards) : pool_(pool), shards_(new Shard[shards]) {}
 
-  /// Appends `n` words to a shard.
-  void append(std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n) {
+  /// Appends `n` words to a shard, on pages from a stock of the same pool.
+  void append(std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n, PageStock& stock) {
+    stock.provide(n / PendingPage<Words>::kCapacity + 1);
     Shard& s = shards_[shard];
     const Lock lock(s);
     while (n > 0) {
-      if (s.list.pages == 0 || s.list.in_last == PendingPage<Words>::kCapacity) add_page(s.list);
+      if (s.list.pages == 0 || s.list.in_last == PendingPage<Words>::kCapacity)
+        add_page(s.list, stock.take());
       const std::size_t part = std::min<std::size_t>(n, PendingPage<Words>::kCapacity - s.list.in_last);
       std::memcpy(s.list.last->words + s.list.in_last, words, part * sizeof(SuperKmer<Words>));
       s.list.in_last += static_cast<std::uint32_t>(part);
@@ -68,6 +70,7 @@ class PendingStore {
       n -= part;
     }
     s.end.store(s.list.last->words + s.list.in_last, std::memory_order_relaxed);
+    s.pages.store(s.list.pages, std::memory_order_relaxed);
   }
 
   /// Fetches what the next `append` to this shard will write to. Taking a lock waits for all stores
@@ -83,6 +86,7 @@ class PendingStore {
   PendingList<Words> take(std::uint32_t shard) {
     Shard& s = shards_[shard];
     const Lock lock(s);
+    s.pages.store(0, std::memory_order_relaxed);
     return std::exchange(s.list, {});
   }
 
@@ -91,9 +95,8 @@ class PendingStore {
   }
 
   /// Pages of a shard; a hint while others append.
-  [[nodiscard]] std::uint32_t pages(std::uint32_t shard) {
-    const Lock lock(shards_[shard]);
-    return shards_[shard].list.pages;
+  [[nodiscard]] std::uint32_t pages(std::uint32_t shard) const {
+    return shards_[shard].pages.load(std::memory_order_relaxed);
   }
 
  private:
@@ -101,6 +104,7 @@ class PendingStore {
     std::atomic_flag busy;
     PendingList<Words> list;
     std::atomic<const SuperKmer<Words>*> end{nullptr};  ///< of the list, or of what it was; a hint
+    std::atomic<std::uint32_t> pages{0};                ///< of the list, for who has no lock
   };
 
   /// Held for a few hundred nanoseconds and seldom contended: 4096 of them, taken in the same order by
@@ -120,8 +124,8 @@ class PendingStore {
     Shard& shard_;
   };
 
-  void add_page(PendingList<Words>& list) {
-    auto* page = static_cast<PendingPage<Words>*>(pool_.acquire());
+  static void add_page(PendingList<Words>& list, void* memory) {
+    auto* page = static_cast<PendingPage<Words>*>(memory);
     page->next = nullptr;
     if (list.pages == 0) {
       list.first = page;

@@ -34,7 +34,6 @@ class ShardedSession : public engine::CountingSession {
         runs_(shards_),
         exchange_(plan.devices),
         threads_in_(plan.threads) {
-    for (unsigned t = 0; t < plan.threads; ++t) workers_.emplace_back(kernels, plan, shards_);
     const std::uint64_t fixed = plan.threads * Worker::memory_bytes() + shards_ * kShardBytes;
     const std::uint64_t least = fixed + 2 * std::uint64_t{shards_} * PagePool::kPageBytes;
     if (plan.memory_bytes < least) {
@@ -48,6 +47,8 @@ class ShardedSession : public engine::CountingSession {
     // it is; and a shard may be twice the mean.
     const double tables = (sizeof(Key) == 8 ? 56.0 : 70.0) * plan.threads / shards_;
     budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables));
+    for (unsigned t = 0; t < plan.threads; ++t)
+      workers_.emplace_back(kernels, plan, shards_, pool_, stock_pages());
   }
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override {
@@ -68,20 +69,45 @@ class ShardedSession : public engine::CountingSession {
     return kmers;
   }
 
+  /// Counts one of the next shards early, if it has enough words pending. Where that makes the memory held
+  /// larger, because k-mers hardly repeat, the words of the next have to be twice as many.
+  bool work_ahead(unsigned thread) override {
+    const std::uint64_t least = least_ahead_bytes_;
+    if (pool_.bytes_in_use() > room_for_pending() / 2) return false;  // `relieve` knows what to do then
+    for (std::uint32_t tried = 0; tried < kShardsTried; ++tried) {
+      const std::uint32_t shard = next_ahead_.fetch_add(1, std::memory_order_relaxed) % shards_;
+      Run& run = runs_[shard];
+      const std::uint64_t bytes = std::uint64_t{pending_.pages(shard)} * PagePool::kPageBytes;
+      // What counting costs is to be spent on words rather than on what has been counted before.
+      if (bytes < std::max(least, run.held_bytes / 4)) continue;
+      Worker& worker = workers_[thread];
+      const std::uint64_t held_before = run.held_bytes;
+      if (!count_early(worker, shard)) continue;
+      std::uint64_t expected = least;
+      if (run.held_bytes > held_before + bytes)
+        least_ahead_bytes_.compare_exchange_strong(expected, 2 * least);
+      trim(worker);
+      return true;
+    }
+    return false;
+  }
+
   std::uint64_t end_of_input(unsigned thread) override {
-    pass_on(workers_[thread], thread);
+    Worker& worker = workers_[thread];
+    pass_on(worker, thread);
     if (threads_in_.fetch_sub(1) != 1) return 0;
-    for (unsigned device = 0; device < plan_.devices; ++device) deliver(device);
+    for (unsigned device = 0; device < plan_.devices; ++device) deliver(device, worker);
     return 0;
   }
 
   void finish(unsigned thread, const engine::ShardSink& sink,
               const std::function<void()>& shard_done) override {
     Worker& worker = workers_[thread];
+    index::FrozenShard frozen;
     for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < shards_; shard_done()) {
-      index::FrozenShard frozen;
       take(shard, thread, [&](Key* keys, std::uint64_t* counts, std::size_t size) {
-        frozen = worker.freezer.freeze(keys, counts, worker.tally.filter(keys, counts, size));
+        const std::size_t kept = worker.tally.filter(keys, counts, size);
+        frozen = worker.freezer.freeze(keys, counts, kept, std::move(frozen.payload));
       });
       sink(shard, std::move(frozen));
     }
@@ -98,9 +124,7 @@ class ShardedSession : public engine::CountingSession {
     ShardCounter<Key, Words>& counter = *worker.counter;
     run.entries = {};
     use(counter.keys(), counter.counts(), counter.size());
-    const std::uint64_t most = std::min(kTrimBytes, std::max(kCounterBytes, budget_ / (8 * plan_.threads)));
-    counter.trim(most);
-    worker.freezer.trim(most / kCounterBytes * kFreezerBytes);
+    trim(worker);
     // With little memory, what pending words no longer need goes to the tables and the writer.
     if (pool_.bytes_resident() > budget_ / 2) pool_.shrink(budget_ / 2);
   }
@@ -124,13 +148,15 @@ class ShardedSession : public engine::CountingSession {
   struct Run {
     std::atomic<bool> busy{false};  ///< a thread is counting it early
     index::FrozenShard entries;
-    [[nodiscard]] std::uint64_t bytes() const { return entries.payload.capacity() * sizeof(std::uint64_t); }
+    std::atomic<std::uint64_t> held_bytes{0};  ///< of the entries; a hint for who is not counting it
   };
 
   struct Worker {
-    Worker(const Kernels& kernels, const engine::CountPlan& plan, std::uint32_t shards)
+    Worker(const Kernels& kernels, const engine::CountPlan& plan, std::uint32_t shards, PagePool& pool,
+           std::size_t stock_pages)
         : cutter(kernels, plan.k, plan.lenient),
           split(shards, Cutter<Words>::kCapacity),
+          stock(pool, stock_pages),
           freezer(kernels, plan.k),
           tally(plan.min_count, plan.max_count) {}
 
@@ -141,6 +167,7 @@ class ShardedSession : public engine::CountingSession {
 
     Cutter<Words> cutter;
     Multisplit<Words> split;
+    PageStock stock;
     std::unique_ptr<ShardCounter<Key, Words>> counter;
     Freezer freezer;
     engine::Tally tally;
@@ -154,6 +181,10 @@ class ShardedSession : public engine::CountingSession {
   static constexpr std::uint64_t kTrimBytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t kShardBytes = sizeof(Run) + 64;
   static constexpr std::uint32_t kPrefetchShards = 8;
+  /// Words of a shard that are worth counting ahead, to begin with; and how many shards are looked at for
+  /// them.
+  static constexpr std::uint64_t kLeastAheadBytes = 8 * PagePool::kPageBytes;
+  static constexpr std::uint32_t kShardsTried = 512;
   /// Parcels in an inbox beyond which the sender delivers them himself.
   static constexpr std::size_t kInboxParcels = 4;
 
@@ -171,16 +202,16 @@ class ShardedSession : public engine::CountingSession {
       for (std::uint32_t shard = 0; shard < shards_; ++shard) {
         pending_.prefetch(std::min(shard + kPrefetchShards, shards_ - 1));
         if (const std::size_t n = worker.split.size(shard); n > 0)
-          pending_.append(shard, worker.split.begin(shard), n);
+          pending_.append(shard, worker.split.begin(shard), n, worker.stock);
       }
       return;
     }
     for (std::uint32_t owner = 0; owner < plan_.devices; ++owner) {
       comm::Parcel<Words> parcel = parcel_for(worker.split, owner);
       worker.times.exchanged_bytes += parcel.bytes();
-      if (exchange_.send(owner, std::move(parcel)) > kInboxParcels) deliver(owner);
+      if (exchange_.send(owner, std::move(parcel)) > kInboxParcels) deliver(owner, worker);
     }
-    for (unsigned device = thread; device < plan_.devices; device += plan_.threads) deliver(device);
+    for (unsigned device = thread; device < plan_.devices; device += plan_.threads) deliver(device, worker);
   }
 
   comm::Parcel<Words> parcel_for(const Multisplit<Words>& split, std::uint32_t owner) const {
@@ -195,11 +226,12 @@ class ShardedSession : public engine::CountingSession {
   }
 
   /// Appends everything in a device's inbox to its shards.
-  void deliver(std::uint32_t device) {
+  void deliver(std::uint32_t device, Worker& worker) {
     for (comm::Parcel<Words> parcel; exchange_.receive(device, parcel);) {
       for (std::uint32_t i = 0; i + 1 < parcel.offsets.size(); ++i) {
         const std::uint32_t from = parcel.offsets[i], to = parcel.offsets[i + 1];
-        if (to > from) pending_.append(parcel.first_shard + i, parcel.words.data() + from, to - from);
+        if (to > from)
+          pending_.append(parcel.first_shard + i, parcel.words.data() + from, to - from, worker.stock);
       }
     }
   }
@@ -216,7 +248,21 @@ class ShardedSession : public engine::CountingSession {
     pending_.release(list);
   }
 
-  // --- When memory is short.
+  /// Gives back what unusually large shards needed.
+  void trim(Worker& worker) const {
+    const std::uint64_t most = std::min(kTrimBytes, std::max(kCounterBytes, budget_ / (8 * plan_.threads)));
+    worker.counter->trim(most);
+    worker.freezer.trim(most / kCounterBytes * kFreezerBytes);
+  }
+
+  // --- Early counting: when a thread has nothing else to do, or memory is short.
+
+  /// What a thread may have in stock: little where memory is short, else a huge page.
+  [[nodiscard]] std::size_t stock_pages() const {
+    constexpr std::uint64_t kLeast = 16;
+    return std::clamp(budget_ / (32 * plan_.threads * PagePool::kPageBytes), kLeast,
+                      std::uint64_t{PagePool::kHugePageBytes / PagePool::kPageBytes});
+  }
 
   [[nodiscard]] std::uint64_t room_for_pending() const {
     const std::uint64_t runs = run_bytes_;
@@ -254,17 +300,20 @@ class ShardedSession : public engine::CountingSession {
     return best;
   }
 
-  void count_early(Worker& worker, std::uint32_t shard) {
+  /// False when someone else is at it.
+  bool count_early(Worker& worker, std::uint32_t shard) {
     Run& run = runs_[shard];
-    if (run.busy.exchange(true)) return;  // someone was quicker
+    if (run.busy.exchange(true)) return false;
     count(worker, shard, run);
     const Stopwatch watch(worker.times.freeze_seconds);
-    const std::uint64_t before = run.bytes();
     run.entries =
         worker.freezer.freeze(worker.counter->keys(), worker.counter->counts(), worker.counter->size());
-    run_bytes_ += run.bytes() - before;
+    const std::uint64_t held = run.entries.payload.capacity() * sizeof(std::uint64_t);
+    run_bytes_ += held - run.held_bytes;
+    run.held_bytes = held;
     ++early_counts_;
     run.busy = false;
+    return true;
   }
 
   [[noreturn]] void throw_out_of_memory() const {
@@ -298,6 +347,8 @@ class ShardedSession : public engine::CountingSession {
   std::atomic<std::uint32_t> next_shard_{0};
   std::atomic<std::uint64_t> run_bytes_{0};
   std::atomic<std::uint64_t> early_counts_{0};
+  std::atomic<std::uint32_t> next_ahead_{0};
+  std::atomic<std::uint64_t> least_ahead_bytes_{kLeastAheadBytes};
 };
 
 }  // namespace warpmer::cpu

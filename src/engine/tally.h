@@ -21,23 +21,11 @@ class Tally {
   /// Returns how many they are.
   template <class Key>
   std::size_t filter(Key* keys, std::uint64_t* counts, std::size_t n) {
-    std::size_t kept = 0;
-    std::uint64_t kmers = 0, unique = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t count = counts[i];
-      kmers += count;
-      keys[kept] = keys[i];
-      counts[kept] = count;
-      // Most counts are 1: they go to a register, not through memory.
-      unique += count == 1 ? 1 : 0;
-      if (count < min_count_ || count > max_count_) continue;
-      ++kept;
-      if (count != 1) note_kept(count, 1);
-    }
-    if (min_count_ <= 1) small_[1] += unique;
-    totals_.counted_kmers += kmers;
+    for (std::size_t first = 0; first < n; first += kBlock)
+      note_block(counts + first, std::min(kBlock, n - first));
     totals_.counted_distinct += n;
-    totals_.counted_unique += unique;
+    const bool keeps_all = min_count_ <= 1 && max_count_ == UINT64_MAX;
+    const std::size_t kept = keeps_all ? n : move_kept(keys, counts, n);
     totals_.stored_distinct += kept;
     return kept;
   }
@@ -47,7 +35,7 @@ class Tally {
     totals_.counted_kmers += count * number;
     totals_.counted_distinct += number;
     if (count == 1) totals_.counted_unique += number;
-    if (count < min_count_ || count > max_count_) return;
+    if (!is_kept(count)) return;
     totals_.stored_distinct += number;
     note_kept(count, number);
   }
@@ -81,6 +69,40 @@ class Tally {
 
  private:
   static constexpr std::size_t kSmall = 4096;
+  static constexpr std::size_t kBlock = 512;
+
+  [[nodiscard]] bool is_kept(std::uint64_t count) const { return count >= min_count_ && count <= max_count_; }
+
+  /// Most counts are 1, and the others among them are as good as random: nothing branches on which are.
+  void note_block(const std::uint64_t* counts, std::size_t n) {
+    std::uint64_t others[kBlock];
+    std::size_t number = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      others[number] = counts[i];
+      number += counts[i] != 1 ? 1 : 0;
+    }
+    const std::uint64_t unique = n - number;
+    totals_.counted_unique += unique;
+    std::uint64_t kmers = unique;
+    if (is_kept(1)) small_[1] += unique;
+    for (std::size_t i = 0; i < number; ++i) {
+      kmers += others[i];
+      if (is_kept(others[i])) note_kept(others[i], 1);
+    }
+    totals_.counted_kmers += kmers;
+  }
+
+  template <class Key>
+  std::size_t move_kept(Key* keys, std::uint64_t* counts, std::size_t n) const {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t count = counts[i];
+      keys[kept] = keys[i];
+      counts[kept] = count;
+      kept += is_kept(count) ? 1 : 0;
+    }
+    return kept;
+  }
 
   void note_kept(std::uint64_t count, std::uint64_t number) {
     if (count < kSmall) {

@@ -64,7 +64,7 @@ class IndexWriter {
   /// failed write (disk full).
   void put(std::uint32_t shard, FrozenShard&& frozen);
 
-  /// The memory of a payload that is written, empty; if there is some.
+  /// A payload that is written, for its memory (what it holds is of no more use); empty if there is none.
   std::vector<std::uint64_t> take_spare();
 
   /// Writes what remains and gives the file its name. All errors of the file system surface here.

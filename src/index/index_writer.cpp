@@ -61,7 +61,7 @@ struct IndexWriter::Impl {
   std::uint64_t end = layout::kHeaderBytes;       ///< where it goes
   std::map<std::uint32_t, Waiting> waiting;
   std::deque<Waiting> placed;                      ///< in order, to be written by whoever comes
-  std::vector<std::vector<std::uint64_t>> spares;  ///< written, and empty
+  std::vector<std::vector<std::uint64_t>> spares;  ///< written, and of no more use
   const std::size_t most_spares;
   bool started = false;  ///< the header is written
   bool finished = false;
@@ -154,7 +154,6 @@ void IndexWriter::Impl::write_placed(std::unique_lock<std::mutex>& lock) {
 void IndexWriter::Impl::keep_spares(Run& run) {
   for (auto& payload : run.payloads) {
     if (spares.size() == most_spares || payload.capacity() * sizeof payload[0] > kMostSpareBytes) return;
-    payload.clear();
     spares.push_back(std::move(payload));
   }
 }

@@ -50,10 +50,11 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
   const std::uint32_t shards = 1u << shard_bits(k);
   cpu::PagePool pool;
   cpu::PendingStore<Words> pending(pool, shards);
+  cpu::PageStock stock(pool, 8);
   cpu::Cutter<Words> cutter(kernels, k, true);
   const auto pass_on = [&] {
     for (std::size_t i = 0; i < cutter.list().size; ++i)
-      pending.append(cutter.list().shards[i], &cutter.list().words[i], 1);
+      pending.append(cutter.list().shards[i], &cutter.list().words[i], 1, stock);
     cutter.clear();
   };
   const io::Batch batch = batch_of(text);
@@ -81,7 +82,7 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
   CHECK(sorted);
   CHECK(once);
   CHECK(as_defined);
-  CHECK(pool.bytes_in_use() == 0);
+  CHECK(pool.bytes_in_use() == stock.size() * cpu::PagePool::kPageBytes);
   return counts;
 }
 
@@ -156,6 +157,7 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
     CAPTURE(kernels->name);
     cpu::PagePool pool;
     cpu::PendingStore<2> pending(pool, 1);
+    cpu::PageStock stock(pool, 8);
     std::map<Key64, std::uint64_t> expected;
     const KmerHash<Key64> hash(k);
     std::vector<SuperKmer<2>> words(30000);  // several times what the combiner holds
@@ -168,7 +170,7 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
     }
     for (int i = 0; i < 100000; ++i) {
       const auto& word = words[random() % 100 < 50 ? random() % 100 : random() % words.size()];
-      pending.append(0, &word, 1);
+      pending.append(0, &word, 1, stock);
       const SuperKmerReader<Key64, 2> reader(word, k);
       for (std::uint32_t j = 0; j < reader.kmers(); ++j) ++expected[hash(reader.canonical(j))];
     }
@@ -210,6 +212,7 @@ TEST_CASE("shards one after the other: in a list, in a table, or first in one an
     CAPTURE(engine::name_of(table));
     cpu::PagePool pool;
     cpu::PendingStore<2> pending(pool, 1);
+    cpu::PageStock stock(pool, 8);
     cpu::ShardCounter<Key64, 2> counter(kernels, k, true, table);
     for (const Step& step : taken) {
       CAPTURE(step.distinct);
@@ -217,7 +220,7 @@ TEST_CASE("shards one after the other: in a list, in a table, or first in one an
       const auto words = some_words(step.distinct);
       for (std::size_t i = 0; i < step.words; ++i) {
         const auto& word = words[i % words.size()];
-        pending.append(0, &word, 1);
+        pending.append(0, &word, 1, stock);
         const SuperKmerReader<Key64, 2> reader(word, k);
         for (std::uint32_t j = 0; j < reader.kmers(); ++j) expected.push_back(hash(reader.canonical(j)));
       }
