@@ -24,6 +24,12 @@ class PagePool {
   /// has room for; returns how many. Fresh ones are of one huge page. ResourceError when the system has no
   /// memory.
   std::size_t acquire(std::span<void*> pages);
+  /// One page.
+  void* acquire() {
+    void* page = nullptr;
+    acquire({&page, 1});
+    return page;
+  }
   /// Gives back `pages` pages linked through their first word, from `first` to `last`.
   void release(void* first, void* last, std::size_t pages) noexcept;
 
