@@ -69,29 +69,6 @@ class ShardedSession : public engine::CountingSession {
     return kmers;
   }
 
-  /// Counts one of the next shards early, if it has enough words pending. Where that makes the memory held
-  /// larger, because k-mers hardly repeat, the words of the next have to be twice as many.
-  bool work_ahead(unsigned thread) override {
-    const std::uint64_t least = least_ahead_bytes_;
-    if (pool_.bytes_in_use() > room_for_pending() / 2) return false;  // `relieve` knows what to do then
-    for (std::uint32_t tried = 0; tried < kShardsTried; ++tried) {
-      const std::uint32_t shard = next_ahead_.fetch_add(1, std::memory_order_relaxed) % shards_;
-      Run& run = runs_[shard];
-      const std::uint64_t bytes = std::uint64_t{pending_.pages(shard)} * PagePool::kPageBytes;
-      // What counting costs is to be spent on words rather than on what has been counted before.
-      if (bytes < std::max(least, run.held_bytes / 4)) continue;
-      Worker& worker = workers_[thread];
-      const std::uint64_t held_before = run.held_bytes;
-      if (!count_early(worker, shard)) continue;
-      std::uint64_t expected = least;
-      if (run.held_bytes > held_before + bytes)
-        least_ahead_bytes_.compare_exchange_strong(expected, 2 * least);
-      trim(worker);
-      return true;
-    }
-    return false;
-  }
-
   std::uint64_t end_of_input(unsigned thread) override {
     Worker& worker = workers_[thread];
     pass_on(worker, thread);
@@ -181,10 +158,6 @@ class ShardedSession : public engine::CountingSession {
   static constexpr std::uint64_t kTrimBytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t kShardBytes = sizeof(Run) + 64;
   static constexpr std::uint32_t kPrefetchShards = 8;
-  /// Words of a shard that are worth counting ahead, to begin with; and how many shards are looked at for
-  /// them.
-  static constexpr std::uint64_t kLeastAheadBytes = 8 * PagePool::kPageBytes;
-  static constexpr std::uint32_t kShardsTried = 512;
   /// Parcels in an inbox beyond which the sender delivers them himself.
   static constexpr std::size_t kInboxParcels = 4;
 
@@ -347,8 +320,6 @@ class ShardedSession : public engine::CountingSession {
   std::atomic<std::uint32_t> next_shard_{0};
   std::atomic<std::uint64_t> run_bytes_{0};
   std::atomic<std::uint64_t> early_counts_{0};
-  std::atomic<std::uint32_t> next_ahead_{0};
-  std::atomic<std::uint64_t> least_ahead_bytes_{kLeastAheadBytes};
 };
 
 }  // namespace warpmer::cpu

@@ -62,10 +62,6 @@ class CountingSession {
   /// what is not plain.
   virtual std::uint64_t add(io::Batch& batch, unsigned thread) = 0;
 
-  /// For a thread that has to wait for input: does, in some milliseconds, a part of what would be left for
-  /// `finish`. False if there is nothing that is worth it now. Called concurrently like `add`.
-  virtual bool work_ahead(unsigned /*thread*/) { return false; }
-
   /// No more batches come from this thread. When all threads have said so, the input is complete.
   /// Returns the number of k-mers completed since the thread's last `add`.
   virtual std::uint64_t end_of_input(unsigned thread) = 0;

@@ -42,7 +42,7 @@ struct CountReport {
   std::uint64_t memory_cap_bytes = 0;
   std::uint64_t peak_resident_bytes = 0;
   std::uint64_t index_bytes = 0;
-  std::uint64_t early_counts = 0;  ///< shards counted before the end: memory was short, or the input slow
+  std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
   double read_seconds = 0;         ///< wall time until the input was exhausted
   double count_seconds = 0;        ///< wall time from there to a complete file
   double cpu_seconds = 0;          ///< user + system, whole process

@@ -55,8 +55,7 @@ ReadTotals SessionRun::read(io::InputSet& input, CountingSession& session, std::
           kmers += completed;
           progress_.kmers += completed;
         };
-        const auto work_ahead = [&] { return !failed_ && session.work_ahead(thread); };
-        while (!failed_ && input.next(batch, work_ahead)) {
+        while (!failed_ && input.next(batch)) {
           for (const io::Piece& piece : batch.pieces) bases += new_bases(piece, k);
           note(session.add(batch, thread));
           const io::InputProgress bytes = input.progress();

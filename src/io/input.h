@@ -2,7 +2,6 @@
 /// Inputs: any mix of FASTA and FASTQ (plain, gzip, BGZF), BAM and CRAM, from files, lists and stdin.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,9 +56,6 @@ class InputSet {
   /// (file, record, what) for malformed, corrupt or truncated input. After a throw, or `cancel`,
   /// every later call throws or returns false at once.
   bool next(Batch& batch);
-  /// The same, and a thread that has waited some milliseconds for others to read calls `meanwhile`, as long
-  /// as that says that it has done something. It should not take long: the input may wait for this thread.
-  bool next(Batch& batch, const std::function<bool()>& meanwhile);
 
   /// Makes all present and future calls of `next` return false soon.
   void cancel() noexcept;

@@ -26,8 +26,6 @@ namespace {
 /// More open files than this would gain nothing, and come near the limits of small systems.
 constexpr std::size_t kMostOpen = 64;
 constexpr std::chrono::milliseconds kCancelCheck{100};
-/// Who waits longer than it takes to fill a batch from memory has time for something else.
-constexpr std::chrono::milliseconds kPatience{4};
 
 /// A file being read; `reader` is null until its turn comes.
 struct OpenInput {
@@ -42,8 +40,8 @@ struct OpenInput {
 struct InputSet::Impl {
   explicit Impl(const std::vector<std::string>& paths, const InputOptions& given);
 
-  bool next(Batch& batch, const std::function<bool()>* meanwhile);
-  std::unique_ptr<OpenInput> acquire(const std::function<bool()>* meanwhile);
+  bool next(Batch& batch);
+  std::unique_ptr<OpenInput> acquire();
   void release(std::unique_ptr<OpenInput> input, Batch& batch);
   void retire(std::unique_ptr<OpenInput> input);
   void account(OpenInput& input, Batch& batch);
@@ -142,8 +140,8 @@ void InputSet::Impl::share(const OpenInput& input) {
   changed.notify_all();
 }
 
-bool InputSet::Impl::next(Batch& batch, const std::function<bool()>* meanwhile) {
-  while (std::unique_ptr<OpenInput> input = acquire(meanwhile)) {
+bool InputSet::Impl::next(Batch& batch) {
+  while (std::unique_ptr<OpenInput> input = acquire()) {
     try {
       if (!input->reader) {
         input->reader = open(*input->file);
@@ -168,9 +166,8 @@ bool InputSet::Impl::next(Batch& batch, const std::function<bool()>* meanwhile) 
 
 /// An input that this thread may read until it gives it back: one that is open, else the next one, else
 /// waits for one to become free. Null when all are read, or the job is cancelled.
-std::unique_ptr<OpenInput> InputSet::Impl::acquire(const std::function<bool()>* meanwhile) {
+std::unique_ptr<OpenInput> InputSet::Impl::acquire() {
   std::unique_lock<std::mutex> lock(mutex);
-  bool has_time = false;
   while (!cancelled) {
     if (!idle.empty()) {
       std::unique_ptr<OpenInput> input = std::move(idle.front());
@@ -184,15 +181,7 @@ std::unique_ptr<OpenInput> InputSet::Impl::acquire(const std::function<bool()>* 
       return input;
     }
     if (open_count == 0) return nullptr;
-    if (has_time) {
-      lock.unlock();
-      has_time = (*meanwhile)();
-      lock.lock();
-    } else {
-      const bool in_vain =
-          changed.wait_for(lock, meanwhile ? kPatience : kCancelCheck) == std::cv_status::timeout;
-      has_time = in_vain && meanwhile != nullptr;
-    }
+    changed.wait_for(lock, kCancelCheck);
   }
   return nullptr;
 }
@@ -242,10 +231,7 @@ void InputSet::hand_over_text(const TextMemory& memory) {
   if (can_begin_again) impl_->text_memory = &memory;
 }
 
-bool InputSet::next(Batch& batch) { return impl_->next(batch, nullptr); }
-bool InputSet::next(Batch& batch, const std::function<bool()>& meanwhile) {
-  return impl_->next(batch, &meanwhile);
-}
+bool InputSet::next(Batch& batch) { return impl_->next(batch); }
 
 void InputSet::cancel() noexcept { impl_->cancelled = true; }
 

@@ -64,11 +64,9 @@ inline engine::CountPlan plan_for(std::uint32_t k) {
 /// How the shards of a session are taken.
 enum class Take { decoded, payloads };
 
-/// Feeds the batches, as often as `rounds` says, and takes the shards, with the threads of the plan. After
-/// each batch a thread works ahead, up to `ahead` times.
+/// Feeds the batches, as often as `rounds` says, and takes the shards, with the threads of the plan.
 inline Result run(engine::Backend& backend, const engine::CountPlan& plan,
-                  const std::vector<io::Batch>& batches, Take take = Take::decoded, std::size_t rounds = 1,
-                  unsigned ahead = 0) {
+                  const std::vector<io::Batch>& batches, Take take = Take::decoded, std::size_t rounds = 1) {
   const auto session = backend.start(plan);
   std::atomic<std::size_t> next{0};
   std::atomic<std::uint64_t> kmers{0};
@@ -79,8 +77,6 @@ inline Result run(engine::Backend& backend, const engine::CountPlan& plan,
         for (std::size_t i; (i = next.fetch_add(1)) < rounds * batches.size();) {
           copy(batches[i % batches.size()], batch);
           kmers += session->add(batch, thread);
-          for (unsigned n = 0; n < ahead && session->work_ahead(thread); ++n) {
-          }
         }
         kmers += session->end_of_input(thread);
       },

@@ -49,19 +49,6 @@ TEST_CASE("with little memory, shards are counted early, and the result is the s
   }
 }
 
-TEST_CASE("shards counted by threads that wait for input, several times over, come out the same") {
-  const auto cpu = engine::make_cpu_backend();
-  const auto batches = batches_of(simulated_reads(30000, 3000, 5, 2000), 1500);
-  engine::CountPlan plan = plan_for(31);
-  plan.threads = 3;
-  const Result at_the_end = run(*cpu, plan, batches, Take::payloads, 4);
-  CHECK(at_the_end.early_counts == 0);
-  const Result ahead = run(*cpu, plan, batches, Take::payloads, 4, 1000);
-  CHECK(ahead.early_counts > ahead.payloads.size() / 4);
-  CHECK((ahead.payloads == at_the_end.payloads));
-  CHECK((ahead.histogram == at_the_end.histogram));
-}
-
 TEST_CASE("counted early in any table, the result is the same") {
   const auto cpu = engine::make_cpu_backend();
   const auto batches = batches_of(simulated_reads(150000, 50000, 3, 2000), 2000);
