@@ -8,7 +8,7 @@ import random
 import shutil
 import subprocess
 
-from common_cli import DATA, INPUT, USAGE, CliTest, fasta, kmers_of, main, naive_count, reverse_complement
+from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, fasta, file_size_limit, kmers_of, main, naive_count, reverse_complement
 from common_tier import FULL, by_tier, some
 
 K = 21
@@ -449,6 +449,8 @@ class Refusals(FilterTest):
             ("exclude", "--interleaved", "r.fq", "--out1", "x", "--out2", "y", "-o", "z"),
             ("need pairs", "r.fq", "--out1", "x", "--out2", "y"),
             ("cannot be the same", "--interleaved", "r.fq", "--out1", "x", "--out2", "x"),
+            ("--out1 and --out2 cannot be the same", "--interleaved", "r.fq", "--out1", "x", "--out2", "./x"),
+            ("-o and --stats cannot be the same", "r.fq", "-o", "x", "--stats", self.folder / "x"),
             ("would replace it", "r.fq", "-o", "r.fq"),
             ("would replace it", "r.fq", "--stats", "g.wmi"),
             ("any or both", "--pairs", "one", "r.fq"),
@@ -463,6 +465,14 @@ class Refusals(FilterTest):
         ):
             with self.subTest(arguments):
                 self.refused(USAGE, pattern, "filter", self.index, *arguments)
+
+    def test_all_outputs_or_none(self):
+        self.file("r.fa", f">r\n{self.genome[:30]}\n>r\n{self.genome[:2000]}\n")
+        before = self.files()
+        little = {"preexec_fn": file_size_limit}
+        process = self.run_process("filter", self.index, "--interleaved", "r.fa", "--out1", "a", "--out2", "b", **little)
+        self.assertEqual(process.returncode, RESOURCE, process.stderr)
+        self.assertEqual(self.files(), before)
 
     def test_inputs(self):
         self.file("r.fq", "@r\nACGT\n+\nIIII\n")
