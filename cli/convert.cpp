@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "formats/format.h"
 #include "formats/kmc_database.h"
 #include "index/index_file.h"
+#include "io/byte_file.h"
 
 namespace warpmer::cli {
 namespace {
@@ -41,9 +43,18 @@ struct ConvertOptions {
 
 bool is_text(Format format) { return format == Format::tsv || format == Format::fasta; }
 
+/// A pipe, or a file that is open already.
+bool can_be_read_only_once(const std::string& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  return io::descriptor_in_path(path) >= 0 ||
+         (std::filesystem::is_other(status) && !formats::is_kmc_database(path));
+}
+
 /// What the input is. A pipe cannot be looked at before it is read: it has what the output has not.
 Format input_format(const ConvertOptions& options, std::optional<Format> to) {
-  if (options.input != "-") return formats::detect_format(options.input);
+  if (!can_be_read_only_once(options.input)) return formats::detect_format(options.input);
+  if (!to) to = formats::format_of_path(options.import.output);
   return to.value_or(Format::wmi) == Format::wmi ? Format::tsv : Format::wmi;
 }
 
@@ -82,8 +93,12 @@ void check_flags(const ConvertOptions& options) {
         fmt::format("--forward is for text; a {} file says itself whether its k-mers are canonical",
                     formats::name_of(options.from)));
   }
-  if (options.import.sum_duplicates && options.to != Format::wmi) {
-    throw UsageError("--sum-duplicates is for making an index");
+  if (options.import.canonical && options.forward) {
+    throw UsageError("--canonical and --forward exclude each other");
+  }
+  if ((options.import.sum_duplicates || options.import.canonical) && options.to != Format::wmi) {
+    throw UsageError(fmt::format("{} is for making an index",
+                                 options.import.canonical ? "--canonical" : "--sum-duplicates"));
   }
   const std::uint32_t most = options.to == Format::wmi ? 0 : formats::limits_of(options.to).most_count_bytes;
   if ((options.saturate || options.counter_bytes > 0) && most == 0) {
@@ -197,6 +212,8 @@ int run_convert(ConvertOptions options) {
 constexpr const char* kExamples = R"(Examples:
   warpmer convert -o sample.wmi kmc_out
   warpmer convert --to kmc -o kmc_out sample.wmi
+  warpmer convert -o sample.jf sample.wmi
+  warpmer convert --canonical -o merged.wmi merged.jf
   warpmer convert --to kmc --counter-bytes 1 --saturate -o small sample.wmi
   warpmer convert -o sample.wmi counts.tsv.gz
   meryl print sample.meryl | warpmer convert -o sample.wmi -
@@ -206,19 +223,16 @@ constexpr const char* kExamples = R"(Examples:
 
 void add_convert_command(Application& application) {
   auto options = std::make_shared<ConvertOptions>();
-  CLI::App& command =
-      application.add_command("convert",
-                              "Convert between an index and the k-mer databases of other programs.\n"
-                              "Counts are kept as they are; what a format cannot hold is an error. What the "
-                              "input is, its content says. KMC "
-                              "databases are named by what their two files have in common (X for X.kmc_pre "
-                              "and X.kmc_suf). Text is a line "
-                              "KMER<TAB>COUNT or a FASTA record >COUNT for each k-mer, and may be compressed "
-                              "with gzip; its k-mers are made "
-                              "canonical, unless --forward is given, and one that comes twice, or once from "
-                              "each strand, is an error, unless "
-                              "--sum-duplicates is given.",
-                              kExamples);
+  CLI::App& command = application.add_command(
+      "convert",
+      "Convert between an index and the k-mer databases of other programs.\n"
+      "These are databases of KMC and of Jellyfish, KFF files, and text. Counts are kept as they are; what a "
+      "format cannot hold is an error. What the input is, its content says. KMC databases are named by what "
+      "their two files have in common (X for X.kmc_pre and X.kmc_suf). Text is a line KMER<TAB>COUNT or a "
+      "FASTA record >COUNT for each k-mer, and may be compressed with gzip; its k-mers are made canonical, "
+      "unless --forward is given, and one that comes twice, or once from each strand, is an error, unless "
+      "--sum-duplicates is given.",
+      kExamples);
   command
       .add_option(
           "--to", options->to_name,
@@ -240,6 +254,9 @@ void add_convert_command(Application& application) {
       "they were.");
   command.add_flag("--forward", options->forward,
                    "Keep the k-mers of a text as they are; they are not canonical.");
+  command.add_flag("--canonical", options->import.canonical,
+                   "Make k-mers canonical where the input does not say that they are: 'jellyfish merge' "
+                   "forgets to say so.");
   command.add_flag("--sum-duplicates", options->import.sum_duplicates,
                    "Add up the counts of a k-mer that comes several times.");
   add_threads_flag(command, options->import.threads);
@@ -248,7 +265,8 @@ void add_convert_command(Application& application) {
   command
       .add_option(
           "INPUT", options->input,
-          "Index, database or text; - for standard input: text when the output is an index, else an index.")
+          "Index, database or text. Standard input (-) and pipes are text when the output is an index, else "
+          "an index.")
       ->required()
       ->type_name("FILE");
   options->import.provenance.tool_version = WARPMER_VERSION;

@@ -93,15 +93,12 @@ void check_outputs(const FilterOptions& options) {
   if (!options.output_1.empty()) {
     if (!options.output.empty()) throw UsageError("-o and --out1, --out2 exclude each other");
     if (!options.is_paired()) throw UsageError("--out1 and --out2 need pairs: -1 and -2, or --interleaved");
-    if (options.output_1 == options.output_2) throw UsageError("--out1 and --out2 cannot be the same");
   }
   std::vector<std::string> outputs = options.outputs();
-  if (!options.stats.empty()) {
-    if (std::find(outputs.begin(), outputs.end(), options.stats) != outputs.end()) {
-      throw UsageError("--stats and an output cannot be the same");
-    }
-    outputs.push_back(options.stats);
-  }
+  check_outputs_differ({{outputs.size() == 1 ? "-o" : "--out1", outputs.front()},
+                        {"--out2", options.output_2},
+                        {"--stats", options.stats}});
+  outputs.push_back(options.stats);
   for (const std::string& output : outputs) {
     check_output(output, {options.index});
     check_output(output, options.all_inputs());
@@ -245,12 +242,14 @@ int run_filter(const FilterOptions& options) {
   if (!options.stats.empty()) stats.emplace(options.stats);
 
   const FilterTotals totals = filter_reads(options, plan, *lookup, outputs, threads);
-  for (const auto& output : outputs) output->finish();
+  for (const auto& output : outputs) output->complete();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (stats) {
     stats->write(json_text(report_json(options, totals, threads, seconds)));
-    stats->finish();
+    stats->complete();
   }
+  for (const auto& output : outputs) output->finish();
+  if (stats) stats->finish();
   if (progress_style(false) != ProgressStyle::none) print_summary(totals, seconds);
   return kDone;
 }

@@ -194,6 +194,22 @@ void check_one_question(const std::vector<std::string>& kmers, const std::string
   }
 }
 
+void check_outputs_differ(const std::vector<NamedOutput>& outputs) {
+  namespace fs = std::filesystem;
+  const auto place_of = [](const std::string& path) {
+    std::error_code ignored;
+    return path == "-" ? fs::path(path) : fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  };
+  for (auto a = outputs.begin(); a != outputs.end(); ++a) {
+    for (auto b = a + 1; b != outputs.end(); ++b) {
+      if (a->path.empty() || b->path.empty()) continue;
+      if (a->path == b->path || place_of(a->path) == place_of(b->path)) {
+        throw UsageError(fmt::format("{} and {} cannot be the same", a->flag, b->flag));
+      }
+    }
+  }
+}
+
 void check_output(const std::string& output, const std::vector<std::string>& inputs) {
   namespace fs = std::filesystem;
   std::error_code ignored;

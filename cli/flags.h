@@ -85,6 +85,13 @@ CLI::Option* add_index_argument(CLI::App& app, std::string& path);
 /// UsageError unless k-mers, a file of k-mers or reads are to be looked up: exactly one kind at a time.
 void check_one_question(const std::vector<std::string>& kmers, const std::string& kmer_file,
                         const std::vector<std::string>& reads);
+/// An output, and the flag that names it.
+struct NamedOutput {
+  std::string_view flag;
+  std::string path;  ///< empty: not wanted
+};
+/// UsageError when two outputs are one file, by whichever names.
+void check_outputs_differ(const std::vector<NamedOutput>& outputs);
 /// UsageError when `output` is one of the files to be read, which it would replace.
 void check_output(const std::string& output, const std::vector<std::string>& inputs);
 

@@ -230,9 +230,7 @@ Json rows_json(const std::vector<AssemblyRow>& rows, std::uint32_t k, const std:
 
 void check(const QvOptions& options) {
   const std::string& output = options.report.output;
-  if (!options.sequences.empty() && options.sequences == output) {
-    throw UsageError("-o and --sequences cannot be the same");
-  }
+  check_outputs_differ({{"-o", output}, {"--sequences", options.sequences}});
   for (const std::string& path : {output, options.sequences}) {
     check_output(path, {options.index});
     check_output(path, options.assemblies);

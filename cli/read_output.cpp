@@ -122,9 +122,9 @@ void ReadOutput::write(const ReadBlock& block) {
   output_.write(block.bytes);
 }
 
-void ReadOutput::finish() {
+void ReadOutput::complete() {
   if (is_compressed(bam_header_ != nullptr)) output_.write(io::kBgzfEnd);
-  output_.finish();
+  output_.complete();
 }
 
 }  // namespace warpmer::cli

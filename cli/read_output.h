@@ -48,7 +48,9 @@ class ReadOutput {
   /// name says another kind or a terminal would get binary data; InputError when files of several kinds, or
   /// alignments with several headers, would be mixed.
   void write(const ReadBlock& block);
-  void finish();
+  /// As BufferedOutput has them.
+  void complete();
+  void finish() { output_.finish(); }
 
  private:
   void begin(const ReadBlock& block);

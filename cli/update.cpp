@@ -75,9 +75,7 @@ void complete(UpdateCommand& command) {
   if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
   }
-  if (!command.stats.empty() && command.stats == job.output) {
-    throw UsageError("-o and --stats cannot be the same");
-  }
+  check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   std::vector<std::string> inputs{job.index};
   inputs.insert(inputs.end(), job.added.begin(), job.added.end());
   inputs.insert(inputs.end(), job.removed.begin(), job.removed.end());

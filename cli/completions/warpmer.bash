@@ -111,7 +111,7 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --counter-bytes|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --to -o --output --counter-bytes --saturate --forward --sum-duplicates -t --threads -m --memory --progress'
+      options='-h --help --to -o --output --counter-bytes --saturate --forward --canonical --sum-duplicates -t --threads -m --memory --progress'
       arguments='' ;;
     query)
       case $previous in

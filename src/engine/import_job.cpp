@@ -59,7 +59,7 @@ class ImportJob {
     const formats::StreamFacts& facts = source_.facts();
     ImportPlan plan;
     plan.k = facts.k;
-    plan.canonical = facts.canonical;
+    plan.canonical = facts.canonical || options_.canonical;
     plan.sum_duplicates = options_.sum_duplicates;
     plan.threads = threads_;
     plan.expected_kmers = facts.distinct;

@@ -59,9 +59,6 @@ std::uint32_t prefix_bases_for(std::uint32_t k, std::uint64_t kmers) {
   return best;
 }
 
-/// How many k-mers there may be where nobody knows.
-constexpr std::uint64_t kUnknownKmers = std::uint64_t{1} << 26;
-
 }  // namespace
 
 std::string kmc_prefix(const std::string& path) {
@@ -74,7 +71,9 @@ std::string kmc_prefix(const std::string& path) {
 
 bool is_kmc_database(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::is_regular_file(kmc_prefix(path).append(kPrefixFile), ignored);
+  const std::string prefix = kmc_prefix(path);
+  const bool is_another_file = prefix == path && std::filesystem::is_regular_file(path, ignored);
+  return !is_another_file && std::filesystem::is_regular_file(prefix + std::string(kPrefixFile), ignored);
 }
 
 KmcSource::KmcSource(const std::string& path)
@@ -128,7 +127,8 @@ void KmcSource::read_header() {
   const bool is_sound = prefix_bases_ <= std::min(facts_.k, kMostPrefixBases) &&
                         (facts_.k - prefix_bases_) % 4 == 0 && count_bytes_ <= 8 &&
                         signature_bases <= kMostSignatureBases;
-  const std::uint64_t map_bytes = is_binned ? 4 * ((std::uint64_t{1} << (2 * signature_bases)) + 1) : 0;
+  const std::uint32_t map_bases = std::min(signature_bases, kMostSignatureBases);
+  const std::uint64_t map_bytes = is_binned ? 4 * ((std::uint64_t{1} << (2 * map_bases)) + 1) : 0;
   const std::uint64_t others = 2 * kMarkBytes + map_bytes + header_bytes + 4;
   const std::uint64_t table_bytes = size - std::min(size, others);
   table_size_ = table_bytes / 8 - (is_binned && table_bytes >= 8 ? 1 : 0);
@@ -136,6 +136,10 @@ void KmcSource::read_header() {
       table_size_ % (1u << (2 * prefix_bases_)) != 0 ||
       (!is_binned && table_size_ != 1u << (2 * prefix_bases_)) || table_entry(0) != 0) {
     refuse(prefixes_, "this KMC database is damaged: its header does not fit its size");
+  }
+  if (facts_.k < kMaxNarrowK && facts_.distinct > std::uint64_t{1} << (2 * facts_.k)) {
+    refuse(prefixes_,
+           fmt::format("this KMC database is damaged: there are no {} {}-mers", facts_.distinct, facts_.k));
   }
   suffix_bytes_ = (facts_.k - prefix_bases_) / 4;
 }
@@ -223,7 +227,7 @@ std::size_t KmcSource::read(std::span<CountedKmer> out) {
 KmcSink::KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes)
     : prefix_path_(kmc_prefix(path)),
       facts_(facts),
-      prefix_bases_(prefix_bases_for(facts.k, facts.distinct == 0 ? kUnknownKmers : facts.distinct)),
+      prefix_bases_(prefix_bases_for(facts.k, facts.distinct)),
       suffix_bytes_((facts.k - prefix_bases_) / 4),
       count_bytes_(count_bytes > 0           ? count_bytes
                    : facts.largest_count > 0 ? std::min(bytes_of_count(facts.largest_count), kMostCountBytes)
@@ -289,14 +293,11 @@ void KmcSink::write_prefixes() {
 void KmcSink::finish() {
   suffixes_.write(kSuffixMark);
   write_prefixes();
+  // One file without the other is of no use.
+  suffixes_.complete();
+  prefixes_.complete();
   suffixes_.finish();
-  try {
-    prefixes_.finish();
-  } catch (...) {
-    std::error_code ignored;  // one file without the other is of no use
-    std::filesystem::remove(prefix_path_ + std::string(kSuffixFile), ignored);
-    throw;
-  }
+  prefixes_.finish();
 }
 
 }  // namespace warpmer::formats

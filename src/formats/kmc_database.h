@@ -30,7 +30,8 @@ inline constexpr std::uint64_t kLargestKmcCount = UINT32_MAX;
 
 /// `X` of `X`, `X.kmc_pre` and `X.kmc_suf`.
 std::string kmc_prefix(const std::string& path);
-/// Whether `path` names a database that is there, by its prefix or one of its files.
+/// Whether `path` names a database that is there, by its prefix or one of its files. A file that has just
+/// that name comes before a database.
 bool is_kmc_database(const std::string& path);
 
 /// Reads both forms, in the order of the file: KMC1 is sorted.
@@ -69,7 +70,8 @@ class KmcSource final : public KmerSource {
 class KmcSink final : public KmerSink {
  public:
   /// Writes `PREFIX.kmc_pre` and `PREFIX.kmc_suf`. `count_bytes` (1 to 4) is the width of counts, which must
-  /// fit; 0: as many as facts.largest_count needs.
+  /// fit; 0: as many as facts.largest_count needs. How k-mers are split between the files is best where
+  /// facts.distinct is known.
   KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes = 0);
 
   void write(std::span<const CountedKmer> kmers) override;

@@ -36,6 +36,11 @@ char* BufferedOutput::reserve(std::size_t bytes) {
   return buffer_.get() + used_;
 }
 
+void BufferedOutput::complete() {
+  flush();
+  file_.complete();
+}
+
 void BufferedOutput::finish() {
   flush();
   file_.commit();

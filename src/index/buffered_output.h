@@ -24,7 +24,9 @@ class BufferedOutput {
   [[nodiscard]] char* reserve(std::size_t bytes);
   void commit(std::size_t bytes) noexcept { used_ += bytes; }
 
-  /// Writes what is buffered and gives the file its name.
+  /// Writes what is buffered; nothing more may be written. See OutputFile::complete.
+  void complete();
+  /// Completes the file, unless that has been done, and gives it its name.
   void finish();
 
   /// Bytes taken so far, buffered ones included.

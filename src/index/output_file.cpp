@@ -186,13 +186,18 @@ void OutputFile::sync() {
   if (result != 0 && can_sync) fail("complete", errno, 0);
 }
 
-void OutputFile::commit() {
+void OutputFile::complete() {
+  if (fd_ < 0) return;
   // What was allocated ahead is given back.
   if (shared_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) fail("complete", errno, 0);
   if (!is_stream()) sync();
   // Closing is the last chance to hear of a failure.
   const int fd = std::exchange(fd_, -1);
   if (::close(fd) != 0 && errno != EINTR) fail("complete", errno, 0);
+}
+
+void OutputFile::commit() {
+  complete();
   if (is_stream()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("name", errno, 0);
   registered_.reset();

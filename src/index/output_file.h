@@ -32,7 +32,10 @@ class OutputFile {
   /// different ranges at once.
   void write(std::uint64_t offset, std::span<const Piece> pieces);
 
-  /// Waits until a file is on the disk, closes it and gives it its final name.
+  /// Waits until a file is on the disk and closes it. What may fail late has then been done: outputs that
+  /// belong together are all completed before the first gets its name.
+  void complete();
+  /// Gives the file its final name; completes it before, unless that has been done.
   void commit();
 
  private:

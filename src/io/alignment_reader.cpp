@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "io/bam_encoding.h"
@@ -134,8 +135,9 @@ void AlignmentReader::open(unsigned threads, const InputOptions& options) {
   handles_->header = sam_hdr_read(handles_->file);
   if (handles_->header == nullptr) fail("its header cannot be read; the file is damaged or truncated");
   if (options.keep_alignments) {
-    bam_header_ =
-        std::make_shared<const std::string>(encode_bam_header(*handles_->header, *options.keep_alignments));
+    std::optional<std::string> header = encode_bam_header(*handles_->header, *options.keep_alignments);
+    if (!header) fail("lines of its header are damaged; get the file again from where it was made");
+    bam_header_ = std::make_shared<const std::string>(*std::move(header));
   }
   // One thread of htslib's beside ours gains little; more do. Not before the header is read: that looks for
   // the end of the file, and waits forever for a reading thread that has met an error already.

@@ -22,14 +22,15 @@ void append_number(TextBuffer& to, std::int64_t value, std::size_t size) {
 
 }  // namespace
 
-std::string encode_bam_header(const sam_hdr_t& header, const ProgramLine& program) {
+std::optional<std::string> encode_bam_header(const sam_hdr_t& header, const ProgramLine& program) {
   std::string command_line = program.command_line;
   std::replace_if(
       command_line.begin(), command_line.end(), [](unsigned char c) { return c < ' '; }, ' ');
   const std::unique_ptr<sam_hdr_t, decltype(&sam_hdr_destroy)> copy(sam_hdr_dup(&header), &sam_hdr_destroy);
-  if (!copy || sam_hdr_add_pg(copy.get(), program.name.c_str(), "VN", program.version.c_str(), "CL",
-                              command_line.c_str(), nullptr) != 0) {
-    throw ResourceError("no memory for the header of a BAM file; give warpmer more memory");
+  if (!copy) throw ResourceError("no memory for the header of a BAM file; give warpmer more memory");
+  if (sam_hdr_add_pg(copy.get(), program.name.c_str(), "VN", program.version.c_str(), "CL",
+                     command_line.c_str(), nullptr) != 0) {
+    return std::nullopt;
   }
   const std::string_view text(sam_hdr_str(copy.get()), sam_hdr_length(copy.get()));
   std::string bytes("BAM\x01", 4);

@@ -3,6 +3,7 @@
 
 #include <htslib/sam.h>
 
+#include <optional>
 #include <string>
 
 #include "io/batch.h"
@@ -11,8 +12,9 @@
 namespace warpmer::io {
 
 /// Everything that precedes the records: the header's text, with a @PG line for `program` that goes on from
-/// the last one, and the references. ResourceError when htslib has no memory.
-std::string encode_bam_header(const sam_hdr_t& header, const ProgramLine& program);
+/// the last one, and the references. ResourceError when htslib has no memory; nothing when the text
+/// is damaged, so that no line can be added.
+std::optional<std::string> encode_bam_header(const sam_hdr_t& header, const ProgramLine& program);
 
 /// Appends the record, its size first.
 void append_bam_record(const bam1_t& record, TextBuffer& to);

@@ -8,6 +8,8 @@ import collections
 import gzip
 import os
 import pathlib
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -71,6 +73,12 @@ def read_sequences(path):
 
 def fasta(records):
     return "".join(f">{name}\n{sequence}\n" for name, sequence in records).encode()
+
+
+def file_size_limit():
+    """For preexec_fn: files of a hundred bytes at most, and to exceed that is an error and no signal."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
 
 class CliTest(unittest.TestCase):

@@ -7,8 +7,9 @@ ctest: one thread (what the threads do is tested in unit/import_session)
 import gzip
 import os
 import struct
+import threading
 
-from common_cli import DATA, INPUT, RESOURCE, USAGE, main
+from common_cli import DATA, INPUT, RESOURCE, USAGE, file_size_limit, main
 from common_convert import READS, ConvertTest, random_counts, tsv
 from common_tier import some
 
@@ -70,6 +71,16 @@ class Text(ConvertTest):
         self.assertEqual(process.returncode, 0, process.stderr)
         self.file("piped.wmi", process.stdout)
         self.assertEqual(self.entries("piped.wmi"), self.entries(index))
+        for content, output, dump in ((text.encode(), "fifo.wmi", "dump"), (content, "fifo.tsv", "convert")):
+            with self.subTest(output):  # nothing of a pipe is lost
+                os.mkfifo(self.folder / "fifo")
+                writer = threading.Thread(target=(self.folder / "fifo").write_bytes, args=(content,))
+                writer.start()
+                self.convert("fifo", output)
+                writer.join()
+                os.remove(self.folder / "fifo")
+        self.assertEqual(self.entries("fifo.wmi"), self.entries(index))
+        self.assertEqual((self.folder / "fifo.tsv").read_text(), text)
 
     def test_bad_text(self):
         good = "ACGTACGTACGTACG\t3\n"
@@ -184,6 +195,15 @@ class Kmc(ConvertTest):
         index = self.count("-", k=31, stdin=">a\nACGT\n")
         self.convert(index, "db", "--to", "kmc")
         self.assertEqual(self.dump(self.convert("db", "back.wmi")), {})
+        self.assertLess((self.folder / "db.kmc_pre").stat().st_size, 10000)
+
+    def test_names(self):
+        counts = {"ACGTACGTAAAAAAA": 5}
+        index = self.index_of(counts)
+        self.convert(index, index, "--to", "kmc")
+        self.convert(index, "index.tsv", "--to", "tsv")  # the index, not the database of that name
+        self.assertEqual(self.lines("index.tsv"), counts)
+        self.refused(USAGE, "kmc to kmc", "convert", "--to", "kmc", "-o", "x", index + ".kmc_pre")
 
     def test_damaged(self):
         index = self.count(READS, k=31)
@@ -217,6 +237,11 @@ class Kmc(ConvertTest):
         at = 4 + self.header("db")["counter"] + (31 - self.header("db")["prefix"]) // 4
         refused(r"record at byte 4 has a count of 0",
                 suf=patched(suf, at - self.header("db")["counter"], bytes(self.header("db")["counter"])))
+        small = self.index_of({"ACG": 1}, output="small.wmi")
+        self.convert(small, "small", "--to", "kmc")
+        few = (self.folder / "small.kmc_pre").read_bytes()
+        refused(r"no 9223372036854775808 3-mers", pre=patched(patched(few, -48, u32(0, 1 << 31)), -64, u32(0)),
+                suf=b"KMCSKMCS")
         refused(r"comes more than once", suf=patched(suf, at, suf[4:at]))
         os.remove(self.folder / "bad.kmc_suf")
         self.refused(INPUT, r"bad\.kmc_suf", "convert", "bad", "-o", "x.wmi")
@@ -226,6 +251,19 @@ class Kmc(ConvertTest):
     def test_outputs_that_cannot_be_written(self):
         index = self.count(READS, k=15)
         self.refused(RESOURCE, "none/db", "convert", index, "--to", "kmc", "-o", "none/db")
+
+    def test_both_files_or_none(self):
+        old = self.index_of({"ACGTACGTACGTAAA": 1})
+        self.convert(old, "db", "--to", "kmc")
+        files = {name: (self.folder / name).read_bytes() for name in ("db.kmc_pre", "db.kmc_suf")}
+        new = self.index_of({"ACGTACGTACGTAAC": 2}, output="new.wmi")
+        before = self.files()
+        few = {"preexec_fn": file_size_limit}  # too little for the second file
+        process = self.run_process("convert", "--to", "kmc", "-o", "db", new, **few)
+        self.assertEqual(process.returncode, RESOURCE, process.stderr)
+        self.assertIn(b"db.kmc_pre", process.stderr)
+        self.assertEqual(self.files(), before)
+        self.assertEqual({name: (self.folder / name).read_bytes() for name in files}, files)
 
 if __name__ == "__main__":
     main()

@@ -54,6 +54,17 @@ class Others(ConvertTest):
         self.assertEqual(self.dump(self.convert(self.convert(index, "large.kff"), "back.wmi")), {"ACGTACGTACGTA": 1 << 60})
         self.refused(USAGE, "holds counts up to 72057594037927935", "convert", index, "-o", "no.jf")
 
+    def test_databases_that_do_not_say_that_they_are_canonical(self):
+        forward = {"AAAAAAAAAAAAAAC": 1, "GTTTTTTTTTTTTTT": 2, "TTTTTTTTACGTACG": 5}
+        self.convert(self.index_of(forward, "--forward"), "forward.jf")
+        self.refused(INPUT, "the k-mer AAAAAAAAAAAAAAC comes more than once", "convert", "--canonical", "forward.jf",
+                     "-o", "x.wmi")
+        index = self.convert("forward.jf", "x.wmi", "--canonical", "--sum-duplicates")
+        self.assertEqual(self.dump(index), {"AAAAAAAAAAAAAAC": 3, "CGTACGTAAAAAAAA": 5})
+        self.assertEqual(self.info(index)["params"]["strand"], "canonical")
+        self.refused(USAGE, "for making an index", "convert", "--canonical", "forward.jf", "-o", "x.tsv", "--to", "tsv")
+        self.refused(USAGE, "exclude each other", "convert", "--canonical", "--forward", "-", "-o", "x.wmi")
+
     def test_what_does_not_go_together(self):
         index = self.index_of({"ACGTTGC": 2})
         self.convert(index, "a.jf")

@@ -5,7 +5,7 @@ import gzip
 import os
 import unittest
 
-from common_cli import DATA, INPUT, RESOURCE, CliTest, main
+from common_cli import DATA, INPUT, RESOURCE, CliTest, file_size_limit, main
 from common_tier import some
 
 READS = DATA / "forty.fa"
@@ -112,14 +112,7 @@ class OutputFailures(CliTest):
         self.assertFalse(os.path.isfile("/dev/null"))
 
     def test_file_size_limit(self):
-        import resource
-        import signal
-
-        def limit():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-
-        process = self.run_process("count", "-k", "21", "-o", "out.wmi", DATA / "genome.fa", preexec_fn=limit)
+        process = self.run_process("count", "-k", "21", "-o", "out.wmi", DATA / "genome.fa", preexec_fn=file_size_limit)
         self.assertEqual(process.returncode, RESOURCE, process.stderr)
         self.assertRegex(process.stderr.decode(), r"\Awarpmer: error: [^\n]*out\.wmi[^\n]*\n\Z")
         self.assertEqual(self.files(), [])

@@ -6,9 +6,11 @@ import itertools
 import json
 import random
 import shutil
+import struct
 import subprocess
+import zlib
 
-from common_cli import DATA, INPUT, USAGE, CliTest, fasta, kmers_of, main, naive_count, reverse_complement
+from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, fasta, file_size_limit, kmers_of, main, naive_count, reverse_complement
 from common_tier import FULL, by_tier, some
 
 K = 21
@@ -449,6 +451,8 @@ class Refusals(FilterTest):
             ("exclude", "--interleaved", "r.fq", "--out1", "x", "--out2", "y", "-o", "z"),
             ("need pairs", "r.fq", "--out1", "x", "--out2", "y"),
             ("cannot be the same", "--interleaved", "r.fq", "--out1", "x", "--out2", "x"),
+            ("--out1 and --out2 cannot be the same", "--interleaved", "r.fq", "--out1", "x", "--out2", "./x"),
+            ("-o and --stats cannot be the same", "r.fq", "-o", "x", "--stats", self.folder / "x"),
             ("would replace it", "r.fq", "-o", "r.fq"),
             ("would replace it", "r.fq", "--stats", "g.wmi"),
             ("any or both", "--pairs", "one", "r.fq"),
@@ -463,6 +467,23 @@ class Refusals(FilterTest):
         ):
             with self.subTest(arguments):
                 self.refused(USAGE, pattern, "filter", self.index, *arguments)
+
+    def test_a_damaged_header(self):
+        text = b"@RG\tSM:no_name\n"
+        content = b"BAM\1" + len(text).to_bytes(4, "little") + text + bytes(4)
+        stored = b"\1" + struct.pack("<2H", len(content), len(content) ^ 0xFFFF) + content
+        block = bytes.fromhex("1f8b08040000000000ff060042430200") + struct.pack("<H", len(stored) + 25) + stored
+        block += struct.pack("<2I", zlib.crc32(content), len(content))
+        self.file("bad.bam", block + bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000"))
+        self.refused(INPUT, "lines of its header are damaged", "filter", self.index, "-o", "x.bam", "bad.bam")
+
+    def test_all_outputs_or_none(self):
+        self.file("r.fa", f">r\n{self.genome[:30]}\n>r\n{self.genome[:2000]}\n")
+        before = self.files()
+        little = {"preexec_fn": file_size_limit}
+        process = self.run_process("filter", self.index, "--interleaved", "r.fa", "--out1", "a", "--out2", "b", **little)
+        self.assertEqual(process.returncode, RESOURCE, process.stderr)
+        self.assertEqual(self.files(), before)
 
     def test_inputs(self):
         self.file("r.fq", "@r\nACGT\n+\nIIII\n")

@@ -67,6 +67,7 @@ class UsageErrors(CliTest):
                 ("--device-memory must be a size", "count", "--device-memory", "lots", *out, READS),
                 ("40G", "count", "--device-memory", "40", *out, READS),
                 ("cannot be the same", "count", *out, "--stats", "out.wmi", READS),
+                ("cannot be the same", "count", *out, "--stats", "./out.wmi", READS),
             ]
         )
 
