@@ -18,11 +18,10 @@ class Text(ConvertTest):
         for k, options in some(((31, ()), (33, ("--forward",)), (9, ()), (1, ()), (64, ()), (13, ("--forward",))), 3):
             with self.subTest(k=k, options=options):
                 index = self.count(READS, k=k, options=options)
+                wanted = self.entries(index)
                 for name, back in (("out.tsv", "tsv.wmi"), ("out.fa", "fa.wmi")):
                     self.convert(index, name)
-                    self.convert(name, back, *options)
-                    self.assertEqual(self.entries(back), self.entries(index))
-                    self.assertEqual(self.info(back)["params"], self.info(index)["params"])
+                    self.assertEqual(self.entries(self.convert(name, back, *options)), wanted)
                 self.assertEqual(self.lines("out.tsv"), self.dump(index))
 
     def test_what_text_may_look_like(self):
@@ -33,9 +32,10 @@ class Text(ConvertTest):
         for name, text in (("a", plain), ("b", plain[:-1]), ("c", other), ("d", records), ("e", records[:-1])):
             with self.subTest(name):
                 self.file(name, text)
-                self.file(name + ".gz", gzip.compress(text.encode()))
                 self.assertEqual(self.dump(self.convert(name, "x.wmi")), counts)
-                self.assertEqual(self.dump(self.convert(name + ".gz", "x.wmi")), counts)
+                if name in ("b", "d"):
+                    self.file(name + ".gz", gzip.compress(text.encode()))
+                    self.assertEqual(self.dump(self.convert(name + ".gz", "x.wmi")), counts)
         self.assertEqual(self.dump(self.convert("-", "x.wmi", stdin=plain)), counts)
 
     def test_strands(self):
@@ -140,16 +140,15 @@ class Kmc(ConvertTest):
         return {"k": k, "counter": counter, "prefix": prefix, "min": least, "max": most, "kmers": kmers, "strand": strand}
 
     def test_there_and_back(self):
-        for k, options in some([(k, ()) for k in (1, 2, 3, 4, 7, 12, 13, 16, 31, 32, 33, 61, 64)] + [(31, ("--forward",))], 3):
+        for k, options in some([(k, ()) for k in (31, 1, 2, 4, 7, 13, 16, 32, 33, 64)] + [(31, ("--forward",))], 3):
             with self.subTest(k=k, options=options):
                 index = self.count(READS, k=k, options=options)
                 self.convert(index, "db", "--to", "kmc")
-                self.assertEqual(self.header("db")["kmers"], self.info(index)["totals"]["stored_distinct"])
-                for name in ("db", "db.kmc_pre", "db.kmc_suf"):
-                    self.convert(name, "back.wmi")
-                self.assertEqual(self.entries("back.wmi"), self.entries(index))
-                self.assertEqual(self.info("back.wmi")["params"], self.info(index)["params"])
+                wanted = self.entries(index)
+                for name in ("db", "db.kmc_pre", "db.kmc_suf") if k == 31 else ("db",):
+                    self.assertEqual(self.entries(self.convert(name, "back.wmi")), wanted)
                 self.convert("db", "db.tsv", "--to", "tsv")
+                self.assertEqual(self.header("db")["kmers"], len(self.lines("db.tsv")))
                 self.assertEqual((self.folder / "db.tsv").read_text(), self.warpmer("dump", "--sort", index))
 
     def test_filters_are_kept(self):
@@ -166,7 +165,7 @@ class Kmc(ConvertTest):
             self.convert(index, "db", "--to", "kmc")
             self.assertEqual(self.header("db")["counter"], size)
             self.assertEqual(self.dump(self.convert("db", "back.wmi")), counts)
-            if size == 1:
+            if size not in (2, 4):
                 continue
             narrow = (1 << (8 * (size - 1))) - 1
             self.refused(USAGE, f"a count of {largest}, and the output holds counts up to {narrow}",
