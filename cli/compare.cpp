@@ -158,7 +158,7 @@ const Measure& complete(CompareCommand& command) {
   if (command.format == "tsv" && command.svg.empty() && !command.measure.empty()) {
     throw UsageError("--measure is for --format matrix and phylip and for --svg; tsv has all of them");
   }
-  if (!command.svg.empty() && command.svg == command.output) {
+  if (!command.svg.empty() && is_same_path(command.svg, command.output)) {
     throw UsageError("-o and --svg cannot be the same");
   }
   const std::string otherwise = is_phylip ? "mash" : "jaccard";

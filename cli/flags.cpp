@@ -8,6 +8,7 @@
 #include "cli/quantity.h"
 #include "core/error.h"
 #include "engine/limits.h"
+#include "io/input_list.h"
 
 namespace warpmer::cli {
 namespace {
@@ -194,17 +195,31 @@ void check_one_question(const std::vector<std::string>& kmers, const std::string
   }
 }
 
+bool is_same_path(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return a == b || std::filesystem::weakly_canonical(std::filesystem::absolute(a, ignored), ignored) ==
+                       std::filesystem::weakly_canonical(std::filesystem::absolute(b, ignored), ignored);
+}
+
 void check_output(const std::string& output, const std::vector<std::string>& inputs) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   if (!fs::is_regular_file(output, ignored)) {
     return;
   }
-  for (const std::string& input : inputs) {
+  const auto check = [&](const std::string& input) {
     if (fs::equivalent(output, input, ignored)) {
       throw UsageError(fmt::format(
           "the output '{}' is one of the inputs and would replace it; choose another name", output));
     }
+  };
+  for (const std::string& input : inputs) {
+    if (!input.starts_with('@')) {
+      check(input);
+      continue;
+    }
+    check(input.substr(1));
+    for (const io::InputFile& file : io::list_inputs({input})) check(file.path);
   }
 }
 

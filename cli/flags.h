@@ -85,7 +85,10 @@ CLI::Option* add_index_argument(CLI::App& app, std::string& path);
 /// UsageError unless k-mers, a file of k-mers or reads are to be looked up: exactly one kind at a time.
 void check_one_question(const std::vector<std::string>& kmers, const std::string& kmer_file,
                         const std::vector<std::string>& reads);
-/// UsageError when `output` is one of the files to be read, which it would replace.
+/// Whether two outputs would be the same file, however they are written; neither need be there.
+bool is_same_path(const std::string& a, const std::string& b);
+/// UsageError when `output` is one of the files to be read, which it would replace; "@LIST" stands for itself
+/// and the files in it.
 void check_output(const std::string& output, const std::vector<std::string>& inputs);
 
 }  // namespace warpmer::cli

@@ -75,7 +75,7 @@ void complete(UpdateCommand& command) {
   if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
   }
-  if (!command.stats.empty() && command.stats == job.output) {
+  if (!command.stats.empty() && is_same_path(command.stats, job.output)) {
     throw UsageError("-o and --stats cannot be the same");
   }
   std::vector<std::string> inputs{job.index};
