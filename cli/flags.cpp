@@ -8,6 +8,7 @@
 #include "cli/quantity.h"
 #include "core/error.h"
 #include "engine/limits.h"
+#include "io/input_list.h"
 
 namespace warpmer::cli {
 namespace {
@@ -216,11 +217,19 @@ void check_output(const std::string& output, const std::vector<std::string>& inp
   if (!fs::is_regular_file(output, ignored)) {
     return;
   }
-  for (const std::string& input : inputs) {
+  const auto check = [&](const std::string& input) {
     if (fs::equivalent(output, input, ignored)) {
       throw UsageError(fmt::format(
           "the output '{}' is one of the inputs and would replace it; choose another name", output));
     }
+  };
+  for (const std::string& input : inputs) {
+    if (!input.starts_with('@')) {
+      check(input);
+      continue;
+    }
+    check(input.substr(1));
+    for (const io::InputFile& file : io::list_inputs({input})) check(file.path);
   }
 }
 

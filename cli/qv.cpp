@@ -1,5 +1,6 @@
 /// `warpmer qv`: quality and completeness of assemblies, by the k-mers of reads.
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <memory>
@@ -231,6 +232,9 @@ Json rows_json(const std::vector<AssemblyRow>& rows, std::uint32_t k, const std:
 void check(const QvOptions& options) {
   const std::string& output = options.report.output;
   check_outputs_differ({{"-o", output}, {"--sequences", options.sequences}});
+  if (options.index == "-" && std::ranges::count(options.assemblies, "-") > 0) {
+    throw UsageError("standard input is named twice: as the index, and as an assembly");
+  }
   for (const std::string& path : {output, options.sequences}) {
     check_output(path, {options.index});
     check_output(path, options.assemblies);
@@ -244,6 +248,12 @@ int run_qv(const QvOptions& options) {
     throw UsageError("'" + options.index +
                      "' was counted with --forward, and an assembly has either strand; count the reads "
                      "without it");
+  }
+  if (const index::Totals& totals = index.totals(); totals.min_count > 1 || totals.max_count != UINT64_MAX) {
+    fmt::print(stderr,
+               "warpmer: '{}' was counted with --min-count or --max-count; what they left out of it is taken "
+               "for missing\n",
+               options.index);
   }
   TextOutput output(options.report.output);  // now, so that a path that cannot be written costs no run
   std::optional<TextOutput> sequences;

@@ -68,12 +68,18 @@ class EntrySorter {
         rest_bits_(2 * k_ - bin_bits_),
         count_bits_(std::min(kKeyBits<Key> - rest_bits_, 32u)),
         splitter_(threads, bins()),
+        large_of_bin_(bins(), 0),
         others_(engine::working_bytes(threads) + other_bytes + Splitter::memory_bytes(threads, bins())) {
     for_each_part([&](unsigned thread, const ListBuffer<Key>& list) {
       std::uint64_t* const counts = splitter_.counts(thread);
-      for (std::size_t i = 0; i < list.size; ++i) ++counts[bin_of(rank_of(list.hashes()[i]))];
+      for (std::size_t i = 0; i < list.size; ++i) {
+        const std::uint32_t bin = bin_of(rank_of(list.hashes()[i]));
+        ++counts[bin];
+        if (list.counts()[i] >= large_count())
+          std::atomic_ref(large_of_bin_[bin]).fetch_add(1, std::memory_order_relaxed);
+      }
     });
-    room_ = std::max(kLeastRoom, memory_bytes <= others_ ? 0 : (memory_bytes - others_) / sizeof(Key));
+    room_ = std::max(kLeastRoom, memory_bytes <= others_ ? 0 : memory_bytes - others_);
   }
 
   [[nodiscard]] std::uint32_t bins() const { return 1u << bin_bits_; }
@@ -82,14 +88,19 @@ class EntrySorter {
   /// not even one does.
   Range gather(std::uint32_t first) {
     const Range range{first, end_of_range(first)};
-    std::uint64_t entries = 0;
-    for (std::uint32_t bin = range.first; bin < range.end; ++bin) entries += splitter_.bin_size(bin);
+    std::uint64_t entries = 0, large_entries = 0;
+    for (std::uint32_t bin = range.first; bin < range.end; ++bin) {
+      entries += splitter_.bin_size(bin);
+      large_entries += large_of_bin_[bin];
+    }
     words_ = HugeArray<Key>();  // gives the memory back before the new is taken
     words_ = HugeArray<Key>(entries);
+    large_ = {};
+    large_.resize(large_entries);
+    std::atomic<std::size_t> next_large{0};
     splitter_.lay_out(range.first, range.end, words_.data(), nullptr);
     std::vector<typename Splitter::Writer> writers;
     for (unsigned t = 0; t < threads_; ++t) writers.emplace_back(splitter_, t);
-    std::vector<LargeCounts> large(threads_);
     for_each_part([&](unsigned thread, const ListBuffer<Key>& list) {
       typename Splitter::Writer& writer = writers[thread];
       for (std::size_t i = 0; i < list.size; ++i) {
@@ -97,15 +108,12 @@ class EntrySorter {
         const std::uint32_t bin = bin_of(rank);
         if (bin < range.first || bin >= range.end) continue;
         const std::uint64_t count = list.counts()[i];
-        if (count >= large_count()) large[thread].emplace_back(rank, count);
+        if (count >= large_count()) large_[next_large.fetch_add(1)] = {rank, count};
         const Key rest = rank & low_bits(rest_bits_);
         writer.put(bin, static_cast<Key>((rest << count_bits_) | std::min(count, large_count())), {});
       }
     });
     for (auto& writer : writers) writer.flush();
-    large_.clear();
-    for (const LargeCounts& of_thread : large)
-      large_.insert(large_.end(), of_thread.begin(), of_thread.end());
     std::sort(large_.begin(), large_.end());
     return range;
   }
@@ -156,7 +164,7 @@ class EntrySorter {
   /// Up to so many are sorted by insertion.
   static constexpr std::ptrdiff_t kFewEntries = 32;
   /// Small enough to be had under any cap that lets the process start.
-  static constexpr std::uint64_t kLeastRoom = 131072;
+  static constexpr std::uint64_t kLeastRoom = std::uint64_t{1} << 20;
 
   static std::uint32_t bin_bits_for(std::uint64_t entries, std::uint32_t k) {
     const auto bits = static_cast<std::uint32_t>(std::bit_width(entries / kBinEntries));
@@ -187,12 +195,17 @@ class EntrySorter {
     }
   }
 
+  /// That a bin takes in memory.
+  [[nodiscard]] std::uint64_t bytes_of(std::uint32_t bin) const {
+    return splitter_.bin_size(bin) * sizeof(Key) +
+           large_of_bin_[bin] * sizeof(typename LargeCounts::value_type);
+  }
   [[nodiscard]] std::uint32_t end_of_range(std::uint32_t first) const {
     std::uint64_t sum = 0;
     std::uint32_t end = first;
-    while (end < bins() && sum + splitter_.bin_size(end) <= room_) sum += splitter_.bin_size(end++);
+    while (end < bins() && sum + bytes_of(end) <= room_) sum += bytes_of(end++);
     if (end == first) {
-      const std::uint64_t needed = others_ + splitter_.bin_size(first) * sizeof(Key);
+      const std::uint64_t needed = others_ + bytes_of(first);
       throw ResourceError(
           fmt::format("sorting needs {} MB in all; raise -m or do without sorting", (needed >> 20) + 1));
     }
@@ -232,8 +245,9 @@ class EntrySorter {
   std::uint32_t rest_bits_;   ///< of a rank behind those that name its bin
   std::uint32_t count_bits_;  ///< of a word
   Splitter splitter_;
-  std::uint64_t others_;    ///< bytes that all the rest takes
-  std::uint64_t room_ = 0;  ///< entries that fit
+  std::vector<std::uint64_t> large_of_bin_;  ///< counts that are kept apart
+  std::uint64_t others_;                     ///< bytes that all the rest takes
+  std::uint64_t room_ = 0;                   ///< bytes for bins
   HugeArray<Key> words_;
   LargeCounts large_;  ///< in order
 };

@@ -65,12 +65,8 @@ class ImportJob {
     plan.expected_kmers = facts.distinct;
     plan.input = options_.input;
     plan.other_bytes = working_bytes(threads_) + memory_cap_ / 16;  // which the writer may keep
-    if (memory_cap_ <= plan.other_bytes) {
-      throw ResourceError(
-          fmt::format("-m {} MB is too little for {} threads: reading alone needs {} MB; raise -m or "
-                      "lower -t",
-                      memory_cap_ >> 20, threads_, (working_bytes(threads_) / 15 * 16 >> 20) + 1));
-    }
+    check_memory(memory_cap_, (working_bytes(threads_) * 16 + 14) / 15,
+                 fmt::format("{} thread{}", threads_, threads_ == 1 ? "" : "s"));
     plan.memory_bytes = memory_cap_ - plan.other_bytes;
     return plan;
   }

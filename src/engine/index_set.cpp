@@ -63,12 +63,9 @@ std::uint64_t working_bytes(unsigned threads) {
 std::uint64_t memory_to_work_in(std::uint64_t cap, std::uint64_t other_bytes, unsigned threads,
                                 std::size_t inputs) {
   const std::uint64_t spoken_for = working_bytes(threads) + other_bytes;
-  if (cap <= spoken_for) {
-    throw ResourceError(fmt::format(
-        "-m {} MB is too little for {} threads and {} inputs: reading and writing alone need {} MB; "
-        "raise -m or lower -t",
-        cap >> 20, threads, inputs, (spoken_for >> 20) + 1));
-  }
+  check_memory(cap, spoken_for,
+               fmt::format("{} thread{} and {} input{}", threads, threads == 1 ? "" : "s", inputs,
+                           inputs == 1 ? "" : "s"));
   return cap - spoken_for;
 }
 

@@ -16,6 +16,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/error.h"
+
 namespace warpmer::engine {
 
 namespace {
@@ -146,6 +148,13 @@ unsigned threads_or_all(unsigned threads) { return threads > 0 ? threads : usabl
 
 std::uint64_t memory_or_most(std::uint64_t memory_bytes) {
   return memory_bytes > 0 ? memory_bytes : usable_memory_bytes() / 10 * 9;
+}
+
+void check_memory(std::uint64_t cap, std::uint64_t spoken_for, std::string_view job) {
+  if (cap > spoken_for) return;
+  throw ResourceError(
+      fmt::format("-m {} MB is too little for {}: reading and writing alone need {} MB; raise -m or lower -t",
+                  cap >> 20, job, (spoken_for >> 20) + 1));
 }
 
 std::uint64_t resident_bytes() { return kilobytes_in_status("VmRSS:") * 1024; }

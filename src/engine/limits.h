@@ -2,6 +2,7 @@
 /// What this process may use: cores and memory, as affinity, cgroups and Slurm grant them.
 
 #include <cstdint>
+#include <string_view>
 
 namespace warpmer::engine {
 
@@ -17,6 +18,10 @@ std::uint64_t usable_memory_bytes();
 /// process may use.
 unsigned threads_or_all(unsigned threads);
 std::uint64_t memory_or_most(std::uint64_t memory_bytes);
+
+/// ResourceError unless a cap of so many bytes for the whole process leaves something to work in besides
+/// `spoken_for`, which reading and writing alone need; `job` says for what, as "2 threads".
+void check_memory(std::uint64_t cap, std::uint64_t spoken_for, std::string_view job);
 
 /// Resident set of this process now, and the largest it has been, as the kernel counts them.
 std::uint64_t resident_bytes();

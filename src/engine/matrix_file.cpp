@@ -128,8 +128,9 @@ void MatrixFile::read_format(std::string_view line) {
 
 void MatrixFile::read_samples(std::string_view line) {
   if (next_field(line, '\t') != "kmer") fail(2, "the names of the columns should begin with 'kmer'");
+  const bool has_last = !line.ends_with('\t');
   while (!line.empty()) samples_.emplace_back(next_field(line, '\t'));
-  if (samples_.empty() || samples_.back().ends_with('\r'))
+  if (!has_last || samples_.empty() || samples_.back().ends_with('\r'))
     fail(2, "there should be a name for each sample, tabs between them");
 }
 
@@ -139,8 +140,7 @@ bool MatrixFile::read_more(std::string& text, std::size_t bytes) {
   std::size_t got = 0;
   try {
     got = source_->read(text.data() + before, bytes);
-  } catch (const io::Cancelled&) {
-    is_done_ = true;
+  } catch (const io::Cancelled&) {  // `cancelled_` says so
   }
   text.resize(before + got);
   return got > 0;
@@ -149,6 +149,13 @@ bool MatrixFile::read_more(std::string& text, std::size_t bytes) {
 bool MatrixFile::next(MatrixRows& rows) {
   const std::scoped_lock lock(mutex_);
   if (is_done_ || cancelled_) return false;
+  is_done_ = true;  // for other threads, should this one throw: what is left would not begin with a row
+  const bool is_there = read_rows(rows);
+  is_done_ = !is_there || rows.is_end;
+  return is_there;
+}
+
+bool MatrixFile::read_rows(MatrixRows& rows) {
   rows.text.swap(rest_);
   rest_.clear();
   std::size_t lines_end = std::string::npos;
@@ -159,7 +166,7 @@ bool MatrixFile::next(MatrixRows& rows) {
     if (lines_end == std::string::npos && rows.text.size() > most + kRowBytes)
       fail(next_line_, "this row is longer than the names of the columns allow");
   }
-  if (is_done_) return false;
+  if (cancelled_) return false;
   lines_end = rows.text.rfind('\n');
   const std::size_t used = lines_end == std::string::npos ? 0 : lines_end + 1;
   rows.first_line = next_line_;
@@ -169,7 +176,7 @@ bool MatrixFile::next(MatrixRows& rows) {
   if (is_read_ && used < rows.text.size()) fail(next_line_, "the file ends in the middle of this row");
   rest_.assign(rows.text, used);
   rows.text.resize(used);
-  rows.is_end = is_done_ = rows.text.empty();
+  rows.is_end = rows.text.empty();
   if (used > 0) {
     const std::size_t last_row = used < 2 ? std::string::npos : rows.text.rfind('\n', used - 2);
     row_before_ = rows.text.substr(last_row == std::string::npos ? 0 : last_row + 1, format_.k);

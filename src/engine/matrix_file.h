@@ -73,6 +73,7 @@ class MatrixFile {
   std::string header_line();
   void read_format(std::string_view line);
   void read_samples(std::string_view line);
+  bool read_rows(MatrixRows& rows);
   bool read_more(std::string& text, std::size_t bytes);
 
   std::string shown_;

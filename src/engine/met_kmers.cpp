@@ -18,8 +18,8 @@ MetKmers::MetKmers(const index::IndexFile& index, std::uint64_t min_count) : min
   const std::uint64_t bytes = words * sizeof(std::uint64_t), usable = usable_memory_bytes();
   if (bytes + resident_bytes() > usable) {
     throw ResourceError(
-        fmt::format("{}: a bit for each of its {} k-mers takes {} MB, and there are {} MB; an index "
-                    "without rare k-mers (--min-count) has fewer",
+        fmt::format("{}: a bit for each of its {} k-mers takes {} MB, and there are {} MB; give the job "
+                    "more memory, or count fewer reads",
                     index.path(), index.totals().stored_distinct, (bytes >> 20) + 1, usable >> 20));
   }
   bits_ = std::vector<std::atomic<std::uint64_t>>(words);

@@ -27,10 +27,7 @@ std::uint64_t new_bases(const io::Piece& piece, std::uint32_t k) {
 void SessionRun::complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const {
   plan.threads = threads_;
   const std::uint64_t spoken_for = resident_bytes() + reading_bytes + kSlackBytes;
-  if (memory_cap_ <= spoken_for) {
-    throw ResourceError(fmt::format("-m {} MB is too little: reading alone needs {} MB; raise -m or lower -t",
-                                    memory_cap_ >> 20, (spoken_for >> 20) + 1));
-  }
+  check_memory(memory_cap_, spoken_for, fmt::format("{} thread{}", threads_, threads_ == 1 ? "" : "s"));
   plan.memory_bytes = memory_cap_ - spoken_for;
   plan.other_bytes = spoken_for;
   plan.input_bytes = input.progress().bytes_total;

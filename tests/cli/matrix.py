@@ -25,7 +25,7 @@ class Matrix(CliTest):
             self.count(*inputs, k=k, options=options, output=f"{name}.wmi")
         return ["one.wmi", "two.wmi", "three.wmi"]
 
-    def related(self, number, k, distinct=8, length=300):
+    def related(self, number, k, distinct=4, length=300):
         """Indexes of a sequence with changes, some of them several times."""
         chance = random.Random(5)
         sequence = chance.choices("ACGT", k=length)
@@ -76,8 +76,9 @@ class Matrix(CliTest):
                 # The order of rows is that of an index that has them all.
                 self.warpmer("merge", *indexes, "-o", "all.wmi")
                 self.assertEqual(list(rows), list(self.dump("all.wmi")))
-                self.assertEqual(self.matrix("-t", 1, "-m", "200M", *indexes), text)
-                self.assertEqual(self.warpmer("matrix", *indexes), text)
+                if k == 21:
+                    self.assertEqual(self.matrix("-t", 1, "-m", "200M", *indexes), text)
+                    self.assertEqual(self.warpmer("matrix", *indexes), text)
 
     def test_presence_and_filters(self):
         indexes = self.three(17)
@@ -98,6 +99,8 @@ class Matrix(CliTest):
                 self.matrix(one, output="first.tsv")
                 self.matrix("--append", "first.tsv", two, output="second.tsv")
                 self.assertEqual(self.matrix("--append", "second.tsv", three), whole)
+                if k != 31:
+                    continue
                 self.assertEqual(self.matrix("--append", "first.tsv", "-t", 1, two, three), whole)
                 self.assertEqual(self.matrix("--append", "first.tsv", "--min-samples", 2, two, three),
                                  self.matrix("--min-samples", 2, one, two, three))
@@ -113,9 +116,9 @@ class Matrix(CliTest):
         few = self.count("-", k=21, stdin=">a\nACGTTGCATTACGGATTACCAGATTACA\n", output="few.wmi")
         many = self.count(READS_1, READS_2, k=21, output="many.wmi")
         for old in (empty, few, many):
+            self.matrix(old, output="old.tsv")
             for new in (empty, few, many):
                 with self.subTest(old=old, new=new):
-                    self.matrix(old, output="old.tsv")
                     rows = self.matrix("--append", "old.tsv", new).splitlines()[2:]
                     self.assertEqual(rows, self.matrix(old, new).splitlines()[2:])
 
@@ -139,8 +142,8 @@ class Matrix(CliTest):
             text = subprocess.run(["bgzip", "-dc", self.folder / "out.tsv.gz"], check=True, capture_output=True).stdout
             self.assertEqual(text.decode(), wanted)
 
-    def test_two_hundred_inputs_few_descriptors(self):
-        number = by_tier(200, 20)
+    def test_more_inputs_than_descriptors(self):
+        number = by_tier(100, 20)
         for k in (9, 21):
             for name in self.files():
                 os.remove(self.folder / name)
@@ -151,8 +154,8 @@ class Matrix(CliTest):
             self.assertEqual((process.returncode, process.stderr), (0, b""))
             text = (self.folder / "all.tsv").read_text()
             rows = self.parsed(text, [f"s{i}" for i in range(number)], k)
-            dumps = [self.dump(index) for index in indexes[:8]]
-            self.assertEqual(rows, {kmer: tuple(dumps[i % 8].get(kmer, 0) for i in range(number)) for dump in dumps for kmer in dump})
+            dumps = [self.dump(index) for index in indexes[:4]]
+            self.assertEqual(rows, {kmer: tuple(dumps[i % 4].get(kmer, 0) for i in range(number)) for dump in dumps for kmer in dump})
             self.warpmer("matrix", *indexes[:-3], "-o", "old.tsv")
             self.assertEqual(self.matrix("--append", "old.tsv", *indexes[-3:]), text)
 
@@ -191,7 +194,7 @@ class Matrix(CliTest):
         def with_row(line, text):
             return "\n".join([*good[: line - 1], text, *good[line:]])
 
-        for pattern, text in (
+        for pattern, text in some((
             ("line 1: this is no matrix", ""),
             ("line 1: this is no matrix", "kmer\tone\n"),
             ("line 1: this is no matrix", ">read\nACGT\n"),
@@ -204,6 +207,7 @@ class Matrix(CliTest):
             ("line 2: this is no matrix", good[0] + "\n"),
             ("line 2: the names of the columns", with_row(2, good[1][1:])),
             ("line 2: there should be a name", with_row(2, "kmer")),
+            ("line 2: there should be a name", with_row(2, good[1] + "\t")),
             ("line 6: this row has 1 numbers for 2 samples", with_row(6, f"{kmer}\t1")),
             ("line 6: this row has more numbers than the 2 samples", with_row(6, f"{kmer}\t1\t1\t1")),
             ("line 6: for 'one.wmi' it says '-1', which is no count", with_row(6, f"{kmer}\t-1\t1")),
@@ -219,7 +223,7 @@ class Matrix(CliTest):
             ("line 7: .* does not belong behind the row before it", "\n".join([*good[:6], *good[5:]])),
             ("line 16: the file ends in the middle of this row", "\n".join(good)[:-2]),
             ("line 16: the file ends in the middle of this row", "\n".join(good)[:-1]),
-        ):
+        ), 10):
             with self.subTest(pattern):
                 self.file("bad.tsv", text)
                 self.refused(INPUT, "bad.tsv, " + pattern, "matrix", "--append", "bad.tsv", index, "-o", "out.tsv")

@@ -38,10 +38,23 @@ def occurrences(records, k):
     return found
 
 
+def found_by_search(records, kmers):
+    """The same of some k-mers: for long sequences, where Python takes its time over every position."""
+    found = {}
+    for number, (_, sequence) in enumerate(records):
+        for kmer in kmers:
+            at = sequence.find(kmer)
+            while at >= 0:
+                found.setdefault(kmer, []).append((number, at))
+                at = sequence.find(kmer, at + 1)
+    return found
+
+
 class Oracle:
-    def __init__(self, records, k, forward=False):
+    def __init__(self, records, k, forward=False, found=None):
+        """`found`: where the k-mers are that will be asked for, if that is known."""
         self.records, self.k, self.forward = records, k, forward
-        self.found = occurrences(records, k)
+        self.found = occurrences(records, k) if found is None else found
 
     def hits(self, kmer):
         """(sequence, position, strand) in the order of the reference."""
@@ -129,11 +142,10 @@ class Positions(CliTest):
         index = self.index(*inputs, k=k, options=options)
         self.check_file(index, oracle)
         asked = [read for path in reads for read in read_sequences(path)]
-        for threads in some((3, 1)):
-            arguments = ["locate", index, "-t", threads, "--reads", *reads]
-            same = self.warpmer(*arguments) == HEADER + oracle.lines(asked)
-            self.assertTrue(same, "hits differ")  # a diff of them would take minutes
-            self.assertEqual(self.warpmer(*arguments, "--summary"), SUMMARY + oracle.summary(asked))
+        arguments = ["locate", index, "-t", 3, "--reads", *reads]
+        same = self.warpmer(*arguments) == HEADER + oracle.lines(asked)
+        self.assertTrue(same, "hits differ")  # a diff of them would take minutes
+        self.assertEqual(self.warpmer(*arguments, "--summary"), SUMMARY + oracle.summary(asked))
 
     def test_random_references(self):
         for k in some(LENGTHS, 2):
@@ -154,15 +166,15 @@ class Positions(CliTest):
                     reads.append((f"r{i}", read))
                 reads.append(("empty", ""))
                 self.file("reads.fa", fasta(reads))
-                for options in some(((), ("--forward",))):
+                for options in ((), ("--forward",)) if FULL and k in (5, 31, 33) else ((),):
                     self.check([self.folder / "ref.fa"], [self.folder / "reads.fa"], k, options)
 
     def test_bundled_inputs(self):
-        for k in some((31, 15, 40), 1):
+        for k in some((31, 40)):
             with self.subTest(k=k):
                 self.check([DATA / "genome.fa"], [DATA / "forty.fq"], k)
         names = ("iupac.fa", "short.fa", "palindromes.fa", "empty_records.fa", "low_complexity.fa", "one_base.fa")
-        for k in some((6, 4, 12, 31), 2):
+        for k in some((6, 12, 31), 2):
             with self.subTest(k=k):
                 # Thousands of the same base, asked for where they occur, would be millions of lines.
                 asked = [DATA / name for name in names if name != "low_complexity.fa"]
@@ -180,14 +192,27 @@ class Positions(CliTest):
         self.file("ref.fa", fasta(records))
         k = 29
         index = self.index("ref.fa", k=k)
-        oracle = Oracle(records, k)
         reads = [("q", unit[8200:8300]), ("r", reverse_complement(unit[450:520]))]
+        asked = {kmer for _, sequence in reads for kmer in kmers_of(sequence, k)}
+        asked |= set(map(reverse_complement, asked))
+        found = found_by_search(records, sorted(asked))
+        oracle = Oracle(records, k, found=found)
         self.file("reads.fa", fasta(reads))
         self.assertTrue(self.warpmer("locate", index, "--reads", "reads.fa") == HEADER + oracle.lines(reads))
         # The other way round: long reads.
         index = self.index("reads.fa", k=k)
         oracle = Oracle(reads, k)
-        lines, summary = oracle.lines(records), oracle.summary(records)
+        lines, numbers = [], [[0, 0] for _ in records]
+        for (number, at), kmer in sorted((place, kmer) for kmer, places in found.items() for place in places):
+            hits = oracle.hits(kmer)
+            lines += [f"{records[number][0]}\t{at}\t{s}\t{position}\t{strand}\n" for s, position, strand in hits]
+            numbers[number][0] += 1 if hits else 0
+            numbers[number][1] += len(hits)
+        lines = "".join(lines)
+        summary = ""
+        for (name, sequence), (kmers_found, hits) in zip(records, numbers):
+            kmers = sum(max(0, len(run) - k + 1) for run in sequence.split("N"))
+            summary += f"{name}\t{kmers}\t{kmers_found}\t{hits}\n"
         for threads in some((3, 1)):
             arguments = ["locate", index, "-t", threads, "--reads", "ref.fa"]
             self.assertTrue(self.warpmer(*arguments) == HEADER + lines)
@@ -199,12 +224,12 @@ class Positions(CliTest):
         self.file("ref.fa", fasta([("a", "A" * (20000 + k - 1)), ("b", "ACGTACGATCAG")]))
         self.file("reads.fa", fasta([("x", "ACGTACGATCAG"), ("y", "T" * (300 + k - 1)), ("z", "ACGTACGATCA")]))
         index = self.index("ref.fa", k=k)
-        hot = "".join(f"y\t{i}\ta\t{p}\t-\n" for i in range(300) for p in range(20000))
+        lines_of_one = "".join(f"y\t0\ta\t{p}\t-\n" for p in range(20000))
+        hot = "".join(lines_of_one.replace("y\t0", f"y\t{i}") for i in range(300))
         x = "x\t0\tb\t0\t+\nx\t1\tb\t1\t+\n"
         z = "z\t0\tb\t0\t+\n"
-        for threads in some((3, 1)):
-            out = self.warpmer("locate", index, "-t", threads, "--no-header", "--reads", "reads.fa")
-            self.assertTrue(out == x + hot + z)
+        out = self.warpmer("locate", index, "-t", 3, "--no-header", "--reads", "reads.fa")
+        self.assertTrue(out == x + hot + z)
         self.assertEqual(self.warpmer("locate", index, "--reads", "reads.fa", "--max-hits", 19999), HEADER + x + z)
         self.assertEqual(
             self.warpmer("locate", index, "--summary", "--reads", "reads.fa", "--max-hits", 19999),
@@ -215,7 +240,7 @@ class Positions(CliTest):
             SUMMARY + "x\t2\t2\t2\ny\t300\t300\t6000000\nz\t1\t1\t1\n",
         )
         self.file("kmers", "ACGTACGATCA\n" + "TTTTTTTTTTT\n" * 300 + "\nACGTACGATCA\tmore\n")
-        out = self.warpmer("locate", index, "-t", "3", "--kmers", "kmers")
+        out = self.warpmer("locate", index, "-t", "1", "--kmers", "kmers")
         line = "ACGTACGATCA\t0\tb\t0\t+\n"
         expected = HEADER + line + "".join(f"TTTTTTTTTTT\t0\ta\t{p}\t-\n" for p in range(20000)) * 300 + line
         self.assertTrue(out == expected)
@@ -291,9 +316,9 @@ class Positions(CliTest):
             for threads in (2, 5):
                 self.index("ref.fa", k=k, options=("-t", threads))
                 self.assertTrue(content((self.folder / "ref.wmp").read_bytes()) == one)
-                piped = self.run_process("positions", "-k", k, "-t", threads, "-o", "-", "ref.fa")
-                self.assertEqual((piped.returncode, piped.stderr), (0, b""))
-                self.assertTrue(content(piped.stdout) == one)
+            piped = self.run_process("positions", "-k", k, "-t", 3, "-o", "-", "ref.fa")
+            self.assertEqual((piped.returncode, piped.stderr), (0, b""))
+            self.assertTrue(content(piped.stdout) == one)
         answer = self.warpmer("locate", "-", repeat[:k], stdin=piped.stdout)
         self.assertEqual(answer.count("\n"), 16)
 
@@ -331,7 +356,7 @@ class Positions(CliTest):
         good = (self.folder / index).read_bytes()
         source = random.Random(7)
         reads = ["--reads", "ref.fa"]  # asks for every bin
-        for at in sorted({0, 8, 12, 16, 40, 63, len(good) - 1, *source.sample(range(len(good)), by_tier(120, 20))}):
+        for at in sorted({0, 8, 12, 16, 40, 63, len(good) - 1, *source.sample(range(len(good)), by_tier(50, 10))}):
             flipped = bytearray(good)
             flipped[at] ^= 1 << source.randrange(8)
             self.file("bad.wmp", bytes(flipped))

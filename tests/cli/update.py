@@ -43,8 +43,8 @@ class Update(CliTest):
     def test_against_the_oracle(self):
         chance = random.Random(11)
         genome = "".join(chance.choices("ACGT", k=3000))
-        for k in some((1, 2, 5, 11, 12, 13, 16, 21, 31, 32, 33, 47, 64), 5):
-            for forward in (False, True):
+        for k in some((1, 2, 5, 11, 12, 13, 31, 32, 33, 47, 64), 4):
+            for forward in (False, True) if k in (1, 12, 31, 33) else (False,):
                 with self.subTest(k=k, forward=forward):
                     old, new = random_reads(chance, 150, genome, k), random_reads(chance, 100, genome, k)
                     gone = chance.sample(old, 60) + chance.sample(new, 30)
@@ -64,7 +64,7 @@ class Update(CliTest):
                     self.assertEqual(self.content(updated), self.content(whole))
 
     def test_there_and_back(self):
-        for k in some((9, 21, 40), 2):
+        for k in some((9, 21, 40)):
             with self.subTest(k=k):
                 one = self.count(READS_1, k=k, output="one.wmi")
                 both = self.count(READS_1, READS_2, k=k, output="both.wmi")
@@ -157,7 +157,7 @@ class Update(CliTest):
         other_version[8] += 1
         self.file("new.wmi", bytes(other_version))
         self.refused(INPUT, "new.wmi.*version", "update", "new.wmi", "--add", READS_2, *out)
-        for place in some(range(0, len(content), max(1, len(content) // 40)), 6):
+        for place in some(range(0, len(content), max(1, len(content) // 16)), 4):
             damaged = bytearray(content)
             damaged[place] ^= 0x10
             self.file("bad.wmi", bytes(damaged))
