@@ -24,8 +24,8 @@ class ImportJob {
   ImportJob(formats::KmerSource& source, const ImportOptions& options, JobProgress& progress)
       : source_(source),
         options_(options),
-        threads_(options.threads > 0 ? options.threads : usable_cores()),
-        memory_cap_(options.memory_bytes > 0 ? options.memory_bytes : usable_memory_bytes() / 10 * 9),
+        threads_(threads_or_all(options.threads)),
+        memory_cap_(memory_or_most(options.memory_bytes)),
         progress_(progress) {}
 
   ImportReport run() {
@@ -85,23 +85,26 @@ class ImportJob {
   void read(ImportSession& session) {
     progress_.stage = JobProgress::Stage::reading;
     std::mutex mutex;
-    std::atomic<bool> is_over{false};
+    bool can_read = true;  // guarded by the mutex
+    std::atomic<bool> has_failed{false};
     run_team(
         threads_,
         [&](unsigned thread) {
           std::vector<formats::CountedKmer> kmers(kAtOnce);
-          while (!is_over) {
+          while (!has_failed) {
             std::size_t n = 0;
             {
               const std::lock_guard lock(mutex);
-              if (!is_over) n = source_.read(kmers);
-              if (n == 0) is_over = true;
+              if (!can_read) break;
+              can_read = false;  // for good when reading fails: nobody goes on from there
+              n = source_.read(kmers);
+              can_read = n > 0;
             }
             session.add({kmers.data(), n}, thread);
             progress_.kmers += n;
           }
         },
-        [&] { is_over = true; });
+        [&] { has_failed = true; });
   }
 
   formats::KmerSource& source_;
