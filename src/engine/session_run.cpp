@@ -79,6 +79,7 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
   const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const auto start = std::chrono::steady_clock::now();
     writer.put(shard, std::move(frozen));
+    frozen = {};
     frozen.payload = writer.take_spare();
     // Shards wait in memory for those before them. One that takes long (a hot k-mer) must not make all
     // others pile up; whoever counts it has not come here, so it is never he who waits.

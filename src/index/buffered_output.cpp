@@ -21,7 +21,7 @@ void BufferedOutput::write(std::string_view bytes) {
     write_through(bytes.data(), bytes.size());
     return;
   }
-  std::memcpy(buffer_.get() + used_, bytes.data(), bytes.size());
+  bytes.copy(buffer_.get() + used_, bytes.size());
   used_ += bytes.size();
 }
 

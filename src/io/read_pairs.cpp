@@ -87,9 +87,11 @@ bool ReadPairs::next(ReadGroup& group) {
   const std::lock_guard lock(mutex_);
   group.first.clear();
   group.second.clear();
-  const bool is_there = pairing_ == Pairing::two_files ? next_of_two(group) : next_interleaved(group);
-  if (is_there) group.ordinal = next_ordinal_++;
-  return is_there;
+  if (is_over_) return false;
+  is_over_ = true;  // for good when reading fails: nobody goes on from there
+  is_over_ = pairing_ == Pairing::two_files ? !next_of_two(group) : !next_interleaved(group);
+  if (!is_over_) group.ordinal = next_ordinal_++;
+  return !is_over_;
 }
 
 void ReadPairs::cancel() noexcept {

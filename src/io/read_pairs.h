@@ -69,6 +69,7 @@ class ReadPairs {
   std::mutex mutex_;                ///< guards what follows, where reads are paired
   Stream first_;
   Stream second_;
+  bool is_over_ = false;
   std::string last_file_[2];
   std::uint64_t next_ordinal_ = 0;
 };

@@ -43,6 +43,7 @@ Texts read_all(const std::vector<std::string>& paths, unsigned threads) {
         if (batch.is_plain_text()) all.texts.emplace(batch.plain_text());
       }
     } catch (const io::NotPlainText&) {
+      const std::lock_guard lock(mutex);
       all.refused = true;
     }
   };
