@@ -1,6 +1,5 @@
 #include "index/buffered_output.h"
 
-#include <cstring>
 #include <utility>
 
 namespace warpmer::index {
