@@ -20,10 +20,9 @@ else
   files=$(git diff --name-only --diff-filter=d "$base" -- '*.cpp')
 fi
 
-build=build/cpu
-[[ -f $build/compile_commands.json ]] || build=build/cuda
-[[ -f $build/compile_commands.json ]] || cmake --preset cpu >/dev/null </dev/null
-[[ -f $build/compile_commands.json ]] || build=build/cpu
+# Configured, not built: with a command for each file.
+build=build/tidy
+cmake --preset cpu -B "$build" -DWARPMER_UNITY=OFF >/dev/null </dev/null
 # Only what is compiled has flags to be checked with.
 known=$(python3 -c 'import json, os, sys
 print("\n".join(os.path.relpath(c["file"]) for c in json.load(open(sys.argv[1]))))' "$build/compile_commands.json")
