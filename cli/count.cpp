@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,7 @@
 #include "cli/index_summary.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
-#include "cli/text_output.h"
+#include "cli/report.h"
 #include "core/error.h"
 #include "engine/count_job.h"
 
@@ -95,10 +94,7 @@ void complete(CountCommand& command) {
 
 int run_count(CountCommand command) {
   complete(command);
-  std::optional<TextOutput> stats;
-  if (!command.stats.empty()) {
-    stats.emplace(command.stats);  // now, so that a path that cannot be written costs no run
-  }
+  StatsFile stats(command.stats);
   print_warning(command.job.device);
   const ProgressStyle style = progress_style(command.progress);
   const auto [report, seconds] = run_with_meter(
@@ -106,10 +102,8 @@ int run_count(CountCommand command) {
   if (command.job.device.warning.empty()) {
     print_warning(report.device_choice);  // what only starting the GPU has shown
   }
-  if (stats) {
-    stats->write(json_text(report_json(command, report, seconds)));
-    stats->finish();
-  }
+  stats.write(report_json(command, report, seconds));
+  stats.finish();
   if (style != ProgressStyle::none) {
     print_summary(command, report, seconds);
   }

@@ -19,7 +19,7 @@
 #include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/read_output.h"
-#include "cli/text_output.h"
+#include "cli/report.h"
 #include "core/error.h"
 #include "engine/device_choice.h"
 #include "engine/in_order.h"
@@ -238,18 +238,14 @@ int run_filter(const FilterOptions& options) {
   for (const std::string& path : options.outputs()) {
     outputs.push_back(std::make_unique<ReadOutput>(path, options.form));
   }
-  std::optional<TextOutput> stats;
-  if (!options.stats.empty()) stats.emplace(options.stats);
+  StatsFile stats(options.stats);
 
   const FilterTotals totals = filter_reads(options, plan, *lookup, outputs, threads);
   for (const auto& output : outputs) output->complete();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (stats) {
-    stats->write(json_text(report_json(options, totals, threads, seconds)));
-    stats->complete();
-  }
+  stats.write(report_json(options, totals, threads, seconds));
   for (const auto& output : outputs) output->finish();
-  if (stats) stats->finish();
+  stats.finish();
   if (progress_style(false) != ProgressStyle::none) print_summary(totals, seconds);
   return kDone;
 }

@@ -25,6 +25,20 @@ void write_report(const ReportFlags& flags, const std::function<Json()>& json,
   output.finish();
 }
 
+StatsFile::StatsFile(const std::string& path) {
+  if (!path.empty()) file_.emplace(path);
+}
+
+void StatsFile::write(const Json& report) {
+  if (!file_) return;
+  file_->write(json_text(report));
+  file_->complete();
+}
+
+void StatsFile::finish() {
+  if (file_) file_->finish();
+}
+
 void add_index_report_command(Application& application, const std::string& name,
                               const std::string& description, const std::string& footer,
                               const std::function<Json(const index::IndexFile&)>& json,

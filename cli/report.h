@@ -2,6 +2,7 @@
 /// Commands that print one report: lines of a label and a value, or one JSON object.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,19 @@ void add_report_flags(CLI::App& app, ReportFlags& flags);
 /// Prints what the flags ask for.
 void write_report(const ReportFlags& flags, const std::function<Json()>& json,
                   const std::function<void(TextOutput&)>& print);
+
+/// What `--stats` asks for: a run as JSON, in a file.
+class StatsFile {
+ public:
+  /// Opened before the run, so that a path that cannot be written costs none. Empty: nothing is asked for.
+  explicit StatsFile(const std::string& path);
+  /// Brings the report to the disk; the file has no name yet.
+  void write(const Json& report);
+  void finish();
+
+ private:
+  std::optional<TextOutput> file_;
+};
 
 /// One line: the label, and the value where all values begin.
 template <class Value>

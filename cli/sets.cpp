@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +16,7 @@
 #include "cli/index_summary.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
-#include "cli/text_output.h"
+#include "cli/report.h"
 #include "core/error.h"
 #include "engine/set_job.h"
 
@@ -134,17 +133,12 @@ void complete(SetCommand& command) {
 
 int run_set_command(SetCommand command) {
   complete(command);
-  std::optional<TextOutput> stats;
-  if (!command.stats.empty()) {
-    stats.emplace(command.stats);  // now, so that a path that cannot be written costs no run
-  }
+  StatsFile stats(command.stats);
   const ProgressStyle style = progress_style(command.progress);
   const auto [report, seconds] = run_with_meter(
       style, [&](engine::JobProgress& progress) { return engine::run_set_operation(command.job, progress); });
-  if (stats) {
-    stats->write(json_text(report_json(command, report, seconds)));
-    stats->finish();
-  }
+  stats.write(report_json(command, report, seconds));
+  stats.finish();
   if (style != ProgressStyle::none) print_summary(command, report, seconds);
   return kDone;
 }

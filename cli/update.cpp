@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@
 #include "cli/index_summary.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
-#include "cli/text_output.h"
+#include "cli/report.h"
 #include "core/error.h"
 #include "engine/update_job.h"
 
@@ -91,17 +90,12 @@ void complete(UpdateCommand& command) {
 
 int run_update(UpdateCommand command) {
   complete(command);
-  std::optional<TextOutput> stats;
-  if (!command.stats.empty()) {
-    stats.emplace(command.stats);  // now, so that a path that cannot be written costs no run
-  }
+  StatsFile stats(command.stats);
   const ProgressStyle style = progress_style(command.progress);
   const auto [report, seconds] = run_with_meter(
       style, [&](engine::JobProgress& progress) { return engine::update(command.job, progress); });
-  if (stats) {
-    stats->write(json_text(report_json(command, report, seconds)));
-    stats->finish();
-  }
+  stats.write(report_json(command, report, seconds));
+  stats.finish();
   if (style != ProgressStyle::none) {
     print_summary(command, report, seconds);
   }
