@@ -176,11 +176,12 @@ __global__ void group_small_buckets_kernel(const std::uint32_t* offsets, std::ui
   }
 }
 
-/// An entry of a large bucket, to be sorted with all others.
+/// An entry of a large bucket, to be sorted with all others. The value is as wide as the key, so that no byte
+/// of an entry is padding, which sorting would move without its ever having been written.
 template <class Key>
 struct LargeEntry {
   Key key;
-  std::uint32_t value;
+  Key value;
 };
 
 template <class Key>
@@ -205,7 +206,7 @@ __global__ void move_large_buckets_kernel(const std::uint32_t* offsets, std::siz
     LargeEntry<Key>& entry = large[begins[b] + (static_cast<std::uint32_t>(i) - begin)];
     if constexpr (Back) {
       keys[i] = entry.key;
-      values[i] = entry.value;
+      values[i] = static_cast<std::uint32_t>(entry.value);
     } else {
       entry = {keys[i], values[i]};
     }
