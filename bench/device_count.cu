@@ -89,6 +89,7 @@ Round run(const Options& options, const std::vector<DeviceArray<char>>& texts,
       tiles = left[1].data();
     }
   }
+  counter->end_of_input();
   counter->finish([](FrozenChunk&&) {}, [](std::uint32_t) {});
   end.record(stream);
   end.wait();

@@ -47,31 +47,39 @@ class PinnedText : public io::TextMemory {
 
 class CudaBackend : public engine::Backend {
  public:
-  explicit CudaBackend(int gpu) : gpu_(gpu), text_memory_(gpu) {
-    check(cudaSetDevice(gpu), "choosing a GPU");
-    check(cudaGetDeviceProperties(&properties_, gpu), "asking for the GPU");
+  explicit CudaBackend(const std::vector<int>& gpus) : peers_(gpus), text_memory_(gpus.front()) {
+    for (const int gpu : gpus) {
+      cudaDeviceProp properties{};
+      check(cudaGetDeviceProperties(&properties, gpu), "asking for the GPU");
+      names_.push_back("cuda:" + std::to_string(gpu) + " (" + properties.name + ")");
+      capabilities_.push_back(10 * properties.major + properties.minor);
+    }
   }
 
   [[nodiscard]] std::string describe() const override {
-    return "cuda:" + std::to_string(gpu_) + " (" + properties_.name + ")";
+    std::string all;
+    for (const std::string& name : names_) all += (all.empty() ? "" : ", ") + name;
+    return all;
   }
 
   [[nodiscard]] const io::TextMemory* text_memory() const override { return &text_memory_; }
 
   [[nodiscard]] std::unique_ptr<engine::CountingSession> start(const engine::CountPlan& plan) override {
     // Keys of 128 bits are claimed by one compare and swap, which older GPUs do not have.
-    if (plan.k > kMaxNarrowK && properties_.major < 9) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (plan.k <= kMaxNarrowK || capabilities_[i] >= 90) continue;
       throw ResourceError("k = " + std::to_string(plan.k) + " needs a GPU of compute capability 9.0, and " +
-                          describe() + " has " + std::to_string(properties_.major) + "." +
-                          std::to_string(properties_.minor) + "; use --device cpu");
+                          names_[i] + " has " + std::to_string(capabilities_[i] / 10) + "." +
+                          std::to_string(capabilities_[i] % 10) + "; use --device cpu");
     }
-    return make_session(gpu_, plan);
+    return make_session(peers_, plan);
   }
 
  private:
-  int gpu_;
+  Peers peers_;
   PinnedText text_memory_;
-  cudaDeviceProp properties_{};
+  std::vector<std::string> names_;
+  std::vector<int> capabilities_;  ///< 90 is 9.0
 };
 
 }  // namespace
@@ -81,8 +89,8 @@ class CudaBackend : public engine::Backend {
 namespace warpmer::engine {
 
 std::unique_ptr<Backend> make_cuda_backend(const std::vector<int>& gpus) {
-  if (gpus.size() != 1) throw UsageError("warpmer counts on one GPU; name one, as in --device cuda:0");
-  return std::make_unique<gpu::CudaBackend>(gpus[0]);
+  if (gpus.empty()) throw UsageError("no GPU was named");
+  return std::make_unique<gpu::CudaBackend>(gpus);
 }
 
 }  // namespace warpmer::engine

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <deque>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -8,50 +7,14 @@
 #include "core/minimizer.h"
 #include "count_long.cuh"
 #include "device_counter.cuh"
+#include "exchange.cuh"
+#include "pending.cuh"
+#include "span_clock.cuh"
+#include "staged.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
-
-/// Time spans in a stream, added up when they are over.
-class SpanClock {
- public:
-  /// Runs `enqueue`, and takes note of how long its work takes.
-  template <class Enqueue>
-  void time(cudaStream_t stream, Enqueue&& enqueue) {
-    // The oldest is over long since: nobody waits.
-    if (open_.size() == kMostOpen) collect_oldest();
-    if (spare_.empty()) spare_.emplace_back();
-    open_.push_back(std::move(spare_.back()));
-    spare_.pop_back();
-    open_.back().begin.record(stream);
-    enqueue();
-    open_.back().end.record(stream);
-  }
-  /// Waits for all of them.
-  void collect() {
-    while (!open_.empty()) collect_oldest();
-  }
-  [[nodiscard]] double seconds() const { return seconds_; }
-
- private:
-  struct Span {
-    Event begin{Event::Kind::timing}, end{Event::Kind::timing};
-  };
-
-  void collect_oldest() {
-    const Span& span = open_.front();
-    span.end.wait();
-    seconds_ += span.end.seconds_since(span.begin);
-    spare_.push_back(std::move(open_.front()));
-    open_.pop_front();
-  }
-
-  static constexpr std::size_t kMostOpen = 256;
-  std::deque<Span> open_;
-  std::vector<Span> spare_;
-  double seconds_ = 0;
-};
 
 /// Adds up the lengths of each shard's lists.
 template <class Key>
@@ -101,16 +64,20 @@ std::uint32_t list_bits_for(const DeviceCountPlan& plan, std::uint32_t shard_bit
 }
 
 template <class Key, int Words>
-class Counter : public DeviceCounter {
+class Counter : public DeviceCounter, public ListOwner<Words> {
  public:
-  explicit Counter(const DeviceCountPlan& plan)
+  /// For GPU `number` of those of an exchange; without one, all lists are its own.
+  Counter(const DeviceCountPlan& plan, std::shared_ptr<Exchange<Words>> exchange, std::uint32_t number)
       : plan_(plan),
+        exchange_(std::move(exchange)),
+        number_(number),
         shard_bits_(shard_bits(plan.k)),
         shards_(1u << shard_bits_),
         list_bits_(list_bits_for(plan, shard_bits_)),
         lists_(1u << list_bits_),
         cut_{plan.k, minimizer_length(plan.k), list_bits_},
-        pending_(list_bits_, staging_words(plan), stream_),
+        staged_(list_bits_, staging_words(plan), stream_),
+        pending_(list_bits_, stream_),
         buffers_{Buffers(shards_), Buffers(shards_)},
         long_list_counter_(std::min(plan.memory_bytes / kLongListShare, kMostLongListBytes)),
         loads_(shards_),
@@ -123,7 +90,8 @@ class Counter : public DeviceCounter {
         large_size_(1) {
     chunk_entries_ = std::clamp<std::uint64_t>(plan.memory_bytes / 8 / (2 * kChunkEntryBytes), kLeastEntries,
                                                kMostEntries);
-    const std::uint64_t fixed = pending_.staging().capacity() * PendingWords<Words>::kStagingBytes +
+    const std::uint64_t fixed = staged_.staging().capacity() * StagedWords<Words>::kStagingBytes +
+                                (exchange_ ? Exchange<Words>::kSegmentsHeld * staged_.segment_bytes() : 0) +
                                 2 * chunk_entries_ * kChunkEntryBytes + lists_ * kListBytes +
                                 long_list_counter_.most_bytes();
     if (plan.memory_bytes < 2 * fixed) {
@@ -144,22 +112,37 @@ class Counter : public DeviceCounter {
   void add(const char* text, std::uint32_t bytes, const std::uint32_t* tiles, std::uint32_t tile_count,
            std::uint32_t* left, CutStatus* status) override {
     cut_clock_.time(stream_, [&] {
-      launch_cut<Words>(text, bytes, cut_, pending_.staging(), tiles, tile_count, left, status, stream_);
+      launch_cut<Words>(text, bytes, cut_, staged_.staging(), tiles, tile_count, left, status, stream_);
     });
   }
 
   [[nodiscard]] bool wants_room(std::uint32_t fullest) const override {
-    return fullest > pending_.staging().region_capacity / 4 * 3;
+    return fullest > staged_.staging().region_capacity / 4 * 3;
   }
 
   void make_room() override {
     // Many may find staging full at once: for all but the first it is not.
-    if (pending_.is_half_full()) split();
+    if (staged_.is_half_full()) split();
+  }
+
+  void end_of_input() override {
+    split();
+    if (exchange_) exchange_->end(number_);
+  }
+
+  void make_room_for(std::uint64_t bytes, std::uint32_t parts) override {
+    // It must fit beside the segments there are and, at the end, the largest chunk.
+    if (pending_.segments() + parts > kMostSegments || pending_.segment_bytes() + run_bytes() + bytes > budget_)
+      count_early(bytes);
+  }
+
+  void take(Segment<Words>&& segment) override {
+    pending_.add(std::move(segment));
+    words_ = std::max(words_, counted_words_ + pending_.words());
   }
 
   void finish(const std::function<void(FrozenChunk&&)>& take,
               const std::function<void(std::uint32_t first_shard)>& reclaim) override {
-    split();
     const Event finish_begin(Event::Kind::timing), finish_end(Event::Kind::timing);
     finish_begin.record(stream_);
     const std::vector<unsigned long long> loads = shard_loads();
@@ -169,10 +152,11 @@ class Counter : public DeviceCounter {
     large_ = DeviceArray<std::uint64_t>(all_kmers_bound(all) / CountHistogram::kBins + 1);
     std::optional<Chunk> before;
     std::uint32_t number = 0;
-    for (std::uint32_t first = 0; first < shards_; ++number) {
+    const std::uint32_t end = end_list() / lists_per_shard();
+    for (std::uint32_t first = first_list() / lists_per_shard(); first < end; ++number) {
       // Few shards first: they show how large tables have to be.
-      const std::uint32_t most = number == 0 ? std::max(1u, shards_ / 64) : shards_ - first;
-      Chunk chunk = plan_chunk(first, most, loads);
+      const std::uint32_t most = number == 0 ? std::max(1u, shards_ / 64) : end - first;
+      Chunk chunk = plan_chunk(first, std::min(most, end - first), loads);
       Buffers& buffers = buffers_[number % 2];
       count_chunk(chunk, buffers);
       if (before) freeze_chunk(*before, buffers_[(number + 1) % 2], take, reclaim);
@@ -202,8 +186,18 @@ class Counter : public DeviceCounter {
 
   [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
   [[nodiscard]] DeviceTimes times() const override {
-    return {cut_clock_.seconds(),    split_clock_.seconds(),    count_clock_.seconds(),
-            freeze_clock_.seconds(), count_and_freeze_seconds_, words_};
+    DeviceTimes times;
+    times.cut = cut_clock_.seconds();
+    times.split = split_clock_.seconds();
+    times.count = count_clock_.seconds();
+    times.freeze = freeze_clock_.seconds();
+    times.count_and_freeze = count_and_freeze_seconds_;
+    times.words = words_;
+    if (exchange_) {
+      times.exchange = exchange_->seconds(number_);
+      times.exchanged_bytes = exchange_->bytes(number_);
+    }
+    return times;
   }
 
  private:
@@ -241,22 +235,33 @@ class Counter : public DeviceCounter {
           host_fault(1) {}
   };
 
-  /// Staging becomes a segment.
+  /// Staging becomes a segment: one's own, or one for all.
   void split() {
-    // The next segment must fit beside those there are and, at the end, the largest chunk.
-    const std::uint64_t next = pending_.bytes_for(pending_.staging().capacity());
-    if (pending_.segments() == kMostSegments || pending_.segment_bytes() + run_bytes() + next > budget_)
-      count_early();
-    split_clock_.time(stream_, [&] { pending_.split(); });
-    words_ = std::max(words_, counted_words_ + pending_.words());
+    if (!exchange_) make_room_for(staged_.segment_bytes(), 1);
+    Segment<Words> segment;
+    split_clock_.time(stream_, [&] { segment = staged_.split(); });
+    if (exchange_) {
+      exchange_->put(number_, std::move(segment), stream_);
+    } else {
+      take(std::move(segment));
+    }
+  }
+
+  /// The range of lists that are this GPU's own.
+  [[nodiscard]] std::uint32_t first_list() const { return exchange_ ? exchange_->first_list(number_) : 0; }
+  [[nodiscard]] std::uint32_t end_list() const {
+    return exchange_ ? exchange_->first_list(number_ + 1) : lists_;
   }
 
   static std::uint32_t staging_words(const DeviceCountPlan& plan) {
-    const std::uint64_t words = std::clamp(plan.memory_bytes / 16 / PendingWords<Words>::kStagingBytes,
-                                           kLeastStaging, kMostStaging / (Words / 2));
+    // Segments that wait for those of others are held beside it.
+    const std::uint64_t share = plan.memory_bytes / (plan.owners > 1 ? 32 : 16);
+    const std::uint64_t words = std::clamp(share / StagedWords<Words>::kStagingBytes, kLeastStaging,
+                                           kMostStaging / (Words / 2));
     // Small jobs need no large staging, and memory that is never touched costs time, too.
     if (plan.expected_kmers == 0) return static_cast<std::uint32_t>(words);
-    return static_cast<std::uint32_t>(std::clamp(plan.expected_kmers / 4, kLeastStaging, words));
+    return static_cast<std::uint32_t>(
+        std::clamp(plan.expected_kmers / plan.owners / 4, kLeastStaging, words));
   }
 
   [[nodiscard]] std::uint32_t lists_per_shard() const { return lists_ >> shard_bits_; }
@@ -285,7 +290,7 @@ class Counter : public DeviceCounter {
     // Together blocks count in WarpDrive tables. Who asked for others gets them: then a block counts its list
     // in as many parts as that takes.
     if (plan_.table != engine::CountTable::automatic && plan_.table != engine::CountTable::warpdrive) return;
-    longest_ = std::max(plan_.tuning.long_list_kmers, plan_.tuning.long_list_ratio * (all / lists_));
+    longest_ = std::max(plan_.tuning.long_list_kmers, plan_.tuning.long_list_ratio * (all / (end_list() - first_list())));
     fill_bytes(long_lists_size_.data(), 0, 1, stream_);
     long_lists_kernel<<<(lists_ + 255) / 256, 256, 0, stream_>>>(
         pending_.list_kmers(), run, has_run_, lists_, longest_, long_lists_.data(), long_lists_size_.data());
@@ -467,14 +472,14 @@ class Counter : public DeviceCounter {
                             : "counting on the GPU met too many counts beyond 2^32");
   }
 
-  /// Counts everything pending into a run, which takes less room where k-mers repeat.
-  void count_early() {
+  /// Counts everything pending into a run, which takes less room where k-mers repeat, and leaves room for
+  /// `next` bytes.
+  void count_early(std::uint64_t next) {
     shard_loads();
     CountTask<Key, Words> task = task_for(0, shards_);
     const std::uint64_t entries = measure(task);
     const std::uint64_t bytes =
         entries * CountedLists<Key>::kEntryBytes + std::uint64_t{lists_} * (kRanges + 4) * 4;
-    const std::uint64_t next = pending_.bytes_for(pending_.staging().capacity());
     if (pending_.segment_bytes() + run_bytes() + bytes > plan_.memory_bytes - held_ ||
         bytes + next > budget_) {
       throw ResourceError("the GPU's memory is used up: the distinct k-mers so far need " +
@@ -499,7 +504,7 @@ class Counter : public DeviceCounter {
     run_ = std::move(run);
     has_run_ = true;
     ++early_counts_;
-    if (host_long_lists_.empty()) distinct_per_list_ = static_cast<double>(entries) / lists_;
+    if (host_long_lists_.empty()) distinct_per_list_ = static_cast<double>(entries) / (end_list() - first_list());
   }
 
   void note_histogram() {
@@ -514,9 +519,12 @@ class Counter : public DeviceCounter {
   }
 
   const DeviceCountPlan plan_;
+  const std::shared_ptr<Exchange<Words>> exchange_;
+  const std::uint32_t number_;
   std::uint32_t shard_bits_, shards_, list_bits_, lists_;
   CutParams cut_;
   Stream stream_;
+  StagedWords<Words> staged_;
   PendingWords<Words> pending_;
   std::uint64_t budget_ = 0;  ///< for segments and runs
   std::uint64_t held_ = 0;    ///< while input comes, besides
@@ -548,9 +556,34 @@ class Counter : public DeviceCounter {
 
 }  // namespace
 
+namespace {
+
+template <class Key, int Words>
+std::vector<std::unique_ptr<DeviceCounter>> make_counters(const DeviceCountPlan& plan, Peers& peers) {
+  const auto exchange = std::make_shared<Exchange<Words>>(peers, list_bits_for(plan, shard_bits(plan.k)));
+  std::vector<std::unique_ptr<DeviceCounter>> counters;
+  for (std::uint32_t number = 0; number < peers.size(); ++number) {
+    const CurrentDevice current(peers.gpu(number));
+    auto counter = std::make_unique<Counter<Key, Words>>(plan, exchange, number);
+    exchange->connect(number, *counter);
+    counters.push_back(std::move(counter));
+  }
+  return counters;
+}
+
+}  // namespace
+
 std::unique_ptr<DeviceCounter> make_device_counter(const DeviceCountPlan& plan) {
   return with_shard_types(plan.k, [&]<class Key, int Words>() -> std::unique_ptr<DeviceCounter> {
-    return std::make_unique<Counter<Key, Words>>(plan);
+    return std::make_unique<Counter<Key, Words>>(plan, nullptr, 0);
+  });
+}
+
+std::vector<std::unique_ptr<DeviceCounter>> make_device_counters(const DeviceCountPlan& plan, Peers& peers) {
+  return with_shard_types(plan.k, [&]<class Key, int Words>() {
+    DeviceCountPlan shared = plan;
+    shared.owners = peers.size();
+    return make_counters<Key, Words>(shared, peers);
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 /// One GPU's part of a counting job, without files and threads: text on the device in, frozen shards on
-/// the device out. The session feeds it; the bench times it.
+/// the device out. The session feeds it; the bench times it. Several work together by an exchange.
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 #include "device_memory.cuh"
 #include "engine/tally.h"
 #include "freeze.cuh"
-#include "pending.cuh"
+#include "peers.cuh"
 
 namespace warpmer::gpu {
 
@@ -33,7 +33,8 @@ struct DeviceCountPlan {
   engine::CountTable table = engine::CountTable::automatic;
   std::uint64_t memory_bytes = 0;  ///< what may be held on the device
   DeviceTuning tuning;
-  std::uint64_t expected_kmers = 0;  ///< occurrences, about; 0: unknown
+  std::uint64_t expected_kmers = 0;  ///< occurrences, about, on all devices; 0: unknown
+  std::uint32_t owners = 1;          ///< devices that share them
 };
 
 /// Consecutive shards, frozen. Valid until its `release` has been called.
@@ -48,8 +49,21 @@ struct FrozenChunk {
 /// freezing what it waited for room.
 struct DeviceTimes {
   double cut = 0, split = 0, count = 0, freeze = 0;
-  double count_and_freeze = 0;  ///< from the begin of the one to the end of the other, early counts aside
-  std::uint64_t words = 0;      ///< super-k-mers, and places for some that were left empty
+  double exchange = 0;              ///< copying what it has cut to other GPUs, beside the others
+  double count_and_freeze = 0;      ///< from the begin of the one to the end of the other, early counts aside
+  std::uint64_t words = 0;          ///< super-k-mers counted, and places for some that were left empty
+  std::uint64_t exchanged_bytes = 0;  ///< that went to other GPUs
+
+  void add(const DeviceTimes& other) {
+    cut += other.cut;
+    split += other.split;
+    count += other.count;
+    freeze += other.freeze;
+    exchange += other.exchange;
+    count_and_freeze += other.count_and_freeze;
+    words += other.words;
+    exchanged_bytes += other.exchanged_bytes;
+  }
 };
 
 /// Takes the k-mers of text on the device. Not thread-safe: one thread at a time. All work is ordered in
@@ -73,7 +87,11 @@ class TextCounter {
 /// For k > 12: words are staged, split, counted and frozen.
 class DeviceCounter : public TextCounter {
  public:
-  /// Counts and freezes everything, in chunks of shards, in order; hands each over when it is enqueued. A
+  /// No more text comes. When all counters that work together have been told so, what was cut is where it is
+  /// going to be counted.
+  virtual void end_of_input() = 0;
+
+  /// Then counts and freezes its shards, in chunks, in order; hands each over when it is enqueued. A
   /// chunk's memory is used again for the next but one: `reclaim(first_shard)` must return only when that
   /// earlier chunk is no longer needed.
   virtual void finish(const std::function<void(FrozenChunk&&)>& take,
@@ -85,7 +103,11 @@ class DeviceCounter : public TextCounter {
   [[nodiscard]] virtual DeviceTimes times() const = 0;
 };
 
-/// ResourceError when `memory_bytes` is too little to begin.
+/// For one GPU, the current one. ResourceError when `memory_bytes` is too little to begin.
 std::unique_ptr<DeviceCounter> make_device_counter(const DeviceCountPlan& plan);
+
+/// For several GPUs, one counter each, which exchange what they cut: each counts and freezes a range of the
+/// shards. A counter is to be used, and destroyed, with its GPU current. `peers` must outlive them.
+std::vector<std::unique_ptr<DeviceCounter>> make_device_counters(const DeviceCountPlan& plan, Peers& peers);
 
 }  // namespace warpmer::gpu

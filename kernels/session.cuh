@@ -1,13 +1,14 @@
 #pragma once
-/// Counting sessions on one GPU.
+/// Counting sessions on one GPU or several.
 
 #include <memory>
 
 #include "engine/backend.h"
+#include "peers.cuh"
 
 namespace warpmer::gpu {
 
-/// ResourceError when the GPU or its memory does not suffice.
-std::unique_ptr<engine::CountingSession> make_session(int gpu, const engine::CountPlan& plan);
+/// `peers` must outlive it. ResourceError when a GPU or its memory does not suffice.
+std::unique_ptr<engine::CountingSession> make_session(Peers& peers, const engine::CountPlan& plan);
 
 }  // namespace warpmer::gpu

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -18,8 +19,9 @@ constexpr std::uint64_t kLeastGpuInputBytes = std::uint64_t{64} << 20;
 
 [[noreturn]] void throw_malformed(const std::string& request) {
   throw UsageError(
-      fmt::format("--device {}: choose auto, cpu, cpu:N (the CPU acting as N devices, 1 to {}), cuda, or "
-                  "cuda:N (the GPU that 'warpmer devices' lists under that number)",
+      fmt::format("--device {}: choose auto, cpu, cpu:N (the CPU acting as N devices, 1 to {}), cuda (all "
+                  "GPUs), cuda:N (the GPU that 'warpmer devices' lists under that number), or several, as in "
+                  "cuda:0,2",
                   request, kMostCpuDevices));
 }
 
@@ -40,11 +42,12 @@ std::vector<int> parse_gpus(const std::string& request) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     const std::optional<unsigned> ordinal = parse_number(rest.substr(0, end));
     if (!ordinal) throw_malformed(request);
-    gpus.push_back(static_cast<int>(*ordinal));
+    const int gpu = static_cast<int>(*ordinal);
+    if (std::find(gpus.begin(), gpus.end(), gpu) != gpus.end())
+      throw UsageError(fmt::format("--device {}: GPU {} is named twice", request, gpu));
+    gpus.push_back(gpu);
     rest.remove_prefix(end);
   }
-  if (gpus.size() > 1)
-    throw UsageError(fmt::format("--device {}: warpmer uses one GPU so far; name one", request));
   return gpus;
 }
 
@@ -86,29 +89,53 @@ DeviceChoice choose_automatically(std::uint64_t input_bytes, const std::function
   return choice;
 }
 
-DeviceChoice choose_gpu(const std::string& request, const std::function<GpuSurvey()>& survey_now) {
-  const std::vector<int> asked = parse_gpus(request);
-  const GpuSurvey survey = survey_now();
-  DeviceChoice choice;
-  if (asked.empty()) {
-    const Gpu* gpu = most_free(survey.gpus);
-    if (gpu == nullptr)
-      throw ResourceError(fmt::format("--device {}: {}; use --device cpu", request, problem_of(survey)));
-    choice.gpus = {gpu->ordinal};
-    choice.note = "the usable GPU with the most free memory";
-    return choice;
+/// Names the first two GPUs of a choice between which there is no link, if there are any.
+std::string slow_way_between(const std::vector<int>& chosen, const std::vector<Gpu>& gpus) {
+  for (const int from : chosen) {
+    for (const int to : chosen) {
+      const auto& links = gpus[static_cast<std::size_t>(from)].links;
+      if (from == to || static_cast<std::size_t>(to) >= links.size()) continue;
+      if (links[static_cast<std::size_t>(to)] == Link::none) {
+        return fmt::format("cuda:{} does not reach the memory of cuda:{}: what they exchange goes through the "
+                           "host's",
+                           from, to);
+      }
+    }
   }
+  return "";
+}
+
+/// All GPUs that can be used.
+std::vector<int> all_usable(const std::string& request, const GpuSurvey& survey) {
+  std::vector<int> usable;
   for (const Gpu& gpu : survey.gpus) {
-    if (gpu.ordinal != asked.front()) continue;
-    if (!gpu.problem.empty())
-      throw ResourceError(fmt::format("--device {}: {}; use --device cpu", request, gpu.problem));
-    choice.gpus = asked;
-    choice.note = "asked for";
-    return choice;
+    if (gpu.problem.empty()) usable.push_back(gpu.ordinal);
+  }
+  if (usable.empty())
+    throw ResourceError(fmt::format("--device {}: {}; use --device cpu", request, problem_of(survey)));
+  return usable;
+}
+
+void check_usable(int ordinal, const std::string& request, const GpuSurvey& survey) {
+  for (const Gpu& gpu : survey.gpus) {
+    if (gpu.ordinal != ordinal) continue;
+    if (gpu.problem.empty()) return;
+    throw ResourceError(fmt::format("--device {}: {}; use --device cpu", request, gpu.problem));
   }
   const std::string problem = survey.gpus.empty() ? problem_of(survey) + "; use --device cpu"
                                                   : "there is no such GPU; 'warpmer devices' lists all";
   throw ResourceError(fmt::format("--device {}: {}", request, problem));
+}
+
+DeviceChoice choose_gpus(const std::string& request, const std::function<GpuSurvey()>& survey_now) {
+  const std::vector<int> asked = parse_gpus(request);
+  const GpuSurvey survey = survey_now();
+  DeviceChoice choice;
+  for (const int gpu : asked) check_usable(gpu, request, survey);
+  choice.gpus = asked.empty() ? all_usable(request, survey) : asked;
+  choice.note = asked.empty() ? "all GPUs that can be used" : "asked for";
+  choice.warning = slow_way_between(choice.gpus, survey.gpus);
+  return choice;
 }
 
 }  // namespace
@@ -116,7 +143,7 @@ DeviceChoice choose_gpu(const std::string& request, const std::function<GpuSurve
 DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes,
                            const std::function<GpuSurvey()>& survey) {
   if (request == "auto") return choose_automatically(input_bytes, survey);
-  if (request == "cuda" || request.starts_with("cuda:")) return choose_gpu(request, survey);
+  if (request == "cuda" || request.starts_with("cuda:")) return choose_gpus(request, survey);
   DeviceChoice choice;
   choice.note = "asked for";
   if (request == "cpu") return choice;

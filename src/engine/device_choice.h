@@ -20,13 +20,14 @@ struct DeviceChoice {
   std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
   bool automatic = false;                 ///< `auto` made it, and may make another
   std::string note;                       ///< why this device, in a few words
-  std::string warning;                    ///< why a GPU that is there is not used; else empty
+  std::string warning;                    ///< why a GPU is not used, or not well; else empty
 };
 
-/// Decides on `auto`, `cpu`, `cpu:N` (the CPU acting as N devices), `cuda` (the usable GPU with the most
-/// free memory) or `cuda:N`. UsageError, which lists these, for anything else. `cuda` never falls back to
-/// the CPU: ResourceError when the GPU cannot be used. `auto` is a usable GPU, else the CPU, and the CPU
-/// for an input so small that starting the driver would take longer than counting. `input_bytes`: 0 when
+/// Decides on `auto`, `cpu`, `cpu:N` (the CPU acting as N devices), `cuda` (all GPUs that can be used) or
+/// `cuda:N,...`. UsageError, which lists these, for anything else. `cuda` never falls back to the CPU:
+/// ResourceError when a GPU that was named, or every one, cannot be used. `auto` is the usable GPU with the
+/// most free memory, else the CPU, and the CPU for an input so small that starting the driver would take longer
+/// than counting. `input_bytes`: 0 when
 /// unknown. `survey` is called only when the answer depends on it.
 DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes,
                            const std::function<GpuSurvey()>& survey = survey_gpus);

@@ -73,6 +73,8 @@ class IndexWriter {
   [[nodiscard]] std::uint64_t bytes_written() const noexcept;
   /// Bytes of frozen shards waiting for an earlier shard, or to be written (for the memory plan).
   [[nodiscard]] std::uint64_t bytes_waiting() const noexcept;
+  /// The shards below this number have their place in the file; the others that were put wait for it.
+  [[nodiscard]] std::uint32_t shards_placed() const noexcept;
 
  private:
   struct Impl;

@@ -57,7 +57,7 @@ struct IndexWriter::Impl {
 
   std::mutex mutex;                               ///< guards all that follows
   std::vector<layout::DirectoryEntry> directory;  ///< the first `next` are complete
-  std::uint32_t next = 0;                         ///< the shard that is to be placed next
+  std::atomic<std::uint32_t> next = 0;            ///< the shard that is to be placed next
   std::uint64_t end = layout::kHeaderBytes;       ///< where it goes
   std::map<std::uint32_t, Waiting> waiting;
   std::deque<Waiting> placed;                      ///< in order, to be written by whoever comes
@@ -109,7 +109,7 @@ void IndexWriter::Impl::place(Waiting&& shard) {
 
 /// Places the shards whose predecessors all have their places.
 void IndexWriter::Impl::place_leading() {
-  while (!waiting.empty() && waiting.begin()->first == next) {
+  while (!waiting.empty() && waiting.begin()->first == next.load()) {
     place(std::move(waiting.begin()->second));
     waiting.erase(waiting.begin());
   }
@@ -242,5 +242,6 @@ std::vector<std::uint64_t> IndexWriter::take_spare() {
 
 std::uint64_t IndexWriter::bytes_written() const noexcept { return impl_->bytes_written; }
 std::uint64_t IndexWriter::bytes_waiting() const noexcept { return impl_->bytes_waiting; }
+std::uint32_t IndexWriter::shards_placed() const noexcept { return impl_->next; }
 
 }  // namespace warpmer::index

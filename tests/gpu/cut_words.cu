@@ -8,7 +8,7 @@
 #include "core/hash.h"
 #include "core/minimizer.h"
 #include "gpu/random_text.h"
-#include "pending.cuh"
+#include "staged.cuh"
 #include "text_packing.cuh"
 
 namespace {
@@ -44,9 +44,9 @@ template <class Key, int Words>
 void check_cut(const std::string& text, std::uint32_t k, std::uint32_t list_bits, std::uint32_t capacity) {
   CAPTURE(k);
   const Stream stream;
-  PendingWords<Words> pending(list_bits, capacity, stream);
+  StagedWords<Words> staged(list_bits, capacity, stream);
   // Places that remain empty are looked at here, too.
-  fill_bytes(pending.staging().words, 0, pending.staging().capacity(), stream);
+  fill_bytes(staged.staging().words, 0, staged.staging().capacity(), stream);
   const auto device = on_device(text, stream);
   const auto bytes = static_cast<std::uint32_t>(text.size());
   DeviceArray<std::uint32_t> left(tiles_of(bytes) + 1), again(tiles_of(bytes) + 1);
@@ -58,23 +58,23 @@ void check_cut(const std::string& text, std::uint32_t k, std::uint32_t list_bits
   for (std::uint32_t tile_count = tiles_of(bytes), round = 0; tile_count > 0; ++round) {
     REQUIRE(round < 1000);
     reset_status(status.data(), stream);
-    launch_cut<Words>(device.data(), bytes, params, pending.staging(), tiles, tile_count, left.data(),
+    launch_cut<Words>(device.data(), bytes, params, staged.staging(), tiles, tile_count, left.data(),
                       status.data(), stream);
     CutStatus result{};
     copy_to_host(&result, status.data(), 1, stream);
     stream.wait();
     kmers += result.kmers;
     CHECK(result.first_invalid == UINT32_MAX);
-    const auto staged = pending.staged();
-    CHECK(result.fullest == *std::max_element(staged.begin(), staged.end()));
+    const auto sizes = staged.staged();
+    CHECK(result.fullest == *std::max_element(sizes.begin(), sizes.end()));
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
     bool right_list = true, one_each = true;
     for (std::uint32_t region = 0; region < kRegions; ++region) {
-      std::vector<SuperKmer<Words>> words(staged[region]);
-      std::vector<Place> places(staged[region]);
-      const std::size_t begin = std::size_t{region} * pending.staging().region_capacity;
-      copy_to_host(words.data(), pending.staging().words + begin, words.size(), stream);
-      copy_to_host(places.data(), pending.staging().places + begin, places.size(), stream);
+      std::vector<SuperKmer<Words>> words(sizes[region]);
+      std::vector<Place> places(sizes[region]);
+      const std::size_t begin = std::size_t{region} * staged.staging().region_capacity;
+      copy_to_host(words.data(), staged.staging().words + begin, words.size(), stream);
+      copy_to_host(places.data(), staged.staging().places + begin, places.size(), stream);
       stream.wait();
       for (std::size_t i = 0; i < words.size(); ++i) {
         const auto [list, rank] = places[i];
@@ -90,7 +90,9 @@ void check_cut(const std::string& text, std::uint32_t k, std::uint32_t list_bits
     }
     CHECK(right_list);
     CHECK(one_each);
-    pending.split();
+    const auto segment = staged.split();
+    stream.wait();
+    CHECK(segment.parts.size() == (segment.words.size() > 0 ? 1 : 0));
     tile_count = result.tiles_left;
     std::swap(left, again);
     tiles = again.data();
@@ -133,12 +135,12 @@ TEST_CASE("the first character that is no nucleotide code is found") {
     text[3000] = static_cast<char>(c);
     text[4000] = '!';
     const Stream stream;
-    PendingWords<2> pending(12, 1 << 16, stream);
+    StagedWords<2> staged(12, 1 << 16, stream);
     const auto device = on_device(text, stream);
     DeviceArray<std::uint32_t> left(16);
     DeviceArray<CutStatus> status(1);
     reset_status(status.data(), stream);
-    launch_cut<2>(device.data(), 5000, {31, 14, 12}, pending.staging(), nullptr, tiles_of(5000), left.data(),
+    launch_cut<2>(device.data(), 5000, {31, 14, 12}, staged.staging(), nullptr, tiles_of(5000), left.data(),
                   status.data(), stream);
     CutStatus result{};
     copy_to_host(&result, status.data(), 1, stream);

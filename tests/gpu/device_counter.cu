@@ -80,6 +80,7 @@ Result on_gpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan&
     }
   }
   Result result;
+  counter->end_of_input();
   counter->finish(
       [&](gpu::FrozenChunk&& chunk) {
         gpu::check(cudaEventSynchronize(*chunk.ready), "freezing");

@@ -1,0 +1,77 @@
+#include <algorithm>
+
+#include "peers.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+/// Opens the memory pool of `owner` to `user`: what comes from a pool is not opened by
+/// cudaDeviceEnablePeerAccess.
+void open_pool(int owner, int user) {
+  const CurrentDevice current(owner);
+  cudaMemAccessDesc access{};
+  access.location.type = cudaMemLocationTypeDevice;
+  access.location.id = user;
+  access.flags = cudaMemAccessFlagsProtReadWrite;
+  check(cudaMemPoolSetAccess(detail::current_pool(), &access, 1), "opening a GPU's memory to another");
+}
+
+}  // namespace
+
+Peers::Relay::Relay(int sender, int receiver) {
+  {
+    const CurrentDevice current(sender);
+    left.emplace();
+  }
+  const CurrentDevice current(receiver);
+  arrivals.emplace();
+  arrived.emplace();
+}
+
+void Peers::Relay::copy(char* to, const char* from, std::size_t bytes, cudaStream_t stream) {
+  for (std::size_t at = 0; at < bytes; at += kBytes) {
+    const std::size_t n = std::min(kBytes, bytes - at);
+    copy_to_host(memory.data(), from + at, n, stream);
+    left->record(stream);
+    check(cudaStreamWaitEvent(*arrivals, *left), "ordering streams");
+    copy_to_device(to + at, memory.data(), n, *arrivals);
+    arrived->record(*arrivals);
+    // The next piece comes into its place, and what follows in the stream may rely on its being there.
+    check(cudaStreamWaitEvent(stream, *arrived), "ordering streams");
+  }
+}
+
+bool Peers::can_access(int from, int to) const {
+  int can = 0;
+  check(cudaDeviceCanAccessPeer(&can, from, to), "asking for links between GPUs");
+  return can != 0;
+}
+
+Peers::Peers(std::vector<int> gpus, bool through_host)
+    : gpus_(std::move(gpus)), relays_(gpus_.size() * gpus_.size()) {
+  for (std::uint32_t from = 0; from < size(); ++from) {
+    for (std::uint32_t to = 0; to < size(); ++to) {
+      if (from == to) continue;
+      const bool same = gpu(from) == gpu(to);
+      if (through_host || !(same || can_access(gpu(from), gpu(to)))) {
+        relays_[from * size() + to] = std::make_unique<Relay>(gpu(from), gpu(to));
+      } else if (!same) {
+        open_pool(gpu(to), gpu(from));
+      }
+    }
+  }
+}
+
+void Peers::copy(void* to, std::uint32_t receiver, const void* from, std::uint32_t sender, std::size_t bytes,
+                 cudaStream_t stream) {
+  if (bytes == 0) return;
+  if (reaches(sender, receiver)) {
+    check(cudaMemcpyPeerAsync(to, gpu(receiver), from, gpu(sender), bytes, stream), "copying between GPUs");
+  } else {
+    relays_[sender * size() + receiver]->copy(static_cast<char*>(to), static_cast<const char*>(from), bytes,
+                                              stream);
+  }
+}
+
+}  // namespace warpmer::gpu
