@@ -1,14 +1,19 @@
-// What the GPU does by itself: reads made on the device, from ASCII in device memory to frozen shards in
+// What GPUs do by themselves: reads made on the device, from ASCII in device memory to frozen shards in
 // device memory. Prints a table. See docs/benchmarks.md.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "device_counter.cuh"
+#include "engine/thread_team.h"
+#include "peers.cuh"
 #include "text_packing.cuh"
 
 namespace {
@@ -45,78 +50,121 @@ __global__ void make_reads_kernel(char* text, std::uint64_t first_read, std::uin
 
 struct Options {
   double genome = 100e6, error_rate = 0.005, reads = 7e6;
-  std::uint32_t k = 31, length = 150, rounds = 5;
+  std::uint32_t k = 31, length = 150, rounds = 5, gpus = 1;
   double memory_gb = 100;
   DeviceTuning tuning;
   std::string table = "auto";
 };
 
+/// The reads of one GPU, in its memory.
+struct Reads {
+  std::vector<DeviceArray<char>> texts;
+  std::vector<std::uint32_t> bytes;
+};
+
 struct Round {
   double seconds;
-  DeviceTimes times;
+  DeviceTimes times;  ///< of all GPUs together
   engine::Tally tally;
 };
 
-Round run(const Options& options, const std::vector<DeviceArray<char>>& texts,
-          const std::vector<std::uint32_t>& bytes) {
-  DeviceCountPlan plan;
-  plan.k = options.k;
-  plan.memory_bytes = static_cast<std::uint64_t>(options.memory_gb * 1e9);
-  plan.expected_kmers = static_cast<std::uint64_t>(options.reads) * (options.length - options.k + 1);
-  plan.tuning = options.tuning;
-  plan.table = engine::count_table_named(options.table);
-  const auto counter = make_device_counter(plan);
-  const cudaStream_t stream = counter->stream();
-  std::uint32_t most_tiles = 1;
-  for (const std::uint32_t n : bytes) most_tiles = std::max(most_tiles, tiles_of(n));
+/// Counts a GPU's reads, with the GPU current.
+void feed(DeviceCounter& counter, const Reads& reads) {
+  const cudaStream_t stream = counter.stream();
+  const std::uint32_t most_tiles = tiles_of(*std::max_element(reads.bytes.begin(), reads.bytes.end())) + 1;
   DeviceArray<std::uint32_t> left[2] = {DeviceArray<std::uint32_t>(most_tiles),
                                         DeviceArray<std::uint32_t>(most_tiles)};
   DeviceArray<CutStatus> status(1);
   PinnedArray<CutStatus> result(1);
-  Event begin(Event::Kind::timing), end(Event::Kind::timing);
-  check(cudaStreamSynchronize(stream), "preparing");
-  begin.record(stream);
-  for (std::size_t i = 0; i < texts.size(); ++i) {
+  for (std::size_t i = 0; i < reads.texts.size(); ++i) {
     const std::uint32_t* tiles = nullptr;
-    for (std::uint32_t tile_count = tiles_of(bytes[i]); tile_count > 0;) {
+    for (std::uint32_t tile_count = tiles_of(reads.bytes[i]); tile_count > 0;) {
       reset_status(status.data(), stream);
-      counter->add(texts[i].data(), bytes[i], tiles, tile_count, left[0].data(), status.data());
+      counter.add(reads.texts[i].data(), reads.bytes[i], tiles, tile_count, left[0].data(), status.data());
       copy_to_host(result.data(), status.data(), 1, stream);
       check(cudaStreamSynchronize(stream), "cutting");
       tile_count = result[0].tiles_left;
-      if (tile_count > 0 || counter->wants_room(result[0].fullest)) counter->make_room();
+      if (tile_count > 0 || counter.wants_room(result[0].fullest)) counter.make_room();
       std::swap(left[0], left[1]);
       tiles = left[1].data();
     }
   }
-  counter->end_of_input();
-  counter->finish([](FrozenChunk&&) {}, [](std::uint32_t) {});
-  end.record(stream);
-  end.wait();
-  engine::Tally tally(1, UINT64_MAX);
-  counter->add_to(tally);
-  return {end.seconds_since(begin), counter->times(), std::move(tally)};
+  counter.end_of_input();
 }
 
-int bench(const Options& options) {
+Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads) {
+  DeviceCountPlan plan;
+  plan.k = options.k;
+  plan.memory_bytes = static_cast<std::uint64_t>(options.memory_gb * 1e9);
+  plan.expected_kmers =
+      static_cast<std::uint64_t>(options.reads) * options.gpus * (options.length - options.k + 1);
+  plan.tuning = options.tuning;
+  plan.table = engine::count_table_named(options.table);
+  std::vector<std::unique_ptr<DeviceCounter>> counters;
+  if (peers.size() == 1) {
+    counters.push_back(make_device_counter(plan));
+  } else {
+    counters = make_device_counters(plan, peers);
+  }
+  for (std::uint32_t i = 0; i < peers.size(); ++i) {
+    const CurrentDevice current(peers.gpu(i));
+    check(cudaDeviceSynchronize(), "preparing");
+  }
+  const auto on_each = [&](auto&& work) {
+    engine::run_team(
+        peers.size(),
+        [&](unsigned number) {
+          check(cudaSetDevice(peers.gpu(number)), "choosing a GPU");
+          work(number);
+        },
+        [] {});
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  on_each([&](unsigned number) { feed(*counters[number], reads[number]); });
+  on_each([&](unsigned number) { counters[number]->finish([](FrozenChunk&&) {}, [](std::uint32_t) {}); });
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  Round round{seconds.count(), {}, engine::Tally(1, UINT64_MAX)};
+  for (std::uint32_t i = 0; i < peers.size(); ++i) {
+    const CurrentDevice current(peers.gpu(i));
+    counters[i]->add_to(round.tally);
+    round.times.add(counters[i]->times());
+    counters[i].reset();
+  }
+  return round;
+}
+
+/// Reads for GPU `number`, which is current; no two GPUs have the same.
+Reads make_reads(const Options& options, std::uint32_t number) {
   constexpr std::uint32_t kReadsPerText = 1u << 20;
-  std::vector<DeviceArray<char>> texts;
-  std::vector<std::uint32_t> bytes;
+  Reads made;
   const auto all = static_cast<std::uint64_t>(options.reads);
   for (std::uint64_t first = 0; first < all; first += kReadsPerText) {
     const auto reads = static_cast<std::uint32_t>(std::min<std::uint64_t>(kReadsPerText, all - first));
     const std::uint32_t n = reads * (options.length + 1);
-    texts.emplace_back(text_room(n));
-    bytes.push_back(n);
+    made.texts.emplace_back(text_room(n));
+    made.bytes.push_back(n);
     make_reads_kernel<<<(n + 255) / 256, 256>>>(
-        texts.back().data(), first, reads, options.length, static_cast<std::uint64_t>(options.genome),
+        made.texts.back().data(), number * all + first, reads, options.length,
+        static_cast<std::uint64_t>(options.genome) * options.gpus,
         static_cast<std::uint32_t>(options.error_rate * 4294967296.0));
     check_launch("making reads");
   }
   check(cudaDeviceSynchronize(), "making reads");
+  return made;
+}
+
+int bench(const Options& options) {
+  std::vector<int> gpus(options.gpus);
+  std::iota(gpus.begin(), gpus.end(), 0);
+  Peers peers(gpus);
+  std::vector<Reads> reads;
+  for (std::uint32_t i = 0; i < peers.size(); ++i) {
+    const CurrentDevice current(peers.gpu(i));
+    reads.push_back(make_reads(options, i));
+  }
   std::vector<Round> rounds;
   for (std::uint32_t r = 0; r < options.rounds + 1; ++r) {
-    Round round = run(options, texts, bytes);
+    Round round = run(options, peers, reads);
     if (r > 0) rounds.push_back(std::move(round));  // the first warms up
   }
   std::sort(rounds.begin(), rounds.end(),
@@ -125,22 +173,29 @@ int bench(const Options& options) {
   const index::Totals totals = median.tally.totals();
   const auto kmers = static_cast<double>(totals.counted_kmers);
   const DeviceTimes& t = median.times;
-  const double other = median.seconds - t.cut - t.split - t.count_and_freeze;
-  std::printf("%8.0fM %5.2f%% %3u %8.3f %8.3f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %8.2f\n",
-              options.genome / 1e6, options.error_rate * 100, options.k, kmers / 1e9,
-              static_cast<double>(totals.counted_distinct) / 1e9, t.cut * 1e3, t.split * 1e3, t.count * 1e3,
-              t.freeze * 1e3, t.count_and_freeze * 1e3, other * 1e3, median.seconds * 1e3,
-              kmers / median.seconds / 1e9);
+  const double ms = 1e3 / options.gpus;  // of stages, the mean over GPUs
+  const double other = 1e3 * median.seconds - ms * (t.cut + t.split + t.count_and_freeze);
+  std::printf("%4u %8.0fM %5.2f%% %3u %8.3f %8.3f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %7.2f %8.2f\n",
+              options.gpus, options.genome * options.gpus / 1e6, options.error_rate * 100, options.k,
+              kmers / 1e9, static_cast<double>(totals.counted_distinct) / 1e9, ms * t.cut, ms * t.split,
+              ms * t.exchange, ms * t.count, ms * t.freeze, ms * t.count_and_freeze, other,
+              median.seconds * 1e3, kmers / median.seconds / 1e9);
   std::fflush(stdout);
+  for (std::uint32_t i = 0; i < peers.size(); ++i) {
+    const CurrentDevice current(peers.gpu(i));
+    reads[i].texts.clear();
+  }
   return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Counts reads made on the GPU, from ASCII in device memory to frozen shards.");
+  CLI::App app("Counts reads made on GPUs, from ASCII in device memory to frozen shards.");
   Options options;
   std::vector<std::string> cases;
+  app.add_option("--gpus", options.gpus, "GPUs, the first ones; genome and reads are those of each, weak scaling")
+      ->capture_default_str();
   app.add_option("--genome", options.genome, "bases of the made-up genome")->capture_default_str();
   app.add_option("--error-rate", options.error_rate, "substitutions per base")->capture_default_str();
   app.add_option("--reads", options.reads, "reads")->capture_default_str();
@@ -159,8 +214,9 @@ int main(int argc, char** argv) {
       ->delimiter(' ');
   CLI11_PARSE(app, argc, argv);
   try {
-    std::printf("%9s %6s %3s %8s %8s %7s %7s %7s %7s %7s %7s %7s %8s\n", "genome", "errors", "k", "G k-mers",
-                "G dist.", "cut", "split", "count", "freeze", "both", "other", "all, ms", "G/s");
+    std::printf("%4s %9s %6s %3s %8s %8s %7s %7s %7s %7s %7s %7s %7s %7s %8s\n", "GPUs", "genome", "errors", "k",
+                "G k-mers", "G dist.", "cut", "split", "exch.", "count", "freeze", "both", "other", "all, ms",
+                "G/s");
     if (cases.empty()) return bench(options);
     for (const std::string& one : cases) {
       if (std::sscanf(one.c_str(), "%lf,%lf,%u", &options.genome, &options.error_rate, &options.k) != 3) {

@@ -4,6 +4,7 @@
 #include "core/minimizer.h"
 #include "device_index.cuh"
 #include "frozen_shards.cuh"
+#include "peers.cuh"
 #include "text_tile.cuh"
 
 namespace warpmer::gpu {
@@ -66,10 +67,9 @@ __global__ __launch_bounds__(kTileThreads) void look_up_kernel(const char* text,
 template <class Key>
 class LoadedIndex : public DeviceIndex {
  public:
-  explicit LoadedIndex(const index::IndexFile& index)
-      : params_{index.params().k, index.params().minimizer_length, index.params().shard_bits,
-                index.params().canonical},
-        shards_(index) {}
+  LoadedIndex(const index::IndexParams& params, std::shared_ptr<const FrozenPayloads> payloads)
+      : params_{params.k, params.minimizer_length, params.shard_bits, params.canonical},
+        shards_(std::move(payloads)) {}
 
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                CutStatus* status, cudaStream_t stream) const override {
@@ -86,10 +86,16 @@ class LoadedIndex : public DeviceIndex {
 
 }  // namespace
 
-std::unique_ptr<DeviceIndex> load_index(const index::IndexFile& index) {
-  return with_key_type(index.params().k, [&]<class Key>(Key) -> std::unique_ptr<DeviceIndex> {
-    return std::make_unique<LoadedIndex<Key>>(index);
+std::unique_ptr<DeviceIndex> load_index(const index::IndexParams& params,
+                                        std::shared_ptr<const FrozenPayloads> payloads) {
+  return with_key_type(params.k, [&]<class Key>(Key) -> std::unique_ptr<DeviceIndex> {
+    return std::make_unique<LoadedIndex<Key>>(params, std::move(payloads));
   });
+}
+
+std::unique_ptr<DeviceIndex> load_index(const index::IndexFile& index) {
+  return load_index(index.params(),
+                    std::make_shared<const FrozenPayloads>(index, std::vector<int>{current_gpu()}));
 }
 
 }  // namespace warpmer::gpu

@@ -6,6 +6,7 @@
 
 #include "cut.cuh"
 #include "engine/lookup.h"
+#include "frozen_shards.cuh"
 #include "index/index_file.h"
 
 namespace warpmer::gpu {
@@ -25,7 +26,10 @@ class DeviceIndex {
                        CutStatus* status, cudaStream_t stream) const = 0;
 };
 
-/// The frozen shards as they are stored (frozen_shards.cuh). `index` need not outlive it.
+/// The frozen shards as they are stored, for the current device, which is to reach the memory that they are in.
+std::unique_ptr<DeviceIndex> load_index(const index::IndexParams& params,
+                                        std::shared_ptr<const FrozenPayloads> payloads);
+/// The same of an index that is copied to the current device; it need not outlive that.
 std::unique_ptr<DeviceIndex> load_index(const index::IndexFile& index);
 
 }  // namespace warpmer::gpu

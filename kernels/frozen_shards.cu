@@ -8,6 +8,7 @@
 #include "engine/limits.h"
 #include "engine/thread_team.h"
 #include "frozen_shards.cuh"
+#include "peers.cuh"
 
 namespace warpmer::gpu {
 
@@ -74,58 +75,106 @@ std::vector<std::uint64_t> first_words(const index::IndexFile& index) {
   return first;
 }
 
-/// Checks all shards and copies their payloads.
-void upload(const index::IndexFile& index, const std::vector<std::uint64_t>& first, std::uint64_t* payloads) {
+/// The first shard of each GPU, and the end: shares of about the same size.
+std::vector<std::uint32_t> share_out(const std::vector<std::uint64_t>& first, std::size_t gpus) {
+  std::vector<std::uint32_t> begins(gpus + 1, static_cast<std::uint32_t>(first.size() - 1));
+  for (std::size_t i = 0; i < gpus; ++i) {
+    const auto at = std::lower_bound(first.begin(), first.end() - 1, first.back() * i / gpus);
+    begins[i] = static_cast<std::uint32_t>(at - first.begin());
+  }
+  return begins;
+}
+
+}  // namespace
+
+FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus)
+    : k_(index.params().k), first_words_(first_words(index)), parts_(gpus.size()) {
+  for (std::uint32_t s = 0; s < index.params().shards(); ++s) shapes_.push_back(index.shape(s));
+  const std::vector<std::uint32_t> begins = share_out(first_words_, gpus.size());
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    Part& part = parts_[i];
+    part.gpu = gpus[i];
+    part.first_shard = begins[i];
+    part.end_shard = begins[i + 1];
+    const CurrentDevice current(part.gpu);
+    const std::uint64_t base = first_words_[part.first_shard];
+    const std::uint64_t words = first_words_[part.end_shard] - base;
+    part.words.reserve(words + index::kReadAheadWords);
+    const Stream stream;
+    fill_bytes(part.words.data() + words, 0, index::kReadAheadWords, stream);
+    stream.wait();
+    upload(index, part);
+  }
+}
+
+FrozenPayloads::~FrozenPayloads() {
+  for (Part& part : parts_) {
+    cudaSetDevice(part.gpu);
+    part.words.reset();
+  }
+}
+
+const FrozenPayloads::Part& FrozenPayloads::part_of(std::uint32_t shard) const {
+  return *std::find_if(parts_.begin(), parts_.end(),
+                       [&](const Part& part) { return shard < part.end_shard; });
+}
+
+index::ShardView FrozenPayloads::view(std::uint32_t shard) const {
+  const Part& part = part_of(shard);
+  return {shapes_[shard], part.words.data() + (first_words_[shard] - first_words_[part.first_shard]),
+          first_words_[shard + 1] - first_words_[shard]};
+}
+
+/// Checks the shards of a part and copies their payloads.
+void FrozenPayloads::upload(const index::IndexFile& index, const Part& part) const {
   constexpr std::uint64_t kWordsPerThread = std::uint64_t{1} << 21;  // fewer are not worth a thread
   constexpr std::uint64_t kMostThreads = 8;
   constexpr std::uint32_t kShardsAtOnce = 32;
-  const std::uint32_t shards = index.params().shards();
-  const auto threads = static_cast<unsigned>(
-      std::min<std::uint64_t>({engine::usable_cores(), kMostThreads, 1 + first.back() / kWordsPerThread}));
-  int gpu = 0;
-  check(cudaGetDevice(&gpu), "choosing a GPU");
-  std::atomic<std::uint32_t> next{0};
+  const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(
+      {engine::usable_cores(), kMostThreads, 1 + part.words.size() / kWordsPerThread}));
+  std::atomic<std::uint32_t> next{part.first_shard};
   const auto work = [&](unsigned /*thread*/) {
-    check(cudaSetDevice(gpu), "choosing a GPU");
+    check(cudaSetDevice(part.gpu), "choosing a GPU");
     Uploader uploader;
-    for (std::uint32_t s = 0; (s = next.fetch_add(kShardsAtOnce)) < shards;) {
-      uploader.begin(payloads + first[s]);
-      for (const std::uint32_t end = std::min(s + kShardsAtOnce, shards); s < end; ++s) {
+    for (std::uint32_t s = 0; (s = next.fetch_add(kShardsAtOnce)) < part.end_shard;) {
+      uploader.begin(part.words.data() + (first_words_[s] - first_words_[part.first_shard]));
+      for (const std::uint32_t end = std::min(s + kShardsAtOnce, part.end_shard); s < end; ++s) {
         const index::ShardView view = index.shard(s);
-        if (view.payload_words != first[s + 1] - first[s])
+        if (view.payload_words != first_words_[s + 1] - first_words_[s])
           throw InternalError("a shard of " + index.path() + " has another size than its shape says");
         uploader.add(view.payload, view.payload_words);
       }
     }
     uploader.finish();
   };
-  engine::run_team(threads, work, [&] { next = shards; });
+  engine::run_team(threads, work, [&] { next = part.end_shard; });
 }
-
-}  // namespace
 
 template <class Key>
-FrozenShards<Key>::FrozenShards(const index::IndexFile& index) {
+FrozenShards<Key>::FrozenShards(std::shared_ptr<const FrozenPayloads> payloads)
+    : payloads_(std::move(payloads)) {
   static_assert(std::is_trivially_copyable_v<Reader>, "it is copied to the device");
-  const std::vector<std::uint64_t> first = first_words(index);
-  payloads_.reserve(first.back() + index::kReadAheadWords);
-  const Stream stream;
-  fill_bytes(payloads_.data() + first.back(), 0, index::kReadAheadWords, stream);
   std::vector<Reader> readers;
-  readers.reserve(index.params().shards());
-  for (std::uint32_t s = 0; s < index.params().shards(); ++s) {
-    const index::ShardView on_device{index.shape(s), payloads_.data() + first[s], first[s + 1] - first[s]};
-    readers.emplace_back(on_device, index.params().k);
-  }
+  readers.reserve(payloads_->shards());
+  for (std::uint32_t s = 0; s < payloads_->shards(); ++s)
+    readers.emplace_back(payloads_->view(s), payloads_->k());
   readers_.reserve(readers.size());
+  const Stream stream;
   copy_to_device(readers_.data(), readers.data(), readers.size(), stream);
   stream.wait();
-  upload(index, first, payloads_.data());
 }
 
-std::uint64_t frozen_shards_bytes(const index::IndexFile& index) {
-  const std::uint64_t payload = (first_words(index).back() + index::kReadAheadWords) * sizeof(std::uint64_t);
-  return payload + index.params().shards() * sizeof(index::ShardReader<Key128>);
+template <class Key>
+FrozenShards<Key>::FrozenShards(const index::IndexFile& index)
+    : FrozenShards(std::make_shared<const FrozenPayloads>(index, std::vector<int>{current_gpu()})) {}
+
+std::uint64_t frozen_shards_bytes(const index::IndexFile& index, std::uint32_t gpus) {
+  const std::vector<std::uint64_t> first = first_words(index);
+  const std::vector<std::uint32_t> begins = share_out(first, gpus);
+  std::uint64_t words = 0;
+  for (std::uint32_t i = 0; i < gpus; ++i) words = std::max(words, first[begins[i + 1]] - first[begins[i]]);
+  return (words + index::kReadAheadWords) * sizeof(std::uint64_t) +
+         index.params().shards() * sizeof(index::ShardReader<Key128>);
 }
 
 template class FrozenShards<Key64>;

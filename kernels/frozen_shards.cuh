@@ -1,7 +1,9 @@
 #pragma once
-/// The frozen shards of an index on the device, as they are stored.
+/// The frozen shards of an index on a GPU, or spread over several, as they are stored.
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "device_memory.cuh"
 #include "index/index_file.h"
@@ -9,13 +11,47 @@
 
 namespace warpmer::gpu {
 
+/// The payloads of an index in the memory of one GPU, or, a range of shards each, of several.
+class FrozenPayloads {
+ public:
+  /// Copies them there, checking every shard, with all cores there are up to some number. `index` need not
+  /// outlive it.
+  FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus);
+  ~FrozenPayloads();
+  FrozenPayloads(const FrozenPayloads&) = delete;
+  FrozenPayloads& operator=(const FrozenPayloads&) = delete;
+
+  /// A shard's payload, where it is.
+  [[nodiscard]] index::ShardView view(std::uint32_t shard) const;
+  [[nodiscard]] std::uint32_t shards() const { return static_cast<std::uint32_t>(shapes_.size()); }
+  [[nodiscard]] std::uint32_t k() const { return k_; }
+
+ private:
+  /// A GPU's range of shards.
+  struct Part {
+    int gpu = 0;
+    std::uint32_t first_shard = 0, end_shard = 0;
+    DeviceArray<std::uint64_t> words;  ///< one payload behind the other
+  };
+
+  [[nodiscard]] const Part& part_of(std::uint32_t shard) const;
+  void upload(const index::IndexFile& index, const Part& part) const;
+
+  std::uint32_t k_;
+  std::vector<index::ShardShape> shapes_;
+  std::vector<std::uint64_t> first_words_;  ///< of each shard among all; and the end
+  std::vector<Part> parts_;
+};
+
+/// The shards of an index, to be read by one GPU.
 template <class Key>
 class FrozenShards {
  public:
   using Reader = index::ShardReader<Key>;
 
-  /// Copies them to the current device, checking every one, with all cores there are up to some number.
-  /// `index` need not outlive it.
+  /// For the current device, which is to reach the memory that they are in.
+  explicit FrozenShards(std::shared_ptr<const FrozenPayloads> payloads);
+  /// Copies the payloads to the current device.
   explicit FrozenShards(const index::IndexFile& index);
 
   /// By shard, on the device, for use there.
@@ -23,12 +59,12 @@ class FrozenShards {
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(readers_.size()); }
 
  private:
-  DeviceArray<std::uint64_t> payloads_;  ///< of all shards, one behind the other
+  std::shared_ptr<const FrozenPayloads> payloads_;
   DeviceArray<Reader> readers_;
 };
 
-/// Device memory that they take. Reads no shard.
-std::uint64_t frozen_shards_bytes(const index::IndexFile& index);
+/// Device memory that they take on each of so many GPUs that share them, at most. Reads no shard.
+std::uint64_t frozen_shards_bytes(const index::IndexFile& index, std::uint32_t gpus = 1);
 
 extern template class FrozenShards<Key64>;
 extern template class FrozenShards<Key128>;

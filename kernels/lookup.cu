@@ -1,8 +1,9 @@
-// Lookups on a GPU: every caller has a lane of its own, on which the text of a batch goes to the device in
+// Lookups on one GPU or several: every caller has a lane of its own, on which the text of a batch goes to the device in
 // slices and answers come back, while the caller joins the next slice and hands out the answers of the one
 // before.
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -17,6 +18,7 @@
 #include "frozen_shards.cuh"
 #include "joined_text.cuh"
 #include "lookup_table.cuh"
+#include "peers.cuh"
 
 namespace warpmer::gpu {
 
@@ -167,60 +169,39 @@ class Lane {
   unsigned turn_ = 0;
 };
 
-/// How many lanes there is memory for, beside what k-mers are looked up in, on the current device.
-std::uint64_t lanes_beside(const index::IndexFile& index, LookupTable table, std::uint64_t cap_bytes) {
-  const std::uint64_t usable = usable_bytes();
-  const bool capped = cap_bytes > 0 && cap_bytes < usable;
-  const std::uint64_t bytes = capped ? cap_bytes : usable;
-  const bool builds = table != LookupTable::index;
-  const std::uint64_t shards = frozen_shards_bytes(index);
-  const LookupTableBytes of_table =
-      builds ? lookup_table_bytes(index, table) : LookupTableBytes{shards, shards};
-  const std::uint64_t needed = std::max(of_table.building, of_table.table + Lane::kDeviceBytes);
-  if (needed > bytes) {
-    throw ResourceError("looking up in " + index.path() + (builds ? " by a table" : "") + " needs " +
-                        megabytes(needed + (1u << 20) - 1) + " of the GPU's memory, and " +
-                        (capped ? "--device-memory allows " + megabytes(bytes) + "; raise it, or"
-                                : megabytes(bytes) + " can be had;") +
-                        (builds ? " use --table index" : " use --device cpu"));
-  }
-  return (bytes - of_table.table) / Lane::kDeviceBytes;
-}
-
-class CudaLookup : public Lookup {
+/// Where k-mers are looked up on a GPU, with the lanes there.
+class Station {
  public:
-  CudaLookup(const index::IndexFile& index, bool lenient, int gpu, std::uint64_t device_memory_bytes,
-             LookupTable table)
-      : Lookup(index, table), lenient_(lenient), gpu_(gpu) {
-    use_device();
-    most_lanes_ = lanes_beside(index, table, device_memory_bytes);
-    loaded_ = table == LookupTable::index ? load_index(index) : build_lookup_table(index, table);
-  }
+  Station(int gpu, std::uint64_t most_lanes, std::unique_ptr<DeviceIndex> loaded, std::uint32_t k, bool lenient)
+      : gpu_(gpu), most_lanes_(most_lanes), loaded_(std::move(loaded)), k_(k), lenient_(lenient) {}
+  Station(const Station&) = delete;
+  Station& operator=(const Station&) = delete;
   /// Memory is given back to the device that is current.
-  ~CudaLookup() override { cudaSetDevice(gpu_); }
+  ~Station() {
+    cudaSetDevice(gpu_);
+    lanes_.clear();
+    loaded_.reset();
+  }
 
-  void profile(const io::Batch& batch, Profile& out) const override {
-    use_device();
-    lay_out(batch, out);
+  void profile(const io::Batch& batch, const Lookup& lookup, Profile& out) {
+    check(cudaSetDevice(gpu_), "choosing a GPU");
     const auto give_back = [this](Lane* lane) {
       const std::lock_guard lock(mutex_);
       idle_.push_back(lane);
       returned_.notify_one();
     };
     const std::unique_ptr<Lane, decltype(give_back)> lane(borrow(), give_back);
-    lane->profile(batch, *this, out);
+    lane->profile(batch, lookup, out);
   }
 
  private:
-  void use_device() const { check(cudaSetDevice(gpu_), "choosing a GPU"); }
-
   /// Waits for a lane when there is no memory for another.
-  Lane* borrow() const {
+  Lane* borrow() {
     std::unique_lock lock(mutex_);
     returned_.wait(lock, [&] { return !idle_.empty() || lanes_.size() < most_lanes_; });
     if (idle_.empty()) {
       idle_.reserve(lanes_.size() + 1);  // so that giving back cannot fail
-      lanes_.push_back(std::make_unique<Lane>(*loaded_, index().params().k, lenient_));
+      lanes_.push_back(std::make_unique<Lane>(*loaded_, k_, lenient_));
       return lanes_.back().get();
     }
     Lane* lane = idle_.back();
@@ -228,14 +209,85 @@ class CudaLookup : public Lookup {
     return lane;
   }
 
-  const bool lenient_;
   const int gpu_;
-  std::uint64_t most_lanes_ = 0;
+  const std::uint64_t most_lanes_;
   std::unique_ptr<DeviceIndex> loaded_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable returned_;
-  mutable std::vector<std::unique_ptr<Lane>> lanes_;
-  mutable std::vector<Lane*> idle_;
+  const std::uint32_t k_;
+  const bool lenient_;
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<Lane*> idle_;
+};
+
+/// Memory of each GPU that a lookup may take: the least of all.
+std::uint64_t allowed_bytes(const Peers& peers, std::uint64_t cap_bytes) {
+  std::uint64_t least = cap_bytes == 0 ? UINT64_MAX : cap_bytes;
+  for (const int gpu : peers.gpus()) {
+    const CurrentDevice current(gpu);
+    const auto sharers = static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
+    least = std::min(least, usable_bytes() / sharers);
+  }
+  return least;
+}
+
+[[noreturn]] void throw_too_little(const index::IndexFile& index, const Peers& peers, bool builds,
+                                   std::uint64_t needed, std::uint64_t allowed, std::uint64_t cap_bytes) {
+  throw ResourceError("looking up in " + index.path() + (builds ? " by a table" : "") + " needs " +
+                      megabytes(needed + (1u << 20) - 1) +
+                      (peers.size() == 1 ? " of the GPU's memory" : " of each GPU's memory") + ", and " +
+                      (allowed == cap_bytes ? "--device-memory allows " + megabytes(allowed) + "; raise it, or"
+                                            : megabytes(allowed) + " can be had;") +
+                      (builds ? " use --table index" : " use --device cpu"));
+}
+
+/// Several GPUs answer for batches in turn. Each has the whole index, or its table, where there is memory for
+/// that; else a part of the shards, and it reads those of the others where they are.
+class CudaLookup : public Lookup {
+ public:
+  CudaLookup(const index::IndexFile& index, bool lenient, const std::vector<int>& gpus,
+             std::uint64_t device_memory_bytes, LookupTable table)
+      : Lookup(index, table), peers_(gpus) {
+    const std::uint64_t allowed = allowed_bytes(peers_, device_memory_bytes);
+    const bool builds = table != LookupTable::index;
+    const std::uint64_t whole = frozen_shards_bytes(index);
+    const LookupTableBytes bytes =
+        builds ? lookup_table_bytes(index, table) : LookupTableBytes{whole, whole};
+    const std::uint64_t needed = std::max(bytes.building, bytes.table + Lane::kDeviceBytes);
+    if (needed <= allowed) {
+      const std::uint64_t lanes = (allowed - bytes.table) / Lane::kDeviceBytes;
+      for (const int gpu : gpus) {
+        const CurrentDevice current(gpu);
+        add_station(gpu, lanes, builds ? build_lookup_table(index, table) : load_index(index), lenient);
+      }
+      return;
+    }
+    const std::uint64_t part = frozen_shards_bytes(index, peers_.size());
+    if (builds || peers_.size() == 1 || !peers_.all_reach() || part + Lane::kDeviceBytes > allowed)
+      throw_too_little(index, peers_, builds, builds ? needed : part + Lane::kDeviceBytes, allowed,
+                       device_memory_bytes);
+    const auto shared = std::make_shared<const FrozenPayloads>(index, gpus);
+    for (const int gpu : gpus) {
+      const CurrentDevice current(gpu);
+      add_station(gpu, (allowed - part) / Lane::kDeviceBytes, load_index(index.params(), shared), lenient);
+    }
+  }
+
+  void profile(const io::Batch& batch, Profile& out) const override {
+    lay_out(batch, out);
+    const std::size_t turn = turn_.fetch_add(1, std::memory_order_relaxed);
+    stations_[turn % stations_.size()]->profile(batch, *this, out);
+  }
+
+ private:
+  void add_station(int gpu, std::uint64_t lanes, std::unique_ptr<DeviceIndex> loaded, bool lenient) {
+    stations_.push_back(
+        std::make_unique<Station>(gpu, lanes, std::move(loaded), index().params().k, lenient));
+  }
+
+  Peers peers_;
+  std::vector<std::unique_ptr<Station>> stations_;
+  mutable std::atomic<std::size_t> turn_{0};
 };
 
 }  // namespace
@@ -244,9 +296,10 @@ class CudaLookup : public Lookup {
 
 namespace warpmer::engine {
 
-std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient, int gpu,
-                                         std::uint64_t device_memory_bytes, LookupTable table) {
-  return std::make_unique<gpu::CudaLookup>(index, lenient, gpu, device_memory_bytes, table);
+std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient,
+                                         const std::vector<int>& gpus, std::uint64_t device_memory_bytes,
+                                         LookupTable table) {
+  return std::make_unique<gpu::CudaLookup>(index, lenient, gpus, device_memory_bytes, table);
 }
 
 }  // namespace warpmer::engine

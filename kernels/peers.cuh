@@ -11,11 +11,17 @@
 
 namespace warpmer::gpu {
 
+/// The ordinal of the current device.
+inline int current_gpu() {
+  int gpu = 0;
+  check(cudaGetDevice(&gpu), "asking for the device");
+  return gpu;
+}
+
 /// Makes a GPU the current one, and afterwards that one which was.
 class CurrentDevice {
  public:
-  explicit CurrentDevice(int gpu) {
-    check(cudaGetDevice(&before_), "asking for the device");
+  explicit CurrentDevice(int gpu) : before_(current_gpu()) {
     check(cudaSetDevice(gpu), "choosing a GPU");
   }
   ~CurrentDevice() { cudaSetDevice(before_); }
@@ -23,7 +29,7 @@ class CurrentDevice {
   CurrentDevice& operator=(const CurrentDevice&) = delete;
 
  private:
-  int before_ = 0;
+  int before_;
 };
 
 /// The GPUs of a job, by number: 0 to size() - 1. One GPU may be there under several numbers, which serves
@@ -43,6 +49,9 @@ class Peers {
   [[nodiscard]] bool reaches(std::uint32_t from, std::uint32_t to) const {
     return relays_[from * size() + to] == nullptr;
   }
+
+  /// Whether each reaches the memory of all others.
+  [[nodiscard]] bool all_reach() const;
 
   /// Enqueues a copy in a stream of the sender. Where the sender does not reach the receiver, the bytes go
   /// through pinned host memory.

@@ -165,7 +165,7 @@ std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, const LookupR
                            request.threads);
   };
   const auto on_gpu = [&](LookupTable table) {
-    return make_cuda_lookup(index, request.lenient, choice.gpus.front(), choice.device_memory_bytes, table);
+    return make_cuda_lookup(index, request.lenient, choice.gpus, choice.device_memory_bytes, table);
   };
   return with_fallback(choice, [&] {
     if (choice.gpus.empty()) return on_cpu();

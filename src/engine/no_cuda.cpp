@@ -19,7 +19,8 @@ GpuSurvey survey_gpus() {
 
 std::unique_ptr<Backend> make_cuda_backend(const std::vector<int>& /*gpus*/) { throw ResourceError(kNoCuda); }
 
-std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& /*index*/, bool /*lenient*/, int /*gpu*/,
+std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& /*index*/, bool /*lenient*/,
+                                         const std::vector<int>& /*gpus*/,
                                          std::uint64_t /*device_memory_bytes*/, LookupTable /*table*/) {
   throw ResourceError(kNoCuda);
 }

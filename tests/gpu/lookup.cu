@@ -26,7 +26,7 @@ struct Both {
   explicit Both(const std::string& path, bool lenient = false, std::uint64_t device_memory_bytes = 0)
       : index(path),
         cpu(engine::make_cpu_lookup(index, lenient)),
-        gpu(engine::make_cuda_lookup(index, lenient, tests::gpu_under_test().ordinal, device_memory_bytes)) {}
+        gpu(engine::make_cuda_lookup(index, lenient, {tests::gpu_under_test().ordinal}, device_memory_bytes)) {}
 
   index::IndexFile index;
   std::unique_ptr<engine::Lookup> cpu, gpu;
@@ -204,7 +204,7 @@ TEST_CASE("an index that the device memory allowed does not hold") {
   const index::IndexFile index(file.path());
   std::string message;
   try {
-    (void)engine::make_cuda_lookup(index, false, tests::gpu_under_test().ordinal, std::uint64_t{1} << 20);
+    (void)engine::make_cuda_lookup(index, false, {tests::gpu_under_test().ordinal}, std::uint64_t{1} << 20);
   } catch (const ResourceError& error) {
     message = error.what();
   }
@@ -221,7 +221,7 @@ TEST_CASE("a damaged shard is refused when the index is loaded") {
     stream.put('\x55').put('\xAA').put('\x55');
   }
   const index::IndexFile index(file.path());
-  CHECK_THROWS_AS((void)engine::make_cuda_lookup(index, false, tests::gpu_under_test().ordinal, 0),
+  CHECK_THROWS_AS((void)engine::make_cuda_lookup(index, false, {tests::gpu_under_test().ordinal}, 0),
                   InputError);
 }
 

@@ -14,7 +14,7 @@ using engine::LookupTable;
 using table::LookupTablePlan;
 
 std::unique_ptr<engine::Lookup> make(const index::IndexFile& index, LookupTable table) {
-  return engine::make_cuda_lookup(index, false, gpu_under_test().ordinal, 0, table);
+  return engine::make_cuda_lookup(index, false, {gpu_under_test().ordinal}, 0, table);
 }
 
 TEST_CASE("tables of reads, for any k, on one strand or both") {
@@ -119,7 +119,7 @@ TEST_CASE("tables without a free slot in their buckets use their stash") {
 /// The message of the ResourceError of a lookup that may hold so much; empty when there is none.
 std::string refusal(const index::IndexFile& index, LookupTable table, std::uint64_t device_memory_bytes) {
   try {
-    (void)engine::make_cuda_lookup(index, false, gpu_under_test().ordinal, device_memory_bytes, table);
+    (void)engine::make_cuda_lookup(index, false, {gpu_under_test().ordinal}, device_memory_bytes, table);
   } catch (const ResourceError& error) {
     return error.what();
   }
