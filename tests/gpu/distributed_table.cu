@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <random>
 #include <unordered_map>
 #include <vector>
@@ -83,8 +83,10 @@ void check_table(const DistributedTablePlan& plan, const Pairs& pairs, Side side
   std::vector<Brought<Key32>> lookups;
   std::vector<std::uint32_t*> to;
   for (std::size_t device = 0; device < keys.size(); ++device) {
-    for (const std::uint64_t pair : pairs[device])
-      keys[device].insert(keys[device].end(), {table::key_of(pair), random() & ~1u});
+    for (const std::uint64_t pair : pairs[device]) {
+      keys[device].push_back(table::key_of(pair));
+      keys[device].push_back(static_cast<Key32>(random()) & ~1u);  // no mark of an empty slot
+    }
     std::shuffle(keys[device].begin(), keys[device].end(), random);
     lookups.push_back({asked.add(keys[device]), keys[device].size()});
     to.push_back(answers.add(std::vector<std::uint32_t>(keys[device].size(), 0xFEFEFEFEu)));
