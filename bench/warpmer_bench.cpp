@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/error.h"
+#include "distributed/command.h"
 #include "tables/command.h"
 
 namespace {
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int status = 0;
   warpmer::bench::add_tables_command(app, status);
+  warpmer::bench::add_distributed_commands(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -143,11 +143,12 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// A mark in a stream. `Timing` ones can be subtracted.
+/// A mark in a stream. `Timing` ones can be subtracted; for `polled` ones a thread waits without sleeping.
 class Event {
  public:
   enum class Kind : unsigned {
     ordering = cudaEventDisableTiming | cudaEventBlockingSync,
+    polled = cudaEventDisableTiming,
     timing = cudaEventBlockingSync
   };
   explicit Event(Kind kind = Kind::ordering) {

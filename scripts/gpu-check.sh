@@ -46,6 +46,17 @@ if [[ -x $here/bin/warpmer-bench && $device == cuda* ]]; then
   else
     verdict failed
   fi
+  echo
+  echo "== tables on all GPUs, and on one that acts as three"
+  sides=(--side device,host --pipelines 1,2 --keys unique,uniform,zipf)
+  if warpmer-bench distributed --size 22 --batch 18 "${sides[@]}" &&
+    warpmer-bench distributed --device 0,0,0 --size 22 --batch 18 "${sides[@]}" &&
+    warpmer-bench distributed --device 0,0,0 --size 20 --batch 16 --through-host &&
+    warpmer-bench multisplit --size 22; then
+    verdict ok
+  else
+    verdict failed
+  fi
 fi
 
 # Seconds that a command took, in `seconds`; what it said goes to stderr.log.

@@ -102,18 +102,20 @@ class PairMaker {
   WARPMER_HD explicit PairMaker(const KeyPlan& plan)
       : plan_(plan), ranks_(static_cast<double>(plan.universe), kZipfExponent) {}
 
-  [[nodiscard]] WARPMER_HD Key32 key(std::uint64_t i) const {
+  /// The number of the key of pair `i`, below the plan's universe.
+  [[nodiscard]] WARPMER_HD std::uint64_t number(std::uint64_t i) const {
     const std::uint64_t draw = mix64(plan_.seed) + i;
     switch (plan_.distribution) {
       case Distribution::unique:
         break;
       case Distribution::uniform:
-        return key_number(mix64(draw) % plan_.universe);
+        return mix64(draw) % plan_.universe;
       case Distribution::zipf:
-        return key_number(ranks_(draw));
+        return ranks_(draw);
     }
-    return key_number(i);
+    return i;
   }
+  [[nodiscard]] WARPMER_HD Key32 key(std::uint64_t i) const { return key_number(number(i)); }
   /// Unique keys have values; of others it is counted how often they come.
   [[nodiscard]] WARPMER_HD std::uint64_t pair(std::uint64_t i) const {
     const Key32 one = key(i);

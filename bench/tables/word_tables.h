@@ -16,20 +16,6 @@ namespace warpmer::bench {
 
 using WordSlots = table::Slots<table::Key32>;
 
-/// The smallest number of at least `least` that WarpDrive's windows may have: a prime number.
-inline std::uint32_t windows_from(std::uint64_t least) {
-  const auto is_prime = [](std::uint64_t n) {
-    if (n < 4) return n > 1;
-    if (n % 2 == 0) return false;
-    for (std::uint64_t d = 3; d * d <= n; d += 2) {
-      if (n % d == 0) return false;
-    }
-    return true;
-  };
-  while (!is_prime(least)) ++least;
-  return static_cast<std::uint32_t>(least);
-}
-
 /// The paper's p_max: far more windows than a key visits while there is room.
 inline constexpr std::uint32_t kMostWindows = 4096;
 
@@ -46,7 +32,7 @@ struct WarpDriveFamily {
   static std::uint32_t buckets_for(std::uint64_t slots, int bucket) {
     const auto groups = (slots + static_cast<std::uint64_t>(bucket) - 1) / static_cast<std::uint64_t>(bucket);
     const auto in_window = static_cast<std::uint64_t>(Window / bucket);
-    return windows_from(groups > in_window ? groups - in_window + 1 : 1);
+    return table::windows_from(groups > in_window ? groups - in_window + 1 : 1);
   }
   static std::size_t slots_of(std::uint32_t buckets, int bucket) {
     return (std::size_t{buckets} - 1) * static_cast<std::size_t>(bucket) + Window;

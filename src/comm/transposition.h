@@ -1,7 +1,8 @@
 #pragma once
-/// The transposition of an m x m partition table: every one of m devices has split what it holds into m parts,
-/// one for each device that owns some, and hands them over (WarpDrive, Juenger et al. 2018, section IV-B).
-/// Where parts begin on both sides follows from the table alone; who moves them is somebody else's affair.
+/// The transposition of an m x m partition table: every one of m devices has split what it holds into m
+/// parts, one for each device that owns some, and hands them over (WarpDrive, Juenger et al. 2018, section
+/// IV-B). Where parts begin on both sides follows from the table alone; who moves them is somebody else's
+/// affair.
 
 #include <cstdint>
 #include <vector>
@@ -13,6 +14,10 @@ namespace warpmer::comm {
 /// link.)
 constexpr std::uint32_t ring_target(std::uint32_t device, std::uint32_t step, std::uint32_t devices) {
   return (device + step + 1) % devices;
+}
+/// From whom a device receives in that step: the other end of `ring_target`.
+constexpr std::uint32_t ring_source(std::uint32_t device, std::uint32_t step, std::uint32_t devices) {
+  return (device + devices - 1 - step) % devices;
 }
 
 /// Sizes of parts, in elements of any kind.
@@ -43,6 +48,17 @@ class PartitionTable {
   [[nodiscard]] std::uint64_t sent(std::uint32_t sender) const { return send_offset(sender, devices_); }
   [[nodiscard]] std::uint64_t received(std::uint32_t receiver) const {
     return receive_offset(devices_, receiver);
+  }
+
+  /// The way back: every part to where it came from. What a device has received lies as if it had split it
+  /// so, and comes to lie as its sender had split it.
+  [[nodiscard]] PartitionTable transposed() const {
+    PartitionTable back(devices_);
+    for (std::uint32_t sender = 0; sender < devices_; ++sender) {
+      for (std::uint32_t receiver = 0; receiver < devices_; ++receiver)
+        back.size(receiver, sender) = size(sender, receiver);
+    }
+    return back;
   }
 
  private:

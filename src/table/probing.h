@@ -47,6 +47,20 @@ class OrderedWindows {
   std::uint32_t home_shift_;
 };
 
+/// The smallest number of at least `least` that WarpDrive's windows may have: a prime number.
+inline std::uint32_t windows_from(std::uint64_t least) {
+  const auto is_prime = [](std::uint64_t n) {
+    if (n < 4) return n > 1;
+    if (n % 2 == 0) return false;
+    for (std::uint64_t d = 3; d * d <= n; d += 2) {
+      if (n % d == 0) return false;
+    }
+    return true;
+  };
+  while (!is_prime(least)) ++least;
+  return static_cast<std::uint32_t>(least);
+}
+
 /// The paper's sequence (Juenger et al. 2018, section IV-A, Fig. 3): windows of 32 slots, walked from front
 /// to back by groups of any width, one window after another by double hashing. Which slots a key may
 /// take, and in which order, does not depend on the width: a table built by one tile is read by
