@@ -330,8 +330,8 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
   add_reading_flags(command, options.reading);
   add_threads_flag(command, options.threads);
   add_device_flags(command, options.device,
-                   "With --reads: auto, cpu, cuda, or cuda:N for the GPU that 'warpmer devices' lists under "
-                   "that number. Default: auto, which is a GPU where one can be used and the reads are not "
+                   "With --reads: auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for "
+                   "those that 'warpmer devices' lists under these numbers. Default: auto, which is a GPU where one can be used and the reads are not "
                    "few, else the CPU.");
   command
       .add_option(

@@ -10,11 +10,17 @@
 
 namespace warpmer::gpu {
 
+/// CUDA's number of the current device.
+inline int current_gpu() {
+  int ordinal = 0;
+  check(cudaGetDevice(&ordinal), "asking for the device");
+  return ordinal;
+}
+
 /// Makes a device current in this thread; at the end, the one that was before.
 class CurrentDevice {
  public:
-  explicit CurrentDevice(int ordinal) {
-    check(cudaGetDevice(&before_), "asking for the device");
+  explicit CurrentDevice(int ordinal) : before_(current_gpu()) {
     check(cudaSetDevice(ordinal), "choosing a GPU");
   }
   ~CurrentDevice() { cudaSetDevice(before_); }
@@ -22,7 +28,7 @@ class CurrentDevice {
   CurrentDevice& operator=(const CurrentDevice&) = delete;
 
  private:
-  int before_ = 0;
+  int before_;
 };
 
 /// Something with memory, streams or events of one device, which is current while it is made and while it is

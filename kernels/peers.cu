@@ -1,23 +1,9 @@
 #include <algorithm>
 
 #include "peers.cuh"
+#include "transposition.cuh"
 
 namespace warpmer::gpu {
-
-namespace {
-
-/// Opens the memory pool of `owner` to `user`: what comes from a pool is not opened by
-/// cudaDeviceEnablePeerAccess.
-void open_pool(int owner, int user) {
-  const CurrentDevice current(owner);
-  cudaMemAccessDesc access{};
-  access.location.type = cudaMemLocationTypeDevice;
-  access.location.id = user;
-  access.flags = cudaMemAccessFlagsProtReadWrite;
-  check(cudaMemPoolSetAccess(detail::current_pool(), &access, 1), "opening a GPU's memory to another");
-}
-
-}  // namespace
 
 Peers::Relay::Relay(int sender, int receiver) {
   {
@@ -42,23 +28,14 @@ void Peers::Relay::copy(char* to, const char* from, std::size_t bytes, cudaStrea
   }
 }
 
-bool Peers::can_access(int from, int to) const {
-  int can = 0;
-  check(cudaDeviceCanAccessPeer(&can, from, to), "asking for links between GPUs");
-  return can != 0;
-}
-
 Peers::Peers(std::vector<int> gpus, bool through_host)
     : gpus_(std::move(gpus)), relays_(gpus_.size() * gpus_.size()) {
   for (std::uint32_t from = 0; from < size(); ++from) {
     for (std::uint32_t to = 0; to < size(); ++to) {
       if (from == to) continue;
       const bool same = gpu(from) == gpu(to);
-      if (through_host || !(same || can_access(gpu(from), gpu(to)))) {
+      if (through_host || !(same || reach_memory_of(gpu(to), gpu(from))))
         relays_[from * size() + to] = std::make_unique<Relay>(gpu(from), gpu(to));
-      } else if (!same) {
-        open_pool(gpu(to), gpu(from));
-      }
     }
   }
 }

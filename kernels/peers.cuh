@@ -7,30 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "current_device.cuh"
 #include "device_memory.cuh"
 
 namespace warpmer::gpu {
-
-/// The ordinal of the current device.
-inline int current_gpu() {
-  int gpu = 0;
-  check(cudaGetDevice(&gpu), "asking for the device");
-  return gpu;
-}
-
-/// Makes a GPU the current one, and afterwards that one which was.
-class CurrentDevice {
- public:
-  explicit CurrentDevice(int gpu) : before_(current_gpu()) {
-    check(cudaSetDevice(gpu), "choosing a GPU");
-  }
-  ~CurrentDevice() { cudaSetDevice(before_); }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-
- private:
-  int before_;
-};
 
 /// The GPUs of a job, by number: 0 to size() - 1. One GPU may be there under several numbers, which serves
 /// tests.
@@ -71,8 +51,6 @@ class Peers {
     std::optional<Stream> arrivals;
     std::optional<Event> arrived;
   };
-
-  bool can_access(int from, int to) const;
 
   std::vector<int> gpus_;
   std::vector<std::unique_ptr<Relay>> relays_;  ///< by sender and receiver; null where one reaches the other

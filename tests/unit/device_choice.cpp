@@ -70,10 +70,9 @@ TEST_CASE("malformed requests are usage errors that list the choices, without a 
   }
 }
 
-TEST_CASE("several GPUs are a usage error for now") {
-  for (const char* request : {"cuda:0,2", "cuda:0,0"}) {
+TEST_CASE("a GPU that is named twice is a usage error, without a look at GPUs") {
+  for (const char* request : {"cuda:0,0", "cuda:1,0,1"})
     CHECK_THROWS_AS(engine::choose_device(request, 0, never), UsageError);
-  }
 }
 
 TEST_CASE("auto takes the usable GPU with the most free memory") {
@@ -118,9 +117,15 @@ TEST_CASE("auto goes to the CPU when the GPU turns out not to do; what was asked
   CHECK_THROWS_AS(engine::with_fallback(asked, [&] { return start(asked); }), ResourceError);
 }
 
-TEST_CASE("cuda takes the usable GPU with the most free memory, or none at all") {
+/// GPUs of which every two have such a link.
+GpuSurvey linked(std::vector<Gpu> gpus, engine::Link link) {
+  for (Gpu& one : gpus) one.links.assign(gpus.size(), link);
+  return machine(std::move(gpus));
+}
+
+TEST_CASE("cuda takes all GPUs that can be used, or none at all") {
   CHECK(choose("cuda", machine({gpu(0, 10), gpu(1, 20), gpu(2, 30, "it is too old")})).gpus ==
-        std::vector<int>{1});
+        std::vector<int>{0, 1});
   CHECK(choose("cuda", machine({gpu(0, 10)}), 1).gpus == std::vector<int>{0});  // however small the input
   CHECK(error_of<ResourceError>("cuda", no_driver()) ==
         "--device cuda: there is no NVIDIA driver; use --device cpu");
@@ -130,9 +135,20 @@ TEST_CASE("cuda takes the usable GPU with the most free memory, or none at all")
         "--device cuda: this machine has no GPU; use --device cpu");
 }
 
-TEST_CASE("cuda:N is that GPU and no other") {
+TEST_CASE("GPUs that do not reach each other's memory are used, with a warning") {
+  const std::vector<Gpu> two = {gpu(0, 10), gpu(1, 20)};
+  CHECK(choose("cuda", linked(two, engine::Link::nvlink)).warning.empty());
+  CHECK(choose("cuda:1,0", linked(two, engine::Link::pcie)).warning.empty());
+  CHECK(choose("cuda:1", linked(two, engine::Link::none)).warning.empty());
+  CHECK(choose("cuda:1,0", linked(two, engine::Link::none)).warning ==
+        "cuda:1 does not reach the memory of cuda:0: what they exchange goes through the host's");
+}
+
+TEST_CASE("cuda:N,... are those GPUs and no others") {
   const GpuSurvey survey = machine({gpu(0, 80), gpu(1, 10), gpu(2, 80, "it is too old")});
   CHECK(choose("cuda:1", survey).gpus == std::vector<int>{1});
+  CHECK(choose("cuda:1,0", survey).gpus == std::vector<int>{1, 0});
+  CHECK(error_of<ResourceError>("cuda:0,2", survey) == "--device cuda:0,2: it is too old; use --device cpu");
   CHECK(error_of<ResourceError>("cuda:2", survey) == "--device cuda:2: it is too old; use --device cpu");
   CHECK(error_of<ResourceError>("cuda:3", survey).find("no such GPU") != std::string::npos);
   CHECK(error_of<ResourceError>("cuda:0", no_driver()) ==
