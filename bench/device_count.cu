@@ -1,5 +1,5 @@
-// What GPUs do by themselves: reads made on the device, from ASCII in device memory to frozen shards in
-// device memory. Prints a table. See docs/benchmarks.md.
+// What GPUs do by themselves: reads made on the device, from ASCII in device memory, or in pinned host memory, to
+// frozen shards in device memory. Prints a table. See docs/benchmarks.md.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -51,15 +51,46 @@ __global__ void make_reads_kernel(char* text, std::uint64_t first_read, std::uin
 struct Options {
   double genome = 100e6, error_rate = 0.005, reads = 7e6;
   std::uint32_t k = 31, length = 150, rounds = 5, gpus = 1;
+  bool host = false;
   double memory_gb = 100;
   DeviceTuning tuning;
   std::string table = "auto";
 };
 
-/// The reads of one GPU, in its memory.
+/// The reads of one GPU: in its memory, or in the host's.
 struct Reads {
   std::vector<DeviceArray<char>> texts;
+  std::vector<PinnedArray<char>> host_texts;
   std::vector<std::uint32_t> bytes;
+};
+
+/// Texts of a GPU one after another in its memory; those from the host are copied while the one before is cut.
+class TextSource {
+ public:
+  explicit TextSource(const Reads& reads) : reads_(reads) {
+    if (reads.host_texts.empty()) return;
+    for (auto& slot : slots_) slot.reserve(text_room(*std::max_element(reads.bytes.begin(), reads.bytes.end())));
+    fetch(0);
+  }
+
+  /// Text `i`, complete in the order of the stream. The one before `i` has been cut.
+  const char* text(std::size_t i, cudaStream_t stream) {
+    if (reads_.host_texts.empty()) return reads_.texts[i].data();
+    check(cudaStreamWaitEvent(stream, copied_[i % 2]), "ordering streams");
+    if (i + 1 < reads_.bytes.size()) fetch(i + 1);
+    return slots_[i % 2].data();
+  }
+
+ private:
+  void fetch(std::size_t i) {
+    copy_to_device(slots_[i % 2].data(), reads_.host_texts[i].data(), reads_.bytes[i], copies_);
+    copied_[i % 2].record(copies_);
+  }
+
+  const Reads& reads_;
+  DeviceArray<char> slots_[2];
+  Stream copies_;
+  Event copied_[2];
 };
 
 struct Round {
@@ -76,11 +107,13 @@ void feed(DeviceCounter& counter, const Reads& reads) {
                                         DeviceArray<std::uint32_t>(most_tiles)};
   DeviceArray<CutStatus> status(1);
   PinnedArray<CutStatus> result(1);
-  for (std::size_t i = 0; i < reads.texts.size(); ++i) {
+  TextSource source(reads);
+  for (std::size_t i = 0; i < reads.bytes.size(); ++i) {
+    const char* const text = source.text(i, stream);
     const std::uint32_t* tiles = nullptr;
     for (std::uint32_t tile_count = tiles_of(reads.bytes[i]); tile_count > 0;) {
       reset_status(status.data(), stream);
-      counter.add(reads.texts[i].data(), reads.bytes[i], tiles, tile_count, left[0].data(), status.data());
+      counter.add(text, reads.bytes[i], tiles, tile_count, left[0].data(), status.data());
       copy_to_host(result.data(), status.data(), 1, stream);
       check(cudaStreamSynchronize(stream), "cutting");
       tile_count = result[0].tiles_left;
@@ -135,11 +168,12 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
 
 /// Reads for GPU `number`, which is current; no two GPUs have the same.
 Reads make_reads(const Options& options, std::uint32_t number) {
-  constexpr std::uint32_t kReadsPerText = 1u << 20;
+  // From the host in pieces so small that the first is soon there.
+  const std::uint32_t reads_per_text = options.host ? 1u << 17 : 1u << 20;
   Reads made;
   const auto all = static_cast<std::uint64_t>(options.reads);
-  for (std::uint64_t first = 0; first < all; first += kReadsPerText) {
-    const auto reads = static_cast<std::uint32_t>(std::min<std::uint64_t>(kReadsPerText, all - first));
+  for (std::uint64_t first = 0; first < all; first += reads_per_text) {
+    const auto reads = static_cast<std::uint32_t>(std::min<std::uint64_t>(reads_per_text, all - first));
     const std::uint32_t n = reads * (options.length + 1);
     made.texts.emplace_back(text_room(n));
     made.bytes.push_back(n);
@@ -150,6 +184,13 @@ Reads make_reads(const Options& options, std::uint32_t number) {
     check_launch("making reads");
   }
   check(cudaDeviceSynchronize(), "making reads");
+  if (!options.host) return made;
+  for (std::size_t i = 0; i < made.bytes.size(); ++i) {
+    made.host_texts.emplace_back(made.bytes[i]);
+    check(cudaMemcpy(made.host_texts[i].data(), made.texts[i].data(), made.bytes[i], cudaMemcpyDeviceToHost),
+          "taking reads to the host");
+  }
+  made.texts.clear();
   return made;
 }
 
@@ -196,6 +237,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> cases;
   app.add_option("--gpus", options.gpus, "GPUs, the first ones; genome and reads are those of each, weak scaling")
       ->capture_default_str();
+  app.add_flag("--host", options.host, "reads are in pinned host memory and are copied to the GPUs");
   app.add_option("--genome", options.genome, "bases of the made-up genome")->capture_default_str();
   app.add_option("--error-rate", options.error_rate, "substitutions per base")->capture_default_str();
   app.add_option("--reads", options.reads, "reads")->capture_default_str();

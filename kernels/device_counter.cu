@@ -88,8 +88,9 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
         next_shard_(1),
         bins_(CountHistogram::kBins),
         large_size_(1) {
+    // Where shards are shared out, a chunk of as many of them as one GPU's takes more of its entries.
     chunk_entries_ = std::clamp<std::uint64_t>(plan.memory_bytes / 8 / (2 * kChunkEntryBytes), kLeastEntries,
-                                               kMostEntries);
+                                               kMostEntries * plan.owners);
     const std::uint64_t fixed = staged_.staging().capacity() * StagedWords<Words>::kStagingBytes +
                                 (exchange_ ? Exchange<Words>::kSegmentsHeld * staged_.segment_bytes() : 0) +
                                 2 * chunk_entries_ * kChunkEntryBytes + lists_ * kListBytes +
@@ -155,7 +156,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     const std::uint32_t end = end_list() / lists_per_shard();
     for (std::uint32_t first = first_list() / lists_per_shard(); first < end; ++number) {
       // Few shards first: they show how large tables have to be.
-      const std::uint32_t most = number == 0 ? std::max(1u, shards_ / 64) : end - first;
+      const std::uint32_t most = number == 0 ? std::max(1u, shards_ / plan_.owners / 64) : end - first;
       Chunk chunk = plan_chunk(first, std::min(most, end - first), loads);
       Buffers& buffers = buffers_[number % 2];
       count_chunk(chunk, buffers);
