@@ -16,26 +16,27 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// Adds up the lengths of each shard's lists.
+/// Adds up the lengths of the lists of shards, beginning with list `first`.
 template <class Key>
 __global__ void shard_loads_kernel(const unsigned long long* list_kmers, CountedView<Key> run, bool has_run,
-                                   std::uint32_t lists_per_shard, std::uint32_t shards,
+                                   std::uint32_t first, std::uint32_t lists_per_shard, std::uint32_t shards,
                                    unsigned long long* loads) {
   const std::uint32_t shard = blockIdx.x * blockDim.x + threadIdx.x;
   if (shard >= shards) return;
   unsigned long long sum = 0;
-  for (std::uint32_t list = shard * lists_per_shard; list < (shard + 1) * lists_per_shard; ++list)
+  const std::uint32_t begin = first + shard * lists_per_shard;
+  for (std::uint32_t list = begin; list < begin + lists_per_shard; ++list)
     sum += list_length(list_kmers, run, has_run, list);
   loads[shard] = sum;
 }
 
-/// Finds the lists that are longer than `longest`.
+/// Finds the lists from `first` to the one before `end` that are longer than `longest`.
 template <class Key>
 __global__ void long_lists_kernel(const unsigned long long* list_kmers, CountedView<Key> run, bool has_run,
-                                  std::uint32_t lists, std::uint64_t longest, std::uint32_t* found,
-                                  std::uint32_t* found_size) {
-  const std::uint32_t list = blockIdx.x * blockDim.x + threadIdx.x;
-  if (list < lists && list_length(list_kmers, run, has_run, list) > longest)
+                                  std::uint32_t first, std::uint32_t end, std::uint64_t longest,
+                                  std::uint32_t* found, std::uint32_t* found_size) {
+  const std::uint32_t list = first + blockIdx.x * blockDim.x + threadIdx.x;
+  if (list < end && list_length(list_kmers, run, has_run, list) > longest)
     found[atomicAdd(found_size, 1u)] = list;
 }
 
@@ -75,6 +76,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
         shards_(1u << shard_bits_),
         list_bits_(list_bits_for(plan, shard_bits_)),
         lists_(1u << list_bits_),
+        first_list_(exchange_ ? exchange_->first_list(number) : 0),
+        end_list_(exchange_ ? exchange_->first_list(number + 1) : lists_),
         cut_{plan.k, minimizer_length(plan.k), list_bits_},
         staged_(list_bits_, staging_words(plan), stream_),
         pending_(list_bits_, stream_),
@@ -153,8 +156,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     large_ = DeviceArray<std::uint64_t>(all_kmers_bound(all) / CountHistogram::kBins + 1);
     std::optional<Chunk> before;
     std::uint32_t number = 0;
-    const std::uint32_t end = end_list() / lists_per_shard();
-    for (std::uint32_t first = first_list() / lists_per_shard(); first < end; ++number) {
+    const std::uint32_t end = end_list_ / lists_per_shard();
+    for (std::uint32_t first = first_list_ / lists_per_shard(); first < end; ++number) {
       // Few shards first: they show how large tables have to be.
       const std::uint32_t most = number == 0 ? std::max(1u, shards_ / plan_.owners / 64) : end - first;
       Chunk chunk = plan_chunk(first, std::min(most, end - first), loads);
@@ -248,11 +251,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     }
   }
 
-  /// The range of lists that are this GPU's own.
-  [[nodiscard]] std::uint32_t first_list() const { return exchange_ ? exchange_->first_list(number_) : 0; }
-  [[nodiscard]] std::uint32_t end_list() const {
-    return exchange_ ? exchange_->first_list(number_ + 1) : lists_;
-  }
+  [[nodiscard]] std::uint32_t own_lists() const { return end_list_ - first_list_; }
 
   static std::uint32_t staging_words(const DeviceCountPlan& plan) {
     // Segments that wait for those of others are held beside it.
@@ -273,28 +272,30 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     return loads + counted_words_ * SuperKmer<Words>::kMaxKmers;
   }
 
-  /// Takes the lengths of the shards' lists, and finds the long ones among them.
+  /// Takes the lengths of the lists of its shards, and finds the long ones among them.
   std::vector<unsigned long long> shard_loads() {
-    const CountedView<Key> run = has_run_ ? run_.view(0) : CountedView<Key>{};
-    shard_loads_kernel<<<(shards_ + 255) / 256, 256, 0, stream_>>>(pending_.list_kmers(), run, has_run_,
-                                                                   lists_per_shard(), shards_, loads_.data());
+    const CountedView<Key> run = has_run_ ? run_.view(first_list_) : CountedView<Key>{};
+    const std::uint32_t shards = own_lists() / lists_per_shard();
+    shard_loads_kernel<<<(shards + 255) / 256, 256, 0, stream_>>>(
+        pending_.list_kmers(), run, has_run_, first_list_, lists_per_shard(), shards, loads_.data());
     check_launch("measuring shards");
-    std::vector<unsigned long long> loads(shards_);
-    copy_to_host(loads.data(), loads_.data(), shards_, stream_);
+    std::vector<unsigned long long> loads(shards);
+    copy_to_host(loads.data(), loads_.data(), shards, stream_);
     check(cudaStreamSynchronize(stream_), "measuring shards");
     find_long_lists(std::accumulate(loads.begin(), loads.end(), std::uint64_t{0}));
     return loads;
   }
 
   void find_long_lists(std::uint64_t all) {
-    const CountedView<Key> run = has_run_ ? run_.view(0) : CountedView<Key>{};
+    const CountedView<Key> run = has_run_ ? run_.view(first_list_) : CountedView<Key>{};
     // Together blocks count in WarpDrive tables. Who asked for others gets them: then a block counts its list
     // in as many parts as that takes.
     if (plan_.table != engine::CountTable::automatic && plan_.table != engine::CountTable::warpdrive) return;
-    longest_ = std::max(plan_.tuning.long_list_kmers, plan_.tuning.long_list_ratio * (all / (end_list() - first_list())));
+    longest_ = std::max(plan_.tuning.long_list_kmers, plan_.tuning.long_list_ratio * (all / own_lists()));
     fill_bytes(long_lists_size_.data(), 0, 1, stream_);
-    long_lists_kernel<<<(lists_ + 255) / 256, 256, 0, stream_>>>(
-        pending_.list_kmers(), run, has_run_, lists_, longest_, long_lists_.data(), long_lists_size_.data());
+    long_lists_kernel<<<(own_lists() + 255) / 256, 256, 0, stream_>>>(
+        pending_.list_kmers(), run, has_run_, first_list_, end_list_, longest_, long_lists_.data(),
+        long_lists_size_.data());
     check_launch("looking for long lists");
     std::uint32_t size = 0;
     copy_to_host(&size, long_lists_size_.data(), 1, stream_);
@@ -324,7 +325,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   Chunk plan_chunk(std::uint32_t first, std::uint32_t most, const std::vector<unsigned long long>& loads) {
     Chunk chunk{first, 0, 0};
     while (chunk.shards < most) {
-      const std::uint64_t next = loads[first + chunk.shards];
+      const std::uint64_t next = loads[first + chunk.shards - first_list_ / lists_per_shard()];
       if (chunk.shards > 0 && chunk.bound + next > chunk_entries_) break;
       chunk.bound += next;
       ++chunk.shards;
@@ -339,7 +340,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     task.segment_count = pending_.segments();
     task.list_kmers = pending_.list_kmers();
     if (has_run_) {
-      run_view_ = run_.view(0);
+      run_view_ = run_.view(first_list_);
       task.run = &run_view_;
     }
     task.first_list = first_shard * lists_per_shard();
@@ -411,7 +412,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
       stream_.wait();
       freeze_stream_.wait();
       buffers.counted = {};
-      buffers.counted = CountedLists<Key>(std::max(chunk.bound, usual_bound_), lists_);
+      buffers.counted = CountedLists<Key>(std::max(chunk.bound, usual_bound_), own_lists());
     }
   }
 
@@ -477,10 +478,10 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   /// `next` bytes.
   void count_early(std::uint64_t next) {
     shard_loads();
-    CountTask<Key, Words> task = task_for(0, shards_);
+    CountTask<Key, Words> task = task_for(first_list_ / lists_per_shard(), own_lists() / lists_per_shard());
     const std::uint64_t entries = measure(task);
     const std::uint64_t bytes =
-        entries * CountedLists<Key>::kEntryBytes + std::uint64_t{lists_} * (kRanges + 4) * 4;
+        entries * CountedLists<Key>::kEntryBytes + std::uint64_t{own_lists()} * (kRanges + 4) * 4;
     if (pending_.segment_bytes() + run_bytes() + bytes > plan_.memory_bytes - held_ ||
         bytes + next > budget_) {
       throw ResourceError("the GPU's memory is used up: the distinct k-mers so far need " +
@@ -488,11 +489,11 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
                           std::to_string((plan_.memory_bytes - held_) >> 20) +
                           " MB that are free or allowed; raise --device-memory, or use --device cpu");
     }
-    CountedLists<Key> run(std::max<std::uint64_t>(entries, 1), lists_);
+    CountedLists<Key> run(std::max<std::uint64_t>(entries, 1), own_lists());
     DeviceArray<unsigned long long> size(1);
     fill_bytes(size.data(), 0, 1, stream_);
     fill_bytes(run.big_size(), 0, 1, stream_);
-    task.out = run.view(0);
+    task.out = run.view(first_list_);
     task.out_capacity = run.capacity();
     task.out_size = size.data();
     count_lists(task);
@@ -505,7 +506,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     run_ = std::move(run);
     has_run_ = true;
     ++early_counts_;
-    if (host_long_lists_.empty()) distinct_per_list_ = static_cast<double>(entries) / (end_list() - first_list());
+    if (host_long_lists_.empty()) distinct_per_list_ = static_cast<double>(entries) / own_lists();
   }
 
   void note_histogram() {
@@ -523,6 +524,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   const std::shared_ptr<Exchange<Words>> exchange_;
   const std::uint32_t number_;
   std::uint32_t shard_bits_, shards_, list_bits_, lists_;
+  const std::uint32_t first_list_, end_list_;  ///< the range of lists that are its own
   CutParams cut_;
   Stream stream_;
   StagedWords<Words> staged_;
