@@ -1,5 +1,5 @@
-// What GPUs do by themselves: reads made on the device, from ASCII in device memory, or in pinned host memory, to
-// frozen shards in device memory. Prints a table. See docs/benchmarks.md.
+// What GPUs do by themselves: reads made on the device, from ASCII in device memory, or in pinned host
+// memory, to frozen shards in device memory. Prints a table. See docs/benchmarks.md.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -64,12 +64,14 @@ struct Reads {
   std::vector<std::uint32_t> bytes;
 };
 
-/// Texts of a GPU one after another in its memory; those from the host are copied while the one before is cut.
+/// Texts of a GPU one after another in its memory; those from the host are copied while the one before is
+/// cut.
 class TextSource {
  public:
   explicit TextSource(const Reads& reads) : reads_(reads) {
     if (reads.host_texts.empty()) return;
-    for (auto& slot : slots_) slot.reserve(text_room(*std::max_element(reads.bytes.begin(), reads.bytes.end())));
+    for (auto& slot : slots_)
+      slot.reserve(text_room(*std::max_element(reads.bytes.begin(), reads.bytes.end())));
     fetch(0);
   }
 
@@ -235,7 +237,8 @@ int main(int argc, char** argv) {
   CLI::App app("Counts reads made on GPUs, from ASCII in device memory to frozen shards.");
   Options options;
   std::vector<std::string> cases;
-  app.add_option("--gpus", options.gpus, "GPUs, the first ones; genome and reads are those of each, weak scaling")
+  app.add_option("--gpus", options.gpus,
+                 "GPUs, the first ones; genome and reads are those of each, weak scaling")
       ->capture_default_str();
   app.add_flag("--host", options.host, "reads are in pinned host memory and are copied to the GPUs");
   app.add_option("--genome", options.genome, "bases of the made-up genome")->capture_default_str();
@@ -256,9 +259,9 @@ int main(int argc, char** argv) {
       ->delimiter(' ');
   CLI11_PARSE(app, argc, argv);
   try {
-    std::printf("%4s %9s %6s %3s %8s %8s %7s %7s %7s %7s %7s %7s %7s %7s %8s\n", "GPUs", "genome", "errors", "k",
-                "G k-mers", "G dist.", "cut", "split", "exch.", "count", "freeze", "both", "other", "all, ms",
-                "G/s");
+    std::printf("%4s %9s %6s %3s %8s %8s %7s %7s %7s %7s %7s %7s %7s %7s %8s\n", "GPUs", "genome", "errors",
+                "k", "G k-mers", "G dist.", "cut", "split", "exch.", "count", "freeze", "both", "other",
+                "all, ms", "G/s");
     if (cases.empty()) return bench(options);
     for (const std::string& one : cases) {
       if (std::sscanf(one.c_str(), "%lf,%lf,%u", &options.genome, &options.error_rate, &options.k) != 3) {

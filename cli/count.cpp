@@ -133,11 +133,12 @@ void declare_flags(CLI::App& app, CountCommand& command) {
       "Count k-mers as they are read. Default: a k-mer and its reverse complement are one, named by the "
       "lexicographically smaller of the two.");
   add_reading_flags(app, command.reading);
-  add_device_flags(app, command.device,
-                   "auto, cpu, cpu:N for a CPU that acts as N devices, cuda for all GPUs that can be used, "
-                   "together, cuda:N for the one that 'warpmer devices' lists under that number, or cuda:N,M "
-                   "for several. Default: auto, which is the GPU with the most free memory where one can be used "
-                   "and the input is not small, else the CPU.");
+  add_device_flags(
+      app, command.device,
+      "auto, cpu, cpu:N for a CPU that acts as N devices, cuda for all GPUs that can be used, "
+      "together, cuda:N for the one that 'warpmer devices' lists under that number, or cuda:N,M "
+      "for several. Default: auto, which is the GPU with the most free memory where one can be used "
+      "and the input is not small, else the CPU.");
   add_table_flag(app, command.job.table);
   add_progress_flag(app, command.progress);
   app.add_option("--stats", command.stats,

@@ -331,7 +331,8 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
   add_threads_flag(command, options.threads);
   add_device_flags(command, options.device,
                    "With --reads: auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for "
-                   "those that 'warpmer devices' lists under these numbers. Default: auto, which is a GPU where one can be used and the reads are not "
+                   "those that 'warpmer devices' lists under these numbers. Default: auto, which is a GPU "
+                   "where one can be used and the reads are not "
                    "few, else the CPU.");
   command
       .add_option(

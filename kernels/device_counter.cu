@@ -136,7 +136,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
 
   void make_room_for(std::uint64_t bytes, std::uint32_t parts) override {
     // It must fit beside the segments there are and, at the end, the largest chunk.
-    if (pending_.segments() + parts > kMostSegments || pending_.segment_bytes() + run_bytes() + bytes > budget_)
+    if (pending_.segments() + parts > kMostSegments ||
+        pending_.segment_bytes() + run_bytes() + bytes > budget_)
       count_early(bytes);
   }
 
@@ -256,8 +257,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   static std::uint32_t staging_words(const DeviceCountPlan& plan) {
     // Segments that wait for those of others are held beside it.
     const std::uint64_t share = plan.memory_bytes / (plan.owners > 1 ? 32 : 16);
-    const std::uint64_t words = std::clamp(share / StagedWords<Words>::kStagingBytes, kLeastStaging,
-                                           kMostStaging / (Words / 2));
+    const std::uint64_t words =
+        std::clamp(share / StagedWords<Words>::kStagingBytes, kLeastStaging, kMostStaging / (Words / 2));
     // Small jobs need no large staging, and memory that is never touched costs time, too.
     if (plan.expected_kmers == 0) return static_cast<std::uint32_t>(words);
     return static_cast<std::uint32_t>(
@@ -323,13 +324,18 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   }
 
   Chunk plan_chunk(std::uint32_t first, std::uint32_t most, const std::vector<unsigned long long>& loads) {
+    const auto* const of_shard = loads.data() + (first - first_list_ / lists_per_shard());
     Chunk chunk{first, 0, 0};
     while (chunk.shards < most) {
-      const std::uint64_t next = loads[first + chunk.shards - first_list_ / lists_per_shard()];
+      const std::uint64_t next = of_shard[chunk.shards];
       if (chunk.shards > 0 && chunk.bound + next > chunk_entries_) break;
       chunk.bound += next;
       ++chunk.shards;
     }
+    // Not a few more than are frozen at once: the rest of the device would wait for these.
+    const std::uint32_t at_once = shards_at_once<Key>();
+    while (chunk.shards < most && chunk.shards > at_once && chunk.shards % at_once != 0)
+      chunk.bound -= of_shard[--chunk.shards];
     return chunk;
   }
 

@@ -49,9 +49,9 @@ struct FrozenChunk {
 /// freezing what it waited for room.
 struct DeviceTimes {
   double cut = 0, split = 0, count = 0, freeze = 0;
-  double exchange = 0;              ///< copying what it has cut to other GPUs, beside the others
-  double count_and_freeze = 0;      ///< from the begin of the one to the end of the other, early counts aside
-  std::uint64_t words = 0;          ///< super-k-mers counted, and places for some that were left empty
+  double exchange = 0;          ///< copying what it has cut to other GPUs, beside the others
+  double count_and_freeze = 0;  ///< from the begin of the one to the end of the other, early counts aside
+  std::uint64_t words = 0;      ///< super-k-mers counted, and places for some that were left empty
   std::uint64_t exchanged_bytes = 0;  ///< that went to other GPUs
 
   void add(const DeviceTimes& other) {

@@ -26,7 +26,8 @@ class DeviceIndex {
                        CutStatus* status, cudaStream_t stream) const = 0;
 };
 
-/// The frozen shards as they are stored, for the current device, which is to reach the memory that they are in.
+/// The frozen shards as they are stored, for the current device, which is to reach the memory that they are
+/// in.
 std::unique_ptr<DeviceIndex> load_index(const index::IndexParams& params,
                                         std::shared_ptr<const FrozenPayloads> payloads);
 /// The same of an index that is copied to the current device; it need not outlive that.

@@ -63,8 +63,8 @@ void Exchange<Words>::end(std::uint32_t sender) {
   }
 }
 
-/// One segment of each GPU that has one: sender offsets are those of its ranges of lists, receiver offsets come
-/// of the partition table.
+/// One segment of each GPU that has one: sender offsets are those of its ranges of lists, receiver offsets
+/// come of the partition table.
 template <int Words>
 void Exchange<Words>::transpose() {
   release_sent();
@@ -108,8 +108,7 @@ std::vector<Segment<Words>> Exchange<Words>::make_room(const comm::PartitionTabl
     const CurrentDevice current(gpu(j));
     std::vector<typename Segment<Words>::Part> parts;
     for (std::uint32_t i = 0; i < size(); ++i) {
-      if (senders_[i].sent)
-        parts.push_back({table.receive_offset(i, j), senders_[i].sent->bounds[j]});
+      if (senders_[i].sent) parts.push_back({table.receive_offset(i, j), senders_[i].sent->bounds[j]});
     }
     const auto part_count = static_cast<std::uint32_t>(parts.size());
     owners_[j]->make_room_for(Segment<Words>::bytes_for(table.received(j), lists_of(j), part_count),
@@ -128,8 +127,9 @@ void Exchange<Words>::send(std::uint32_t sender, std::uint32_t receiver, const S
   const std::uint32_t lists = lists_of(receiver), first = first_list(receiver);
   const std::uint64_t words = table.size(sender, receiver);
   // Parts are those of senders that have sent, in order.
-  const auto part = static_cast<std::size_t>(std::count_if(
-      senders_.begin(), senders_.begin() + sender, [](const Sender& other) { return other.sent.has_value(); }));
+  const auto part =
+      static_cast<std::size_t>(std::count_if(senders_.begin(), senders_.begin() + sender,
+                                             [](const Sender& other) { return other.sent.has_value(); }));
   const auto copy = [&](auto* there, const auto* here, std::size_t n) {
     peers_.copy(there, receiver, here, sender, n * sizeof *here, stream);
     if (sender != receiver) senders_[sender].bytes += n * sizeof *here;

@@ -1,8 +1,8 @@
 #pragma once
-/// The exchange of super-k-mers between the GPUs of one process. Each splits what it has cut by list, and lists
-/// by owner are ranges, so that a split by list is the multisplit by owner; from time to time the segments of
-/// all are transposed (WarpDrive, Juenger et al. 2018, section IV-B): part j of each goes to the GPU that
-/// counts the lists of range j, all at once, in ring order.
+/// The exchange of super-k-mers between the GPUs of one process. Each splits what it has cut by list, and
+/// lists by owner are ranges, so that a split by list is the multisplit by owner; from time to time the
+/// segments of all are transposed (WarpDrive, Juenger et al. 2018, section IV-B): part j of each goes to the
+/// GPU that counts the lists of range j, all at once, in ring order.
 
 #include <cstdint>
 #include <deque>
@@ -18,7 +18,8 @@
 
 namespace warpmer::gpu {
 
-/// The lists of one GPU, and what becomes of their words. Called with the GPU current, by one thread at a time.
+/// The lists of one GPU, and what becomes of their words. Called with the GPU current, by one thread at a
+/// time.
 template <int Words>
 class ListOwner {
  public:
@@ -52,8 +53,9 @@ class Exchange {
   /// The first list of a GPU's range, which ends where the next one's begins.
   [[nodiscard]] std::uint32_t first_list(std::uint32_t number) const;
 
-  /// Takes a segment of all lists, complete in the order of `stream`, a stream of the sender, and sends what is
-  /// there when every GPU has given one, or this one too many. Thread-safe. Waits for the scan in `stream`.
+  /// Takes a segment of all lists, complete in the order of `stream`, a stream of the sender, and sends what
+  /// is there when every GPU has given one, or this one too many. Thread-safe. Waits for the scan in
+  /// `stream`.
   void put(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream);
   /// No more segments come from this one. Who says so last sends what is left.
   void end(std::uint32_t sender);

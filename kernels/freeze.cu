@@ -578,16 +578,25 @@ __global__ __launch_bounds__(Shape::kThreads + 32, Shape::kBlocks) void freeze_k
 }
 
 template <class Key, class Shape>
+std::uint32_t blocks_at_once() {
+  return persistent_grid(freeze_kernel<Key, Shape>, Shape::kThreads + 32, sizeof(Sorter<Key, Shape>));
+}
+
+template <class Key, class Shape>
 void launch(const FreezeTask<Key>& task, cudaStream_t stream) {
   constexpr std::uint32_t kThreads = Shape::kThreads + 32;
   constexpr std::size_t kBytes = sizeof(Sorter<Key, Shape>);
-  const std::uint32_t grid =
-      std::min(task.shards, persistent_grid(freeze_kernel<Key, Shape>, kThreads, kBytes));
+  const std::uint32_t grid = std::min(task.shards, blocks_at_once<Key, Shape>());
   freeze_kernel<Key, Shape><<<grid, kThreads, kBytes, stream>>>(task);
   check_launch("freezing shards");
 }
 
 }  // namespace
+
+template <class Key>
+std::uint32_t shards_at_once() {
+  return blocks_at_once<Key, SmallBlock<Key>>();
+}
 
 template <class Key>
 void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream) {
@@ -604,6 +613,8 @@ void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream) {
   }
 }
 
+template std::uint32_t shards_at_once<Key64>();
+template std::uint32_t shards_at_once<Key128>();
 template void launch_freeze(const FreezeTask<Key64>&, cudaStream_t);
 template void launch_freeze(const FreezeTask<Key128>&, cudaStream_t);
 

@@ -29,6 +29,10 @@ struct FreezeTask {
   std::uint32_t* next;         ///< scratch: the shard whose turn it is
 };
 
+/// Shards of usual size that the current device freezes at once.
+template <class Key>
+std::uint32_t shards_at_once();
+
 /// Enqueues the packing of all shards: puts their entries in order and writes their payloads.
 template <class Key>
 void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream);

@@ -1,6 +1,6 @@
-// Lookups on one GPU or several: every caller has a lane of its own, on which the text of a batch goes to the device in
-// slices and answers come back, while the caller joins the next slice and hands out the answers of the one
-// before.
+// Lookups on one GPU or several: every caller has a lane of its own, on which the text of a batch goes to the
+// device in slices and answers come back, while the caller joins the next slice and hands out the answers of
+// the one before.
 
 #include <algorithm>
 #include <atomic>
@@ -172,7 +172,8 @@ class Lane {
 /// Where k-mers are looked up on a GPU, with the lanes there.
 class Station {
  public:
-  Station(int gpu, std::uint64_t most_lanes, std::unique_ptr<DeviceIndex> loaded, std::uint32_t k, bool lenient)
+  Station(int gpu, std::uint64_t most_lanes, std::unique_ptr<DeviceIndex> loaded, std::uint32_t k,
+          bool lenient)
       : gpu_(gpu), most_lanes_(most_lanes), loaded_(std::move(loaded)), k_(k), lenient_(lenient) {}
   Station(const Station&) = delete;
   Station& operator=(const Station&) = delete;
@@ -225,7 +226,8 @@ std::uint64_t allowed_bytes(const Peers& peers, std::uint64_t cap_bytes) {
   std::uint64_t least = cap_bytes == 0 ? UINT64_MAX : cap_bytes;
   for (const int gpu : peers.gpus()) {
     const CurrentDevice current(gpu);
-    const auto sharers = static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
+    const auto sharers =
+        static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
     least = std::min(least, usable_bytes() / sharers);
   }
   return least;
@@ -236,8 +238,9 @@ std::uint64_t allowed_bytes(const Peers& peers, std::uint64_t cap_bytes) {
   throw ResourceError("looking up in " + index.path() + (builds ? " by a table" : "") + " needs " +
                       megabytes(needed + (1u << 20) - 1) +
                       (peers.size() == 1 ? " of the GPU's memory" : " of each GPU's memory") + ", and " +
-                      (allowed == cap_bytes ? "--device-memory allows " + megabytes(allowed) + "; raise it, or"
-                                            : megabytes(allowed) + " can be had;") +
+                      (allowed == cap_bytes
+                           ? "--device-memory allows " + megabytes(allowed) + "; raise it, or"
+                           : megabytes(allowed) + " can be had;") +
                       (builds ? " use --table index" : " use --device cpu"));
 }
 
@@ -251,8 +254,7 @@ class CudaLookup : public Lookup {
     const std::uint64_t allowed = allowed_bytes(peers_, device_memory_bytes);
     const bool builds = table != LookupTable::index;
     const std::uint64_t whole = frozen_shards_bytes(index);
-    const LookupTableBytes bytes =
-        builds ? lookup_table_bytes(index, table) : LookupTableBytes{whole, whole};
+    const LookupTableBytes bytes = builds ? lookup_table_bytes(index, table) : LookupTableBytes{whole, whole};
     const std::uint64_t needed = std::max(bytes.building, bytes.table + Lane::kDeviceBytes);
     if (needed <= allowed) {
       const std::uint64_t lanes = (allowed - bytes.table) / Lane::kDeviceBytes;

@@ -29,8 +29,7 @@ template <int Words>
 void PendingWords<Words>::add(Segment<Words>&& segment) {
   const auto parts = static_cast<std::uint32_t>(segment.parts.size());
   if (parts == 0) return;
-  if (views_held_ + parts > kMostSegments)
-    throw InternalError("more segments of pending words than planned");
+  if (views_held_ + parts > kMostSegments) throw InternalError("more segments of pending words than planned");
   add_kmers_kernel<<<(segment.lists + kThreads - 1) / kThreads, kThreads, 0, stream_>>>(
       segment.kmers.data(), parts, segment.lists, list_kmers_.data() + segment.first_list);
   check_launch("adding up super-k-mers");

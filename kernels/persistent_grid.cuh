@@ -19,11 +19,15 @@ inline std::size_t shared_limit() {
   return static_cast<std::size_t>(bytes);
 }
 
-/// Blocks of `threads` threads with `bytes` of dynamic shared memory, which the kernel is allowed from then
-/// on. At least 1.
+/// Blocks of `threads` threads with `bytes` of dynamic shared memory. From then on the kernel is allowed as
+/// much of it as there is: were it only what this launch needs, another thread could take it away before the
+/// launch. At least 1.
 template <class... Parameters>
 std::uint32_t persistent_grid(void (*kernel)(Parameters...), std::uint32_t threads, std::size_t bytes) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, kernel), "looking at a kernel");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_limit() - attributes.sharedSizeBytes)),
         "asking for shared memory");
   int device = 0, multiprocessors = 0, blocks = 0;
   check(cudaGetDevice(&device), "asking for the device");

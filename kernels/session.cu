@@ -16,15 +16,18 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// Pinned and device memory of a feed, and what the CUDA runtime holds in the process, about.
+/// Pinned and device memory of a feed, and what the CUDA runtime holds in the process for the first GPU and
+/// for each further one, about.
 constexpr std::uint64_t kFeedBytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t kRuntimeBytes = std::uint64_t{300} << 20;
+constexpr std::uint64_t kFurtherGpuBytes = std::uint64_t{150} << 20;
 
 /// How much memory of each GPU a session may take beside its feeds. ResourceError when -m does not leave what
 /// feeding the GPUs and `more_host_bytes` take, or --device-memory allows more than can be had.
 std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountPlan& plan,
                                         std::uint64_t more_host_bytes) {
-  const std::uint64_t host = plan.threads * kFeedBytes + peers.size() * kRuntimeBytes + more_host_bytes;
+  const std::uint64_t host =
+      plan.threads * kFeedBytes + kRuntimeBytes + (peers.size() - 1) * kFurtherGpuBytes + more_host_bytes;
   if (plan.memory_bytes < host) {
     throw ResourceError("-m leaves " + megabytes(plan.memory_bytes) +
                         " of host memory for feeding the GPU with " + std::to_string(plan.threads) +
@@ -35,7 +38,8 @@ std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountP
   std::uint64_t least = UINT64_MAX;
   for (const int gpu : peers.gpus()) {
     const CurrentDevice current(gpu);
-    const auto sharers = static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
+    const auto sharers =
+        static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
     std::uint64_t device = plan.device_memory_bytes;
     if (device == 0) {
       device = usable_bytes();
@@ -201,8 +205,7 @@ class DenseSession : public Session {
 /// For k > 12.
 class ShardedSession : public Session {
  public:
-  ShardedSession(Peers& peers, const engine::CountPlan& plan)
-      : Session(peers, plan), queue_(peers.size()) {
+  ShardedSession(Peers& peers, const engine::CountPlan& plan) : Session(peers, plan), queue_(peers.size()) {
     const DeviceCountPlan device = device_plan(peers, plan);
     if (peers.size() == 1) {
       const CurrentDevice current(peers.gpu(0));

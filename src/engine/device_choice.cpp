@@ -96,9 +96,10 @@ std::string slow_way_between(const std::vector<int>& chosen, const std::vector<G
       const auto& links = gpus[static_cast<std::size_t>(from)].links;
       if (from == to || static_cast<std::size_t>(to) >= links.size()) continue;
       if (links[static_cast<std::size_t>(to)] == Link::none) {
-        return fmt::format("cuda:{} does not reach the memory of cuda:{}: what they exchange goes through the "
-                           "host's",
-                           from, to);
+        return fmt::format(
+            "cuda:{} does not reach the memory of cuda:{}: what they exchange goes through the "
+            "host's",
+            from, to);
       }
     }
   }

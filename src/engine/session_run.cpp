@@ -82,8 +82,8 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
     frozen = {};
     frozen.payload = writer.take_spare();
     // Shards wait in memory for those before them. One that takes long (a hot k-mer), or a device that is
-    // ahead of the one before it, must not make all others pile up. Whoever has the next shard has not put it,
-    // so it is never he who waits.
+    // ahead of the one before it, must not make all others pile up. Whoever has the next shard has not put
+    // it, so it is never he who waits.
     while (shard >= writer.shards_placed() && writer.bytes_waiting() > most_waiting_bytes && !failed_)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     write_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -26,7 +26,8 @@ struct Both {
   explicit Both(const std::string& path, bool lenient = false, std::uint64_t device_memory_bytes = 0)
       : index(path),
         cpu(engine::make_cpu_lookup(index, lenient)),
-        gpu(engine::make_cuda_lookup(index, lenient, {tests::gpu_under_test().ordinal}, device_memory_bytes)) {}
+        gpu(engine::make_cuda_lookup(index, lenient, {tests::gpu_under_test().ordinal},
+                                     device_memory_bytes)) {}
 
   index::IndexFile index;
   std::unique_ptr<engine::Lookup> cpu, gpu;
