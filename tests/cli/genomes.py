@@ -4,7 +4,7 @@
 Of the results every k-mer with one of two words in its middle, 1 of 512, is what Python's dicts make of the FASTA
 files; of all k-mers the numbers are what `comm` finds in the oracle's sorted text.
 
-ctest: release only
+ctest: release only; ctest: long
 """
 
 import gzip
