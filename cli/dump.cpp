@@ -69,10 +69,9 @@ void add_dump_command(Application& application) {
   add_memory_flag(command, options->memory_bytes)
       ->description(
           "With --sort: memory the whole process may use, for example 16G or 512M (binary units); a hard "
-          "cap. "
-          "What does not fit at once is sorted in several passes over the index. Default: room for a quarter "
-          "of "
-          "the k-mers (2 bytes for each k-mer; 4 for k above 32), or for all where that is less than 192M.");
+          "cap. What does not fit at once is sorted in several passes over the index. Default: what sorting "
+          "a quarter of the k-mers at a time takes, 2 bytes for each k-mer (4 where k is above 32) and at "
+          "least 192M.");
   add_index_argument(command, options->index);
   application.on_run(command, [options] { return run_dump(*options); });
 }
