@@ -39,7 +39,7 @@ int run_dump(const DumpOptions& options) {
   plan.bounds = {options.range.min_count, options.range.max_count};
   plan.sorted = options.sort;
   plan.threads = threads_or_default(options.threads);
-  plan.memory_bytes = memory_or_default(options.memory_bytes);
+  plan.memory_bytes = options.memory_bytes;
   engine::write_entries(index, plan, [&](std::string_view text) { output.write(text); });
   output.finish();
   return kDone;
@@ -66,7 +66,12 @@ void add_dump_command(Application& application) {
   add_count_range_flags(command, options->range);
   add_text_output_flag(command, options->output);
   add_threads_flag(command, options->threads);
-  add_memory_flag(command, options->memory_bytes);
+  add_memory_flag(command, options->memory_bytes)
+      ->description(
+          "With --sort: memory the whole process may use, for example 16G or 512M (binary units); a hard "
+          "cap. What does not fit at once is sorted in several passes over the index. Default: what sorting "
+          "a quarter of the k-mers at a time takes, 2 bytes for each k-mer (4 where k is above 32) and at "
+          "least 192M.");
   add_index_argument(command, options->index);
   application.on_run(command, [options] { return run_dump(*options); });
 }

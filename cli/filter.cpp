@@ -261,14 +261,7 @@ void declare_rule_flags(CLI::App& command, FilterOptions& options) {
                "A read passes with at least this fraction of its k-mers found, from 0 to 1. Default: 0.");
   add_fraction(command, "--max-fraction", options.max_fraction,
                "A read passes with at most this fraction of its k-mers found. Default: 1.");
-  add_whole_number(
-      command, "--min-count", 1, UINT64_MAX,
-      [&options](std::uint64_t value) { options.counts.min_count = value; },
-      "A k-mer is found when it occurs at least N times in the index. Default: 1.");
-  add_whole_number(
-      command, "--max-count", 1, UINT64_MAX,
-      [&options](std::uint64_t value) { options.counts.max_count = value; },
-      "A k-mer is found when it occurs at most N times in the index. Default: no limit.");
+  add_count_range_flags(command, options.counts, {.what = "Found are k-mers", .where = " in the index"});
   command.add_flag("-v,--invert", options.invert,
                    "Drop the reads or pairs that pass, and keep those that do not.");
 }

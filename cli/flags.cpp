@@ -146,13 +146,13 @@ void CountRange::check() const {
   }
 }
 
-void add_count_range_flags(CLI::App& app, CountRange& range, const std::string& where) {
+void add_count_range_flags(CLI::App& app, CountRange& range, const CountRangeText& text) {
   add_whole_number(
-      app, "--min-count", 1, UINT64_MAX, [&range](std::uint64_t value) { range.min_count = value; },
-      "Keep only k-mers that occur at least N times" + where + ". Default: 1.");
+      app, "--min-count", text.least, UINT64_MAX, [&range](std::uint64_t value) { range.min_count = value; },
+      fmt::format("{} that occur at least N times{}. Default: 1.", text.what, text.where));
   add_whole_number(
-      app, "--max-count", 1, UINT64_MAX, [&range](std::uint64_t value) { range.max_count = value; },
-      "Keep only k-mers that occur at most N times" + where + ". Default: no limit.");
+      app, "--max-count", text.least, UINT64_MAX, [&range](std::uint64_t value) { range.max_count = value; },
+      fmt::format("{} that occur at most N times{}. Default: no limit.", text.what, text.where));
 }
 
 void add_reading_flags(CLI::App& app, ReadingFlags& flags) {

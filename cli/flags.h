@@ -66,8 +66,15 @@ struct CountRange {
   void check() const;
 };
 
-/// `--min-count` and `--max-count`; `where` is added to what they say, for example " in the result".
-void add_count_range_flags(CLI::App& app, CountRange& range, const std::string& where = "");
+/// What the help text of flags for a range of counts says, and the least count that they take.
+struct CountRangeText {
+  std::string what = "Keep only k-mers";
+  std::string where;  ///< for example " in the result"
+  std::uint64_t least = 1;
+};
+
+/// `--min-count` and `--max-count`
+void add_count_range_flags(CLI::App& app, CountRange& range, const CountRangeText& text = {});
 
 /// How sequences are read.
 struct ReadingFlags {

@@ -316,14 +316,9 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
                   "With --reads: tsv, a line per read; bedgraph, the counts along sequences; bed, what found "
                   "k-mers cover of them. Default: tsv.")
       ->type_name("tsv|bedgraph|bed");
-  add_whole_number(
-      command, "--min-count", 0, UINT64_MAX,
-      [&options](std::uint64_t value) { options.found.min_count = value; },
-      "With --format bed: k-mers of a count of at least N are found. Default: 1.");
-  add_whole_number(
-      command, "--max-count", 0, UINT64_MAX,
-      [&options](std::uint64_t value) { options.found.max_count = value; },
-      "With --format bed: k-mers of a count of at most N are found. Default: no limit.");
+  add_count_range_flags(
+      command, options.found,
+      {.what = "With --format bed: found are k-mers", .where = " in the index", .least = 0});
   command.add_flag("--no-header", options.no_header, "With --reads: no line of column names.");
   command.add_flag("--exit-status", options.exit_status,
                    "Exit with status 1 when none of the k-mers was found.");

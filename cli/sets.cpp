@@ -156,7 +156,7 @@ void declare_flags(CLI::App& app, SetCommand& command) {
         [&command](std::uint64_t value) { command.job.min_samples = value; },
         "Keep only k-mers that are in at least N of the inputs.");
   }
-  add_count_range_flags(app, command.range, " in the result");
+  add_count_range_flags(app, command.range, {.where = " in the result"});
   add_threads_flag(app, command.job.threads);
   add_memory_flag(app, command.job.memory_bytes);
   add_progress_flag(app, command.progress);

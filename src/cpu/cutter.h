@@ -86,17 +86,19 @@ class StretchFinder {
 template <int Words>
 class Cutter {
  public:
-  /// Super-k-mers collected before they are handed on; small enough for the second-level cache.
+  /// Super-k-mers collected before they are handed on, unless asked for otherwise; small enough for the
+  /// second-level cache.
   static constexpr std::size_t kCapacity = 32768;
 
-  Cutter(const Kernels& kernels, std::uint32_t k, bool lenient)
+  Cutter(const Kernels& kernels, std::uint32_t k, bool lenient, std::size_t capacity = kCapacity)
       : kernels_(kernels),
+        capacity_(capacity),
         params_{k, minimizer_length(k), shard_bits(k)},
         stretches_(kernels, k, lenient),
         scratch_(kCutScratch),
-        words_(new SuperKmer<Words>[kCapacity]),
-        shards_(new std::uint16_t[kCapacity]),
-        starts_(new std::uint32_t[kCapacity]),
+        words_(new SuperKmer<Words>[capacity]),
+        shards_(new std::uint16_t[capacity]),
+        starts_(new std::uint32_t[capacity]),
         list_{words_.get(), shards_.get(), starts_.get(), 0} {}
 
   /// Cuts one piece, appending to `list()`; calls `full()`, which must `clear()`, whenever room may
@@ -109,7 +111,7 @@ class Cutter {
           const std::size_t stretch_kmers = bases - params_.k + 1;
           kmers += stretch_kmers;
           for (std::size_t done = 0; done < stretch_kmers; done += kCutKmers) {
-            if (list_.size + kCutKmers > kCapacity) full();
+            if (list_.size + kCutKmers > capacity_) full();
             const std::size_t n = std::min(kCutKmers, stretch_kmers - done);
             const std::size_t before = list_.size;
             const auto shift = static_cast<std::uint32_t>(origin + at - first);
@@ -128,12 +130,14 @@ class Cutter {
 
   [[nodiscard]] const SuperKmerList<Words>& list() const { return list_; }
   void clear() { list_.size = 0; }
+  /// Of one of kCapacity.
   [[nodiscard]] static std::uint64_t memory_bytes() {
     return kCapacity * (sizeof(SuperKmer<Words>) + sizeof(std::uint16_t) + sizeof(std::uint32_t));
   }
 
  private:
   const Kernels& kernels_;
+  std::size_t capacity_;
   CutParams params_;
   StretchFinder stretches_;
   std::vector<std::uint32_t> scratch_;

@@ -54,8 +54,8 @@ class EntrySorter {
   /// Of an ordered bin, about.
   static constexpr std::uint64_t kBytesOfOrderedBin = (std::uint64_t{1} << 16) * (sizeof(Key) + 2);
 
-  /// Counts what each bin will have. `memory_bytes` are for the whole process; `other_bytes` of them others
-  /// will take besides what the process has now.
+  /// Counts what each bin will have. `memory_bytes` are for the whole process, 0 for a quarter of the entries
+  /// at a time; `other_bytes` of them others will take besides what the process has now.
   EntrySorter(const index::IndexFile& index, const engine::CountBounds& bounds, unsigned threads,
               std::uint64_t memory_bytes, std::uint64_t other_bytes)
       : index_(index),
@@ -70,7 +70,7 @@ class EntrySorter {
         splitter_(threads, bins()),
         large_of_bin_(bins(), 0),
         others_(engine::working_bytes(threads) + other_bytes + Splitter::memory_bytes(threads, bins())) {
-    for_each_part([&](unsigned thread, const ListBuffer<Key>& list) {
+    for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
       std::uint64_t* const counts = splitter_.counts(thread);
       for (std::size_t i = 0; i < list.size; ++i) {
         const std::uint32_t bin = bin_of(rank_of(list.hashes()[i]));
@@ -79,6 +79,7 @@ class EntrySorter {
           std::atomic_ref(large_of_bin_[bin]).fetch_add(1, std::memory_order_relaxed);
       }
     });
+    if (memory_bytes == 0) memory_bytes = memory_unasked();
     room_ = std::max(kLeastRoom, memory_bytes <= others_ ? 0 : memory_bytes - others_);
   }
 
@@ -88,29 +89,25 @@ class EntrySorter {
   /// not even one does.
   Range gather(std::uint32_t first) {
     const Range range{first, end_of_range(first)};
-    std::uint64_t entries = 0, large_entries = 0;
-    for (std::uint32_t bin = range.first; bin < range.end; ++bin) {
-      entries += splitter_.bin_size(bin);
-      large_entries += large_of_bin_[bin];
-    }
-    words_ = HugeArray<Key>();  // gives the memory back before the new is taken
-    words_ = HugeArray<Key>(entries);
+    if (words_.data() == nullptr) words_ = HugeArray<Key>(most_entries_of_a_range());
+    std::uint64_t large_entries = 0;
+    for (std::uint32_t bin = range.first; bin < range.end; ++bin) large_entries += large_of_bin_[bin];
     large_ = {};
     large_.resize(large_entries);
     std::atomic<std::size_t> next_large{0};
     splitter_.lay_out(range.first, range.end, words_.data(), nullptr);
     std::vector<typename Splitter::Writer> writers;
     for (unsigned t = 0; t < threads_; ++t) writers.emplace_back(splitter_, t);
-    for_each_part([&](unsigned thread, const ListBuffer<Key>& list) {
+    for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
+      keep_ranks(range, list);
       typename Splitter::Writer& writer = writers[thread];
       for (std::size_t i = 0; i < list.size; ++i) {
-        const Key rank = rank_of(list.hashes()[i]);
-        const std::uint32_t bin = bin_of(rank);
-        if (bin < range.first || bin >= range.end) continue;
+        const Key rank = list.hashes()[i];
         const std::uint64_t count = list.counts()[i];
         if (count >= large_count()) large_[next_large.fetch_add(1)] = {rank, count};
         const Key rest = rank & low_bits(rest_bits_);
-        writer.put(bin, static_cast<Key>((rest << count_bits_) | std::min(count, large_count())), {});
+        writer.put(bin_of(rank), static_cast<Key>((rest << count_bits_) | std::min(count, large_count())),
+                   {});
       }
     });
     for (auto& writer : writers) writer.flush();
@@ -165,6 +162,10 @@ class EntrySorter {
   static constexpr std::ptrdiff_t kFewEntries = 32;
   /// Small enough to be had under any cap that lets the process start.
   static constexpr std::uint64_t kLeastRoom = std::uint64_t{1} << 20;
+  /// Unasked: the ranges that large indexes are sorted in, each a pass over the index, and what is so little
+  /// that it is taken at once.
+  static constexpr std::uint64_t kRangesUnasked = 4;
+  static constexpr std::uint64_t kLittleRoom = std::uint64_t{192} << 20;
 
   static std::uint32_t bin_bits_for(std::uint64_t entries, std::uint32_t k) {
     const auto bits = static_cast<std::uint32_t>(std::bit_width(entries / kBinEntries));
@@ -180,6 +181,23 @@ class EntrySorter {
   /// From here on counts are kept apart.
   [[nodiscard]] std::uint64_t large_count() const {
     return static_cast<std::uint64_t>(low_bits(count_bits_));
+  }
+
+  /// Puts ranks in the place of hashes, and keeps those of bins in a range. Which these are is as good as
+  /// random: nothing branches on it.
+  void keep_ranks(const Range& range, ListBuffer<Key>& list) const {
+    Key* const keys = list.hashes();
+    std::uint64_t* const counts = list.counts();
+    const std::uint32_t bins = range.end - range.first;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < list.size; ++i) {
+      const Key rank = rank_of(keys[i]);
+      const std::uint64_t count = counts[i];
+      keys[kept] = rank;
+      counts[kept] = count;
+      kept += bin_of(rank) - range.first < bins ? 1 : 0;
+    }
+    list.size = kept;
   }
 
   static void sort(Key* begin, Key* end) {
@@ -200,6 +218,23 @@ class EntrySorter {
     return splitter_.bin_size(bin) * sizeof(Key) +
            large_of_bin_[bin] * sizeof(typename LargeCounts::value_type);
   }
+  /// For the whole process, when nobody says how much it may be.
+  [[nodiscard]] std::uint64_t memory_unasked() const {
+    const std::uint64_t all = index_.totals().stored_distinct * sizeof(Key);
+    // And a little more, because ranges end with a bin.
+    const std::uint64_t one_range = all / kRangesUnasked + all / kRangesUnasked / 16;
+    return std::min(others_ + std::max(one_range, kLittleRoom), engine::usable_memory_bytes() / 2);
+  }
+  [[nodiscard]] std::uint64_t most_entries_of_a_range() const {
+    std::uint64_t most = 0;
+    for (std::uint32_t first = 0; first < bins();) {
+      const std::uint32_t end = end_of_range(first);
+      std::uint64_t entries = 0;
+      for (; first < end; ++first) entries += splitter_.bin_size(first);
+      most = std::max(most, entries);
+    }
+    return most;
+  }
   [[nodiscard]] std::uint32_t end_of_range(std::uint32_t first) const {
     std::uint64_t sum = 0;
     std::uint32_t end = first;
@@ -212,8 +247,8 @@ class EntrySorter {
     return end;
   }
 
-  /// Calls `visit(thread, list)` for the entries of all parts of all shards; a thread always has the same
-  /// ones.
+  /// Calls `visit(thread, list)` for the entries of all parts of all shards, which it may change; a thread
+  /// always has the same ones.
   template <class Visit>
   void for_each_part(Visit&& visit) const {
     std::atomic<bool> failed{false};

@@ -42,7 +42,10 @@ template <class Key, int Words>
 class ShardedFinder : public Finder {
  public:
   ShardedFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, MetKmers* met)
-      : index_(index), kernels_(kernels), cutter_(kernels, index.params().k, lenient), met_(met) {}
+      : index_(index),
+        kernels_(kernels),
+        cutter_(kernels, index.params().k, lenient, kWordsAtOnce),
+        met_(met) {}
 
   void profile(const io::Batch& batch, Profile& out) override {
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
@@ -53,6 +56,10 @@ class ShardedFinder : public Finder {
   }
 
  private:
+  /// Half of a batch's super-k-mers, or more: a shard then has so many k-mers at a time that most of the
+  /// lines and pages fetched for one serve others, too.
+  static constexpr std::size_t kWordsAtOnce = std::size_t{1} << 18;
+
   void look_up(Profile& out) {
     const auto& list = cutter_.list();
     order_.resize(list.size);

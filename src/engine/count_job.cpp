@@ -67,21 +67,15 @@ class CountJob {
     const ReadTotals read = run_.read(input, *session, options_.k);
     report_.read_seconds = seconds_since(start);
     const auto middle = Clock::now();
-    run_.freeze(
-        1u << shard_bits(options_.k),
-        [&](unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) {
-          session->finish(thread, sink, shard_done);
-        },
-        writer);
+    run_.freeze(1u << shard_bits(options_.k), shards_of(*session), writer);
     index::Totals totals = session->tally().totals();
     totals.records = read.records;
     totals.bases = read.bases;
     index::Provenance provenance = options_.provenance;
     provenance.inputs = input.files();
-    writer.finish(totals, session->tally().histogram(), provenance);
+    run_.finish(writer, totals, session->tally().histogram(), provenance, report_);
     report_.count_seconds = seconds_since(middle);
-    complete_report(*session, totals, writer);
-    progress_.stage = JobProgress::Stage::done;
+    complete_report(*session, writer);
     return report_;
   }
 
@@ -109,16 +103,10 @@ class CountJob {
     return plan;
   }
 
-  void complete_report(const CountingSession& session, const index::Totals& totals,
-                       const index::IndexWriter& writer) {
-    report_.totals = totals;
+  void complete_report(const CountingSession& session, const index::IndexWriter& writer) {
     report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");
     if (device_.cpu_devices > 1) report_.device += fmt::format(", acting as {} devices", device_.cpu_devices);
     report_.device_choice = device_;
-    report_.threads = threads_;
-    report_.memory_cap_bytes = memory_cap_;
-    report_.peak_resident_bytes = peak_resident_bytes();
-    report_.index_bytes = writer.bytes_written();
     report_.early_counts = session.early_counts();
     report_.cpu_seconds = cpu_seconds();
     report_.overlap = session.overlap();

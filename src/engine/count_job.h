@@ -34,14 +34,9 @@ struct CountOptions {
   index::Provenance provenance;  ///< `inputs` is filled in by the job
 };
 
-struct CountReport {
-  index::Totals totals;
-  std::string device;          ///< what ran it, e.g. "cpu (avx512), 2 threads"
-  DeviceChoice device_choice;  ///< why; the CPU, should a GPU that `auto` chose have turned out not to do
-  unsigned threads = 0;
-  std::uint64_t memory_cap_bytes = 0;
-  std::uint64_t peak_resident_bytes = 0;
-  std::uint64_t index_bytes = 0;
+struct CountReport : IndexReport {
+  std::string device;              ///< what ran it, e.g. "cpu (avx512), 2 threads"
+  DeviceChoice device_choice;      ///< why; the CPU, should a GPU that `auto` chose have turned out not to do
   std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
   double read_seconds = 0;         ///< wall time until the input was exhausted
   double count_seconds = 0;        ///< wall time from there to a complete file

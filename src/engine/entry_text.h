@@ -20,7 +20,7 @@ struct EntryTextPlan {
   CountBounds bounds;   ///< which counts to write
   bool sorted = false;  ///< in lexicographic order; else in that of the file: shard by shard, canonical order
   unsigned threads = 1;
-  std::uint64_t memory_bytes = 0;  ///< for the whole process, to sort in
+  std::uint64_t memory_bytes = 0;  ///< for the whole process, to sort in; 0: for a quarter of the k-mers
 };
 
 /// Gives the text to `write`, piece by piece and in order, from one thread at a time. Sorting what does not

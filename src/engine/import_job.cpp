@@ -28,29 +28,18 @@ class ImportJob {
         memory_cap_(memory_or_most(options.memory_bytes)),
         progress_(progress) {}
 
-  ImportReport run() {
+  IndexReport run() {
     const ImportPlan plan = make_plan();
     const index::IndexParams params = params_for(plan.k, plan.canonical);
     index::IndexWriter writer(options_.output, params, threads_);
     const auto session = make_cpu_import_session(plan);
     read(*session);
     session->end_of_input();
-    SessionRun(threads_, memory_cap_, progress_)
-        .freeze(
-            params.shards(),
-            [&](unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) {
-              session->finish(thread, sink, shard_done);
-            },
-            writer, JobProgress::Stage::combining);
+    SessionRun run(threads_, memory_cap_, progress_);
+    run.freeze(params.shards(), shards_of(*session), writer, JobProgress::Stage::combining);
     const Tally tally = session->tally();
-    ImportReport report;
-    report.totals = totals(tally);
-    writer.finish(report.totals, tally.histogram(), options_.provenance);
-    report.threads = threads_;
-    report.memory_cap_bytes = memory_cap_;
-    report.peak_resident_bytes = peak_resident_bytes();
-    report.index_bytes = writer.bytes_written();
-    progress_.stage = JobProgress::Stage::done;
+    IndexReport report;
+    run.finish(writer, totals(tally), tally.histogram(), options_.provenance, report);
     return report;
   }
 
@@ -116,7 +105,7 @@ class ImportJob {
 
 }  // namespace
 
-ImportReport run_import(formats::KmerSource& source, const ImportOptions& options, JobProgress& progress) {
+IndexReport run_import(formats::KmerSource& source, const ImportOptions& options, JobProgress& progress) {
   return ImportJob(source, options, progress).run();
 }
 

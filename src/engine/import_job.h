@@ -20,17 +20,9 @@ struct ImportOptions {
   index::Provenance provenance;
 };
 
-struct ImportReport {
-  index::Totals totals;
-  unsigned threads = 0;
-  std::uint64_t memory_cap_bytes = 0;
-  std::uint64_t peak_resident_bytes = 0;
-  std::uint64_t index_bytes = 0;
-};
-
 /// Runs a whole job, on the CPU. All k-mers are in memory, in 2k bits each and a byte or more for the count,
 /// until they are sorted and written. Of the totals of the index, "counted" is what the source has; records
 /// and bases, which nobody knows any more, are 0. Throws Error, and then no output file is left.
-ImportReport run_import(formats::KmerSource& source, const ImportOptions& options, JobProgress& progress);
+IndexReport run_import(formats::KmerSource& source, const ImportOptions& options, JobProgress& progress);
 
 }  // namespace warpmer::engine

@@ -94,4 +94,16 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
       [&] { failed_ = true; });
 }
 
+void SessionRun::finish(index::IndexWriter& writer, const index::Totals& totals,
+                        const index::Histogram& histogram, const index::Provenance& provenance,
+                        IndexReport& report) {
+  writer.finish(totals, histogram, provenance);
+  report.totals = totals;
+  report.threads = threads_;
+  report.memory_cap_bytes = memory_cap_;
+  report.peak_resident_bytes = peak_resident_bytes();
+  report.index_bytes = writer.bytes_written();
+  progress_.stage = JobProgress::Stage::done;
+}
+
 }  // namespace warpmer::engine

@@ -30,9 +30,26 @@ struct ReadTotals {
   std::uint64_t kmers = 0;
 };
 
+/// What every job says that has written an index.
+struct IndexReport {
+  index::Totals totals;  ///< of the index
+  unsigned threads = 0;
+  std::uint64_t memory_cap_bytes = 0;
+  std::uint64_t peak_resident_bytes = 0;
+  std::uint64_t index_bytes = 0;
+};
+
 /// `CountingSession::finish` of one session, or of what stands for it.
 using FinishShards =
     std::function<void(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done)>;
+
+/// All shards of a session, of whatever kind; it must live as long.
+template <class Session>
+FinishShards shards_of(Session& session) {
+  return [&session](unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) {
+    session.finish(thread, sink, shard_done);
+  };
+}
 
 class SessionRun {
  public:
@@ -50,6 +67,10 @@ class SessionRun {
   /// Takes all shards, 2^shard_bits of them, and gives them to `writer`.
   void freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer,
               JobProgress::Stage stage = JobProgress::Stage::counting);
+
+  /// Completes the index file and fills in `report`; the job is done.
+  void finish(index::IndexWriter& writer, const index::Totals& totals, const index::Histogram& histogram,
+              const index::Provenance& provenance, IndexReport& report);
 
   /// What `freeze` has spent on writing, on all threads; waiting for earlier shards included.
   [[nodiscard]] double write_seconds() const { return write_seconds_; }

@@ -47,25 +47,14 @@ class SetJob {
     SetPlan plan = make_plan();
     index::IndexWriter writer(options_.output, params, threads_);
     const auto session = make_cpu_set_session(plan, inputs_);
-    SessionRun(threads_, memory_cap_, progress_)
-        .freeze(
-            params.shards(),
-            [&](unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) {
-              session->finish(thread, sink, shard_done);
-            },
-            writer, JobProgress::Stage::combining);
+    SessionRun run(threads_, memory_cap_, progress_);
+    run.freeze(params.shards(), shards_of(*session), writer, JobProgress::Stage::combining);
     const Tally tally = session->tally();
     SetReport report;
-    report.totals = totals(tally, plan);
+    for (const auto& input : inputs_) report.input_distinct += input.totals().stored_distinct;
     index::Provenance provenance = options_.provenance;
     provenance.inputs = options_.inputs;
-    writer.finish(report.totals, tally.histogram(), provenance);
-    for (const auto& input : inputs_) report.input_distinct += input.totals().stored_distinct;
-    report.threads = threads_;
-    report.memory_cap_bytes = memory_cap_;
-    report.peak_resident_bytes = peak_resident_bytes();
-    report.index_bytes = writer.bytes_written();
-    progress_.stage = JobProgress::Stage::done;
+    run.finish(writer, totals(tally, plan), tally.histogram(), provenance, report);
     return report;
   }
 

@@ -24,13 +24,8 @@ struct SetOptions {
   index::Provenance provenance;    ///< `inputs` is filled in by the job
 };
 
-struct SetReport {
-  index::Totals totals;              ///< of the index written
+struct SetReport : IndexReport {
   std::uint64_t input_distinct = 0;  ///< distinct k-mers in all inputs, each input's counted
-  unsigned threads = 0;
-  std::uint64_t memory_cap_bytes = 0;
-  std::uint64_t peak_resident_bytes = 0;
-  std::uint64_t index_bytes = 0;
 };
 
 /// Runs a whole job, on the CPU. Never more than a part of a shard of each input is in memory. The totals of

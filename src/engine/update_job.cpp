@@ -78,23 +78,12 @@ class UpdateJob {
     if (removed) report_.removed = run_.read(*removed, *session->removed(), k());
     report_.read_seconds = seconds_since(start);
     const auto middle = Clock::now();
-    run_.freeze(
-        index_.params().shards(),
-        [&](unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) {
-          session->finish(thread, sink, shard_done);
-        },
-        writer);
+    run_.freeze(index_.params().shards(), shards_of(*session), writer);
     if (const Shortfall shortfall = session->shortfall(); !shortfall.is_none())
       throw_shortfall(shortfall, options_);
-    report_.totals = totals(*session);
-    writer.finish(report_.totals, session->tally().histogram(), provenance(added, removed));
+    run_.finish(writer, totals(*session), session->tally().histogram(), provenance(added, removed), report_);
     report_.update_seconds = seconds_since(middle);
-    report_.threads = threads_;
-    report_.memory_cap_bytes = memory_cap_;
-    report_.peak_resident_bytes = peak_resident_bytes();
-    report_.index_bytes = writer.bytes_written();
     report_.early_counts = session->early_counts();
-    progress_.stage = JobProgress::Stage::done;
     return report_;
   }
 

@@ -24,13 +24,8 @@ struct UpdateOptions {
   index::Provenance provenance;    ///< `inputs` is filled in by the job
 };
 
-struct UpdateReport {
-  index::Totals totals;  ///< of the index written
+struct UpdateReport : IndexReport {
   ReadTotals added, removed;
-  unsigned threads = 0;
-  std::uint64_t memory_cap_bytes = 0;
-  std::uint64_t peak_resident_bytes = 0;
-  std::uint64_t index_bytes = 0;
   std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
   double read_seconds = 0;         ///< wall time until the input was exhausted
   double update_seconds = 0;       ///< wall time from there to a complete file

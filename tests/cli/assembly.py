@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from common_cli import DATA, INPUT, USAGE, CliTest, canonical, fasta, kmers_of, main, naive_count, read_sequences
-from common_tier import some
+from common_tier import one_thread, some
 
 QV_HEADER = "assembly\tkmers\tmissing\tqv\terror_rate\tsolid_count\tsolid_kmers\tsolid_found\tcompleteness\n"
 SEQUENCE_HEADER = "assembly\tsequence\tkmers\tmissing\tqv\terror_rate\n"
@@ -101,6 +101,7 @@ class QualityValue(CliTest):
         from_pipe = self.warpmer("qv", index, "-", "--solid-count", 2, stdin=text)
         self.assertEqual(from_pipe, table.replace("one.fa", "standard input"))
 
+    @one_thread
     def test_json(self):
         self.made_up()
         index = self.count("reads.fa", k=21)
@@ -117,6 +118,7 @@ class QualityValue(CliTest):
         self.assertIsNone(report["assemblies"][1]["qv"])  # reads have all their own k-mers
         self.assertEqual(report["assemblies"][1]["completeness"], 100)
 
+    @one_thread
     def test_solid_by_itself(self):
         index = self.count(DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz", k=21)
         cutoff = json.loads(self.warpmer("stats", "--json", index))["spectrum"]["error_cutoff"]
@@ -125,6 +127,7 @@ class QualityValue(CliTest):
         self.assertEqual(self.warpmer("qv", index, DATA / "genome.fa", "--solid-count", cutoff + 1), automatic)
         self.assertGreater(float(automatic.splitlines()[1].split("\t")[-1]), 99)
 
+    @one_thread
     def test_no_peak(self):
         genome = self.count(DATA / "genome.fa", k=21)
         process = self.run_process("qv", genome, DATA / "genome.fa")
@@ -132,6 +135,7 @@ class QualityValue(CliTest):
         self.assertRegex(process.stderr.decode(), r"\Awarpmer: [^\n]*no clear peak[^\n]*--solid-count\n\Z")
         self.assertRegex(process.stdout.decode(), r"\tinf\t0\tNA\tNA\tNA\tNA\n\Z")
 
+    @one_thread
     def test_refusals(self):
         index = self.count(DATA / "genome.fa", k=21)
         forward = self.count(DATA / "genome.fa", k=21, options=["--forward"], output="forward.wmi")
@@ -187,6 +191,7 @@ class Tracks(CliTest):
             self.assertTrue(self.warpmer(*query, "bed", *options) == expected, (low, high))
         return query
 
+    @one_thread
     def test_short_sequences(self):
         for k in some((31, 12, 50), 1):
             query = self.check(DATA / "genome.fa", DATA / "iupac.fa", k, 2)
@@ -203,6 +208,7 @@ class Tracks(CliTest):
         self.file("unit.fa", fasta([("unit", unit), ("twice", unit[100:200])]))
         self.check("unit.fa", "long.fa", 25, 4, ranges=[(2, None)])
 
+    @one_thread
     def test_one_interval_across_pieces(self):
         self.file("a.fa", fasta([("a", "A" * 40)]))
         self.file("long.fa", fasta([("long", "A" * 4_600_000)]))
@@ -211,6 +217,7 @@ class Tracks(CliTest):
         self.assertEqual(self.warpmer(*query, "bed"), "long\t0\t4600000\n")
         self.assertEqual(self.warpmer(*query, "bedgraph"), "long\t0\t4599980\t20\n")
 
+    @one_thread
     def test_bedtools_agrees(self):
         if not shutil.which("bedtools"):
             self.skipTest("no bedtools")
@@ -224,6 +231,7 @@ class Tracks(CliTest):
         merged = subprocess.run(["bedtools", "merge", "-i", "-"], input="".join(starts).encode(), capture_output=True, check=True)
         self.assertTrue(merged.stdout.decode() == self.warpmer(*query, "bed", "--min-count", 3))
 
+    @one_thread
     def test_refusals(self):
         index = self.count(DATA / "genome.fa", k=21)
         reads = ["--reads", DATA / "forty.fa"]

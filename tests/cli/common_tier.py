@@ -1,6 +1,7 @@
 """How much a test does: everything, or a few cases of each kind. tests/CMakeLists.txt says where which."""
 
 import os
+import unittest
 
 FULL = os.environ.get("WARPMER_TIER", "full") != "sample"
 
@@ -16,3 +17,8 @@ def some(cases, number=1):
 def by_tier(full, sample):
     """What the full tier takes, or the sample tier."""
     return full if FULL else sample
+
+
+def one_thread(test):
+    """For a test in which threads do nothing that they do not do in others of its file: not with the thread sanitizer."""
+    return unittest.skipIf(os.environ.get("WARPMER_SANITIZE") == "thread", "one thread")(test)

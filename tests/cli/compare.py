@@ -4,19 +4,15 @@
 ctest: one thread (what the threads do is the same as in sets)
 """
 
-import gzip
 import math
 import os
-import pathlib
 import random
-import subprocess
 import xml.etree.ElementTree
 
-from common_cli import DATA, INPUT, RESOURCE, SOURCE, USAGE, CliTest, fasta, main
+from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, fasta, main
 from common_tier import by_tier, some
 
 READS_1, READS_2 = DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"
-SHARED = pathlib.Path(os.environ.get("WARPMER_SHARED") or SOURCE.parent / "shared") / "data" / "medium"
 MEASURES = ("jaccard", "containment", "ruzicka", "cosine", "mash")
 
 
@@ -171,31 +167,6 @@ class Compare(CliTest):
         content[80] ^= 1
         self.file("bad.wmi", bytes(content))
         self.refused(INPUT, "bad.wmi", "compare", one, "bad.wmi", "-o", "out.tsv")
-
-    def test_salmonella(self):
-        """Half a million bases of each of five genomes, against sorted text and comm."""
-        genomes = sorted((SHARED / "salmonella5").glob("*.gz"))
-        if len(genomes) < 5 or not os.environ.get("NAIVE_COUNT"):
-            self.skipTest("no ../shared/data/medium/salmonella5, or no naive_count")
-        files = []
-        for path in genomes[: by_tier(5, 2)]:
-            with gzip.open(path, "rt") as text:
-                self.file("part.fa", text.read(by_tier(500_000, 50_000)) + "\n")
-            name = path.name.split(".")[0]
-            files.append(self.count("part.fa", k=31, output=f"{name}.wmi"))
-            with open(self.folder / f"{name}.txt", "w") as out:
-                subprocess.run(f"'{os.environ['NAIVE_COUNT']}' -k 31 <part.fa | cut -f 1", shell=True,
-                               stdout=out, cwd=self.folder, check=True)
-        for (a, b), found in self.pairs(*files).items():
-            only_a, only_b, both = (
-                int(subprocess.run(f"LC_ALL=C comm -{columns} {a}.txt {b}.txt | wc -l", shell=True, cwd=self.folder,
-                                   check=True, capture_output=True).stdout)
-                for columns in (23, 13, 12)
-            )
-            j = both / (only_a + only_b + both)
-            self.assertEqual((found["only_a"], found["only_b"], found["shared"]), (only_a, only_b, both))
-            self.assertAlmostEqual(found["jaccard"], j, delta=1e-8)
-            self.assertAlmostEqual(found["mash"], mash(j, 31), delta=1e-8)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""`filter`: reads kept, trimmed and masked as a naive filter in Python does it, and as kmc_tools; pairs, order, BAM."""
+"""`filter`: reads kept, trimmed and masked as a naive filter in Python does it, and as kmc_tools; pairs, order, BAM.
+
+ctest: long
+"""
 
 import gzip
 import itertools
@@ -11,7 +14,7 @@ import subprocess
 import zlib
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, fasta, file_size_limit, kmers_of, main, naive_count, reverse_complement
-from common_tier import FULL, by_tier, some
+from common_tier import FULL, by_tier, one_thread, some
 
 K = 21
 
@@ -134,6 +137,7 @@ class Single(FilterTest):
                     expected = text_of(read for read, passes in zip(reads, passed) if passes != invert)
                     self.assertEqual(self.filter(*flags_of(rule), *["-v"][: int(invert)], "reads.fq"), expected)
 
+    @one_thread
     def test_low_quality_breaks_kmers_and_stays(self):
         reads = make_reads(self.source, self.genome, 300)
         self.file("reads.fq", text_of(reads))
@@ -142,6 +146,7 @@ class Single(FilterTest):
         self.assertNotEqual(len(kept), len([read for read in reads if oracle.passes(oracle.found(read.bases))]))
         self.assertEqual(self.filter("--min-base-quality", 20, "--min-kmers", 10, "reads.fq"), text_of(kept))
 
+    @one_thread
     def test_forms_of_input(self):
         reads = make_reads(self.source, self.genome, 200)
         oracle = Oracle(self.counts)
@@ -171,6 +176,7 @@ class Single(FilterTest):
         self.file("list", "plain.fq\nwrapped.fa\n")
         self.assertEqual(self.filter("@list", "gzip.fq"), fastq + plain_fasta + fastq)
 
+    @one_thread
     def test_outputs(self):
         reads = make_reads(self.source, self.genome, 1000)
         self.file("reads.fq", text_of(reads))
@@ -244,6 +250,7 @@ class Edits(FilterTest):
                 self.assertEqual(self.filter(*flags, "reads.fq"), text_of(kept))
                 self.assertEqual(self.filter(*flags, "reads.fa"), text_of(kept, Read.fasta))
 
+    @one_thread
     def test_a_mate_of_which_nothing_is_left(self):
         whole, none = Read("a/1", self.genome[:50], "I" * 50, "x"), Read("a/2", "ACGT" * 10, "I" * 40)
         self.file("reads.fq", text_of([whole, none]))
@@ -301,6 +308,7 @@ class Pairs(FilterTest):
             self.filter("-t", threads, "-1", "1.fq", "-2", "2.fq", "--out1", "o1", "--out2", "o2")
             self.assertTrue((self.read("o1"), self.read("o2")) == expected)
 
+    @one_thread
     def test_several_files(self):
         self.file("1a.fq", text_of(self.mates[0][:150]))
         self.file("1b.fq", text_of(self.mates[0][150:]))
@@ -309,6 +317,7 @@ class Pairs(FilterTest):
         expected = text_of(read for pair in self.kept({}, False) for read in pair)
         self.assertEqual(self.filter("-1", "1a.fq", "1b.fq", "-2", "2a.fq", "2b.fq"), expected)
 
+    @one_thread
     def test_mates_that_do_not_fit(self):
         self.file("1.fq", text_of(self.mates[0]))
         self.file("2.fq", text_of(self.mates[1]))
@@ -370,6 +379,7 @@ class Alignments(FilterTest):
         names = [read.name for read in reads if oracle.passes(oracle.found(read.bases))]
         self.assertEqual(self.filter("--names-only", "in.bam").splitlines(), names)
 
+    @one_thread
     def test_pairs_and_low_quality(self):
         reads, lines = self.unaligned(300)
         for i in range(1, 300, 2):
@@ -387,6 +397,7 @@ class Alignments(FilterTest):
         self.refused(INPUT, "in.bam: alignments have both", "filter", self.index, "-1", "in.bam", "-2", "alone.bam")
         self.refused(USAGE, "one file", "filter", self.index, "--interleaved", "in.bam", "--out1", "a", "--out2", "b")
 
+    @one_thread
     def test_alignments_and_their_tags(self):
         genome = self.genome
         header = f"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:g\tLN:{len(genome)}\n@PG\tID:x\tPN:x\n"
@@ -412,6 +423,7 @@ class Alignments(FilterTest):
         self.assertEqual(self.samtools("view", "-", stdin=whole.stdout).splitlines(), [lines[i] for i in (0, 1, 3, 6)])
         self.refused(INPUT, r"in\.bam, record 1 \('r0'\): the read is aligned", "filter", self.index, "--mask", "in.bam")
 
+    @one_thread
     def test_tags_of_each_base_go_where_bases_change(self):
         read = Read("m", "A" * 9 + self.genome[:40], "I" * 49)
         kept, gone = "RG:Z:a\tXB:B:c,1,2", "MM:Z:C+m,0;\tML:B:C,9\tOQ:Z:" + "I" * 49
@@ -421,6 +433,7 @@ class Alignments(FilterTest):
         self.filter("-o", "out.bam", "in.bam")
         self.assertEqual(self.samtools("view", "out.bam"), self.line(read, 4, kept + "\t" + gone) + "\n")
 
+    @one_thread
     def test_files_that_do_not_go_together(self):
         reads, lines = self.unaligned(20)
         self.make_bam("in.bam", lines)
@@ -439,6 +452,7 @@ class Alignments(FilterTest):
 
 
 class Refusals(FilterTest):
+    @one_thread
     def test_command_lines(self):
         self.file("r.fq", "@r\nACGT\n+\nIIII\n")
         for pattern, *arguments in (
@@ -468,6 +482,7 @@ class Refusals(FilterTest):
             with self.subTest(arguments):
                 self.refused(USAGE, pattern, "filter", self.index, *arguments)
 
+    @one_thread
     def test_a_damaged_header(self):
         text = b"@RG\tSM:no_name\n"
         content = b"BAM\1" + len(text).to_bytes(4, "little") + text + bytes(4)
@@ -485,6 +500,7 @@ class Refusals(FilterTest):
         self.assertEqual(process.returncode, RESOURCE, process.stderr)
         self.assertEqual(self.files(), before)
 
+    @one_thread
     def test_inputs(self):
         self.file("r.fq", "@r\nACGT\n+\nIIII\n")
         for name in ("bad_character.fq", "bad_truncated.fq.gz"):

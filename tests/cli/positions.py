@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""`positions` and `locate` against plain Python: every occurrence of every k-mer, on both strands."""
+"""`positions` and `locate` against plain Python: every occurrence of every k-mer, on both strands.
+
+ctest: long
+"""
 
 import collections
 import gzip
@@ -20,7 +23,7 @@ from common_cli import (
     read_sequences,
     reverse_complement,
 )
-from common_tier import FULL, by_tier, some
+from common_tier import FULL, by_tier, one_thread, some
 from common_wmp import PositionIndex
 
 HEADER = "query\tquery_pos\tsequence\tposition\tstrand\n"
@@ -147,6 +150,7 @@ class Positions(CliTest):
         self.assertTrue(same, "hits differ")  # a diff of them would take minutes
         self.assertEqual(self.warpmer(*arguments, "--summary"), SUMMARY + oracle.summary(asked))
 
+    @one_thread
     def test_random_references(self):
         for k in some(LENGTHS, 2):
             with self.subTest(k=k):
@@ -180,6 +184,7 @@ class Positions(CliTest):
                 asked = [DATA / name for name in names if name != "low_complexity.fa"]
                 self.check([DATA / name for name in names], asked, k)
 
+    @one_thread
     def test_reads_are_a_reference(self):
         self.check([DATA / "forty.fq"], [DATA / "forty.fq"], 21)
 
@@ -245,6 +250,7 @@ class Positions(CliTest):
         expected = HEADER + line + "".join(f"TTTTTTTTTTT\t0\ta\t{p}\t-\n" for p in range(20000)) * 300 + line
         self.assertTrue(out == expected)
 
+    @one_thread
     def test_info(self):
         self.file("ref.fa", fasta([("one", "GATTACAGA"), ("two", "TGTAAT")]))
         index = self.index("ref.fa", k=5)
@@ -262,6 +268,7 @@ class Positions(CliTest):
             self.assertIn(f"{label:<20}{value}\n", text)
         self.assertIn(info["content_checksum"], text)
 
+    @one_thread
     def test_single_kmers(self):
         records = random_genome(9)
         self.file("ref.fa", fasta(records))
@@ -280,6 +287,7 @@ class Positions(CliTest):
         self.warpmer("locate", index, "--exit-status", kmers[0])
         self.warpmer("locate", index, "--exit-status", "ACGTACGTACGTACGTACGTA", status=NOTHING_FOUND)
 
+    @one_thread
     def test_inputs_of_every_kind(self):
         records = random_genome(3)
         text = fasta(records)
@@ -350,6 +358,7 @@ class Positions(CliTest):
         self.assertGreater(one_pass, 0)
         self.assertGreater(several, 0)
 
+    @one_thread
     def test_damaged_files(self):
         self.file("ref.fa", fasta(random_genome(4, 800)))
         index = self.index("ref.fa", k=19)
@@ -379,6 +388,7 @@ class Positions(CliTest):
         self.file("bad.wmp", bytes(newer))
         self.refused(INPUT, "format version 2", "locate", "bad.wmp", *reads)
 
+    @one_thread
     def test_refusals(self):
         self.file("ref.fa", fasta(random_genome(4, 300)))
         index = self.index("ref.fa", k=19)
@@ -403,6 +413,7 @@ class Positions(CliTest):
         self.file("kmers", "A" * 19 + "\nACGT\n")
         self.refused(INPUT, "kmers:2: 'ACGT' has 4 bases", "locate", index, "-o", "out", "--kmers", "kmers")
 
+    @one_thread
     def test_nothing_to_index(self):
         self.file("short.fa", ">a\nACG\n>b\nNNNNNNNN\n")
         index = self.index("short.fa", k=31)

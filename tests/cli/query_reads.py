@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""`query --reads`: summaries and profiles against a naive counter; order, long reads, several files."""
+"""`query --reads`: summaries and profiles against a naive counter; order, long reads, several files.
+
+ctest: long
+"""
 
 import random
 
 from common_cli import DATA, INPUT, CliTest, fasta, kmers_of, main, naive_count, read_sequences, reverse_complement
-from common_tier import by_tier, some
+from common_tier import by_tier, one_thread, some
 
 HEADER = "read\tkmers\tfound\tmin\tmedian\tmax\n"
 
@@ -47,12 +50,14 @@ class Reads(CliTest):
             with self.subTest(k=k):
                 self.check(DATA / "genome.fa", [DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"], k)
 
+    @one_thread
     def test_awkward_reads(self):
         names = ("iupac.fa", "short.fa", "palindromes.fa", "empty_records.fa", "low_complexity.fa", "one_base.fa")
         for k in some((13, 2, 33, 1, 12, 31), 3):
             with self.subTest(k=k):
                 self.check(DATA / "iupac.fa", [DATA / name for name in names], k)
 
+    @one_thread
     def test_other_ways_to_name_reads(self):
         index = self.count(DATA / "genome.fa", k=21)
         path = DATA / "forty.fq"
@@ -75,6 +80,7 @@ class Reads(CliTest):
         self.refused(INPUT, "bad_character.fq", "query", index, "--table", "bcht", "--reads", DATA / "bad_character.fq")
         self.warpmer("query", index, "--table", "bcht", "--lenient", "--reads", DATA / "bad_character.fq")
 
+    @one_thread
     def test_reads_longer_than_a_batch(self):
         # Batches are of 4 MiB; this read has 5.6 MB.
         source = random.Random(5)

@@ -8,7 +8,7 @@ palindromes, reads shorter than k, in FASTA and FASTQ; k from 1 to 64, both ways
 and quality. A failing case prints its number; `--case` runs it alone and keeps its files. Environment: see
 oracle_common.py.
 
-ctest: one thread (its threads are those of cli/query_reads, cli/streams and cli/update)
+ctest: long; ctest: one thread (its threads are those of cli/query_reads, cli/streams and cli/update)
 """
 
 import argparse

@@ -5,7 +5,7 @@ A refusal: exit status 3, one line on standard error that names the file (and, f
 place), nothing on standard output, no output file, no temporary file. Made-up cases always run; those of
 ../shared/data run where it is. Environment: see oracle_common.py.
 
-ctest: one thread (its threads are those of cli/query_reads, cli/streams and cli/update)
+ctest: long; ctest: one thread (its threads are those of cli/query_reads, cli/streams and cli/update)
 """
 
 import bz2

@@ -6,7 +6,7 @@ import json
 import random
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, fasta, main, naive_count
-from common_tier import by_tier, some
+from common_tier import by_tier, one_thread, some
 
 READS_1, READS_2 = DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"
 
@@ -75,6 +75,7 @@ class Update(CliTest):
                 other = self.update(one, "--add", READS_2, "--remove", READS_1, output="other.wmi")
                 self.assertEqual(self.content(other), self.content(self.count(READS_2, k=k, output="two.wmi")))
 
+    @one_thread
     def test_everything_removed(self):
         index = self.count(READS_1, k=15)
         empty = self.update(index, "--remove", READS_1)
@@ -84,6 +85,7 @@ class Update(CliTest):
         again = self.update(empty, "--add", READS_1, output="again.wmi")
         self.assertEqual(self.content(again), self.content(index))
 
+    @one_thread
     def test_several_files_each_way_to_name_them(self):
         index = self.count(READS_1, k=17, output="one.wmi")
         self.file("list.txt", f"{READS_2}\n{DATA / 'forty.fa'}\n")
@@ -101,6 +103,7 @@ class Update(CliTest):
         self.file("f.wmi", piped.stdout)
         self.assertEqual(self.content("f.wmi"), self.content(added[0]))
 
+    @one_thread
     def test_what_it_says_of_itself(self):
         index = self.count(READS_1, k=31, output="one.wmi")
         self.warpmer("update", index, "--add", READS_2, "-o", "both.wmi", "--stats", "stats.json")
@@ -136,6 +139,7 @@ class Update(CliTest):
         self.refused(INPUT, r"what --add brings: --remove has 1 distinct k-mer \(1 occurrence\) more than are there",
                      "update", index, "--add", "other.fa", "--remove", "more.fa", "-o", "out.wmi")
 
+    @one_thread
     def test_an_old_output_survives_a_failure(self):
         index = self.count(READS_1, k=15, output="one.wmi")
         self.file("out.wmi", "precious")
@@ -164,17 +168,20 @@ class Update(CliTest):
             with self.subTest(place=place):
                 self.refused(INPUT, "bad.wmi", "update", "bad.wmi", "--add", DATA / "forty.fa", *out)
 
+    @one_thread
     def test_filtered_indexes(self):
         for options in (("--min-count", "2"), ("--max-count", "9")):
             index = self.count(READS_1, k=21, options=options)
             self.refused(INPUT, "without --min-count and --max-count", "update", index, "--add", READS_2, "-o", "x.wmi")
 
+    @one_thread
     def test_outputs_that_cannot_be_written(self):
         index = self.count(READS_1, k=5, output="one.wmi")
         self.refused(RESOURCE, "none/out.wmi", "update", index, "--add", READS_2, "-o", "none/out.wmi")
         self.refused(RESOURCE, "/dev/full", "update", index, "--add", READS_2, "-o", "/dev/full")
         self.refused(RESOURCE, "-m", "update", index, "--add", READS_2, "-m", "2M", "-o", "out.wmi")
 
+    @one_thread
     def test_command_lines_that_make_no_sense(self):
         index = self.count(READS_1, k=5, output="one.wmi")
         for pattern, *arguments in (

@@ -124,7 +124,7 @@ void load_factors(const SchemeOnTile<Key>& on, bool at_once) {
   TableShape shape{5, kSpreadKeyBits<Key>};
   while (fits(on, {shape.bucket_bits + 1, shape.key_bits}) && on.slots(shape) < (1u << 14))
     ++shape.bucket_bits;
-  for (const double load : {0.8, 0.88, 0.9, 0.98}) {
+  for (const double load : by_tier<std::vector<double>>({0.8, 0.88, 0.9, 0.98}, {0.8, 0.98})) {
     CAPTURE(load);
     Table<Key> table(on, shape);
     Ledger<Key> ledger;
@@ -260,14 +260,14 @@ void count_at_once(const SchemeOnTile<Key>& on, std::uint32_t bucket_bits, std::
 template <class Key>
 void one_key_at_once(const SchemeOnTile<Key>& on) {
   Table<Key> table(on, {1, kSpreadKeyBits<Key>});
-  constexpr std::size_t kTimes = 20000;
+  const std::size_t times = by_tier(20000, 9000);
   constexpr std::uint32_t kEach = 1000003;
   Ledger<Key> ledger;
-  for (std::size_t i = 0; i < kTimes; ++i) ledger.plan(spread_key<Key>(5), kEach);
+  for (std::size_t i = 0; i < times; ++i) ledger.plan(spread_key<Key>(5), kEach);
   table.run_at_once(Operation::insert, ledger);
   CHECK(ledger.refused() == 0);
   CHECK(ledger.how_many(&Done<Key>::is_new) == 1);
-  CHECK(ledger.how_many(&Done<Key>::wrapped) == (kTimes * kEach) >> 32);
+  CHECK(ledger.how_many(&Done<Key>::wrapped) == (times * kEach) >> 32);
   table.check_inserted(ledger, true);
 }
 
@@ -296,7 +296,7 @@ void claim_at_once(const SchemeOnTile<Key>& on) {
 template <class Key>
 void distinct_at_once(const SchemeOnTile<Key>& on) {
   if (!on.scheme.distinct_at_once) return;
-  for (const std::uint32_t bucket_bits : {0u, 2u, 5u, 9u}) {
+  for (const std::uint32_t bucket_bits : by_tier<std::vector<std::uint32_t>>({0, 2, 5, 9}, {0, 5})) {
     const TableShape shape{bucket_bits, kSpreadKeyBits<Key>};
     if (!fits(on, shape)) continue;
     for (const double load : {0.6, on.scheme.sure_load, 2.0}) {

@@ -156,14 +156,14 @@ extern const SchemesOnTiles<Key128> kCudaBuckets128;
 extern const SchemesOnTiles<table::Key32> kCudaWordTiles;
 extern const SchemesOnTiles<table::Key32> kCudaWordBuckets;
 
-/// Those this machine's CPU can run.
+/// Those this machine's CPU can run, of those that are built.
 inline std::vector<SchemeOnTile<Key64>> all_schemes_64() {
   std::vector<SchemeOnTile<Key64>> all;
   const auto add = [&](const SchemesOnTiles<Key64>& some) {
     all.insert(all.end(), some.first, some.first + some.size);
   };
   add(kScalarTiles64);
-#if defined(__x86_64__)
+#if defined(WARPMER_VECTOR_TILES)
   if (__builtin_cpu_supports("avx2")) add(kAvx2Tiles);
   if (__builtin_cpu_supports("avx512f")) add(kAvx512Tiles);
 #endif

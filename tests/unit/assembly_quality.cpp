@@ -1,3 +1,5 @@
+// ctest: one thread
+
 #include "engine/assembly_quality.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
 // What `warpmer devices` says of machines with several GPUs.
+// ctest: one thread
 
 #include <doctest/doctest.h>
 

@@ -1,3 +1,5 @@
+// ctest: one thread
+
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // K-mers, hashes, minimizers, super-k-mer words: properties, for every k.
+// ctest: one thread
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 // The session suite on the CPU backend, and what only a CPU is asked for: several devices, little memory.
+// ctest: long
 
 #include "sessions/session_suite.h"
 #include "tier.h"

@@ -1,4 +1,5 @@
 // What `--device` means on machines with and without GPUs, none of which need be there.
+// ctest: one thread
 
 #include "engine/device_choice.h"
 

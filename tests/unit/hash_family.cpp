@@ -1,4 +1,5 @@
 // The tables' seeded hash functions.
+// ctest: one thread
 
 #include "table/hash_family.h"
 

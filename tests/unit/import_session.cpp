@@ -60,8 +60,8 @@ std::vector<CountedKmer> random_kmers(std::uint32_t k, std::size_t n) {
   return kmers;
 }
 
-engine::ImportReport import(ListSource& source, const std::string& output, bool sum_duplicates = false,
-                            std::uint64_t memory_bytes = std::uint64_t{1} << 31) {
+engine::IndexReport import(ListSource& source, const std::string& output, bool sum_duplicates = false,
+                           std::uint64_t memory_bytes = std::uint64_t{1} << 31) {
   engine::ImportOptions options;
   options.input = "list";
   options.sum_duplicates = sum_duplicates;
@@ -125,7 +125,7 @@ TEST_CASE("k-mers become an index, canonical or as they are") {
       facts.k = k;
       facts.canonical = is_canonical;
       ListSource source(kmers, facts);
-      const engine::ImportReport report = import(source, path);
+      const engine::IndexReport report = import(source, path);
       CHECK(report.totals.counted_distinct == expected.size());
       CHECK(index::IndexFile(path).params().canonical == is_canonical);
       CHECK(read(path) == expected);

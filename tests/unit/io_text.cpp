@@ -1,4 +1,5 @@
 // FASTA and FASTQ as text: every allowed form, every cut, every batch size.
+// ctest: one thread
 
 #include "io_fixture.h"
 

@@ -1,4 +1,5 @@
 // What a process may use, on machines that are larger than the one the tests run on.
+// ctest: one thread
 
 #include "engine/limits.h"
 

@@ -1,3 +1,5 @@
+// ctest: one thread
+
 #include "engine/matrix_file.h"
 
 #include <doctest/doctest.h>

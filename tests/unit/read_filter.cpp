@@ -1,4 +1,5 @@
 // Judging reads by the counts of their k-mers.
+// ctest: one thread
 
 #include "engine/read_filter.h"
 

@@ -1,4 +1,5 @@
 // Freezing shards and reading them back.
+// ctest: one thread
 
 #include "index/shard_codec.h"
 

@@ -1,4 +1,5 @@
 // Spectra of known genomes: what the model must find, and when it must say nothing.
+// ctest: one thread
 
 #include "engine/spectrum_model.h"
 

@@ -1,5 +1,6 @@
 // Many builds of the same keys with different seeds: how often they succeed, against what the paper reports,
 // and that small tables, in which a key's buckets are often the same one, lose nothing.
+// ctest: release only
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 // How many buckets an operation looks at, against what the papers report. Averages over all keys of a table.
+// ctest: release only
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 // Probe sequences: every slot of a table is reached, once, whatever the number of windows and their size.
+// ctest: one thread
 
 #include <doctest/doctest.h>
 

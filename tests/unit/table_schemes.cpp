@@ -1,5 +1,5 @@
 // The table suite on the CPU's tiles, one thread at a time; table_at_once.cpp has those that share a table.
-// ctest: one thread
+// ctest: long; ctest: one thread
 
 #include "tiles/table_suite.h"
 
