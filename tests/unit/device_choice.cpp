@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <string>
+
 #include "core/error.h"
 
 namespace {
@@ -128,6 +131,22 @@ TEST_CASE("cuda takes the usable GPU with the most free memory, or none at all")
         "--device cuda: cuda:0 (Some GPU): it is occupied; use --device cpu");
   CHECK(error_of<ResourceError>("cuda", GpuSurvey{}) ==
         "--device cuda: this machine has no GPU; use --device cpu");
+}
+
+TEST_CASE("processes of one job on a node take different GPUs") {
+  const GpuSurvey four = machine({gpu(0, 80), gpu(1, 10), gpu(2, 80), gpu(3, 80, "it is too old")});
+  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
+  for (const int rank : {0, 1, 2}) {
+    setenv("OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank).c_str(), 1);
+    CHECK(choose("cuda", four).gpus == std::vector<int>{rank});
+    CHECK(choose("auto", four).gpus == std::vector<int>{rank});
+    CHECK(choose("cuda:2", four).gpus == std::vector<int>{2});  // asked for
+  }
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "3", 1);
+  CHECK(error_of<ResourceError>("cuda", four) ==
+        "--device cuda: cuda:3 (Some GPU): it is too old; use --device cpu");
+  unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
 }
 
 TEST_CASE("cuda:N is that GPU and no other") {
