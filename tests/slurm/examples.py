@@ -21,7 +21,7 @@ SCRIPTS = SOURCE / "scripts" / "slurm"
 WARPMER = pathlib.Path(os.environ.get("WARPMER", SOURCE / "build" / "cpu" / "warpmer"))
 DATA = pathlib.Path(os.environ.get("WARPMER_DATA", SOURCE / "data"))
 PAIR = [DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"]
-HAS_MPI = (WARPMER.parent / "libwarpmer_mpi.so").exists()
+HAS_MPI = any(WARPMER.parent.glob("*warpmer_mpi*.so"))
 
 cluster = None
 jobs = None

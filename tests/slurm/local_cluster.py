@@ -149,7 +149,7 @@ SwitchType=switch/none
 MpiDefault=none
 SlurmdParameters=config_overrides
 SchedulerType=sched/builtin
-SchedulerParameters=sched_min_interval=0
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=1000
