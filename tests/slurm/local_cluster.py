@@ -37,6 +37,8 @@ class LocalCluster:
         self.folder = pathlib.Path(folder)
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "SBATCH_", "OMPI_"))}
         self.environment["SLURM_CONF"] = str(self.folder / "slurm.conf")
+        # Open MPI would have ranks of both nodes meet in one shared memory, since they are on the same machine.
+        self.environment["OMPI_MCA_btl"] = "self,tcp"
         self.environment["PATH"] = self.environment.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
         self._daemons = []
 
@@ -140,6 +142,7 @@ AuthInfo=socket={self.folder}/munge.socket
 CredType=cred/munge
 StateSaveLocation={self.folder}/state
 SlurmdSpoolDir={self.folder}/spool/%n
+TmpFS={self.folder}/spool/%n
 SlurmctldPidFile={self.folder}/slurmctld.pid
 SlurmdPidFile={self.folder}/slurmd.%n.pid
 ProctrackType=proctrack/linuxproc
