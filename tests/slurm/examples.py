@@ -10,7 +10,6 @@ import os
 import pathlib
 import sys
 import tempfile
-import time
 import unittest
 
 from local_cluster import GPUS, CannotStart, LocalCluster
@@ -145,22 +144,20 @@ class Ends(unittest.TestCase):
         os.mkfifo(self.pipe)
 
     def end(self, command, *scancel):
-        """Lets a job wait for more reads, ends it, and returns how it ended, after so many seconds."""
+        """Lets a job wait for more reads, ends it while it does, and returns how it ended."""
         script = jobs.script(f"{self.id()}.sh", command)
         job = jobs.submit("--ntasks=1", script, environment={"READS": str(self.pipe), "OUT": str(self.folder / "out.wmi")})
-        with open(self.pipe, "wb") as pipe:  # opens when warpmer does
-            pipe.write(b"@r\n" + b"ACGTTGCA" * 20 + b"\n+\n" + b"I" * 160 + b"\n")
-            pipe.flush()
-            while not list(self.folder.glob(".out.wmi.*.tmp")):
-                time.sleep(0.02)
-            start = time.monotonic()
+        unfinished = lambda: list(self.folder.glob(".out.wmi.*.tmp"))
+        pipe = os.open(self.pipe, os.O_RDWR)  # so that it opens before warpmer has it, and stays open
+        try:
+            os.write(pipe, b"@r\n" + b"ACGTTGCA" * 20 + b"\n+\n" + b"I" * 160 + b"\n")
+            cluster.wait_for("an unfinished file", unfinished)
             cluster.run("scancel", *scancel, job)
-            while list(self.folder.glob(".out.wmi.*.tmp")) and time.monotonic() < start + 20:
-                time.sleep(0.02)
-            seconds = time.monotonic() - start
-        ended = cluster.wait_for_end(job)[0]
-        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["reads.fifo"])
-        self.assertLess(seconds, 5, "an unfinished file stayed behind")
+            cluster.wait_for("an unfinished file to go", lambda: not unfinished(), seconds=5)
+            ended = cluster.wait_for_end(job)[0]
+        finally:
+            os.close(pipe)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["reads.fifo"])
         return ended["JobState"], ended["ExitCode"]
 
     def test_scancel(self):

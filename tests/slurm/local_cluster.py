@@ -49,14 +49,17 @@ class LocalCluster:
         if os.geteuid() != 0:
             raise CannotStart("only root can start slurmd")
         try:
-            self._configure()
+            try:
+                self._configure()
+            except OSError as error:  # some containers have no devices to make
+                raise CannotStart(str(error)) from error
             self._start("munged", "--foreground", *self._munge_flags())
-            self._wait_for("munged", (self.folder / "munge.socket").exists, CannotStart)
+            self.wait_for("munged", (self.folder / "munge.socket").exists, error=CannotStart)
             self._start("slurmctld", "-D", "-c")
             for node in ("n1", "n2"):
                 self._start("slurmd", "-D", "-N", node)
             both_idle = lambda: self.run("sinfo", "-h", "-o", "%D %t").stdout.split() == ["2", "idle"]
-            self._wait_for("the nodes", both_idle, CannotStart)
+            self.wait_for("the nodes", both_idle, error=CannotStart)
         except BaseException:
             self.__exit__()
             raise
@@ -66,7 +69,7 @@ class LocalCluster:
         if len(self._daemons) == 4:  # else there are no jobs
             self.run("scancel", "--full", "--state=RUNNING")
             self.run("scancel", "--state=PENDING")
-            self._wait_for("the last jobs", lambda: not self.run("squeue", "-h").stdout.strip(), AssertionError)
+            self.wait_for("the last jobs", lambda: not self.run("squeue", "-h").stdout.strip())
         for daemon in reversed(self._daemons):
             daemon.terminate()
         for daemon in reversed(self._daemons):
@@ -97,16 +100,11 @@ class LocalCluster:
     def wait_for_end(self, job):
         """Waits until a job has ended, with all of its tasks, and returns its fields."""
         alive = ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING")
-        self._wait_for(f"job {job}", lambda: all(task["JobState"] not in alive for task in self.fields(job)),
-                       AssertionError, 120)
+        self.wait_for(f"job {job}", lambda: all(task["JobState"] not in alive for task in self.fields(job)))
         return self.fields(job)
 
-    def _start(self, program, *arguments):
-        with open(self.folder / f"{program}{len(self._daemons)}.out", "wb") as output:
-            self._daemons.append(subprocess.Popen([program, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
-                                                  stdout=output, stderr=output, cwd=self.folder))
-
-    def _wait_for(self, what, ready, error, seconds=15):
+    def wait_for(self, what, ready, seconds=60, error=AssertionError):
+        """Waits until `ready()`, at most so long."""
         deadline = time.monotonic() + seconds
         while not ready():
             if any(daemon.poll() is not None for daemon in self._daemons):
@@ -115,6 +113,11 @@ class LocalCluster:
             if time.monotonic() > deadline:
                 raise error(f"still waiting for {what} after {seconds} s")
             time.sleep(0.1)
+
+    def _start(self, program, *arguments):
+        with open(self.folder / f"{program}{len(self._daemons)}.out", "wb") as output:
+            self._daemons.append(subprocess.Popen([program, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
+                                                  stdout=output, stderr=output, cwd=self.folder))
 
     def _munge_flags(self):
         names = {"key-file": "munge.key", "socket": "munge.socket", "pid-file": "munged.pid", "log-file": "munged.log",
