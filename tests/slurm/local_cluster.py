@@ -54,22 +54,26 @@ class LocalCluster:
             except OSError as error:  # some containers have no devices to make
                 raise CannotStart(str(error)) from error
             self._start("munged", "--foreground", *self._munge_flags())
-            self.wait_for("munged", (self.folder / "munge.socket").exists, error=CannotStart)
+            self.wait_for("munged", (self.folder / "munge.socket").exists, seconds=20, error=CannotStart)
             self._start("slurmctld", "-D", "-c")
             for node in ("n1", "n2"):
                 self._start("slurmd", "-D", "-N", node)
             both_idle = lambda: self.run("sinfo", "-h", "-o", "%D %t").stdout.split() == ["2", "idle"]
-            self.wait_for("the nodes", both_idle, error=CannotStart)
+            self.wait_for("the nodes", both_idle, seconds=20, error=CannotStart)
         except BaseException:
-            self.__exit__()
+            self._stop()
             raise
         return self
 
     def __exit__(self, *_):
-        if len(self._daemons) == 4:  # else there are no jobs
+        try:
             self.run("scancel", "--full", "--state=RUNNING")
             self.run("scancel", "--state=PENDING")
             self.wait_for("the last jobs", lambda: not self.run("squeue", "-h").stdout.strip())
+        finally:
+            self._stop()
+
+    def _stop(self):
         for daemon in reversed(self._daemons):
             daemon.terminate()
         for daemon in reversed(self._daemons):
