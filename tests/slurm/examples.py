@@ -39,7 +39,7 @@ class Jobs:
         self.no_gpu = self.submit(SCRIPTS / "one_gpu.sbatch", "-o", "no_gpu.wmi", *count,
                                   environment={"CUDA_VISIBLE_DEVICES": ""})
         self.cohort = cluster.run(SCRIPTS / "cohort.sh", self.samples, folder / "cohort", "-k", "31", cwd=folder)
-        self.granted = {name: self.submit(*options, self.script("devices.sh", "srun warpmer devices --json"))
+        self.granted = {name: self.submit(*options, self.script("devices.sh", "srun --output=%j.%t.json warpmer devices --json"))
                         for name, options in SHAPES.items()}
         self.one_node = self.submit(SCRIPTS / "one_node.sbatch", "-o", "one_node.wmi", *count,
                                     environment={"WARPMER_DEVICE": "cpu:4"})
@@ -55,7 +55,7 @@ class Jobs:
         return cluster.submit("--output=%j.out", *arguments, cwd=self.folder, environment=environment)
 
     def said(self, job):
-        return (self.folder / f"{job}.out").read_text()
+        return "".join(path.read_text() for path in self.folder.glob(f"*{job}*.out"))
 
 
 # Jobs, and what each task is to see of the pretended nodes: cores (if this machine has so many) and MB of memory.
@@ -110,15 +110,12 @@ class Examples(unittest.TestCase):
 
     def test_cohort(self):
         self.assertEqual(jobs.cohort.returncode, 0, jobs.cohort.stderr)
-        matrix = jobs.cohort.stdout.strip()
-        for task in cluster.wait_for_end(matrix):
-            self.assertEqual((task["JobState"], task["ExitCode"]), ("COMPLETED", "0:0"))
+        self.assert_counted(jobs.cohort.stdout.strip(), "cohort/both.wmi")
         folder = jobs.folder / "cohort"
         expected = jobs.folder / "expected.tsv.gz"
         done = cluster.run("warpmer", "matrix", "-o", expected, *(folder / f"{name}.wmi" for name in ("a", "b", "both")))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((folder / "matrix.tsv.gz").read_bytes(), expected.read_bytes())
-        self.assertEqual(checksum(folder / "both.wmi"), checksum(jobs.folder / "one_gpu.wmi"))
 
     def test_what_is_granted(self):
         here = len(os.sched_getaffinity(0))
@@ -126,11 +123,7 @@ class Examples(unittest.TestCase):
             with self.subTest(name):
                 self.assert_done(job)
                 tasks, cores, megabytes = GRANTED[name]
-                decoder, text, reports = json.JSONDecoder(), jobs.said(job).strip(), []
-                while text:
-                    report, end = decoder.raw_decode(text)
-                    reports.append(report["cpu"])
-                    text = text[end:].lstrip()
+                reports = [json.loads(path.read_text())["cpu"] for path in jobs.folder.glob(f"{job}.*.json")]
                 self.assertEqual([report["memory_bytes"] for report in reports], [megabytes << 20] * tasks)
                 self.assertEqual([report["cores"] for report in reports], [min(cores, here)] * tasks)
 
