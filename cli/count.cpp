@@ -31,6 +31,13 @@ struct CountCommand {
   std::string stats;
 };
 
+Json owners_json(const std::vector<engine::OwnerLoad>& loads) {
+  Json owners = Json::array();
+  for (const engine::OwnerLoad& load : loads)
+    owners.push_back({{"super_kmers", load.super_kmers}, {"distinct_kmers", load.distinct_kmers}});
+  return owners;
+}
+
 /// Everything about a run, for `--stats`.
 Json report_json(const CountCommand& command, const engine::CountReport& report, double wall_seconds) {
   Json stages = Json::array();
@@ -56,6 +63,7 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
           {"count_seconds", report.count_seconds},
           {"cpu_seconds", report.cpu_seconds},
           {"stages", std::move(stages)},
+          {"owners", owners_json(report.owner_loads)},
           {"overlap", report.overlap ? Json(*report.overlap) : Json(nullptr)},
           {"totals", totals_json(report.totals)}};
 }

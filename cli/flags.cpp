@@ -72,8 +72,7 @@ CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads) {
   return add_whole_number(
       app, "-t,--threads", 1, kMaxThreads,
       [&threads](std::uint64_t value) { threads = static_cast<unsigned>(value); },
-      "Threads to use. Default: the cores this process may use, by its affinity, its cgroup and "
-      "SLURM_CPUS_PER_TASK.");
+      "Threads to use. Default: the cores this process may use, by its affinity, its cgroup and Slurm.");
 }
 
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 
 #include "index/unfinished_outputs.h"
@@ -25,7 +26,12 @@ void die_by(int signal) {
   pthread_sigmask(SIG_UNBLOCK, &just_this, nullptr);  // a handler runs with its own signal blocked
 }
 
+std::atomic_flag is_cleaning_up = ATOMIC_FLAG_INIT;
+
 extern "C" void clean_up_and_die(int signal) {
+  // Batch systems send several signals at once, and another thread may take the second one: the process must
+  // not die of it while the first is removing files.
+  while (is_cleaning_up.test_and_set()) pause();
   index::remove_unfinished_outputs();
   die_by(signal);
 }

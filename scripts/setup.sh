@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, with apt (Debian 12 packages only). Quick when nothing is.
 #
-#   scripts/setup.sh [build] [test] [hygiene] [bench] [figures]      default: build
+#   scripts/setup.sh [build] [test] [hygiene] [slurm] [bench] [figures]      default: build
 set -euo pipefail
 
 declare -A packages=(
@@ -9,6 +9,7 @@ declare -A packages=(
            libxxhash-dev libisal-dev doctest-dev"
   [test]="python3 python3-xxhash binutils kmc jellyfish samtools bedtools tabix"
   [hygiene]="git python3 clang-format clang-tidy"
+  [slurm]="python3 slurmctld slurmd slurm-client munge"
   [bench]="python3 time kmc jellyfish isal"
   [figures]="python3 python3-matplotlib"
 )

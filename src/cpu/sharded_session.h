@@ -83,6 +83,7 @@ class ShardedSession : public engine::CountingSession {
     index::FrozenShard frozen;
     for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < shards_; shard_done()) {
       take(shard, thread, [&](Key* keys, std::uint64_t* counts, std::size_t size) {
+        worker.loads.note_shard(shard, size);
         const std::size_t kept = worker.tally.filter(keys, counts, size);
         frozen = worker.freezer.freeze(keys, counts, kept, std::move(frozen.payload));
       });
@@ -118,6 +119,12 @@ class ShardedSession : public engine::CountingSession {
     return all.reports();
   }
 
+  [[nodiscard]] std::vector<engine::OwnerLoad> owner_loads() const override {
+    engine::OwnerLoads all(plan_.devices, shards_);
+    for (const Worker& worker : workers_) all.merge(worker.loads);
+    return all.loads();
+  }
+
   [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
 
  private:
@@ -135,7 +142,8 @@ class ShardedSession : public engine::CountingSession {
           split(shards, Cutter<Words>::kCapacity),
           stock(pool, stock_pages),
           freezer(kernels, plan.k),
-          tally(plan.min_count, plan.max_count) {}
+          tally(plan.min_count, plan.max_count),
+          loads(plan.devices, shards) {}
 
     static std::uint64_t memory_bytes() {
       return Cutter<Words>::memory_bytes() + Cutter<Words>::kCapacity * sizeof(SuperKmer<Words>) +
@@ -148,6 +156,7 @@ class ShardedSession : public engine::CountingSession {
     std::unique_ptr<ShardCounter<Key, Words>> counter;
     Freezer freezer;
     engine::Tally tally;
+    engine::OwnerLoads loads;
     StageTimes times;
   };
 
@@ -172,6 +181,7 @@ class ShardedSession : public engine::CountingSession {
     worker.times.super_kmer_bytes += list.size * sizeof(SuperKmer<Words>);
     worker.cutter.clear();
     if (plan_.devices == 1) {
+      worker.loads.note_super_kmers(0, worker.split.offset(shards_));
       for (std::uint32_t shard = 0; shard < shards_; ++shard) {
         pending_.prefetch(std::min(shard + kPrefetchShards, shards_ - 1));
         if (const std::size_t n = worker.split.size(shard); n > 0)
@@ -182,6 +192,7 @@ class ShardedSession : public engine::CountingSession {
     for (std::uint32_t owner = 0; owner < plan_.devices; ++owner) {
       comm::Parcel<Words> parcel = parcel_for(worker.split, owner);
       worker.times.exchanged_bytes += parcel.bytes();
+      worker.loads.note_super_kmers(owner, parcel.words.size());
       if (exchange_.send(owner, std::move(parcel)) > kInboxParcels) deliver(owner, worker);
     }
     for (unsigned device = thread; device < plan_.devices; device += plan_.threads) deliver(device, worker);

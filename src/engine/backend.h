@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/count_table.h"
+#include "engine/owner_loads.h"
 #include "engine/tally.h"
 #include "index/frozen_shard.h"
 #include "io/batch.h"
@@ -76,6 +77,8 @@ class CountingSession {
   [[nodiscard]] virtual Tally tally() const = 0;
   /// In the order in which data passes through them; up to frozen shards.
   [[nodiscard]] virtual std::vector<StageReport> stages() const = 0;
+  /// What each device has got; none where shards are not divided, or not noted.
+  [[nodiscard]] virtual std::vector<OwnerLoad> owner_loads() const { return {}; }
   /// How many stages were busy at once while the input was read, on average: the sum of their busy time
   /// by the wall time. For backends whose stages run side by side.
   [[nodiscard]] virtual std::optional<double> overlap() const { return std::nullopt; }

@@ -111,6 +111,7 @@ class CountJob {
     report_.cpu_seconds = cpu_seconds();
     report_.overlap = session.overlap();
     report_.stages = session.stages();
+    report_.owner_loads = session.owner_loads();
     report_.stages.push_back({"write", run_.write_seconds(), writer.bytes_written()});
   }
 

@@ -42,6 +42,7 @@ struct CountReport : IndexReport {
   double count_seconds = 0;        ///< wall time from there to a complete file
   double cpu_seconds = 0;          ///< user + system, whole process
   std::vector<StageReport> stages;
+  std::vector<OwnerLoad> owner_loads;  ///< of each device, where shards are divided among several
   std::optional<double> overlap;  ///< stages busy at once while reading, on average; where they can overlap
 };
 

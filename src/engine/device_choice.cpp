@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "engine/node_share.h"
 
 namespace warpmer::engine {
 
@@ -53,11 +54,11 @@ std::vector<int> parse_gpus(const std::string& request) {
 
 std::string name_of(const Gpu& gpu) { return fmt::format("cuda:{} ({})", gpu.ordinal, gpu.name); }
 
-/// The usable GPU with the most free memory, the first of equals; null when there is none.
-const Gpu* most_free(const std::vector<Gpu>& gpus) {
-  const Gpu* best = nullptr;
-  for (const Gpu& gpu : gpus) {
-    if (gpu.problem.empty() && (best == nullptr || gpu.free_bytes > best->free_bytes)) best = &gpu;
+/// The usable GPU with the most free memory, the first of equals, of those that are this process's own.
+std::optional<Gpu> most_free(const std::vector<Gpu>& gpus) {
+  std::optional<Gpu> best;
+  for (const Gpu& gpu : own_gpus(gpus, node_share())) {
+    if (gpu.problem.empty() && (!best || gpu.free_bytes > best->free_bytes)) best = gpu;
   }
   return best;
 }
@@ -65,8 +66,10 @@ const Gpu* most_free(const std::vector<Gpu>& gpus) {
 /// Why no GPU can be used.
 std::string problem_of(const GpuSurvey& survey) {
   std::string problem;
-  for (const Gpu& gpu : survey.gpus)
+  for (const Gpu& gpu : survey.gpus) {
+    if (gpu.problem.empty()) continue;  // usable, but another process's
     problem += fmt::format("{}{}: {}", problem.empty() ? "" : "; ", name_of(gpu), gpu.problem);
+  }
   if (!problem.empty()) return problem;
   return survey.problem.empty() ? "this machine has no GPU" : survey.problem;
 }
@@ -79,7 +82,7 @@ DeviceChoice choose_automatically(std::uint64_t input_bytes, const std::function
     return choice;
   }
   const GpuSurvey survey = survey_now();
-  if (const Gpu* gpu = most_free(survey.gpus)) {
+  if (const std::optional<Gpu> gpu = most_free(survey.gpus)) {
     choice.gpus = {gpu->ordinal};
     choice.note = survey.gpus.size() == 1 ? "there is a GPU" : "the GPU with the most free memory";
     return choice;
@@ -106,10 +109,10 @@ std::string slow_way_between(const std::vector<int>& chosen, const std::vector<G
   return "";
 }
 
-/// All GPUs that can be used.
+/// All GPUs that can be used, of those that are this process's own.
 std::vector<int> all_usable(const std::string& request, const GpuSurvey& survey) {
   std::vector<int> usable;
-  for (const Gpu& gpu : survey.gpus) {
+  for (const Gpu& gpu : own_gpus(survey.gpus, node_share())) {
     if (gpu.problem.empty()) usable.push_back(gpu.ordinal);
   }
   if (usable.empty())

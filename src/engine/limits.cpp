@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -17,22 +15,13 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "engine/environment.h"
+#include "engine/node_share.h"
+#include "engine/slurm_grant.h"
 
 namespace warpmer::engine {
 
 namespace {
-
-std::optional<std::uint64_t> number_in(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end == text.data()) return std::nullopt;
-  return value;
-}
-
-std::optional<std::uint64_t> environment_number(const char* name) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? std::nullopt : number_in(text);
-}
 
 std::string first_line(const std::string& path) {
   std::ifstream file(path);
@@ -110,22 +99,24 @@ std::optional<unsigned> affinity_cores() {
   return std::nullopt;
 }
 
+/// The cores of the machine, whoever may use them.
+unsigned online_cores() { return static_cast<unsigned>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)); }
+
 }  // namespace
 
 unsigned usable_cores() {
-  unsigned cores = 1;
-  if (const auto affinity = affinity_cores()) {
-    cores = *affinity;
-  } else if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0) {
-    cores = static_cast<unsigned>(online);
-  }
-  if (const auto quota = cgroup_cores()) cores = std::min(cores, static_cast<unsigned>(std::ceil(*quota)));
-  if (const auto slurm = environment_number("SLURM_CPUS_PER_TASK"); slurm && *slurm > 0)
-    cores = static_cast<unsigned>(std::min<std::uint64_t>(cores, *slurm));
-  return std::max(cores, 1u);
+  const NodeShare share = node_share();
+  std::uint64_t cores = affinity_cores().value_or(online_cores());
+  // Processes that were not bound to cores of their own all have the same mask.
+  if (share.processes > 1) cores = std::min(cores, part_of(online_cores(), share));
+  if (const auto quota = cgroup_cores())
+    cores = std::min(cores, part_of(static_cast<std::uint64_t>(std::ceil(*quota)), share));
+  cores = std::min(cores, slurm_grant(share).cores.value_or(cores));
+  return static_cast<unsigned>(std::max<std::uint64_t>(cores, 1));
 }
 
 std::uint64_t usable_memory_bytes() {
+  const NodeShare share = node_share();
   const auto pages = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
   std::uint64_t bytes = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   for_each_cgroup("memory", [&](const std::string& directory) {
@@ -134,14 +125,8 @@ std::uint64_t usable_memory_bytes() {
         bytes = std::min(bytes, *limit);
     }
   });
-  constexpr std::uint64_t kMegabyte = 1u << 20;  // Slurm's unit
-  if (const auto node = environment_number("SLURM_MEM_PER_NODE"); node && *node > 0)
-    bytes = std::min(bytes, *node * kMegabyte);
-  if (const auto cpu = environment_number("SLURM_MEM_PER_CPU"); cpu && *cpu > 0) {
-    const std::uint64_t cpus = environment_number("SLURM_CPUS_PER_TASK").value_or(1);
-    bytes = std::min(bytes, *cpu * std::max<std::uint64_t>(cpus, 1) * kMegabyte);
-  }
-  return bytes;
+  bytes = part_of(bytes, share);
+  return std::min(bytes, slurm_grant(share).memory_bytes.value_or(bytes));
 }
 
 unsigned threads_or_all(unsigned threads) { return threads > 0 ? threads : usable_cores(); }

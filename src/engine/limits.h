@@ -6,12 +6,14 @@
 
 namespace warpmer::engine {
 
-/// Cores this process may use: the least of its affinity mask, its cgroup's CPU quota and
-/// SLURM_CPUS_PER_TASK. At least 1.
+/// Cores this process may use: the least of its affinity mask, its cgroup's CPU quota and what Slurm grants
+/// (SLURM_CPUS_PER_TASK, SLURM_CPUS_ON_NODE). Where several processes of the job run on the node
+/// (engine/node_share.h), its part of what is for all of them. At least 1.
 unsigned usable_cores();
 
-/// Bytes of memory this process may use: the least of its cgroup's limit, Slurm's
-/// (SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU times the CPUs) and the machine's memory.
+/// Bytes of memory this process may use: the least of its cgroup's limit, Slurm's (SLURM_MEM_PER_NODE,
+/// SLURM_MEM_PER_CPU times its cores, SLURM_MEM_PER_GPU times the node's GPUs) and the machine's memory; its
+/// part of them, as of cores.
 std::uint64_t usable_memory_bytes();
 
 /// What a job's options mean, in which 0 stands for: all cores, and nine tenths of the memory, that this

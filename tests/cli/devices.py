@@ -2,6 +2,7 @@
 """`warpmer devices` and `--device`, on whatever machine this is: with a GPU or without, with CUDA or without."""
 
 import json
+import random
 
 from common_cli import DATA, RESOURCE, CliTest, main, naive_count, read_sequences
 
@@ -37,6 +38,25 @@ class Devices(CliTest):
         self.assertTrue(report["device"].startswith("cpu"))  # for so few reads
         self.assertTrue(report["device_choice"])
         self.assertIn("overlap", report)
+
+    def test_loads_of_owners(self):
+        """All super-k-mers and distinct k-mers are somebody's, and nobody has many more than others."""
+        chance = random.Random(3)
+        genome = "".join(chance.choices("ACGT", k=500_000))
+        self.file("genome.fa", f">g\n{genome}\n")
+        super_kmers = set()
+        for owners in (1, 2, 5, 16):
+            self.count("genome.fa", k=31, options=["--stats", "run.json", "--device", f"cpu:{owners}", "-t", "2"])
+            report = json.loads((self.folder / "run.json").read_text())
+            self.assertEqual(len(report["owners"]), owners)
+            distinct = [owner["distinct_kmers"] for owner in report["owners"]]
+            self.assertEqual(sum(distinct), report["totals"]["counted_distinct"])
+            self.assertLess(max(distinct) * owners / sum(distinct), 1.1)
+            super_kmers.add(sum(owner["super_kmers"] for owner in report["owners"]))
+        self.assertEqual(len(super_kmers), 1)
+        self.assertGreater(super_kmers.pop(), 500_000 / 18)  # there are 18 m-mers in a k-mer
+        self.count(READS, k=11, options=["--stats", "run.json", "--device", "cpu:4"])  # one array, no shards
+        self.assertEqual(json.loads((self.folder / "run.json").read_text())["owners"], [])
 
     def test_a_gpu_that_cannot_be_used_is_no_cpu(self):
         index = self.count(READS, k=21)

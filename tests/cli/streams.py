@@ -11,8 +11,10 @@ import subprocess
 import time
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, WARPMER, CliTest, main
+from common_tier import FULL, by_tier
 
 READS = DATA / "forty.fa"
+LARGE_BASES = by_tier(20_000_000, 2_000_000)
 
 
 class Inputs(CliTest):
@@ -195,6 +197,23 @@ class Interrupts(CliTest):
             with self.subTest(signal_number):
                 self.interrupt(signal_number, ["count", "-k", "15", "-o", "out.wmi", "--stats", "s.json", "-"], True)
                 self.assertEqual(self.files(), [])
+
+    def test_while_it_writes(self):
+        genome = os.urandom(LARGE_BASES).translate(bytes(b"ACGT"[i % 4] for i in range(256)))
+        (self.folder / "genome.fa").write_bytes(b">g\n" + genome + b"\n")
+        for _ in range(5):  # now and then the whole file is there before the signal is
+            process = subprocess.Popen([WARPMER, "count", "-t", "1", "-o", "out.wmi", "genome.fa"], cwd=self.folder)
+            while process.poll() is None and not any(path.stat().st_size > 0 for path in self.folder.glob(".*.tmp")):
+                time.sleep(0.001)
+            start = time.monotonic()
+            process.send_signal(signal.SIGTERM)
+            status = process.wait(timeout=60)
+            if status != 0:
+                break
+            (self.folder / "out.wmi").unlink()
+        self.assertEqual(status, -signal.SIGTERM)
+        self.assertLess(time.monotonic() - start, 2 if FULL else 20)
+        self.assertEqual(self.files(), ["genome.fa"])
 
     def test_query_too(self):
         index = self.count(READS, k=15)

@@ -5,6 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <string>
+
 #include "core/error.h"
 
 namespace {
@@ -143,6 +146,22 @@ TEST_CASE("GPUs that do not reach each other's memory are used, with a warning")
   CHECK(choose("cuda:1", linked(two, engine::Link::none)).warning.empty());
   CHECK(choose("cuda:1,0", linked(two, engine::Link::none)).warning ==
         "cuda:1 does not reach the memory of cuda:0: what they exchange goes through the host's");
+}
+
+TEST_CASE("processes of one job on a node take different GPUs") {
+  const GpuSurvey four = machine({gpu(0, 80), gpu(1, 10), gpu(2, 80), gpu(3, 80, "it is too old")});
+  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
+  for (const int rank : {0, 1, 2}) {
+    setenv("OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank).c_str(), 1);
+    CHECK(choose("cuda", four).gpus == std::vector<int>{rank});
+    CHECK(choose("auto", four).gpus == std::vector<int>{rank});
+    CHECK(choose("cuda:2", four).gpus == std::vector<int>{2});  // asked for
+  }
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "3", 1);
+  CHECK(error_of<ResourceError>("cuda", four) ==
+        "--device cuda: cuda:3 (Some GPU): it is too old; use --device cpu");
+  unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
 }
 
 TEST_CASE("cuda:N,... are those GPUs and no others") {

@@ -1,0 +1,28 @@
+#pragma once
+/// Numbers in environment variables and in small files of the kernel.
+
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+namespace warpmer::engine {
+
+/// The number that a text begins with.
+inline std::optional<std::uint64_t> number_in(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end == text.data()) return std::nullopt;
+  return value;
+}
+
+/// The number that a variable begins with; none where it is 0, which means "no limit" to all who set such
+/// ones.
+inline std::optional<std::uint64_t> environment_number(const char* name) {
+  const char* text = std::getenv(name);
+  const auto number = text == nullptr ? std::nullopt : number_in(text);
+  return number == std::uint64_t{0} ? std::nullopt : number;
+}
+
+}  // namespace warpmer::engine
