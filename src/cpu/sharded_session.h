@@ -64,7 +64,7 @@ class ShardedSession : public engine::CountingSession {
     forecast.needed_bytes = std::clamp(fixed + (expected.run_bytes + least_pages) * share,
                                        forecast.least_bytes, forecast.unhurried_bytes);
     if (memory >= forecast.unhurried_bytes) {
-      forecast.peak_low_bytes = pages;
+      forecast.peak_low_bytes = expected.pending_bytes;  // if all are in a few shards
       forecast.peak_high_bytes = forecast.unhurried_bytes;
     } else {
       forecast.peak_low_bytes = budget / 4 * 3;

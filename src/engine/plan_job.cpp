@@ -27,6 +27,8 @@ constexpr double kEarlyCountFactor = 2;
 
 /// Of what the engine sets aside, about so much is touched (docs/plan.md, the table at the end).
 constexpr double kUsedReserve = 0.25;
+/// The job's command line is hardly longer than the plan's by more.
+constexpr double kCommandLineBytes = 256;
 /// Small, so that a sample is many of them: how they differ is what errors are measured by.
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
 
@@ -154,6 +156,9 @@ class PlanJob {
                                layout::encode_trailer({}).size();
     report_.index_bytes = at_each(
         [&](double Range::*end) { return report_.kmers.payload_bytes.*end + static_cast<double>(around); });
+    // The index will have the command line of the job, not that of the plan.
+    report_.index_bytes.low -= static_cast<double>(provenance.command_line.size());
+    report_.index_bytes.high += kCommandLineBytes;
   }
 
   void predict_memory() {

@@ -52,7 +52,7 @@ struct Expansion {
   double error = 0;
 };
 
-Expansion expansion_of(const SampledReads& reads) {
+Expansion expansion_of(const SampledReads& reads, std::uint32_t k) {
   const auto kmers = static_cast<double>(kmers_of(reads));
   double bytes = 0;
   for (const SampledBatch& batch : reads.batches) bytes += static_cast<double>(batch.input_bytes);
@@ -68,6 +68,7 @@ Expansion expansion_of(const SampledReads& reads) {
   double error = kOneBatchError;
   if (n > 1) error = kStandardErrors * std::sqrt((1 - bytes / total) * n / (n - 1) * squares) / kmers;
   if (reads.begun_inputs > 0) error += kBeginningError;
+  error += n * (k - 1) / kmers;  // what reaches from one block of a sequence into the next
   return {total / bytes, error};
 }
 
@@ -231,7 +232,7 @@ KmerPrediction predict_kmers(const KmerSample& sample, const SampledReads& reads
     prediction.distinct = prediction.stored = prediction.occurrences;
     return prediction;
   }
-  const Expansion expansion = expansion_of(reads);
+  const Expansion expansion = expansion_of(reads, plan.k);
   const ShardExpansion shards(sample.shards);
   prediction.share = 1 / expansion.factor;
   if (expansion.factor > 1) prediction.locality = locality_of(sample.half);

@@ -51,7 +51,7 @@ class Plan(CliTest):
         return found
 
     def test_reads(self):
-        self.simulate("--genome-length", "1M", "--coverage", 12, "--write-genome", "genome.fa", "-o", "reads.fq")
+        self.simulate("--genome-length", "2M", "--coverage", 6, "--write-genome", "genome.fa", "-o", "reads.fq")
         plans = (["--full"], ["--sample", "12M"], ["--sample", "2M"])
         full, half, _ = self.check(plans, "-t", 2, "-m", "1G", "--min-count", 2, "reads.fq")
         self.assertEqual(full["distinct_kmers"]["low"], full["distinct_kmers"]["high"])

@@ -19,6 +19,8 @@
 #include "tier.h"
 
 using namespace warpmer::engine;
+namespace indexes = warpmer::index;
+namespace io = warpmer::io;
 
 namespace {
 
@@ -91,7 +93,7 @@ TEST_CASE("spectra of samples are extrapolated to ranges that hold the truth") {
       }
     }
   }
-  const index::Histogram histogram{{1, 10}, {3, 5}};
+  const indexes::Histogram histogram{{1, 10}, {3, 5}};
   const KmerBounds known = extrapolate({histogram, 1, 60}, 2, UINT64_MAX);
   CHECK(known.kmers.low == 5);
   CHECK(known.kmers.high == 5);
