@@ -43,7 +43,7 @@ class ShardedSession : public engine::CountingSession {
     }
     budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables(plan)));
     for (unsigned t = 0; t < plan.threads; ++t)
-      workers_.emplace_back(kernels, plan, shards_, pool_, stock_pages());
+      workers_.emplace_back(kernels, plan, shards_, pool_, stock_pages(budget_, plan.threads));
   }
 
   /// What a session with this plan is going to hold, by what the constructor and `relieve` do.
@@ -53,10 +53,13 @@ class ShardedSession : public engine::CountingSession {
     const auto fixed = static_cast<double>(fixed_bytes(plan)),
                memory = static_cast<double>(plan.memory_bytes);
     const double share = 1 + tables(plan), budget = std::max(0.0, memory - fixed) / share;
-    // Pages have a link, and each shard's last one is half empty.
+    // Pages have a link, and each shard's last one is half empty; threads have some in stock.
     const double words = expected.pending_bytes / sizeof(SuperKmer<Words>);
-    const double pages =
-        (words / PendingPage<Words>::kCapacity + std::min(words, shards) / 2) * PagePool::kPageBytes;
+    const double filled = words / PendingPage<Words>::kCapacity + std::min(words, shards) / 2;
+    const double stock =
+        plan.threads * static_cast<double>(stock_pages(
+                           static_cast<std::uint64_t>(filled * PagePool::kPageBytes), plan.threads));
+    const double pages = (filled + stock) * PagePool::kPageBytes;
     const auto least_pages = static_cast<double>(least_pending_bytes(1u << shard_bits(plan.k)));
     engine::SessionForecast forecast;
     forecast.least_bytes = static_cast<double>(least_bytes(plan));
@@ -270,9 +273,9 @@ class ShardedSession : public engine::CountingSession {
   // --- Early counting: when a thread has nothing else to do, or memory is short.
 
   /// What a thread may have in stock: little where memory is short, else a huge page.
-  [[nodiscard]] std::size_t stock_pages() const {
+  static std::size_t stock_pages(std::uint64_t budget, unsigned threads) {
     constexpr std::uint64_t kLeast = 16;
-    return std::clamp(budget_ / (32 * plan_.threads * PagePool::kPageBytes), kLeast,
+    return std::clamp(budget / (32 * threads * PagePool::kPageBytes), kLeast,
                       std::uint64_t{PagePool::kHugePageBytes / PagePool::kPageBytes});
   }
 

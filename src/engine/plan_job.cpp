@@ -29,6 +29,8 @@ constexpr double kEarlyCountFactor = 2;
 constexpr double kUsedReserve = 0.25;
 /// The job's command line is hardly longer than the plan's by more.
 constexpr double kCommandLineBytes = 256;
+/// A job holds somewhat more than a plan before it begins: its output, for one.
+constexpr double kMoreInJob = 2 << 20;
 /// Small, so that a sample is many of them: how they differ is what errors are measured by.
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
 
@@ -177,6 +179,8 @@ class PlanJob {
     const auto other = static_cast<double>(plan_.other_bytes), idle = static_cast<double>(resident_bytes_);
     report_.needed_memory_bytes = of(&SessionForecast::needed_bytes, other);
     report_.unhurried_memory_bytes = of(&SessionForecast::unhurried_bytes, other);
+    report_.needed_memory_bytes->high += kMoreInJob;
+    report_.unhurried_memory_bytes->high += kMoreInJob;
     report_.beyond_memory_bytes = of(&SessionForecast::beyond_bytes, 0);
     report_.temporary_bytes = of(&SessionForecast::temporary_bytes, 0);
     const auto cap = static_cast<double>(report_.memory_cap_bytes);
@@ -196,10 +200,6 @@ class PlanJob {
     const double least = static_cast<double>(plan_.other_bytes) + forecast.least_bytes;
     const Range& needed = *report_.needed_memory_bytes;
     if (cap < least) {
-      report_.refusal = fmt::format(
-          "-m {} MB is too little for {} thread{}, which take {} MB at least; raise -m or lower -t",
-          report_.memory_cap_bytes >> 20, threads_, threads_ == 1 ? "" : "s", megabytes(least));
-    } else if (cap < needed.estimate) {
       report_.refusal =
           fmt::format("-m {} MB is too little for {} thread{}: it takes {} MB to begin; raise -m or lower -t",
                       report_.memory_cap_bytes >> 20, threads_, threads_ == 1 ? "" : "s", megabytes(least));

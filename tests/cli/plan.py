@@ -10,7 +10,7 @@ import os
 import pathlib
 import subprocess
 
-from common_cli import INPUT, USAGE, CliTest, main
+from common_cli import INPUT, RESOURCE, USAGE, CliTest, main
 
 BUILD = pathlib.Path(os.environ.get("WARPMER_BUILD", "build/cpu"))
 SHARED = pathlib.Path(os.environ.get("WARPMER_SHARED", "/nonexistent")) / "data"
@@ -81,16 +81,21 @@ class Plan(CliTest):
             self.check(plans, "--lenient", "-t", 2, "-m", "1G", path)
 
     def test_memory_too_small(self):
-        self.simulate("--genome-length", "4M", "--coverage", 1, "-o", "reads.fq")
-        for memory, why in (("100M", "take"), ("140M", "distinct k-mers")):
-            plan = self.plan("-t", 1, "-m", memory, "-k", 31, "reads.fq")
-            needed = plan["needed_memory_bytes"]["high"]
-            if not plan["fits"]:
-                self.assertIn("raise -m", plan["refusal"], why)
-                self.refused(4, "raise -m", "count", "-t", 1, "-m", memory, "-o", "out.wmi", "reads.fq")
-        enough = f"{needed // (1 << 20) + 1}M"
-        self.assertTrue(self.plan("-t", 1, "-m", enough, "reads.fq")["fits"])
-        self.warpmer("count", "-t", 1, "-m", enough, "-o", "out.wmi", "reads.fq")
+        self.simulate("--genome-length", "24M", "--coverage", 0.01, "--write-genome", "genome.fa", "-o", "reads.fq")
+
+        def refusal(memory):
+            plan = self.plan("--full", "-t", 1, "-m", f"{memory}M", "genome.fa")
+            self.assertFalse(plan["fits"])
+            self.assertIn("raise -m", plan["refusal"])
+            self.refused(RESOURCE, "raise -m", "count", "-t", 1, "-m", f"{memory}M", "-o", "out.wmi", "genome.fa")
+            return plan["refusal"], plan["needed_memory_bytes"]["high"] >> 20
+
+        text, needed = refusal(60)
+        self.assertIn("-m 60 MB is too little for 1 thread: it takes ", text)
+        text, _ = refusal(needed - 8)
+        self.assertIn(f"-m {needed - 8} MB is too little: the distinct k-mers need about ", text)
+        self.assertTrue(self.plan("--full", "-t", 1, "-m", f"{needed + 1}M", "genome.fa")["fits"])
+        self.warpmer("count", "-t", 1, "-m", f"{needed + 1}M", "-o", "out.wmi", "genome.fa")
 
     def test_next_to_nothing(self):
         self.file("empty.fq", "")
