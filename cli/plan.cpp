@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/plan_report.h"
-#include "core/error.h"
 
 namespace warpmer::cli {
 

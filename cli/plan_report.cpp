@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
+#include "core/error.h"
 
 namespace warpmer::cli {
 namespace {
@@ -123,12 +124,15 @@ void print_text(const PlanReport& report, TextOutput& output) {
 }  // namespace
 
 int print_plan(PlanRequest request) {
+  if (request.full && request.sample_bytes > 0) {
+    throw UsageError("--full reads everything and --sample a part; leave one of them out");
+  }
   request.flags.complete();
   print_warning(request.flags.job.device);
   engine::PlanOptions options;
   options.count = request.flags.job;
   options.full = request.full;
-  options.sample_bytes = request.sample_bytes;
+  if (request.sample_bytes > 0) options.sample_bytes = request.sample_bytes;
   const PlanReport report =
       run_with_meter(progress_style(request.progress), [&](engine::JobProgress& progress) {
         return engine::plan(options, progress);

@@ -11,7 +11,7 @@ namespace warpmer::cli {
 struct PlanRequest {
   CountFlags flags;
   bool full = false;
-  std::uint64_t sample_bytes = engine::PlanOptions::kSampleBytes;
+  std::uint64_t sample_bytes = 0;  ///< 0: as many as it takes by default
   bool json = false;
   bool progress = false;
 };

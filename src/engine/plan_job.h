@@ -47,9 +47,9 @@ struct PlanReport {
   std::string refusal;  ///< why the job would end with an error, in one sentence; else empty
 };
 
-/// Reads a sample, or everything, on the CPU of this machine, whatever device the job is for, in at most
-/// about 400 MB, whatever -m says. Throws Error for what cannot be read; a job that would be refused is no
-/// error, but `refusal`.
+/// Reads a sample, or everything, on the CPU of this machine, whatever device the job is for. Whatever -m
+/// says, that takes some 400 MB at most, or what a 256th of all super-k-mers takes, if that is more. Throws
+/// Error for what cannot be read; a job that would be refused is no error, but `refusal`.
 PlanReport plan(const PlanOptions& options, JobProgress& progress);
 
 }  // namespace warpmer::engine

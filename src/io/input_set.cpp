@@ -51,7 +51,7 @@ struct InputSet::Impl {
   void account(OpenInput& input, Batch& batch);
   std::unique_ptr<RecordReader> open(const InputFile& file) const;
   std::unique_ptr<RecordReader> open_sample(const InputFile& file);
-  void check_sample();
+  void choose_sample_share();
   bool is_split(const InputFile& input) const;
   static PlainFormat plain_format(const InputFile& input, ByteFile& file);
   void share(const OpenInput& input);
@@ -87,14 +87,14 @@ InputSet::Impl::Impl(const std::vector<std::string>& paths, const InputOptions& 
     is_total_known &= input.is_regular;
   }
   if (!is_total_known) bytes_total = 0;
-  check_sample();
+  choose_sample_share();
   const std::size_t threads = std::max(options.threads, 1U);
   if (!options.in_order) most_open = std::min({inputs.size(), threads, kMostOpen});
   threads_per_file = static_cast<unsigned>((threads + most_open - 1) / most_open);
 }
 
 /// What share of each input makes a sample of the size that is wanted.
-void InputSet::Impl::check_sample() {
+void InputSet::Impl::choose_sample_share() {
   if (options.sample_bytes == 0) return;
   for (const InputFile& input : inputs) {
     if (!input.is_regular) {

@@ -119,6 +119,7 @@ class Plan(CliTest):
         self.refused(INPUT, "reads.fq", "plan", "reads.fq")
         self.refused(INPUT, "none.fq", "plan", "none.fq")
         self.refused(USAGE, "--sample", "plan", "--sample", "64", "reads.fq")
+        self.refused(USAGE, "leave one of them out", "plan", "--full", "--sample", "64M", "reads.fq")
         self.refused(USAGE, "nothing would be kept", "plan", "--min-count", 3, "--max-count", 2, "reads.fq")
         self.refused(USAGE, "--stats", "count", "--dry-run", "--stats", "s.json", "reads.fq")
 
