@@ -75,6 +75,7 @@ Application::Application(std::string command_line)
   root_.set_help_flag("-h,--help", "Print this help and exit.");
   root_.set_version_flag("-V,--version", "warpmer " WARPMER_VERSION, "Print the version and exit.");
   add_count_command(*this);
+  add_plan_command(*this);
   add_update_command(*this);
   add_set_commands(*this);
   add_compare_command(*this);

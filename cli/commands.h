@@ -6,6 +6,7 @@ namespace warpmer::cli {
 class Application;
 
 void add_count_command(Application& application);
+void add_plan_command(Application& application);
 void add_update_command(Application& application);
 /// `union`, `intersect`, `subtract`, `symmetric-difference`, `merge`
 void add_set_commands(Application& application);

@@ -5,13 +5,15 @@
 
 #include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "cli/application.h"
 #include "cli/commands.h"
+#include "cli/count_flags.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/index_summary.h"
+#include "cli/plan_report.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
@@ -22,11 +24,8 @@ namespace warpmer::cli {
 namespace {
 
 struct CountCommand {
-  engine::CountOptions job;
-  CountRange range;
-  ReadingFlags reading;
-  DeviceFlags device;
-  bool forward = false;
+  CountFlags flags;
+  bool dry_run = false;
   bool progress = false;
   std::string stats;
 };
@@ -45,14 +44,14 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
     stages.push_back({{"name", stage.name}, {"busy_seconds", stage.busy_seconds}, {"bytes", stage.bytes}});
   }
   return {{"version", WARPMER_VERSION},
-          {"command_line", command.job.provenance.command_line},
-          {"k", command.job.k},
-          {"strand", strand_name(command.job.canonical)},
-          {"inputs", command.job.inputs},
-          {"output", command.job.output},
+          {"command_line", command.flags.job.provenance.command_line},
+          {"k", command.flags.job.k},
+          {"strand", strand_name(command.flags.job.canonical)},
+          {"inputs", command.flags.job.inputs},
+          {"output", command.flags.job.output},
           {"device", report.device},
           {"device_choice", report.device_choice.note},
-          {"table", std::string(engine::name_of(command.job.table))},
+          {"table", std::string(engine::name_of(command.flags.job.table))},
           {"threads", report.threads},
           {"memory_cap_bytes", report.memory_cap_bytes},
           {"peak_resident_bytes", report.peak_resident_bytes},
@@ -73,14 +72,14 @@ void print_summary(const CountCommand& command, const engine::CountReport& repor
   fmt::print(stderr, "warpmer: {} k-mers, {} distinct, {:.1f} s, peak memory {}, {} {} on {}{}\n",
              with_thousands(report.totals.counted_kmers), with_thousands(report.totals.counted_distinct),
              wall_seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)),
-             command.job.output == "-" ? "standard output" : command.job.output,
+             command.flags.job.output == "-" ? "standard output" : command.flags.job.output,
              format_bytes(static_cast<double>(report.index_bytes)), report.device,
              device.gpus.empty() ? "" : fmt::format(" ({})", device.note));
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
 void complete(CountCommand& command) {
-  engine::CountOptions& job = command.job;
+  engine::CountOptions& job = command.flags.job;
   if (job.output.empty()) {
     throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
   }
@@ -90,24 +89,29 @@ void complete(CountCommand& command) {
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   check_output(job.output, job.inputs);
   check_output(command.stats, job.inputs);
-  command.range.check();
-  job.min_count = command.range.min_count;
-  job.max_count = command.range.max_count;
-  job.lenient = command.reading.lenient;
-  job.min_base_quality = command.reading.min_base_quality;
-  job.reference = command.reading.reference;
-  job.canonical = !command.forward;
-  job.device = choose_device(command.device, job.inputs);
+  command.flags.complete();
+}
+
+/// `--dry-run`: nothing is written, so there is nothing to write to.
+int run_dry(const CountCommand& command) {
+  if (!command.stats.empty()) {
+    throw UsageError("--dry-run counts nothing that --stats could tell about; leave one of them out");
+  }
+  PlanRequest request;
+  request.flags = command.flags;
+  request.progress = command.progress;
+  return print_plan(std::move(request));
 }
 
 int run_count(CountCommand command) {
+  if (command.dry_run) return run_dry(command);
   complete(command);
   StatsFile stats(command.stats);
-  print_warning(command.job.device);
+  print_warning(command.flags.job.device);
   const ProgressStyle style = progress_style(command.progress);
   const auto [report, seconds] = run_with_meter(
-      style, [&](engine::JobProgress& progress) { return engine::count(command.job, progress); });
-  if (command.job.device.warning.empty()) {
+      style, [&](engine::JobProgress& progress) { return engine::count(command.flags.job, progress); });
+  if (command.flags.job.device.warning.empty()) {
     print_warning(report.device_choice);  // what only starting the GPU has shown
   }
   stats.write(report_json(command, report, seconds));
@@ -118,45 +122,13 @@ int run_count(CountCommand command) {
   return kDone;
 }
 
-void add_table_flag(CLI::App& app, engine::CountTable& table) {
-  app.add_option_function<std::string>(
-         "--table", [&table](const std::string& name) { table = engine::count_table_named(name); },
-         "The hash table that shards of k-mers are counted in. The index is the same whichever it is; they "
-         "differ in speed and memory. Default: auto, which is the fastest on the device for what is counted. "
-         "For k of 12 or less there is no table, and the choice has no effect.")
-      ->type_name(engine::count_table_names("|"));
-}
-
 void declare_flags(CLI::App& app, CountCommand& command) {
-  add_whole_number(
-      app, "-k", 1, engine::kMaxK,
-      [&command](std::uint64_t value) { command.job.k = static_cast<std::uint32_t>(value); },
-      fmt::format("Length of the k-mers, 1 to {}. Default: {}.", engine::kMaxK, command.job.k));
-  add_index_output_flag(app, command.job.output);
-  add_threads_flag(app, command.job.threads);
-  add_memory_flag(app, command.job.memory_bytes);
-  add_count_range_flags(app, command.range);
-  app.add_flag(
-      "--forward", command.forward,
-      "Count k-mers as they are read. Default: a k-mer and its reverse complement are one, named by the "
-      "lexicographically smaller of the two.");
-  add_reading_flags(app, command.reading);
-  add_device_flags(
-      app, command.device,
-      "auto, cpu, cpu:N for a CPU that acts as N devices, cuda for all GPUs that can be used, "
-      "together, cuda:N for the one that 'warpmer devices' lists under that number, or cuda:N,M "
-      "for several. Default: auto, which is the GPU with the most free memory where one can be used "
-      "and the input is not small, else the CPU.");
-  add_table_flag(app, command.job.table);
+  add_count_flags(app, command.flags);
+  app.add_flag("--dry-run", command.dry_run,
+               "Count nothing: print what 'warpmer plan' prints about such a job, and need no -o.");
   add_progress_flag(app, command.progress);
   app.add_option("--stats", command.stats,
                  "Write what the run did, with the time and bytes of every stage, as JSON.")
-      ->type_name("FILE");
-  app.add_option(
-         "INPUT", command.job.inputs,
-         "FASTA or FASTQ (plain, gzip, BGZF), BAM or CRAM, recognised by content; - for standard input; "
-         "@LIST for a file of paths, one a line.")
-      ->required()
       ->type_name("FILE");
 }
 
@@ -178,8 +150,8 @@ void add_count_command(Application& application) {
   warpmer count -k 31 -o - genome.fa.gz | warpmer histo -
 )");
   declare_flags(app, *command);
-  command->job.provenance.tool_version = WARPMER_VERSION;
-  command->job.provenance.command_line = application.command_line();
+  command->flags.job.provenance.tool_version = WARPMER_VERSION;
+  command->flags.job.provenance.command_line = application.command_line();
   application.on_run(app, [command] { return run_count(*command); });
 }
 

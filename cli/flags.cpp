@@ -85,6 +85,14 @@ CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
       ->type_name("SIZE");
 }
 
+CLI::Option* add_size_flag(CLI::App& app, const std::string& name, std::uint64_t& bytes,
+                           const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name, [name, &bytes](const std::string& text) { bytes = parse_memory(name, text); }, help)
+      ->type_name("SIZE");
+}
+
 void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help) {
   app.add_option("--device", flags.device, device_help)->type_name("DEVICE");
   app.add_option_function<std::string>(

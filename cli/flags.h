@@ -26,6 +26,10 @@ CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads);
 /// `-m`; `memory_bytes` likewise.
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes);
 
+/// A flag that takes a size of at least a megabyte; anything else is a usage error that says so.
+CLI::Option* add_size_flag(CLI::App& app, const std::string& name, std::uint64_t& bytes,
+                           const std::string& help);
+
 /// Where a command runs.
 struct DeviceFlags {
   std::string device = "auto";

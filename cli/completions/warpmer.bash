@@ -4,7 +4,7 @@ _warpmer() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options arguments
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W 'count update union intersect subtract symmetric-difference merge compare matrix histo dump convert query qv filter positions locate stats info devices help completion --help --version' -- "$word"))
+    COMPREPLY=($(compgen -W 'count plan update union intersect subtract symmetric-difference merge compare matrix histo dump convert query qv filter positions locate stats info devices help completion --help --version' -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
@@ -16,7 +16,16 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         -k|-t|--threads|-m|--memory|--min-count|--max-count|--min-base-quality|--device|--device-memory) return ;;
       esac
-      options='-h --help -k -o --output -t --threads -m --memory --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --progress --stats'
+      options='-h --help -k -o --output -t --threads -m --memory --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --dry-run --progress --stats'
+      arguments='' ;;
+    plan)
+      case $previous in
+        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --table) COMPREPLY=($(compgen -W 'auto warpdrive slab bcht iceberg hashgraph' -- "$word")); return ;;
+        -k|-t|--threads|-m|--memory|--min-count|--max-count|--min-base-quality|--device|--device-memory|--sample) return ;;
+      esac
+      options='-h --help -k -o --output -t --threads -m --memory --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --full --sample --json --progress'
       arguments='' ;;
     update)
       case $previous in
@@ -188,7 +197,7 @@ _warpmer() {
       case $previous in
       esac
       options='-h --help --man'
-      arguments='count update union intersect subtract symmetric-difference merge compare matrix histo dump convert query qv filter positions locate stats info devices help completion' ;;
+      arguments='count plan update union intersect subtract symmetric-difference merge compare matrix histo dump convert query qv filter positions locate stats info devices help completion' ;;
     completion)
       case $previous in
       esac

@@ -22,6 +22,13 @@ class CpuBackend : public engine::Backend {
     });
   }
 
+  [[nodiscard]] std::optional<engine::SessionForecast> forecast(
+      const engine::CountPlan& plan, const engine::ExpectedKmers& expected) const override {
+    if (plan.k <= kMaxDenseK) return DenseSession::forecast(plan);
+    return with_shard_types(
+        plan.k, [&]<class Key, int Words>() { return ShardedSession<Key, Words>::forecast(plan, expected); });
+  }
+
  private:
   const Kernels& kernels_ = best_kernels();
 };

@@ -36,21 +36,41 @@ void count_stretch(const std::uint64_t* packed, std::size_t first, std::size_t b
 /// More threads share copies, by atomic additions: filling, folding and caching copies costs, too.
 constexpr std::uint64_t kMostCopies = 8;
 
+std::uint64_t copy_bytes(std::uint32_t k) { return (std::uint64_t{1} << (2 * k)) * sizeof(std::uint32_t); }
+
+/// As many copies as there is memory for besides what freezing takes.
+unsigned copies_for(const engine::CountPlan& plan) {
+  const std::uint64_t fit = (plan.memory_bytes - engine::dense_freeze_bytes(plan.k)) / copy_bytes(plan.k);
+  return static_cast<unsigned>(std::min<std::uint64_t>({plan.threads, fit, kMostCopies}));
+}
+
+std::uint64_t least_bytes(const engine::CountPlan& plan) {
+  return engine::dense_freeze_bytes(plan.k) + copy_bytes(plan.k);
+}
+
 }  // namespace
 
 DenseSession::DenseSession(const Kernels& kernels, const engine::CountPlan& plan)
     : plan_(plan), times_(plan.threads), tally_(plan.min_count, plan.max_count) {
-  const std::size_t kmers = std::size_t{1} << (2 * plan.k);
-  const std::uint64_t final_bytes = engine::dense_freeze_bytes(plan.k);
-  const std::uint64_t copy_bytes = kmers * sizeof(std::uint32_t);
-  if (plan.memory_bytes < final_bytes + copy_bytes) {
+  if (plan.memory_bytes < least_bytes(plan)) {
     throw ResourceError(fmt::format("-m leaves {} MB for counting, and k = {} takes {} MB; raise -m",
-                                    plan.memory_bytes >> 20, plan.k, ((final_bytes + copy_bytes) >> 20) + 1));
+                                    plan.memory_bytes >> 20, plan.k, (least_bytes(plan) >> 20) + 1));
   }
-  const std::uint64_t fit = (plan.memory_bytes - final_bytes) / copy_bytes;
-  const auto copies = static_cast<unsigned>(std::min<std::uint64_t>({plan.threads, fit, kMostCopies}));
-  for (unsigned i = 0; i < copies; ++i) copies_.push_back(std::make_unique<Copy>(kmers));
+  for (unsigned i = 0; i < copies_for(plan); ++i)
+    copies_.push_back(std::make_unique<Copy>(std::size_t{1} << (2 * plan.k)));
   for (unsigned t = 0; t < plan.threads; ++t) finders_.emplace_back(kernels, plan.k, plan.lenient);
+}
+
+engine::SessionForecast DenseSession::forecast(const engine::CountPlan& plan) {
+  engine::SessionForecast forecast;
+  forecast.least_bytes = forecast.needed_bytes = forecast.unhurried_bytes =
+      static_cast<double>(least_bytes(plan));
+  if (plan.memory_bytes < least_bytes(plan)) return forecast;
+  // Of k-mers that do not occur, pages may never be touched.
+  forecast.peak_high_bytes = static_cast<double>(engine::dense_freeze_bytes(plan.k)) +
+                             static_cast<double>(copies_for(plan)) * static_cast<double>(copy_bytes(plan.k));
+  forecast.peak_low_bytes = static_cast<double>(copy_bytes(plan.k));
+  return forecast;
 }
 
 std::uint64_t DenseSession::add(io::Batch& batch, unsigned thread) {

@@ -18,6 +18,9 @@ class DenseSession : public engine::CountingSession {
  public:
   DenseSession(const Kernels& kernels, const engine::CountPlan& plan);
 
+  /// What a session with this plan is going to hold.
+  static engine::SessionForecast forecast(const engine::CountPlan& plan);
+
   std::uint64_t add(io::Batch& batch, unsigned thread) override;
   std::uint64_t end_of_input(unsigned /*thread*/) override { return 0; }
   void finish(unsigned thread, const engine::ShardSink& sink,

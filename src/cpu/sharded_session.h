@@ -34,21 +34,47 @@ class ShardedSession : public engine::CountingSession {
         runs_(shards_),
         exchange_(plan.devices),
         threads_in_(plan.threads) {
-    const std::uint64_t fixed = plan.threads * Worker::memory_bytes() + shards_ * kShardBytes;
-    const std::uint64_t least = fixed + 2 * std::uint64_t{shards_} * PagePool::kPageBytes;
+    const std::uint64_t fixed = fixed_bytes(plan), least = least_bytes(plan);
     if (plan.memory_bytes < least) {
       throw ResourceError(fmt::format(
           "-m leaves {} MB for counting with {} threads, which takes {} MB at least; "
           "raise -m by {} MB or lower -t",
           plan.memory_bytes >> 20, plan.threads, (least >> 20) + 1, ((least - plan.memory_bytes) >> 20) + 1));
     }
-    // What counting and freezing a shard take, arrays and table, by its pending words, one shard per thread
-    // at a time: up to 17 + 8 times as much for narrow keys and 36 for wide ones, whichever table
-    // it is; and a shard may be twice the mean.
-    const double tables = (sizeof(Key) == 8 ? 56.0 : 70.0) * plan.threads / shards_;
-    budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables));
+    budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables(plan)));
     for (unsigned t = 0; t < plan.threads; ++t)
-      workers_.emplace_back(kernels, plan, shards_, pool_, stock_pages());
+      workers_.emplace_back(kernels, plan, shards_, pool_, stock_pages(budget_, plan.threads));
+  }
+
+  /// What a session with this plan is going to hold, by what the constructor and `relieve` do.
+  static engine::SessionForecast forecast(const engine::CountPlan& plan,
+                                          const engine::ExpectedKmers& expected) {
+    const double shards = 1u << shard_bits(plan.k);
+    const auto fixed = static_cast<double>(fixed_bytes(plan)),
+               memory = static_cast<double>(plan.memory_bytes);
+    const double share = 1 + tables(plan), budget = std::max(0.0, memory - fixed) / share;
+    // Pages have a link, and each shard's last one is half empty; threads have some in stock.
+    const double words = expected.pending_bytes / sizeof(SuperKmer<Words>);
+    const double filled = words / PendingPage<Words>::kCapacity + std::min(words, shards) / 2;
+    const double stock =
+        plan.threads * static_cast<double>(stock_pages(
+                           static_cast<std::uint64_t>(filled * PagePool::kPageBytes), plan.threads));
+    const double pages = (filled + stock) * PagePool::kPageBytes;
+    const auto least_pages = static_cast<double>(least_pending_bytes(1u << shard_bits(plan.k)));
+    engine::SessionForecast forecast;
+    forecast.least_bytes = static_cast<double>(least_bytes(plan));
+    forecast.unhurried_bytes = std::max(forecast.least_bytes, fixed + pages * share);
+    forecast.needed_bytes = std::clamp(fixed + (expected.run_bytes + least_pages) * share,
+                                       forecast.least_bytes, forecast.unhurried_bytes);
+    if (memory >= forecast.unhurried_bytes) {
+      forecast.peak_low_bytes = expected.pending_bytes;  // if all are in a few shards
+      forecast.peak_high_bytes = forecast.unhurried_bytes;
+    } else {
+      forecast.peak_low_bytes = budget / 4 * 3;
+      forecast.peak_high_bytes = memory;
+      forecast.beyond_bytes = std::max(0.0, pages - budget);
+    }
+    return forecast;
   }
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override {
@@ -170,6 +196,22 @@ class ShardedSession : public engine::CountingSession {
   /// Parcels in an inbox beyond which the sender delivers them himself.
   static constexpr std::size_t kInboxParcels = 4;
 
+  // --- Of CountPlan::memory_bytes.
+
+  static std::uint64_t fixed_bytes(const engine::CountPlan& plan) {
+    return plan.threads * Worker::memory_bytes() + (std::uint64_t{1} << shard_bits(plan.k)) * kShardBytes;
+  }
+  /// With less than this no session begins.
+  static std::uint64_t least_bytes(const engine::CountPlan& plan) {
+    return fixed_bytes(plan) + (2 * std::uint64_t{PagePool::kPageBytes} << shard_bits(plan.k));
+  }
+  /// What counting and freezing a shard take, arrays and table, by all pending words, one shard per thread
+  /// at a time: up to 17 + 8 times as much as the shard's for narrow keys and 36 for wide ones, whichever
+  /// table it is; and a shard may be twice the mean.
+  static double tables(const engine::CountPlan& plan) {
+    return (sizeof(Key) == 8 ? 56.0 : 70.0) * plan.threads / (1u << shard_bits(plan.k));
+  }
+
   /// Splits what the cutter has collected, and sends each owner his part.
   void pass_on(Worker& worker, unsigned thread) {
     const auto& list = worker.cutter.list();
@@ -242,9 +284,9 @@ class ShardedSession : public engine::CountingSession {
   // --- Early counting: when a thread has nothing else to do, or memory is short.
 
   /// What a thread may have in stock: little where memory is short, else a huge page.
-  [[nodiscard]] std::size_t stock_pages() const {
+  static std::size_t stock_pages(std::uint64_t budget, unsigned threads) {
     constexpr std::uint64_t kLeast = 16;
-    return std::clamp(budget_ / (32 * plan_.threads * PagePool::kPageBytes), kLeast,
+    return std::clamp(budget / (32 * threads * PagePool::kPageBytes), kLeast,
                       std::uint64_t{PagePool::kHugePageBytes / PagePool::kPageBytes});
   }
 
@@ -252,8 +294,8 @@ class ShardedSession : public engine::CountingSession {
     const std::uint64_t runs = run_bytes_;
     return budget_ > runs ? budget_ - runs : 0;
   }
-  [[nodiscard]] std::uint64_t least_pending_bytes() const {
-    return std::uint64_t{shards_} * PagePool::kPageBytes * 3 / 2;
+  static std::uint64_t least_pending_bytes(std::uint32_t shards) {
+    return std::uint64_t{shards} * PagePool::kPageBytes * 3 / 2;
   }
   [[nodiscard]] bool over_budget() const { return pool_.bytes_in_use() > room_for_pending(); }
 
@@ -265,7 +307,7 @@ class ShardedSession : public engine::CountingSession {
       count_early(worker, shard);
       pool_.shrink(room_for_pending());
       // Each shard's last page is half empty: below this, counting frees next to nothing.
-      if (room_for_pending() < least_pending_bytes()) throw_out_of_memory();
+      if (room_for_pending() < least_pending_bytes(shards_)) throw_out_of_memory();
     }
     if (worker.counter) worker.counter->trim(kCounterBytes);
     worker.freezer.trim(kFreezerBytes);
@@ -304,7 +346,8 @@ class ShardedSession : public engine::CountingSession {
     const std::uint64_t held = run_bytes_;
     const double fraction = plan_.input_fraction ? plan_.input_fraction() : 0;
     // What is not k-mers: the rest of the process, tables and buffers, and a page for every shard.
-    const std::uint64_t reserved = plan_.other_bytes + (plan_.memory_bytes - budget_) + least_pending_bytes();
+    const std::uint64_t reserved =
+        plan_.other_bytes + (plan_.memory_bytes - budget_) + least_pending_bytes(shards_);
     const std::uint64_t cap = plan_.other_bytes + plan_.memory_bytes;
     std::string needed = fmt::format("more than {} MB", std::max(held + reserved, cap) >> 20);
     if (fraction > 0 && fraction < 1) {

@@ -85,6 +85,24 @@ class CountingSession {
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
 };
 
+/// What a job's k-mers come to, before it is run.
+struct ExpectedKmers {
+  double pending_bytes = 0;  ///< of super-k-mers
+  double run_bytes = 0;      ///< of all distinct k-mers, frozen
+};
+
+/// What a session is going to do with its memory. All bytes but `beyond_bytes` are such as
+/// CountPlan::memory_bytes has.
+struct SessionForecast {
+  double least_bytes = 0;      ///< with less it does not begin
+  double needed_bytes = 0;     ///< with less it ends with a ResourceError
+  double unhurried_bytes = 0;  ///< with so much no shard is counted early
+  double peak_low_bytes = 0;   ///< what it will hold at its largest, if it is not refused
+  double peak_high_bytes = 0;
+  double beyond_bytes = 0;     ///< of super-k-mers, that memory does not hold at once
+  double temporary_bytes = 0;  ///< of these, written to temporary files; the others are counted early
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -94,6 +112,11 @@ class Backend {
   /// have it in.
   [[nodiscard]] virtual const io::TextMemory* text_memory() const { return nullptr; }
   [[nodiscard]] virtual std::unique_ptr<CountingSession> start(const CountPlan& plan) = 0;
+  /// What a session started with such a plan would do; nothing where that is not known.
+  [[nodiscard]] virtual std::optional<SessionForecast> forecast(const CountPlan& /*plan*/,
+                                                                const ExpectedKmers& /*expected*/) const {
+    return std::nullopt;
+  }
 };
 
 /// Implemented in src/cpu.

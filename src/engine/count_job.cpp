@@ -22,16 +22,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void check(const CountOptions& options) {
-  if (options.k < 1 || options.k > kMaxK)
-    throw UsageError(fmt::format("k is {}; warpmer counts k-mers of 1 to {} bases", options.k, kMaxK));
-  if (options.min_count < 1) throw UsageError("the smallest count kept is at least 1");
-  if (options.min_count > options.max_count) {
-    throw UsageError(fmt::format("the smallest count kept ({}) is larger than the largest ({})",
-                                 options.min_count, options.max_count));
-  }
-}
-
 class CountJob {
  public:
   CountJob(const CountOptions& options, JobProgress& progress)
@@ -55,11 +45,11 @@ class CountJob {
 
  private:
   CountReport read_and_count(bool may_take_text) {
-    io::InputSet input(options_.inputs, input_options());
+    io::InputSet input(options_.inputs, input_options_for(options_));
     index::IndexWriter writer(options_.output, params_for(options_.k, options_.canonical), threads_);
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
-      return backend_->start(plan(input));
+      return backend_->start(count_plan_for(options_, device_, run_, input));
     });
     const io::TextMemory* const text_memory = backend_->text_memory();
     if (may_take_text && text_memory != nullptr) input.hand_over_text(*text_memory);
@@ -77,30 +67,6 @@ class CountJob {
     report_.count_seconds = seconds_since(middle);
     complete_report(*session, writer);
     return report_;
-  }
-
-  [[nodiscard]] io::InputOptions input_options() const {
-    io::InputOptions input;
-    input.overlap_bases = options_.k - 1;
-    input.min_base_quality = options_.min_base_quality;
-    input.reference = options_.reference;
-    input.threads = threads_;
-    return input;
-  }
-
-  [[nodiscard]] CountPlan plan(io::InputSet& input) const {
-    CountPlan plan;
-    plan.k = options_.k;
-    plan.canonical = options_.canonical;
-    plan.lenient = options_.lenient;
-    plan.lowest_quality = io::lowest_unmasked(options_.min_base_quality);
-    plan.min_count = options_.min_count;
-    plan.max_count = options_.max_count;
-    plan.table = options_.table;
-    plan.devices = device_.gpus.empty() ? device_.cpu_devices : static_cast<unsigned>(device_.gpus.size());
-    plan.device_memory_bytes = device_.device_memory_bytes;
-    run_.complete(plan, input, input.memory_bytes(threads_));
-    return plan;
   }
 
   void complete_report(const CountingSession& session, const index::IndexWriter& writer) {
@@ -127,8 +93,43 @@ class CountJob {
 
 }  // namespace
 
+void check_options(const CountOptions& options) {
+  if (options.k < 1 || options.k > kMaxK)
+    throw UsageError(fmt::format("k is {}; warpmer counts k-mers of 1 to {} bases", options.k, kMaxK));
+  if (options.min_count < 1) throw UsageError("the smallest count kept is at least 1");
+  if (options.min_count > options.max_count) {
+    throw UsageError(fmt::format("the smallest count kept ({}) is larger than the largest ({})",
+                                 options.min_count, options.max_count));
+  }
+}
+
+io::InputOptions input_options_for(const CountOptions& options) {
+  io::InputOptions input;
+  input.overlap_bases = options.k - 1;
+  input.min_base_quality = options.min_base_quality;
+  input.reference = options.reference;
+  input.threads = threads_or_all(options.threads);
+  return input;
+}
+
+CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device, const SessionRun& run,
+                         const io::InputSet& input) {
+  CountPlan plan;
+  plan.k = options.k;
+  plan.canonical = options.canonical;
+  plan.lenient = options.lenient;
+  plan.lowest_quality = io::lowest_unmasked(options.min_base_quality);
+  plan.min_count = options.min_count;
+  plan.max_count = options.max_count;
+  plan.table = options.table;
+  plan.devices = device.gpus.empty() ? device.cpu_devices : static_cast<unsigned>(device.gpus.size());
+  plan.device_memory_bytes = device.device_memory_bytes;
+  run.complete(plan, input, input.memory_bytes(threads_or_all(options.threads)));
+  return plan;
+}
+
 CountReport count(const CountOptions& options, JobProgress& progress) {
-  check(options);
+  check_options(options);
   return CountJob(options, progress).run();
 }
 

@@ -12,6 +12,7 @@
 #include "engine/device_choice.h"
 #include "engine/session_run.h"
 #include "index/index_file.h"
+#include "io/input.h"
 
 namespace warpmer::engine {
 
@@ -45,6 +46,15 @@ struct CountReport : IndexReport {
   std::vector<OwnerLoad> owner_loads;  ///< of each device, where shards are divided among several
   std::optional<double> overlap;  ///< stages busy at once while reading, on average; where they can overlap
 };
+
+/// UsageError for options that no job could have.
+void check_options(const CountOptions& options);
+/// How a job reads its input.
+io::InputOptions input_options_for(const CountOptions& options);
+/// What a job tells the backend of `device`; `run` is of its threads and memory. ResourceError when -m leaves
+/// nothing to count with.
+CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device, const SessionRun& run,
+                         const io::InputSet& input);
 
 /// Runs a whole counting job. Throws Error; then no output file is left.
 CountReport count(const CountOptions& options, JobProgress& progress);

@@ -24,7 +24,9 @@ struct InputOptions {
   std::string reference;                           ///< FASTA for CRAM; empty: as htslib finds it
   unsigned threads = 1;                            ///< threads that may be spent on decompression
   std::size_t batch_bytes = std::size_t{4} << 20;  ///< text per batch, about
-  bool in_order = false;       ///< one file after another, batches numbered; else several files at once
+  bool in_order = false;  ///< one file after another, batches numbered; else several files at once
+  /// Read only about so many bytes of all inputs, the same share of each, as io/sampled_text.h says; 0: all.
+  std::uint64_t sample_bytes = 0;
   bool whole_records = false;  ///< FASTA sequences, too, are one piece each; a batch grows for a long one
   /// Alignments come with their record and their file's header, to which this program's @PG line is added.
   std::optional<ProgramLine> keep_alignments;
@@ -41,7 +43,8 @@ class InputSet {
  public:
   /// `paths` as given on the command line: files, "-" for standard input (once), "@list.txt" for a
   /// file of paths, one a line. Opens nothing but lists; checks that every file exists and can be
-  /// read, and throws InputError naming the first that cannot. UsageError when there is no input.
+  /// read, and throws InputError naming the first that cannot. UsageError when there is no input, or a pipe
+  /// is to be sampled.
   InputSet(const std::vector<std::string>& paths, const InputOptions& options);
   ~InputSet();
   InputSet(const InputSet&) = delete;
@@ -61,6 +64,8 @@ class InputSet {
   void cancel() noexcept;
 
   [[nodiscard]] InputProgress progress() const noexcept;
+  /// When a sample is wanted: inputs of which only the beginning is read, which are known once they are open.
+  [[nodiscard]] std::uint64_t begun_inputs() const noexcept;
   /// Inputs after expansion of lists, in the order given.
   [[nodiscard]] const std::vector<std::string>& files() const noexcept;
   /// Bytes of host memory that reading with these options may hold at any time, buffers of

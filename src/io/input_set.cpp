@@ -1,12 +1,15 @@
 /// All inputs of a job, read by any number of threads: each works on one file at a time, or on its part of a
 /// large one.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 
+#include "core/error.h"
 #include "io/alignment_reader.h"
 #include "io/bgzf_blocks.h"
 #include "io/content.h"
@@ -17,6 +20,7 @@
 #include "io/input_error.h"
 #include "io/input_list.h"
 #include "io/plain_text.h"
+#include "io/sampled_text.h"
 #include "io/split_text.h"
 #include "io/text_reader.h"
 
@@ -46,6 +50,8 @@ struct InputSet::Impl {
   void retire(std::unique_ptr<OpenInput> input);
   void account(OpenInput& input, Batch& batch);
   std::unique_ptr<RecordReader> open(const InputFile& file) const;
+  std::unique_ptr<RecordReader> open_sample(const InputFile& file);
+  void choose_sample_share();
   bool is_split(const InputFile& input) const;
   static PlainFormat plain_format(const InputFile& input, ByteFile& file);
   void share(const OpenInput& input);
@@ -54,6 +60,7 @@ struct InputSet::Impl {
   std::vector<InputFile> inputs;
   std::vector<std::string> names;
   std::uint64_t bytes_total = 0;
+  double sample_share = 1;
   std::size_t most_open = 1;
   unsigned threads_per_file = 1;
   const TextMemory* text_memory = nullptr;  ///< for text that is handed over as it is in the file
@@ -61,6 +68,7 @@ struct InputSet::Impl {
   std::atomic<bool> cancelled = false;
   std::atomic<std::uint64_t> bytes_done = 0;
   std::atomic<std::uint64_t> records = 0;
+  std::atomic<std::uint64_t> begun_inputs = 0;  ///< of which a sample has the beginning
 
   std::mutex mutex;  ///< guards what follows
   std::condition_variable changed;
@@ -79,9 +87,43 @@ InputSet::Impl::Impl(const std::vector<std::string>& paths, const InputOptions& 
     is_total_known &= input.is_regular;
   }
   if (!is_total_known) bytes_total = 0;
+  choose_sample_share();
   const std::size_t threads = std::max(options.threads, 1U);
   if (!options.in_order) most_open = std::min({inputs.size(), threads, kMostOpen});
   threads_per_file = static_cast<unsigned>((threads + most_open - 1) / most_open);
+}
+
+/// What share of each input makes a sample of the size that is wanted.
+void InputSet::Impl::choose_sample_share() {
+  if (options.sample_bytes == 0) return;
+  for (const InputFile& input : inputs) {
+    if (!input.is_regular) {
+      throw UsageError(
+          fmt::format("{} is no file that a sample could be taken of and that could be read again; read all "
+                      "of it with --full",
+                      input.shown));
+    }
+  }
+  if (options.sample_bytes < bytes_total)
+    sample_share = static_cast<double>(options.sample_bytes) / static_cast<double>(bytes_total);
+}
+
+std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input) {
+  if (sample_share >= 1) return open(input);
+  PlainFormat format = PlainFormat::none;
+  {
+    ByteFile file(input.path, input.shown, cancelled);
+    if (descriptor_in_path(input.path) < 0 && detect_content(file) == Content::text)
+      format = plain_format(input, file);
+  }
+  if (format != PlainFormat::none) {
+    auto reader = std::make_unique<SampledTextReader>(input.path, input.shown, format, options, sample_share,
+                                                      cancelled);
+    if (reader->finds_records()) return reader;
+  }
+  ++begun_inputs;
+  const double bytes = sample_share * static_cast<double>(input.disk_bytes);
+  return std::make_unique<BeginningReader>(open(input), static_cast<std::uint64_t>(bytes) + 1);
 }
 
 std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input) const {
@@ -144,11 +186,11 @@ bool InputSet::Impl::next(Batch& batch) {
   while (std::unique_ptr<OpenInput> input = acquire()) {
     try {
       if (!input->reader) {
-        input->reader = open(*input->file);
+        input->reader = open_sample(*input->file);
         share(*input);
       }
       if (input->reader->fill(batch)) {
-        batch.file = input->file->shown;
+        batch.file = input->file->shown + input->reader->place();
         release(std::move(input), batch);
         return true;
       }
@@ -257,6 +299,8 @@ std::uint64_t InputSet::memory_bytes(unsigned batches) const {
   return batches * (batch + batch / 4 + pieces) + impl_->most_open * (batch + std::max(gzip, bgzf)) +
          std::min(crams, impl_->most_open) * cram;
 }
+
+std::uint64_t InputSet::begun_inputs() const noexcept { return impl_->begun_inputs; }
 
 std::uint64_t InputSet::records() const noexcept { return impl_->records.load(std::memory_order_relaxed); }
 

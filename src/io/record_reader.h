@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "io/batch.h"
 
@@ -23,6 +24,8 @@ class RecordReader {
   [[nodiscard]] virtual std::uint64_t records() const noexcept = 0;
   /// Bytes of the file on disk that they account for.
   [[nodiscard]] virtual std::uint64_t disk_bytes() const noexcept = 0;
+  /// What messages add to the file's name, where records are not counted from its beginning.
+  [[nodiscard]] virtual std::string place() const { return {}; }
   /// One for another thread, which shares the input with this one; null if that cannot be.
   [[nodiscard]] virtual std::unique_ptr<RecordReader> another() const { return nullptr; }
 };

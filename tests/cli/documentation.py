@@ -10,7 +10,7 @@ import subprocess
 from common_cli import SOURCE, CliTest, main
 
 COMMANDS = (
-    "count", "update", "union", "intersect", "subtract", "symmetric-difference", "merge", "compare", "matrix", "histo",
+    "count", "plan", "update", "union", "intersect", "subtract", "symmetric-difference", "merge", "compare", "matrix", "histo",
     "dump", "convert", "query", "qv", "filter", "positions", "locate", "stats", "info", "devices", "help", "completion",
 )
 REFRESH = "refresh it with cli/completions/refresh.sh"

@@ -1,0 +1,23 @@
+#pragma once
+/// What a counting job is told on the command line, be it to be run or to be planned.
+
+#include "cli/flags.h"
+#include "engine/count_job.h"
+
+namespace warpmer::cli {
+
+struct CountFlags {
+  engine::CountOptions job;
+  CountRange range;
+  ReadingFlags reading;
+  DeviceFlags device;
+  bool forward = false;
+
+  /// Rejects what no job could do; fills in what the job needs to know besides its flags.
+  void complete();
+};
+
+/// `-k`, `-o`, `-t`, `-m`, ...: all that makes a difference to the job, and its inputs.
+void add_count_flags(CLI::App& app, CountFlags& flags);
+
+}  // namespace warpmer::cli

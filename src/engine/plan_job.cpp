@@ -1,0 +1,263 @@
+#include "engine/plan_job.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+
+#include "engine/gpus.h"
+#include "engine/index_params.h"
+#include "engine/limits.h"
+#include "engine/thread_team.h"
+#include "index/index_layout.h"
+
+namespace warpmer::engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How far off times may be that were measured on a sample: caches, disks and neighbours are not the same for
+/// long.
+constexpr double kTimeFactor = 1.6;
+/// Shards that are counted early are counted, and merged, more than once.
+constexpr double kEarlyCountFactor = 2;
+
+/// Of what the engine sets aside, about so much is touched (docs/plan.md, the table at the end).
+constexpr double kUsedReserve = 0.25;
+/// The job's command line is hardly longer than the plan's by more.
+constexpr double kCommandLineBytes = 256;
+/// A job holds somewhat more than a plan before it begins: its output, for one.
+constexpr double kMoreInJob = 2 << 20;
+/// Small, so that a sample is many of them: how they differ is what errors are measured by.
+constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// A value of each end of a range, and of what is between them.
+template <class Value>
+Range at_each(Value&& value) {
+  return {value(&Range::low), value(&Range::estimate), value(&Range::high)};
+}
+
+class PlanJob {
+ public:
+  PlanJob(const PlanOptions& options, JobProgress& progress)
+      : options_(options),
+        progress_(progress),
+        threads_(threads_or_all(options.count.threads)),
+        team_(std::min(threads_, usable_cores())),
+        resident_bytes_(resident_bytes()),
+        plan_(plan_of_job()) {}
+
+  PlanReport run() {
+    const auto start = Clock::now();
+    read_sample();
+    report_.shards = static_cast<std::uint32_t>(sample_.shards.size());
+    for (const ShardSample& shard : sample_.shards) report_.counted_shards += shard.is_counted ? 1 : 0;
+    report_.kmers = predict_kmers(sample_, reads_, plan_);
+    predict_index();
+    predict_memory();
+    predict_time();
+    report_.seconds = seconds_since(start);
+    progress_.stage = JobProgress::Stage::done;
+    return report_;
+  }
+
+ private:
+  /// What the job would tell its backend, but for `memory_bytes`: a job that has too little is what this is
+  /// about.
+  CountPlan plan_of_job() {
+    report_.threads = threads_;
+    report_.memory_cap_bytes = memory_or_most(options_.count.memory_bytes);
+    const io::InputSet input(options_.count.inputs, input_options_for(options_.count));
+    const SessionRun run(threads_, UINT64_MAX / 2, progress_);
+    CountPlan plan = count_plan_for(options_.count, options_.count.device, run, input);
+    plan.memory_bytes = report_.memory_cap_bytes - std::min(report_.memory_cap_bytes, plan.other_bytes);
+    plan.input_fraction = nullptr;  // it asks an input that is gone
+    return plan;
+  }
+
+  void read_sample() {
+    io::InputOptions input_options = input_options_for(options_.count);
+    input_options.threads = team_;
+    input_options.batch_bytes = kBatchBytes;
+    input_options.sample_bytes = options_.full ? 0 : options_.sample_bytes;
+    io::InputSet input(options_.count.inputs, input_options);
+    SamplePlan sample_plan;
+    sample_plan.count = plan_;
+    sample_plan.count.threads = team_;
+    sample_plan.count.memory_bytes = UINT64_MAX / 2;
+    const std::uint64_t all_bytes = input.progress().bytes_total;
+    const bool is_all = input_options.sample_bytes == 0 || input_options.sample_bytes >= all_bytes;
+    sample_plan.halves = !is_all;
+    const auto session = make_cpu_sample(sample_plan);
+    const auto start = Clock::now();
+    read(input, *session);
+    read_seconds_ = seconds_since(start);
+    progress_.stage = JobProgress::Stage::counting;
+    run_team(
+        team_, [&](unsigned thread) { session->finish(thread); }, [] {});
+    sample_ = session->sample();
+    reads_.total_bytes = all_bytes;
+    reads_.begun_inputs = input.begun_inputs();
+    reads_.records = input.records();
+    for (const SampledBatch& batch : reads_.batches) {
+      report_.sample_bytes += batch.input_bytes;
+      report_.sample_kmers += batch.kmers;
+    }
+    reads_.is_whole = is_all || report_.sample_bytes >= all_bytes;
+    report_.is_whole = reads_.is_whole;
+    report_.input_bytes = all_bytes;
+    report_.begun_inputs = reads_.is_whole ? 0 : reads_.begun_inputs;
+  }
+
+  void read(io::InputSet& input, SampleSession& session) {
+    progress_.stage = JobProgress::Stage::reading;
+    std::mutex mutex;
+    std::atomic<bool> failed{false};
+    run_team(
+        team_,
+        [&](unsigned thread) {
+          io::Batch batch;
+          std::vector<SampledBatch> batches;
+          while (!failed && input.next(batch)) {
+            batches.push_back({session.add(batch, thread), batch.input_bytes});
+            progress_.kmers += batches.back().kmers;
+            progress_.bytes_done = input.progress().bytes_done;
+          }
+          const std::lock_guard lock(mutex);
+          reads_.batches.insert(reads_.batches.end(), batches.begin(), batches.end());
+        },
+        [&] {
+          failed = true;
+          input.cancel();
+        });
+    // In whatever order threads have read them, sums come out the same.
+    std::sort(reads_.batches.begin(), reads_.batches.end(), [](const SampledBatch& a, const SampledBatch& b) {
+      return std::pair(a.kmers, a.input_bytes) < std::pair(b.kmers, b.input_bytes);
+    });
+  }
+
+  void predict_index() {
+    index::Histogram stored;
+    for (const auto& [count, kmers] : sample_.histogram) {
+      if (count >= plan_.min_count && count <= plan_.max_count) stored[count] = kmers;
+    }
+    index::Provenance provenance = options_.count.provenance;
+    provenance.inputs = options_.count.inputs;
+    namespace layout = index::layout;
+    const index::IndexParams params = params_for(plan_.k, plan_.canonical);
+    const std::size_t around = layout::encode_header(params).size() + params.shards() * layout::kEntryBytes +
+                               layout::kTotalsBytes + layout::encode_histogram(stored).size() +
+                               layout::encode_provenance(provenance).size() +
+                               layout::encode_trailer({}).size();
+    report_.index_bytes = at_each(
+        [&](double Range::*end) { return report_.kmers.payload_bytes.*end + static_cast<double>(around); });
+    // The index will have the command line of the job, not that of the plan.
+    report_.index_bytes.low -= static_cast<double>(provenance.command_line.size());
+    report_.index_bytes.high += kCommandLineBytes;
+  }
+
+  void predict_memory() {
+    DeviceChoice device = options_.count.device;
+    const auto backend = with_fallback(device, [&] { return make_backend(device); });
+    report_.device = fmt::format("{}, {} thread{}", backend->describe(), threads_, threads_ == 1 ? "" : "s");
+    const auto forecast_at = [&](double Range::*end) {
+      return backend->forecast(plan_, {report_.kmers.pending_bytes.*end, report_.kmers.run_bytes.*end});
+    };
+    const auto low = forecast_at(&Range::low), middle = forecast_at(&Range::estimate),
+               high = forecast_at(&Range::high);
+    if (!low || !middle || !high) return predict_device_memory(device);
+    const auto of = [&](double SessionForecast::*value, double more) {
+      return Range{more + (*low).*value, more + (*middle).*value, more + (*high).*value};
+    };
+    const auto other = static_cast<double>(plan_.other_bytes), idle = static_cast<double>(resident_bytes_);
+    report_.needed_memory_bytes = of(&SessionForecast::needed_bytes, other);
+    report_.unhurried_memory_bytes = of(&SessionForecast::unhurried_bytes, other);
+    report_.needed_memory_bytes->high += kMoreInJob;
+    report_.unhurried_memory_bytes->high += kMoreInJob;
+    report_.beyond_memory_bytes = of(&SessionForecast::beyond_bytes, 0);
+    report_.temporary_bytes = of(&SessionForecast::temporary_bytes, 0);
+    const auto cap = static_cast<double>(report_.memory_cap_bytes);
+    const Range least = of(&SessionForecast::peak_low_bytes, idle);
+    const Range most = of(&SessionForecast::peak_high_bytes, other);
+    report_.memory_bytes =
+        Range{std::min(least.low, cap),
+              std::min(least.estimate + kUsedReserve * (most.estimate - least.estimate), cap),
+              std::min(most.high, cap)};
+    refuse(*middle);
+  }
+
+  /// Says why the job would not come to its end, if it would not.
+  void refuse(const SessionForecast& forecast) {
+    const auto megabytes = [](double bytes) { return static_cast<std::uint64_t>(bytes / (1 << 20)) + 1; };
+    const auto cap = static_cast<double>(report_.memory_cap_bytes);
+    const double least = static_cast<double>(plan_.other_bytes) + forecast.least_bytes;
+    const Range& needed = *report_.needed_memory_bytes;
+    if (cap < least) {
+      report_.refusal =
+          fmt::format("-m {} MB is too little for {} thread{}: it takes {} MB to begin; raise -m or lower -t",
+                      report_.memory_cap_bytes >> 20, threads_, threads_ == 1 ? "" : "s", megabytes(least));
+    } else if (cap < needed.estimate) {
+      report_.refusal =
+          fmt::format("-m {} MB is {}too little: the distinct k-mers need about {} MB ({} to {}); raise -m",
+                      report_.memory_cap_bytes >> 20, cap < needed.low ? "" : "probably ",
+                      megabytes(needed.estimate), megabytes(needed.low), megabytes(needed.high));
+    }
+  }
+
+  /// The device's pending words, as far as there is room: what else it holds depends on what it finds.
+  void predict_device_memory(const DeviceChoice& device) {
+    double cap = static_cast<double>(device.device_memory_bytes);
+    for (const Gpu& gpu : survey_gpus().gpus) {
+      if (cap == 0 && !device.gpus.empty() && gpu.ordinal == device.gpus.front())
+        cap = static_cast<double>(gpu.free_bytes);
+    }
+    const Range& pending = report_.kmers.pending_bytes;
+    report_.device_memory_bytes =
+        Range{std::min(pending.low, cap), std::min(pending.estimate * 1.25, cap), cap};
+  }
+
+  void predict_time() {
+    if (!options_.count.device.gpus.empty()) return;
+    std::uint64_t counted = 0;
+    for (const ShardSample& shard : sample_.shards) counted += shard.is_counted ? shard.kmers : 0;
+    const Range& kmers = report_.kmers.occurrences;
+    const auto times = [&](double seconds, double slower) {
+      const double relative = kmers.estimate > 0 ? 1 / kmers.estimate : 0;
+      return Range{seconds * kmers.low * relative / kTimeFactor, seconds,
+                   seconds * kmers.high * relative * kTimeFactor * slower};
+    };
+    // Small k is an array of all k-mers, which one thread goes through, however few there are.
+    const bool is_dense = sample_.word_bytes == 0;
+    const double more = counted > 0 && !is_dense ? kmers.estimate / static_cast<double>(counted) / team_ : 1;
+    const bool is_early = report_.beyond_memory_bytes && report_.beyond_memory_bytes->high > 0;
+    report_.read_seconds = times(read_seconds_ / report_.kmers.share, 1);
+    report_.count_seconds = times(sample_.count_seconds * more, is_early ? kEarlyCountFactor : 1);
+  }
+
+  const PlanOptions& options_;
+  JobProgress& progress_;
+  PlanReport report_;
+  const unsigned threads_;
+  const unsigned team_;  ///< threads that read the sample
+  const std::uint64_t resident_bytes_;
+  const CountPlan plan_;
+  SampledReads reads_;
+  KmerSample sample_;
+  double read_seconds_ = 0;
+};
+
+}  // namespace
+
+PlanReport plan(const PlanOptions& options, JobProgress& progress) {
+  check_options(options.count);
+  return PlanJob(options, progress).run();
+}
+
+}  // namespace warpmer::engine

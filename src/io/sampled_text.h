@@ -1,0 +1,74 @@
+#pragma once
+/// Parts of an input that stand for the whole: evenly spread blocks of a FASTA or FASTQ file, or the
+/// beginning of what can be read in order only.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "io/chunked_file.h"
+#include "io/input.h"
+#include "io/record_reader.h"
+#include "io/text_reader.h"
+
+namespace warpmer::io {
+
+/// Reads some of the equal chunks that a plain file is cut in, the first of all and others as far apart as
+/// can be. A chunk begins with the first record in it, or, of FASTA, where io/fasta_chunk.h says; k-mers that
+/// reach from one chunk into the next are not there. A chunk whose first record is out of sight (a read of
+/// more than a megabyte) is left out.
+class SampledTextReader final : public RecordReader {
+ public:
+  /// `share` of the file is read, at least a chunk. `path` is a regular file whose text begins with '@' or
+  /// '>', as `format` says; `shown` is its name for messages.
+  SampledTextReader(const std::string& path, std::string shown, PlainFormat format,
+                    const InputOptions& options, double share, const std::atomic<bool>& cancelled);
+
+  /// Whether records are found in the middle of the file; if not, it has to be read in order.
+  [[nodiscard]] bool finds_records() const;
+
+  bool fill(Batch& batch) override;
+  [[nodiscard]] std::uint64_t records() const noexcept override;
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return disk_bytes_; }
+  [[nodiscard]] std::string place() const override;
+
+ private:
+  /// Records as they stand in the file, and where they begin.
+  struct Block {
+    std::string text;
+    std::uint64_t offset = 0;
+  };
+
+  [[nodiscard]] std::uint64_t chunk_of(std::uint64_t block) const;
+  [[nodiscard]] std::optional<Block> read_block(std::uint64_t chunk) const;
+  bool open_next();
+
+  const std::string shown_;
+  const PlainFormat format_;
+  const InputOptions options_;
+  const ChunkedFile file_;
+  const std::uint64_t blocks_;
+  std::uint64_t next_block_ = 0;
+  std::uint64_t offset_ = 0;  ///< of the block being read
+  std::uint64_t records_ = 0, disk_bytes_ = 0;
+  std::unique_ptr<TextReader> reader_;
+};
+
+/// The beginning of any input: whole batches of another reader, until they account for `bytes` on disk.
+class BeginningReader final : public RecordReader {
+ public:
+  BeginningReader(std::unique_ptr<RecordReader> reader, std::uint64_t bytes)
+      : reader_(std::move(reader)), bytes_(bytes) {}
+
+  bool fill(Batch& batch) override { return reader_->disk_bytes() < bytes_ && reader_->fill(batch); }
+  [[nodiscard]] std::uint64_t records() const noexcept override { return reader_->records(); }
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return reader_->disk_bytes(); }
+
+ private:
+  std::unique_ptr<RecordReader> reader_;
+  std::uint64_t bytes_;
+};
+
+}  // namespace warpmer::io

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Predictions of `warpmer plan` against what counting then finds and takes.
+
+ctest: release only
+"""
+
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+
+from common_cli import INPUT, RESOURCE, USAGE, CliTest, main
+
+BUILD = pathlib.Path(os.environ.get("WARPMER_BUILD", "build/cpu"))
+SHARED = pathlib.Path(os.environ.get("WARPMER_SHARED", "/nonexistent")) / "data"
+
+
+class Plan(CliTest):
+    def simulate(self, *options):
+        program = BUILD / "bin" / "simulate_reads"
+        if not program.exists():
+            self.skipTest("no simulate_reads")
+        subprocess.run([program, "-t", "2", *map(str, options)], cwd=self.folder, check=True, capture_output=True)
+
+    def plan(self, *arguments, stdin=b""):
+        return json.loads(self.warpmer("plan", "--json", *arguments, stdin=stdin))
+
+    def within(self, prediction, truth, what):
+        self.assertLessEqual(prediction["low"], prediction["estimate"], what)
+        self.assertLessEqual(prediction["estimate"], prediction["high"], what)
+        self.assertLessEqual(prediction["low"], truth, what)
+        self.assertGreaterEqual(prediction["high"], truth, what)
+
+    def check(self, plans, *arguments):
+        """Each plan of these arguments, with options of its own, against the one job."""
+        self.warpmer("count", *arguments, "-o", "out.wmi", "--stats", "stats.json")
+        stats = json.loads((self.folder / "stats.json").read_text())
+        found = []
+        for options in plans:
+            with self.subTest(options=options, arguments=arguments):
+                plan = self.plan(*options, *arguments)
+                self.within(plan["kmers"], stats["totals"]["counted_kmers"], "kmers")
+                self.within(plan["distinct_kmers"], stats["totals"]["counted_distinct"], "distinct")
+                self.within(plan["stored_kmers"], stats["totals"]["stored_distinct"], "stored")
+                self.within(plan["index_bytes"], stats["index_bytes"], "index")
+                self.within(plan["peak_resident_bytes"], stats["peak_resident_bytes"], "peak memory")
+                self.assertTrue(plan["fits"])
+                self.assertEqual(plan["read_everything"], "--sample" not in options)
+                found.append(plan)
+        return found
+
+    def test_reads(self):
+        self.simulate("--genome-length", "2M", "--coverage", 6, "--write-genome", "genome.fa", "-o", "reads.fq")
+        plans = (["--full"], ["--sample", "12M"], ["--sample", "2M"])
+        full, half, _ = self.check(plans, "-t", 2, "-m", "1G", "--min-count", 2, "reads.fq")
+        self.assertEqual(full["distinct_kmers"]["low"], full["distinct_kmers"]["high"])
+        self.assertLess(half["distinct_kmers"]["high"], 1.5 * half["distinct_kmers"]["low"])
+        self.check((["--full"], ["--sample", "1M"]), "-t", 2, "-m", "200M", "-k", 21, "genome.fa")
+        # In order only, and the beginning is all there is to see.
+        with gzip.open(self.folder / "reads.fq.gz", "wb", compresslevel=1) as file:
+            file.write((self.folder / "reads.fq").read_bytes())
+        (begun,) = self.check((["--sample", "2M"],), "-t", 1, "-m", "1G", "-k", 50, "reads.fq.gz")
+        self.assertEqual(begun["inputs_begun_only"], 1)
+        # The same for any number of threads, and from count.
+        names = ("kmers", "distinct_kmers", "stored_kmers", "index_bytes", "super_kmer_bytes", "locality")
+        numbers = [[self.plan("--sample", "3M", "-t", threads, "reads.fq")[name] for name in names] for threads in (1, 2)]
+        self.assertEqual(numbers[0], numbers[1])
+        planned, dry = self.warpmer("plan", "reads.fq"), self.warpmer("count", "--dry-run", "reads.fq")
+        self.assertEqual(planned.partition("device")[0], dry.partition("device")[0])
+        self.assertIn("\nfits                yes\n", dry)
+
+    def test_real_data(self):
+        names = ("small/illumina18_150bp.fq.gz", "small/NA12878_hiseq_chr20_first500.bam", "small/ebola_many.fasta.gz",
+                 "medium/portiera_SRR2838702_R2.fastq.gz", "medium/sarscov2_418genomes_nextstrain.fasta.gz")
+        paths = [SHARED / name for name in names if (SHARED / name).exists()]
+        if not paths:
+            self.skipTest("no shared data")
+        for path in paths:
+            plans = [["--full"]] + ([["--sample", "1M"]] if path.stat().st_size > 1 << 20 else [])
+            self.check(plans, "--lenient", "-t", 2, "-m", "1G", path)
+
+    def test_memory_too_small(self):
+        self.simulate("--genome-length", "24M", "--coverage", 0.01, "--write-genome", "genome.fa", "-o", "reads.fq")
+
+        def refusal(memory):
+            plan = self.plan("--full", "-t", 1, "-m", f"{memory}M", "genome.fa")
+            self.assertFalse(plan["fits"])
+            self.assertIn("raise -m", plan["refusal"])
+            self.refused(RESOURCE, "raise -m", "count", "-t", 1, "-m", f"{memory}M", "-o", "out.wmi", "genome.fa")
+            return plan["refusal"], plan["needed_memory_bytes"]["high"] >> 20
+
+        text, needed = refusal(60)
+        self.assertIn("-m 60 MB is too little for 1 thread: it takes ", text)
+        text, _ = refusal(needed - 8)
+        self.assertIn(f"-m {needed - 8} MB is too little: the distinct k-mers need about ", text)
+        self.assertTrue(self.plan("--full", "-t", 1, "-m", f"{needed + 1}M", "genome.fa")["fits"])
+        self.warpmer("count", "-t", 1, "-m", f"{needed + 1}M", "-o", "out.wmi", "genome.fa")
+
+    def test_next_to_nothing(self):
+        self.file("empty.fq", "")
+        self.file("short.fa", ">a\nACGT\n")
+        self.file("one.fq", "@r\n" + "ACGTTGCA" * 5 + "\n+\n" + "I" * 40 + "\n")
+        for name, kmers in (("empty.fq", 0), ("short.fa", 0), ("one.fq", 10)):
+            for options in ([], ["--full"]):
+                plan = self.plan(*options, name)
+                self.assertEqual(plan["kmers"], {"estimate": kmers, "low": kmers, "high": kmers})
+            self.warpmer("plan", name)
+        self.assertEqual(self.plan("-k", 5, "one.fq")["kmers"]["estimate"], 36)
+
+    def test_standard_input(self):
+        reads = ">a\n" + "ACGTTGCATT" * 10 + "\n"
+        process = subprocess.run(["cat"], input=reads.encode(), capture_output=True, check=True)
+        self.assertEqual(self.plan("--full", "-", stdin=process.stdout)["kmers"]["estimate"], 70)
+        self.refused(USAGE, "read all of it with --full", "plan", "-", stdin=reads)
+
+    def test_refusals(self):
+        self.file("reads.fq", "@r\nACGT\n+\nIII\n")
+        self.refused(INPUT, "reads.fq", "plan", "reads.fq")
+        self.refused(INPUT, "none.fq", "plan", "none.fq")
+        self.refused(USAGE, "--sample", "plan", "--sample", "64", "reads.fq")
+        self.refused(USAGE, "leave one of them out", "plan", "--full", "--sample", "64M", "reads.fq")
+        self.refused(USAGE, "nothing would be kept", "plan", "--min-count", 3, "--max-count", 2, "reads.fq")
+        self.refused(USAGE, "--stats", "count", "--dry-run", "--stats", "s.json", "reads.fq")
+
+
+if __name__ == "__main__":
+    main()
