@@ -274,6 +274,16 @@ class ShardedSession : public Session {
     for (const auto& counter : counters_) all += counter->early_counts();
     return all;
   }
+  [[nodiscard]] std::vector<engine::OwnerLoad> owner_loads() const override {
+    std::vector<engine::OwnerLoad> loads;
+    for (std::uint32_t number = 0; peers_.size() > 1 && number < peers_.size(); ++number) {
+      const CurrentDevice current(peers_.gpu(number));
+      engine::Tally tally(1, UINT64_MAX);
+      counters_[number]->add_to(tally);
+      loads.push_back({counters_[number]->times().words, tally.totals().counted_distinct});
+    }
+    return loads;
+  }
 
  private:
   /// A thread's own way of fetching shards: "pin small, reuse".
