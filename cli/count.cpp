@@ -51,6 +51,7 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
           {"peak_resident_bytes", report.peak_resident_bytes},
           {"index_bytes", report.index_bytes},
           {"early_counts", report.early_counts},
+          {"spilled", spilled_json(report.spilled)},
           {"wall_seconds", wall_seconds},
           {"read_seconds", report.read_seconds},
           {"count_seconds", report.count_seconds},
@@ -127,6 +128,7 @@ void declare_flags(CLI::App& app, CountCommand& command) {
   add_index_output_flag(app, command.job.output);
   add_threads_flag(app, command.job.threads);
   add_memory_flag(app, command.job.memory_bytes);
+  add_tmp_directory_flag(app, command.job.tmp_directory);
   add_count_range_flags(app, command.range);
   app.add_flag(
       "--forward", command.forward,

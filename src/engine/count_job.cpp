@@ -9,6 +9,7 @@
 #include "engine/backend.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
+#include "engine/tmp_directory.h"
 #include "io/input.h"
 #include "io/quality.h"
 
@@ -105,6 +106,8 @@ class CountJob {
     plan.table = options_.table;
     plan.devices = device_.gpus.empty() ? device_.cpu_devices : static_cast<unsigned>(device_.gpus.size());
     plan.device_memory_bytes = device_.device_memory_bytes;
+    plan.tmp_directory = tmp_directory(options_.tmp_directory, options_.output);
+    plan.tmp_directory_is_chosen = !options_.tmp_directory.empty();
     run_.complete(plan, input, input.memory_bytes(threads_));
     return plan;
   }
@@ -120,6 +123,7 @@ class CountJob {
     report_.peak_resident_bytes = peak_resident_bytes();
     report_.index_bytes = writer.bytes_written();
     report_.early_counts = session.early_counts();
+    report_.spilled = session.spilled();
     report_.cpu_seconds = cpu_seconds();
     report_.overlap = session.overlap();
     report_.stages = session.stages();

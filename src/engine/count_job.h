@@ -28,6 +28,7 @@ struct CountOptions {
   std::string reference;           ///< for CRAM
   unsigned threads = 0;            ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  std::string tmp_directory;       ///< for what memory cannot hold; empty: as engine/tmp_directory.h has it
   DeviceChoice device;             ///< unless chosen, the CPU
   std::vector<std::string> inputs;
   std::string output;            ///< path, or "-"
@@ -43,6 +44,7 @@ struct CountReport {
   std::uint64_t peak_resident_bytes = 0;
   std::uint64_t index_bytes = 0;
   std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
+  SpillReport spilled;             ///< to the temporary file, because memory was short
   double read_seconds = 0;         ///< wall time until the input was exhausted
   double count_seconds = 0;        ///< wall time from there to a complete file
   double cpu_seconds = 0;          ///< user + system, whole process

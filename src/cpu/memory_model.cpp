@@ -1,0 +1,79 @@
+#include "cpu/memory_model.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "cpu/page_pool.h"
+
+namespace warpmer::cpu {
+namespace {
+
+/// Of the whole process, what the index writer may keep of shards that wait for others (engine/session_run).
+constexpr std::uint64_t kWriterShare = 16;
+/// Pages for every shard at least: one that fills and one that is full.
+constexpr std::uint64_t kLeastPages = 2;
+/// Words counted at once, at least.
+constexpr std::uint64_t kLeastChunkBytes = std::uint64_t{64} << 10;
+/// What is given back when counting a shard of unusual size, at most.
+constexpr std::uint64_t kMostKeptBytes = std::uint64_t{64} << 20;
+
+// Measured: what arrays and tables, whichever it is, and the frozen result take for a byte of words, k-mers
+// of which most are distinct; arrays' sizes are powers of two.
+constexpr std::uint64_t kNarrowPerByte = 34, kWidePerByte = 48;
+// When the result is merged with a run there are two of it: for a byte of words, and for an entry of the run.
+constexpr std::uint64_t kNarrowMergedPerByte = 38, kWideMergedPerByte = 108;
+constexpr std::uint64_t kNarrowPerEntry = 80, kWidePerEntry = 128;
+
+}  // namespace
+
+MemoryModel::MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
+                         std::uint64_t shard_bytes, std::size_t key_bytes)
+    : cap_(plan.memory_cap_bytes), threads_(plan.threads), is_wide_(key_bytes > 8) {
+  const std::uint64_t counters = plan.threads * (kCounterBytes + kFreezerBytes);
+  const std::uint64_t own = plan.threads * thread_bytes + shards * shard_bytes;
+  const std::uint64_t fixed = own + cap_ / kWriterShare;
+  // A shard in each thread's hands while others are pending; it may be twice the mean.
+  const double tables = (is_wide_ ? 70.0 : 56.0) * plan.threads / shards;
+  const auto least_pages =
+      static_cast<std::uint64_t>(static_cast<double>(shards * kLeastPages * PagePool::kPageBytes) * (1 + tables));
+  const std::uint64_t least = own + counters + least_pages;
+  if (plan.memory_bytes < least + cap_ / kWriterShare) {
+    const std::uint64_t all = (plan.other_bytes + least) / (kWriterShare - 1) * kWriterShare;
+    throw ResourceError(fmt::format("-m {} MB is too little for counting {}-mers with {} thread{}: {} MB would "
+                                    "do; raise -m or lower -t",
+                                    cap_ >> 20, plan.k, threads_, threads_ == 1 ? "" : "s",
+                                    (all >> 20) + 3));
+  }
+  total_ = plan.memory_bytes - fixed;
+  budget_ = static_cast<std::uint64_t>(static_cast<double>(total_ - counters) / (1 + tables));
+  early_bytes_ = (total_ - budget_) / plan.threads;
+  kept_bytes_ = std::min(kMostKeptBytes, std::max(kCounterBytes, total_ / (4 * plan.threads)));
+}
+
+std::uint64_t MemoryModel::counting_bytes(std::uint64_t word_bytes, std::uint64_t run_entries) const {
+  const std::uint64_t counted = word_bytes * (is_wide_ ? kWidePerByte : kNarrowPerByte);
+  if (run_entries == 0) return counted;
+  return counted + word_bytes * (is_wide_ ? kWideMergedPerByte : kNarrowMergedPerByte) +
+         run_entries * (is_wide_ ? kWidePerEntry : kNarrowPerEntry);
+}
+
+std::uint64_t MemoryModel::chunk_bytes(std::uint64_t word_bytes, std::uint64_t run_entries,
+                                       std::uint64_t most) const {
+  if (counting_bytes(word_bytes, run_entries) <= most) return word_bytes;
+  const std::uint64_t runs = counting_bytes(0, run_entries);
+  const std::uint64_t per_byte =
+      is_wide_ ? kWidePerByte + kWideMergedPerByte : kNarrowPerByte + kNarrowMergedPerByte;
+  return std::min(word_bytes, std::max(kLeastChunkBytes, (most - std::min(most, runs)) / per_byte));
+}
+
+void MemoryModel::check_shard(std::uint64_t bytes) const {
+  const std::uint64_t most = total_ / 4 * 3;  // the rest is what other threads keep
+  if (bytes <= most) return;
+  throw ResourceError(fmt::format(
+      "the memory allowed by -m is used up: distinct k-mers that share a minimizer need {} MB in all; raise -m",
+      ((cap_ + (bytes - most) / 2 * 3) >> 20) + 1));
+}
+
+}  // namespace warpmer::cpu
