@@ -94,7 +94,7 @@ measure() {
 s = json.load(open(sys.argv[1]))
 print(s["spilled"]["written_bytes"], s["totals"]["counted_kmers"], s["totals"]["counted_distinct"])' "$work/stats.json")
   else
-    temporary=$(awk '/Tmp size/ && !/strict/ {gsub("MB", "", $NF); print $NF * 1e6}' "$work/log" | head -1)
+    temporary=$(awk '/^Tmp total/ {gsub("MB", "", $NF); print $NF * 1e6}' "$work/log")
     total=$(sed -n 's/.*Total no. of k-mers *: *//p' "$work/log")
     distinct=$(sed -n 's/.*No. of unique k-mers *: *//p' "$work/log")
   fi

@@ -93,8 +93,10 @@ void add_tmp_directory_flag(CLI::App& app, std::string& directory) {
            if (text.empty()) throw UsageError("--tmp-dir is the name of a directory, and empty");
            directory = text;
          },
-         "Where k-mers go that -m leaves no memory for, in a file without a name, of which nothing is left however "
-         "the process ends. A directory that is not there is made, and removed again. Default: $TMPDIR, else the "
+         "Where k-mers go that -m leaves no memory for, in a file without a name, of which nothing is left "
+         "however "
+         "the process ends. A directory that is not there is made, and removed again. Default: $TMPDIR, else "
+         "the "
          "directory of the output.")
       ->type_name("DIR");
 }

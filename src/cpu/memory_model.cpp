@@ -30,21 +30,23 @@ constexpr std::uint64_t kNarrowPerEntry = 80, kWidePerEntry = 128;
 
 MemoryModel::MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
                          std::uint64_t shard_bytes, std::size_t key_bytes)
-    : cap_(plan.memory_cap_bytes), threads_(plan.threads), is_wide_(key_bytes > 8) {
+    : cap_(std::max(plan.memory_cap_bytes, plan.memory_bytes)),
+      threads_(plan.threads),
+      is_wide_(key_bytes > 8) {
   const std::uint64_t counters = plan.threads * (kCounterBytes + kFreezerBytes);
   const std::uint64_t own = plan.threads * thread_bytes + shards * shard_bytes;
   const std::uint64_t fixed = own + cap_ / kWriterShare;
   // A shard in each thread's hands while others are pending; it may be twice the mean.
   const double tables = (is_wide_ ? 70.0 : 56.0) * plan.threads / shards;
-  const auto least_pages =
-      static_cast<std::uint64_t>(static_cast<double>(shards * kLeastPages * PagePool::kPageBytes) * (1 + tables));
+  const auto least_pages = static_cast<std::uint64_t>(
+      static_cast<double>(shards * kLeastPages * PagePool::kPageBytes) * (1 + tables));
   const std::uint64_t least = own + counters + least_pages;
   if (plan.memory_bytes < least + cap_ / kWriterShare) {
     const std::uint64_t all = (plan.other_bytes + least) / (kWriterShare - 1) * kWriterShare;
-    throw ResourceError(fmt::format("-m {} MB is too little for counting {}-mers with {} thread{}: {} MB would "
-                                    "do; raise -m or lower -t",
-                                    cap_ >> 20, plan.k, threads_, threads_ == 1 ? "" : "s",
-                                    (all >> 20) + 3));
+    throw ResourceError(
+        fmt::format("-m {} MB is too little for counting {}-mers with {} thread{}: {} MB would "
+                    "do; raise -m or lower -t",
+                    cap_ >> 20, plan.k, threads_, threads_ == 1 ? "" : "s", (all >> 20) + 3));
   }
   total_ = plan.memory_bytes - fixed;
   budget_ = static_cast<std::uint64_t>(static_cast<double>(total_ - counters) / (1 + tables));
@@ -68,12 +70,12 @@ std::uint64_t MemoryModel::chunk_bytes(std::uint64_t word_bytes, std::uint64_t r
   return std::min(word_bytes, std::max(kLeastChunkBytes, (most - std::min(most, runs)) / per_byte));
 }
 
-void MemoryModel::check_shard(std::uint64_t bytes) const {
-  const std::uint64_t most = total_ / 4 * 3;  // the rest is what other threads keep
-  if (bytes <= most) return;
+void MemoryModel::refuse_shard(std::uint64_t bytes) const {
+  const std::uint64_t total = std::max(bytes / 3 * 4, total_);
   throw ResourceError(fmt::format(
-      "the memory allowed by -m is used up: distinct k-mers that share a minimizer need {} MB in all; raise -m",
-      ((cap_ + (bytes - most) / 2 * 3) >> 20) + 1));
+      "the memory allowed by -m, {} MB, is used up: of the distinct k-mers very many share a minimizer, "
+      "and counting these takes about {} MB in all; raise -m",
+      cap_ >> 20, ((cap_ + (total - total_) / (kWriterShare - 1) * kWriterShare) >> 20) + 1));
 }
 
 }  // namespace warpmer::cpu

@@ -42,8 +42,10 @@ class MemoryModel {
   [[nodiscard]] bool can_grow_early(std::uint64_t run_entries) const {
     return counting_bytes(0, run_entries) <= early_bytes_ / 2;
   }
-  /// ResourceError when one shard would take so much that it cannot be had.
-  void check_shard(std::uint64_t bytes) const;
+  /// Whether one shard may take so much.
+  [[nodiscard]] bool can_have(std::uint64_t bytes) const { return bytes <= total_ / 4 * 3; }
+  /// Throws the ResourceError for a shard that will take so much.
+  [[noreturn]] void refuse_shard(std::uint64_t bytes) const;
 
  private:
   [[nodiscard]] std::uint64_t chunk_bytes(std::uint64_t word_bytes, std::uint64_t run_entries,

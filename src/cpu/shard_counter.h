@@ -41,8 +41,8 @@ class ShardCounter {
   }
 
   /// Counts words, of which `list` says how many they are (size), about, and gives some at a time
-  /// (for_each_page), at most as many as a page has. The result is in `keys()`, `counts()`, `size()` until the
-  /// next call.
+  /// (for_each_page), at most as many as a page has. The result is in `keys()`, `counts()`, `size()` until
+  /// the next call.
   template <class WordList>
   void count(WordList& list) {
     const std::uint64_t words = list.size();

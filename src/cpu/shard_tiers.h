@@ -32,8 +32,8 @@ struct CountingDesk {
 
   std::unique_ptr<ShardCounter<Key, Words>> counter;  ///< made when there is something to count
   Freezer freezer;
-  Scratch<char> slice;  ///< read back from the spill file
-  StageTimes& times;     ///< the thread's
+  Scratch<char> slice;           ///< read back from the spill file
+  StageTimes& times;             ///< the thread's
   std::uint64_t held_bytes = 0;  ///< of the session's memory, for counting; see ShardTiers::reserve
   bool is_in_turn = false;       ///< and holds it for a shard
 };
@@ -55,7 +55,7 @@ class ShardTiers {
         group_shards_(group_shards(shards, memory.budget())),
         groups_(shards / group_shards_),
         last_groups_begin_(static_cast<std::uint32_t>(groups_.size())) {
-    if (plan.tmp_directory_is_chosen) file();  // so that one that cannot do is found out at once
+    if (plan.tmp_directory_is_chosen) file();  // if it cannot do, that is said now
   }
 
   /// Where words are appended to.
@@ -103,10 +103,17 @@ class ShardTiers {
     for (const SpilledRun& run : parts.spilled_runs) entries += run.shape.entries;
     ShardWords<Words> words(parts.pending, pool_, parts.spilled, spill_file_, desk.slice,
                             desk.times.read_back_seconds);
+    const std::uint64_t all = words.left();
     do {
       const std::uint64_t run_entries = entries + parts.run.shape.entries;
       const std::uint64_t bytes = memory_.bytes_at_once(words.left() * kWordBytes, run_entries);
-      reserve(desk, memory_.counting_bytes(bytes, run_entries), shard);
+      const std::uint64_t needed = memory_.counting_bytes(bytes, run_entries);
+      if (!memory_.can_have(needed)) {
+        // The words that are left have as many entries as those that are done, as far as one can know.
+        const std::uint64_t done = all - words.left();
+        memory_.refuse_shard(done == 0 ? needed : needed / done * all);
+      }
+      reserve(desk, needed, shard);
       words.begin_chunk(bytes / kWordBytes);
       count_chunk(desk, words, parts.run);
       if (words.left() > 0) parts.run = freeze(desk);
@@ -158,8 +165,8 @@ class ShardTiers {
   static constexpr std::uint32_t kMostGroupShards = 64;
   /// Early counting is worth its while when it frees this part of what is pending.
   static constexpr float kLeastGain = 0.5f;
-  /// One shard of every so many groups is counted early to see what that frees. Prime, so that it is not always
-  /// the same group.
+  /// One shard of every so many groups is counted early to see what that frees. Prime, so that it is not
+  /// always the same group.
   static constexpr std::uint64_t kTurnsUntried = 61;
   /// A shard with so many times the mean is tried, too: a k-mer that comes very often is soon counted.
   static constexpr std::uint64_t kHot = 8;
@@ -219,8 +226,7 @@ class ShardTiers {
     Shard& s = shards_[shard];
     do {
       const std::uint64_t run_before = s.run_bytes;
-      const std::uint64_t bytes =
-          memory_.early_bytes_at_once(list.size() * kWordBytes, s.run.shape.entries);
+      const std::uint64_t bytes = memory_.early_bytes_at_once(list.size() * kWordBytes, s.run.shape.entries);
       ShardWords<Words> chunk(std::exchange(list, {}), pool_, {}, nullptr, desk.slice,
                               desk.times.read_back_seconds);
       chunk.begin_chunk(bytes / kWordBytes);
@@ -286,7 +292,8 @@ class ShardTiers {
   bool spill_group(Desk& desk, std::uint32_t group) {
     Lists lists;
     for (std::uint32_t shard = group * group_shards_; shard < (group + 1) * group_shards_; ++shard) {
-      if (const PendingList<Words> list = pending_.take(shard); list.pages > 0) lists.emplace_back(shard, list);
+      if (const PendingList<Words> list = pending_.take(shard); list.pages > 0)
+        lists.emplace_back(shard, list);
     }
     spill(desk, group, lists);
     return spill_runs(desk, group) || !lists.empty();
@@ -362,7 +369,6 @@ class ShardTiers {
   /// to the system, then what is pending in the last groups is spilled, and then the thread waits for others.
   void reserve(Desk& desk, std::uint64_t bytes, std::uint32_t shard) {
     if (bytes <= desk.held_bytes) return;
-    memory_.check_shard(bytes);
     trim(desk, 0);
     std::unique_lock lock(mutex_);
     give_back(desk, 0);

@@ -89,7 +89,8 @@ void SpillFile::write(std::uint64_t offset, std::span<const index::Piece> pieces
     }
   }
   written_ += offset - begin;
-  ::sync_file_range(fd_, static_cast<off_t>(begin), static_cast<off_t>(offset - begin), SYNC_FILE_RANGE_WRITE);
+  ::sync_file_range(fd_, static_cast<off_t>(begin), static_cast<off_t>(offset - begin),
+                    SYNC_FILE_RANGE_WRITE);
 }
 
 void SpillFile::read(const Spilled& what, void* to) {
@@ -103,10 +104,10 @@ void SpillFile::read(const Spilled& what, void* to) {
   }
   read_ += what.bytes;
   if (index::layout::checksum(first, what.bytes) == what.checksum) return;
-  throw ResourceError(
-      fmt::format("{} bytes of the temporary file in '{}' are not those that were written: its disk or memory "
-                  "is faulty; choose another --tmp-dir",
-                  what.bytes, directory_));
+  throw ResourceError(fmt::format(
+      "{} bytes of the temporary file in '{}' are not those that were written: its disk or memory "
+      "is faulty; choose another --tmp-dir",
+      what.bytes, directory_));
 }
 
 void SpillFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {

@@ -1,6 +1,6 @@
 #pragma once
-/// Pending words that are in the spill file: how a shard's words get there, several shards in one large write,
-/// and how they come back, one slice after another.
+/// Pending words that are in the spill file: how a shard's words get there, several shards in one large
+/// write, and how they come back, one slice after another.
 
 #include <algorithm>
 #include <cstdint>

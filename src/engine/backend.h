@@ -27,12 +27,12 @@ struct CountPlan {
   unsigned threads = 1;                      ///< that will call `add`, numbered from 0
   unsigned devices = 1;                      ///< among which the shards are divided
   std::uint64_t device_memory_bytes = 0;     ///< cap on what is held on each GPU; 0: what is free
-  std::uint64_t memory_bytes = 0;  ///< what the backend may hold; ResourceError when it cannot keep to it
-  std::uint64_t other_bytes = 0;   ///< what the rest of the process holds, for messages
+  std::uint64_t memory_bytes = 0;      ///< what the backend may hold; ResourceError when it cannot keep to it
+  std::uint64_t other_bytes = 0;       ///< what the rest of the process holds, for messages
   std::uint64_t memory_cap_bytes = 0;  ///< on the whole process, of which a sixteenth is the index writer's
-  std::string tmp_directory = ".";      ///< for what does not fit
-  bool tmp_directory_is_chosen = false;  ///< by the user: one that cannot do is an error, needed or not
-  std::uint64_t input_bytes = 0;   ///< of all input, compressed or not; 0 when unknown
+  std::string tmp_directory = ".";     ///< for what does not fit
+  bool tmp_directory_is_chosen = false;    ///< by the user: one that cannot do is an error, needed or not
+  std::uint64_t input_bytes = 0;           ///< of all input, compressed or not; 0 when unknown
   std::function<double()> input_fraction;  ///< how much of the input is read; 0 when unknown
 };
 

@@ -11,7 +11,8 @@ std::string tmp_directory(const std::string& chosen, const std::string& output) 
   // An output that is there and no file is a pipe or a device.
   const std::filesystem::path path(output);
   std::error_code ignored;
-  if (output == "-" || (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)))
+  if (output == "-" ||
+      (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)))
     return "/tmp";
   return path.has_parent_path() ? path.parent_path().string() : ".";
 }

@@ -33,7 +33,7 @@ TEST_CASE("with little memory, shards are counted early, and the result is the s
     const Result ample = run(*cpu, plan, batches, Take::payloads);
     CHECK(ample.early_counts == 0);
     std::uint64_t early = 0;
-    for (const std::uint64_t megabytes : by_tier<std::vector<std::uint64_t>>({48, 50, 56}, {50})) {
+    for (const std::uint64_t megabytes : by_tier<std::vector<std::uint64_t>>({60, 62, 68}, {60})) {
       CAPTURE(megabytes);
       plan.memory_bytes = megabytes << 20;
       const Result tight = run(*cpu, plan, batches, Take::payloads);
@@ -50,7 +50,7 @@ TEST_CASE("counted early in any table, the result is the same") {
   const auto batches = batches_of(simulated_reads(150000, 50000, 3, 2000), 2000);
   engine::CountPlan plan = plan_for(31);
   const Result ample = run(*cpu, plan, batches, Take::payloads);
-  plan.memory_bytes = std::uint64_t{42} << 20;
+  plan.memory_bytes = std::uint64_t{46} << 20;
   using enum engine::CountTable;
   for (const auto table :
        by_tier<std::vector<engine::CountTable>>({warpdrive, slab, bcht, iceberg, hashgraph}, {slab})) {
@@ -79,7 +79,7 @@ TEST_CASE("distinct k-mers that do not fit are spilled, and the result is the sa
     engine::CountPlan plan = plan_for(k);
     const Result ample = run(*cpu, plan, batches, Take::payloads);
     CHECK(ample.spilled.written_bytes == 0);
-    plan.memory_bytes = std::uint64_t{54} << 20;
+    plan.memory_bytes = std::uint64_t{72} << 20;
     plan.threads = 3;
     plan.devices = k == 31 ? 2 : 1;
     const Result tight = run(*cpu, plan, batches, Take::payloads);

@@ -176,7 +176,8 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
       std::vector<std::uint64_t> all = expected[shard];
       std::sort(all.begin(), all.end());
       CHECK((seen == all));
-      for (const std::uint64_t value : std::vector<std::uint64_t>(expected[shard].end() - 600, expected[shard].end())) {
+      for (const std::uint64_t value :
+           std::vector<std::uint64_t>(expected[shard].end() - 600, expected[shard].end())) {
         SuperKmer<2> word{};
         word.word[0] = value;
         pending.append(shard, &word, 1, stock);
