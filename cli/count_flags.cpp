@@ -39,6 +39,7 @@ void add_count_flags(CLI::App& app, CountFlags& flags) {
   add_index_output_flag(app, flags.job.output);
   add_threads_flag(app, flags.job.threads);
   add_memory_flag(app, flags.job.memory_bytes);
+  add_tmp_directory_flag(app, flags.job.tmp_directory);
   add_count_range_flags(app, flags.range);
   app.add_flag(
       "--forward", flags.forward,

@@ -93,6 +93,21 @@ CLI::Option* add_size_flag(CLI::App& app, const std::string& name, std::uint64_t
       ->type_name("SIZE");
 }
 
+void add_tmp_directory_flag(CLI::App& app, std::string& directory) {
+  app.add_option_function<std::string>(
+         "--tmp-dir",
+         [&directory](const std::string& text) {
+           if (text.empty()) throw UsageError("--tmp-dir is the name of a directory, and empty");
+           directory = text;
+         },
+         "Where k-mers go that -m leaves no memory for, in a file without a name, of which nothing is left "
+         "however "
+         "the process ends. A directory that is not there is made, and removed again. Default: $TMPDIR, else "
+         "the "
+         "directory of the output.")
+      ->type_name("DIR");
+}
+
 void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help) {
   app.add_option("--device", flags.device, device_help)->type_name("DEVICE");
   app.add_option_function<std::string>(

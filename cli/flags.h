@@ -25,6 +25,8 @@ CLI::Option* add_fraction(CLI::App& app, const std::string& names, std::optional
 CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads);
 /// `-m`; `memory_bytes` likewise.
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes);
+/// `--tmp-dir`; `directory` is left alone, empty for the default, unless the flag is given.
+void add_tmp_directory_flag(CLI::App& app, std::string& directory);
 
 /// A flag that takes a size of at least a megabyte; anything else is a usage error that says so.
 CLI::Option* add_size_flag(CLI::App& app, const std::string& name, std::uint64_t& bytes,

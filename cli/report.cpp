@@ -29,6 +29,12 @@ StatsFile::StatsFile(const std::string& path) {
   if (!path.empty()) file_.emplace(path);
 }
 
+Json spilled_json(const engine::SpillReport& spilled) {
+  return {{"written_bytes", spilled.written_bytes},
+          {"of_frozen_runs", spilled.run_bytes},
+          {"read_bytes", spilled.read_bytes}};
+}
+
 void StatsFile::write(const Json& report) {
   if (!file_) return;
   file_->write(json_text(report));

@@ -8,6 +8,7 @@
 
 #include "cli/index_summary.h"
 #include "cli/text_output.h"
+#include "engine/backend.h"
 
 namespace CLI {
 class App;
@@ -41,6 +42,9 @@ class StatsFile {
  private:
   std::optional<TextOutput> file_;
 };
+
+/// What a run has written to its temporary file, for `--stats`.
+Json spilled_json(const engine::SpillReport& spilled);
 
 /// One line: the label, and the value where all values begin.
 template <class Value>

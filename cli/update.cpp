@@ -46,6 +46,7 @@ Json report_json(const UpdateCommand& command, const engine::UpdateReport& repor
           {"peak_resident_bytes", report.peak_resident_bytes},
           {"index_bytes", report.index_bytes},
           {"early_counts", report.early_counts},
+          {"spilled", spilled_json(report.spilled)},
           {"wall_seconds", wall_seconds},
           {"read_seconds", report.read_seconds},
           {"update_seconds", report.update_seconds},
@@ -115,6 +116,7 @@ void declare_flags(CLI::App& app, UpdateCommand& command) {
   add_index_output_flag(app, command.job.output);
   add_threads_flag(app, command.job.threads);
   add_memory_flag(app, command.job.memory_bytes);
+  add_tmp_directory_flag(app, command.job.tmp_directory);
   add_reading_flags(app, command.reading);
   add_progress_flag(app, command.progress);
   app.add_option("--stats", command.stats, "Write what the run did as JSON.")->type_name("FILE");

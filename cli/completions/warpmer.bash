@@ -14,18 +14,18 @@ _warpmer() {
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --table) COMPREPLY=($(compgen -W 'auto warpdrive slab bcht iceberg hashgraph' -- "$word")); return ;;
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        -k|-t|--threads|-m|--memory|--min-count|--max-count|--min-base-quality|--device|--device-memory) return ;;
+        -k|-t|--threads|-m|--memory|--tmp-dir|--min-count|--max-count|--min-base-quality|--device|--device-memory) return ;;
       esac
-      options='-h --help -k -o --output -t --threads -m --memory --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --dry-run --progress --stats'
+      options='-h --help -k -o --output -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --dry-run --progress --stats'
       arguments='' ;;
     plan)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --table) COMPREPLY=($(compgen -W 'auto warpdrive slab bcht iceberg hashgraph' -- "$word")); return ;;
-        -k|-t|--threads|-m|--memory|--min-count|--max-count|--min-base-quality|--device|--device-memory|--sample) return ;;
+        -k|-t|--threads|-m|--memory|--tmp-dir|--min-count|--max-count|--min-base-quality|--device|--device-memory|--sample) return ;;
       esac
-      options='-h --help -k -o --output -t --threads -m --memory --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --full --sample --json --progress'
+      options='-h --help -k -o --output -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --full --sample --json --progress'
       arguments='' ;;
     update)
       case $previous in
@@ -34,9 +34,9 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        -t|--threads|-m|--memory|--min-base-quality) return ;;
+        -t|--threads|-m|--memory|--tmp-dir|--min-base-quality) return ;;
       esac
-      options='-h --help --add --remove -o --output -t --threads -m --memory --lenient --min-base-quality --reference --progress --stats'
+      options='-h --help --add --remove -o --output -t --threads -m --memory --tmp-dir --lenient --min-base-quality --reference --progress --stats'
       arguments='' ;;
     union)
       case $previous in

@@ -111,7 +111,7 @@ void DenseSession::finish(unsigned thread, const engine::ShardSink& sink,
 std::vector<engine::StageReport> DenseSession::stages() const {
   StageTimes all;
   for (const StageTimes& times : times_) all.add(times);
-  return all.reports();
+  return all.reports({});
 }
 
 }  // namespace warpmer::cpu

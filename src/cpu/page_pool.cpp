@@ -68,6 +68,10 @@ void PagePool::release(void* first, void* last, std::size_t pages) noexcept {
 
 void PagePool::shrink(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
+  if (bytes_resident() <= bytes) return;
+  // The kernel would fill the gaps again, to make huge pages of what is left.
+  for (; without_huge_pages_ < blocks_.size(); ++without_huge_pages_)
+    madvise(blocks_[without_huge_pages_], kBlockBytes, MADV_NOHUGEPAGE);
   while (free_ != nullptr && bytes_resident() > bytes) {
     FreePage* page = free_;
     free_ = page->next;

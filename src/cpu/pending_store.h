@@ -38,6 +38,16 @@ struct PendingList {
     return pages == 0 ? 0 : std::uint64_t{pages - 1} * PendingPage<Words>::kCapacity + in_last;
   }
 
+  /// Takes the first `n` pages away, at least one, or all if there are fewer.
+  PendingList take_front(std::uint32_t n) {
+    if (n >= pages) return std::exchange(*this, {});
+    PendingList front{first, first, PendingPage<Words>::kCapacity, n};
+    for (std::uint32_t i = 1; i < n; ++i) front.last = front.last->next;
+    first = front.last->next;
+    pages -= n;
+    return front;
+  }
+
   /// Calls `visit(words, n)` for each page.
   template <class Visit>
   void for_each_page(Visit&& visit) const {

@@ -175,7 +175,8 @@ class ShardedSample : public engine::SampleSession {
   void count_list(ShardCounter<Key, Words>& counter, PendingStore<Words>& pending, std::uint32_t shard,
                   const index::FrozenShard& run) {
     const PendingList<Words> list = pending.take(shard);
-    counter.count(list, &run);
+    counter.count(list);
+    counter.merge(run);
     pending.release(list);
   }
 

@@ -40,10 +40,13 @@ class ShardCounter {
     evicted_counts_.get(kTakenWords);
   }
 
-  /// Counts a list of words and adds the entries of a frozen run, if there is one. The result is in
-  /// `keys()`, `counts()`, `size()` until the next call.
-  void count(const PendingList<Words>& list, const index::FrozenShard* run) {
-    begin(list.size());
+  /// Counts words, of which `list` says how many they are (size), about, and gives some at a time
+  /// (for_each_page), at most as many as a page has. The result is in `keys()`, `counts()`, `size()` until
+  /// the next call.
+  template <class WordList>
+  void count(WordList& list) {
+    const std::uint64_t words = list.size();
+    begin(words);
     std::uint64_t seen = 0, drained_at = 0;
     list.for_each_page([&](const SuperKmer<Words>* page, std::size_t n) {
       if (!combining_) return take(page, nullptr, n);
@@ -59,10 +62,38 @@ class ShardCounter {
     });
     if (combining_) drain();
     size_ = listing_ ? buckets_.reduce(list_, arrays_, carries_) : table_->harvest(arrays_, carries_);
-    remember(list.size());
+    remember(words);
     for (const auto& [key, carry] : carries_)
       counts()[std::lower_bound(keys(), keys() + size_, key) - keys()] += carry;
-    if (run != nullptr && run->shape.entries > 0) merge_run(*run);
+  }
+
+  /// Adds the entries of a frozen run to the result.
+  void merge(const index::FrozenShard& run) {
+    if (run.shape.entries == 0) return;
+    const std::size_t room = size_ + run.shape.entries;
+    Key* keys = merged_keys_.get(room);
+    std::uint64_t* counts = merged_counts_.get(room);
+    const Key* mine = arrays_.keys.data();
+    const std::uint64_t* my_counts = arrays_.counts.data();
+    std::size_t at = 0, out = 0;
+    const index::ShardView view{run.shape, run.payload.data(), run.payload.size()};
+    index::ShardReader<Key>(view, k_).for_each([&](Key key, std::uint64_t count) {
+      for (; at < size_ && mine[at] < key; ++at, ++out) {
+        keys[out] = mine[at];
+        counts[out] = my_counts[at];
+      }
+      keys[out] = key;
+      counts[out] = count;
+      if (at < size_ && mine[at] == key) counts[out] += my_counts[at++];
+      ++out;
+    });
+    for (; at < size_; ++at, ++out) {
+      keys[out] = mine[at];
+      counts[out] = my_counts[at];
+    }
+    size_ = out;
+    arrays_.keys.swap(merged_keys_);
+    arrays_.counts.swap(merged_counts_);
   }
 
   [[nodiscard]] Key* keys() const { return arrays_.keys.data(); }
@@ -224,33 +255,6 @@ class ShardCounter {
     }
     std::sort(sample.begin(), sample.end());
     return static_cast<double>((std::unique(sample.begin(), sample.end()) - sample.begin()) << kSampleBits);
-  }
-
-  void merge_run(const index::FrozenShard& run) {
-    const std::size_t room = size_ + run.shape.entries;
-    Key* keys = merged_keys_.get(room);
-    std::uint64_t* counts = merged_counts_.get(room);
-    const Key* mine = arrays_.keys.data();
-    const std::uint64_t* my_counts = arrays_.counts.data();
-    std::size_t at = 0, out = 0;
-    const index::ShardView view{run.shape, run.payload.data(), run.payload.size()};
-    index::ShardReader<Key>(view, k_).for_each([&](Key key, std::uint64_t count) {
-      for (; at < size_ && mine[at] < key; ++at, ++out) {
-        keys[out] = mine[at];
-        counts[out] = my_counts[at];
-      }
-      keys[out] = key;
-      counts[out] = count;
-      if (at < size_ && mine[at] == key) counts[out] += my_counts[at++];
-      ++out;
-    });
-    for (; at < size_; ++at, ++out) {
-      keys[out] = mine[at];
-      counts[out] = my_counts[at];
-    }
-    size_ = out;
-    arrays_.keys.swap(merged_keys_);
-    arrays_.counts.swap(merged_counts_);
   }
 
   const ShardKernels<Key, Words>& kernels_;

@@ -28,9 +28,12 @@ struct CountPlan {
   unsigned threads = 1;                      ///< that will call `add`, numbered from 0
   unsigned devices = 1;                      ///< among which the shards are divided
   std::uint64_t device_memory_bytes = 0;     ///< cap on what is held on each GPU; 0: what is free
-  std::uint64_t memory_bytes = 0;  ///< what the backend may hold; ResourceError when it cannot keep to it
-  std::uint64_t other_bytes = 0;   ///< what the rest of the process holds, for messages
-  std::uint64_t input_bytes = 0;   ///< of all input, compressed or not; 0 when unknown
+  std::uint64_t memory_bytes = 0;      ///< what the backend may hold; ResourceError when it cannot keep to it
+  std::uint64_t other_bytes = 0;       ///< what the rest of the process holds, for messages
+  std::uint64_t memory_cap_bytes = 0;  ///< on the whole process, of which a sixteenth is the index writer's
+  std::string tmp_directory = ".";     ///< for what does not fit
+  bool tmp_directory_is_chosen = false;    ///< by the user: one that cannot do is an error, needed or not
+  std::uint64_t input_bytes = 0;           ///< of all input, compressed or not; 0 when unknown
   std::function<double()> input_fraction;  ///< how much of the input is read; 0 when unknown
 };
 
@@ -39,6 +42,13 @@ struct StageReport {
   std::string name;
   double busy_seconds = 0;
   std::uint64_t bytes = 0;
+};
+
+/// What a session has written to its temporary file, and read back.
+struct SpillReport {
+  std::uint64_t written_bytes = 0;
+  std::uint64_t run_bytes = 0;  ///< of these, k-mers with counts; the rest is super-k-mers
+  std::uint64_t read_bytes = 0;
 };
 
 /// What a session has found in batches of text (io::Batch::plain_format), of which nobody else knows.
@@ -83,6 +93,7 @@ class CountingSession {
   /// by the wall time. For backends whose stages run side by side.
   [[nodiscard]] virtual std::optional<double> overlap() const { return std::nullopt; }
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
+  [[nodiscard]] virtual SpillReport spilled() const { return {}; }
 };
 
 /// What a job's k-mers come to, before it is run.

@@ -9,6 +9,7 @@
 #include "engine/backend.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
+#include "engine/tmp_directory.h"
 #include "io/input.h"
 #include "io/quality.h"
 
@@ -74,6 +75,7 @@ class CountJob {
     if (device_.cpu_devices > 1) report_.device += fmt::format(", acting as {} devices", device_.cpu_devices);
     report_.device_choice = device_;
     report_.early_counts = session.early_counts();
+    report_.spilled = session.spilled();
     report_.cpu_seconds = cpu_seconds();
     report_.overlap = session.overlap();
     report_.stages = session.stages();
@@ -124,6 +126,8 @@ CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device
   plan.table = options.table;
   plan.devices = device.gpus.empty() ? device.cpu_devices : static_cast<unsigned>(device.gpus.size());
   plan.device_memory_bytes = device.device_memory_bytes;
+  plan.tmp_directory = tmp_directory(options.tmp_directory, options.output);
+  plan.tmp_directory_is_chosen = !options.tmp_directory.empty();
   run.complete(plan, input, input.memory_bytes(threads_or_all(options.threads)));
   return plan;
 }

@@ -29,6 +29,7 @@ struct CountOptions {
   std::string reference;           ///< for CRAM
   unsigned threads = 0;            ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  std::string tmp_directory;       ///< for what memory cannot hold; empty: as engine/tmp_directory.h has it
   DeviceChoice device;             ///< unless chosen, the CPU
   std::vector<std::string> inputs;
   std::string output;            ///< path, or "-"
@@ -39,6 +40,7 @@ struct CountReport : IndexReport {
   std::string device;              ///< what ran it, e.g. "cpu (avx512), 2 threads"
   DeviceChoice device_choice;      ///< why; the CPU, should a GPU that `auto` chose have turned out not to do
   std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
+  SpillReport spilled;             ///< to the temporary file, because memory was short
   double read_seconds = 0;         ///< wall time until the input was exhausted
   double count_seconds = 0;        ///< wall time from there to a complete file
   double cpu_seconds = 0;          ///< user + system, whole process

@@ -1,6 +1,7 @@
 #include "engine/limits.h"
 
 #include <fmt/core.h>
+#include <malloc.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -144,6 +145,16 @@ void check_memory(std::uint64_t cap, std::uint64_t spoken_for, std::string_view 
 
 std::uint64_t resident_bytes() { return kilobytes_in_status("VmRSS:") * 1024; }
 std::uint64_t peak_resident_bytes() { return kilobytes_in_status("VmHWM:") * 1024; }
+
+void return_freed_memory_at_once() noexcept {
+#ifdef __GLIBC__
+  // Left to itself, the allocator raises both with every large block that is freed, up to 32 and 64 MB.
+  constexpr int kLargeBytes = 256 << 10;
+  mallopt(M_MMAP_THRESHOLD, kLargeBytes);
+  mallopt(M_TRIM_THRESHOLD, kLargeBytes);
+  malloc_trim(0);
+#endif
+}
 
 double cpu_seconds() {
   rusage usage{};

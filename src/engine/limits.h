@@ -29,6 +29,10 @@ void check_memory(std::uint64_t cap, std::uint64_t spoken_for, std::string_view 
 std::uint64_t resident_bytes();
 std::uint64_t peak_resident_bytes();
 
+/// From now on, memory that is freed goes back to the system at once, and counts no longer for the resident
+/// set. For jobs that are short of it: it makes allocating slower.
+void return_freed_memory_at_once() noexcept;
+
 /// User and system time of this process so far.
 double cpu_seconds();
 

@@ -1,7 +1,5 @@
 #include "engine/session_run.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -27,9 +25,9 @@ std::uint64_t new_bases(const io::Piece& piece, std::uint32_t k) {
 void SessionRun::complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const {
   plan.threads = threads_;
   const std::uint64_t spoken_for = resident_bytes() + reading_bytes + kSlackBytes;
-  check_memory(memory_cap_, spoken_for, fmt::format("{} thread{}", threads_, threads_ == 1 ? "" : "s"));
-  plan.memory_bytes = memory_cap_ - spoken_for;
+  plan.memory_bytes = memory_cap_ - std::min(memory_cap_, spoken_for);
   plan.other_bytes = spoken_for;
+  plan.memory_cap_bytes = memory_cap_;
   plan.input_bytes = input.progress().bytes_total;
   plan.input_fraction = [&input] {
     const io::InputProgress bytes = input.progress();

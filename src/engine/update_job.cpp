@@ -9,6 +9,7 @@
 #include "core/minimizer.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
+#include "engine/tmp_directory.h"
 #include "engine/update_session.h"
 #include "io/input.h"
 
@@ -84,6 +85,7 @@ class UpdateJob {
     run_.finish(writer, totals(*session), session->tally().histogram(), provenance(added, removed), report_);
     report_.update_seconds = seconds_since(middle);
     report_.early_counts = session->early_counts();
+    report_.spilled = session->spilled();
     return report_;
   }
 
@@ -118,6 +120,8 @@ class UpdateJob {
     plan.k = k();
     plan.canonical = index_.params().canonical;
     plan.lenient = options_.lenient;
+    plan.tmp_directory = tmp_directory(options_.tmp_directory, options_.output);
+    plan.tmp_directory_is_chosen = !options_.tmp_directory.empty();
     run_.complete(plan, input, reading_bytes);
     const std::uint64_t tables = update_bytes(index_, threads_);
     if (plan.memory_bytes <= tables) {

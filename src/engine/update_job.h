@@ -20,6 +20,7 @@ struct UpdateOptions {
   std::string reference;
   unsigned threads = 0;            ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  std::string tmp_directory;       ///< as for counting
   std::string output;              ///< path, or "-"
   index::Provenance provenance;    ///< `inputs` is filled in by the job
 };
@@ -27,6 +28,7 @@ struct UpdateOptions {
 struct UpdateReport : IndexReport {
   ReadTotals added, removed;
   std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
+  SpillReport spilled;             ///< to temporary files, because memory was short
   double read_seconds = 0;         ///< wall time until the input was exhausted
   double update_seconds = 0;       ///< wall time from there to a complete file
 };

@@ -50,6 +50,7 @@ class UpdatingSession {
   [[nodiscard]] virtual Tally tally() const = 0;
   [[nodiscard]] virtual Shortfall shortfall() const = 0;
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
+  [[nodiscard]] virtual SpillReport spilled() const { return {}; }
 };
 
 /// What the two sessions are to do. Both have the same k, strand and number of threads, and no filter; each

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <new>
 
 #include "core/error.h"
 
@@ -54,6 +56,14 @@ void refuse_damaged(const FileKind& kind, const std::string& name, const std::st
 }
 
 std::uint64_t checksum(const void* data, std::size_t bytes) noexcept { return XXH3_64bits(data, bytes); }
+
+std::uint64_t checksum(std::span<const Piece> pieces) {
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
+  if (!state) throw std::bad_alloc();
+  XXH3_64bits_reset(state.get());
+  for (const Piece& piece : pieces) XXH3_64bits_update(state.get(), piece.data, piece.bytes);
+  return XXH3_64bits_digest(state.get());
+}
 
 Builder begin_header(const FileKind& kind) {
   Builder out;

@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "index/shared_memory_file.h"
+
 namespace warpmer::index::layout {
 
 using Bytes = std::span<const std::byte>;
@@ -45,6 +47,8 @@ struct FileTail {
 
 /// XXH3, 64 bits, seed 0.
 [[nodiscard]] std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;
+/// Of pieces, as if they stood one behind the other.
+[[nodiscard]] std::uint64_t checksum(std::span<const Piece> pieces);
 
 /// Throws the InputError for a file that was of this kind once.
 [[noreturn]] void refuse_damaged(const FileKind& kind, const std::string& name, const std::string& what);

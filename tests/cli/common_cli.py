@@ -75,10 +75,10 @@ def fasta(records):
     return "".join(f">{name}\n{sequence}\n" for name, sequence in records).encode()
 
 
-def file_size_limit():
-    """For preexec_fn: files of a hundred bytes at most, and to exceed that is an error and no signal."""
+def file_size_limit(most=100):
+    """For preexec_fn: files of `most` bytes, and to exceed that is an error and no signal."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 class CliTest(unittest.TestCase):

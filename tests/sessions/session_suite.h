@@ -30,6 +30,7 @@ struct Result {
   index::Totals totals;
   index::Histogram histogram;
   std::uint64_t early_counts = 0;
+  engine::SpillReport spilled;
   std::uint64_t exchanged_bytes = 0;
 };
 
@@ -107,6 +108,7 @@ inline Result run(engine::Backend& backend, const engine::CountPlan& plan,
   result.totals = session->tally().totals();
   result.histogram = session->tally().histogram();
   result.early_counts = session->early_counts();
+  result.spilled = session->spilled();
   for (const engine::StageReport& stage : session->stages()) {
     if (stage.name == "exchange") result.exchanged_bytes = stage.bytes;
   }

@@ -67,7 +67,7 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     const auto list = pending.take(shard);
     if (list.pages == 0) continue;
-    counter.count(list, nullptr);
+    counter.count(list);
     pending.release(list);
     sorted = sorted && std::is_sorted(counter.keys(), counter.keys() + counter.size());
     for (std::size_t i = 0; i < counter.size(); ++i) {
@@ -177,7 +177,7 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
     cpu::ShardCounter<Key64, 2> counter(*kernels, k, true);
     const auto list = pending.take(0);
     CHECK(list.size() == 100000);
-    counter.count(list, nullptr);
+    counter.count(list);
     pending.release(list);
     REQUIRE(counter.size() == expected.size());
     bool same = true;
@@ -226,7 +226,7 @@ TEST_CASE("shards one after the other: in a list, in a table, or first in one an
       }
       std::sort(expected.begin(), expected.end());
       const auto list = pending.take(0);
-      counter.count(list, nullptr);
+      counter.count(list);
       pending.release(list);
       bool same = true;
       std::size_t at = 0;

@@ -34,17 +34,13 @@ TEST_CASE("with little memory, shards are counted early, and the result is the s
     const Result ample = run(*cpu, plan, batches, Take::payloads);
     CHECK(ample.early_counts == 0);
     std::uint64_t early = 0;
-    for (const std::uint64_t megabytes : by_tier<std::vector<std::uint64_t>>({46, 48, 54}, {48})) {
+    for (const std::uint64_t megabytes : by_tier<std::vector<std::uint64_t>>({60, 62, 68}, {60})) {
       CAPTURE(megabytes);
       plan.memory_bytes = megabytes << 20;
-      try {
-        const Result tight = run(*cpu, plan, batches, Take::payloads);
-        early += tight.early_counts;
-        CHECK((tight.payloads == ample.payloads));
-        CHECK((tight.histogram == ample.histogram));
-      } catch (const ResourceError& error) {
-        CHECK(std::string(error.what()).find("-m") != std::string::npos);
-      }
+      const Result tight = run(*cpu, plan, batches, Take::payloads);
+      early += tight.early_counts;
+      CHECK((tight.payloads == ample.payloads));
+      CHECK((tight.histogram == ample.histogram));
     }
     CHECK(early > 0);
   }
@@ -55,7 +51,7 @@ TEST_CASE("counted early in any table, the result is the same") {
   const auto batches = batches_of(simulated_reads(150000, 50000, 3, 2000), 2000);
   engine::CountPlan plan = plan_for(31);
   const Result ample = run(*cpu, plan, batches, Take::payloads);
-  plan.memory_bytes = std::uint64_t{40} << 20;
+  plan.memory_bytes = std::uint64_t{46} << 20;
   using enum engine::CountTable;
   for (const auto table :
        by_tier<std::vector<engine::CountTable>>({warpdrive, slab, bcht, iceberg, hashgraph}, {slab})) {
@@ -76,17 +72,22 @@ TEST_CASE("memory that cannot do is refused at once, with what is needed") {
   CHECK_THROWS_AS(engine::make_cpu_backend()->start(plan), ResourceError);
 }
 
-TEST_CASE("distinct k-mers that do not fit end with a resource error that says how many megabytes") {
+TEST_CASE("distinct k-mers that do not fit are spilled, and the result is the same") {
   const auto cpu = engine::make_cpu_backend();
-  const auto reads = simulated_reads(250000, 20000000, 4);
-  engine::CountPlan plan = plan_for(31);
-  plan.memory_bytes = std::uint64_t{40} << 20;
-  plan.input_fraction = [] { return 0.5; };
-  try {
-    run(*cpu, plan, batches_of(reads, 2000), Take::payloads);
-    FAIL("40 MB should not do");
-  } catch (const ResourceError& error) {
-    CHECK(std::string(error.what()).find("MB in all (50 %") != std::string::npos);
+  const auto batches = batches_of(simulated_reads(250000, 20000000, 4), 2000);
+  for (const std::uint32_t k : by_tier<std::vector<std::uint32_t>>({31, 40, 55}, {31})) {
+    CAPTURE(k);
+    engine::CountPlan plan = plan_for(k);
+    const Result ample = run(*cpu, plan, batches, Take::payloads);
+    CHECK(ample.spilled.written_bytes == 0);
+    plan.memory_bytes = std::uint64_t{72} << 20;
+    plan.threads = 3;
+    plan.devices = k == 31 ? 2 : 1;
+    const Result tight = run(*cpu, plan, batches, Take::payloads);
+    CHECK(tight.spilled.written_bytes > 0);
+    CHECK(tight.spilled.read_bytes == tight.spilled.written_bytes);
+    CHECK((tight.payloads == ample.payloads));
+    CHECK((tight.histogram == ample.histogram));
   }
 }
 

@@ -1,0 +1,114 @@
+#include "cpu/memory_model.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "cpu/page_pool.h"
+
+namespace warpmer::cpu {
+namespace {
+
+/// Of the whole process, what the index writer may keep of shards that wait for others (engine/session_run).
+constexpr std::uint64_t kWriterShare = 16;
+/// Pages for every shard at least: one that fills and one that is full.
+constexpr std::uint64_t kLeastPages = 2;
+/// Words counted at once, at least.
+constexpr std::uint64_t kLeastChunkBytes = std::uint64_t{64} << 10;
+/// What is given back when counting a shard of unusual size, at most.
+constexpr std::uint64_t kMostKeptBytes = std::uint64_t{64} << 20;
+
+// Measured: what arrays and tables, whichever it is, and the frozen result take for a byte of words, k-mers
+// of which most are distinct; arrays' sizes are powers of two.
+constexpr std::uint64_t kNarrowPerByte = 34, kWidePerByte = 48;
+// When the result is merged with a run there are two of it: for a byte of words, and for an entry of the run.
+constexpr std::uint64_t kNarrowMergedPerByte = 38, kWideMergedPerByte = 108;
+constexpr std::uint64_t kNarrowPerEntry = 80, kWidePerEntry = 128;
+
+}  // namespace
+
+MemoryModel::Division::Division(const engine::CountPlan& plan, std::uint64_t thread_bytes,
+                                std::uint32_t shards, std::uint64_t shard_bytes, std::size_t key_bytes)
+    : counters(plan.threads * (kCounterBytes + kFreezerBytes)),
+      fixed(plan.threads * thread_bytes + shards * shard_bytes),
+      // A shard in each thread's hands while others are pending; it may be twice the mean.
+      tables((key_bytes > 8 ? 70.0 : 56.0) * plan.threads / shards) {
+  const auto least_pages = static_cast<std::uint64_t>(
+      static_cast<double>(shards * kLeastPages * PagePool::kPageBytes) * (1 + tables));
+  least = fixed + counters + least_pages;
+  fixed += std::max(plan.memory_cap_bytes, plan.memory_bytes) / kWriterShare;
+}
+
+MemoryModel::MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
+                         std::uint64_t shard_bytes, std::size_t key_bytes)
+    : cap_(std::max(plan.memory_cap_bytes, plan.memory_bytes)),
+      threads_(plan.threads),
+      is_wide_(key_bytes > 8) {
+  const Division division(plan, thread_bytes, shards, shard_bytes, key_bytes);
+  if (plan.memory_bytes < division.least + cap_ / kWriterShare) {
+    const std::uint64_t all = (plan.other_bytes + division.least) / (kWriterShare - 1) * kWriterShare;
+    throw ResourceError(
+        fmt::format("-m {} MB is too little for counting {}-mers with {} thread{}: {} MB would "
+                    "do; raise -m or lower -t",
+                    cap_ >> 20, plan.k, threads_, threads_ == 1 ? "" : "s", (all >> 20) + 3));
+  }
+  total_ = plan.memory_bytes - division.fixed;
+  budget_ = static_cast<std::uint64_t>(static_cast<double>(total_ - division.counters) / (1 + division.tables));
+  early_bytes_ = (total_ - budget_) / plan.threads;
+  kept_bytes_ = std::min(kMostKeptBytes, std::max(kCounterBytes, total_ / (4 * plan.threads)));
+}
+
+engine::SessionForecast MemoryModel::forecast(const engine::CountPlan& plan, std::uint64_t thread_bytes,
+                                              std::uint32_t shards, std::uint64_t shard_bytes,
+                                              std::size_t key_bytes, double word_bytes, double page_bytes,
+                                              double run_bytes) {
+  const Division division(plan, thread_bytes, shards, shard_bytes, key_bytes);
+  const auto memory = static_cast<double>(plan.memory_bytes), fixed = static_cast<double>(division.fixed),
+             counters = static_cast<double>(division.counters);
+  engine::SessionForecast forecast;
+  forecast.least_bytes = static_cast<double>(division.least) +
+                         static_cast<double>(std::max(plan.memory_cap_bytes, plan.memory_bytes)) / kWriterShare;
+  forecast.needed_bytes = forecast.least_bytes;  // the rest is spilled
+  forecast.unhurried_bytes =
+      std::max(forecast.least_bytes, fixed + counters + page_bytes * (1 + division.tables));
+  if (memory >= forecast.unhurried_bytes) {
+    forecast.peak_low_bytes = word_bytes;  // if all are in a few shards
+    forecast.peak_high_bytes = forecast.unhurried_bytes;
+    return forecast;
+  }
+  const double budget = std::max(0.0, memory - fixed - counters) / (1 + division.tables);
+  forecast.peak_low_bytes = budget / 4 * 3;
+  forecast.peak_high_bytes = memory;
+  forecast.beyond_bytes = std::max(0.0, page_bytes - budget);
+  const bool counts_early = run_bytes <= (1 - double{kLeastGain}) * word_bytes;
+  forecast.temporary_bytes =
+      counts_early ? std::max(0.0, run_bytes - budget / 2) : std::min(forecast.beyond_bytes, word_bytes);
+  return forecast;
+}
+
+std::uint64_t MemoryModel::counting_bytes(std::uint64_t word_bytes, std::uint64_t run_entries) const {
+  const std::uint64_t counted = word_bytes * (is_wide_ ? kWidePerByte : kNarrowPerByte);
+  if (run_entries == 0) return counted;
+  return counted + word_bytes * (is_wide_ ? kWideMergedPerByte : kNarrowMergedPerByte) +
+         run_entries * (is_wide_ ? kWidePerEntry : kNarrowPerEntry);
+}
+
+std::uint64_t MemoryModel::chunk_bytes(std::uint64_t word_bytes, std::uint64_t run_entries,
+                                       std::uint64_t most) const {
+  if (counting_bytes(word_bytes, run_entries) <= most) return word_bytes;
+  const std::uint64_t runs = counting_bytes(0, run_entries);
+  const std::uint64_t per_byte =
+      is_wide_ ? kWidePerByte + kWideMergedPerByte : kNarrowPerByte + kNarrowMergedPerByte;
+  return std::min(word_bytes, std::max(kLeastChunkBytes, (most - std::min(most, runs)) / per_byte));
+}
+
+void MemoryModel::refuse_shard(std::uint64_t bytes) const {
+  const std::uint64_t total = std::max(bytes / 3 * 4, total_);
+  throw ResourceError(fmt::format(
+      "the memory allowed by -m, {} MB, is used up: of the distinct k-mers very many share a minimizer, "
+      "and counting these takes about {} MB in all; raise -m",
+      cap_ >> 20, ((cap_ + (total - total_) / (kWriterShare - 1) * kWriterShare) >> 20) + 1));
+}
+
+}  // namespace warpmer::cpu

@@ -1,0 +1,454 @@
+#pragma once
+/// Where the parts of shards are: pending words and frozen runs, in memory or in the spill file, so that
+/// a session stays within its share of memory. docs/memory.md has the whole picture.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cpu/freezer.h"
+#include "cpu/memory_model.h"
+#include "cpu/pending_store.h"
+#include "cpu/shard_counter.h"
+#include "cpu/spill_file.h"
+#include "cpu/spilled_words.h"
+#include "cpu/stage_times.h"
+#include "cpu/stopwatch.h"
+#include "engine/backend.h"
+#include "engine/limits.h"
+
+namespace warpmer::cpu {
+
+/// What a thread counts shards with.
+template <class Key, int Words>
+struct CountingDesk {
+  CountingDesk(const Kernels& kernels, std::uint32_t k, StageTimes& stage_times)
+      : freezer(kernels, k), times(stage_times) {}
+
+  std::unique_ptr<ShardCounter<Key, Words>> counter;  ///< made when there is something to count
+  Freezer freezer;
+  Scratch<char> slice;           ///< read back from the spill file
+  StageTimes& times;             ///< the thread's
+  std::uint64_t held_bytes = 0;  ///< of the session's memory, for counting; see ShardTiers::reserve
+  bool is_in_turn = false;       ///< and holds it for a shard
+};
+
+template <class Key, int Words>
+class ShardTiers {
+ public:
+  using Desk = CountingDesk<Key, Words>;
+  /// What is held for every shard, whatever is in it.
+  static constexpr std::uint64_t kShardBytes = 256;
+
+  ShardTiers(const Kernels& kernels, const engine::CountPlan& plan, std::uint32_t shards,
+             const MemoryModel& memory)
+      : kernels_(kernels),
+        plan_(plan),
+        memory_(memory),
+        pending_(pool_, shards),
+        shards_(shards),
+        group_shards_(group_shards(shards, memory.budget())),
+        groups_(shards / group_shards_),
+        last_groups_begin_(static_cast<std::uint32_t>(groups_.size())) {
+    if (plan.tmp_directory_is_chosen) file();  // if it cannot do, that is said now
+  }
+
+  /// Where words are appended to.
+  [[nodiscard]] PendingStore<Words>& pending() { return pending_; }
+  [[nodiscard]] PagePool& pool() { return pool_; }
+
+  // --- While words come in.
+
+  [[nodiscard]] bool over_budget() const { return pool_.bytes_in_use() > room_for_pending(); }
+
+  /// Makes room: takes groups of shards by turn, counts what that makes clearly smaller, and spills the rest.
+  void relieve(Desk& desk) {
+    std::call_once(short_of_memory_, engine::return_freed_memory_at_once);
+    for (std::size_t turn = 0; over_budget() && turn < 2 * groups_.size(); ++turn) {
+      const std::uint64_t number = turns_.fetch_add(1);
+      const auto group = static_cast<std::uint32_t>(number % groups_.size());
+      const std::unique_lock lock(groups_[group].mutex, std::try_to_lock);
+      if (lock.owns_lock()) relieve_group(desk, group, number % kTurnsUntried == 0);
+    }
+    pool_.shrink(room_for_pending());
+    trim(desk, MemoryModel::kCounterBytes);
+  }
+
+  // --- When all words are in.
+
+  /// A thread's turn with a shard. What was reserved for it is given back at the end, but for what shards of
+  /// ordinary size take.
+  class Turn {
+   public:
+    Turn(ShardTiers& tiers, Desk& desk) : tiers_(tiers), desk_(desk) {}
+    ~Turn() { tiers_.end_turn(desk_); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    ShardTiers& tiers_;
+    Desk& desk_;
+  };
+
+  /// Counts all there is of a shard, once, during a turn; the result is in the desk's counter.
+  void count(Desk& desk, std::uint32_t shard) {
+    read_ahead(shard);
+    Parts parts = take(desk, shard);
+    std::uint64_t entries = 0;
+    for (const SpilledRun& run : parts.spilled_runs) entries += run.shape.entries;
+    ShardWords<Words> words(parts.pending, pool_, parts.spilled, spill_file_, desk.slice,
+                            desk.times.read_back_seconds);
+    const std::uint64_t all = words.left();
+    do {
+      const std::uint64_t run_entries = entries + parts.run.shape.entries;
+      const std::uint64_t bytes = memory_.bytes_at_once(words.left() * kWordBytes, run_entries);
+      const std::uint64_t needed = memory_.counting_bytes(bytes, run_entries);
+      if (!memory_.can_have(needed)) {
+        // The words that are left have as many entries as those that are done, as far as one can know.
+        const std::uint64_t done = all - words.left();
+        memory_.refuse_shard(done == 0 ? needed : needed / done * all);
+      }
+      reserve(desk, needed, shard);
+      words.begin_chunk(bytes / kWordBytes);
+      count_chunk(desk, words, parts.run);
+      if (words.left() > 0) parts.run = freeze(desk);
+    } while (words.left() > 0);
+    for (const SpilledRun& run : parts.spilled_runs) merge_spilled(desk, run);
+  }
+
+  [[nodiscard]] std::uint64_t early_counts() const { return early_counts_; }
+  [[nodiscard]] engine::SpillReport spill_report() const {
+    const SpillFile* file = spill_file_;
+    if (file == nullptr) return {};
+    return {file->bytes_written(), spilled_run_bytes_, file->bytes_read()};
+  }
+
+ private:
+  /// A frozen run in the spill file.
+  struct SpilledRun {
+    index::ShardShape shape;
+    Spilled payload;
+  };
+  /// Shards with their pending lists.
+  using Lists = std::vector<std::pair<std::uint32_t, PendingList<Words>>>;
+  /// Guarded by its group's mutex.
+  struct Shard {
+    SpilledWords spilled;
+    index::FrozenShard run;
+    std::uint64_t run_bytes = 0;  ///< that the run takes
+    std::vector<SpilledRun> spilled_runs;
+    float gain = -1;  ///< of the last early count: the part of the pending bytes that it freed; -1: none yet
+  };
+  /// A shard in the hands of the thread that counts it.
+  struct Parts {
+    PendingList<Words> pending;
+    SpilledWords spilled;
+    index::FrozenShard run;
+    std::vector<SpilledRun> spilled_runs;
+  };
+  static_assert(sizeof(Shard) + 64 <= kShardBytes);
+  /// Shards that are spilled together.
+  struct Group {
+    std::mutex mutex;
+    std::vector<Extent> extents;
+    std::atomic<bool> is_being_read{false};
+  };
+
+  static constexpr std::uint64_t kWordBytes = sizeof(SuperKmer<Words>);
+  /// The spill file is written about so many bytes at a time.
+  static constexpr std::uint64_t kWriteBytes = std::uint64_t{4} << 20;
+  static constexpr std::uint32_t kMostGroupShards = 64;
+  /// One shard of every so many groups is counted early to see what that frees. Prime, so that it is not
+  /// always the same group.
+  static constexpr std::uint64_t kTurnsUntried = 61;
+  /// A shard with so many times the mean is tried, too: a k-mer that comes very often is soon counted.
+  static constexpr std::uint64_t kHot = 8;
+  /// Groups that have more than this in the file are left to the kernel's own reading ahead.
+  static constexpr std::uint64_t kMostReadAhead = std::uint64_t{256} << 20;
+
+  /// When a group's turn has come, its shards have twice the mean of what is pending.
+  static std::uint32_t group_shards(std::uint32_t shards, std::uint64_t budget) {
+    std::uint32_t n = 1;
+    while (n < std::min(kMostGroupShards, shards) && 4 * n * (budget / shards) <= kWriteBytes) n *= 2;
+    return n;
+  }
+
+  [[nodiscard]] std::uint64_t room_for_pending() const {
+    const std::uint64_t runs = run_bytes_;
+    return memory_.budget() > runs ? memory_.budget() - runs : 0;
+  }
+
+  SpillFile& file() {
+    std::call_once(file_made_, [&] {
+      made_file_ = std::make_unique<SpillFile>(plan_.tmp_directory);
+      spill_file_ = made_file_.get();
+    });
+    return *made_file_;
+  }
+
+  // --- Early counting and spilling. The group's mutex is held.
+
+  void relieve_group(Desk& desk, std::uint32_t group, bool is_trial) {
+    const std::uint32_t begin = group * group_shards_, end = begin + group_shards_;
+    std::uint32_t fullest = begin;
+    for (std::uint32_t shard = begin; shard < end; ++shard) {
+      if (pending_.pages(shard) > pending_.pages(fullest)) fullest = shard;
+    }
+    Lists rest;
+    for (std::uint32_t shard = begin; shard < end; ++shard) {
+      PendingList<Words> list = pending_.take(shard);
+      if (list.pages > 0 && counts_early(shard, list, is_trial && shard == fullest))
+        count_early(desk, shard, list);
+      if (list.pages > 0) rest.emplace_back(shard, list);
+    }
+    spill(desk, group, rest);
+    if (run_bytes_ > memory_.budget() / 2) spill_runs(desk, group);
+  }
+
+  [[nodiscard]] bool counts_early(std::uint32_t shard, const PendingList<Words>& list, bool is_trial) const {
+    const Shard& s = shards_[shard];
+    if (!memory_.can_grow_early(s.run.shape.entries)) return false;
+    const std::uint64_t mean = pool_.bytes_in_use() / PagePool::kPageBytes / shards_.size();
+    const bool is_hot = s.gain < 0 && list.pages > kHot * (mean + 1);
+    return is_trial || is_hot || (s.gain < 0 ? gain_.load() : s.gain) >= MemoryModel::kLeastGain;
+  }
+
+  /// Counts a list into the shard's run, a chunk at a time for as long as that frees memory. What is left in
+  /// `list` is not counted.
+  void count_early(Desk& desk, std::uint32_t shard, PendingList<Words>& list) {
+    Shard& s = shards_[shard];
+    do {
+      const std::uint64_t run_before = s.run_bytes;
+      const std::uint64_t bytes = memory_.early_bytes_at_once(list.size() * kWordBytes, s.run.shape.entries);
+      ShardWords<Words> chunk(std::exchange(list, {}), pool_, {}, nullptr, desk.slice,
+                              desk.times.read_back_seconds);
+      chunk.begin_chunk(bytes / kWordBytes);
+      const auto counted = static_cast<float>(chunk.size() * kWordBytes);
+      list = chunk.take_rest();
+      count_chunk(desk, chunk, s.run);
+      s.run = freeze(desk);
+      set_run_bytes(s);
+      s.gain = 1 - (static_cast<float>(s.run_bytes) - static_cast<float>(run_before)) / counted;
+      gain_ = (3 * gain_ + s.gain) / 4;
+    } while (list.pages > 0 && s.gain >= MemoryModel::kLeastGain);
+    ++early_counts_;
+  }
+
+  void set_run_bytes(Shard& s) {
+    // And what the allocator cannot use for another.
+    const std::uint64_t bytes = s.run.payload.capacity() * sizeof(std::uint64_t) / 8 * 9;
+    run_bytes_ += bytes - s.run_bytes;
+    s.run_bytes = bytes;
+  }
+
+  void spill(Desk& desk, std::uint32_t group, const Lists& lists) {
+    if (lists.empty()) return;
+    const Stopwatch watch(desk.times.spill_seconds);
+    Group& g = groups_[group];
+    SliceBatch<Words> batch(file(), g.extents);
+    for (const auto& [shard, list] : lists) batch.add(shards_[shard].spilled, list);
+    batch.flush();
+    for (const auto& [shard, list] : lists) pending_.release(list);
+  }
+
+  /// False when there is none.
+  bool spill_runs(Desk& desk, std::uint32_t group) {
+    const Stopwatch watch(desk.times.spill_seconds);
+    std::vector<index::Piece> pieces;
+    std::uint64_t bytes = 0;
+    const std::uint32_t begin = group * group_shards_, end = begin + group_shards_;
+    for (std::uint32_t shard = begin; shard < end; ++shard) {
+      const auto& payload = shards_[shard].run.payload;
+      if (payload.empty()) continue;
+      pieces.push_back({payload.data(), payload.size() * sizeof payload[0]});
+      bytes += pieces.back().bytes;
+    }
+    if (pieces.empty()) return false;
+    const std::uint64_t offset = file().allocate(bytes);
+    file().write(offset, pieces);
+    groups_[group].extents.push_back({offset, bytes});
+    spilled_run_bytes_ += bytes;
+    std::uint64_t at = offset;
+    for (std::uint32_t shard = begin; shard < end; ++shard) {
+      Shard& s = shards_[shard];
+      if (s.run.payload.empty()) continue;
+      const std::uint64_t n = s.run.payload.size() * sizeof s.run.payload[0];
+      s.spilled_runs.push_back({s.run.shape, {at, n, index::layout::checksum(s.run.payload.data(), n)}});
+      at += n;
+      s.run = {};
+      set_run_bytes(s);
+    }
+    return true;
+  }
+
+  /// Spills all that is in memory of a group. False when there is nothing.
+  bool spill_group(Desk& desk, std::uint32_t group) {
+    Lists lists;
+    for (std::uint32_t shard = group * group_shards_; shard < (group + 1) * group_shards_; ++shard) {
+      if (const PendingList<Words> list = pending_.take(shard); list.pages > 0)
+        lists.emplace_back(shard, list);
+    }
+    spill(desk, group, lists);
+    return spill_runs(desk, group) || !lists.empty();
+  }
+
+  // --- Counting.
+
+  /// Counts a chunk together with a run, which is used up.
+  void count_chunk(Desk& desk, ShardWords<Words>& chunk, index::FrozenShard& run) {
+    const Stopwatch watch(desk.times.count_seconds);
+    if (!desk.counter) {
+      desk.counter =
+          std::make_unique<ShardCounter<Key, Words>>(kernels_, plan_.k, plan_.canonical, plan_.table);
+    }
+    const double read_back = desk.times.read_back_seconds;
+    desk.counter->count(chunk);
+    chunk.end_chunk();
+    desk.counter->merge(std::exchange(run, {}));
+    desk.times.count_seconds -= desk.times.read_back_seconds - read_back;
+  }
+
+  index::FrozenShard freeze(Desk& desk) {
+    const Stopwatch watch(desk.times.freeze_seconds);
+    const auto& counter = *desk.counter;
+    return desk.freezer.freeze(counter.keys(), counter.counts(), counter.size());
+  }
+
+  void merge_spilled(Desk& desk, const SpilledRun& spilled) {
+    index::FrozenShard run{spilled.shape, {}};
+    const std::size_t words = spilled.payload.bytes / sizeof(std::uint64_t);
+    {
+      const Stopwatch watch(desk.times.read_back_seconds);
+      run.payload.resize(words + index::kReadAheadWords);
+      file().read(spilled.payload, run.payload.data());
+    }
+    const Stopwatch watch(desk.times.count_seconds);
+    desk.counter->merge(run);
+  }
+
+  /// What there is of a shard. Pending words that would fill much of the memory are spilled rather than held
+  /// while others need room.
+  Parts take(Desk& desk, std::uint32_t shard) {
+    const std::uint32_t group = shard / group_shards_;
+    const std::lock_guard lock(groups_[group].mutex);
+    Shard& s = shards_[shard];
+    PendingList<Words> list = pending_.take(shard);
+    if (std::uint64_t{list.pages} * PagePool::kPageBytes > memory_.total() / 4) {
+      spill(desk, group, {{shard, list}});
+      list = {};
+    }
+    run_bytes_ -= std::exchange(s.run_bytes, 0);
+    return {list, s.spilled, std::exchange(s.run, {}), std::exchange(s.spilled_runs, {})};
+  }
+
+  /// When the first shard of a group is taken, the group after it is asked for, too.
+  void read_ahead(std::uint32_t shard) {
+    const SpillFile* file = spill_file_;
+    if (file == nullptr) return;
+    const std::uint32_t group = shard / group_shards_;
+    for (std::uint32_t g = group; g < std::min<std::size_t>(group + 2, groups_.size()); ++g) {
+      if (groups_[g].is_being_read.exchange(true)) continue;
+      const std::lock_guard lock(groups_[g].mutex);
+      std::uint64_t bytes = 0;
+      for (const Extent& extent : groups_[g].extents) bytes += extent.bytes;
+      if (bytes > kMostReadAhead) continue;
+      for (const Extent& extent : groups_[g].extents) file->will_need(extent.offset, extent.bytes);
+    }
+  }
+
+  // --- Memory for counting, which pages and runs leave.
+
+  /// Sees to it that a desk holds `bytes`, for a shard. If there is not so much, pages that are free go back
+  /// to the system, then what is pending in the last groups is spilled, and then the thread waits for others.
+  void reserve(Desk& desk, std::uint64_t bytes, std::uint32_t shard) {
+    if (bytes <= desk.held_bytes) return;
+    trim(desk, 0);
+    std::unique_lock lock(mutex_);
+    give_back(desk, 0);
+    while (!has_room_for(bytes)) {
+      lock.unlock();
+      std::call_once(short_of_memory_, engine::return_freed_memory_at_once);
+      const bool spilled = spill_last_group(desk, shard / group_shards_);
+      lock.lock();
+      if (spilled) continue;
+      if (in_turn_ == 0) break;  // nobody will give anything back
+      given_back_.wait_for(lock, std::chrono::milliseconds(10));
+    }
+    reserved_ += bytes;
+    desk.held_bytes = bytes;
+    desk.is_in_turn = true;
+    ++in_turn_;
+  }
+
+  /// Under the mutex: a desk keeps `kept` bytes, or what it has.
+  void give_back(Desk& desk, std::uint64_t kept) {
+    kept = std::min(kept, desk.held_bytes);
+    reserved_ -= desk.held_bytes - kept;
+    desk.held_bytes = kept;
+    if (desk.is_in_turn) --in_turn_;
+    desk.is_in_turn = false;
+  }
+
+  void end_turn(Desk& desk) {
+    trim(desk, memory_.kept_bytes());
+    const std::lock_guard lock(mutex_);
+    give_back(desk, memory_.kept_bytes());
+    given_back_.notify_all();
+  }
+
+  /// Under the mutex.
+  bool has_room_for(std::uint64_t bytes) {
+    const std::uint64_t others = run_bytes_ + reserved_ + bytes;
+    if (others + pool_.bytes_resident() <= memory_.total()) return true;
+    pool_.shrink(memory_.total() - std::min(memory_.total(), others));
+    return others + pool_.bytes_resident() <= memory_.total();
+  }
+
+  /// Spills what is in memory of the last group, after `group`, that still has something there. False when
+  /// there is none.
+  bool spill_last_group(Desk& desk, std::uint32_t group) {
+    std::uint32_t last = last_groups_begin_;
+    while (last > group + 1) {
+      if (!last_groups_begin_.compare_exchange_weak(last, last - 1)) continue;
+      --last;
+      const std::lock_guard lock(groups_[last].mutex);
+      if (spill_group(desk, last)) return true;
+    }
+    return false;
+  }
+
+  void trim(Desk& desk, std::uint64_t most_bytes) const {
+    if (desk.counter) desk.counter->trim(most_bytes);
+    desk.freezer.trim(most_bytes / MemoryModel::kCounterBytes * MemoryModel::kFreezerBytes);
+  }
+
+  const Kernels& kernels_;
+  const engine::CountPlan& plan_;
+  const MemoryModel memory_;
+  PagePool pool_;
+  PendingStore<Words> pending_;
+  std::vector<Shard> shards_;
+  const std::uint32_t group_shards_;
+  std::vector<Group> groups_;
+  std::once_flag file_made_, short_of_memory_;
+  std::unique_ptr<SpillFile> made_file_;
+  std::atomic<SpillFile*> spill_file_{nullptr};  ///< once it is made
+  std::atomic<std::uint64_t> turns_{0};
+  std::atomic<std::uint64_t> run_bytes_{0};
+  std::atomic<float> gain_{0};
+  std::atomic<std::uint64_t> early_counts_{0};
+  std::atomic<std::uint64_t> spilled_run_bytes_{0};
+  std::atomic<std::uint32_t> last_groups_begin_;  ///< groups from here on were spilled for want of room
+
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable given_back_;
+  std::uint64_t reserved_ = 0;  ///< held by desks
+  unsigned in_turn_ = 0;        ///< desks that hold memory for a shard
+};
+
+}  // namespace warpmer::cpu

@@ -1,0 +1,58 @@
+#pragma once
+/// The temporary file that a session writes to what its share of memory cannot hold.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "index/shared_memory_file.h"
+
+namespace warpmer::cpu {
+
+/// Bytes in a spill file.
+struct Spilled {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;  ///< XXH3, 64 bits, as index::layout::checksum
+};
+
+/// A file that has no name from the beginning (O_TMPFILE), or none from just after it, so that the system
+/// takes it back however the process ends. One descriptor; written from front to back, each byte once.
+/// Safe to be used by several threads. All failures are ResourceErrors that name the directory.
+class SpillFile {
+ public:
+  /// Creates it in `directory`, which is made if it is not there, and then, as nothing with a name is in it,
+  /// removed again.
+  explicit SpillFile(const std::string& directory);
+  ~SpillFile();
+  SpillFile(const SpillFile&) = delete;
+  SpillFile& operator=(const SpillFile&) = delete;
+
+  /// Room for so many bytes at the end of the file: where they are to be written.
+  std::uint64_t allocate(std::uint64_t bytes) noexcept { return end_.fetch_add(bytes); }
+  /// Writes the pieces, one after the other, to a place that `allocate` gave. The kernel is asked to pass
+  /// them on to the disk, and nobody waits for that.
+  void write(std::uint64_t offset, std::span<const index::Piece> pieces);
+  /// Reads bytes back; ResourceError when they are not those that were written.
+  void read(const Spilled& what, void* to);
+  /// Tells the kernel that a range will be read soon, so that it reads ahead.
+  void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+
+  [[nodiscard]] std::uint64_t bytes_written() const noexcept { return written_; }
+  [[nodiscard]] std::uint64_t bytes_read() const noexcept { return read_; }
+
+ private:
+  void open();
+  [[noreturn]] void fail(const char* doing, std::uint64_t bytes, int error) const;
+
+  std::string directory_;
+  bool made_directory_ = false;
+  int fd_ = -1;
+  std::atomic<std::uint64_t> end_{0};
+  std::atomic<std::uint64_t> written_{0};
+  std::atomic<std::uint64_t> read_{0};
+};
+
+}  // namespace warpmer::cpu

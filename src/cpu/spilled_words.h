@@ -1,0 +1,187 @@
+#pragma once
+/// Pending words that are in the spill file: how a shard's words get there, several shards in one large
+/// write, and how they come back, one slice after another.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/super_kmer.h"
+#include "cpu/pending_store.h"
+#include "cpu/scratch.h"
+#include "cpu/spill_file.h"
+#include "cpu/stopwatch.h"
+#include "index/file_frame.h"
+
+namespace warpmer::cpu {
+
+/// What a shard has in the spill file: a chain of slices, of which only the last is known here. So a session
+/// needs no more memory the more it spills.
+struct SpilledWords {
+  Spilled last;             ///< of no bytes when there is none
+  std::uint64_t words = 0;  ///< in all slices
+};
+
+/// A slice is this, and then words.
+struct alignas(32) SliceHead {
+  Spilled before;            ///< the shard's slice before this one
+  std::uint64_t unused = 0;  ///< written, too
+};
+
+/// A part of the file that was written at once.
+struct Extent {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Gathers slices where they lie, in pages, and writes them together.
+template <int Words>
+class SliceBatch {
+ public:
+  /// Pages of a slice, at most.
+  static constexpr std::uint32_t kSlicePages = 16;
+  static constexpr std::uint64_t kMostSliceBytes =
+      sizeof(SliceHead) + kSlicePages * sizeof(PendingPage<Words>::words);
+
+  /// What is written is noted in `extents`.
+  SliceBatch(SpillFile& file, std::vector<Extent>& extents) : file_(file), extents_(extents) {}
+
+  /// Adds the words of a list to what the file has of a shard. Until `flush` has returned, the list's pages
+  /// stay as they are.
+  void add(SpilledWords& shard, const PendingList<Words>& list) {
+    list.for_each_page([&](const SuperKmer<Words>* words, std::size_t n) {
+      if (slices_.empty() || slices_.back().shard != &shard || slices_.back().pages == kSlicePages) {
+        if (pages_.size() >= kMostPages) flush();
+        slices_.push_back({&shard, 0, 0});
+      }
+      pages_.push_back({words, n * sizeof(SuperKmer<Words>)});
+      slices_.back().pages += 1;
+      slices_.back().bytes += n * sizeof(SuperKmer<Words>);
+    });
+  }
+
+  void flush() {
+    if (slices_.empty()) return;
+    std::uint64_t bytes = 0;
+    for (const Slice& slice : slices_) bytes += sizeof(SliceHead) + slice.bytes;
+    const std::uint64_t begin = file_.allocate(bytes);
+    std::vector<SliceHead> heads(slices_.size());
+    std::vector<index::Piece> pieces;
+    pieces.reserve(slices_.size() + pages_.size());
+    std::uint64_t at = begin;
+    auto page = pages_.begin();
+    for (std::size_t i = 0; i < slices_.size(); ++i) {
+      const Slice& slice = slices_[i];
+      const std::size_t first = pieces.size();
+      heads[i].before = slice.shard->last;
+      pieces.push_back({&heads[i], sizeof heads[i]});
+      pieces.insert(pieces.end(), page, page + slice.pages);
+      page += slice.pages;
+      const std::uint64_t slice_bytes = sizeof(SliceHead) + slice.bytes;
+      slice.shard->last = {at, slice_bytes,
+                           index::layout::checksum({pieces.data() + first, pieces.size() - first})};
+      slice.shard->words += slice.bytes / sizeof(SuperKmer<Words>);
+      at += slice_bytes;
+    }
+    file_.write(begin, pieces);
+    extents_.push_back({begin, bytes});
+    slices_.clear();
+    pages_.clear();
+  }
+
+ private:
+  /// In one write, about: 4 MB.
+  static constexpr std::size_t kMostPages = 1024;
+  struct Slice {
+    SpilledWords* shard;
+    std::uint32_t pages;
+    std::uint64_t bytes;
+  };
+
+  SpillFile& file_;
+  std::vector<Extent>& extents_;
+  std::vector<Slice> slices_;
+  std::vector<index::Piece> pages_;  ///< of all slices
+};
+
+/// All words of a shard, those in memory and then those in the file, taken from the front in chunks. A chunk
+/// is a list as ShardCounter wants it.
+template <int Words>
+class ShardWords {
+ public:
+  /// A thread's room for a slice.
+  using Buffer = Scratch<char>;
+
+  /// Pages of `list` go back to `pool` when the chunk they were in is done with. `file` may be null when
+  /// nothing is in it. Time spent reading it is added to `read_seconds`.
+  ShardWords(PendingList<Words> list, PagePool& pool, const SpilledWords& spilled, SpillFile* file,
+             Buffer& buffer, double& read_seconds)
+      : rest_(list),
+        pool_(pool),
+        spilled_(spilled),
+        file_(file),
+        buffer_(buffer),
+        read_seconds_(read_seconds) {}
+  ~ShardWords() {
+    release(front_);
+    release(rest_);
+  }
+  ShardWords(const ShardWords&) = delete;
+  ShardWords& operator=(const ShardWords&) = delete;
+
+  /// Words not yet in any chunk.
+  [[nodiscard]] std::uint64_t left() const { return rest_.size() + spilled_.words; }
+
+  /// Begins a chunk: about the next `most` words.
+  void begin_chunk(std::uint64_t most) {
+    end_chunk();
+    const std::uint64_t pages = most / PendingPage<Words>::kCapacity + 1;
+    front_ = rest_.take_front(static_cast<std::uint32_t>(std::min<std::uint64_t>(pages, UINT32_MAX)));
+    from_file_ = std::min(spilled_.words, most - std::min(most, front_.size()));
+  }
+  /// Gives the chunk's pages back.
+  void end_chunk() { release(front_); }
+  /// What is in memory and in no chunk yet; it is the caller's.
+  [[nodiscard]] PendingList<Words> take_rest() { return std::exchange(rest_, {}); }
+
+  // The chunk.
+  [[nodiscard]] std::uint64_t size() const { return front_.size() + from_file_; }
+  template <class Visit>
+  void for_each_page(Visit&& visit) {
+    front_.for_each_page(visit);
+    for (std::uint64_t seen = 0; seen < from_file_;) {
+      const std::uint64_t words = read_slice();
+      const auto* first = reinterpret_cast<const SuperKmer<Words>*>(buffer_.data() + sizeof(SliceHead));
+      for (std::uint64_t at = 0; at < words; at += PendingPage<Words>::kCapacity)
+        visit(first + at, std::min<std::uint64_t>(words - at, PendingPage<Words>::kCapacity));
+      seen += words;
+    }
+  }
+
+ private:
+  void release(PendingList<Words>& list) {
+    if (list.pages > 0) pool_.release(list.first, list.last, list.pages);
+    list = {};
+  }
+
+  /// Reads the last slice that has not been read, and returns how many words it has.
+  std::uint64_t read_slice() {
+    const Stopwatch watch(read_seconds_);
+    char* const to = buffer_.get(SliceBatch<Words>::kMostSliceBytes);
+    file_->read(spilled_.last, to);
+    const std::uint64_t words = (spilled_.last.bytes - sizeof(SliceHead)) / sizeof(SuperKmer<Words>);
+    spilled_.words -= words;
+    spilled_.last = reinterpret_cast<const SliceHead*>(to)->before;
+    return words;
+  }
+
+  PendingList<Words> front_, rest_;
+  PagePool& pool_;
+  SpilledWords spilled_;
+  SpillFile* file_;
+  Buffer& buffer_;
+  double& read_seconds_;
+  std::uint64_t from_file_ = 0;  ///< words of the chunk that are in the file
+};
+
+}  // namespace warpmer::cpu

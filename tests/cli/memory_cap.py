@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Counting in less memory than it takes: the same bytes within any cap that is accepted, and nothing left in
+--tmp-dir whatever happens.
+
+ctest: release only (resident sets are those of sanitizers, and a shim cannot come before them)
+"""
+
+import contextlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from common_cli import DONE, INPUT, RESOURCE, WARPMER, CliTest, file_size_limit, main, reverse_complement
+
+MEGABYTE = 1 << 20
+BASES = bytes(b"ACGT"[byte & 3] for byte in range(256))
+
+# Answers for the spill file, which is the one without a name, what a faulty disk would: FAULT names a call and an
+# error number, or "flip". The first FAULT_AFTER such calls are spared.
+SHIM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+static int calls;
+static int is_due(const char *call, int fd) {
+  char link[64], target[4096];
+  const char *fault = getenv("FAULT");
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t n = readlink(link, target, sizeof target - 1);
+  if (n < 0 || !fault || strncmp(fault, call, strlen(call))) return 0;
+  target[n] = 0;
+  return strstr(target, "(deleted)") && __sync_add_and_fetch(&calls, 1) > atoi(getenv("FAULT_AFTER"));
+}
+static int error_number(void) { return atoi(strchr(getenv("FAULT"), ':') + 1); }
+ssize_t pwritev(int fd, const struct iovec *v, int n, off_t at) {
+  if (is_due("write", fd)) { errno = error_number(); return -1; }
+  return ((ssize_t (*)(int, const struct iovec *, int, off_t))dlsym(RTLD_NEXT, "pwritev"))(fd, v, n, at);
+}
+ssize_t pread(int fd, void *to, size_t bytes, off_t at) {
+  if (is_due("read", fd)) { errno = error_number(); return -1; }
+  ssize_t n = ((ssize_t (*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread"))(fd, to, bytes, at);
+  if (n > 0 && is_due("flip", fd)) ((char *)to)[n / 2] ^= 16;
+  return n;
+}
+ssize_t pwritev64(int fd, const struct iovec *v, int n, off_t at) { return pwritev(fd, v, n, at); }
+ssize_t pread64(int fd, void *to, size_t bytes, off_t at) { return pread(fd, to, bytes, at); }
+"""
+
+
+def random_bases(chance, length):
+    return chance.randbytes(length).translate(BASES).decode()
+
+
+def reads(chance):
+    """Both strands, 12 times a genome, with errors: hardly fewer k-mers in a run than pending."""
+    genome = random_bases(chance, 2_000_000)
+    strands = (genome, reverse_complement(genome))
+    lines = []
+    for number in range(160_000):
+        at = chance.randrange(len(genome) - 150)
+        read = strands[number % 2][at : at + 150]
+        error = chance.randrange(150)
+        lines.append(f">{number}\n{read[:error]}{chance.choice('ACGT')}{read[error + 1:]}\n")
+    return "".join(lines)
+
+
+def repeats(chance):
+    """Units of a family over and over, runs of one base and of two, and what occurs once."""
+    unit = random_bases(chance, 5000)
+    parts = []
+    for number in range(3000):
+        at = chance.randrange(5000)
+        parts.append(unit[:at] + chance.choice("ACGT") + unit[at + 1 :])
+    once = [random_bases(chance, 4_000_000) for _ in range(3)]
+    return f">repeats\n{''.join(parts)}\n>A\n{'A' * 12_000_000}\n>AC\n{'AC' * 2_000_000}\n>once\n{'N'.join(once)}\n"
+
+
+class MemoryCap(CliTest):
+    @classmethod
+    def setUpClass(cls):
+        chance = random.Random(7)
+        cls.inputs = {"reads": reads(chance), "repeats": repeats(chance)}
+        cls.inputs = {name: text.encode() for name, text in cls.inputs.items()}
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "tmp").mkdir()
+        self.tmp = self.folder / "tmp"
+
+    def content(self, index):
+        return json.loads(self.warpmer("info", "--json", index))["content_checksum"]
+
+    def smallest_cap(self, *arguments):
+        """The megabytes that the refusal of too small a cap asks for."""
+        process = self.run_process("count", "-m", "2M", "-o", "none.wmi", *arguments)
+        error = process.stderr.decode()
+        self.assertEqual(process.returncode, RESOURCE, error)
+        self.assertRegex(error, r"\Awarpmer: error: -m 2 MB is too little for [^\n]*: \d+ MB would do[^\n]*\n\Z")
+        return int(re.search(r"(\d+) MB would do", error)[1])
+
+    def count_within(self, cap, *arguments):
+        """Counts with a cap, in megabytes; the resident set must be within it. Returns --stats."""
+        options = ("-m", f"{cap}M", "--tmp-dir", "tmp", "--stats", "stats.json", "-o", "out.wmi")
+        self.warpmer("count", *options, *arguments)
+        self.assertEqual(os.listdir(self.tmp), [])
+        stats = json.loads((self.folder / "stats.json").read_text())
+        # The kernel's VmHWM. (What wait4 says begins with the resident set of the process that forked: this one.)
+        self.assertLessEqual(stats["peak_resident_bytes"], cap * MEGABYTE, (cap, arguments))
+        return stats
+
+    def test_too_small_a_cap_is_refused_before_any_input_is_read(self):
+        garbage = self.file("garbage.fa", ">r\nAC!GT\n")
+        cap = self.smallest_cap("-t", 1, garbage)
+        self.refused(RESOURCE, "MB would do", "count", "-t", "1", "-m", f"{cap - 8}M", "-o", "none.wmi", garbage)
+        self.refused(INPUT, "garbage", "count", "-t", "1", "-m", f"{cap}M", "-o", "none.wmi", garbage)
+
+    def test_any_cap_gives_the_same_bytes(self):
+        for name, k, threads in (("reads", 31, 2), ("repeats", 31, 2), ("repeats", 55, 1), ("reads", 21, 3)):
+            text = self.file(f"{name}.fa", self.inputs[name])
+            options = ("-k", k, "-t", threads)
+            self.warpmer("count", *options, "-o", "ample.wmi", text)
+            expected = self.content("ample.wmi")
+            smallest = self.smallest_cap(*options, text)
+            for cap in (smallest, smallest + 12):
+                with self.subTest(name=name, k=k, threads=threads, cap=cap):
+                    stats = self.count_within(cap, *options, text)
+                    self.assertEqual(self.content("out.wmi"), expected)
+                    if cap == smallest:
+                        self.assertGreater(stats["spilled"]["written_bytes"] + stats["early_counts"], 0)
+                    self.assertLessEqual(stats["spilled"]["read_bytes"], stats["spilled"]["written_bytes"])
+                    self.assertLessEqual(stats["spilled"]["written_bytes"], 4.6 * stats["totals"]["counted_kmers"])
+
+    def test_several_devices_and_updates_spill_too(self):
+        text, none = self.file("reads.fa", self.inputs["reads"]), self.file("none.fa", ">r\nACGT\n")
+        inputs = (text, text, none)
+        self.warpmer("count", "-t", 2, "-o", "ample.wmi", *inputs)
+        cap = self.smallest_cap("-t", 2, *inputs) + 4
+        self.count_within(cap, "-t", 2, "--device", "cpu:3", *inputs)
+        self.assertEqual(self.content("out.wmi"), self.content("ample.wmi"))
+        self.warpmer("count", "-t", 2, "-o", "empty.wmi", none)
+        self.warpmer("update", "-t", 2, "-m", f"{cap + 30}M", "--tmp-dir", "tmp", "--stats", "s.json", "--add", text, text,
+                     "-o", "out.wmi", "empty.wmi")
+        self.assertGreater(json.loads((self.folder / "s.json").read_text())["spilled"]["written_bytes"], 0)
+        self.assertEqual(self.content("out.wmi"), self.content("ample.wmi"))
+
+
+class SpillFailures(CliTest):
+    @classmethod
+    def setUpClass(cls):
+        chance = random.Random(8)
+        cls.text = (">r\n" + random_bases(chance, 24_000_000) + "\n").encode()
+
+    def setUp(self):
+        super().setUp()
+        self.tmp = self.folder / "tmp"
+        self.tmp.mkdir()
+        self.input = self.file("in.fa", self.text)
+        refusal = self.run_process("count", "-t", 1, "-m", "2M", "-o", "out.wmi", self.input).stderr.decode()
+        self.cap = re.search(r"(\d+) MB would do", refusal)[1]
+        self.before = self.files()
+
+    def command(self, *arguments, tmp="tmp"):
+        return ["count", "-t", "1", "-m", f"{self.cap}M", "--tmp-dir", str(tmp), "-o", "out.wmi", *map(str, arguments)]
+
+    def assert_fails(self, pattern, command, **options):
+        """One sentence that matches, status 4, and nothing is left."""
+        process = self.run_process(*command, **options)
+        error = process.stderr.decode()
+        self.assertEqual(process.returncode, RESOURCE, error)
+        self.assertRegex(error, r"\Awarpmer: error: [^\n]+\n\Z")
+        self.assertRegex(error, pattern)
+        self.assertEqual(self.files(), self.before)
+        self.assertEqual(os.listdir(self.tmp), [])
+
+    def test_directories_that_cannot_do(self):
+        for tmp in ("not/there", "in.fa", "/proc"):
+            self.assert_fails(re.escape(f"'{tmp}'"), self.command(self.input, tmp=tmp))
+        if os.geteuid() != 0:
+            os.chmod(self.tmp, 0o500)
+            self.assert_fails("'tmp'.*Permission denied", self.command(self.input))
+        # It is looked at even when memory will do; but not one that nobody has asked for.
+        self.assert_fails("'not/there'", ["count", "--tmp-dir", "not/there", "-o", "out.wmi", self.input])
+        environment = os.environ | {"TMPDIR": "/proc"}
+        self.assertEqual(self.run_process("count", "-o", "out.wmi", self.input, env=environment).returncode, DONE)
+        os.unlink(self.folder / "out.wmi")
+        command = [word for word in self.command(self.input) if word not in ("--tmp-dir", "tmp")]
+        self.assert_fails("'/proc'", command, env=environment)
+
+    def test_directories_come_and_go(self):
+        process = subprocess.Popen([WARPMER, *self.command("-", tmp="new")], cwd=self.folder, stdin=subprocess.PIPE)
+        half = len(self.text) // 2
+        process.stdin.write(self.text[:half])
+        self.assertNotIn("new", self.files())
+        os.rmdir(self.tmp)
+        process.stdin.write(self.text[half:])
+        process.stdin.close()
+        self.assertEqual(process.wait(), DONE)
+        self.assertEqual(self.files(), ["in.fa", "out.wmi"])
+
+    def test_file_size_limit(self):
+        self.assert_fails(r"write \d+ more bytes.*'tmp'.*too large", self.command(self.input),
+                          preexec_fn=lambda: file_size_limit(MEGABYTE))
+
+    def test_faulty_disks(self):
+        if not shutil.which("cc"):
+            self.skipTest("no C compiler for the shim")
+        shim = self.file("shim.c", SHIM)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", self.folder / "shim.so", shim, "-ldl"], check=True)
+        self.before = self.files()
+        faults = (("write:28", r"write \d+ more bytes.*'tmp'.*No space left"), ("write:5", "write.*'tmp'.*Input/output"),
+                  ("write:122", "write.*'tmp'.*quota"), ("read:5", r"read back \d+ more bytes.*'tmp'.*Input/output"),
+                  ("flip", "not those that were written"))
+        for fault, pattern in faults:
+            with self.subTest(fault):
+                environment = os.environ | {"LD_PRELOAD": str(self.folder / "shim.so"), "FAULT": fault, "FAULT_AFTER": "2"}
+                self.assert_fails(pattern, self.command(self.input), env=environment)
+
+    def test_killed(self):
+        """While reads come in, and while shards are counted: nothing is left where the spill file was."""
+        for part, pause in ((0.9, 0.2), (1, 0.02), (1, 0.3)):
+            with self.subTest(part=part, pause=pause):
+                process = subprocess.Popen([WARPMER, *self.command("-")], cwd=self.folder, stdin=subprocess.PIPE)
+                process.stdin.write(self.text[: int(part * len(self.text))])
+                if part == 1:
+                    process.stdin.close()
+                time.sleep(pause)
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                if part < 1:
+                    with contextlib.suppress(BrokenPipeError):
+                        process.stdin.close()
+                self.assertEqual(os.listdir(self.tmp), [])
+                if process.returncode != DONE:
+                    self.assertNotIn("out.wmi", self.files())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+// The spill file, and pending words that go there and come back.
+
+#include "cpu/spill_file.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "cpu/spilled_words.h"
+#include "index/file_frame.h"
+
+using namespace warpmer;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// An empty folder, removed in the end.
+struct Folder {
+  Folder() : path((fs::temp_directory_path() / "warpmer_spill.XXXXXX").string()) {
+    REQUIRE(mkdtemp(path.data()) != nullptr);
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string path;
+};
+
+std::vector<char> noise(std::size_t bytes, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<char> text(bytes);
+  for (char& c : text) c = static_cast<char>(random());
+  return text;
+}
+
+cpu::Spilled put(cpu::SpillFile& file, const std::vector<char>& bytes) {
+  const std::size_t half = bytes.size() / 2;
+  const index::Piece pieces[] = {{bytes.data(), half}, {bytes.data() + half, bytes.size() - half}};
+  const std::uint64_t at = file.allocate(bytes.size());
+  file.write(at, pieces);
+  return {at, bytes.size(), index::layout::checksum(bytes.data(), bytes.size())};
+}
+
+/// A way into the open file in a folder that has no name there.
+int open_nameless(const std::string& folder) {
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string target = fs::read_symlink(entry.path(), gone).string();
+    if (target.starts_with(folder + "/")) return ::open(entry.path().c_str(), O_RDWR);
+  }
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("spill file: what several threads write is what they read, and there is never a name") {
+  const Folder folder;
+  cpu::SpillFile file(folder.path);
+  CHECK(fs::is_empty(folder.path));
+  std::vector<std::thread> team;
+  std::atomic<unsigned> right{0};
+  for (unsigned t = 0; t < 3; ++t) {
+    team.emplace_back([&, t] {
+      std::vector<cpu::Spilled> places;
+      for (unsigned i = 0; i < 20; ++i) places.push_back(put(file, noise(1000 * i + t, 100 * t + i)));
+      for (unsigned i = 0; i < 20; ++i) {
+        std::vector<char> back(places[i].bytes);
+        file.read(places[i], back.data());
+        right += back == noise(1000 * i + t, 100 * t + i) ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& thread : team) thread.join();
+  CHECK(right == 60);
+  CHECK(file.bytes_written() == 3 * 190000 + 20 * 3);
+  CHECK(file.bytes_read() == file.bytes_written());
+  CHECK(fs::is_empty(folder.path));
+}
+
+TEST_CASE("spill file: more pieces than one write takes") {
+  const Folder folder;
+  cpu::SpillFile file(folder.path);
+  const std::vector<char> text = noise(3000, 1);
+  std::vector<index::Piece> pieces;
+  for (const char& c : text) pieces.push_back({&c, 1});
+  const std::uint64_t at = file.allocate(text.size());
+  file.write(at, pieces);
+  std::vector<char> back(text.size());
+  file.read({at, text.size(), index::layout::checksum(pieces)}, back.data());
+  CHECK((back == text));
+}
+
+TEST_CASE("spill file: damaged or missing bytes are noticed when they are read") {
+  const Folder folder;
+  cpu::SpillFile file(folder.path);
+  const cpu::Spilled place = put(file, noise(100000, 2));
+  std::vector<char> back(place.bytes);
+  const int damage = open_nameless(folder.path);
+  REQUIRE(damage >= 0);
+  REQUIRE(::pwrite(damage, "\x01\x02", 2, 70000) == 2);
+  CHECK_THROWS_WITH_AS(file.read(place, back.data()), doctest::Contains(folder.path.c_str()), ResourceError);
+  REQUIRE(::ftruncate(damage, 50000) == 0);
+  CHECK_THROWS_WITH_AS(file.read(place, back.data()), doctest::Contains("50000 more bytes"), ResourceError);
+  ::close(damage);
+}
+
+TEST_CASE("spill file: a directory that is not there is made and removed; one that cannot be is named") {
+  const Folder folder;
+  {
+    cpu::SpillFile file(folder.path + "/new");
+    CHECK(!fs::exists(folder.path + "/new"));
+    const cpu::Spilled place = put(file, noise(5000, 3));
+    std::vector<char> back(place.bytes);
+    file.read(place, back.data());
+    CHECK((back == noise(5000, 3)));
+  }
+  CHECK(fs::is_empty(folder.path));
+  for (const std::string& bad : {folder.path + "/not/there", std::string("/proc/self/status")})
+    CHECK_THROWS_WITH_AS(cpu::SpillFile{bad}, doctest::Contains(bad.c_str()), ResourceError);
+}
+
+TEST_CASE("pending words come back from the spill file, in chunks of any size") {
+  const Folder folder;
+  cpu::SpillFile file(folder.path);
+  cpu::PagePool pool;
+  cpu::PageStock stock(pool, 16);
+  cpu::PendingStore<2> pending(pool, 3);
+  std::vector<cpu::SpilledWords> spilled(3);
+  std::vector<cpu::Extent> extents;
+  std::vector<std::vector<std::uint64_t>> expected(3);
+  std::mt19937_64 random(4);
+  const auto append = [&](std::uint32_t shard, std::size_t words) {
+    for (std::size_t i = 0; i < words; ++i) {
+      SuperKmer<2> word{};
+      word.word[0] = random();
+      expected[shard].push_back(word.word[0]);
+      pending.append(shard, &word, 1, stock);
+    }
+  };
+  for (const std::size_t words : {1u, 255u, 256u, 9000u}) {
+    cpu::SliceBatch<2> batch(file, extents);
+    std::vector<cpu::PendingList<2>> lists;
+    for (std::uint32_t shard = 0; shard < 2; ++shard) {
+      append(shard, words);
+      lists.push_back(pending.take(shard));
+      batch.add(spilled[shard], lists.back());
+    }
+    batch.flush();
+    for (const auto& list : lists) pending.release(list);
+  }
+  for (std::uint32_t shard = 0; shard < 3; ++shard) append(shard, 600);  // which stay in memory
+  for (const std::uint64_t chunk : {std::uint64_t{1}, std::uint64_t{3000}, UINT64_MAX / 2}) {
+    CAPTURE(chunk);
+    for (std::uint32_t shard = 0; shard < 3; ++shard) {
+      cpu::Scratch<char> buffer;
+      double seconds = 0;
+      const cpu::PendingList<2> list = pending.take(shard);
+      std::vector<std::uint64_t> seen;
+      {
+        cpu::ShardWords<2> words(list, pool, spilled[shard], &file, buffer, seconds);
+        CHECK(words.left() == expected[shard].size());
+        while (words.left() > 0) {
+          words.begin_chunk(chunk);
+          words.for_each_page([&](const SuperKmer<2>* first, std::size_t n) {
+            CHECK(n <= cpu::PendingPage<2>::kCapacity);
+            for (std::size_t i = 0; i < n; ++i) seen.push_back(first[i].word[0]);
+          });
+        }
+      }
+      std::sort(seen.begin(), seen.end());
+      std::vector<std::uint64_t> all = expected[shard];
+      std::sort(all.begin(), all.end());
+      CHECK((seen == all));
+      for (const std::uint64_t value :
+           std::vector<std::uint64_t>(expected[shard].end() - 600, expected[shard].end())) {
+        SuperKmer<2> word{};
+        word.word[0] = value;
+        pending.append(shard, &word, 1, stock);
+      }
+    }
+  }
+  CHECK(pool.bytes_in_use() == (stock.size() + 9) * cpu::PagePool::kPageBytes);
+}
