@@ -18,14 +18,14 @@ inline constexpr std::uint32_t kMostParts = 64;
 
 namespace multisplit {
 
-inline constexpr std::uint32_t kThreads = 256;
+inline constexpr std::uint32_t kThreads = 512;
 inline constexpr std::uint32_t kWarps = kThreads / 32;
 
 /// Elements of a thread, of those that a block orders at a time: 32 KB of them, or fewer.
 template <class Element>
-inline constexpr std::uint32_t kItems = sizeof(Element) <= 8 ? 16 : 128 / sizeof(Element);
+inline constexpr std::uint32_t kItems = sizeof(Element) <= 8 ? 8 : 64 / sizeof(Element);
 template <class Element>
-inline constexpr std::uint32_t kTile = kThreads* kItems<Element>;
+inline constexpr std::uint32_t kTile{kThreads * kItems<Element>};
 
 /// How elements are shared out among blocks: each takes `chunk` adjacent ones.
 struct Layout {
@@ -177,7 +177,7 @@ template <class Element, class PartOf>
 __global__ void __launch_bounds__(kThreads)
     count_kernel(Layout layout, PartOf part_of, const Element* from, std::uint64_t* counts) {
   __shared__ std::uint32_t of_warps[kWarps][kMostParts];
-  constexpr std::uint32_t kAtOnce = kItems<Element> < 8 ? kItems<Element> : 8;
+  constexpr std::uint32_t kAtOnce = 8;
   const std::size_t begin = blockIdx.x * layout.chunk;
   const std::size_t end = begin + layout.chunk < layout.size ? begin + layout.chunk : layout.size;
   std::uint32_t low = 0, high = 0;
