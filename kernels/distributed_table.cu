@@ -37,7 +37,7 @@ class StageMarks {
   std::size_t stages_ = 0, next_ = 0;
 };
 
-/// What a pipeline has on a device: a stream, and room for a batch at each of its stages. Keys and answers
+/// What a pipeline has on a device: streams, and room for a batch at each of its stages. Keys and answers
 /// share the room of pairs, half and half.
 struct Lane {
   Lane(std::uint32_t parts, std::size_t batch)
@@ -49,7 +49,19 @@ struct Lane {
   static Key32* keys(const DeviceArray<std::uint64_t>& room) { return reinterpret_cast<Key32*>(room.data()); }
   static std::uint32_t* answers(const DeviceArray<std::uint64_t>& room) { return keys(room) + room.size(); }
 
-  Stream stream;
+  /// Starts `work(stream)` on the table, between what `stream` does before and after. It yields to other
+  /// batches' splits: their parts then travel while this one is inserted.
+  template <class Work>
+  void use_table(Work&& work) {
+    arrived.record(stream);
+    check(cudaStreamWaitEvent(table_stream, arrived), "ordering streams");
+    work(static_cast<cudaStream_t>(table_stream));
+    finished.record(table_stream);
+    check(cudaStreamWaitEvent(stream, finished), "ordering streams");
+  }
+
+  Stream stream{Stream::Priority::high}, table_stream;
+  Event arrived, finished;
   Event counted{Event::Kind::polled};
   StageMarks marks;
   Multisplit<std::uint64_t, KeyOwner> pair_split;
@@ -102,7 +114,10 @@ class DistributedTable::Pipeline {
   }
   /// After an error: nothing is under way any more on memory that others may give back now.
   void settle() const {
-    for (const OnOneDevice<Lane>& lane : lanes_) cudaStreamSynchronize(lane->stream);
+    for (const OnOneDevice<Lane>& lane : lanes_) {
+      cudaStreamSynchronize(lane->table_stream);
+      cudaStreamSynchronize(lane->stream);
+    }
   }
   void add_times_to(std::array<double, kStages>& seconds) const {
     for (const OnOneDevice<Lane>& lane : lanes_)
@@ -125,7 +140,8 @@ class DistributedTable::Pipeline {
         [](Lane & lane) -> auto& { return lane.pair_split; });
     for_each([&](Lane& lane, std::size_t device) {
       const std::uint64_t* const pairs = is_alone() ? pairs_of(lane, device) : lane.received.data();
-      tables_[device]->insert(pairs, table.received(static_cast<std::uint32_t>(device)), lane.stream);
+      const std::uint64_t n = table.received(static_cast<std::uint32_t>(device));
+      lane.use_table([&](cudaStream_t stream) { tables_[device]->insert(pairs, n, stream); });
       lane.marks.set(lane.stream);
     });
   }
@@ -149,7 +165,8 @@ class DistributedTable::Pipeline {
     for_each([&](Lane& lane, std::size_t device) {
       const Key32* const keys = is_alone() ? keys_of(lane, device) : Lane::keys(lane.received);
       std::uint32_t* const found = is_alone() ? answers_of(lane, device) : Lane::answers(lane.received);
-      tables_[device]->find(keys, table.received(static_cast<std::uint32_t>(device)), found, lane.stream);
+      const std::uint64_t n = table.received(static_cast<std::uint32_t>(device));
+      lane.use_table([&](cudaStream_t stream) { tables_[device]->find(keys, n, found, stream); });
       lane.marks.set(lane.stream);
     });
     if (!is_alone()) give_back(table);

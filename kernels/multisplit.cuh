@@ -18,14 +18,14 @@ inline constexpr std::uint32_t kMostParts = 64;
 
 namespace multisplit {
 
-inline constexpr std::uint32_t kThreads = 256;
+inline constexpr std::uint32_t kThreads = 512;
 inline constexpr std::uint32_t kWarps = kThreads / 32;
 
 /// Elements of a thread, of those that a block orders at a time: 32 KB of them, or fewer.
 template <class Element>
-inline constexpr std::uint32_t kItems = sizeof(Element) <= 8 ? 16 : 128 / sizeof(Element);
+inline constexpr std::uint32_t kItems = sizeof(Element) <= 8 ? 8 : 64 / sizeof(Element);
 template <class Element>
-inline constexpr std::uint32_t kTile = kThreads* kItems<Element>;
+inline constexpr std::uint32_t kTile{kThreads * kItems<Element>};
 
 /// How elements are shared out among blocks: each takes `chunk` adjacent ones.
 struct Layout {
@@ -62,8 +62,8 @@ __device__ inline Comparison compare(std::uint32_t part, bool is_there, std::uin
   return {peers, static_cast<std::uint32_t>(__popc(mine)), static_cast<std::uint32_t>(__popc(high))};
 }
 
-/// Of a tile, where elements of a part go: that of rank r in the tile's part p to `base[p] + r`, where r is
-/// `first[warp][p]` for the first of a warp. `start` has each part's place in the ordered tile.
+/// Where the elements of a tile go. Those of a warp in part p have places from `first[warp][p]` in the
+/// ordered tile; what is at place i of it, in part p, goes to `base[p] + i` (modulo 2^64).
 struct TileOrder {
   std::uint32_t first[kWarps][kMostParts];
   std::uint64_t base[kMostParts];
@@ -89,9 +89,9 @@ class Walk {
     return threadIdx.x / 32 * 32 * kOwn + i * 32 + threadIdx.x % 32;
   }
 
-  /// Calls `work(elements, places)` for each tile, by all threads: of this thread's elements, the places in
-  /// the ordered tile. The element at place p of the ordered tile goes to `base[its part] + p`. `size`: of
-  /// the tile.
+  /// Calls `work(tile, size, elements, places)` for each tile, by all threads: where it begins in `from`, how
+  /// many elements it has, those of this thread (the i-th is the tile's `place_of(i)`, if there is such a
+  /// one), and their places in the ordered tile.
   template <class Work>
   __device__ void run(const Element* from, Work&& work) {
     const std::size_t begin = blockIdx.x * layout_.chunk;
@@ -177,7 +177,7 @@ template <class Element, class PartOf>
 __global__ void __launch_bounds__(kThreads)
     count_kernel(Layout layout, PartOf part_of, const Element* from, std::uint64_t* counts) {
   __shared__ std::uint32_t of_warps[kWarps][kMostParts];
-  constexpr std::uint32_t kAtOnce = kItems<Element> < 8 ? kItems<Element> : 8;
+  constexpr std::uint32_t kAtOnce = 8;
   const std::size_t begin = blockIdx.x * layout.chunk;
   const std::size_t end = begin + layout.chunk < layout.size ? begin + layout.chunk : layout.size;
   std::uint32_t low = 0, high = 0;

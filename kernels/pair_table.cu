@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "pair_table.cuh"
 #include "persistent_grid.cuh"
 #include "table/warpdrive.h"
@@ -11,6 +13,9 @@ constexpr unsigned kThreads = 256;
 /// Four lanes to a key, as Juenger et al. have them on several GPUs (section V-C). They look at windows of 8
 /// slots, which is the fastest at loads of 0.8 and more (docs/benchmarks.md, "Hash tables").
 constexpr int kLanes = 4, kSlotsPerLane = 2, kWindow = kLanes * kSlotsPerLane;
+/// Items that a group takes, where there are many: so few that the device is never held for long, and kernels
+/// of other batches get in between.
+constexpr std::size_t kTurns = 32;
 /// The paper's p_max: far more windows than a key visits while there is room.
 constexpr std::uint32_t kMostWindows = 4096;
 
@@ -61,6 +66,13 @@ __global__ void __launch_bounds__(kThreads) clear_kernel(std::uint64_t* words, s
     words[i] = table::kEmptyWord;
 }
 
+/// Enough to fill the device, and more where each would have more than its turns.
+std::uint32_t blocks_for(std::size_t n, std::uint32_t grid) {
+  constexpr std::size_t kGroups = kThreads / kLanes;
+  const std::size_t filling = std::min<std::size_t>(grid, (n + kGroups - 1) / kGroups);
+  return static_cast<std::uint32_t>(std::max(filling, n / (kGroups * kTurns)));
+}
+
 }  // namespace
 
 PairTable::PairTable(std::size_t least_slots, std::uint32_t seed)
@@ -68,15 +80,13 @@ PairTable::PairTable(std::size_t least_slots, std::uint32_t seed)
       seed_(seed),
       words_(std::size_t{windows_} * kWindow),
       homeless_(1),
-      insert_grid_(persistent_grid(insert_kernel, kThreads, 0)),
-      find_grid_(persistent_grid(find_kernel, kThreads, 0)),
-      clear_grid_(persistent_grid(clear_kernel, kThreads, 0)) {
+      grid_(persistent_grid(insert_kernel, kThreads, 0)) {
   clear(cudaStreamPerThread);
   check(cudaStreamSynchronize(cudaStreamPerThread), "making a table");
 }
 
 void PairTable::clear(cudaStream_t stream) {
-  clear_kernel<<<clear_grid_, kThreads, 0, stream>>>(words_.data(), words_.size());
+  clear_kernel<<<grid_, kThreads, 0, stream>>>(words_.data(), words_.size());
   check_launch("emptying a table");
   fill_bytes(homeless_.data(), 0, 1, stream);
 }
@@ -84,7 +94,7 @@ void PairTable::clear(cudaStream_t stream) {
 void PairTable::insert(const std::uint64_t* pairs, std::size_t n, cudaStream_t stream) const {
   if (n == 0) return;
   const Scheme<Reading::changing> scheme({words_.data()}, {windows_, seed_, kMostWindows});
-  insert_kernel<<<insert_grid_, kThreads, 0, stream>>>(
+  insert_kernel<<<blocks_for(n, grid_), kThreads, 0, stream>>>(
       scheme, reinterpret_cast<const unsigned long long*>(pairs), n, homeless_.data());
   check_launch("inserting pairs");
 }
@@ -93,7 +103,7 @@ void PairTable::find(const table::Key32* keys, std::size_t n, std::uint32_t* ans
                      cudaStream_t stream) const {
   if (n == 0) return;
   const Scheme<Reading::finished> scheme({words_.data()}, {windows_, seed_, kMostWindows});
-  find_kernel<<<find_grid_, kThreads, 0, stream>>>(scheme, keys, n, answers);
+  find_kernel<<<blocks_for(n, grid_), kThreads, 0, stream>>>(scheme, keys, n, answers);
   check_launch("looking keys up");
 }
 

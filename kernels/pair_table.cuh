@@ -34,7 +34,7 @@ class PairTable {
   std::uint32_t seed_;
   DeviceArray<std::uint64_t> words_;
   DeviceArray<unsigned long long> homeless_;
-  std::uint32_t insert_grid_, find_grid_, clear_grid_;
+  std::uint32_t grid_;  ///< blocks that the device holds at once
 };
 
 }  // namespace warpmer::gpu

@@ -25,6 +25,7 @@ constexpr std::size_t kMostDevices = 64;
 constexpr std::uint32_t kLeastSize = 4, kMostSize = 32, kMostBatch = 30;
 /// What the seconds of a stage are reported in.
 constexpr double kMilliseconds = 1000;
+constexpr const char* kMedianOfRounds = "measurements, of which the median is shown";
 
 struct Options {
   std::vector<int> ordinals;
@@ -263,15 +264,14 @@ int run_multisplit(Options& options) {
 
 /// A subcommand with what all three have.
 CLI::App& add_command(CLI::App& app, const char* name, const char* what, Options& options, int& status,
-                      int (*run)(Options&)) {
+                      int (*run)(Options&), const char* rounds) {
   CLI::App& command = *app.add_subcommand(name, what);
   command
       .add_option("--device", options.ordinals,
                   "numbers of GPUs, as in `warpmer devices`; all when not given. A number may come\n"
                   "more than once: 0,0,0,0 makes four devices of one GPU")
       ->delimiter(',');
-  command.add_option("--rounds", options.rounds, "measurements, of which the median is shown")
-      ->capture_default_str();
+  command.add_option("--rounds", options.rounds, rounds)->capture_default_str();
   command.add_option("--csv", options.csv, "also write all rows here, - is standard output");
   command.add_option("--json", options.json, "the same as JSON");
   command.callback([&options, &status, run] { status = run(options); });
@@ -280,13 +280,14 @@ CLI::App& add_command(CLI::App& app, const char* name, const char* what, Options
 
 template <class T>
 void add_list(CLI::App& command, const char* name, std::vector<T>& values, const char* what) {
-  command.add_option(name, values, what)->delimiter(',')->capture_default_str();
+  CLI::Option& option = *command.add_option(name, values, what)->delimiter(',');
+  if (!values.empty()) option.capture_default_str();
 }
 
 void add_cascades(CLI::App& app, Options& options, int& status) {
   CLI::App& command =
       add_command(app, "distributed", "Insertions and lookups in a WarpDrive table that lies on several GPUs",
-                  options, status, run_distributed);
+                  options, status, run_distributed, kMedianOfRounds);
   add_list(command, "--count", options.counts,
            "only so many of the devices; several numbers for a comparison");
   add_list(command, "--size", options.sizes, "logarithm of the number of pairs, in all");
@@ -321,8 +322,9 @@ void add_distributed_commands(CLI::App& app, int& status) {
   add_cascades(app, cascades, status);
 
   exchanges.rounds = 10;
-  CLI::App& exchange = add_command(app, "exchange", "Transpositions between GPUs, parts of the same size",
-                                   exchanges, status, run_exchange);
+  CLI::App& exchange =
+      add_command(app, "exchange", "Transpositions between GPUs, parts of the same size", exchanges, status,
+                  run_exchange, "transpositions one after another, timed together");
   add_list(exchange, "--count", exchanges.counts,
            "only so many of the devices; several numbers for a comparison");
   add_list(exchange, "--part", exchanges.part_mib, "MiB that each device sends to each other");
@@ -330,7 +332,7 @@ void add_distributed_commands(CLI::App& app, int& status) {
 
   multisplits.rounds = 9;
   CLI::App& multisplit = add_command(app, "multisplit", "Multisplit on a GPU, warpmer's and by CUB's sort",
-                                     multisplits, status, run_multisplit);
+                                     multisplits, status, run_multisplit, kMedianOfRounds);
   add_list(multisplit, "--size", multisplits.sizes, "logarithm of the number of elements");
   add_list(multisplit, "--parts", multisplits.parts, "1 to 64");
   add_list(multisplit, "--element", multisplits.element_bytes, "bytes: 4, 8, 16, 32");

@@ -17,8 +17,7 @@ def run(*arguments):
     return subprocess.run([BENCH, *arguments], capture_output=True, text=True, check=False)
 
 
-def has_gpu():
-    return run("multisplit", "--size", "4", "--parts", "2", "--element", "8", "--rounds", "1").returncode == 0
+HAS_GPU = run("multisplit", "--size", "4", "--parts", "2", "--element", "8", "--rounds", "1").returncode == 0
 
 
 class Refusals(unittest.TestCase):
@@ -41,15 +40,15 @@ class Refusals(unittest.TestCase):
 
     def test_no_such_device(self):
         for command in ("distributed", "exchange", "multisplit"):
-            self.check(4, "--device 99" if has_gpu() else "GPU", command, "--device", "99")
+            self.check(4, "--device 99" if HAS_GPU else "GPU", command, "--device", "99")
 
-    @unittest.skipIf(has_gpu(), "there is a GPU")
+    @unittest.skipIf(HAS_GPU, "there is a GPU")
     def test_no_gpu(self):
         for command in ("distributed", "exchange", "multisplit"):
             self.check(4, "GPU", command)
 
 
-@unittest.skipUnless(has_gpu(), "there is no GPU")
+@unittest.skipUnless(HAS_GPU, "there is no GPU")
 class OnOneGpu(unittest.TestCase):
     def rows(self, *arguments):
         with tempfile.TemporaryDirectory() as folder:
