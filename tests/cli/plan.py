@@ -90,12 +90,15 @@ class Plan(CliTest):
             self.refused(RESOURCE, "raise -m", "count", "-t", 1, "-m", f"{memory}M", "-o", "out.wmi", "genome.fa")
             return plan["refusal"], plan["needed_memory_bytes"]["high"] >> 20
 
-        text, needed = refusal(60)
-        self.assertIn("-m 60 MB is too little for 1 thread: it takes ", text)
-        text, _ = refusal(needed - 8)
-        self.assertIn(f"-m {needed - 8} MB is too little: the distinct k-mers need about ", text)
-        self.assertTrue(self.plan("--full", "-t", 1, "-m", f"{needed + 1}M", "genome.fa")["fits"])
-        self.warpmer("count", "-t", 1, "-m", f"{needed + 1}M", "-o", "out.wmi", "genome.fa")
+        text, needed = refusal(30)
+        self.assertIn("-m 30 MB is too little for 1 thread: it takes ", text)
+        cap = f"{needed + 1}M"
+        plan = self.plan("--full", "-t", 1, "-m", cap, "genome.fa")
+        self.assertTrue(plan["fits"])
+        self.warpmer("count", "-t", 1, "-m", cap, "--stats", "stats.json", "-o", "out.wmi", "genome.fa")
+        spilled = json.loads((self.folder / "stats.json").read_text())["spilled"]["written_bytes"]
+        self.assertGreater(spilled, 0)
+        self.assertLess(spilled, 1.2 * plan["temporary_bytes"]["high"])
 
     def test_next_to_nothing(self):
         self.file("empty.fq", "")
