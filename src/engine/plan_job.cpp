@@ -69,15 +69,13 @@ class PlanJob {
   }
 
  private:
-  /// What the job would tell its backend, but for `memory_bytes`: a job that has too little is what this is
-  /// about.
+  /// What the job would tell its backend.
   CountPlan plan_of_job() {
     report_.threads = threads_;
     report_.memory_cap_bytes = memory_or_most(options_.count.memory_bytes);
     const io::InputSet input(options_.count.inputs, input_options_for(options_.count));
-    const SessionRun run(threads_, UINT64_MAX / 2, progress_);
+    const SessionRun run(threads_, report_.memory_cap_bytes, progress_);
     CountPlan plan = count_plan_for(options_.count, options_.count.device, run, input);
-    plan.memory_bytes = report_.memory_cap_bytes - std::min(report_.memory_cap_bytes, plan.other_bytes);
     plan.input_fraction = nullptr;  // it asks an input that is gone
     return plan;
   }
