@@ -40,6 +40,10 @@ MemoryModel::Division::Division(const engine::CountPlan& plan, std::uint64_t thr
   fixed += std::max(plan.memory_cap_bytes, plan.memory_bytes) / kWriterShare;
 }
 
+std::uint64_t MemoryModel::Division::least_cap(const engine::CountPlan& plan) const {
+  return (plan.other_bytes + least) / (kWriterShare - 1) * kWriterShare;
+}
+
 MemoryModel::MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
                          std::uint64_t shard_bytes, std::size_t key_bytes)
     : cap_(std::max(plan.memory_cap_bytes, plan.memory_bytes)),
@@ -47,7 +51,7 @@ MemoryModel::MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_byt
       is_wide_(key_bytes > 8) {
   const Division division(plan, thread_bytes, shards, shard_bytes, key_bytes);
   if (plan.memory_bytes < division.least + cap_ / kWriterShare) {
-    const std::uint64_t all = (plan.other_bytes + division.least) / (kWriterShare - 1) * kWriterShare;
+    const std::uint64_t all = division.least_cap(plan);
     throw ResourceError(
         fmt::format("-m {} MB is too little for counting {}-mers with {} thread{}: {} MB would "
                     "do; raise -m or lower -t",
@@ -67,8 +71,7 @@ engine::SessionForecast MemoryModel::forecast(const engine::CountPlan& plan, std
   const auto memory = static_cast<double>(plan.memory_bytes), fixed = static_cast<double>(division.fixed),
              counters = static_cast<double>(division.counters);
   engine::SessionForecast forecast;
-  forecast.least_bytes = static_cast<double>(division.least) +
-                         static_cast<double>(std::max(plan.memory_cap_bytes, plan.memory_bytes)) / kWriterShare;
+  forecast.least_bytes = static_cast<double>(division.least_cap(plan) - plan.other_bytes);
   forecast.needed_bytes = forecast.least_bytes;  // the rest is spilled
   forecast.unhurried_bytes =
       std::max(forecast.least_bytes, fixed + counters + page_bytes * (1 + division.tables));

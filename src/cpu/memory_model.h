@@ -66,6 +66,8 @@ class MemoryModel {
     double tables;           ///< what counting takes beside a byte of pages
     Division(const engine::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
              std::uint64_t shard_bytes, std::size_t key_bytes);
+    /// The smallest cap on the process with which a session begins.
+    [[nodiscard]] std::uint64_t least_cap(const engine::CountPlan& plan) const;
   };
 
   [[nodiscard]] std::uint64_t chunk_bytes(std::uint64_t word_bytes, std::uint64_t run_entries,
