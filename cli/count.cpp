@@ -17,6 +17,7 @@
 #include "cli/report.h"
 #include "core/error.h"
 #include "engine/count_job.h"
+#include "engine/ranks.h"
 
 namespace warpmer::cli {
 namespace {
@@ -30,6 +31,18 @@ struct CountCommand {
   bool progress = false;
   std::string stats;
 };
+
+Json ranks_json(const engine::CountReport& report) {
+  Json ranks = Json::array();
+  for (const engine::RankReport& rank : report.ranks) {
+    ranks.push_back({{"super_kmers", rank.super_kmers},
+                     {"distinct_kmers", rank.distinct_kmers},
+                     {"peak_resident_bytes", rank.peak_resident_bytes},
+                     {"read_seconds", rank.read_seconds},
+                     {"cpu_seconds", rank.cpu_seconds}});
+  }
+  return ranks;
+}
 
 /// Everything about a run, for `--stats`.
 Json report_json(const CountCommand& command, const engine::CountReport& report, double wall_seconds) {
@@ -56,6 +69,7 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
           {"count_seconds", report.count_seconds},
           {"cpu_seconds", report.cpu_seconds},
           {"stages", std::move(stages)},
+          {"ranks", ranks_json(report)},
           {"overlap", report.overlap ? Json(*report.overlap) : Json(nullptr)},
           {"totals", totals_json(report.totals)}};
 }
@@ -89,14 +103,20 @@ void complete(CountCommand& command) {
   job.min_base_quality = command.reading.min_base_quality;
   job.reference = command.reading.reference;
   job.canonical = !command.forward;
+  if (job.ranks->are_several() && command.device.device == "auto") {
+    command.device.device = "cpu";
+  }
   job.device = choose_device(command.device, job.inputs);
 }
 
 int run_count(CountCommand command) {
   complete(command);
-  StatsFile stats(command.stats);
-  print_warning(command.job.device);
-  const ProgressStyle style = progress_style(command.progress);
+  const bool speaks = command.job.ranks->is_first();
+  StatsFile stats(speaks ? command.stats : std::string());
+  if (speaks) {
+    print_warning(command.job.device);
+  }
+  const ProgressStyle style = speaks ? progress_style(command.progress) : ProgressStyle::none;
   const auto [report, seconds] = run_with_meter(
       style, [&](engine::JobProgress& progress) { return engine::count(command.job, progress); });
   if (command.job.device.warning.empty()) {
@@ -159,17 +179,20 @@ void add_count_command(Application& application) {
                                           "Counts are exact. Anything but A, C, G, T and U breaks k-mers; a "
                                           "character that is no nucleotide code at all "
                                           "is an error unless --lenient is given. The index does not depend "
-                                          "on the number of threads, the device, or the "
-                                          "order of the inputs.",
+                                          "on the number of threads, the device, the number of processes "
+                                          "under mpirun, or the order of the inputs.",
                                           R"(Examples:
   warpmer count -k 31 -o sample.wmi reads_1.fq.gz reads_2.fq.gz
   warpmer count -k 21 --min-count 2 -t 8 -m 16G -o sample.wmi @files.txt
   samtools view -u sample.cram chr20 | warpmer count -k 31 -o chr20.wmi -
   warpmer count -k 31 -o - genome.fa.gz | warpmer histo -
+  mpirun -n 4 warpmer count -k 31 -o sample.wmi @files.txt
 )");
   declare_flags(app, *command);
   command->job.provenance.tool_version = WARPMER_VERSION;
   command->job.provenance.command_line = application.command_line();
+  command->job.ranks = &application.ranks();
+  application.allow_ranks(app);
   application.on_run(app, [command] { return run_count(*command); });
 }
 

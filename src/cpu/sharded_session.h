@@ -6,17 +6,17 @@
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <thread>
 #include <vector>
 
-#include "comm/exchange.h"
 #include "core/error.h"
 #include "core/minimizer.h"
-#include "core/ownership.h"
 #include "cpu/cutter.h"
 #include "cpu/freezer.h"
 #include "cpu/multisplit.h"
 #include "cpu/pending_store.h"
 #include "cpu/shard_counter.h"
+#include "cpu/shard_exchange.h"
 #include "cpu/stage_times.h"
 #include "cpu/stopwatch.h"
 #include "engine/backend.h"
@@ -32,9 +32,10 @@ class ShardedSession : public engine::CountingSession {
         shards_(1u << shard_bits(plan.k)),
         pending_(pool_, shards_),
         runs_(shards_),
-        exchange_(plan.devices),
-        threads_in_(plan.threads) {
-    const std::uint64_t fixed = plan.threads * Worker::memory_bytes() + shards_ * kShardBytes;
+        exchange_(*plan.ranks, shards_, plan.devices, plan.threads),
+        next_shard_(exchange_.first_shard()) {
+    const unsigned workers = plan.threads + (plan.ranks->are_several() ? 1 : 0);
+    const std::uint64_t fixed = workers * Worker::memory_bytes() + shards_ * kShardBytes;
     const std::uint64_t least = fixed + 2 * std::uint64_t{shards_} * PagePool::kPageBytes;
     if (plan.memory_bytes < least) {
       throw ResourceError(fmt::format(
@@ -47,8 +48,13 @@ class ShardedSession : public engine::CountingSession {
     // it is; and a shard may be twice the mean.
     const double tables = (sizeof(Key) == 8 ? 56.0 : 70.0) * plan.threads / shards_;
     budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables));
-    for (unsigned t = 0; t < plan.threads; ++t)
-      workers_.emplace_back(kernels, plan, shards_, pool_, stock_pages());
+    for (unsigned t = 0; t < workers; ++t) workers_.emplace_back(kernels, plan, shards_, pool_, stock_pages());
+    if (plan.ranks->are_several()) courier_ = std::thread([this] { deliver_until_complete(); });
+  }
+
+  ~ShardedSession() override {
+    has_ended_ = true;
+    if (courier_.joinable()) courier_.join();
   }
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override {
@@ -72,8 +78,7 @@ class ShardedSession : public engine::CountingSession {
   std::uint64_t end_of_input(unsigned thread) override {
     Worker& worker = workers_[thread];
     pass_on(worker, thread);
-    if (threads_in_.fetch_sub(1) != 1) return 0;
-    for (unsigned device = 0; device < plan_.devices; ++device) deliver(device, worker);
+    exchange_.end(appender(worker));
     return 0;
   }
 
@@ -81,7 +86,7 @@ class ShardedSession : public engine::CountingSession {
               const std::function<void()>& shard_done) override {
     Worker& worker = workers_[thread];
     index::FrozenShard frozen;
-    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < shards_; shard_done()) {
+    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < exchange_.end_shard(); shard_done()) {
       take(shard, thread, [&](Key* keys, std::uint64_t* counts, std::size_t size) {
         const std::size_t kept = worker.tally.filter(keys, counts, size);
         frozen = worker.freezer.freeze(keys, counts, kept, std::move(frozen.payload));
@@ -120,6 +125,12 @@ class ShardedSession : public engine::CountingSession {
 
   [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
 
+  [[nodiscard]] std::uint64_t owned_super_kmers() const override {
+    std::uint64_t words = 0;
+    for (const Worker& worker : workers_) words += worker.owned_words;
+    return words;
+  }
+
  private:
   /// A shard's frozen run, from when it was counted early.
   struct Run {
@@ -149,6 +160,7 @@ class ShardedSession : public engine::CountingSession {
     Freezer freezer;
     engine::Tally tally;
     StageTimes times;
+    std::uint64_t owned_words = 0;  ///< that it has appended to shards of this rank
   };
 
   /// What a ShardCounter holds for shards of ordinary size; what it is trimmed to after larger ones.
@@ -158,8 +170,7 @@ class ShardedSession : public engine::CountingSession {
   static constexpr std::uint64_t kTrimBytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t kShardBytes = sizeof(Run) + 64;
   static constexpr std::uint32_t kPrefetchShards = 8;
-  /// Parcels in an inbox beyond which the sender delivers them himself.
-  static constexpr std::size_t kInboxParcels = 4;
+  static constexpr std::chrono::milliseconds kLook{5};
 
   /// Splits what the cutter has collected, and sends each owner his part.
   void pass_on(Worker& worker, unsigned thread) {
@@ -170,42 +181,39 @@ class ShardedSession : public engine::CountingSession {
     }
     const Stopwatch watch(worker.times.exchange_seconds);
     worker.times.super_kmer_bytes += list.size * sizeof(SuperKmer<Words>);
+    const std::size_t list_size = list.size;
     worker.cutter.clear();
-    if (plan_.devices == 1) {
+    if (plan_.devices == 1 && !plan_.ranks->are_several()) {
       for (std::uint32_t shard = 0; shard < shards_; ++shard) {
         pending_.prefetch(std::min(shard + kPrefetchShards, shards_ - 1));
         if (const std::size_t n = worker.split.size(shard); n > 0)
           pending_.append(shard, worker.split.begin(shard), n, worker.stock);
       }
+      worker.owned_words += list_size;
       return;
     }
-    for (std::uint32_t owner = 0; owner < plan_.devices; ++owner) {
-      comm::Parcel<Words> parcel = parcel_for(worker.split, owner);
-      worker.times.exchanged_bytes += parcel.bytes();
-      if (exchange_.send(owner, std::move(parcel)) > kInboxParcels) deliver(owner, worker);
-    }
-    for (unsigned device = thread; device < plan_.devices; device += plan_.threads) deliver(device, worker);
+    worker.times.exchanged_bytes +=
+        exchange_.pass_on(worker.split, thread, plan_.threads, appender(worker));
   }
 
-  comm::Parcel<Words> parcel_for(const Multisplit<Words>& split, std::uint32_t owner) const {
-    comm::Parcel<Words> parcel;
-    parcel.first_shard = first_shard_of(owner, plan_.devices, shards_);
-    const std::uint32_t end = first_shard_of(owner + 1, plan_.devices, shards_);
-    for (std::uint32_t shard = parcel.first_shard; shard <= end; ++shard)
-      parcel.offsets.push_back(split.offset(shard) - split.offset(parcel.first_shard));
-    parcel.words.assign(split.begin(parcel.first_shard),
-                        split.begin(parcel.first_shard) + parcel.offsets.back());
-    return parcel;
+  /// What appends words to a shard.
+  auto appender(Worker& worker) {
+    return [this, &worker](std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n) {
+      pending_.append(shard, words, n, worker.stock);
+      worker.owned_words += n;
+    };
   }
 
-  /// Appends everything in a device's inbox to its shards.
-  void deliver(std::uint32_t device, Worker& worker) {
-    for (comm::Parcel<Words> parcel; exchange_.receive(device, parcel);) {
-      for (std::uint32_t i = 0; i + 1 < parcel.offsets.size(); ++i) {
-        const std::uint32_t from = parcel.offsets[i], to = parcel.offsets[i + 1];
-        if (to > from)
-          pending_.append(parcel.first_shard + i, parcel.words.data() + from, to - from, worker.stock);
+  /// Sees to it that what other ranks send is taken, whatever the threads that read are waiting for.
+  void deliver_until_complete() {
+    Worker& worker = workers_.back();
+    try {
+      while (!has_ended_ && !exchange_.is_complete()) {
+        exchange_.deliver_next(appender(worker), kLook);
+        if (over_budget()) relieve(worker);
       }
+    } catch (...) {
+      plan_.ranks->report(std::current_exception());
     }
   }
 
@@ -314,12 +322,13 @@ class ShardedSession : public engine::CountingSession {
   PendingStore<Words> pending_;
   std::vector<Run> runs_;
   std::deque<Worker> workers_;
-  comm::InProcessExchange<Words> exchange_;
+  ShardExchange<Words> exchange_;
   std::uint64_t budget_ = 0;  ///< for pending words and runs together
-  std::atomic<unsigned> threads_in_;
-  std::atomic<std::uint32_t> next_shard_{0};
+  std::atomic<std::uint32_t> next_shard_;
   std::atomic<std::uint64_t> run_bytes_{0};
   std::atomic<std::uint64_t> early_counts_{0};
+  std::atomic<bool> has_ended_{false};
+  std::thread courier_;  ///< runs `deliver_until_complete` when there are several ranks
 };
 
 }  // namespace warpmer::cpu

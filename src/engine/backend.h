@@ -16,6 +16,9 @@
 
 namespace warpmer::engine {
 
+class Ranks;     // engine/ranks.h
+Ranks& alone();  // a job of one process
+
 struct CountPlan {
   std::uint32_t k = 31;
   bool canonical = true;
@@ -25,7 +28,8 @@ struct CountPlan {
   std::uint64_t max_count = UINT64_MAX;
   CountTable table = CountTable::automatic;  ///< for k of up to kMaxDenseK there is none
   unsigned threads = 1;                      ///< that will call `add`, numbered from 0
-  unsigned devices = 1;                      ///< among which the shards are divided
+  unsigned devices = 1;                      ///< of this rank, among which its shards are divided
+  Ranks* ranks = &alone();            ///< among which all shards are divided
   std::uint64_t device_memory_bytes = 0;     ///< cap on what is held on each GPU; 0: what is free
   std::uint64_t memory_bytes = 0;  ///< what the backend may hold; ResourceError when it cannot keep to it
   std::uint64_t other_bytes = 0;   ///< what the rest of the process holds, for messages
@@ -80,6 +84,8 @@ class CountingSession {
   /// by the wall time. For backends whose stages run side by side.
   [[nodiscard]] virtual std::optional<double> overlap() const { return std::nullopt; }
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
+  /// Super-k-mers that came to the shards of this rank; 0 if shards are not made of them.
+  [[nodiscard]] virtual std::uint64_t owned_super_kmers() const { return 0; }
 };
 
 class Backend {

@@ -9,6 +9,8 @@
 #include "engine/backend.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
+#include "engine/shared_index.h"
+#include "engine/shared_input.h"
 #include "io/input.h"
 #include "io/quality.h"
 
@@ -41,48 +43,53 @@ class CountJob {
         // Unasked, stay clear of the limit at which the kernel kills.
         memory_cap_(memory_or_most(options.memory_bytes)),
         device_(options.device),
+        ranks_(*options.ranks),
         run_(threads_, memory_cap_, progress) {}
 
   CountReport run() {
     try {
-      return read_and_count(true);
+      if (read_and_count(true)) return report_;
     } catch (const io::NotPlainText&) {
-      // What the backend has taken for records were none, or were not like others: begin again, carefully.
     }
+    // What was taken for records were none, or were not like others: begin again, carefully.
     progress_.kmers = 0;
-    return read_and_count(false);
+    read_and_count(false);
+    return report_;
   }
 
  private:
-  CountReport read_and_count(bool may_take_text) {
-    io::InputSet input(options_.inputs, input_options());
-    index::IndexWriter writer(options_.output, params_for(options_.k, options_.canonical), threads_);
+  /// False when all has to be read again without taking files for more regular than they must be.
+  bool read_and_count(bool may_take_text) {
+    SharedInput input(ranks_, options_.inputs, input_options(), SharedInput::Order::any, threads_, may_take_text);
+    SharedIndex index(ranks_, options_.output, params_for(options_.k, options_.canonical), threads_);
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
-      return backend_->start(plan(input));
+      return backend_->start(plan(input.own()));
     });
     const io::TextMemory* const text_memory = backend_->text_memory();
-    if (may_take_text && text_memory != nullptr) input.hand_over_text(*text_memory);
+    if (may_take_text && text_memory != nullptr) input.own().hand_over_text(*text_memory);
     const auto start = Clock::now();
     const ReadTotals read = run_.read(input, *session, options_.k);
     report_.read_seconds = seconds_since(start);
+    if (input.must_read_again()) return false;
     const auto middle = Clock::now();
     run_.freeze(
-        1u << shard_bits(options_.k),
+        index.own_shards().end - index.own_shards().first,
         [&](unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) {
           session->finish(thread, sink, shard_done);
         },
-        writer);
+        index.writer(), JobProgress::Stage::counting, ranks_);
     index::Totals totals = session->tally().totals();
     totals.records = read.records;
     totals.bases = read.bases;
     index::Provenance provenance = options_.provenance;
-    provenance.inputs = input.files();
-    writer.finish(totals, session->tally().histogram(), provenance);
+    provenance.inputs = input.own().files();
+    index.finish(totals, session->tally().histogram(), provenance);
     report_.count_seconds = seconds_since(middle);
-    complete_report(*session, totals, writer);
+    complete_report(*session, index);
+    report_.ranks = rank_reports(*session, totals);
     progress_.stage = JobProgress::Stage::done;
-    return report_;
+    return true;
   }
 
   [[nodiscard]] io::InputOptions input_options() const {
@@ -104,26 +111,39 @@ class CountJob {
     plan.max_count = options_.max_count;
     plan.table = options_.table;
     plan.devices = device_.gpus.empty() ? device_.cpu_devices : static_cast<unsigned>(device_.gpus.size());
+    plan.ranks = &ranks_;
     plan.device_memory_bytes = device_.device_memory_bytes;
     run_.complete(plan, input, input.memory_bytes(threads_));
     return plan;
   }
 
-  void complete_report(const CountingSession& session, const index::Totals& totals,
-                       const index::IndexWriter& writer) {
-    report_.totals = totals;
+  void complete_report(const CountingSession& session, const SharedIndex& index) {
+    report_.totals = index.totals();
     report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");
+    if (ranks_.are_several()) report_.device += fmt::format(", on each of {} ranks", ranks_.size());
     if (device_.cpu_devices > 1) report_.device += fmt::format(", acting as {} devices", device_.cpu_devices);
     report_.device_choice = device_;
     report_.threads = threads_;
     report_.memory_cap_bytes = memory_cap_;
     report_.peak_resident_bytes = peak_resident_bytes();
-    report_.index_bytes = writer.bytes_written();
+    report_.index_bytes = index.bytes_written();
     report_.early_counts = session.early_counts();
     report_.cpu_seconds = cpu_seconds();
     report_.overlap = session.overlap();
     report_.stages = session.stages();
-    report_.stages.push_back({"write", run_.write_seconds(), writer.bytes_written()});
+    report_.stages.push_back({"write", run_.write_seconds(), index.bytes_written()});
+  }
+
+  /// Of all ranks, on rank 0.
+  std::vector<RankReport> rank_reports(const CountingSession& session, const index::Totals& own) {
+    std::vector<RankReport> reports;
+    if (!ranks_.are_several()) return reports;
+    Message message;
+    put_plain(message, RankReport{session.owned_super_kmers(), own.counted_distinct, report_.peak_resident_bytes,
+                                  report_.read_seconds, report_.cpu_seconds});
+    for (const Message& each : ranks_.gather(std::move(message)))
+      reports.push_back(MessageReader(each).plain<RankReport>());
+    return reports;
   }
 
   const CountOptions& options_;
@@ -131,6 +151,7 @@ class CountJob {
   unsigned threads_;
   std::uint64_t memory_cap_;
   DeviceChoice device_;
+  Ranks& ranks_;
   SessionRun run_;
   std::unique_ptr<Backend> backend_;
   CountReport report_;
@@ -140,6 +161,8 @@ class CountJob {
 
 CountReport count(const CountOptions& options, JobProgress& progress) {
   check(options);
+  if (options.ranks->are_several() && !options.device.gpus.empty())
+    throw UsageError("several ranks count on CPUs only; use --device cpu, or start one process");
   return CountJob(options, progress).run();
 }
 

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "engine/ranks.h"
 
 namespace warpmer::engine {
 
@@ -119,7 +120,11 @@ unsigned usable_cores() {
   } else if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0) {
     cores = static_cast<unsigned>(online);
   }
-  if (const auto quota = cgroup_cores()) cores = std::min(cores, static_cast<unsigned>(std::ceil(*quota)));
+  // Ranks on the same node share it equally. An affinity mask, as launchers set it, is each rank's own.
+  const unsigned ranks = launched_ranks_here();
+  if (const long online = sysconf(_SC_NPROCESSORS_ONLN); ranks > 1 && online > 0)
+    cores = std::min(cores, static_cast<unsigned>(online) / ranks);
+  if (const auto quota = cgroup_cores()) cores = std::min(cores, static_cast<unsigned>(std::ceil(*quota / ranks)));
   if (const auto slurm = environment_number("SLURM_CPUS_PER_TASK"); slurm && *slurm > 0)
     cores = static_cast<unsigned>(std::min<std::uint64_t>(cores, *slurm));
   return std::max(cores, 1u);
@@ -137,6 +142,7 @@ std::uint64_t usable_memory_bytes() {
   constexpr std::uint64_t kMegabyte = 1u << 20;  // Slurm's unit
   if (const auto node = environment_number("SLURM_MEM_PER_NODE"); node && *node > 0)
     bytes = std::min(bytes, *node * kMegabyte);
+  bytes /= launched_ranks_here();
   if (const auto cpu = environment_number("SLURM_MEM_PER_CPU"); cpu && *cpu > 0) {
     const std::uint64_t cpus = environment_number("SLURM_CPUS_PER_TASK").value_or(1);
     bytes = std::min(bytes, *cpu * std::max<std::uint64_t>(cpus, 1) * kMegabyte);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/batch.h"
+#include "io/input_shares.h"
 
 namespace warpmer::io {
 
@@ -43,6 +44,8 @@ class InputSet {
   /// file of paths, one a line. Opens nothing but lists; checks that every file exists and can be
   /// read, and throws InputError naming the first that cannot. UsageError when there is no input.
   InputSet(const std::vector<std::string>& paths, const InputOptions& options);
+  /// What process `owner` reads of inputs that have been shared out. Checks nothing in advance.
+  InputSet(const InputShares& shares, std::uint32_t owner, const InputOptions& options);
   ~InputSet();
   InputSet(const InputSet&) = delete;
   InputSet& operator=(const InputSet&) = delete;
