@@ -118,10 +118,12 @@ int Application::run(std::vector<std::string> arguments) {
 
 /// The others would do the same work several times, and write the same file.
 void Application::check_ranks(const std::string& command) const {
-  if (!ranks_.are_several() || std::find(of_ranks_.begin(), of_ranks_.end(), command) != of_ranks_.end()) return;
-  throw UsageError(fmt::format("'warpmer {}' was started as {} processes, but only {} run on several ranks of MPI; "
-                               "start it without mpirun or srun",
-                               command, ranks_.size(), fmt::join(of_ranks_, " and ")));
+  if (!ranks_.are_several() || std::find(of_ranks_.begin(), of_ranks_.end(), command) != of_ranks_.end())
+    return;
+  throw UsageError(
+      fmt::format("'warpmer {}' was started as {} processes, but only {} run on several ranks of MPI; "
+                  "start it without mpirun or srun",
+                  command, ranks_.size(), fmt::join(of_ranks_, " and ")));
 }
 
 // CLI11 would only say that "a subcommand is required".

@@ -19,8 +19,8 @@ using Action = std::function<int()>;
 
 class Application {
  public:
-  /// Declares every command. `command_line` is what the user typed, for provenance; `ranks` are the processes that
-  /// run the command together.
+  /// Declares every command. `command_line` is what the user typed, for provenance; `ranks` are the processes
+  /// that run the command together.
   explicit Application(std::string command_line, engine::Ranks& ranks = engine::alone());
 
   /// Parses and runs. Throws CLI::ParseError (see `render_parse_error`), Error, or what the command throws.

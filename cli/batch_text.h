@@ -1,6 +1,6 @@
 #pragma once
-/// What `query --reads` has to say about a batch of reads, and how it comes from the rank that looked them up to the
-/// one that writes.
+/// What `query --reads` has to say about a batch of reads, and how it comes from the rank that looked them up
+/// to the one that writes.
 
 #include <string>
 #include <variant>

@@ -87,7 +87,8 @@ int run(Application& application, engine::Ranks& ranks, const std::vector<std::s
   } catch (const std::system_error& error) {
     return fail(ranks, ErrorKind::resource, error.what());
   } catch (const std::exception& error) {
-    return fail(ranks, ErrorKind::internal, std::string(error.what()) + "; this is a bug in warpmer, please report it");
+    return fail(ranks, ErrorKind::internal,
+                std::string(error.what()) + "; this is a bug in warpmer, please report it");
   } catch (...) {
     return fail(ranks, ErrorKind::internal, "unknown exception; this is a bug in warpmer, please report it");
   }

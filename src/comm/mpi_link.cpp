@@ -1,5 +1,5 @@
-// Messages between processes by MPI. A module of its own, which warpmer opens when an MPI launcher has started
-// it (engine/launch.cpp), so that the program neither needs MPI nor waits for it.
+// Messages between processes by MPI. A module of its own, which warpmer opens when an MPI launcher has
+// started it (engine/launch.cpp), so that the program neither needs MPI nor waits for it.
 
 #include <mpi.h>
 
@@ -16,14 +16,16 @@ namespace {
 using engine::Channel;
 using engine::Message;
 
-/// One thread makes all calls, so MPI_THREAD_FUNNELED does. A channel is a tag: MPI keeps the order of messages of
-/// the same tag between the same two ranks. Faults that MPI finds are fatal, as is its default: it ends all ranks.
+/// One thread makes all calls, so MPI_THREAD_FUNNELED does. A channel is a tag: MPI keeps the order of
+/// messages of the same tag between the same two ranks. Faults that MPI finds are fatal, as is its default:
+/// it ends all ranks.
 class MpiLink final : public engine::RankLink {
  public:
   void open() override {
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-    if (provided < MPI_THREAD_FUNNELED) throw ResourceError("this MPI does not allow for threads; use another one");
+    if (provided < MPI_THREAD_FUNNELED)
+      throw ResourceError("this MPI does not allow for threads; use another one");
     MPI_Comm_dup(MPI_COMM_WORLD, &communicator_);
     MPI_Comm_rank(communicator_, &rank_);
     MPI_Comm_size(communicator_, &size_);

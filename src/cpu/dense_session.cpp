@@ -94,8 +94,8 @@ void DenseSession::finish(unsigned thread, const engine::ShardSink& sink,
   shard_done();
 }
 
-/// Adds the sums of all ranks up along a binary tree, at whose root is the one that owns the shard: the last one.
-/// Whether this is it.
+/// Adds the sums of all ranks up along a binary tree, at whose root is the one that owns the shard: the last
+/// one. Whether this is it.
 bool DenseSession::add_up_over_ranks(std::vector<std::uint64_t>& sums) const {
   engine::Ranks& ranks = *plan_.ranks;
   const unsigned last = ranks.size() - 1, place = last - ranks.rank();

@@ -48,7 +48,8 @@ class ShardedSession : public engine::CountingSession {
     // it is; and a shard may be twice the mean.
     const double tables = (sizeof(Key) == 8 ? 56.0 : 70.0) * plan.threads / shards_;
     budget_ = static_cast<std::uint64_t>(static_cast<double>(plan.memory_bytes - fixed) / (1 + tables));
-    for (unsigned t = 0; t < workers; ++t) workers_.emplace_back(kernels, plan, shards_, pool_, stock_pages());
+    for (unsigned t = 0; t < workers; ++t)
+      workers_.emplace_back(kernels, plan, shards_, pool_, stock_pages());
     if (plan.ranks->are_several()) courier_ = std::thread([this] { deliver_until_complete(); });
   }
 
@@ -192,8 +193,7 @@ class ShardedSession : public engine::CountingSession {
       worker.owned_words += list_size;
       return;
     }
-    worker.times.exchanged_bytes +=
-        exchange_.pass_on(worker.split, thread, plan_.threads, appender(worker));
+    worker.times.exchanged_bytes += exchange_.pass_on(worker.split, thread, plan_.threads, appender(worker));
   }
 
   /// What appends words to a shard.

@@ -60,7 +60,8 @@ class CountJob {
  private:
   /// False when all has to be read again without taking files for more regular than they must be.
   bool read_and_count(bool may_take_text) {
-    SharedInput input(ranks_, options_.inputs, input_options(), SharedInput::Order::any, threads_, may_take_text);
+    SharedInput input(ranks_, options_.inputs, input_options(), SharedInput::Order::any, threads_,
+                      may_take_text);
     SharedIndex index(ranks_, options_.output, params_for(options_.k, options_.canonical), threads_);
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
@@ -139,8 +140,8 @@ class CountJob {
     std::vector<RankReport> reports;
     if (!ranks_.are_several()) return reports;
     Message message;
-    put_plain(message, RankReport{session.owned_super_kmers(), own.counted_distinct, report_.peak_resident_bytes,
-                                  report_.read_seconds, report_.cpu_seconds});
+    put_plain(message, RankReport{session.owned_super_kmers(), own.counted_distinct,
+                                  report_.peak_resident_bytes, report_.read_seconds, report_.cpu_seconds});
     for (const Message& each : ranks_.gather(std::move(message)))
       reports.push_back(MessageReader(each).plain<RankReport>());
     return reports;

@@ -40,9 +40,10 @@ void* open_module() {
     // For all to see: MPI's own modules look for its symbols.
     void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (module == nullptr) {
-      throw ResourceError(fmt::format("this process is one of several, but its module for MPI cannot be opened "
-                                      "({}); install the MPI that warpmer was built with, or start one process",
-                                      ::dlerror()));
+      throw ResourceError(
+          fmt::format("this process is one of several, but its module for MPI cannot be opened "
+                      "({}); install the MPI that warpmer was built with, or start one process",
+                      ::dlerror()));
     }
     return module;
   }
@@ -79,11 +80,13 @@ std::unique_ptr<Ranks> join_ranks() {
   const unsigned ranks = launched_ranks();
   if (ranks == 1) return std::make_unique<Ranks>();
   void* const module = open_module();
-  const auto make = module == nullptr ? nullptr : reinterpret_cast<MakeRankLink>(::dlsym(module, kMakeRankLinkSymbol));
+  const auto make =
+      module == nullptr ? nullptr : reinterpret_cast<MakeRankLink>(::dlsym(module, kMakeRankLinkSymbol));
   if (make == nullptr) {
-    throw ResourceError(fmt::format("this process is one of {}, but this warpmer was built without MPI ({} is not beside "
-                                    "it); build it where MPI is installed, or start one process",
-                                    ranks, kModule));
+    throw ResourceError(
+        fmt::format("this process is one of {}, but this warpmer was built without MPI ({} is not beside "
+                    "it); build it where MPI is installed, or start one process",
+                    ranks, kModule));
   }
   return std::make_unique<Ranks>(std::unique_ptr<RankLink>(make()), ranks);
 }

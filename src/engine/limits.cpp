@@ -124,7 +124,8 @@ unsigned usable_cores() {
   const unsigned ranks = launched_ranks_here();
   if (const long online = sysconf(_SC_NPROCESSORS_ONLN); ranks > 1 && online > 0)
     cores = std::min(cores, static_cast<unsigned>(online) / ranks);
-  if (const auto quota = cgroup_cores()) cores = std::min(cores, static_cast<unsigned>(std::ceil(*quota / ranks)));
+  if (const auto quota = cgroup_cores())
+    cores = std::min(cores, static_cast<unsigned>(std::ceil(*quota / ranks)));
   if (const auto slurm = environment_number("SLURM_CPUS_PER_TASK"); slurm && *slurm > 0)
     cores = static_cast<unsigned>(std::min<std::uint64_t>(cores, *slurm));
   return std::max(cores, 1u);

@@ -1,6 +1,6 @@
 #pragma once
-/// What carries messages between the processes of a job. Passive: one thread (engine/ranks.cpp) makes all calls,
-/// from `open` to `close`, so that MPI need not be safe for threads.
+/// What carries messages between the processes of a job. Passive: one thread (engine/ranks.cpp) makes all
+/// calls, from `open` to `close`, so that MPI need not be safe for threads.
 
 #include <cstddef>
 #include <cstdint>

@@ -15,9 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of a channel's messages to be sent, and of those that have come: beyond that, whoever sends waits, and what
-/// comes waits where it is. No channel takes another one's room, or those who wait for each other might never go
-/// on.
+/// Of a channel's messages to be sent, and of those that have come: beyond that, whoever sends waits, and
+/// what comes waits where it is. No channel takes another one's room, or those who wait for each other might
+/// never go on.
 constexpr std::uint64_t kMostQueuedBytes = std::uint64_t{8} << 20;
 /// Messages of a channel that are being sent at a time, to all ranks.
 constexpr std::size_t kMostBeingSent = 32;
@@ -198,8 +198,8 @@ void Ranks::decide(Verdict&& verdict) {
   conclude(std::move(verdict));
 }
 
-/// Under the lock: there is nothing more to do but to end. What is being sent goes on; whoever receives it throws
-/// it away.
+/// Under the lock: there is nothing more to do but to end. What is being sent goes on; whoever receives it
+/// throws it away.
 void Ranks::conclude(Verdict&& verdict) {
   verdict_ = std::move(verdict);
   failed_at_ = Clock::now();
@@ -252,8 +252,9 @@ void Ranks::enqueue(unsigned to, Channel channel, Message&& message) {
 
 void Ranks::post(unsigned to, Channel channel, Message&& message) {
   if (message.size() > INT32_MAX) {
-    throw ResourceError(fmt::format(
-        "{} MB cannot go from one rank to another in one piece; run the job in one process", message.size() >> 20));
+    throw ResourceError(
+        fmt::format("{} MB cannot go from one rank to another in one piece; run the job in one process",
+                    message.size() >> 20));
   }
   const std::lock_guard lock(mutex_);
   throw_if_failed();
@@ -365,7 +366,8 @@ void Ranks::report(const std::exception_ptr& error) noexcept {
   } catch (const Error& known) {
     report(known.kind(), known.what());
   } catch (const std::bad_alloc&) {
-    report(ErrorKind::resource, "out of memory; a smaller -m makes warpmer use less, or run it where there is more");
+    report(ErrorKind::resource,
+           "out of memory; a smaller -m makes warpmer use less, or run it where there is more");
   } catch (const std::exception& other) {
     report(ErrorKind::internal, other.what());
   } catch (...) {

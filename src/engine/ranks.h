@@ -1,11 +1,11 @@
 #pragma once
 /// The processes of one job: who they are, what they tell each other, and how they fail together.
 ///
-/// Each process has one thread that talks to the others (engine/rank_link.h). Whoever sends hands a message over and
-/// waits only while too many bytes are on their way; what comes waits in a queue for each channel. Steps that all
-/// ranks take together (gather, broadcast, sums) are made of the same messages, so nothing ever waits inside
-/// MPI, and a rank that fails wakes all others: rank 0 hears of it, decides which failure is the one to be told,
-/// and everyone's next call throws that error.
+/// Each process has one thread that talks to the others (engine/rank_link.h). Whoever sends hands a message
+/// over and waits only while too many bytes are on their way; what comes waits in a queue for each channel.
+/// Steps that all ranks take together (gather, broadcast, sums) are made of the same messages, so nothing
+/// ever waits inside MPI, and a rank that fails wakes all others: rank 0 hears of it, decides which failure
+/// is the one to be told, and everyone's next call throws that error.
 
 #include <array>
 #include <atomic>
@@ -69,8 +69,8 @@ class Ranks {
   /// The next message of a channel, from whomever; false when none has come within `patience`.
   bool receive(Channel channel, unsigned& from, Message& message,
                std::chrono::milliseconds patience = std::chrono::milliseconds(0));
-  /// The next message of a channel from this rank; waits for it. Nobody else may send so much on a bounded channel
-  /// (kMostQueuedBytes) that this message cannot come.
+  /// The next message of a channel from this rank; waits for it. Nobody else may send so much on a bounded
+  /// channel (kMostQueuedBytes) that this message cannot come.
   Message receive_from(unsigned from, Channel channel);
 
   // --- Steps that all ranks take together, in the same order, one thread of each.
@@ -93,8 +93,8 @@ class Ranks {
   Verdict settle(ErrorKind kind, const std::string& message);
   [[nodiscard]] bool have_failed() const { return has_failed_; }
 
-  /// Calls a function, once, when a rank has failed (at once if one has), for as long as this lives. It must not
-  /// call Ranks.
+  /// Calls a function, once, when a rank has failed (at once if one has), for as long as this lives. It must
+  /// not call Ranks.
   class Watch {
    public:
     Watch(Ranks& ranks, std::function<void()> on_failure);
@@ -107,9 +107,9 @@ class Ranks {
     std::uint64_t number_;
   };
 
-  /// Waits for all messages to have been sent and for all other ranks to do the same, then ends the connection.
-  /// Returns what has gone wrong on any rank up to then. After a failure it takes away what is still under way,
-  /// and if a rank does not come within seconds, ends all processes with `status`.
+  /// Waits for all messages to have been sent and for all other ranks to do the same, then ends the
+  /// connection. Returns what has gone wrong on any rank up to then. After a failure it takes away what is
+  /// still under way, and if a rank does not come within seconds, ends all processes with `status`.
   std::optional<Verdict> leave(int status) noexcept;
 
   /// For tests: with WARPMER_TEST_KILL_RANK=N, rank N dies of SIGKILL.
@@ -219,7 +219,8 @@ class MessageReader {
   const char* end_;
 };
 
-/// How many processes a launcher (mpirun, mpiexec, srun) says that it has started with this one; 1 without any.
+/// How many processes a launcher (mpirun, mpiexec, srun) says that it has started with this one; 1 without
+/// any.
 unsigned launched_ranks();
 /// Which of them this one is.
 unsigned launched_rank();

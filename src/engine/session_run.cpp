@@ -28,7 +28,8 @@ std::uint64_t new_bases(const io::Piece& piece, std::uint32_t k) {
 
 void SessionRun::complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const {
   plan.threads = threads_;
-  const std::uint64_t spoken_for = resident_bytes() + reading_bytes + plan.ranks->memory_bytes() + kSlackBytes;
+  const std::uint64_t spoken_for =
+      resident_bytes() + reading_bytes + plan.ranks->memory_bytes() + kSlackBytes;
   check_memory(memory_cap_, spoken_for, fmt::format("{} thread{}", threads_, threads_ == 1 ? "" : "s"));
   plan.memory_bytes = memory_cap_ - spoken_for;
   plan.other_bytes = spoken_for;
@@ -112,18 +113,19 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
       });
 }
 
-/// What a rank keeps of the index until it knows its place is in no plan: it may be more or less than the pending
-/// words that it takes the place of.
+/// What a rank keeps of the index until it knows its place is in no plan: it may be more or less than the
+/// pending words that it takes the place of.
 void SessionRun::check_kept(const index::IndexWriter& writer) {
   constexpr std::uint64_t kStep = std::uint64_t{16} << 20;
   const std::uint64_t kept = writer.bytes_kept(), checked = checked_kept_bytes_;
   if (kept < checked + kStep) return;
   checked_kept_bytes_ = kept;
   if (resident_bytes() <= memory_cap_) return;
-  throw ResourceError(fmt::format(
-      "the memory allowed by -m is used up: a rank's part of the index, of which {} MB are counted, waits in memory "
-      "until all ranks have counted theirs; raise -m, or use more ranks",
-      kept >> 20));
+  throw ResourceError(
+      fmt::format("the memory allowed by -m is used up: a rank's part of the index, of which {} MB are "
+                  "counted, waits in memory "
+                  "until all ranks have counted theirs; raise -m, or use more ranks",
+                  kept >> 20));
 }
 
 }  // namespace warpmer::engine

@@ -46,7 +46,8 @@ std::string_view text_of(const Message& message) { return {message.data(), messa
 
 }  // namespace
 
-SharedIndex::SharedIndex(Ranks& ranks, const std::string& path, const index::IndexParams& params, unsigned threads)
+SharedIndex::SharedIndex(Ranks& ranks, const std::string& path, const index::IndexParams& params,
+                         unsigned threads)
     : ranks_(ranks),
       own_{first_shard_of(ranks.rank(), ranks.size(), params.shards()),
            first_shard_of(ranks.rank() + 1, ranks.size(), params.shards())} {
@@ -76,7 +77,8 @@ void SharedIndex::finish(const index::Totals& totals, const index::Histogram& hi
     bytes_written_ = writer_->bytes_written();
   }
   if (!ranks_.are_several()) return;
-  // What the others have written counts, too; and they must not take the file for unfinished before it has its name.
+  // What the others have written counts, too; and they must not take the file for unfinished before it has
+  // its name.
   const std::uint64_t all = ranks_.sum(is_stream_ && !ranks_.is_first() ? 0 : writer_->bytes_written());
   bytes_written_ = all;
 }
@@ -103,7 +105,8 @@ void SharedIndex::write_parts() {
   std::string part;
   if (!ranks_.is_first()) part = writer_->write_part(before);
   const std::vector<Message> parts = ranks_.gather(Message(part.begin(), part.end()));
-  for (std::size_t rank = 1; rank < parts.size(); ++rank) writer_->adopt_part(std::string(text_of(parts[rank])));
+  for (std::size_t rank = 1; rank < parts.size(); ++rank)
+    writer_->adopt_part(std::string(text_of(parts[rank])));
 }
 
 /// On rank 0: asks one rank after the other for its shards, whose end an empty message is.

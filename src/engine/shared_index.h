@@ -9,10 +9,10 @@
 
 namespace warpmer::engine {
 
-/// A file: rank 0 makes it and tells the others its name, who have to be able to open it. Rank 0 writes shards as they
-/// come; the others keep theirs until all are counted, and then each writes its own range of the file. Rank 0 adds
-/// the directory and the rest and gives it its name. A stream: the others hand their shards over to rank 0, one rank
-/// after the other.
+/// A file: rank 0 makes it and tells the others its name, who have to be able to open it. Rank 0 writes
+/// shards as they come; the others keep theirs until all are counted, and then each writes its own range of
+/// the file. Rank 0 adds the directory and the rest and gives it its name. A stream: the others hand their
+/// shards over to rank 0, one rank after the other.
 class SharedIndex {
  public:
   /// On all ranks together. ResourceError as index::IndexWriter has it, and when a rank cannot open the file.
@@ -23,7 +23,8 @@ class SharedIndex {
   [[nodiscard]] const index::ShardRange& own_shards() const { return own_; }
 
   /// On all ranks together, with what each has counted; when it returns, the file has its name.
-  void finish(const index::Totals& totals, const index::Histogram& histogram, const index::Provenance& provenance);
+  void finish(const index::Totals& totals, const index::Histogram& histogram,
+              const index::Provenance& provenance);
 
   /// Of the whole job, after `finish`; on rank 0.
   [[nodiscard]] const index::Totals& totals() const { return totals_; }

@@ -10,8 +10,8 @@ namespace {
 
 /// What a message of Channel::batches begins with.
 constexpr char kBatch = 'b';
-constexpr char kEnd = 'e';        ///< no more from this rank
-constexpr char kGiveUp = 'g';     ///< SharedInput::give_up_parts
+constexpr char kEnd = 'e';     ///< no more from this rank
+constexpr char kGiveUp = 'g';  ///< SharedInput::give_up_parts
 
 constexpr std::chrono::milliseconds kLook{20};
 
@@ -85,7 +85,8 @@ SharedInput::SharedInput(Ranks& ranks, const std::vector<std::string>& paths, co
     plan = encode(order == Order::any ? io::share_out(std::move(files), ranks.size(), threads, may_divide)
                                       : io::read_by_first(std::move(files)));
   }
-  own_ = std::make_unique<io::InputSet>(decode_shares(ranks.broadcast(std::move(plan))), ranks.rank(), options);
+  own_ =
+      std::make_unique<io::InputSet>(decode_shares(ranks.broadcast(std::move(plan))), ranks.rank(), options);
 }
 
 SharedInput::~SharedInput() = default;
@@ -107,8 +108,8 @@ bool SharedInput::next(io::Batch& batch, unsigned thread) {
   return false;
 }
 
-/// The next batch that this rank reads and that is its own affair; false at the end, or when too many of those for
-/// others are on their way: to wait for them here would make whoever waits for this rank wait, too.
+/// The next batch that this rank reads and that is its own affair; false at the end, or when too many of
+/// those for others are on their way: to wait for them here would make whoever waits for this rank wait, too.
 bool SharedInput::next_own(io::Batch& batch) {
   try {
     while (own_->next(batch)) {

@@ -1,5 +1,6 @@
 #pragma once
-/// A job's inputs as one of its ranks sees them: what it reads itself, and batches that others have read for it.
+/// A job's inputs as one of its ranks sees them: what it reads itself, and batches that others have read for
+/// it.
 
 #include <atomic>
 #include <cstdint>
@@ -20,10 +21,10 @@ class SharedInput {
     as_given,  ///< rank 0 reads everything, in order, and hands batches on
   };
 
-  /// To be called on all ranks together. Rank 0 lists the inputs; errors as io::InputSet has them. `threads` of
-  /// each rank will call `next` until it returns false.
-  SharedInput(Ranks& ranks, const std::vector<std::string>& paths, const io::InputOptions& options, Order order,
-              unsigned threads, bool may_divide = true);
+  /// To be called on all ranks together. Rank 0 lists the inputs; errors as io::InputSet has them. `threads`
+  /// of each rank will call `next` until it returns false.
+  SharedInput(Ranks& ranks, const std::vector<std::string>& paths, const io::InputOptions& options,
+              Order order, unsigned threads, bool may_divide = true);
   /// The inputs of a job of one process.
   SharedInput(const std::vector<std::string>& paths, const io::InputOptions& options)
       : SharedInput(alone(), paths, options, Order::any, 1) {}
@@ -31,15 +32,15 @@ class SharedInput {
   SharedInput(const SharedInput&) = delete;
   SharedInput& operator=(const SharedInput&) = delete;
 
-  /// As io::InputSet::next, by threads 0 to `threads` - 1 at once. Batches that one rank reads for all go to the
-  /// ranks in turn.
+  /// As io::InputSet::next, by threads 0 to `threads` - 1 at once. Batches that one rank reads for all go to
+  /// the ranks in turn.
   bool next(io::Batch& batch, unsigned thread);
 
   /// Makes all calls of `next` on this rank return false soon.
   void cancel() noexcept;
 
-  /// When a batch of a part of a file (io::Batch::is_of_part) is in error: its place cannot be named, and perhaps
-  /// there would be none if the file was read from its beginning. All ranks stop reading soon.
+  /// When a batch of a part of a file (io::Batch::is_of_part) is in error: its place cannot be named, and
+  /// perhaps there would be none if the file was read from its beginning. All ranks stop reading soon.
   void give_up_parts();
   /// Whether some rank has done so: then nothing that was read counts, and all has to be read again with
   /// `may_divide` false. On all ranks together, when `next` has returned false.

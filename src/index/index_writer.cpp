@@ -75,9 +75,9 @@ struct IndexWriter::Impl {
   const std::size_t most_spares;
   bool started = false;  ///< the header is written
   bool finished = false;
-  bool knows_place = true;  ///< of its shards; a part does not until it is written
+  bool knows_place = true;             ///< of its shards; a part does not until it is written
   std::optional<std::string> failure;  ///< the first failed write; there is no way back from it
-  std::optional<OutputFile> file;  ///< none: a part that is to be handed over
+  std::optional<OutputFile> file;      ///< none: a part that is to be handed over
 
   OutputFile& output() { return *file; }
 };

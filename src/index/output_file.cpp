@@ -102,9 +102,9 @@ OutputFile::OutputFile(const std::string& path, const PartOf& other)
   registered_.emplace(temporary_);
   fd_ = ::open(temporary_.c_str(), O_RDWR | O_CLOEXEC);
   if (fd_ < 0) {
-    throw ResourceError(
-        fmt::format("cannot write '{}' from all ranks: {}; choose an output in a file system that all of them share",
-                    path, std::strerror(errno)));
+    throw ResourceError(fmt::format(
+        "cannot write '{}' from all ranks: {}; choose an output in a file system that all of them share",
+        path, std::strerror(errno)));
   }
 }
 

@@ -24,8 +24,8 @@ constexpr std::size_t kGuessBytes = std::size_t{256} << 10;
 /// Blocks that follow each other where one is guessed.
 constexpr int kBlocksInChain = 3;
 
-/// A place where a record begins: `head.size()` characters of text behind what is at `offset` in the file, which
-/// is the beginning of a block in BGZF.
+/// A place where a record begins: `head.size()` characters of text behind what is at `offset` in the file,
+/// which is the beginning of a block in BGZF.
 struct Cut {
   std::uint64_t offset = 0;
   std::string head;
@@ -96,7 +96,8 @@ bool is_block_chain(std::string_view raw, std::size_t at, bool is_file_end) {
 }
 
 std::optional<std::uint64_t> find_block(const InputFile& input, std::uint64_t place) {
-  const std::uint64_t end = std::min<std::uint64_t>(place + (kBlocksInChain + 2) * kBgzfBlockBytes, input.disk_bytes);
+  const std::uint64_t end =
+      std::min<std::uint64_t>(place + (kBlocksInChain + 2) * kBgzfBlockBytes, input.disk_bytes);
   const std::string raw = bytes_at(input, place, end);
   for (std::size_t at = 0; at < std::min(raw.size(), kBgzfBlockBytes); ++at) {
     at = raw.find("\x1f\x8b\x08\x04", at);
@@ -204,7 +205,9 @@ class PartReader final : public RecordReader {
     }
   }
   [[nodiscard]] std::uint64_t records() const noexcept override { return reader_ ? reader_->records() : 0; }
-  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return reader_ ? reader_->disk_bytes() : 0; }
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override {
+    return reader_ ? reader_->disk_bytes() : 0;
+  }
 
  private:
   std::unique_ptr<TextReader> reader_;
@@ -218,7 +221,8 @@ std::uint32_t most_text_parts(const InputFile& file, std::uint32_t wanted) {
 }
 
 std::unique_ptr<RecordReader> open_text_part(const InputFile& file, std::uint32_t part, std::uint32_t parts,
-                                             const InputOptions& options, const std::atomic<bool>& cancelled) {
+                                             const InputOptions& options,
+                                             const std::atomic<bool>& cancelled) {
   const Kind kind = kind_of(file);
   if (kind == Kind::none) throw NotDivisible();
   const Cut first = begin_of(file, kind, part, parts);
@@ -229,12 +233,14 @@ std::unique_ptr<RecordReader> open_text_part(const InputFile& file, std::uint32_
   std::unique_ptr<ByteSource> text = std::move(bytes);
   if (kind == Kind::bgzf_fastq) {
     const bool is_last = last.offset == file.disk_bytes;
-    auto blocks = std::make_unique<BgzfBlocks>(std::unique_ptr<ByteFile>(static_cast<ByteFile*>(text.release())),
-                                               is_last ? BgzfBlocks::Extent::whole : BgzfBlocks::Extent::part);
+    auto blocks =
+        std::make_unique<BgzfBlocks>(std::unique_ptr<ByteFile>(static_cast<ByteFile*>(text.release())),
+                                     is_last ? BgzfBlocks::Extent::whole : BgzfBlocks::Extent::part);
     text = std::make_unique<ReadAhead>(std::move(blocks), 1, cancelled);
   }
   return std::make_unique<PartReader>(
-      std::make_unique<PartSource>(std::move(text), first.head.size(), std::move(last.head)), file.shown, options);
+      std::make_unique<PartSource>(std::move(text), first.head.size(), std::move(last.head)), file.shown,
+      options);
 }
 
 }  // namespace warpmer::io

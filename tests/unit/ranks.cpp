@@ -1,5 +1,5 @@
-// Ranks as threads of one process, over a link made of queues: the whole way of a count among several, where sanitizers
-// see it. (tests/cli/ranks.py has processes and MPI.)
+// Ranks as threads of one process, over a link made of queues: the whole way of a count among several, where
+// sanitizers see it. (tests/cli/ranks.py has processes and MPI.)
 
 #include "engine/ranks.h"
 
@@ -42,7 +42,8 @@ class HubLink final : public engine::RankLink {
   void open() override {}
   [[nodiscard]] unsigned rank() const override { return rank_; }
   [[nodiscard]] unsigned size() const override { return static_cast<unsigned>(hub_.inboxes.size()); }
-  void start_send(std::uint64_t ticket, unsigned to, engine::Channel channel, const engine::Message& message) override {
+  void start_send(std::uint64_t ticket, unsigned to, engine::Channel channel,
+                  const engine::Message& message) override {
     const std::lock_guard lock(hub_.mutex);
     hub_.inboxes[to][static_cast<std::size_t>(channel)].push_back({rank_, message});
     tickets_.push_back(ticket);
@@ -109,7 +110,8 @@ std::string random_reads(std::size_t number, unsigned seed) {
   return text;
 }
 
-engine::CountOptions options_for(const std::string& output, std::uint32_t k, const std::vector<std::string>& inputs) {
+engine::CountOptions options_for(const std::string& output, std::uint32_t k,
+                                 const std::vector<std::string>& inputs) {
   engine::CountOptions options;
   options.k = k;
   options.threads = 2;
@@ -119,7 +121,8 @@ engine::CountOptions options_for(const std::string& output, std::uint32_t k, con
   return options;
 }
 
-std::string count_alone(const ScratchFolder& folder, std::uint32_t k, const std::vector<std::string>& inputs) {
+std::string count_alone(const ScratchFolder& folder, std::uint32_t k,
+                        const std::vector<std::string>& inputs) {
   engine::JobProgress progress;
   engine::count(options_for(folder / "one.wmi", k, inputs), progress);
   return read_bytes(folder / "one.wmi");
