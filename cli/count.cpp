@@ -90,7 +90,8 @@ void complete(CountCommand& command) {
   if (job.output.empty()) {
     throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
   }
-  if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
+  // Under mpirun standard output may be a terminal that passes bytes on.
+  if (job.output == "-" && !job.ranks->are_several() && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
   }
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});

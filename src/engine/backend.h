@@ -29,7 +29,7 @@ struct CountPlan {
   CountTable table = CountTable::automatic;  ///< for k of up to kMaxDenseK there is none
   unsigned threads = 1;                      ///< that will call `add`, numbered from 0
   unsigned devices = 1;                      ///< of this rank, among which its shards are divided
-  Ranks* ranks = &alone();            ///< among which all shards are divided
+  Ranks* ranks = &alone();                   ///< among which all shards are divided
   std::uint64_t device_memory_bytes = 0;     ///< cap on what is held on each GPU; 0: what is free
   std::uint64_t memory_bytes = 0;  ///< what the backend may hold; ResourceError when it cannot keep to it
   std::uint64_t other_bytes = 0;   ///< what the rest of the process holds, for messages

@@ -32,7 +32,7 @@ struct CountOptions {
   std::vector<std::string> inputs;
   std::string output;            ///< path, or "-"
   index::Provenance provenance;  ///< `inputs` is filled in by the job
-  Ranks* ranks = &alone();  ///< that all run this job
+  Ranks* ranks = &alone();       ///< that all run this job
 };
 
 /// One rank's part of a job.

@@ -7,13 +7,13 @@
 namespace warpmer::engine {
 
 /// Cores this process may use: the least of its affinity mask, its cgroup's CPU quota and
-/// SLURM_CPUS_PER_TASK; of machine and quota its share, where a launcher has started several ranks on this node. At
-/// least 1.
+/// SLURM_CPUS_PER_TASK; of machine and quota its share, where a launcher has started several ranks on this
+/// node. At least 1.
 unsigned usable_cores();
 
 /// Bytes of memory this process may use: the least of its cgroup's limit, Slurm's
-/// (SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU times the CPUs) and the machine's memory. Ranks on the same node share
-/// what is the node's.
+/// (SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU times the CPUs) and the machine's memory. Ranks on the same node
+/// share what is the node's.
 std::uint64_t usable_memory_bytes();
 
 /// What a job's options mean, in which 0 stands for: all cores, and nine tenths of the memory, that this

@@ -188,7 +188,9 @@ void put_plain(Message& message, const Plain& value) {
 }
 inline void put_text(Message& message, std::string_view text) {
   put_plain(message, std::uint64_t{text.size()});
-  message.insert(message.end(), text.begin(), text.end());
+  const std::size_t at = message.size();
+  message.resize(at + text.size());
+  if (!text.empty()) std::memcpy(message.data() + at, text.data(), text.size());
 }
 
 /// Takes a message apart again, in the same order. InternalError when it is too short.

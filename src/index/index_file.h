@@ -62,10 +62,11 @@ class IndexWriter {
   /// `writers` is how many threads will call `put` at once. ResourceError (with the path) when the file
   /// cannot be created.
   IndexWriter(const std::string& path, const IndexParams& params, unsigned writers = 1);
-  /// For the processes of a job that write one file together, all but the first: takes `part` of its shards, and
-  /// keeps them in memory until their place is known. `temporary` is what the first process's `temporary()` says; if
-  /// that is empty, the part can only be handed over.
-  IndexWriter(const std::string& path, const IndexParams& params, ShardRange part, const std::string& temporary);
+  /// For the processes of a job that write one file together, all but the first: takes `part` of its shards,
+  /// and keeps them in memory until their place is known. `temporary` is what the first process's
+  /// `temporary()` says; if that is empty, the part can only be handed over.
+  IndexWriter(const std::string& path, const IndexParams& params, ShardRange part,
+              const std::string& temporary);
   ~IndexWriter();
   IndexWriter(const IndexWriter&) = delete;
   IndexWriter& operator=(const IndexWriter&) = delete;
@@ -87,10 +88,11 @@ class IndexWriter {
   [[nodiscard]] const std::string& temporary() const noexcept;
   /// What the shards put so far take in the file.
   [[nodiscard]] std::uint64_t payload_bytes() const noexcept;
-  /// Writes a part behind `bytes_before` of payload, and completes it on the disk. Returns what the first process has
-  /// to know of it. ResourceError as `put`.
+  /// Writes a part behind `bytes_before` of payload, and completes it on the disk. Returns what the first
+  /// process has to know of it. ResourceError as `put`.
   std::string write_part(std::uint64_t bytes_before);
-  /// What `write_part` of the process whose shards come next has returned. InternalError when it does not fit.
+  /// What `write_part` of the process whose shards come next has returned. InternalError when it does not
+  /// fit.
   void adopt_part(const std::string& part);
   /// Hands over a part instead, shard by shard.
   void take_part(const std::function<void(std::uint32_t shard, FrozenShard&& frozen)>& take);

@@ -20,8 +20,8 @@ class OutputFile {
  public:
   /// `writers` is how many threads will call `write` at once.
   explicit OutputFile(const std::string& path, unsigned writers = 1);
-  /// Opens the temporary file of another process, which gives it its name: for writing ranges of it. Unless this
-  /// one, too, is to remove it when the job fails, it must live until the other's `commit` has returned.
+  /// Opens the temporary file of another process, which gives it its name: for writing ranges of it. Unless
+  /// this one, too, is to remove it when the job fails, it must live until the other's `commit` has returned.
   struct PartOf {
     const std::string& temporary;
   };

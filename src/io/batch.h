@@ -92,8 +92,8 @@ enum class PlainFormat : std::uint8_t {
 /// to be read again from the beginning, record by record; never leaves the engine.
 struct NotPlainText {};
 
-/// Thrown by whoever reads a part of a file (io/text_part.h) and finds that it is not whole records. Means that
-/// the file has to be read again from its beginning; never leaves the engine.
+/// Thrown by whoever reads a part of a file (io/text_part.h) and finds that it is not whole records. Means
+/// that the file has to be read again from its beginning; never leaves the engine.
 struct NotDivisible {};
 
 /// Some pieces of one file. Reused from call to call, so that buffers are allocated once.

@@ -2,11 +2,11 @@
 /// A part of a large file of text, read as if it were a file of its own.
 ///
 /// A file is cut near the places that divide it equally: at the first record that begins behind such a place.
-/// Where that is follows from what stands there alone, so whoever reads a part and whoever reads the one before
-/// find the same place. In FASTQ it is a guess (io/record_guess.h), in FASTA a line that begins with '>', and in
-/// BGZF there is the guess of a block before it. A file's first part begins with the file; so if each part is
-/// whole records (and whole blocks), each begins where a record begins, and together they are what reading from
-/// the beginning would have given. A part that is not says NotDivisible.
+/// Where that is follows from what stands there alone, so whoever reads a part and whoever reads the one
+/// before find the same place. In FASTQ it is a guess (io/record_guess.h), in FASTA a line that begins with
+/// '>', and in BGZF there is the guess of a block before it. A file's first part begins with the file; so if
+/// each part is whole records (and whole blocks), each begins where a record begins, and together they are
+/// what reading from the beginning would have given. A part that is not says NotDivisible.
 
 #include <atomic>
 #include <cstdint>

@@ -124,6 +124,7 @@ class RanksTest(common.CliTest):
         record = "@long\n" + "\n".join(lines) + "\n+\n" + "\n".join("I" * 150 for _ in lines) + "\n"
         self.file("lines.fq", (record * 3 + false_start) * 700)
         self.check_count(3, 31, "lines.fq")
+        (self.folder / "out.wmi").unlink()
         self.file("damaged.fq", self.reads[:1_500_000] + b"@damaged\nACGT\n+\nI\n" + self.reads[1_500_000:])
         alone = self.run_process("count", "-o", "out.wmi", "damaged.fq")
         process = self.ranks(3, "count", "-o", "out.wmi", "damaged.fq")
@@ -159,7 +160,7 @@ class RanksTest(common.CliTest):
             )
             self.assertNotEqual(process.returncode, 0)
             self.assertLess(time.monotonic() - start, 20)
-            self.assertEqual(self.files(), before)
+            self.assertEqual(self.files(), before, f"rank {killed} was killed: {process.stderr!r}")
             self.assertEqual(self.processes_of("killed.wmi"), [])
 
     def processes_of(self, word):
