@@ -63,7 +63,7 @@ SharedIndex::SharedIndex(Ranks& ranks, const std::string& path, const index::Ind
   if (!ranks.is_first())
     writer_ = std::make_unique<index::IndexWriter>(path, params, own_, std::string(text_of(temporary)));
   // From here on each rank can remove the file, whichever dies.
-  ranks.sum(0);
+  ranks.all_gather(0);
 }
 
 void SharedIndex::finish(const index::Totals& totals, const index::Histogram& histogram,
