@@ -1,6 +1,6 @@
 #include "cli/application.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "core/error.h"
+#include "engine/ranks.h"
 
 namespace warpmer::cli {
 namespace {
@@ -67,8 +68,8 @@ std::string render_mismatch(const std::string& message) {
 
 }  // namespace
 
-Application::Application(std::string command_line)
-    : root_(kRootDescription, "warpmer"), command_line_(std::move(command_line)) {
+Application::Application(std::string command_line, engine::Ranks& ranks)
+    : root_(kRootDescription, "warpmer"), command_line_(std::move(command_line)), ranks_(ranks) {
   root_.footer(kRootFooter);
   root_.require_subcommand(1);
   root_.formatter(std::make_shared<HelpFormatter>());
@@ -111,8 +112,19 @@ int Application::run(std::vector<std::string> arguments) {
   arguments = protect_file_names(arguments);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   root_.parse(arguments);
+  check_ranks(root_.get_subcommands().front()->get_name());
   check_values(*root_.get_subcommands().front());
   return actions_.at(root_.get_subcommands().front()->get_name())();
+}
+
+/// The others would do the same work several times, and write the same file.
+void Application::check_ranks(const std::string& command) const {
+  if (!ranks_.are_several() || std::find(of_ranks_.begin(), of_ranks_.end(), command) != of_ranks_.end())
+    return;
+  throw UsageError(
+      fmt::format("'warpmer {}' was started as {} processes, but only {} run on several ranks of MPI; "
+                  "start it without mpirun or srun",
+                  command, ranks_.size(), fmt::join(of_ranks_, " and ")));
 }
 
 // CLI11 would only say that "a subcommand is required".

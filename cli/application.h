@@ -7,6 +7,11 @@
 #include <string>
 #include <vector>
 
+namespace warpmer::engine {
+class Ranks;
+Ranks& alone();
+}  // namespace warpmer::engine
+
 namespace warpmer::cli {
 
 /// What a command does once its options are parsed; returns the exit status.
@@ -14,8 +19,9 @@ using Action = std::function<int()>;
 
 class Application {
  public:
-  /// Declares every command. `command_line` is what the user typed, for provenance.
-  explicit Application(std::string command_line);
+  /// Declares every command. `command_line` is what the user typed, for provenance; `ranks` are the processes
+  /// that run the command together.
+  explicit Application(std::string command_line, engine::Ranks& ranks = engine::alone());
 
   /// Parses and runs. Throws CLI::ParseError (see `render_parse_error`), Error, or what the command throws.
   int run(std::vector<std::string> arguments);
@@ -23,6 +29,10 @@ class Application {
   /// Adds a command. The first line of `description` is its summary in lists of commands. `footer`
   /// consists of sections, each a line `Title:` and indented lines that are shown as they are.
   CLI::App& add_command(const std::string& name, const std::string& description, const std::string& footer);
+
+  /// Lets a command be run by several ranks.
+  void allow_ranks(const CLI::App& command) { of_ranks_.push_back(command.get_name()); }
+  [[nodiscard]] engine::Ranks& ranks() const noexcept { return ranks_; }
 
   /// Sets what `command` does.
   void on_run(const CLI::App& command, Action action);
@@ -35,9 +45,12 @@ class Application {
 
  private:
   void check_command_name(const std::vector<std::string>& arguments) const;
+  void check_ranks(const std::string& command) const;
 
   CLI::App root_;
   std::string command_line_;
+  engine::Ranks& ranks_;
+  std::vector<std::string> of_ranks_;
   std::map<std::string, Action> actions_;
 };
 

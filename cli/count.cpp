@@ -19,6 +19,7 @@
 #include "cli/report.h"
 #include "core/error.h"
 #include "engine/count_job.h"
+#include "engine/ranks.h"
 
 namespace warpmer::cli {
 namespace {
@@ -35,6 +36,18 @@ Json owners_json(const std::vector<engine::OwnerLoad>& loads) {
   for (const engine::OwnerLoad& load : loads)
     owners.push_back({{"super_kmers", load.super_kmers}, {"distinct_kmers", load.distinct_kmers}});
   return owners;
+}
+
+Json ranks_json(const engine::CountReport& report) {
+  Json ranks = Json::array();
+  for (const engine::RankReport& rank : report.ranks) {
+    ranks.push_back({{"super_kmers", rank.super_kmers},
+                     {"distinct_kmers", rank.distinct_kmers},
+                     {"peak_resident_bytes", rank.peak_resident_bytes},
+                     {"read_seconds", rank.read_seconds},
+                     {"cpu_seconds", rank.cpu_seconds}});
+  }
+  return ranks;
 }
 
 /// Everything about a run, for `--stats`.
@@ -64,6 +77,7 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
           {"cpu_seconds", report.cpu_seconds},
           {"stages", std::move(stages)},
           {"owners", owners_json(report.owner_loads)},
+          {"ranks", ranks_json(report)},
           {"overlap", report.overlap ? Json(*report.overlap) : Json(nullptr)},
           {"totals", totals_json(report.totals)}};
 }
@@ -84,7 +98,8 @@ void complete(CountCommand& command) {
   if (job.output.empty()) {
     throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
   }
-  if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
+  // Under mpirun standard output may be a terminal that passes bytes on.
+  if (job.output == "-" && !job.ranks->are_several() && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
   }
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
@@ -107,9 +122,12 @@ int run_dry(const CountCommand& command) {
 int run_count(CountCommand command) {
   if (command.dry_run) return run_dry(command);
   complete(command);
-  StatsFile stats(command.stats);
-  print_warning(command.flags.job.device);
-  const ProgressStyle style = progress_style(command.progress);
+  const bool speaks = command.flags.job.ranks->is_first();
+  StatsFile stats(speaks ? command.stats : std::string());
+  if (speaks) {
+    print_warning(command.flags.job.device);
+  }
+  const ProgressStyle style = speaks ? progress_style(command.progress) : ProgressStyle::none;
   const auto [report, seconds] = run_with_meter(
       style, [&](engine::JobProgress& progress) { return engine::count(command.flags.job, progress); });
   if (command.flags.job.device.warning.empty()) {
@@ -142,17 +160,20 @@ void add_count_command(Application& application) {
                                           "Counts are exact. Anything but A, C, G, T and U breaks k-mers; a "
                                           "character that is no nucleotide code at all "
                                           "is an error unless --lenient is given. The index does not depend "
-                                          "on the number of threads, the device, or the "
-                                          "order of the inputs.",
+                                          "on the number of threads, the device, the number of processes "
+                                          "under mpirun, or the order of the inputs.",
                                           R"(Examples:
   warpmer count -k 31 -o sample.wmi reads_1.fq.gz reads_2.fq.gz
   warpmer count -k 21 --min-count 2 -t 8 -m 16G -o sample.wmi @files.txt
   samtools view -u sample.cram chr20 | warpmer count -k 31 -o chr20.wmi -
   warpmer count -k 31 -o - genome.fa.gz | warpmer histo -
+  mpirun -n 4 warpmer count -k 31 -o sample.wmi @files.txt
 )");
   declare_flags(app, *command);
   command->flags.job.provenance.tool_version = WARPMER_VERSION;
   command->flags.job.provenance.command_line = application.command_line();
+  command->flags.job.ranks = &application.ranks();
+  application.allow_ranks(app);
   application.on_run(app, [command] { return run_count(*command); });
 }
 

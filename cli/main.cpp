@@ -1,7 +1,9 @@
 /// Entry point: turns whatever goes wrong into one line on stderr and a documented exit status.
 
 #include <cstdio>
+#include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "cli/process.h"
 #include "cli/text_output.h"
 #include "core/error.h"
+#include "engine/ranks.h"
 
 namespace warpmer::cli {
 namespace {
@@ -40,10 +43,27 @@ int fail(int status, std::string message) {
   return status;
 }
 
+/// All ranks end with the same status, and one of them says why.
+int fail(engine::Ranks& ranks, ErrorKind kind, const std::string& message) {
+  if (!ranks.are_several()) {
+    return fail(exit_status_of(kind), message);
+  }
+  const engine::Verdict verdict = ranks.settle(kind, message);
+  const int status = exit_status_of(verdict.kind);
+  if (ranks.is_first()) {
+    fail(status, verdict.message);
+  }
+  ranks.leave(status);
+  return status;
+}
+
 /// `--help` and `--version` reach us as exceptions, too.
 int finish_parsing(const Application& application, const CLI::ParseError& error) {
   if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success)) {
-    return fail(kUsageError, application.render_parse_error(error));
+    return fail(application.ranks(), ErrorKind::usage, application.render_parse_error(error));
+  }
+  if (!application.ranks().is_first()) {
+    return kDone;
   }
   const bool version = dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr;
   TextOutput output("-");
@@ -52,7 +72,7 @@ int finish_parsing(const Application& application, const CLI::ParseError& error)
   return kDone;
 }
 
-int run(Application& application, const std::vector<std::string>& arguments) {
+int run(Application& application, engine::Ranks& ranks, const std::vector<std::string>& arguments) {
   try {
     try {
       return application.run(arguments);
@@ -60,16 +80,35 @@ int run(Application& application, const std::vector<std::string>& arguments) {
       return finish_parsing(application, error);
     }
   } catch (const Error& error) {
-    return fail(exit_status_of(error.kind()), error.what());
+    return fail(ranks, error.kind(), error.what());
   } catch (const std::bad_alloc&) {
-    return fail(kResourceError,
+    return fail(ranks, ErrorKind::resource,
                 "out of memory; a smaller -m makes warpmer use less, or run it where there is more");
   } catch (const std::system_error& error) {
-    return fail(kResourceError, error.what());
+    return fail(ranks, ErrorKind::resource, error.what());
   } catch (const std::exception& error) {
-    return fail(kInternalError, std::string(error.what()) + "; this is a bug in warpmer, please report it");
+    return fail(ranks, ErrorKind::internal,
+                std::string(error.what()) + "; this is a bug in warpmer, please report it");
   } catch (...) {
-    return fail(kInternalError, "unknown exception; this is a bug in warpmer, please report it");
+    return fail(ranks, ErrorKind::internal, "unknown exception; this is a bug in warpmer, please report it");
+  }
+}
+
+/// The status, unless another rank has failed since.
+int leave(engine::Ranks& ranks, int status) {
+  const std::optional<engine::Verdict> verdict = ranks.leave(status);
+  return verdict ? exit_status_of(verdict->kind) : status;
+}
+
+/// Nothing if this process was to be one of several and could not join them.
+std::unique_ptr<engine::Ranks> join() {
+  try {
+    return engine::join_ranks();
+  } catch (const Error& error) {
+    if (engine::launched_rank() == 0) {
+      fail(exit_status_of(error.kind()), error.what());
+    }
+    return nullptr;
   }
 }
 
@@ -81,6 +120,10 @@ int main(int argc, char** argv) {
   reserve_standard_streams();
   install_signal_handlers();
   const std::vector<std::string> words(argv, argv + argc);
-  Application application(quote_command_line(words));
-  return run(application, {words.begin() + (argc > 0 ? 1 : 0), words.end()});
+  const std::unique_ptr<warpmer::engine::Ranks> ranks = join();
+  if (!ranks) {
+    return kResourceError;
+  }
+  Application application(quote_command_line(words), *ranks);
+  return leave(*ranks, run(application, *ranks, {words.begin() + (argc > 0 ? 1 : 0), words.end()}));
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/application.h"
+#include "cli/batch_text.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
@@ -20,6 +21,7 @@
 #include "core/error.h"
 #include "engine/device_choice.h"
 #include "engine/in_order.h"
+#include "engine/shared_input.h"
 #include "engine/thread_team.h"
 #include "index/index_file.h"
 #include "io/input.h"
@@ -42,6 +44,7 @@ struct QueryOptions {
   std::string table = "auto";
   unsigned threads = 0;
   std::string output;
+  engine::Ranks* ranks = nullptr;
 };
 
 /// What all three kinds of query share.
@@ -117,33 +120,6 @@ void query_file(Query& query) {
   });
 }
 
-/// What became of one batch, in order: finished text, and parts that wait for their other parts.
-using BatchText = std::vector<std::variant<std::string, ReadPart, TrackPart>>;
-
-/// Puts the parts of reads together.
-class BatchJoiner {
- public:
-  BatchJoiner(TrackRule::Format format, TextOutput& output) : tracks_(format), output_(output) {}
-
-  void write(BatchText&& batch) {
-    for (auto& item : batch)
-      std::visit([this](auto&& part) { write_part(std::forward<decltype(part)>(part)); }, std::move(item));
-  }
-
- private:
-  void write_part(std::string&& text) { output_.write(text); }
-  void write_part(ReadPart&& part) { output_.write(reads_.add(std::move(part))); }
-  void write_part(TrackPart&& part) {
-    std::string text;
-    tracks_.add(part, text);
-    output_.write(text);
-  }
-
-  PartJoiner reads_;
-  TrackJoiner tracks_;
-  TextOutput& output_;
-};
-
 /// Appends to the text that is under way, or begins one.
 std::string& text_of(BatchText& result) {
   if (result.empty() || !std::holds_alternative<std::string>(result.back())) {
@@ -196,31 +172,96 @@ BatchText answer_batch(Query& query, const io::Batch& batch, engine::Profile& pr
   return result;
 }
 
+/// How the answers of all ranks come together on rank 0.
+class Answers {
+ public:
+  Answers(engine::Ranks& ranks, std::uint64_t window, BatchJoiner& joiner)
+      : ranks_(ranks), ordered_(window, [&joiner](BatchText&& batch) { joiner.write(std::move(batch)); }) {}
+
+  /// The text of a batch that was looked up here.
+  void put(std::uint64_t ordinal, BatchText&& text) {
+    if (ranks_.is_first()) {
+      ordered_.put(ordinal, std::move(text));
+      return;
+    }
+    engine::Message message;
+    engine::put_plain(message, ordinal);
+    put_batch_text(message, text);
+    ranks_.send(0, engine::Channel::results, std::move(message));
+  }
+
+  /// On rank 0: takes what the others send, until all have sent everything.
+  void collect() {
+    for (unsigned running = ranks_.size() - 1; running > 0;) {
+      engine::Message message;
+      unsigned from = 0;
+      if (!ranks_.receive(engine::Channel::results, from, message, std::chrono::milliseconds(20))) {
+        continue;
+      }
+      if (message.empty()) {
+        --running;
+        continue;
+      }
+      engine::MessageReader in(message);
+      const auto ordinal = in.plain<std::uint64_t>();
+      ordered_.put(ordinal, take_batch_text(in));
+    }
+  }
+  /// On the others: nothing more comes.
+  void end() {
+    if (!ranks_.is_first()) {
+      ranks_.send(0, engine::Channel::results, {});
+    }
+  }
+  void stop() { ordered_.stop(); }
+
+ private:
+  engine::Ranks& ranks_;
+  engine::InOrder<BatchText> ordered_;
+};
+
 void query_reads(Query& query) {
+  engine::Ranks& ranks = *query.options.ranks;
   io::InputOptions input_options;
   input_options.overlap_bases = query.index.params().k - 1;
   input_options.min_base_quality = query.options.reading.min_base_quality;
   input_options.reference = query.options.reading.reference;
   input_options.threads = query.threads;
   input_options.in_order = true;
-  io::InputSet inputs(query.options.reads, input_options);
+  engine::SharedInput inputs(ranks, query.options.reads, input_options, engine::SharedInput::Order::as_given,
+                             query.threads);
   if (!query.is_track() && !query.options.profile && !query.options.no_header) {
     query.output.write(kSummaryHeader);
   }
   BatchJoiner joiner(query.track.format, query.output);
-  engine::InOrder<BatchText> ordered(engine::kResultsAhead * query.threads,
-                                     [&](BatchText&& batch) { joiner.write(std::move(batch)); });
-  const auto work = [&](unsigned /*thread*/) {
+  // What other ranks send must be taken whenever it comes; how far they get ahead, batches on their way
+  // limit.
+  const std::uint64_t window = ranks.are_several() ? UINT64_MAX / 2 : engine::kResultsAhead * query.threads;
+  Answers answers(ranks, window, joiner);
+  const auto stop = [&] {
+    inputs.cancel();
+    answers.stop();
+  };
+  const engine::Ranks::Watch watch(ranks, stop);
+  const auto work = [&](unsigned thread) {
+    if (thread == query.threads) {
+      answers.collect();
+      return;
+    }
     io::Batch batch;
     engine::Profile profile;
-    while (inputs.next(batch)) {
-      ordered.put(batch.ordinal, answer_batch(query, batch, profile));
+    while (inputs.next(batch, thread)) {
+      answers.put(batch.ordinal, answer_batch(query, batch, profile));
+      ranks.die_if_asked();
     }
   };
-  engine::run_team(query.threads, work, [&] {
-    inputs.cancel();
-    ordered.stop();
+  const bool collects = ranks.are_several() && ranks.is_first();
+  engine::run_team(query.threads + (collects ? 1 : 0), work, [&] {
+    stop();
+    ranks.report(std::current_exception());
   });
+  answers.end();
+  query.note_found(ranks.sum(query.found_any ? 1 : 0) > 0);
 }
 
 void check_format(const QueryOptions& options) {
@@ -250,6 +291,9 @@ void check(const QueryOptions& options) {
   if (engine::lookup_table_of(options.table) != engine::LookupTable::automatic && options.reads.empty()) {
     throw UsageError("--table needs --reads");
   }
+  if (options.ranks->are_several() && options.reads.empty()) {
+    throw UsageError("only --reads are looked up by several ranks; start it without mpirun or srun");
+  }
   check_output(options.output, {options.index, options.kmer_file});
   check_output(options.output, options.reads);
 }
@@ -257,7 +301,7 @@ void check(const QueryOptions& options) {
 /// Single k-mers are looked up on the CPU, whatever profiles reads.
 engine::DeviceChoice device_for(const QueryOptions& options) {
   DeviceFlags flags = options.device;
-  if (flags.device == "auto" && options.reads.empty()) {
+  if (flags.device == "auto" && (options.reads.empty() || options.ranks->are_several())) {
     flags.device = "cpu";
   }
   return choose_device(flags, options.reads);
@@ -284,8 +328,11 @@ int run_query(const QueryOptions& options) {
   const index::IndexFile index(options.index);
   engine::DeviceChoice device = device_for(options);
   const auto lookup = engine::make_lookup(index, request_of(options), device);
-  print_warning(device);
-  TextOutput output(options.output);
+  if (options.ranks->is_first()) {
+    print_warning(device);
+  }
+  const bool writes = options.ranks->is_first();
+  TextOutput output(writes ? options.output : "-");
   Query query{options, index, *lookup, output, threads_or_default(options.threads), track_of(options, index)};
   if (!options.reads.empty()) {
     query_reads(query);
@@ -294,7 +341,9 @@ int run_query(const QueryOptions& options) {
   } else {
     query_arguments(query);
   }
-  output.finish();
+  if (writes) {
+    output.finish();
+  }
   return options.exit_status && !query.found_any ? kNothingFound : kDone;
 }
 
@@ -383,8 +432,11 @@ Examples:
   warpmer query reads.wmi --reads assembly.fa --format bed \
     --min-count 0 --max-count 0 > errors.bed
   warpmer query sample.wmi --reads many.fq --device cuda --table bcht > out.tsv
+  mpirun -n 4 warpmer query sample.wmi --reads other.fq.gz > summary.tsv
 )");
   declare_flags(command, *options);
+  options->ranks = &application.ranks();
+  application.allow_ranks(command);
   application.on_run(command, [options] { return run_query(*options); });
 }
 

@@ -18,8 +18,8 @@ ALLOWED = {
     "formats": {"core", "io", "index", "formats"},
     "engine": BELOW_ENGINE | {"engine"},
     "cpu": BELOW_ENGINE | {"engine", "comm", "cpu"},
-    # The exchange carries what backends cut: below them, above nothing but core.
-    "comm": {"core", "comm"},
+    # The exchange carries what backends cut: below them. Between ranks it implements what the engine asks for.
+    "comm": {"core", "engine", "comm"},
     "kernels": BELOW_ENGINE | {"engine", "comm", "kernels"},
     "cli": {"io", "index", "formats", "engine", "cli"},
 }

@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <deque>
+#include <thread>
 #include <vector>
 
-#include "comm/exchange.h"
 #include "core/minimizer.h"
-#include "core/ownership.h"
 #include "cpu/cutter.h"
 #include "cpu/memory_model.h"
 #include "cpu/multisplit.h"
+#include "cpu/shard_exchange.h"
 #include "cpu/shard_tiers.h"
 #include "cpu/stopwatch.h"
 #include "engine/backend.h"
@@ -25,13 +26,22 @@ class ShardedSession : public engine::CountingSession {
       : kernels_(kernels),
         plan_(plan),
         shards_(1u << shard_bits(plan.k)),
-        memory_(plan, Worker::memory_bytes(), shards_, Tiers::kShardBytes, sizeof(Key)),
+        memory_(with_courier(plan), Worker::memory_bytes(), shards_, Tiers::kShardBytes, sizeof(Key)),
         tiers_(kernels, plan_, shards_, memory_),
         pending_(tiers_.pending()),
-        exchange_(plan.devices),
-        threads_in_(plan.threads) {
-    for (unsigned t = 0; t < plan.threads; ++t)
-      workers_.emplace_back(kernels, plan, shards_, tiers_.pool(), stock_pages(memory_.budget(), plan.threads));
+        exchange_(*plan.ranks, shards_, plan.devices, plan.threads),
+        next_shard_(exchange_.first_shard()) {
+    const std::uint32_t own_shards = exchange_.end_shard() - exchange_.first_shard();
+    for (unsigned t = 0; t < with_courier(plan).threads; ++t) {
+      workers_.emplace_back(kernels, plan, shards_, own_shards, tiers_.pool(),
+                            stock_pages(memory_.budget(), plan.threads));
+    }
+    if (plan.ranks->are_several()) courier_ = std::thread([this] { deliver_until_complete(); });
+  }
+
+  ~ShardedSession() override {
+    has_ended_ = true;
+    if (courier_.joinable()) courier_.join();
   }
 
   /// What a session with this plan is going to do.
@@ -69,8 +79,7 @@ class ShardedSession : public engine::CountingSession {
   std::uint64_t end_of_input(unsigned thread) override {
     Worker& worker = workers_[thread];
     pass_on(worker, thread);
-    if (threads_in_.fetch_sub(1) != 1) return 0;
-    for (unsigned device = 0; device < plan_.devices; ++device) deliver(device, worker);
+    exchange_.end(appender(worker));
     return 0;
   }
 
@@ -78,9 +87,9 @@ class ShardedSession : public engine::CountingSession {
               const std::function<void()>& shard_done) override {
     Worker& worker = workers_[thread];
     index::FrozenShard frozen;
-    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < shards_; shard_done()) {
+    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < exchange_.end_shard(); shard_done()) {
       take(shard, thread, [&](Key* keys, std::uint64_t* counts, std::size_t size) {
-        worker.loads.note_shard(shard, size);
+        worker.loads.note_shard(shard - exchange_.first_shard(), size);
         const std::size_t kept = worker.tally.filter(keys, counts, size);
         frozen = worker.desk.freezer.freeze(keys, counts, kept, std::move(frozen.payload));
       });
@@ -112,7 +121,7 @@ class ShardedSession : public engine::CountingSession {
   }
 
   [[nodiscard]] std::vector<engine::OwnerLoad> owner_loads() const override {
-    engine::OwnerLoads all(plan_.devices, shards_);
+    engine::OwnerLoads all(plan_.devices, exchange_.end_shard() - exchange_.first_shard());
     for (const Worker& worker : workers_) all.merge(worker.loads);
     return all.loads();
   }
@@ -124,14 +133,14 @@ class ShardedSession : public engine::CountingSession {
   using Tiers = ShardTiers<Key, Words>;
 
   struct Worker {
-    Worker(const Kernels& kernels, const engine::CountPlan& plan, std::uint32_t shards, PagePool& pool,
-           std::size_t stock_pages)
+    Worker(const Kernels& kernels, const engine::CountPlan& plan, std::uint32_t shards,
+           std::uint32_t own_shards, PagePool& pool, std::size_t stock_pages)
         : cutter(kernels, plan.k, plan.lenient),
           split(shards, Cutter<Words>::kCapacity),
           stock(pool, stock_pages),
           desk(kernels, plan.k, times),
           tally(plan.min_count, plan.max_count),
-          loads(plan.devices, shards) {}
+          loads(plan.devices, own_shards) {}
 
     static std::uint64_t memory_bytes() {
       return Cutter<Words>::memory_bytes() + Cutter<Words>::kCapacity * sizeof(SuperKmer<Words>) +
@@ -148,8 +157,13 @@ class ShardedSession : public engine::CountingSession {
   };
 
   static constexpr std::uint32_t kPrefetchShards = 8;
-  /// Parcels in an inbox beyond which the sender delivers them himself.
-  static constexpr std::size_t kInboxParcels = 4;
+  static constexpr std::chrono::milliseconds kLook{5};
+
+  /// The plan, with a thread for what other ranks send, if there are any.
+  static engine::CountPlan with_courier(engine::CountPlan plan) {
+    plan.threads += plan.ranks->are_several() ? 1 : 0;
+    return plan;
+  }
 
   /// Splits what the cutter has collected, and sends each owner his part.
   void pass_on(Worker& worker, unsigned thread) {
@@ -161,7 +175,7 @@ class ShardedSession : public engine::CountingSession {
     const Stopwatch watch(worker.times.exchange_seconds);
     worker.times.super_kmer_bytes += list.size * sizeof(SuperKmer<Words>);
     worker.cutter.clear();
-    if (plan_.devices == 1) {
+    if (plan_.devices == 1 && !plan_.ranks->are_several()) {
       worker.loads.note_super_kmers(0, worker.split.offset(shards_));
       for (std::uint32_t shard = 0; shard < shards_; ++shard) {
         pending_.prefetch(std::min(shard + kPrefetchShards, shards_ - 1));
@@ -170,34 +184,27 @@ class ShardedSession : public engine::CountingSession {
       }
       return;
     }
-    for (std::uint32_t owner = 0; owner < plan_.devices; ++owner) {
-      comm::Parcel<Words> parcel = parcel_for(worker.split, owner);
-      worker.times.exchanged_bytes += parcel.bytes();
-      worker.loads.note_super_kmers(owner, parcel.words.size());
-      if (exchange_.send(owner, std::move(parcel)) > kInboxParcels) deliver(owner, worker);
-    }
-    for (unsigned device = thread; device < plan_.devices; device += plan_.threads) deliver(device, worker);
+    worker.times.exchanged_bytes += exchange_.pass_on(worker.split, thread, plan_.threads, appender(worker));
   }
 
-  comm::Parcel<Words> parcel_for(const Multisplit<Words>& split, std::uint32_t owner) const {
-    comm::Parcel<Words> parcel;
-    parcel.first_shard = first_shard_of(owner, plan_.devices, shards_);
-    const std::uint32_t end = first_shard_of(owner + 1, plan_.devices, shards_);
-    for (std::uint32_t shard = parcel.first_shard; shard <= end; ++shard)
-      parcel.offsets.push_back(split.offset(shard) - split.offset(parcel.first_shard));
-    parcel.words.assign(split.begin(parcel.first_shard),
-                        split.begin(parcel.first_shard) + parcel.offsets.back());
-    return parcel;
+  /// What appends words to a shard.
+  auto appender(Worker& worker) {
+    return [this, &worker](std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n) {
+      pending_.append(shard, words, n, worker.stock);
+      worker.loads.note_super_kmers(worker.loads.owner(shard - exchange_.first_shard()), n);
+    };
   }
 
-  /// Appends everything in a device's inbox to its shards.
-  void deliver(std::uint32_t device, Worker& worker) {
-    for (comm::Parcel<Words> parcel; exchange_.receive(device, parcel);) {
-      for (std::uint32_t i = 0; i + 1 < parcel.offsets.size(); ++i) {
-        const std::uint32_t from = parcel.offsets[i], to = parcel.offsets[i + 1];
-        if (to > from)
-          pending_.append(parcel.first_shard + i, parcel.words.data() + from, to - from, worker.stock);
+  /// Sees to it that what other ranks send is taken, whatever the threads that read are waiting for.
+  void deliver_until_complete() {
+    Worker& worker = workers_.back();
+    try {
+      while (!has_ended_ && !exchange_.is_complete()) {
+        exchange_.deliver_next(appender(worker), kLook);
+        if (tiers_.over_budget()) tiers_.relieve(worker.desk);
       }
+    } catch (...) {
+      plan_.ranks->report(std::current_exception());
     }
   }
 
@@ -215,9 +222,10 @@ class ShardedSession : public engine::CountingSession {
   Tiers tiers_;
   PendingStore<Words>& pending_;
   std::deque<Worker> workers_;
-  comm::InProcessExchange<Words> exchange_;
-  std::atomic<unsigned> threads_in_;
-  std::atomic<std::uint32_t> next_shard_{0};
+  ShardExchange<Words> exchange_;
+  std::atomic<std::uint32_t> next_shard_;
+  std::atomic<bool> has_ended_{false};
+  std::thread courier_;  ///< runs `deliver_until_complete` when there are several ranks
 };
 
 }  // namespace warpmer::cpu

@@ -17,6 +17,9 @@
 
 namespace warpmer::engine {
 
+class Ranks;     // engine/ranks.h
+Ranks& alone();  // a job of one process
+
 struct CountPlan {
   std::uint32_t k = 31;
   bool canonical = true;
@@ -26,7 +29,8 @@ struct CountPlan {
   std::uint64_t max_count = UINT64_MAX;
   CountTable table = CountTable::automatic;  ///< for k of up to kMaxDenseK there is none
   unsigned threads = 1;                      ///< that will call `add`, numbered from 0
-  unsigned devices = 1;                      ///< among which the shards are divided
+  unsigned devices = 1;                      ///< of this rank, among which its shards are divided
+  Ranks* ranks = &alone();                   ///< among which all shards are divided
   std::uint64_t device_memory_bytes = 0;     ///< cap on what is held on each GPU; 0: what is free
   std::uint64_t memory_bytes = 0;      ///< what the backend may hold; ResourceError when it cannot keep to it
   std::uint64_t other_bytes = 0;       ///< what the rest of the process holds, for messages

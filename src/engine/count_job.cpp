@@ -9,6 +9,8 @@
 #include "engine/backend.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
+#include "engine/shared_index.h"
+#include "engine/shared_input.h"
 #include "engine/tmp_directory.h"
 #include "io/input.h"
 #include "io/quality.h"
@@ -32,46 +34,56 @@ class CountJob {
         // Unasked, stay clear of the limit at which the kernel kills.
         memory_cap_(memory_or_most(options.memory_bytes)),
         device_(options.device),
+        ranks_(*options.ranks),
         run_(threads_, memory_cap_, progress) {}
 
   CountReport run() {
     try {
-      return read_and_count(true);
+      if (read_and_count(true)) return report_;
     } catch (const io::NotPlainText&) {
-      // What the backend has taken for records were none, or were not like others: begin again, carefully.
     }
+    // What was taken for records were none, or were not like others: begin again, carefully.
     progress_.kmers = 0;
-    return read_and_count(false);
+    read_and_count(false);
+    return report_;
   }
 
  private:
-  CountReport read_and_count(bool may_take_text) {
-    io::InputSet input(options_.inputs, input_options_for(options_));
-    index::IndexWriter writer(options_.output, params_for(options_.k, options_.canonical), threads_);
+  /// False when all has to be read again without taking files for more regular than they must be.
+  bool read_and_count(bool may_take_text) {
+    SharedInput input(ranks_, options_.inputs, input_options_for(options_), SharedInput::Order::any, threads_,
+                      may_take_text);
+    SharedIndex index(ranks_, options_.output, params_for(options_.k, options_.canonical), threads_);
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
-      return backend_->start(count_plan_for(options_, device_, run_, input));
+      return backend_->start(count_plan_for(options_, device_, run_, input.own()));
     });
     const io::TextMemory* const text_memory = backend_->text_memory();
-    if (may_take_text && text_memory != nullptr) input.hand_over_text(*text_memory);
+    if (may_take_text && text_memory != nullptr) input.own().hand_over_text(*text_memory);
     const auto start = Clock::now();
     const ReadTotals read = run_.read(input, *session, options_.k);
     report_.read_seconds = seconds_since(start);
+    if (input.must_read_again()) return false;
     const auto middle = Clock::now();
-    run_.freeze(1u << shard_bits(options_.k), shards_of(*session), writer);
+    run_.freeze(index.own_shards().end - index.own_shards().first, shards_of(*session), index.writer(),
+                JobProgress::Stage::counting, ranks_);
     index::Totals totals = session->tally().totals();
     totals.records = read.records;
     totals.bases = read.bases;
     index::Provenance provenance = options_.provenance;
-    provenance.inputs = input.files();
-    run_.finish(writer, totals, session->tally().histogram(), provenance, report_);
+    provenance.inputs = input.own().files();
+    index.finish(totals, session->tally().histogram(), provenance);
     report_.count_seconds = seconds_since(middle);
-    complete_report(*session, writer);
-    return report_;
+    complete_report(*session, index);
+    report_.ranks = rank_reports(*session, totals);
+    progress_.stage = JobProgress::Stage::done;
+    return true;
   }
 
-  void complete_report(const CountingSession& session, const index::IndexWriter& writer) {
+  void complete_report(const CountingSession& session, const SharedIndex& index) {
+    run_.fill_in(report_, index.totals(), index.bytes_written());
     report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");
+    if (ranks_.are_several()) report_.device += fmt::format(", on each of {} ranks", ranks_.size());
     if (device_.cpu_devices > 1) report_.device += fmt::format(", acting as {} devices", device_.cpu_devices);
     report_.device_choice = device_;
     report_.early_counts = session.early_counts();
@@ -80,7 +92,21 @@ class CountJob {
     report_.overlap = session.overlap();
     report_.stages = session.stages();
     report_.owner_loads = session.owner_loads();
-    report_.stages.push_back({"write", run_.write_seconds(), writer.bytes_written()});
+    report_.stages.push_back({"write", run_.write_seconds(), index.bytes_written()});
+  }
+
+  /// Of all ranks, on rank 0.
+  std::vector<RankReport> rank_reports(const CountingSession& session, const index::Totals& own) {
+    std::vector<RankReport> reports;
+    if (!ranks_.are_several()) return reports;
+    RankReport report{0, own.counted_distinct, report_.peak_resident_bytes, report_.read_seconds,
+                      report_.cpu_seconds};
+    for (const OwnerLoad& load : session.owner_loads()) report.super_kmers += load.super_kmers;
+    Message message;
+    put_plain(message, report);
+    for (const Message& each : ranks_.gather(std::move(message)))
+      reports.push_back(MessageReader(each).plain<RankReport>());
+    return reports;
   }
 
   const CountOptions& options_;
@@ -88,6 +114,7 @@ class CountJob {
   unsigned threads_;
   std::uint64_t memory_cap_;
   DeviceChoice device_;
+  Ranks& ranks_;
   SessionRun run_;
   std::unique_ptr<Backend> backend_;
   CountReport report_;
@@ -125,6 +152,7 @@ CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device
   plan.max_count = options.max_count;
   plan.table = options.table;
   plan.devices = device.gpus.empty() ? device.cpu_devices : static_cast<unsigned>(device.gpus.size());
+  plan.ranks = options.ranks;
   plan.device_memory_bytes = device.device_memory_bytes;
   plan.tmp_directory = tmp_directory(options.tmp_directory, options.output);
   plan.tmp_directory_is_chosen = !options.tmp_directory.empty();
@@ -134,6 +162,8 @@ CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device
 
 CountReport count(const CountOptions& options, JobProgress& progress) {
   check_options(options);
+  if (options.ranks->are_several() && !options.device.gpus.empty())
+    throw UsageError("several ranks count on CPUs only; use --device cpu, or start one process");
   return CountJob(options, progress).run();
 }
 

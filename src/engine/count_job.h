@@ -34,8 +34,19 @@ struct CountOptions {
   std::vector<std::string> inputs;
   std::string output;            ///< path, or "-"
   index::Provenance provenance;  ///< `inputs` is filled in by the job
+  Ranks* ranks = &alone();       ///< that all run this job
 };
 
+/// One rank's part of a job.
+struct RankReport {
+  std::uint64_t super_kmers = 0;  ///< that came to the shards it owns; 0 for k of up to kMaxDenseK
+  std::uint64_t distinct_kmers = 0;
+  std::uint64_t peak_resident_bytes = 0;
+  double read_seconds = 0;
+  double cpu_seconds = 0;
+};
+
+/// With several ranks, of rank 0, but for the totals and the bytes of the index.
 struct CountReport : IndexReport {
   std::string device;              ///< what ran it, e.g. "cpu (avx512), 2 threads"
   DeviceChoice device_choice;      ///< why; the CPU, should a GPU that `auto` chose have turned out not to do
@@ -46,6 +57,7 @@ struct CountReport : IndexReport {
   double cpu_seconds = 0;          ///< user + system, whole process
   std::vector<StageReport> stages;
   std::vector<OwnerLoad> owner_loads;  ///< of each device, where shards are divided among several
+  std::vector<RankReport> ranks;  ///< all of them, on rank 0; none in a job of one process
   std::optional<double> overlap;  ///< stages busy at once while reading, on average; where they can overlap
 };
 
@@ -58,7 +70,7 @@ io::InputOptions input_options_for(const CountOptions& options);
 CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device, const SessionRun& run,
                          const io::InputSet& input);
 
-/// Runs a whole counting job. Throws Error; then no output file is left.
+/// Runs a whole counting job, or this process's part of it. Throws Error; then no output file is left.
 CountReport count(const CountOptions& options, JobProgress& progress);
 
 }  // namespace warpmer::engine

@@ -20,8 +20,11 @@ class OwnerLoads {
 
   void note_super_kmers(std::uint32_t owner, std::uint64_t number) { loads_[owner].super_kmers += number; }
   void note_shard(std::uint32_t shard, std::uint64_t distinct_kmers) {
-    const auto owners = static_cast<std::uint32_t>(loads_.size());
-    loads_[owner_of(shard, owners, shards_)].distinct_kmers += distinct_kmers;
+    loads_[owner(shard)].distinct_kmers += distinct_kmers;
+  }
+  /// Of one of the shards, numbered from 0.
+  [[nodiscard]] std::uint32_t owner(std::uint32_t shard) const {
+    return owner_of(shard, static_cast<std::uint32_t>(loads_.size()), shards_);
   }
   void merge(const OwnerLoads& other) {
     for (std::size_t owner = 0; owner < loads_.size(); ++owner) {

@@ -1,11 +1,15 @@
 #include "engine/session_run.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "core/error.h"
 #include "engine/limits.h"
+#include "engine/ranks.h"
+#include "engine/shared_input.h"
 #include "engine/thread_team.h"
 
 namespace warpmer::engine {
@@ -24,7 +28,8 @@ std::uint64_t new_bases(const io::Piece& piece, std::uint32_t k) {
 
 void SessionRun::complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const {
   plan.threads = threads_;
-  const std::uint64_t spoken_for = resident_bytes() + reading_bytes + kSlackBytes;
+  const std::uint64_t spoken_for =
+      resident_bytes() + reading_bytes + plan.ranks->memory_bytes() + kSlackBytes;
   plan.memory_bytes = memory_cap_ - std::min(memory_cap_, spoken_for);
   plan.other_bytes = spoken_for;
   plan.memory_cap_bytes = memory_cap_;
@@ -37,9 +42,14 @@ void SessionRun::complete(CountPlan& plan, const io::InputSet& input, std::uint6
   };
 }
 
-ReadTotals SessionRun::read(io::InputSet& input, CountingSession& session, std::uint32_t k) {
+ReadTotals SessionRun::read(SharedInput& input, CountingSession& session, std::uint32_t k) {
   progress_.stage = JobProgress::Stage::reading;
   failed_ = false;
+  const auto stop = [&] {
+    failed_ = true;
+    input.cancel();
+  };
+  const Ranks::Watch watch(input.ranks(), stop);
   std::atomic<std::uint64_t> all_bases{0}, all_kmers{0};
   run_team(
       threads_,
@@ -50,10 +60,17 @@ ReadTotals SessionRun::read(io::InputSet& input, CountingSession& session, std::
           kmers += completed;
           progress_.kmers += completed;
         };
-        while (!failed_ && input.next(batch)) {
+        while (!failed_ && input.next(batch, thread)) {
           for (const io::Piece& piece : batch.pieces) bases += new_bases(piece, k);
-          note(session.add(batch, thread));
-          const io::InputProgress bytes = input.progress();
+          const bool is_of_part = batch.is_of_part;
+          try {
+            note(session.add(batch, thread));
+          } catch (const InputError&) {
+            if (!is_of_part) throw;
+            input.give_up_parts();
+          }
+          input.ranks().die_if_asked();
+          const io::InputProgress bytes = input.own().progress();
           progress_.bytes_done = bytes.bytes_done;
           progress_.bytes_total = bytes.bytes_total;
         }
@@ -62,21 +79,23 @@ ReadTotals SessionRun::read(io::InputSet& input, CountingSession& session, std::
         all_kmers += kmers;
       },
       [&] {
-        failed_ = true;
-        input.cancel();
+        stop();
+        input.ranks().report(std::current_exception());
       });
   const FoundInText found = session.found_in_text();
-  return {input.records() + found.records, all_bases + found.bases, all_kmers};
+  return {input.own().records() + found.records, all_bases + found.bases, all_kmers};
 }
 
 void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer,
-                        JobProgress::Stage stage) {
+                        JobProgress::Stage stage, Ranks& ranks) {
   progress_.shards_total = shards;
   progress_.stage = stage;
   const std::uint64_t most_waiting_bytes = memory_cap_ / 16;
+  const Ranks::Watch watch(ranks, [&] { failed_ = true; });
   const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const auto start = std::chrono::steady_clock::now();
     writer.put(shard, std::move(frozen));
+    check_kept(writer);
     frozen = {};
     frozen.payload = writer.take_spare();
     // Shards wait in memory for those before them. One that takes long (a hot k-mer), or a device that is
@@ -89,19 +108,41 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
   };
   run_team(
       threads_, [&](unsigned thread) { finish(thread, sink, [&] { ++progress_.shards_done; }); },
-      [&] { failed_ = true; });
+      [&] {
+        failed_ = true;
+        ranks.report(std::current_exception());
+      });
+}
+
+/// What a rank keeps of the index until it knows its place is in no plan: it may be more or less than the
+/// pending words that it takes the place of.
+void SessionRun::check_kept(const index::IndexWriter& writer) {
+  constexpr std::uint64_t kStep = std::uint64_t{16} << 20;
+  const std::uint64_t kept = writer.bytes_kept(), checked = checked_kept_bytes_;
+  if (kept < checked + kStep) return;
+  checked_kept_bytes_ = kept;
+  if (resident_bytes() <= memory_cap_) return;
+  throw ResourceError(
+      fmt::format("the memory allowed by -m is used up: a rank's part of the index, of which {} MB are "
+                  "counted, waits in memory "
+                  "until all ranks have counted theirs; raise -m, or use more ranks",
+                  kept >> 20));
 }
 
 void SessionRun::finish(index::IndexWriter& writer, const index::Totals& totals,
                         const index::Histogram& histogram, const index::Provenance& provenance,
                         IndexReport& report) {
   writer.finish(totals, histogram, provenance);
+  fill_in(report, totals, writer.bytes_written());
+  progress_.stage = JobProgress::Stage::done;
+}
+
+void SessionRun::fill_in(IndexReport& report, const index::Totals& totals, std::uint64_t index_bytes) const {
   report.totals = totals;
   report.threads = threads_;
   report.memory_cap_bytes = memory_cap_;
   report.peak_resident_bytes = peak_resident_bytes();
-  report.index_bytes = writer.bytes_written();
-  progress_.stage = JobProgress::Stage::done;
+  report.index_bytes = index_bytes;
 }
 
 }  // namespace warpmer::engine

@@ -23,6 +23,8 @@ struct JobProgress {
   std::atomic<std::uint32_t> shards_total{0};
 };
 
+class SharedInput;  // engine/shared_input.h
+
 /// What has been read.
 struct ReadTotals {
   std::uint64_t records = 0;
@@ -62,15 +64,19 @@ class SessionRun {
 
   /// Feeds a session with all input, to its end. After io::NotPlainText it can be called again, with another
   /// input set and session.
-  ReadTotals read(io::InputSet& input, CountingSession& session, std::uint32_t k);
+  /// With several ranks, what this one has read; an error of one ends all.
+  ReadTotals read(SharedInput& input, CountingSession& session, std::uint32_t k);
 
-  /// Takes all shards, 2^shard_bits of them, and gives them to `writer`.
+  /// Takes `shards` shards, all there are or all of this rank, and gives them to `writer`.
   void freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer,
-              JobProgress::Stage stage = JobProgress::Stage::counting);
+              JobProgress::Stage stage = JobProgress::Stage::counting, Ranks& ranks = alone());
 
   /// Completes the index file and fills in `report`; the job is done.
   void finish(index::IndexWriter& writer, const index::Totals& totals, const index::Histogram& histogram,
               const index::Provenance& provenance, IndexReport& report);
+
+  /// Fills in what a report says of an index that is complete.
+  void fill_in(IndexReport& report, const index::Totals& totals, std::uint64_t index_bytes) const;
 
   /// What `freeze` has spent on writing, on all threads; waiting for earlier shards included.
   [[nodiscard]] double write_seconds() const { return write_seconds_; }
@@ -79,7 +85,10 @@ class SessionRun {
   unsigned threads_;
   std::uint64_t memory_cap_;
   JobProgress& progress_;
+  void check_kept(const index::IndexWriter& writer);
+
   std::atomic<bool> failed_{false};
+  std::atomic<std::uint64_t> checked_kept_bytes_{0};
   std::atomic<double> write_seconds_{0};
 };
 

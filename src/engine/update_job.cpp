@@ -9,6 +9,7 @@
 #include "core/minimizer.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
+#include "engine/shared_input.h"
 #include "engine/tmp_directory.h"
 #include "engine/update_session.h"
 #include "io/input.h"
@@ -69,7 +70,7 @@ class UpdateJob {
   }
 
   UpdateReport run() {
-    std::optional<io::InputSet> added, removed;
+    std::optional<SharedInput> added, removed;
     if (!options_.added.empty()) added.emplace(options_.added, input_options());
     if (!options_.removed.empty()) removed.emplace(options_.removed, input_options());
     index::IndexWriter writer(options_.output, index_.params());
@@ -101,15 +102,15 @@ class UpdateJob {
     return input;
   }
 
-  [[nodiscard]] UpdatePlan plan(std::optional<io::InputSet>& added,
-                                std::optional<io::InputSet>& removed) const {
+  [[nodiscard]] UpdatePlan plan(std::optional<SharedInput>& added,
+                                std::optional<SharedInput>& removed) const {
     std::uint64_t reading = 0;
     for (const auto* input : {&added, &removed}) {
-      if (*input) reading = std::max(reading, (*input)->memory_bytes(threads_));
+      if (*input) reading = std::max(reading, (*input)->own().memory_bytes(threads_));
     }
     UpdatePlan plan;
-    if (added) plan.added = session_plan(*added, reading, removed.has_value());
-    if (removed) plan.removed = session_plan(*removed, reading, added.has_value());
+    if (added) plan.added = session_plan(added->own(), reading, removed.has_value());
+    if (removed) plan.removed = session_plan(removed->own(), reading, added.has_value());
     return plan;
   }
 
@@ -151,13 +152,13 @@ class UpdateJob {
   }
 
   /// The index, and then every file that was read.
-  [[nodiscard]] index::Provenance provenance(const std::optional<io::InputSet>& added,
-                                             const std::optional<io::InputSet>& removed) const {
+  [[nodiscard]] index::Provenance provenance(const std::optional<SharedInput>& added,
+                                             const std::optional<SharedInput>& removed) const {
     index::Provenance provenance = options_.provenance;
     provenance.inputs = {options_.index};
     for (const auto* input : {&added, &removed}) {
       if (!*input) continue;
-      const auto files = (*input)->files();
+      const auto files = (*input)->own().files();
       provenance.inputs.insert(provenance.inputs.end(), files.begin(), files.end());
     }
     return provenance;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -48,6 +49,12 @@ struct Provenance {
   std::vector<std::string> inputs;
 };
 
+/// Shards [first, end).
+struct ShardRange {
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;
+};
+
 /// Writes an index to a temporary name beside `path` and renames it when complete ("-": standard
 /// output, streamed). Destroyed before `finish` has returned, it leaves nothing behind.
 class IndexWriter {
@@ -55,6 +62,11 @@ class IndexWriter {
   /// `writers` is how many threads will call `put` at once. ResourceError (with the path) when the file
   /// cannot be created.
   IndexWriter(const std::string& path, const IndexParams& params, unsigned writers = 1);
+  /// For the processes of a job that write one file together, all but the first: takes `part` of its shards,
+  /// and keeps them in memory until their place is known. `temporary` is what the first process's
+  /// `temporary()` says; if that is empty, the part can only be handed over.
+  IndexWriter(const std::string& path, const IndexParams& params, ShardRange part,
+              const std::string& temporary);
   ~IndexWriter();
   IndexWriter(const IndexWriter&) = delete;
   IndexWriter& operator=(const IndexWriter&) = delete;
@@ -69,6 +81,23 @@ class IndexWriter {
 
   /// Writes what remains and gives the file its name. All errors of the file system surface here.
   void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
+
+  // --- For processes that write one file together. All are called by one thread, when all shards are put.
+
+  /// Where it is written until it is complete; empty for a stream.
+  [[nodiscard]] const std::string& temporary() const noexcept;
+  /// What the shards put so far take in the file.
+  [[nodiscard]] std::uint64_t payload_bytes() const noexcept;
+  /// Writes a part behind `bytes_before` of payload, and completes it on the disk. Returns what the first
+  /// process has to know of it. ResourceError as `put`.
+  std::string write_part(std::uint64_t bytes_before);
+  /// What `write_part` of the process whose shards come next has returned. InternalError when it does not
+  /// fit.
+  void adopt_part(const std::string& part);
+  /// Hands over a part instead, shard by shard.
+  void take_part(const std::function<void(std::uint32_t shard, FrozenShard&& frozen)>& take);
+  /// Bytes of a part that wait for their place in memory.
+  [[nodiscard]] std::uint64_t bytes_kept() const noexcept;
 
   [[nodiscard]] std::uint64_t bytes_written() const noexcept;
   /// Bytes of frozen shards waiting for an earlier shard, or to be written (for the memory plan).

@@ -1,9 +1,12 @@
 #include <fmt/core.h>
 
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "core/error.h"
 #include "index/index_file.h"
@@ -36,9 +39,14 @@ constexpr std::uint64_t kMostSpareBytes = std::uint64_t{4} << 20;
 
 struct IndexWriter::Impl {
   Impl(const std::string& path, const IndexParams& given, unsigned writers);
+  Impl(const std::string& path, const IndexParams& given, ShardRange part, const std::string& temporary);
 
   void put(std::uint32_t shard, FrozenShard&& frozen);
   void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
+
+  std::string write_part(std::uint64_t bytes_before);
+  void adopt_part(const std::string& part);
+  void take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take);
 
   Waiting prepare(std::uint32_t shard, FrozenShard&& frozen) const;
   void place(Waiting&& shard);
@@ -54,6 +62,8 @@ struct IndexWriter::Impl {
   const IndexParams params;
   std::atomic<std::uint64_t> bytes_written{0};
   std::atomic<std::uint64_t> bytes_waiting{0};
+  std::atomic<std::uint64_t> bytes_put{0};
+  std::atomic<std::uint64_t> bytes_kept{0};
 
   std::mutex mutex;                               ///< guards all that follows
   std::vector<layout::DirectoryEntry> directory;  ///< the first `next` are complete
@@ -65,18 +75,29 @@ struct IndexWriter::Impl {
   const std::size_t most_spares;
   bool started = false;  ///< the header is written
   bool finished = false;
+  bool knows_place = true;             ///< of its shards; a part does not until it is written
   std::optional<std::string> failure;  ///< the first failed write; there is no way back from it
-  OutputFile output;
+  std::optional<OutputFile> file;      ///< none: a part that is to be handed over
+
+  OutputFile& output() { return *file; }
 };
 
 IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given, unsigned writers)
-    : params(given), most_spares(writers), output(path, writers) {
+    : params(given), most_spares(writers), file(std::in_place, path, writers) {
   if (const auto fault = layout::params_fault(params))
     throw InternalError("cannot write an index: " + *fault);
   directory.resize(params.shards());
   // A disk that is full already is noticed now. A pipe gets nothing before there is a first shard,
   // so that a job which fails on its input leaves it untouched.
-  if (!output.is_stream()) start_stream();
+  if (!output().is_stream()) start_stream();
+}
+
+/// The header is the first process's affair.
+IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given, ShardRange part,
+                        const std::string& temporary)
+    : params(given), next(part.first), most_spares(0), started(true), knows_place(false) {
+  directory.resize(params.shards());
+  if (!temporary.empty()) file.emplace(path, OutputFile::PartOf{temporary});
 }
 
 void IndexWriter::Impl::start_stream() {
@@ -138,7 +159,7 @@ void IndexWriter::Impl::write_placed(std::unique_lock<std::mutex>& lock) {
     try {
       start_stream();
       // A stream is written in order, so under the lock; a file by as many threads as there are.
-      if (!output.is_stream()) lock.unlock();
+      if (!output().is_stream()) lock.unlock();
       write_run(run);
     } catch (const std::exception& error) {
       if (!lock.owns_lock()) lock.lock();
@@ -159,7 +180,7 @@ void IndexWriter::Impl::keep_spares(Run& run) {
 }
 
 void IndexWriter::Impl::write(std::uint64_t offset, std::span<const Piece> pieces) {
-  output.write(offset, pieces);
+  output().write(offset, pieces);
   for (const Piece& piece : pieces) bytes_written += piece.bytes;
 }
 
@@ -180,8 +201,10 @@ void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
   if (finished || shard < next || waiting.contains(shard)) {
     throw InternalError(fmt::format("shard {} was put twice, or after the end", shard));
   }
-  bytes_waiting += prepared.bytes();
+  bytes_put += prepared.bytes();
+  (knows_place ? bytes_waiting : bytes_kept) += prepared.bytes();
   waiting.emplace(shard, std::move(prepared));
+  if (!knows_place) return;
   place_leading();
   write_placed(lock);
 }
@@ -219,11 +242,50 @@ void IndexWriter::Impl::finish(const Totals& totals, const Histogram& histogram,
   const std::string last = layout::encode_trailer(trailer);
   const Piece piece{last.data(), last.size()};
   write(end, {&piece, 1});
-  output.commit();
+  output().commit();
+}
+
+std::string IndexWriter::Impl::write_part(std::uint64_t bytes_before) {
+  std::unique_lock lock(mutex);
+  const std::uint32_t first = next;
+  end = layout::kHeaderBytes + bytes_before;
+  knows_place = true;
+  bytes_waiting += bytes_kept.exchange(0);
+  place_leading();
+  if (!waiting.empty()) throw InternalError(fmt::format("shard {} of a part of an index is missing", next));
+  write_placed(lock);
+  output().complete();
+  finished = true;
+  return {reinterpret_cast<const char*>(directory.data() + first), (next - first) * sizeof directory[0]};
+}
+
+void IndexWriter::Impl::adopt_part(const std::string& part) {
+  static_assert(std::is_trivially_copyable_v<layout::DirectoryEntry>);
+  const std::lock_guard lock(mutex);
+  for (std::size_t at = 0; at < part.size(); at += sizeof(layout::DirectoryEntry)) {
+    layout::DirectoryEntry entry;
+    std::memcpy(&entry, part.data() + at, sizeof entry);
+    const bool is_empty = entry.payload_words == 0;
+    if (next == params.shards() || !waiting.empty() || (!is_empty && entry.offset != end))
+      throw InternalError(fmt::format("a part of an index does not begin with shard {}", next));
+    directory[next++] = entry;
+    end += entry.payload_words * sizeof(std::uint64_t);
+  }
+}
+
+void IndexWriter::Impl::take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take) {
+  while (!waiting.empty()) {
+    auto shard = waiting.extract(waiting.begin());
+    bytes_kept -= shard.mapped().bytes();
+    take(shard.key(), {shard.mapped().entry.shape, std::move(shard.mapped().payload)});
+  }
 }
 
 IndexWriter::IndexWriter(const std::string& path, const IndexParams& params, unsigned writers)
     : impl_(std::make_unique<Impl>(path, params, writers)) {}
+IndexWriter::IndexWriter(const std::string& path, const IndexParams& params, ShardRange part,
+                         const std::string& temporary)
+    : impl_(std::make_unique<Impl>(path, params, part, temporary)) {}
 IndexWriter::~IndexWriter() = default;
 
 void IndexWriter::put(std::uint32_t shard, FrozenShard&& frozen) { impl_->put(shard, std::move(frozen)); }
@@ -239,6 +301,15 @@ std::vector<std::uint64_t> IndexWriter::take_spare() {
   impl_->spares.pop_back();
   return spare;
 }
+
+const std::string& IndexWriter::temporary() const noexcept { return impl_->output().temporary(); }
+std::uint64_t IndexWriter::payload_bytes() const noexcept { return impl_->bytes_put; }
+std::string IndexWriter::write_part(std::uint64_t bytes_before) { return impl_->write_part(bytes_before); }
+void IndexWriter::adopt_part(const std::string& part) { impl_->adopt_part(part); }
+void IndexWriter::take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take) {
+  impl_->take_part(take);
+}
+std::uint64_t IndexWriter::bytes_kept() const noexcept { return impl_->bytes_kept; }
 
 std::uint64_t IndexWriter::bytes_written() const noexcept { return impl_->bytes_written; }
 std::uint64_t IndexWriter::bytes_waiting() const noexcept { return impl_->bytes_waiting; }

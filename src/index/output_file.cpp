@@ -97,6 +97,17 @@ OutputFile::OutputFile(const std::string& path, unsigned writers) : path_(path),
   }
 }
 
+OutputFile::OutputFile(const std::string& path, const PartOf& other)
+    : path_(path), target_(path), temporary_(other.temporary) {
+  registered_.emplace(temporary_);
+  fd_ = ::open(temporary_.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd_ < 0) {
+    throw ResourceError(fmt::format(
+        "cannot write '{}' from all ranks: {}; choose an output in a file system that all of them share",
+        path, std::strerror(errno)));
+  }
+}
+
 OutputFile::~OutputFile() {
   if (fd_ >= 0) ::close(fd_);
   if (registered_) ::unlink(temporary_.c_str());

@@ -20,6 +20,12 @@ class OutputFile {
  public:
   /// `writers` is how many threads will call `write` at once.
   explicit OutputFile(const std::string& path, unsigned writers = 1);
+  /// Opens the temporary file of another process, which gives it its name: for writing ranges of it. Unless
+  /// this one, too, is to remove it when the job fails, it must live until the other's `commit` has returned.
+  struct PartOf {
+    const std::string& temporary;
+  };
+  OutputFile(const std::string& path, const PartOf& other);
   /// Removes the temporary file unless `commit` has returned.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -27,6 +33,9 @@ class OutputFile {
 
   /// Whether only writes in order are possible; then `offset` in `write` must be what was written so far.
   [[nodiscard]] bool is_stream() const noexcept { return temporary_.empty(); }
+
+  /// The name under which the file is written; empty for streams.
+  [[nodiscard]] const std::string& temporary() const noexcept { return temporary_; }
 
   /// Writes the pieces one after the other from `offset` on. On a file, several threads may write
   /// different ranges at once.

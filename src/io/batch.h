@@ -92,6 +92,10 @@ enum class PlainFormat : std::uint8_t {
 /// to be read again from the beginning, record by record; never leaves the engine.
 struct NotPlainText {};
 
+/// Thrown by whoever reads a part of a file (io/text_part.h) and finds that it is not whole records. Means
+/// that the file has to be read again from its beginning; never leaves the engine.
+struct NotDivisible {};
+
 /// Some pieces of one file. Reused from call to call, so that buffers are allocated once.
 struct Batch {
   TextBuffer text;
@@ -109,6 +113,8 @@ struct Batch {
   std::string file;               ///< as the user named it ("-" is shown as "standard input")
   std::uint64_t ordinal = 0;      ///< 0, 1, 2, ... in input order, when read in order
   std::uint64_t input_bytes = 0;  ///< bytes of the file (compressed, on disk) this batch accounts for
+  bool is_for_all = false;        ///< of a file that one process reads for all (InputShare::for_all)
+  bool is_of_part = false;        ///< of a part of a file, from whose beginning its records are numbered
 
   void clear() {
     text.set_size(0);

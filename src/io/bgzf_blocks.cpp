@@ -30,7 +30,8 @@ std::optional<std::size_t> bgzf_block_size(std::string_view bytes) {
   return std::nullopt;
 }
 
-BgzfBlocks::BgzfBlocks(std::unique_ptr<ByteFile> file) : file_(std::move(file)) {}
+BgzfBlocks::BgzfBlocks(std::unique_ptr<ByteFile> file, Extent extent)
+    : file_(std::move(file)), extent_(extent) {}
 
 bool BgzfBlocks::load(Portion& portion) {
   if (!portion.raw) portion.raw.reset(new char[kBlocksPerPortion * kBgzfBlockBytes]);
@@ -58,7 +59,8 @@ std::size_t BgzfBlocks::fill(char* raw, std::size_t size, std::size_t wanted) {
 std::size_t BgzfBlocks::read_block(char* raw) {
   std::size_t size = fill(raw, 0, kBgzfHeaderBytes);
   if (size == 0) {
-    if (!is_last_empty_) fail("truncated: the empty block that marks the end of the data is missing");
+    if (!is_last_empty_ && extent_ == Extent::whole)
+      fail("truncated: the empty block that marks the end of the data is missing");
     return 0;
   }
   if (size < kBgzfHeaderBytes) fail("truncated in the header of a block");

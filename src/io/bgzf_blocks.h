@@ -23,7 +23,11 @@ class BgzfBlocks final : public PortionLoader {
  public:
   static constexpr std::size_t kBlocksPerPortion = 8;
 
-  explicit BgzfBlocks(std::unique_ptr<ByteFile> file);
+  enum class Extent {
+    whole,  ///< to the end of the data, which an empty block marks
+    part,   ///< some blocks, of which nothing tells how many
+  };
+  explicit BgzfBlocks(std::unique_ptr<ByteFile> file, Extent extent = Extent::whole);
 
   [[nodiscard]] std::size_t text_capacity() const noexcept override {
     return kBlocksPerPortion * kBgzfBlockBytes;
@@ -37,6 +41,7 @@ class BgzfBlocks final : public PortionLoader {
   [[noreturn]] void fail(std::string_view what) const;
 
   std::unique_ptr<ByteFile> file_;
+  const Extent extent_;
   std::uint64_t blocks_ = 0;
   bool is_last_empty_ = false;  ///< the last block read has no text, as the one that marks the end
 };

@@ -59,6 +59,12 @@ ByteFile::~ByteFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+void ByteFile::restrict_to(std::uint64_t begin, std::uint64_t end) {
+  if (::lseek(descriptor_, static_cast<off_t>(begin), SEEK_SET) < 0)
+    fail_at({shown_}, fmt::format("cannot be read from byte {} on: {}", begin, system_message(errno)));
+  left_bytes_ = end - begin;
+}
+
 std::string_view ByteFile::peek(std::size_t size) {
   while (head_.size() - head_taken_ < size) {
     const std::size_t before = head_.size();
@@ -90,8 +96,11 @@ std::size_t ByteFile::read_descriptor(char* into, std::size_t size) {
   while (true) {
     throw_if_stopped();
     if (!is_regular_) wait_readable();
-    const ssize_t count = ::read(descriptor_, into, size);
-    if (count >= 0) return static_cast<std::size_t>(count);
+    const ssize_t count = ::read(descriptor_, into, std::min<std::uint64_t>(size, left_bytes_));
+    if (count >= 0) {
+      left_bytes_ -= static_cast<std::uint64_t>(count);
+      return static_cast<std::size_t>(count);
+    }
     const int error = errno;
     if (error == EINTR || error == EAGAIN) continue;
     fail_at({shown_}, fmt::format("cannot be read any further, after {} bytes: {}", disk_bytes(),

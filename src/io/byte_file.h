@@ -23,6 +23,9 @@ class ByteFile final : public ByteSource {
   /// next call.
   std::string_view peek(std::size_t size);
 
+  /// Makes a regular file, of which nothing has been read, end at `end` and begin at `begin`.
+  void restrict_to(std::uint64_t begin, std::uint64_t end);
+
   std::size_t read(char* into, std::size_t size) override;
   /// Makes reading throw Cancelled from now on, also where another thread is waiting in it.
   void stop() noexcept { stopped_ = true; }
@@ -41,7 +44,8 @@ class ByteFile final : public ByteSource {
   std::atomic<bool> stopped_ = false;
   int descriptor_ = -1;
   bool is_regular_ = false;
-  std::string head_;  ///< peeked bytes, of which `head_taken_` have been read
+  std::uint64_t left_bytes_ = UINT64_MAX;  ///< that may still be read
+  std::string head_;                       ///< peeked bytes, of which `head_taken_` have been read
   std::size_t head_taken_ = 0;
   std::atomic<std::uint64_t> taken_bytes_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/batch.h"
+#include "io/input_shares.h"
 
 namespace warpmer::io {
 
@@ -46,6 +47,8 @@ class InputSet {
   /// read, and throws InputError naming the first that cannot. UsageError when there is no input, or a pipe
   /// is to be sampled.
   InputSet(const std::vector<std::string>& paths, const InputOptions& options);
+  /// What process `owner` reads of inputs that have been shared out. Checks nothing in advance.
+  InputSet(const InputShares& shares, std::uint32_t owner, const InputOptions& options);
   ~InputSet();
   InputSet(const InputSet&) = delete;
   InputSet& operator=(const InputSet&) = delete;

@@ -22,6 +22,7 @@
 #include "io/plain_text.h"
 #include "io/sampled_text.h"
 #include "io/split_text.h"
+#include "io/text_part.h"
 #include "io/text_reader.h"
 
 namespace warpmer::io {
@@ -34,6 +35,7 @@ constexpr std::chrono::milliseconds kCancelCheck{100};
 /// A file being read; `reader` is null until its turn comes.
 struct OpenInput {
   const InputFile* file = nullptr;
+  const InputShare* share = nullptr;
   std::unique_ptr<RecordReader> reader;
   std::uint64_t disk_bytes = 0;  ///< that batches have accounted for
   std::uint64_t records = 0;
@@ -42,15 +44,15 @@ struct OpenInput {
 }  // namespace
 
 struct InputSet::Impl {
-  explicit Impl(const std::vector<std::string>& paths, const InputOptions& given);
+  Impl(InputShares&& given_shares, std::uint32_t owner, const InputOptions& given);
 
   bool next(Batch& batch);
   std::unique_ptr<OpenInput> acquire();
   void release(std::unique_ptr<OpenInput> input, Batch& batch);
   void retire(std::unique_ptr<OpenInput> input);
   void account(OpenInput& input, Batch& batch);
-  std::unique_ptr<RecordReader> open(const InputFile& file) const;
-  std::unique_ptr<RecordReader> open_sample(const InputFile& file);
+  std::unique_ptr<RecordReader> open(const InputFile& file, const InputShare& share) const;
+  std::unique_ptr<RecordReader> open_sample(const InputFile& file, const InputShare& share);
   void choose_sample_share();
   bool is_split(const InputFile& input) const;
   static PlainFormat plain_format(const InputFile& input, ByteFile& file);
@@ -58,6 +60,7 @@ struct InputSet::Impl {
 
   InputOptions options;
   std::vector<InputFile> inputs;
+  std::vector<InputShare> shares;  ///< what is read of them
   std::vector<std::string> names;
   std::uint64_t bytes_total = 0;
   double sample_share = 1;
@@ -78,18 +81,19 @@ struct InputSet::Impl {
   std::uint64_t next_ordinal = 0;
 };
 
-InputSet::Impl::Impl(const std::vector<std::string>& paths, const InputOptions& given)
-    : options(given), inputs(list_inputs(paths)) {
+InputSet::Impl::Impl(InputShares&& given_shares, std::uint32_t owner, const InputOptions& given)
+    : options(given), inputs(std::move(given_shares.files)), shares(std::move(given_shares.shares)) {
+  std::erase_if(shares, [&](const InputShare& share) { return share.owner != owner; });
+  for (const InputFile& input : inputs) names.push_back(input.path);
   bool is_total_known = true;
-  for (const InputFile& input : inputs) {
-    names.push_back(input.path);
-    bytes_total += input.disk_bytes;
-    is_total_known &= input.is_regular;
+  for (const InputShare& share : shares) {
+    bytes_total += inputs[share.file].disk_bytes / share.parts;
+    is_total_known &= inputs[share.file].is_regular;
   }
   if (!is_total_known) bytes_total = 0;
   choose_sample_share();
   const std::size_t threads = std::max(options.threads, 1U);
-  if (!options.in_order) most_open = std::min({inputs.size(), threads, kMostOpen});
+  if (!options.in_order) most_open = std::clamp<std::size_t>(shares.size(), 1, std::min(threads, kMostOpen));
   threads_per_file = static_cast<unsigned>((threads + most_open - 1) / most_open);
 }
 
@@ -108,8 +112,8 @@ void InputSet::Impl::choose_sample_share() {
     sample_share = static_cast<double>(options.sample_bytes) / static_cast<double>(bytes_total);
 }
 
-std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input) {
-  if (sample_share >= 1) return open(input);
+std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input, const InputShare& share) {
+  if (sample_share >= 1) return open(input, share);
   PlainFormat format = PlainFormat::none;
   {
     ByteFile file(input.path, input.shown, cancelled);
@@ -123,10 +127,11 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
   }
   ++begun_inputs;
   const double bytes = sample_share * static_cast<double>(input.disk_bytes);
-  return std::make_unique<BeginningReader>(open(input), static_cast<std::uint64_t>(bytes) + 1);
+  return std::make_unique<BeginningReader>(open(input, share), static_cast<std::uint64_t>(bytes) + 1);
 }
 
-std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input) const {
+std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const InputShare& share) const {
+  if (share.parts > 1) return open_text_part(input, share.part, share.parts, options, cancelled);
   auto file = std::make_unique<ByteFile>(input.path, input.shown, cancelled);
   const Content content = detect_content(*file);
   switch (content) {
@@ -175,6 +180,7 @@ void InputSet::Impl::share(const OpenInput& input) {
     if (!reader) return;
     auto another = std::make_unique<OpenInput>();
     another->file = input.file;
+    another->share = input.share;
     another->reader = std::move(reader);
     ++open_count;
     idle.push_back(std::move(another));
@@ -186,11 +192,13 @@ bool InputSet::Impl::next(Batch& batch) {
   while (std::unique_ptr<OpenInput> input = acquire()) {
     try {
       if (!input->reader) {
-        input->reader = open_sample(*input->file);
+        input->reader = open_sample(*input->file, *input->share);
         share(*input);
       }
       if (input->reader->fill(batch)) {
         batch.file = input->file->shown + input->reader->place();
+        batch.is_for_all = input->share->for_all;
+        batch.is_of_part = input->share->parts > 1;
         release(std::move(input), batch);
         return true;
       }
@@ -216,9 +224,10 @@ std::unique_ptr<OpenInput> InputSet::Impl::acquire() {
       idle.pop_front();
       return input;
     }
-    if (next_input < inputs.size() && open_count < most_open) {
+    if (next_input < shares.size() && open_count < most_open) {
       auto input = std::make_unique<OpenInput>();
-      input->file = &inputs[next_input++];
+      input->share = &shares[next_input++];
+      input->file = &inputs[input->share->file];
       ++open_count;
       return input;
     }
@@ -260,7 +269,10 @@ void InputSet::Impl::account(OpenInput& input, Batch& batch) {
 }
 
 InputSet::InputSet(const std::vector<std::string>& paths, const InputOptions& options)
-    : impl_(std::make_unique<Impl>(paths, options)) {}
+    : InputSet(read_by_first(list_inputs(paths)), 0, options) {}
+
+InputSet::InputSet(const InputShares& shares, std::uint32_t owner, const InputOptions& options)
+    : impl_(std::make_unique<Impl>(InputShares(shares), owner, options)) {}
 
 // Readers in the middle of a pipe give up only when told so.
 InputSet::~InputSet() { cancel(); }

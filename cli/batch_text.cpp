@@ -1,0 +1,102 @@
+#include "cli/batch_text.h"
+
+#include <optional>
+#include <utility>
+
+namespace warpmer::cli {
+namespace {
+
+using engine::Message;
+using engine::MessageReader;
+
+void put_item(Message& message, const std::string& text) { engine::put_text(message, text); }
+
+void put_item(Message& message, const ReadPart& part) {
+  engine::put_text(message, part.name);
+  engine::put_plain(message, part.last);
+  engine::put_plain(message, std::uint64_t{part.tally.size()});
+  for (const auto& [count, kmers] : part.tally) {
+    engine::put_plain(message, count);
+    engine::put_plain(message, kmers);
+  }
+}
+
+void put_interval(Message& message, const std::optional<TrackInterval>& interval) {
+  engine::put_plain(message, interval.has_value());
+  engine::put_plain(message, interval.value_or(TrackInterval{}));
+}
+
+void put_item(Message& message, const TrackPart& part) {
+  engine::put_text(message, part.name);
+  put_interval(message, part.first);
+  engine::put_text(message, part.between);
+  put_interval(message, part.final);
+  engine::put_plain(message, part.last);
+}
+
+ReadPart take_read_part(MessageReader& in) {
+  ReadPart part;
+  part.name = in.text();
+  part.last = in.plain<bool>();
+  for (auto left = in.plain<std::uint64_t>(); left > 0; --left) {
+    const auto count = in.plain<std::uint64_t>();
+    part.tally[count] = in.plain<std::uint64_t>();
+  }
+  return part;
+}
+
+std::optional<TrackInterval> take_interval(MessageReader& in) {
+  const bool is_there = in.plain<bool>();
+  const auto interval = in.plain<TrackInterval>();
+  return is_there ? std::optional(interval) : std::nullopt;
+}
+
+TrackPart take_track_part(MessageReader& in) {
+  TrackPart part;
+  part.name = in.text();
+  part.first = take_interval(in);
+  part.between = in.text();
+  part.final = take_interval(in);
+  part.last = in.plain<bool>();
+  return part;
+}
+
+}  // namespace
+
+void BatchJoiner::write(BatchText&& batch) {
+  for (auto& item : batch) {
+    std::visit([this](auto&& part) { write_part(std::forward<decltype(part)>(part)); }, std::move(item));
+  }
+}
+
+void BatchJoiner::write_part(TrackPart&& part) {
+  std::string text;
+  tracks_.add(part, text);
+  output_.write(text);
+}
+
+void put_batch_text(Message& message, const BatchText& batch) {
+  for (const auto& item : batch) {
+    engine::put_plain(message, static_cast<std::uint8_t>(item.index()));
+    std::visit([&](const auto& part) { put_item(message, part); }, item);
+  }
+}
+
+BatchText take_batch_text(MessageReader& in) {
+  BatchText batch;
+  while (!in.is_at_end()) {
+    switch (in.plain<std::uint8_t>()) {
+      case 0:
+        batch.emplace_back(std::string(in.text()));
+        break;
+      case 1:
+        batch.emplace_back(take_read_part(in));
+        break;
+      default:
+        batch.emplace_back(take_track_part(in));
+    }
+  }
+  return batch;
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,105 @@
+// Messages between processes by MPI. A module of its own, which warpmer opens when an MPI launcher has
+// started it (engine/launch.cpp), so that the program neither needs MPI nor waits for it.
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.h"
+#include "engine/rank_link.h"
+
+namespace warpmer::comm {
+
+namespace {
+
+using engine::Channel;
+using engine::Message;
+
+/// One thread makes all calls, so MPI_THREAD_FUNNELED does. A channel is a tag: MPI keeps the order of
+/// messages of the same tag between the same two ranks. Faults that MPI finds are fatal, as is its default:
+/// it ends all ranks.
+class MpiLink final : public engine::RankLink {
+ public:
+  void open() override {
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    if (provided < MPI_THREAD_FUNNELED)
+      throw ResourceError("this MPI does not allow for threads; use another one");
+    MPI_Comm_dup(MPI_COMM_WORLD, &communicator_);
+    MPI_Comm_rank(communicator_, &rank_);
+    MPI_Comm_size(communicator_, &size_);
+  }
+  [[nodiscard]] unsigned rank() const override { return static_cast<unsigned>(rank_); }
+  [[nodiscard]] unsigned size() const override { return static_cast<unsigned>(size_); }
+
+  void start_send(std::uint64_t ticket, unsigned to, Channel channel, const Message& message) override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, static_cast<int>(to),
+              static_cast<int>(channel), communicator_, &request);
+    tickets_.push_back(ticket);
+    requests_.push_back(request);
+  }
+
+  std::optional<std::uint64_t> finish_send() override {
+    if (requests_.empty()) return std::nullopt;
+    int index = MPI_UNDEFINED, is_done = 0;
+    MPI_Testany(static_cast<int>(requests_.size()), requests_.data(), &index, &is_done, MPI_STATUS_IGNORE);
+    if (is_done == 0 || index == MPI_UNDEFINED) return std::nullopt;
+    const auto at = static_cast<std::size_t>(index);
+    const std::uint64_t ticket = tickets_[at];
+    tickets_[at] = tickets_.back();
+    requests_[at] = requests_.back();
+    tickets_.pop_back();
+    requests_.pop_back();
+    return ticket;
+  }
+
+  bool receive(Channel channel, unsigned& from, Message& message) override {
+    int is_there = 0, bytes = 0;
+    MPI_Message handle = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    MPI_Improbe(MPI_ANY_SOURCE, static_cast<int>(channel), communicator_, &is_there, &handle, &status);
+    if (is_there == 0) return false;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    message.resize(static_cast<std::size_t>(bytes));
+    from = static_cast<unsigned>(status.MPI_SOURCE);
+    MPI_Mrecv(message.data(), bytes, MPI_BYTE, &handle, &status);
+    return true;
+  }
+
+  bool all_have_ended() override {
+    if (!has_ended_) {
+      MPI_Ibarrier(communicator_, &barrier_);
+      has_ended_ = true;
+    }
+    int is_done = 0;
+    MPI_Test(&barrier_, &is_done, MPI_STATUS_IGNORE);
+    return is_done != 0;
+  }
+
+  void close() override {
+    MPI_Comm_free(&communicator_);
+    MPI_Finalize();
+  }
+
+  void tear_down(int status) override { MPI_Abort(communicator_, status); }
+
+ private:
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  std::vector<std::uint64_t> tickets_;  ///< of `requests_`, one each
+  std::vector<MPI_Request> requests_;
+  bool has_ended_ = false;
+  MPI_Request barrier_ = MPI_REQUEST_NULL;
+};
+
+}  // namespace
+
+}  // namespace warpmer::comm
+
+/// What engine/launch.cpp looks for: kMakeRankLinkSymbol.
+extern "C" __attribute__((visibility("default"))) warpmer::engine::RankLink* warpmer_make_link() {
+  return new warpmer::comm::MpiLink;
+}

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Several processes under mpirun write what one process writes, and fail together. Skipped where there is no mpirun, or
+no module for MPI beside warpmer.
+
+ctest: release only (MPI is no place for sanitizers; unit/ranks runs ranks as threads)
+"""
+
+import gzip
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import time
+
+import common_cli as common
+from common_cli import DONE, INPUT, RESOURCE, USAGE
+
+SECONDS = 60
+
+
+def make_reads(rng, genome, number, length=150):
+    """FASTQ whose qualities look like the beginnings of other lines."""
+    records = []
+    for i in range(number):
+        at = rng.randrange(len(genome) - length)
+        bases = genome[at : at + length]
+        bases = common.reverse_complement(bases) if i % 2 else bases
+        quality = "".join(rng.choices("@+>FI", k=length))
+        records.append(f"@read{i} of {number}\n{bases}\n+\n{quality}\n")
+    return "".join(records)
+
+
+def bgzf(text):
+    return subprocess.run(["bgzip", "-c", "-l", "1"], input=text, stdout=subprocess.PIPE, check=True).stdout
+
+
+class RanksTest(common.CliTest):
+    @classmethod
+    def setUpClass(cls):
+        rng = random.Random(6)
+        cls.genome = "".join(rng.choices("ACGT", k=60_000))
+        cls.reads = make_reads(rng, cls.genome, 9_000).encode()
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("mpirun") or not pathlib.Path(common.WARPMER).with_name("warpmer_mpi.so").exists():
+            self.skipTest("no mpirun, or no warpmer_mpi.so beside warpmer")
+
+    def ranks(self, number, *arguments, stdin=b"", program=None, environment=(), **options):
+        """What mpirun ends with."""
+        command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", number]
+        command += [program or common.WARPMER, *arguments]
+        variables = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_orte_tmpdir_base": str(self.temporary())}
+        return subprocess.run(
+            list(map(str, command)),
+            input=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.folder,
+            env={**os.environ, **variables, **dict(environment)},
+            timeout=SECONDS,
+            check=False,
+            **options,
+        )
+
+    def temporary(self):
+        folder = self.folder.with_name(self.folder.name + ".mpi")
+        if not folder.exists():
+            folder.mkdir()
+            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    def error_lines(self, process):
+        return [line for line in process.stderr.decode(errors="replace").splitlines() if line.startswith("warpmer: error:")]
+
+    def check_count(self, number, k, *inputs, options=(), stdin=b""):
+        """The same command as one process and as ranks: the same file, provenance and all."""
+        command = ["count", "-k", k, "-t", 2, "-o", "out.wmi", *options, *inputs]
+        self.warpmer(*command, stdin=stdin)
+        wanted = (self.folder / "out.wmi").read_bytes()
+        (self.folder / "out.wmi").unlink()
+        process = self.ranks(number, *command, stdin=stdin)
+        self.assertEqual((process.returncode, process.stderr), (DONE, b""), command)
+        self.assertTrue((self.folder / "out.wmi").read_bytes() == wanted, (number, command))
+
+    def check_query(self, number, *arguments, stdin=b""):
+        wanted = self.warpmer("query", *arguments, stdin=stdin)
+        process = self.ranks(number, "query", *arguments, stdin=stdin)
+        self.assertEqual((process.returncode, process.stderr), (DONE, b""), arguments)
+        self.assertTrue(process.stdout.decode() == wanted, (number, arguments))
+
+    def test_one_large_file(self):
+        self.file("reads.fq", self.reads)
+        self.file("reads.fq.gz", bgzf(self.reads))
+        self.check_count(1, 31, "reads.fq")
+        self.check_count(3, 21, "reads.fq")
+        self.check_count(2, 31, "reads.fq.gz")
+        self.check_count(2, 31, "reads.fq", options=("--device", "cpu:2", "--min-count", 2))
+
+    def test_streams(self):
+        self.file("reads.gz", gzip.compress(self.reads, 1))
+        self.check_count(5, 5, "reads.gz")
+        self.check_count(3, 55, "-", stdin=self.reads)
+        wanted = self.run_process("count", "-k", 31, "-o", "-", "reads.gz").stdout
+        process = self.ranks(3, "count", "-k", 31, "-o", "-", "reads.gz")
+        self.assertEqual(process.returncode, DONE)
+        self.assertTrue(process.stdout == wanted)
+
+    def test_many_files_and_few_records(self):
+        names = [self.file(f"{i}.fa", common.fasta([(f"s{i}", self.genome[i * 1000 : i * 1500 + 40])])).name for i in range(7)]
+        self.file("list", "\n".join([*names, "empty.fq"]))
+        self.file("empty.fq", "")
+        self.check_count(4, 55, "@list")
+        self.check_count(5, 12, names[1], names[3])
+        self.file("two.fq", "@a\n" + self.genome[:40] + "\n+\n" + "@" * 40 + "\n@b\nACGTT\n+\n@@@@@\n")
+        self.check_count(5, 31, "two.fq")
+
+    def test_file_that_cannot_be_divided(self):
+        # Records of several lines: what looks like a record of four lines in the middle of one is none.
+        false_start = "@read 7\n" + "A" * 7 + "\n+\n" + "@" * 7 + "\n"
+        lines = [self.genome[i * 150 : i * 150 + 150] for i in range(4)]
+        record = "@long\n" + "\n".join(lines) + "\n+\n" + "\n".join("I" * 150 for _ in lines) + "\n"
+        self.file("lines.fq", (record * 3 + false_start) * 700)
+        self.check_count(3, 31, "lines.fq")
+        (self.folder / "out.wmi").unlink()
+        self.file("damaged.fq", self.reads[:1_500_000] + b"@damaged\nACGT\n+\nI\n" + self.reads[1_500_000:])
+        alone = self.run_process("count", "-o", "out.wmi", "damaged.fq")
+        process = self.ranks(3, "count", "-o", "out.wmi", "damaged.fq")
+        self.assertEqual(process.returncode, INPUT)
+        self.assertEqual(self.error_lines(process), [alone.stderr.decode().rstrip("\n")])
+        self.assertNotIn("out.wmi", self.files())
+
+    def test_stats(self):
+        self.file("reads.fq", self.reads)
+        process = self.ranks(3, "count", "-o", "out.wmi", "--stats", "stats.json", "reads.fq")
+        self.assertEqual((process.returncode, process.stderr), (DONE, b""))
+        stats = json.loads((self.folder / "stats.json").read_text())
+        self.assertEqual(len(stats["ranks"]), 3)
+        self.assertEqual(sum(rank["distinct_kmers"] for rank in stats["ranks"]), stats["totals"]["counted_distinct"])
+        self.assertTrue(all(rank["super_kmers"] > 0 for rank in stats["ranks"]))
+
+    def test_query(self):
+        self.file("reads.fq", self.reads)
+        self.file("reads.fq.gz", bgzf(self.reads))
+        self.file("genome.fa", common.fasta([("one", self.genome), ("none", ""), ("two", self.genome[:9000] * 500)]))
+        self.count("reads.fq", k=21, output="index.wmi")
+        self.check_query(3, "index.wmi", "--reads", "reads.fq.gz", "genome.fa")
+        self.check_query(2, "index.wmi", "--profile", "--reads", "-", stdin=self.reads[:1_500_000].rpartition(b"@read")[0])
+        self.check_query(3, "index.wmi", "--format", "bedgraph", "--reads", "genome.fa")
+
+    def test_killed_rank(self):
+        self.file("reads.fq", self.reads)
+        before = self.files()
+        for killed in 0, 1:
+            start = time.monotonic()
+            process = self.ranks(
+                3, "count", "-k", 21, "-o", "killed.wmi", "reads.fq", environment={"WARPMER_TEST_KILL_RANK": str(killed)}
+            )
+            self.assertNotEqual(process.returncode, 0)
+            self.assertLess(time.monotonic() - start, 20)
+            self.assertEqual(self.files(), before, f"rank {killed} was killed: {process.stderr!r}")
+            self.assertEqual(self.processes_of("killed.wmi"), [])
+
+    def processes_of(self, word):
+        """Processes with this word on their command line that run in this test's folder."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes():
+                    if os.readlink(entry / "cwd") == str(self.folder):
+                        found.append(entry.name)
+            except OSError:
+                continue
+        return found
+
+    def check_refused(self, number, status, pattern, *arguments, **options):
+        before = self.files()
+        process = self.ranks(number, *arguments, **options)
+        errors = self.error_lines(process)
+        self.assertEqual((process.returncode, len(errors)), (status, 1), process.stderr)
+        self.assertRegex(errors[0], pattern)
+        self.assertEqual(self.files(), before)
+
+    def test_failing_rank(self):
+        self.file("reads.fq", self.reads)
+        self.file("bad.fa", ">bad\nACGT!CGT\n")
+        self.check_refused(3, INPUT, "bad.fa.*'!'", "count", "-o", "out.wmi", "reads.fq", "bad.fa")
+        self.check_refused(3, INPUT, "missing.fq", "count", "-o", "out.wmi", "reads.fq", "missing.fq")
+        self.check_refused(2, USAGE, "-k", "count", "-k", 0, "-o", "out.wmi", "reads.fq")
+        self.check_refused(2, RESOURCE, "folder/out.wmi", "count", "-o", "folder/out.wmi", "reads.fq")
+        script = self.file("limited", f'#!/bin/sh\ntrap "" XFSZ\nulimit -f 600\nexec "{common.WARPMER}" "$@"\n')
+        script.chmod(0o755)
+        self.check_refused(3, RESOURCE, "out.wmi.*ulimit", "count", "-o", "out.wmi", "reads.fq", program=script)
+
+    def test_not_for_ranks(self):
+        self.file("reads.fq", "@a\nACGTACGT\n+\nIIIIIIII\n")
+        self.count("reads.fq", k=5)
+        self.check_refused(2, USAGE, "count and query", "histo", "out.wmi")
+        self.check_refused(2, USAGE, "--reads", "query", "out.wmi", "ACGTA")
+        alone = shutil.copy(common.WARPMER, self.folder / "warpmer")
+        self.check_refused(2, RESOURCE, "warpmer_mpi.so", "count", "-o", "new.wmi", "reads.fq", program=alone)
+
+
+if __name__ == "__main__":
+    common.main()
