@@ -16,11 +16,11 @@ constexpr std::uint64_t kWriterShare = 16;
 constexpr std::uint64_t kLeastPages = 2;
 /// Words counted at once, at least.
 constexpr std::uint64_t kLeastChunkBytes = std::uint64_t{64} << 10;
-/// What is given back when counting a shard of unusual size, at most.
+/// What a thread keeps to count in after a shard of unusual size, at most.
 constexpr std::uint64_t kMostKeptBytes = std::uint64_t{64} << 20;
 
-// Measured: what arrays and tables, whichever it is, and the frozen result take for a byte of words, k-mers
-// of which most are distinct; arrays' sizes are powers of two.
+// What arrays and tables, whichever it is, and the frozen result take for a byte of words, k-mers of which
+// most are distinct; arrays' sizes are powers of two. High estimates.
 constexpr std::uint64_t kNarrowPerByte = 34, kWidePerByte = 48;
 // When the result is merged with a run there are two of it: for a byte of words, and for an entry of the run.
 constexpr std::uint64_t kNarrowMergedPerByte = 38, kWideMergedPerByte = 108;

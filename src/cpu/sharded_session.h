@@ -23,8 +23,7 @@ template <class Key, int Words>
 class ShardedSession : public engine::CountingSession {
  public:
   ShardedSession(const Kernels& kernels, const engine::CountPlan& plan)
-      : kernels_(kernels),
-        plan_(plan),
+      : plan_(plan),
         shards_(1u << shard_bits(plan.k)),
         memory_(with_courier(plan), Worker::memory_bytes(), shards_, Tiers::kShardBytes, sizeof(Key)),
         tiers_(kernels, plan_, shards_, memory_),
@@ -215,7 +214,6 @@ class ShardedSession : public engine::CountingSession {
                       std::uint64_t{PagePool::kHugePageBytes / PagePool::kPageBytes});
   }
 
-  const Kernels& kernels_;
   const engine::CountPlan plan_;
   std::uint32_t shards_;
   const MemoryModel memory_;

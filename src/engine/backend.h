@@ -36,9 +36,8 @@ struct CountPlan {
   std::uint64_t other_bytes = 0;       ///< what the rest of the process holds, for messages
   std::uint64_t memory_cap_bytes = 0;  ///< on the whole process, of which a sixteenth is the index writer's
   std::string tmp_directory = ".";     ///< for what does not fit
-  bool tmp_directory_is_chosen = false;    ///< by the user: one that cannot do is an error, needed or not
-  std::uint64_t input_bytes = 0;           ///< of all input, compressed or not; 0 when unknown
-  std::function<double()> input_fraction;  ///< how much of the input is read; 0 when unknown
+  bool tmp_directory_is_chosen = false;  ///< by the user: one that cannot do is an error, needed or not
+  std::uint64_t input_bytes = 0;         ///< of all input, compressed or not; 0 when unknown
 };
 
 /// One stage's work; busy time is summed over threads, or over what a device ran at the same time.

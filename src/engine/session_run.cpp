@@ -34,12 +34,6 @@ void SessionRun::complete(CountPlan& plan, const io::InputSet& input, std::uint6
   plan.other_bytes = spoken_for;
   plan.memory_cap_bytes = memory_cap_;
   plan.input_bytes = input.progress().bytes_total;
-  plan.input_fraction = [&input] {
-    const io::InputProgress bytes = input.progress();
-    return bytes.bytes_total == 0
-               ? 0
-               : static_cast<double>(bytes.bytes_done) / static_cast<double>(bytes.bytes_total);
-  };
 }
 
 ReadTotals SessionRun::read(SharedInput& input, CountingSession& session, std::uint32_t k) {
