@@ -290,7 +290,8 @@ void add_cascades(CLI::App& app, Options& options, int& status) {
                   options, status, run_distributed, kMedianOfRounds);
   add_list(command, "--count", options.counts,
            "only so many of the devices; several numbers for a comparison");
-  add_list(command, "--size", options.sizes, "logarithm of the number of pairs, in all");
+  add_list(command, "--size", options.sizes,
+           "logarithm of the number of pairs, in all; of unique keys there are 2^32 - 2");
   command.add_flag("--each", options.each, "the size is that of each device");
   add_list(command, "--keys", options.keys, "unique, uniform, zipf");
   command.add_option("--repeats", options.repeats, "pairs for each key that uniform and zipf draw from")
