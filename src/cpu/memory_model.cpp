@@ -58,7 +58,8 @@ MemoryModel::MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_byt
                     cap_ >> 20, plan.k, threads_, threads_ == 1 ? "" : "s", (all >> 20) + 3));
   }
   total_ = plan.memory_bytes - division.fixed;
-  budget_ = static_cast<std::uint64_t>(static_cast<double>(total_ - division.counters) / (1 + division.tables));
+  budget_ =
+      static_cast<std::uint64_t>(static_cast<double>(total_ - division.counters) / (1 + division.tables));
   early_bytes_ = (total_ - budget_) / plan.threads;
   kept_bytes_ = std::min(kMostKeptBytes, std::max(kCounterBytes, total_ / (4 * plan.threads)));
 }

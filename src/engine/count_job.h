@@ -57,7 +57,7 @@ struct CountReport : IndexReport {
   double cpu_seconds = 0;          ///< user + system, whole process
   std::vector<StageReport> stages;
   std::vector<OwnerLoad> owner_loads;  ///< of each device, where shards are divided among several
-  std::vector<RankReport> ranks;  ///< all of them, on rank 0; none in a job of one process
+  std::vector<RankReport> ranks;       ///< all of them, on rank 0; none in a job of one process
   std::optional<double> overlap;  ///< stages busy at once while reading, on average; where they can overlap
 };
 

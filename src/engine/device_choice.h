@@ -26,8 +26,9 @@ struct DeviceChoice {
 /// Decides on `auto`, `cpu`, `cpu:N` (the CPU acting as N devices), `cuda` (all GPUs that can be used) or
 /// `cuda:N,...`. UsageError, which lists these, for anything else. `cuda` never falls back to the CPU:
 /// ResourceError when a GPU that was named, or every one, cannot be used. `auto` is the usable GPU with the
-/// most free memory, else the CPU, and the CPU for an input so small that starting the driver would take longer
-/// than counting. `input_bytes`: 0 when unknown. `survey` is called only when the answer depends on it.
+/// most free memory, else the CPU, and the CPU for an input so small that starting the driver would take
+/// longer than counting. `input_bytes`: 0 when unknown. `survey` is called only when the answer depends on
+/// it.
 DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes,
                            const std::function<GpuSurvey()>& survey = survey_gpus);
 

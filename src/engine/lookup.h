@@ -75,8 +75,8 @@ std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool leni
 /// The same in the index itself; what is found in profiles is noted in `met`, which must outlive the Lookup.
 std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, MetKmers& met);
 
-/// Profiles on GPUs, given by their ordinals, on each of which at most `device_memory_bytes` are held (0: what
-/// is free). Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. ResourceError when it
+/// Profiles on GPUs, given by their ordinals, on each of which at most `device_memory_bytes` are held (0:
+/// what is free). Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. ResourceError when it
 /// cannot be used, or a table cannot be built.
 std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient,
                                          const std::vector<int>& gpus, std::uint64_t device_memory_bytes,

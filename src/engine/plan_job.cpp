@@ -76,7 +76,6 @@ class PlanJob {
     const io::InputSet input(options_.count.inputs, input_options_for(options_.count));
     const SessionRun run(threads_, report_.memory_cap_bytes, progress_);
     CountPlan plan = count_plan_for(options_.count, options_.count.device, run, input);
-    plan.input_fraction = nullptr;  // it asks an input that is gone
     return plan;
   }
 
