@@ -4,7 +4,8 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <string>
+#include <array>
+#include <utility>
 
 #include "core/error.h"
 #include "engine/rank_link.h"
@@ -56,16 +57,19 @@ class MpiLink final : public engine::RankLink {
   }
 
   bool receive(Channel channel, unsigned& from, Message& message) override {
-    int is_there = 0, bytes = 0;
-    MPI_Message handle = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, static_cast<int>(channel), communicator_, &is_there, &handle, &status);
-    if (is_there == 0) return false;
-    MPI_Get_count(&status, MPI_BYTE, &bytes);
-    message.resize(static_cast<std::size_t>(bytes));
-    from = static_cast<unsigned>(status.MPI_SOURCE);
-    MPI_Mrecv(message.data(), bytes, MPI_BYTE, &handle, &status);
+    Receiving& here = receiving_[static_cast<std::size_t>(channel)];
+    if (here.request == MPI_REQUEST_NULL && !start_to_receive(channel, here)) return false;
+    int is_done = 0;
+    MPI_Test(&here.request, &is_done, MPI_STATUS_IGNORE);
+    if (is_done == 0) return false;
+    from = here.from;
+    message = std::move(here.message);
     return true;
+  }
+
+  [[nodiscard]] bool is_receiving() const override {
+    return std::any_of(receiving_.begin(), receiving_.end(),
+                       [](const Receiving& each) { return each.request != MPI_REQUEST_NULL; });
   }
 
   bool all_have_ended() override {
@@ -86,11 +90,32 @@ class MpiLink final : public engine::RankLink {
   void tear_down(int status) override { MPI_Abort(communicator_, status); }
 
  private:
+  /// A message that is coming in: one of each channel at a time, so that none overtakes another.
+  struct Receiving {
+    MPI_Request request = MPI_REQUEST_NULL;
+    unsigned from = 0;
+    Message message;
+  };
+
+  bool start_to_receive(Channel channel, Receiving& here) {
+    int is_there = 0, bytes = 0;
+    MPI_Message handle = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    MPI_Improbe(MPI_ANY_SOURCE, static_cast<int>(channel), communicator_, &is_there, &handle, &status);
+    if (is_there == 0) return false;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    here.message.resize(static_cast<std::size_t>(bytes));
+    here.from = static_cast<unsigned>(status.MPI_SOURCE);
+    MPI_Imrecv(here.message.data(), bytes, MPI_BYTE, &handle, &here.request);
+    return true;
+  }
+
   MPI_Comm communicator_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
   std::vector<std::uint64_t> tickets_;  ///< of `requests_`, one each
   std::vector<MPI_Request> requests_;
+  std::array<Receiving, engine::kChannels> receiving_;
   bool has_ended_ = false;
   MPI_Request barrier_ = MPI_REQUEST_NULL;
 };

@@ -43,6 +43,9 @@ class RankLink {
   /// Takes the next message of a channel, if one has come; says from whom.
   virtual bool receive(Channel channel, unsigned& from, Message& message) = 0;
 
+  /// Whether one is coming in, so that `receive` should be called again soon.
+  [[nodiscard]] virtual bool is_receiving() const { return false; }
+
   /// Whether all processes have called this; to be called again until they have. Then `close`.
   virtual bool all_have_ended() = 0;
   virtual void close() = 0;

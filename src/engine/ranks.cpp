@@ -25,7 +25,7 @@ constexpr std::size_t kMostBeingSent = 32;
 /// Between looks for messages when nothing goes on; doubled up to the longest.
 constexpr std::chrono::microseconds kShortestNap{20};
 constexpr std::chrono::microseconds kLongestNap{2000};
-constexpr int kLooksWithoutNap = 1000;
+constexpr int kLooksWithoutNap = 50;
 
 /// What ranks have to agree on a failure, and to come to the end after one.
 constexpr std::chrono::seconds kFailurePatience{5};
@@ -108,15 +108,15 @@ void Ranks::run(unsigned expected) {
       idle_looks = 0;
       continue;
     }
-    // What is being sent goes on only while somebody looks: large messages go piece by piece.
-    const bool is_sending = !being_sent_.empty();
-    if (is_sending && ++idle_looks < kLooksWithoutNap) {
+    // Large messages go piece by piece, and only while somebody looks.
+    const bool is_under_way = !being_sent_.empty() || link_->is_receiving();
+    if (is_under_way && ++idle_looks < kLooksWithoutNap) {
       std::this_thread::yield();
       continue;
     }
     std::unique_lock lock(mutex_);
-    if (is_sending || is_idle()) changed_.wait_for(lock, nap);
-    nap = is_sending ? kShortestNap : std::min(2 * nap, kLongestNap);
+    if (is_under_way || is_idle()) changed_.wait_for(lock, nap);
+    nap = is_under_way ? kShortestNap : std::min(2 * nap, kLongestNap);
   }
   link_->close();
 }
