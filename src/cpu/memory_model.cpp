@@ -73,7 +73,6 @@ engine::SessionForecast MemoryModel::forecast(const engine::CountPlan& plan, std
              counters = static_cast<double>(division.counters);
   engine::SessionForecast forecast;
   forecast.least_bytes = static_cast<double>(division.least_cap(plan) - plan.other_bytes);
-  forecast.needed_bytes = forecast.least_bytes;  // the rest is spilled
   forecast.unhurried_bytes =
       std::max(forecast.least_bytes, fixed + counters + page_bytes * (1 + division.tables));
   if (memory >= forecast.unhurried_bytes) {

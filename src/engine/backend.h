@@ -109,7 +109,6 @@ struct ExpectedKmers {
 /// CountPlan::memory_bytes has.
 struct SessionForecast {
   double least_bytes = 0;      ///< with less it does not begin
-  double needed_bytes = 0;     ///< with less it ends with a ResourceError
   double unhurried_bytes = 0;  ///< with so much no shard is counted early
   double peak_low_bytes = 0;   ///< what it will hold at its largest, if it is not refused
   double peak_high_bytes = 0;

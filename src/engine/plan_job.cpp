@@ -174,7 +174,7 @@ class PlanJob {
       return Range{more + (*low).*value, more + (*middle).*value, more + (*high).*value};
     };
     const auto other = static_cast<double>(plan_.other_bytes), idle = static_cast<double>(resident_bytes_);
-    report_.needed_memory_bytes = of(&SessionForecast::needed_bytes, other);
+    report_.needed_memory_bytes = of(&SessionForecast::least_bytes, other);
     report_.unhurried_memory_bytes = of(&SessionForecast::unhurried_bytes, other);
     report_.needed_memory_bytes->high += kMoreInJob;
     report_.unhurried_memory_bytes->high += kMoreInJob;
@@ -190,22 +190,15 @@ class PlanJob {
     refuse(*middle);
   }
 
-  /// Says why the job would not come to its end, if it would not.
+  /// Says why the job would not begin, if it would not.
   void refuse(const SessionForecast& forecast) {
     const auto megabytes = [](double bytes) { return static_cast<std::uint64_t>(bytes / (1 << 20)) + 1; };
     const auto cap = static_cast<double>(report_.memory_cap_bytes);
     const double least = static_cast<double>(plan_.other_bytes) + forecast.least_bytes;
-    const Range& needed = *report_.needed_memory_bytes;
-    if (cap < least) {
-      report_.refusal =
-          fmt::format("-m {} MB is too little for {} thread{}: it takes {} MB to begin; raise -m or lower -t",
-                      report_.memory_cap_bytes >> 20, threads_, threads_ == 1 ? "" : "s", megabytes(least));
-    } else if (cap < needed.estimate) {
-      report_.refusal =
-          fmt::format("-m {} MB is {}too little: the distinct k-mers need about {} MB ({} to {}); raise -m",
-                      report_.memory_cap_bytes >> 20, cap < needed.low ? "" : "probably ",
-                      megabytes(needed.estimate), megabytes(needed.low), megabytes(needed.high));
-    }
+    if (cap >= least) return;
+    report_.refusal =
+        fmt::format("-m {} MB is too little for {} thread{}: it takes {} MB to begin; raise -m or lower -t",
+                    report_.memory_cap_bytes >> 20, threads_, threads_ == 1 ? "" : "s", megabytes(least));
   }
 
   /// The device's pending words, as far as there is room: what else it holds depends on what it finds.
