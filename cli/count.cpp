@@ -110,6 +110,9 @@ void complete(CountCommand& command) {
 
 /// `--dry-run`: nothing is written, so there is nothing to write to.
 int run_dry(const CountCommand& command) {
+  if (command.flags.job.ranks->are_several()) {
+    throw UsageError("--dry-run plans a job of one process; start it without mpirun or srun");
+  }
   if (!command.stats.empty()) {
     throw UsageError("--dry-run counts nothing that --stats could tell about; leave one of them out");
   }

@@ -28,6 +28,8 @@ void CountFlags::complete() {
   job.min_base_quality = reading.min_base_quality;
   job.reference = reading.reference;
   job.canonical = !forward;
+  // Several ranks count on CPUs.
+  if (device.device == "auto" && job.ranks->are_several()) device.device = "cpu";
   job.device = choose_device(device, job.inputs);
 }
 

@@ -31,7 +31,7 @@ void add_plan_command(Application& application) {
     beyond the cap   super-k-mers that -m does not hold at once
   temporary files    written by the job
   time               on this machine's CPU, with the threads it has
-  fits               whether the job will come to its end; exit status is 0
+  fits               whether the job will begin; exit status is 0
                      either way
 
 Examples:

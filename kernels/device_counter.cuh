@@ -37,7 +37,7 @@ struct DeviceCountPlan {
   std::uint32_t owners = 1;          ///< devices that share them
 };
 
-/// Consecutive shards, frozen. Valid until its `release` has been called.
+/// Consecutive shards, frozen. Valid until `reclaim` of its first shard has returned.
 struct FrozenChunk {
   std::uint32_t first_shard = 0;
   std::vector<ShardPlan> plans;                 ///< one for each shard

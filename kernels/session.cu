@@ -7,6 +7,7 @@
 
 #include "batch_feed.cuh"
 #include "core/minimizer.h"
+#include "core/ownership.h"
 #include "dense_counter.cuh"
 #include "engine/dense_counts.h"
 #include "session.cuh"
@@ -225,6 +226,8 @@ class ShardedSession : public Session {
   void finish(unsigned thread, const engine::ShardSink& sink,
               const std::function<void()>& shard_done) override {
     try {
+      // Pinned memory, too, is of the device that is current.
+      check(cudaSetDevice(peers_.gpu(number_of(thread))), "choosing a GPU");
       Courier courier(peers_);
       const auto deliver = [&](const ShardQueue::Item& item) {
         index::FrozenShard frozen = courier.fetch(item);
@@ -367,10 +370,11 @@ class ShardedSession : public Session {
   /// Counts and freezes on a GPU, and hands shards out; helps to deliver them while it has to wait.
   void drive(std::uint32_t number, const std::function<void(const ShardQueue::Item&)>& deliver) {
     const int gpu = peers_.gpu(number);
+    const std::uint32_t end = first_shard_of(number + 1, peers_.size(), 1u << shard_bits(plan_.k));
     check(cudaSetDevice(gpu), "choosing a GPU");
     counters_[number]->finish([&](FrozenChunk&& chunk) { queue_.put(std::move(chunk), number); },
                               [&](std::uint32_t first_shard) {
-                                while (const auto item = queue_.try_take()) deliver(*item);
+                                while (const auto item = queue_.try_take(end)) deliver(*item);
                                 check(cudaSetDevice(gpu), "choosing a GPU");
                                 queue_.wait_for(first_shard);
                               });

@@ -45,9 +45,11 @@ class ShardQueue {
     changed_.wait(lock, [&] { return open_ == 0 || failure_ || !items_.empty(); });
     return pop();
   }
-  /// One that is there, if any.
-  std::optional<Item> try_take() {
+  /// One that is there and comes before shard `end`, if any. Who makes the shards before `end` would wait for
+  /// himself with a later one.
+  std::optional<Item> try_take(std::uint32_t end) {
     const std::lock_guard lock(mutex_);
+    if (items_.empty() || items_.begin()->first >= end) return std::nullopt;
     return pop();
   }
   /// Its part of the chunk's memory is no longer needed.

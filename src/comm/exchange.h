@@ -1,6 +1,7 @@
 #pragma once
 /// The exchange between devices of one process: super-k-mers that were split by owner travel to the
-/// owner's inbox. (Between GPUs and ranks the same parcels go over NVLink and MPI.)
+/// owner's inbox. (Between ranks go messages, cpu/shard_exchange.h; between GPUs segments,
+/// kernels/exchange.cuh.)
 
 #include <cstdint>
 #include <deque>

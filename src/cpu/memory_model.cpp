@@ -32,12 +32,12 @@ MemoryModel::Division::Division(const engine::CountPlan& plan, std::uint64_t thr
                                 std::uint32_t shards, std::uint64_t shard_bytes, std::size_t key_bytes)
     : counters(plan.threads * (kCounterBytes + kFreezerBytes)),
       fixed(plan.threads * thread_bytes + shards * shard_bytes),
-      // A shard in each thread's hands while others are pending; it may be twice the mean.
-      tables((key_bytes > 8 ? 70.0 : 56.0) * plan.threads / shards) {
+      writer(std::max(plan.memory_cap_bytes, plan.memory_bytes) / kWriterShare),
+      // A shard in each thread's hands while others are pending, of this rank's; it may be twice the mean.
+      tables((key_bytes > 8 ? 70.0 : 56.0) * plan.threads * plan.ranks->size() / shards) {
   const auto least_pages = static_cast<std::uint64_t>(
       static_cast<double>(shards * kLeastPages * PagePool::kPageBytes) * (1 + tables));
   least = fixed + counters + least_pages;
-  fixed += std::max(plan.memory_cap_bytes, plan.memory_bytes) / kWriterShare;
 }
 
 std::uint64_t MemoryModel::Division::least_cap(const engine::CountPlan& plan) const {
@@ -50,14 +50,14 @@ MemoryModel::MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_byt
       threads_(plan.threads),
       is_wide_(key_bytes > 8) {
   const Division division(plan, thread_bytes, shards, shard_bytes, key_bytes);
-  if (plan.memory_bytes < division.least + cap_ / kWriterShare) {
+  if (plan.memory_bytes < division.least + division.writer) {
     const std::uint64_t all = division.least_cap(plan);
     throw ResourceError(
         fmt::format("-m {} MB is too little for counting {}-mers with {} thread{}: {} MB would "
                     "do; raise -m or lower -t",
                     cap_ >> 20, plan.k, threads_, threads_ == 1 ? "" : "s", (all >> 20) + 3));
   }
-  total_ = plan.memory_bytes - division.fixed;
+  total_ = plan.memory_bytes - division.fixed - division.writer;
   budget_ =
       static_cast<std::uint64_t>(static_cast<double>(total_ - division.counters) / (1 + division.tables));
   early_bytes_ = (total_ - budget_) / plan.threads;
@@ -69,18 +69,20 @@ engine::SessionForecast MemoryModel::forecast(const engine::CountPlan& plan, std
                                               std::size_t key_bytes, double word_bytes, double page_bytes,
                                               double run_bytes) {
   const Division division(plan, thread_bytes, shards, shard_bytes, key_bytes);
-  const auto memory = static_cast<double>(plan.memory_bytes), fixed = static_cast<double>(division.fixed),
-             counters = static_cast<double>(division.counters);
+  const auto memory = static_cast<double>(plan.memory_bytes), writer = static_cast<double>(division.writer),
+             other = static_cast<double>(plan.other_bytes);
+  const auto held = static_cast<double>(division.fixed + division.counters);
+  const double needed = held + page_bytes * (1 + division.tables);
   engine::SessionForecast forecast;
   forecast.least_bytes = static_cast<double>(division.least_cap(plan) - plan.other_bytes);
   forecast.unhurried_bytes =
-      std::max(forecast.least_bytes, fixed + counters + page_bytes * (1 + division.tables));
-  if (memory >= forecast.unhurried_bytes) {
+      std::max(forecast.least_bytes, (other + needed) / (kWriterShare - 1) * kWriterShare - other);
+  if (memory >= needed + writer) {
     forecast.peak_low_bytes = word_bytes;  // if all are in a few shards
-    forecast.peak_high_bytes = forecast.unhurried_bytes;
+    forecast.peak_high_bytes = needed;
     return forecast;
   }
-  const double budget = std::max(0.0, memory - fixed - counters) / (1 + division.tables);
+  const double budget = std::max(0.0, memory - writer - held) / (1 + division.tables);
   forecast.peak_low_bytes = budget / 4 * 3;
   forecast.peak_high_bytes = memory;
   forecast.beyond_bytes = std::max(0.0, page_bytes - budget);

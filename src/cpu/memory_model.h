@@ -62,7 +62,8 @@ class MemoryModel {
   struct Division {
     std::uint64_t counters;  ///< what threads count with, at least
     std::uint64_t fixed;     ///< held whatever comes
-    std::uint64_t least;     ///< without what the index writer may keep
+    std::uint64_t writer;    ///< what the index writer may keep
+    std::uint64_t least;     ///< without that
     double tables;           ///< what counting takes beside a byte of pages
     Division(const engine::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
              std::uint64_t shard_bytes, std::size_t key_bytes);

@@ -58,15 +58,19 @@ class ShardExchange {
     return bytes + deliver_from_ranks(append);
   }
 
-  /// A thread has passed all on. The last one tells the others, and all help until nothing more can come.
-  template <class Append>
-  void end(Append&& append) {
+  /// A thread has passed all on. The last one tells the others, and all help until nothing more can come;
+  /// `relieve` makes room where that is too much.
+  template <class Append, class Relieve>
+  void end(Append&& append, Relieve&& relieve) {
     if (threads_in_.fetch_sub(1) == 1) {
       for (std::uint32_t device = 0; device < devices_; ++device) deliver(device, append);
       for (unsigned step = 0; step + 1 < ranks_.size(); ++step)
         ranks_.send(comm::ring_target(ranks_.rank(), step, ranks_.size()), engine::Channel::words, {});
     }
-    while (!is_complete()) deliver_next(append, kLook);
+    while (!is_complete()) {
+      deliver_next(append, kLook);
+      relieve();
+    }
   }
 
   /// Appends the next parcel from another rank, if one comes within `patience`. Returns its bytes.

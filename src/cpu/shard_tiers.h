@@ -213,7 +213,8 @@ class ShardTiers {
   [[nodiscard]] bool counts_early(std::uint32_t shard, const PendingList<Words>& list, bool is_trial) const {
     const Shard& s = shards_[shard];
     if (!memory_.can_grow_early(s.run.shape.entries)) return false;
-    const std::uint64_t mean = pool_.bytes_in_use() / PagePool::kPageBytes / shards_.size();
+    const std::uint64_t mean =
+        pool_.bytes_in_use() / PagePool::kPageBytes * plan_.ranks->size() / shards_.size();
     const bool is_hot = s.gain < 0 && list.pages > kHot * (mean + 1);
     return is_trial || is_hot || (s.gain < 0 ? gain_.load() : s.gain) >= MemoryModel::kLeastGain;
   }
@@ -396,6 +397,8 @@ class ShardTiers {
 
   void end_turn(Desk& desk) {
     trim(desk, memory_.kept_bytes());
+    // What such a rank keeps of the index (engine/shared_index.h) takes the place of these pages.
+    if (!plan_.ranks->is_first()) pool_.shrink(pool_.bytes_in_use());
     const std::lock_guard lock(mutex_);
     give_back(desk, memory_.kept_bytes());
     given_back_.notify_all();

@@ -31,7 +31,8 @@ class ShardedSession : public engine::CountingSession {
         exchange_(*plan.ranks, shards_, plan.devices, plan.threads),
         next_shard_(exchange_.first_shard()) {
     const std::uint32_t own_shards = exchange_.end_shard() - exchange_.first_shard();
-    for (unsigned t = 0; t < with_courier(plan).threads; ++t) {
+    const unsigned workers = with_courier(plan).threads;
+    for (unsigned t = 0; t < workers; ++t) {
       workers_.emplace_back(kernels, plan, shards_, own_shards, tiers_.pool(),
                             stock_pages(memory_.budget(), plan.threads));
     }
@@ -78,7 +79,11 @@ class ShardedSession : public engine::CountingSession {
   std::uint64_t end_of_input(unsigned thread) override {
     Worker& worker = workers_[thread];
     pass_on(worker, thread);
-    exchange_.end(appender(worker));
+    exchange_.end(appender(worker), [&] {
+      if (tiers_.over_budget()) tiers_.relieve(worker.desk);
+    });
+    // What it has counted early and how long that took is looked at from here on.
+    if (++threads_ended_ == plan_.threads && courier_.joinable()) courier_.join();
     return 0;
   }
 
@@ -222,6 +227,7 @@ class ShardedSession : public engine::CountingSession {
   std::deque<Worker> workers_;
   ShardExchange<Words> exchange_;
   std::atomic<std::uint32_t> next_shard_;
+  std::atomic<unsigned> threads_ended_{0};
   std::atomic<bool> has_ended_{false};
   std::thread courier_;  ///< runs `deliver_until_complete` when there are several ranks
 };

@@ -58,6 +58,11 @@ void SpillFile::open() {
     fd_ = open_and_unlink(directory_);
   if (fd_ >= 0) return;
   const int error = errno;
+  // Another process of the job may have made the directory, and taken it away in between.
+  if (error == ENOENT && !made_directory_ && ::mkdir(directory_.c_str(), 0700) == 0) {
+    made_directory_ = true;
+    return open();
+  }
   if (made_directory_) ::rmdir(directory_.c_str());
   throw ResourceError(fmt::format("cannot make a temporary file in '{}': {}; choose another --tmp-dir",
                                   directory_, std::strerror(error)));

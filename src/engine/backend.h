@@ -90,7 +90,7 @@ class CountingSession {
   [[nodiscard]] virtual Tally tally() const = 0;
   /// In the order in which data passes through them; up to frozen shards.
   [[nodiscard]] virtual std::vector<StageReport> stages() const = 0;
-  /// What each device has got; none where shards are not divided, or not noted.
+  /// What each device has got, also where it is one; none where that is not noted.
   [[nodiscard]] virtual std::vector<OwnerLoad> owner_loads() const { return {}; }
   /// How many stages were busy at once while the input was read, on average: the sum of their busy time
   /// by the wall time. For backends whose stages run side by side.

@@ -56,7 +56,7 @@ struct CountReport : IndexReport {
   double count_seconds = 0;        ///< wall time from there to a complete file
   double cpu_seconds = 0;          ///< user + system, whole process
   std::vector<StageReport> stages;
-  std::vector<OwnerLoad> owner_loads;  ///< of each device, where shards are divided among several
+  std::vector<OwnerLoad> owner_loads;  ///< of each device; none where not noted
   std::vector<RankReport> ranks;       ///< all of them, on rank 0; none in a job of one process
   std::optional<double> overlap;  ///< stages busy at once while reading, on average; where they can overlap
 };

@@ -3,14 +3,12 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "core/error.h"
+#include "engine/environment.h"
 #include "engine/ranks.h"
 
 namespace warpmer::engine {
@@ -18,16 +16,6 @@ namespace warpmer::engine {
 namespace {
 
 constexpr const char* kModule = "warpmer_mpi.so";
-
-/// The number that an environment variable begins with; 0 if there is none.
-unsigned number_in_environment(const char* name) {
-  const char* const text = std::getenv(name);
-  if (text == nullptr) return 0;
-  unsigned number = 0;
-  const std::string_view view(text);
-  std::from_chars(view.data(), view.data() + view.size(), number);
-  return number;
-}
 
 /// Null if it is not there.
 void* open_module() {
@@ -55,15 +43,15 @@ void* open_module() {
 unsigned launched_ranks() {
   // Open MPI; MPICH and all that speak PMI; srun, whose PMIx does not say how many.
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    if (const unsigned ranks = number_in_environment(name); ranks > 0) return ranks;
+    if (const auto ranks = environment_number(name)) return static_cast<unsigned>(*ranks);
   }
   if (std::getenv("PMIX_RANK") == nullptr) return 1;
-  return std::max(1u, number_in_environment("SLURM_STEP_NUM_TASKS"));
+  return static_cast<unsigned>(environment_number("SLURM_STEP_NUM_TASKS").value_or(1));
 }
 
 unsigned launched_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
-    if (const unsigned rank = number_in_environment(name); rank > 0) return rank;
+    if (const auto rank = environment_number(name)) return static_cast<unsigned>(*rank);
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace warpmer::engine {
@@ -377,6 +378,8 @@ void Ranks::report(const std::exception_ptr& error) noexcept {
   } catch (const std::bad_alloc&) {
     report(ErrorKind::resource,
            "out of memory; a smaller -m makes warpmer use less, or run it where there is more");
+  } catch (const std::system_error& other) {
+    report(ErrorKind::resource, other.what());
   } catch (const std::exception& other) {
     report(ErrorKind::internal, other.what());
   } catch (...) {

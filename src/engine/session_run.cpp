@@ -73,8 +73,8 @@ ReadTotals SessionRun::read(SharedInput& input, CountingSession& session, std::u
         all_kmers += kmers;
       },
       [&] {
+        input.ranks().report(std::current_exception());  // first: others end with errors of their own
         stop();
-        input.ranks().report(std::current_exception());
       });
   const FoundInText found = session.found_in_text();
   return {input.own().records() + found.records, all_bases + found.bases, all_kmers};
@@ -103,8 +103,8 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
   run_team(
       threads_, [&](unsigned thread) { finish(thread, sink, [&] { ++progress_.shards_done; }); },
       [&] {
+        ranks.report(std::current_exception());  // first: others end with errors of their own
         failed_ = true;
-        ranks.report(std::current_exception());
       });
 }
 
@@ -118,8 +118,7 @@ void SessionRun::check_kept(const index::IndexWriter& writer) {
   if (resident_bytes() <= memory_cap_) return;
   throw ResourceError(
       fmt::format("the memory allowed by -m is used up: a rank's part of the index, of which {} MB are "
-                  "counted, waits in memory "
-                  "until all ranks have counted theirs; raise -m, or use more ranks",
+                  "counted, waits in memory until all ranks have counted theirs; raise -m, or use more ranks",
                   kept >> 20));
 }
 

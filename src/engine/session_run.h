@@ -63,8 +63,7 @@ class SessionRun {
   void complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const;
 
   /// Feeds a session with all input, to its end. After io::NotPlainText it can be called again, with another
-  /// input set and session.
-  /// With several ranks, what this one has read; an error of one ends all.
+  /// input set and session. With several ranks, what this one has read; an error of one ends all.
   ReadTotals read(SharedInput& input, CountingSession& session, std::uint32_t k);
 
   /// Takes `shards` shards, all there are or all of this rank, and gives them to `writer`.
@@ -82,11 +81,11 @@ class SessionRun {
   [[nodiscard]] double write_seconds() const { return write_seconds_; }
 
  private:
+  void check_kept(const index::IndexWriter& writer);
+
   unsigned threads_;
   std::uint64_t memory_cap_;
   JobProgress& progress_;
-  void check_kept(const index::IndexWriter& writer);
-
   std::atomic<bool> failed_{false};
   std::atomic<std::uint64_t> checked_kept_bytes_{0};
   std::atomic<double> write_seconds_{0};

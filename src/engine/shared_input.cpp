@@ -98,8 +98,9 @@ bool SharedInput::next(io::Batch& batch, unsigned thread) {
     const bool may_read = !has_ended_[thread] && !ranks_.is_full(Channel::batches);
     if (next_handed_on(batch, may_read ? std::chrono::milliseconds(0) : kLook)) return true;
     if (may_read) {
-      if (next_own(batch)) return true;
-      if (ranks_.is_full(Channel::batches)) continue;
+      bool has_ended = false;
+      if (next_own(batch, has_ended)) return true;
+      if (!has_ended) continue;
       has_ended_[thread] = 1;
       if (--threads_reading_ == 0) tell_all(kEnd);
     }
@@ -108,9 +109,10 @@ bool SharedInput::next(io::Batch& batch, unsigned thread) {
   return false;
 }
 
-/// The next batch that this rank reads and that is its own affair; false at the end, or when too many of
-/// those for others are on their way: to wait for them here would make whoever waits for this rank wait, too.
-bool SharedInput::next_own(io::Batch& batch) {
+/// The next batch that this rank reads and that is its own affair; false when the input `has_ended`, or too
+/// many batches for others are on their way: to wait for them here would make whoever waits for this rank
+/// wait, too.
+bool SharedInput::next_own(io::Batch& batch, bool& has_ended) {
   try {
     while (own_->next(batch)) {
       if (!batch.is_for_all) return true;
@@ -122,6 +124,7 @@ bool SharedInput::next_own(io::Batch& batch) {
   } catch (const io::NotDivisible&) {
     give_up_parts();
   }
+  has_ended = true;
   return false;
 }
 

@@ -52,7 +52,7 @@ class SharedInput {
   [[nodiscard]] const io::InputSet& own() const { return *own_; }
 
  private:
-  bool next_own(io::Batch& batch);
+  bool next_own(io::Batch& batch, bool& has_ended);
   bool next_handed_on(io::Batch& batch, std::chrono::milliseconds patience);
   void tell_all(char word);
 
