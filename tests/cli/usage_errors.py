@@ -63,7 +63,7 @@ class UsageErrors(CliTest):
                 ("--device", "count", "--device", "abacus", *out, READS),
                 ("--device .* auto, cpu, cpu:N .*cuda:N", "count", "--device", "cpu:0", *out, READS),
                 ("--device cuda:x: choose auto", "count", "--device", "cuda:x", *out, READS),
-                ("one GPU", "count", "--device", "cuda:0,1", *out, READS),
+                ("GPU 0 is named twice", "count", "--device", "cuda:0,0", *out, READS),
                 ("--device-memory must be a size", "count", "--device-memory", "lots", *out, READS),
                 ("40G", "count", "--device-memory", "40", *out, READS),
                 ("cannot be the same", "count", *out, "--stats", "out.wmi", READS),
