@@ -2,9 +2,11 @@
 # Installs what is missing, builds all that the toolchain can, runs all tests. The last line says how many
 # passed; exits non-zero when one failed.
 #
-#   scripts/test.sh [--sanitizers] [--tidy] [--werror]
+#   scripts/test.sh [--sanitizers | --asan | --tsan] [--tidy] [--werror]
 #
-#   --sanitizers   also build and test with ASan + UBSan and with TSan
+#   --asan         also build and test with ASan + UBSan
+#   --tsan         also build and test with TSan
+#   --sanitizers   both
 #   --tidy         also clang-tidy on the files changed since WARPMER_TIDY_BASE (scripts/tidy.sh)
 #   --werror       warnings are errors
 #
@@ -17,6 +19,8 @@ tidy=no
 werror=OFF
 for argument in "$@"; do
   case "$argument" in
+    --asan) sanitizers=(asan) ;;
+    --tsan) sanitizers=(tsan) ;;
     --sanitizers) sanitizers=(asan tsan) ;;
     --tidy) tidy=yes ;;
     --werror) werror=ON ;;

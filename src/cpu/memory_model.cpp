@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "cpu/page_pool.h"
+#include "engine/ranks.h"
 
 namespace warpmer::cpu {
 namespace {

@@ -21,6 +21,7 @@
 #include "cpu/stopwatch.h"
 #include "engine/backend.h"
 #include "engine/limits.h"
+#include "engine/ranks.h"
 
 namespace warpmer::cpu {
 
