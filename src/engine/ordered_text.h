@@ -27,6 +27,7 @@ class TextBuffer {
   /// Up to where the room is used.
   void commit(const char* end) noexcept { size_ = static_cast<std::size_t>(end - data_.get()); }
   void append(std::string_view text) {
+    if (text.empty()) return;  // neither side need be anywhere
     std::memcpy(reserve(text.size()), text.data(), text.size());
     size_ += text.size();
   }
