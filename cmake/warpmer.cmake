@@ -17,15 +17,6 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
-# Reads what most files of a target include, and some more headers, once for all of them: a third of the compile
-# time of short files (measured).
-function(warpmer_precompile target)
-  target_precompile_headers(${target} PRIVATE
-    <algorithm> <atomic> <cstdint> <functional> <map> <memory> <mutex> <optional> <string> <string_view> <utility>
-    <vector> <fmt/core.h> ${ARGN})
-  target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fpch-preprocess>)
-endfunction()
-
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(fmt REQUIRED)
