@@ -5,7 +5,7 @@
 #include <array>
 
 #include "io/bgzf_blocks.h"
-#include "io/inflater.h"
+#include "io/gzip_members.h"
 #include "io/input_error.h"
 
 namespace warpmer::io {
@@ -62,7 +62,7 @@ bool holds_bam(ByteFile& file, std::size_t block_size) {
   std::span<const char> input(block.data(), block.size());
   std::array<char, 4> text = {};
   std::span<char> output(text);
-  make_zlib_inflater()->inflate(input, output);
+  GzipMembers(make_zlib_inflater).decode(input, output);
   return std::string_view(text.data(), text.size()) == "BAM\x01"sv;
 }
 

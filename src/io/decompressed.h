@@ -9,7 +9,7 @@
 
 namespace warpmer::io {
 
-/// What gzip or BGZF has compressed, decompressed by threads of its own, up to `threads` of them for BGZF;
+/// What gzip or BGZF has compressed, decompressed by threads of its own, up to `threads` of them;
 /// any other content as it is. `cancelled` must be set before the stream is destroyed, if it has not been
 /// read to its end.
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteFile> file, Content content, unsigned threads,

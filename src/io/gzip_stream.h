@@ -1,40 +1,115 @@
 #pragma once
-/// Plain gzip: one or more members, decompressed one after another.
+/// Plain gzip: one or more members, decompressed one after another, by several threads if need be.
 
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "io/byte_file.h"
-#include "io/inflater.h"
+#include "io/deflate_window.h"
+#include "io/gzip_members.h"
 #include "io/read_ahead.h"
 
 namespace warpmer::io {
 
-/// All of the decompression happens in `load`, because what a deflate stream means depends on
-/// everything before it. Tolerates zero bytes after the last member, as tapes and block devices leave
-/// them; anything else there is an error, as is a member that ends too soon or fails its CRC.
+/// Cuts the file into chunks, each a portion. What a chunk stands for depends on all before it, so chunks have
+/// their turns, and the decompressor and its window go from one to the next.
+///
+/// With several threads a chunk ends where a block seems to start (`find_block`), and when the reader has
+/// little text, the next chunk is decompressed before its turn, by guessing (`DeflateWindow`); when its turn comes, it
+/// is told whether the chunk before really ended there, and only looks up what came out of the window.
+/// Otherwise it is decompressed in its turn, as are chunks without such a start. So a guess costs time if it
+/// is wrong, and can do no other harm.
 class GzipStream final : public PortionLoader {
  public:
-  static constexpr std::size_t kTextBytes = std::size_t{512} << 10;
-  static constexpr std::size_t kInputBytes = std::size_t{256} << 10;
+  /// How many of the `threads` that a job has are worth having here: few of them count no faster than
+  /// one decompresses, and many decompress faster than any reader reads.
+  static unsigned useful_threads(unsigned threads);
 
-  GzipStream(std::unique_ptr<ByteFile> file, std::unique_ptr<GzipInflater> inflater);
+  /// For `threads` threads that call `load` and `work`.
+  GzipStream(std::unique_ptr<ByteFile> file, unsigned threads, InflaterMaker make = make_inflater);
+  ~GzipStream() override;
 
-  [[nodiscard]] std::size_t text_capacity() const noexcept override { return kTextBytes; }
+  [[nodiscard]] std::size_t text_capacity() const noexcept override { return shape_.text_bytes; }
   bool load(Portion& portion) override;
-  void work(Portion&) override {}
+  void work(Portion& portion) override;
+  bool hand_over(Portion& portion) override;
+  void stop() noexcept override;
+
+  /// What a stream and its portions hold at most, text included.
+  static std::uint64_t memory_bytes(unsigned threads);
+
+  /// Chunks that were decompressed before their turn, and rightly.
+  [[nodiscard]] std::uint64_t guessed_chunks() const noexcept { return guessed_chunks_; }
 
  private:
-  bool refill();
-  bool start_member();
-  [[noreturn]] void fail_corrupt();
+  struct Shape {
+    std::size_t text_bytes;   ///< room in a portion
+    std::size_t raw_bytes;    ///< of a chunk, at most
+    double share;             ///< of the room that the text of a chunk should fill
+    bool looks_for_blocks;
+  };
+  struct Chunk;
+  struct Guess;
+  enum class Progress { text_full, at_block, inside, failed };
+
+  static Shape shape(unsigned threads);
+  static Chunk& chunk_of(Portion& portion);
+  void fill(Chunk& chunk, std::size_t wanted);
+  void end_at_block(Chunk& chunk, std::size_t wanted);
+
+  static Progress decode(GzipMembers& members, Chunk& chunk, std::span<char>& text);
+  std::unique_ptr<Guess> guess(Portion& portion, Chunk& chunk);
+  void confirm(Portion& portion, Chunk& chunk, Guess& guess);
+  void decode_in_turn(Portion& portion, Chunk& chunk);
+  void move_window(std::string_view text, const Chunk& chunk);
+  bool await_turn(const Chunk& chunk);
+  void pass_turn();
+  void check(const Chunk& chunk);
+  void learn(std::size_t text, std::size_t raw);
+  bool may_be_guessed(const Chunk& chunk);
+
+  std::unique_ptr<Guess> take_guess();
+  void give_back(std::unique_ptr<Guess> guess);
+
+  [[noreturn]] void fail(const Chunk& chunk);
+  [[noreturn]] void fail_truncated(const Chunk& chunk);
+  [[noreturn]] void fail_corrupt(const Chunk& chunk, std::uint64_t ended);
 
   std::unique_ptr<ByteFile> file_;
-  std::unique_ptr<GzipInflater> inflater_;
-  std::unique_ptr<char[]> buffer_;
-  std::span<const char> input_;
-  std::uint64_t members_ = 0;
-  bool is_in_member_ = false;
+  const InflaterMaker make_;
+  const Shape shape_;
+  std::atomic<double> text_per_raw_;  ///< of the chunk decompressed last
+  std::atomic<std::uint64_t> guessed_chunks_ = 0;
+
+  // Who loads has these.
+  std::uint64_t next_number_ = 0;
+  std::string ahead_;  ///< bytes that were read and belong to the next chunk, after kTakesBack of this one
+  unsigned begin_bit_ = 0;
+  bool begins_block_ = false;
+  bool is_at_end_ = false;
+  std::uint64_t loaded_bytes_ = 0;
+
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable turn_passed_;
+  std::uint64_t turn_ = 0;  ///< number of the chunk whose turn it is
+  bool is_stopped_ = false;
+  std::vector<std::unique_ptr<Guess>> spare_guesses_;
+
+  // Who has the turn has these.
+  GzipMembers members_;
+  DeflateWindow window_;
+  bool is_at_block_ = false;       ///< the chunk before ended where this one says that it starts
+  std::uint64_t ended_members_ = 0;
+
+  // The reader has these.
+  std::uint64_t checked_members_ = 0;
+  std::uint32_t crc_ = 0;   ///< of the member's text so far
+  std::uint64_t size_ = 0;  ///< of that
 };
 
 }  // namespace warpmer::io

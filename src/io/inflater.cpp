@@ -23,13 +23,18 @@ unsigned char* bytes(const char* pointer) {
   return reinterpret_cast<unsigned char*>(const_cast<char*>(pointer));
 }
 
-class ZlibInflater final : public GzipInflater {
+class ZlibInflater final : public DeflateInflater {
  public:
   ZlibInflater() {
-    constexpr int kGzipOnly = 16;
-    if (inflateInit2(&stream_, kGzipOnly + MAX_WBITS) != Z_OK) throw std::bad_alloc();
+    if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
   }
   ~ZlibInflater() override { inflateEnd(&stream_); }
+
+  void start(std::string_view window, unsigned bits, unsigned bit_count) override {
+    inflateReset(&stream_);
+    inflateSetDictionary(&stream_, bytes(window.data()), clamp_to_32_bits(window.size()));
+    inflatePrime(&stream_, static_cast<int>(bit_count), static_cast<int>(bits));
+  }
 
   Status inflate(std::span<const char>& input, std::span<char>& output) override {
     stream_.next_in = bytes(input.data());
@@ -39,11 +44,15 @@ class ZlibInflater final : public GzipInflater {
     const int result = ::inflate(&stream_, Z_NO_FLUSH);
     input = input.subspan(static_cast<std::size_t>(stream_.next_in - bytes(input.data())));
     output = output.subspan(static_cast<std::size_t>(stream_.next_out - bytes(output.data())));
-    if (result == Z_STREAM_END) return Status::end_of_member;
+    if (result == Z_STREAM_END) return Status::end;
     return result == Z_OK || result == Z_BUF_ERROR ? Status::going_on : Status::corrupt;
   }
 
-  void reset() override { inflateReset(&stream_); }
+  void become(const DeflateInflater& other) override {
+    inflateEnd(&stream_);
+    z_stream& source = const_cast<z_stream&>(static_cast<const ZlibInflater&>(other).stream_);
+    if (inflateCopy(&stream_, &source) != Z_OK) throw std::bad_alloc();
+  }
 
  private:
   z_stream stream_ = {};
@@ -51,9 +60,18 @@ class ZlibInflater final : public GzipInflater {
 
 #ifdef WARPMER_HAVE_ISAL
 
-class IsalInflater final : public GzipInflater {
+class IsalInflater final : public DeflateInflater {
  public:
-  IsalInflater() { IsalInflater::reset(); }
+  IsalInflater() { IsalInflater::start({}, 0, 0); }
+
+  void start(std::string_view window, unsigned bits, unsigned bit_count) override {
+    isal_inflate_init(state_.get());
+    state_->crc_flag = ISAL_DEFLATE;
+    if (!window.empty())
+      isal_inflate_set_dict(state_.get(), bytes(window.data()), clamp_to_32_bits(window.size()));
+    state_->read_in = bits;
+    state_->read_in_length = static_cast<std::int32_t>(bit_count);
+  }
 
   Status inflate(std::span<const char>& input, std::span<char>& output) override {
     state_->next_in = bytes(input.data());
@@ -61,15 +79,18 @@ class IsalInflater final : public GzipInflater {
     state_->next_out = bytes(output.data());
     state_->avail_out = clamp_to_32_bits(output.size());
     const int result = isal_inflate(state_.get());
-    input = input.subspan(static_cast<std::size_t>(state_->next_in - bytes(input.data())));
+    const bool is_end = result == ISAL_DECOMP_OK && state_->block_state == ISAL_BLOCK_FINISH;
+    // What was taken too much goes back, be it of this input or of an earlier one.
+    const std::size_t unneeded = is_end ? static_cast<std::size_t>(state_->read_in_length) / 8 : 0;
+    const std::size_t not_given = input.size() - clamp_to_32_bits(input.size());
+    input = {reinterpret_cast<const char*>(state_->next_in) - unneeded, state_->avail_in + unneeded + not_given};
     output = output.subspan(static_cast<std::size_t>(state_->next_out - bytes(output.data())));
     if (result != ISAL_DECOMP_OK) return Status::corrupt;
-    return state_->block_state == ISAL_BLOCK_FINISH ? Status::end_of_member : Status::going_on;
+    return is_end ? Status::end : Status::going_on;
   }
 
-  void reset() override {
-    isal_inflate_init(state_.get());
-    state_->crc_flag = ISAL_GZIP;  // header parsed, trailer checked
+  void become(const DeflateInflater& other) override {
+    *state_ = *static_cast<const IsalInflater&>(other).state_;
   }
 
  private:
@@ -80,11 +101,19 @@ class IsalInflater final : public GzipInflater {
 
 }  // namespace
 
-std::unique_ptr<GzipInflater> make_zlib_inflater() { return std::make_unique<ZlibInflater>(); }
+std::uint32_t join_gzip_crcs(std::uint32_t first, std::uint32_t second, std::size_t second_size) {
+  return static_cast<std::uint32_t>(::crc32_combine(first, second, static_cast<z_off_t>(second_size)));
+}
+
+std::unique_ptr<DeflateInflater> make_zlib_inflater() { return std::make_unique<ZlibInflater>(); }
 
 #ifdef WARPMER_HAVE_ISAL
 
-std::unique_ptr<GzipInflater> make_gzip_inflater() { return std::make_unique<IsalInflater>(); }
+std::unique_ptr<DeflateInflater> make_inflater() { return std::make_unique<IsalInflater>(); }
+
+std::uint32_t gzip_crc(std::uint32_t crc, std::string_view text) {
+  return crc32_gzip_refl(crc, bytes(text.data()), text.size());
+}
 
 struct BlockInflater::State {
   inflate_state isal;
@@ -104,12 +133,16 @@ bool BlockInflater::inflate(std::span<const char> deflated, std::span<char> text
   isal.avail_out = clamp_to_32_bits(text.size());
   if (isal_inflate_stateless(&isal) != ISAL_DECOMP_OK) return false;
   if (isal.avail_out != 0) return false;
-  return crc32_gzip_refl(0, bytes(text.data()), text.size()) == crc;
+  return gzip_crc(0, {text.data(), text.size()}) == crc;
 }
 
 #else
 
-std::unique_ptr<GzipInflater> make_gzip_inflater() { return make_zlib_inflater(); }
+std::unique_ptr<DeflateInflater> make_inflater() { return make_zlib_inflater(); }
+
+std::uint32_t gzip_crc(std::uint32_t crc, std::string_view text) {
+  return static_cast<std::uint32_t>(::crc32_z(crc, bytes(text.data()), text.size()));
+}
 
 struct BlockInflater::State {
   z_stream stream = {};
@@ -136,7 +169,7 @@ bool BlockInflater::inflate(std::span<const char> deflated, std::span<char> text
   }
   if (::inflate(&stream, Z_FINISH) != Z_STREAM_END) return false;
   if (stream.total_out != text.size()) return false;
-  return ::crc32(0, bytes(text.data()), clamp_to_32_bits(text.size())) == crc;
+  return gzip_crc(0, {text.data(), text.size()}) == crc;
 }
 
 #endif

@@ -299,7 +299,7 @@ std::uint64_t InputSet::memory_bytes(unsigned batches) const {
   const std::uint64_t batch = TextReader::batch_capacity(impl_->options) + TextBuffer::kPadding;
   const std::uint64_t pieces = batch_pieces(batch) * sizeof(Piece);
   // For each open file: what a batch left over, and the decompressed text that is ready.
-  const std::uint64_t gzip = ReadAhead::ring_size(1) * GzipStream::kTextBytes + GzipStream::kInputBytes;
+  const std::uint64_t gzip = GzipStream::memory_bytes(GzipStream::useful_threads(impl_->threads_per_file));
   const std::uint64_t bgzf = std::uint64_t{ReadAhead::ring_size(impl_->threads_per_file)} *
                              (2 * BgzfBlocks::kBlocksPerPortion * kBgzfBlockBytes);
   // htslib's buffers for BAM are no larger; those for CRAM are.

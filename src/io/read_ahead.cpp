@@ -14,6 +14,9 @@ namespace {
 /// may do it.
 constexpr std::chrono::milliseconds kCancelCheck{100};
 
+/// Fewer portions than this are little text for the reader.
+constexpr std::size_t kLittle = 2;
+
 }  // namespace
 
 ReadAhead::ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads,
@@ -35,6 +38,7 @@ ReadAhead::~ReadAhead() {
     stopping_ = true;
   }
   is_free_.notify_all();
+  loader_->stop();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -55,6 +59,7 @@ bool ReadAhead::produce() {
     if (!slot.portion.text) slot.portion.text.reset(new char[loader_->text_capacity()]);
     slot.portion.text_size = 0;
     slot.portion.disk_bytes = 0;
+    slot.portion.is_handed_over = false;
     is_used = loader_->load(slot.portion);
     if (!is_used) is_loaded_to_end_ = true;
     next_to_load_ = number + 1;
@@ -68,8 +73,12 @@ bool ReadAhead::produce() {
   if (loading.owns_lock()) loading.unlock();
   {
     const std::lock_guard<std::mutex> guard(ring_mutex_);
-    if (is_used) slot.state = SlotState::ready;
-    if (!is_used) end_ = number;
+    if (is_used) {
+      slot.state = SlotState::ready;
+      ++ready_count_;
+    } else {
+      end_ = number;
+    }
   }
   is_ready_.notify_one();
   return is_used;
@@ -80,6 +89,7 @@ bool ReadAhead::claim(Slot& slot) {
   std::unique_lock<std::mutex> lock(ring_mutex_);
   while (slot.state != SlotState::empty && !stopping()) is_free_.wait_for(lock, kCancelCheck);
   slot.state = SlotState::filling;
+  slot.portion.is_urgent = ready_count_ < kLittle;
   return !stopping();
 }
 
@@ -94,27 +104,37 @@ ReadAhead::Slot* ReadAhead::await_ready() {
   return slot.state == SlotState::ready ? &slot : nullptr;
 }
 
-std::size_t ReadAhead::read(char* into, std::size_t size) {
-  while (true) {
-    Slot* slot = await_ready();
-    if (slot == nullptr) return 0;
-    if (slot->error) std::rethrow_exception(slot->error);
-    const Portion& portion = slot->portion;
-    if (read_in_portion_ == 0) disk_bytes_ += portion.disk_bytes;
-    const std::size_t count = std::min(size, portion.text_size - read_in_portion_);
-    std::memcpy(into, portion.text.get() + read_in_portion_, count);
-    read_in_portion_ += count;
-    if (read_in_portion_ == portion.text_size) {
-      read_in_portion_ = 0;
-      ++next_to_read_;
-      {
-        const std::lock_guard<std::mutex> guard(ring_mutex_);
-        slot->state = SlotState::empty;
-      }
-      is_free_.notify_one();
-    }
-    if (count > 0) return count;
+/// Comes to the next portion; false at the end of the stream.
+bool ReadAhead::begin_portion() {
+  Slot* slot = await_ready();
+  if (slot == nullptr) return false;
+  if (slot->error) std::rethrow_exception(slot->error);
+  reading_ = &slot->portion;
+  disk_bytes_ += reading_->disk_bytes;
+  return true;
+}
+
+/// Gives the portion's place to the one that is to be read a round of the ring later.
+void ReadAhead::end_portion() {
+  reading_ = nullptr;
+  {
+    const std::lock_guard<std::mutex> guard(ring_mutex_);
+    ring_[next_to_read_++ % ring_.size()].state = SlotState::empty;
+    --ready_count_;
   }
+  is_free_.notify_one();
+}
+
+std::size_t ReadAhead::read(char* into, std::size_t size) {
+  while (reading_ == nullptr || read_in_portion_ == reading_->text_size) {
+    if (reading_ == nullptr && !begin_portion()) return 0;
+    read_in_portion_ = 0;
+    if (!loader_->hand_over(*reading_)) end_portion();
+  }
+  const std::size_t count = std::min(size, reading_->text_size - read_in_portion_);
+  std::memcpy(into, reading_->text.get() + read_in_portion_, count);
+  read_in_portion_ += count;
+  return count;
 }
 
 }  // namespace warpmer::io

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "io/byte_source.h"
@@ -19,9 +20,11 @@ namespace warpmer::io {
 struct Portion {
   std::unique_ptr<char[]> raw;  ///< as on disk; allocated by the loader if it needs it
   std::size_t raw_size = 0;
+  bool is_urgent = false;  ///< there is little text for the reader
   std::unique_ptr<char[]> text;  ///< decompressed; `PortionLoader::text_capacity` bytes
   std::size_t text_size = 0;
   std::uint64_t disk_bytes = 0;   ///< of the file that this portion used up
+  bool is_handed_over = false;    ///< to the reader, at least in part
   std::shared_ptr<void> scratch;  ///< whatever `work` wants to keep for the next time
 };
 
@@ -39,6 +42,11 @@ class PortionLoader {
   virtual bool load(Portion& portion) = 0;
   /// Finishes a loaded portion: called by any number of threads at once, each with its own portion.
   virtual void work(Portion& portion) = 0;
+  /// Called by the reader, in stream order, before it reads the text of a portion, and again when it has read
+  /// that: makes the text ready, or the rest of it. False when the reader has had all of it.
+  virtual bool hand_over(Portion& portion) { return !std::exchange(portion.is_handed_over, true); }
+  /// Makes those return soon who wait in `work`: nobody reads any more.
+  virtual void stop() noexcept {}
 };
 
 /// The decompressed stream. Errors of the loader come up where the stream reaches them, after all the
@@ -68,6 +76,8 @@ class ReadAhead final : public ByteSource {
   bool produce();
   bool claim(Slot& slot);
   Slot* await_ready();
+  bool begin_portion();
+  void end_portion();
   [[nodiscard]] bool stopping() const { return stopping_.load() || cancelled_.load(); }
 
   std::unique_ptr<PortionLoader> loader_;
@@ -80,13 +90,15 @@ class ReadAhead final : public ByteSource {
   /// waiting for the very slot that thread is about to complete.
   std::atomic<bool> is_loaded_to_end_ = false;
 
-  std::mutex ring_mutex_;  ///< guards the state of every slot, and end_
+  std::mutex ring_mutex_;  ///< guards the state of every slot, and what follows
   std::condition_variable is_free_;
   std::condition_variable is_ready_;
   std::uint64_t end_ = ~std::uint64_t{0};  ///< number of portions, once known
+  std::size_t ready_count_ = 0;            ///< slots that are ready
   std::vector<Slot> ring_;
 
   std::uint64_t next_to_read_ = 0;  ///< the rest belongs to the reader
+  Portion* reading_ = nullptr;
   std::size_t read_in_portion_ = 0;
   std::uint64_t disk_bytes_ = 0;
 

@@ -1,8 +1,5 @@
 // gzip and BGZF: whole, in members and blocks, cut and damaged.
 
-#include <span>
-
-#include "io/inflater.h"
 #include "io_fixture.h"
 
 using namespace io_test;
@@ -14,43 +11,7 @@ Records sample(unsigned seed, std::size_t count, std::size_t longest) {
   return random_records(random, count, longest);
 }
 
-/// Decompresses all members of `data`, input and output in steps of the given sizes.
-std::string inflate_in_steps(io::GzipInflater& inflater, const std::string& data, std::size_t input_step,
-                             std::size_t output_step) {
-  std::string text;
-  std::string output(output_step, '\0');
-  inflater.reset();
-  for (std::size_t pos = 0; pos < data.size();) {
-    std::span<const char> input(data.data() + pos, std::min(input_step, data.size() - pos));
-    const std::size_t given = input.size();
-    std::span<char> room(output);
-    const auto status = inflater.inflate(input, room);
-    REQUIRE(status != io::GzipInflater::Status::corrupt);
-    text.append(output, 0, output_step - room.size());
-    pos += given - input.size();
-    if (status == io::GzipInflater::Status::end_of_member) inflater.reset();
-  }
-  return text;
-}
-
 }  // namespace
-
-TEST_CASE("io compressed: the inflaters take members and buffers of any size") {
-  std::mt19937 random(20);
-  for (int round = 0; round < 30; ++round) {
-    std::string text, data;
-    for (unsigned member = 0; member < 1 + random() % 4; ++member) {
-      const std::string part = random_bases(random, random() % 5000) + std::string(random() % 3000, 'A');
-      text += part;
-      data += deflate(part, static_cast<int>(random() % 10));
-    }
-    for (const bool is_zlib : {false, true}) {
-      const auto inflater = is_zlib ? io::make_zlib_inflater() : io::make_gzip_inflater();
-      CHECK(inflate_in_steps(*inflater, data, 1 + random() % 50, 100'000) == text);
-      CHECK(inflate_in_steps(*inflater, data, data.size(), 100'000) == text);
-    }
-  }
-}
 
 TEST_CASE("io compressed: gzip in one member and in several") {
   const TempFolder folder;

@@ -1,0 +1,354 @@
+// Plain gzip by its parts: inflaters, members, starts of blocks, guessed windows; and the stream of chunks that
+// stands on them, worked on in order and out of order.
+
+#include <numeric>
+#include <span>
+#include <thread>
+
+#include "io/deflate_blocks.h"
+#include "io/deflate_window.h"
+#include "io/gzip_members.h"
+#include "io/gzip_stream.h"
+#include "io_fixture.h"
+#include "tier.h"
+
+using namespace io_test;
+
+namespace {
+
+const std::atomic<bool> kNeverCancelled = false;
+
+/// FASTQ of `bytes` bytes or some more, with binned qualities: what compresses as sequencing data does.
+std::string reads_text(unsigned seed, std::size_t bytes) {
+  std::mt19937 random(seed);
+  std::string genome(20'000, 'A');
+  for (char& base : genome) base = "ACGT"[random() % 4];
+  std::string text;
+  for (std::size_t number = 0; text.size() < bytes; ++number) {
+    text += "@run.1:" + std::to_string(1000 + number) + ":" + std::to_string(random() % 5000) + "\n";
+    text += genome.substr(random() % (genome.size() - 150), 150) + "\n+\n";
+    for (int i = 0; i < 150; ++i) text += "FFFFFFFF:,#F"[random() % 12];
+    text += '\n';
+  }
+  return text;
+}
+
+/// What a stream of `data` decompresses to, worked on by one thread, chunk by chunk.
+std::string text_in_order(const std::string& path, unsigned threads, io::InflaterMaker make) {
+  io::GzipStream stream(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), threads, make);
+  io::Portion portion;
+  portion.text.reset(new char[stream.text_capacity()]);
+  std::string text;
+  std::uint64_t disk_bytes = 0;
+  while (stream.load(portion)) {
+    portion.is_handed_over = false;
+    stream.work(portion);
+    disk_bytes += portion.disk_bytes;
+    while (stream.hand_over(portion)) text.append(portion.text.get(), portion.text_size);
+  }
+  CHECK(disk_bytes == std::filesystem::file_size(path));
+  return text;
+}
+
+struct OutOfOrder {
+  std::string text;
+  std::uint64_t chunks = 0;
+  std::uint64_t guessed = 0;
+};
+
+/// The same with every chunk but the first worked on, by a thread of its own, before the first is.
+OutOfOrder text_out_of_order(const std::string& path, io::InflaterMaker make) {
+  io::GzipStream stream(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), 4, make);
+  std::vector<io::Portion> portions;
+  for (bool is_there = true; is_there;) {
+    io::Portion& portion = portions.emplace_back();
+    portion.text.reset(new char[stream.text_capacity()]);
+    portion.is_urgent = true;
+    is_there = stream.load(portion);
+  }
+  portions.pop_back();
+  std::vector<std::exception_ptr> errors(portions.size());
+  const auto work = [&](std::size_t i) {
+    try {
+      stream.work(portions[i]);
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads(portions.size());
+  for (std::size_t i = portions.size(); i-- > 1;) threads[i] = std::thread(work, i);
+  work(0);
+  OutOfOrder result;
+  result.chunks = portions.size();
+  std::exception_ptr first_error;
+  try {
+    for (std::size_t i = 0; i < portions.size(); ++i) {
+      if (i > 0) threads[i].join();
+      if (errors[i]) std::rethrow_exception(errors[i]);
+      while (stream.hand_over(portions[i])) result.text.append(portions[i].text.get(), portions[i].text_size);
+    }
+  } catch (...) {
+    first_error = std::current_exception();
+    stream.stop();
+  }
+  for (std::thread& thread : threads) {
+    if (thread.joinable()) thread.join();
+  }
+  if (first_error) std::rethrow_exception(first_error);
+  result.guessed = stream.guessed_chunks();
+  return result;
+}
+
+constexpr io::InflaterMaker kMakers[] = {io::make_inflater, io::make_zlib_inflater};
+
+/// Decompresses all members of `data`, input and output in steps of the given sizes.
+std::string decode_in_steps(io::InflaterMaker make, const std::string& data, std::size_t input_step,
+                            std::size_t output_step) {
+  io::GzipMembers members(make);
+  std::string text, member;
+  std::string output(output_step, '\0');
+  for (std::size_t pos = 0; pos < data.size();) {
+    std::span<const char> input(data.data() + pos, std::min(input_step, data.size() - pos));
+    std::span<char> room(output);
+    const auto status = members.decode(input, room);
+    REQUIRE(status != io::GzipMembers::Status::corrupt);
+    REQUIRE(status != io::GzipMembers::Status::junk);
+    member.append(output, 0, output_step - room.size());
+    pos = static_cast<std::size_t>(input.data() - data.data());
+    if (status != io::GzipMembers::Status::end_of_member) continue;
+    CHECK(members.trailer().size == member.size());
+    CHECK(members.trailer().crc == io::gzip_crc(0, member));
+    text += std::exchange(member, "");
+  }
+  CHECK(members.is_between());
+  return text;
+}
+
+/// The bits at which blocks with codes of their own start in a raw deflate stream, but for the first and the last,
+/// as zlib knows them.
+std::vector<std::uint64_t> block_starts(const std::string& data) {
+  z_stream stream = {};
+  REQUIRE(inflateInit2(&stream, -MAX_WBITS) == Z_OK);
+  std::string text(64 << 20, '\0');
+  stream.next_in = reinterpret_cast<unsigned char*>(const_cast<char*>(data.data()));
+  stream.avail_in = static_cast<unsigned>(data.size());
+  stream.next_out = reinterpret_cast<unsigned char*>(text.data());
+  stream.avail_out = static_cast<unsigned>(text.size());
+  std::vector<std::uint64_t> starts;
+  while (::inflate(&stream, Z_BLOCK) == Z_OK) {
+    constexpr int kAtBlock = 128, kUnusedBits = 7;
+    if ((stream.data_type & kAtBlock) == 0) continue;
+    const std::uint64_t bit = 8 * stream.total_in - (stream.data_type & kUnusedBits);
+    const auto byte = [&](std::uint64_t place) { return static_cast<unsigned char>(data[place]); };
+    const unsigned header = (byte(bit / 8) | byte(bit / 8 + 1) << 8) >> bit % 8 & 7;
+    if (header == 4 && bit > 0) starts.push_back(bit);
+  }
+  inflateEnd(&stream);
+  return starts;
+}
+
+}  // namespace
+
+TEST_CASE("io gzip stream: members and buffers of any size") {
+  std::mt19937 random(20);
+  for (int round = 0; round < 30; ++round) {
+    std::string text, data;
+    for (unsigned member = 0; member < 1 + random() % 4; ++member) {
+      const std::string part = random_bases(random, random() % 5000) + std::string(random() % 3000, 'A');
+      text += part;
+      data += deflate(part, static_cast<int>(random() % 10));
+    }
+    for (const io::InflaterMaker make : kMakers) {
+      CHECK(decode_in_steps(make, data, 1 + random() % 50, 100'000) == text);
+      CHECK(decode_in_steps(make, data, data.size(), 100'000) == text);
+      CHECK(decode_in_steps(make, data, 1000, 1 + random() % 100) == text);
+    }
+  }
+}
+
+TEST_CASE("io gzip stream: headers with every field, and with wrong ones") {
+  const std::string text = reads_text(1, 2000);
+  const std::string plain = deflate(text);
+  for (unsigned flags = 0; flags < 256; ++flags) {
+    std::string header = plain.substr(0, 10);
+    header[3] = static_cast<char>(flags);
+    if ((flags & 4) != 0) header += std::string("\x05\0extra", 7);
+    if ((flags & 8) != 0) header += std::string("name\0", 5);
+    if ((flags & 16) != 0) header += std::string("comment\0", 8);
+    if ((flags & 2) != 0) header += little_endian(io::gzip_crc(0, header) & 0xffff, 2);
+    const std::string data = header + plain.substr(10);
+    CAPTURE(flags);
+    if ((flags & 0xe0) == 0) {
+      CHECK(decode_in_steps(io::make_inflater, data, 3, 4000) == text);
+      if ((flags & 2) == 0) continue;
+    }
+    // A reserved flag, or a header with a wrong checksum.
+    std::string wrong = data;
+    if ((flags & 0xe0) == 0) wrong[4] = static_cast<char>(wrong[4] ^ 1);
+    std::span<const char> input(wrong);
+    std::string room(4000, '\0');
+    std::span<char> output(room);
+    CHECK(io::GzipMembers(io::make_inflater).decode(input, output) == io::GzipMembers::Status::corrupt);
+  }
+}
+
+TEST_CASE("io gzip stream: starts of blocks are found, all of them and no others") {
+  for (const int level : {1, 6, 9}) {
+    const std::string data = deflate(reads_text(2, 3'000'000), level, -MAX_WBITS) + std::string(400, '\0');
+    const std::vector<std::uint64_t> starts = block_starts(data);
+    REQUIRE(starts.size() > 10);
+    std::vector<std::uint64_t> found;
+    std::uint64_t begin = 1;
+    while (const auto block = io::find_block(data, begin, 8 * data.size())) {
+      found.push_back(*block);
+      begin = *block + 1;
+    }
+    CHECK(found == starts);
+    // The bounds count, to the bit.
+    CHECK(io::find_block(data, starts[3], starts[3] + 1) == starts[3]);
+    CHECK(io::find_block(data, starts[3] + 1, starts[4]) == std::nullopt);
+  }
+  CHECK(io::find_block("", 0, 1000) == std::nullopt);
+  CHECK(io::find_block(std::string(io::kBlockHeaderBytes, '\4'), 0, 1000) == std::nullopt);
+}
+
+TEST_CASE("io gzip stream: two guesses tell where in the window a byte came from") {
+  std::mt19937 random(3);
+  const std::string_view first_guess = io::DeflateWindow::first_guess();
+  const std::string_view second_guess = io::DeflateWindow::second_guess();
+  for (const std::size_t known : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, io::DeflateWindow::kSize}) {
+    std::string before(known, '\0');
+    for (char& c : before) c = static_cast<char>(random());
+    io::DeflateWindow window;
+    window.append("what was before and is cleared");
+    window.clear();
+    for (std::size_t pos = 0; pos < known; pos += 7) window.append(std::string_view(before).substr(pos, 7));
+    CHECK(window.text() == before);
+    // Every place of the window, and every byte, which stands for itself.
+    std::string first(first_guess.substr(first_guess.size() - known));
+    std::string second(second_guess.substr(second_guess.size() - known));
+    for (int byte = 0; byte < 256; ++byte) first += static_cast<char>(byte), second += static_cast<char>(byte);
+    std::string text = first;
+    CHECK(window.resolve(text.data(), second.data(), text.size()));
+    CHECK(text.substr(0, known) == before);
+    CHECK(text.substr(known) == first.substr(known));
+    if (known == io::DeflateWindow::kSize) continue;
+    const std::size_t unknown = first_guess.size() - known - 1;
+    text = first_guess[unknown];
+    CHECK_FALSE(window.resolve(text.data(), second_guess.data() + unknown, 1));
+  }
+}
+
+TEST_CASE("io gzip stream: the same text in order, out of order, and with both inflaters") {
+  const TempFolder folder;
+  const std::string reads = reads_text(4, warpmer::tests::by_tier<std::size_t>(12'000'000, 5'000'000));
+  std::mt19937 random(4);
+  std::string noise(2'000'000, '\0');
+  for (char& c : noise) c = static_cast<char>(random());
+  std::string members, lanes;
+  for (std::size_t pos = 0; pos < reads.size(); pos += 333'333) members += deflate(reads.substr(pos, 333'333));
+  lanes = deflate(reads.substr(0, 2'345'678)) + deflate(reads.substr(2'345'678), 1);
+  const struct {
+    const char* what;
+    std::string text, data;
+    bool is_guessed;
+  } cases[] = {
+      {"level 1", reads, deflate(reads, 1), true},
+      {"level 9", reads, deflate(reads, 9), true},
+      {"two members", reads, lanes, true},
+      {"many members", reads, members, true},
+      {"bases alone", random_bases(random, 3'000'000), "", true},
+      {"zeros after it", reads, deflate(reads) + std::string(700'000, '\0'), true},
+      // Text of a chunk that is far larger than a portion.
+      {"much of one letter", std::string(40'000'000, 'N'), "", false},
+      {"one letter among reads", reads + std::string(20'000'000, 'N') + reads, "", true},
+      {"noise, stored", noise, deflate(noise, 0), false},
+      {"nothing", "", deflate(""), false},
+      {"little", "ACGT\n", deflate("ACGT\n"), false},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.what);
+    const std::string path = folder.file("x.gz", each.data.empty() ? deflate(each.text) : each.data);
+    for (const io::InflaterMaker make : kMakers) {
+      CHECK((text_in_order(path, 1, make) == each.text));
+      CHECK((text_in_order(path, 4, make) == each.text));
+      const OutOfOrder result = text_out_of_order(path, make);
+      CHECK((result.text == each.text));
+      CHECK(result.guessed <= result.chunks);
+      CHECK((result.guessed > result.chunks / 3) == each.is_guessed);
+    }
+  }
+}
+
+TEST_CASE("io gzip stream: what looks like a block and is none misleads nobody") {
+  // A gzip file within stored blocks has all that a block needs, but is text.
+  const TempFolder folder;
+  const std::string reads = reads_text(5, 5'000'000);
+  const std::string inner = deflate(reads, 6, -MAX_WBITS);
+  const std::string text = reads + inner + reads;
+  const std::string path = folder.file("x.gz", deflate(reads) + deflate(inner, 0) + deflate(reads));
+  for (const io::InflaterMaker make : kMakers) {
+    CHECK((text_in_order(path, 4, make) == text));
+    const OutOfOrder result = text_out_of_order(path, make);
+    CHECK((result.text == text));
+    CHECK(result.guessed > 0);
+    CHECK(result.guessed + 3 < result.chunks);
+  }
+}
+
+TEST_CASE("io gzip stream: damage is found out of order, too") {
+  const TempFolder folder;
+  const std::string text = reads_text(6, 3'000'000);
+  const std::string data = deflate(text.substr(0, 1'000'000)) + deflate(text.substr(1'000'000));
+  std::mt19937 random(6);
+  for (int round = 0; round < warpmer::tests::by_tier(60, 10); ++round) {
+    std::string damaged = data;
+    const std::size_t place = 10 + random() % (data.size() - 10);
+    damaged[place] = static_cast<char>(damaged[place] ^ (1 << random() % 8));
+    CAPTURE(place);
+    const std::string path = folder.file("x.gz", damaged);
+    for (const io::InflaterMaker make : kMakers) {
+      try {
+        // Only the fields of the second header that say nothing about the text may change without harm.
+        const std::string read = text_out_of_order(path, make).text;
+        CHECK((read == text));
+      } catch (const warpmer::InputError& error) {
+        CHECK(contains(error.what(), "x.gz"));
+        CHECK((contains(error.what(), "corrupt in member") || contains(error.what(), "truncated") ||
+               contains(error.what(), "what follows gzip member")));
+      }
+    }
+  }
+}
+
+TEST_CASE("io gzip stream: a file that ends too soon is found out of order, too") {
+  const TempFolder folder;
+  const std::string data = deflate(reads_text(7, 3'000'000));
+  std::mt19937 random(7);
+  for (int round = 0; round < warpmer::tests::by_tier(30, 6); ++round) {
+    const std::string path = folder.file("x.gz", data.substr(0, 20 + random() % (data.size() - 20)));
+    for (const io::InflaterMaker make : kMakers) {
+      std::string message;
+      try {
+        text_out_of_order(path, make);
+      } catch (const warpmer::InputError& error) {
+        message = error.what();
+      }
+      CHECK(contains(message, "truncated: the file ends inside member 1"));
+    }
+  }
+}
+
+TEST_CASE("io gzip stream: a reader may leave at any time") {
+  const TempFolder folder;
+  const std::string text = reads_text(8, 6'000'000) + std::string(30'000'000, 'N');
+  const std::string path = folder.file("x.gz", deflate(text));
+  for (const std::size_t taken : {std::size_t{0}, std::size_t{1}, text.size() / 9, text.size() / 2}) {
+    auto stream = std::make_unique<io::GzipStream>(
+        std::make_unique<io::ByteFile>(path, path, kNeverCancelled), 4);
+    io::ReadAhead reader(std::move(stream), 4, kNeverCancelled);
+    std::string read(taken, '\0');
+    for (std::size_t done = 0; done < taken;) done += reader.read(read.data() + done, taken - done);
+    CHECK((read == text.substr(0, taken)));
+  }
+}
