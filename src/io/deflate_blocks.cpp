@@ -9,12 +9,12 @@ namespace warpmer::io {
 namespace {
 
 // Numbers of RFC 1951, 3.2.7.
-constexpr unsigned kHeaderBits = 17;           ///< BFINAL, BTYPE, HLIT, HDIST, HCLEN
-constexpr unsigned kLengthBits = 3;            ///< of a code length of the code of code lengths
-constexpr unsigned kMostLengthCodes = 19;      ///< symbols of the code of code lengths
-constexpr unsigned kMostLengthCodeBits = 7;    ///< of a code for a code length
-constexpr unsigned kMostCodeBits = 15;         ///< of a code for a literal, length or distance
-constexpr unsigned kMostCodes = 286 + 30;      ///< literals and lengths, distances
+constexpr unsigned kHeaderBits = 17;         ///< BFINAL, BTYPE, HLIT, HDIST, HCLEN
+constexpr unsigned kLengthBits = 3;          ///< of a code length of the code of code lengths
+constexpr unsigned kMostLengthCodes = 19;    ///< symbols of the code of code lengths
+constexpr unsigned kMostLengthCodeBits = 7;  ///< of a code for a code length
+constexpr unsigned kMostCodeBits = 15;       ///< of a code for a literal, length or distance
+constexpr unsigned kMostCodes = 286 + 30;    ///< literals and lengths, distances
 constexpr unsigned kEndOfBlock = 256;
 constexpr std::array<std::uint8_t, kMostLengthCodes> kLengthCodeOrder = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                                          11, 4,  12, 3, 13, 2, 14, 1, 15};
@@ -51,9 +51,11 @@ constexpr auto kSharesOfFour = [] {
 /// Whether `count` code lengths, of three bits each, make a complete prefix code (Kraft's sum is 1).
 bool is_complete(std::uint64_t lengths, unsigned count) {
   lengths &= (std::uint64_t{1} << (kLengthBits * count)) - 1;
-  unsigned share = 0;
-  for (; lengths != 0; lengths >>= 4 * kLengthBits) share += kSharesOfFour[lengths % kSharesOfFour.size()];
-  return share == 1U << kMostLengthCodeBits;
+  const auto four = [&](unsigned i) -> unsigned {
+    return kSharesOfFour[(lengths >> (4 * kLengthBits * i)) % kSharesOfFour.size()];
+  };
+  // Without branches, whose outcome nobody could predict.
+  return four(0) + four(1) + four(2) + four(3) + four(4) == 1U << kMostLengthCodeBits;
 }
 
 /// Symbol and length of each code for a code length, by the 7 bits that begin with it.
@@ -62,23 +64,35 @@ struct LengthCode {
   std::array<std::uint8_t, 1 << kMostLengthCodeBits> bits;
 };
 
-/// The canonical code (RFC 1951, 3.2.2) of `count` lengths that are complete. Huffman codes stand with their
-/// highest bit first.
+/// All numbers of 7 bits with their bits the other way round: Huffman codes stand with the highest bit first.
+constexpr auto kReversed = [] {
+  std::array<std::uint8_t, 1 << kMostLengthCodeBits> reversed = {};
+  for (unsigned value = 0; value < reversed.size(); ++value) {
+    for (unsigned bit = 0; bit < kMostLengthCodeBits; ++bit) {
+      if ((value >> bit & 1) != 0) reversed[value] |= 1U << (kMostLengthCodeBits - 1 - bit);
+    }
+  }
+  return reversed;
+}();
+
+/// The canonical code (RFC 1951, 3.2.2) of `count` lengths that are complete.
 LengthCode make_length_code(std::uint64_t lengths, unsigned count) {
   std::array<std::uint8_t, kMostLengthCodes> length_of = {};
-  for (unsigned i = 0; i < count; ++i) length_of[kLengthCodeOrder[i]] = lengths >> (kLengthBits * i) & 7;
-  LengthCode code = {};
-  unsigned next = 0;  // of the codes filled up to 7 bits
-  for (unsigned length = 1; length <= kMostLengthCodeBits; ++length) {
-    for (unsigned symbol = 0; symbol < kMostLengthCodes; ++symbol) {
-      if (length_of[symbol] != length) continue;
-      for (unsigned i = 0; i < 1U << (kMostLengthCodeBits - length); ++i, ++next) {
-        unsigned reversed = 0;
-        for (unsigned bit = 0; bit < kMostLengthCodeBits; ++bit)
-          reversed |= (next >> bit & 1) << (kMostLengthCodeBits - 1 - bit);
-        code.symbols[reversed] = static_cast<std::uint8_t>(symbol);
-        code.bits[reversed] = static_cast<std::uint8_t>(length);
-      }
+  std::array<unsigned, kMostLengthCodeBits + 2> next = {};  // by length: its first code, filled up to 7 bits
+  for (unsigned i = 0; i < count; ++i, lengths >>= kLengthBits) {
+    const unsigned length = lengths & 7;
+    length_of[kLengthCodeOrder[i]] = static_cast<std::uint8_t>(length);
+    if (length > 0) next[length + 1] += 1U << (kMostLengthCodeBits - length);
+  }
+  for (unsigned length = 1; length < next.size(); ++length) next[length] += next[length - 1];
+  LengthCode code;
+  for (unsigned symbol = 0; symbol < kMostLengthCodes; ++symbol) {
+    const unsigned length = length_of[symbol];
+    if (length == 0) continue;
+    for (unsigned i = 0; i < 1U << (kMostLengthCodeBits - length); ++i) {
+      const unsigned place = kReversed[next[length]++];
+      code.symbols[place] = static_cast<std::uint8_t>(symbol);
+      code.bits[place] = static_cast<std::uint8_t>(length);
     }
   }
   return code;
@@ -97,8 +111,8 @@ struct CodeShare {
   [[nodiscard]] bool is_complete() const { return share == 1U << kMostCodeBits; }
 };
 
-/// Whether the two codes of a block, whose lengths start at `bit`, are complete; a single distance may have
-/// a code to itself, or none.
+/// Whether the two codes of a block are complete, whose lengths start at `bit` and are written in `code`; a
+/// single distance may have a code to itself, or none.
 bool has_complete_codes(std::string_view data, std::uint64_t bit, const LengthCode& code, unsigned literals,
                         unsigned distances) {
   std::array<std::uint8_t, kMostCodes> lengths;
@@ -136,15 +150,21 @@ bool has_complete_codes(std::string_view data, std::uint64_t bit, const LengthCo
          (of_distances.is_complete() || of_distances.codes <= 1);
 }
 
-bool starts_block(std::string_view data, std::uint64_t bit) {
+/// Whether the codes of the possible header at `bit` are complete. Out of line: it is come to rarely, and the
+/// way past it is short.
+[[gnu::noinline]] bool is_header(std::string_view data, std::uint64_t bit, std::uint64_t lengths,
+                                 unsigned count) {
   const std::uint64_t header = bits_at(data, bit);
   const unsigned literals = 257 + (header >> 3 & 31);
   const unsigned distances = 1 + (header >> 8 & 31);
-  const unsigned count = 4 + (header >> 13 & 15);
-  const std::uint64_t lengths = bits_at(data, bit + kHeaderBits);
-  if (!is_complete(lengths, count)) return false;
   return has_complete_codes(data, bit + kHeaderBits + kLengthBits * count, make_length_code(lengths, count),
                             literals, distances);
+}
+
+inline bool starts_block(std::string_view data, std::uint64_t bit) {
+  const unsigned count = 4 + (bits_at(data, bit + kHeaderBits - 4) & 15);
+  const std::uint64_t lengths = bits_at(data, bit + kHeaderBits);
+  return is_complete(lengths, count) && is_header(data, bit, lengths, count);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "io/deflate_window.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -46,11 +47,18 @@ std::string_view DeflateWindow::second_guess() {
 bool DeflateWindow::resolve(char* first, const char* second, std::size_t size) const noexcept {
   const std::size_t unknown = kBytes + kSize - size_;  // places from kBytes to here have no text
   bool is_known = true;
-  for (std::size_t i = 0; i < size; ++i) {
+  const auto resolve_byte = [&](std::size_t i) {
     const std::size_t place = (byte(first[i]) ^ byte(second[i])) * kBytes + byte(first[i]);
     is_known &= place < kBytes || place >= unknown;
     first[i] = table_[place];
+  };
+  std::size_t i = 0;
+  for (; i + sizeof(std::uint64_t) <= size; i += sizeof(std::uint64_t)) {
+    // Most text soon consists of copies of text that is there.
+    if (std::memcmp(first + i, second + i, sizeof(std::uint64_t)) == 0) continue;
+    for (std::size_t j = 0; j < sizeof(std::uint64_t); ++j) resolve_byte(i + j);
   }
+  for (; i < size; ++i) resolve_byte(i);
   return is_known;
 }
 

@@ -12,10 +12,10 @@ namespace warpmer::io {
 namespace {
 
 constexpr std::size_t kTakesBack = DeflateInflater::kTakesBack;
-constexpr std::size_t kFirstTextPerRaw = 8;                      ///< before any is known; some more than usual
-constexpr std::size_t kFewestRawBytes = std::size_t{8} << 10;    ///< of a chunk
-constexpr std::size_t kSearchBytes = std::size_t{32} << 10;      ///< read at once to look for a block
-constexpr std::size_t kInflaterBytes = std::size_t{128} << 10;   ///< what ISA-L's state takes, and some more
+constexpr std::size_t kFirstTextPerRaw = 8;                     ///< before any is known; some more than usual
+constexpr std::size_t kFewestRawBytes = std::size_t{8} << 10;   ///< of a chunk
+constexpr std::size_t kSearchBytes = std::size_t{32} << 10;     ///< read at once to look for a block
+constexpr std::size_t kInflaterBytes = std::size_t{128} << 10;  ///< what ISA-L's state takes, and some more
 
 /// A part of a portion's text, all of it in one member.
 struct Segment {
@@ -63,8 +63,8 @@ struct GzipStream::Chunk {
     members.enter(window, bits, begin_bit > 0 ? 8 - begin_bit : 0);
   }
   [[nodiscard]] std::size_t ended_members() const {
-    return static_cast<std::size_t>(std::count_if(segments.begin(), segments.end(),
-                                                  [](const Segment& segment) { return segment.ends_member; }));
+    return static_cast<std::size_t>(std::count_if(
+        segments.begin(), segments.end(), [](const Segment& segment) { return segment.ends_member; }));
   }
   /// Where in the text its last member begins, if that is there.
   [[nodiscard]] std::size_t last_member() const {
@@ -91,7 +91,7 @@ struct GzipStream::Guess {
   Guess(InflaterMaker make, std::size_t text_bytes)
       : first(make), second(make), second_text(new char[text_bytes]) {}
 
-  GzipMembers first;   ///< its text goes to the portion
+  GzipMembers first;  ///< its text goes to the portion
   GzipMembers second;
   std::unique_ptr<char[]> second_text;
   DeflateWindow window;  ///< the real one
@@ -172,7 +172,8 @@ void GzipStream::fill(Chunk& chunk, std::size_t wanted) {
   }
 }
 
-/// Makes the chunk end at the first block behind `wanted` bytes; leaves it as long as it can be if there is none.
+/// Makes the chunk end at the first block behind `wanted` bytes; leaves it as long as it can be if there is
+/// none.
 void GzipStream::end_at_block(Chunk& chunk, std::size_t wanted) {
   std::uint64_t begin = 8 * wanted;
   while (!is_at_end_ && chunk.size < shape_.raw_bytes) {
@@ -224,7 +225,8 @@ GzipStream::Progress GzipStream::decode(GzipMembers& members, Chunk& chunk, std:
   const char* const begin = text.data();
   while (true) {
     const GzipMembers::Status status = members.decode(chunk.input, text);
-    if (status == GzipMembers::Status::corrupt || status == GzipMembers::Status::junk) return Progress::failed;
+    if (status == GzipMembers::Status::corrupt || status == GzipMembers::Status::junk)
+      return Progress::failed;
     if (status == GzipMembers::Status::end_of_member) {
       chunk.segments.push_back({.end = static_cast<std::size_t>(text.data() - begin),
                                 .ends_member = true,
@@ -250,7 +252,8 @@ std::unique_ptr<GzipStream::Guess> GzipStream::guess(Portion& portion, Chunk& ch
     std::span<char> text(into, shape_.text_bytes);
     const Progress progress = decode(members, chunk, text);
     portion.text_size = shape_.text_bytes - text.size();
-    return progress == Progress::at_block || (chunk.is_last && progress == Progress::inside && members.is_between());
+    return progress == Progress::at_block ||
+           (chunk.is_last && progress == Progress::inside && members.is_between());
   };
   if (decode_whole(guess->second, DeflateWindow::second_guess(), guess->second_text.get()) &&
       decode_whole(guess->first, DeflateWindow::first_guess(), portion.text.get())) {
@@ -285,8 +288,8 @@ void GzipStream::confirm(Portion& portion, Chunk& chunk, Guess& guess) {
   if (!is_known) fail_corrupt(chunk, chunk.members_before);
 }
 
-/// Decompresses the chunk, or what of it the portion has room for. The turn remains the chunk's until all of it
-/// is decompressed.
+/// Decompresses the chunk, or what of it the portion has room for. The turn remains the chunk's until all of
+/// it is decompressed.
 void GzipStream::decode_in_turn(Portion& portion, Chunk& chunk) {
   if (!chunk.is_begun) {
     chunk.is_begun = true;
@@ -390,10 +393,11 @@ void GzipStream::give_back(std::unique_ptr<Guess> guess) {
 /// Says what is wrong with the data in the chunk whose turn it is.
 void GzipStream::fail(const Chunk& chunk) {
   if (!members_.is_between()) fail_corrupt(chunk, ended_members_);
-  fail_at({file_->shown()},
-          fmt::format("what follows gzip member {} is neither another member nor the end of the file, but {}; "
-                      "the file is damaged, or something was appended to it",
-                      ended_members_, quoted({chunk.input.data(), chunk.input.size()}, 8)));
+  fail_at(
+      {file_->shown()},
+      fmt::format("what follows gzip member {} is neither another member nor the end of the file, but {}; "
+                  "the file is damaged, or something was appended to it",
+                  ended_members_, quoted({chunk.input.data(), chunk.input.size()}, 8)));
 }
 
 void GzipStream::fail_truncated(const Chunk& chunk) {
@@ -404,9 +408,10 @@ void GzipStream::fail_truncated(const Chunk& chunk) {
 
 /// `ended` members are before the one that is damaged.
 void GzipStream::fail_corrupt(const Chunk& chunk, std::uint64_t ended) {
-  fail_at({file_->shown()}, fmt::format("the gzip data is corrupt in member {}, within the first {} bytes of the "
-                                        "file; copy or download the file again",
-                                        ended + 1, chunk.file_end));
+  fail_at({file_->shown()},
+          fmt::format("the gzip data is corrupt in member {}, within the first {} bytes of the "
+                      "file; copy or download the file again",
+                      ended + 1, chunk.file_end));
 }
 
 }  // namespace warpmer::io

@@ -16,14 +16,14 @@
 
 namespace warpmer::io {
 
-/// Cuts the file into chunks, each a portion. What a chunk stands for depends on all before it, so chunks have
-/// their turns, and the decompressor and its window go from one to the next.
+/// Cuts the file into chunks, each a portion. What a chunk stands for depends on all before it, so chunks
+/// have their turns, and the decompressor and its window go from one to the next.
 ///
 /// With several threads a chunk ends where a block seems to start (`find_block`), and when the reader has
-/// little text, the next chunk is decompressed before its turn, by guessing (`DeflateWindow`); when its turn comes, it
-/// is told whether the chunk before really ended there, and only looks up what came out of the window.
-/// Otherwise it is decompressed in its turn, as are chunks without such a start. So a guess costs time if it
-/// is wrong, and can do no other harm.
+/// little text, the next chunk is decompressed before its turn, by guessing (`DeflateWindow`); when its turn
+/// comes, it is told whether the chunk before really ended there, and only looks up what came out of the
+/// window. Otherwise it is decompressed in its turn, as are chunks without such a start. So a guess costs
+/// time if it is wrong, and can do no other harm.
 class GzipStream final : public PortionLoader {
  public:
   /// How many of the `threads` that a job has are worth having here: few of them count no faster than
@@ -48,9 +48,9 @@ class GzipStream final : public PortionLoader {
 
  private:
   struct Shape {
-    std::size_t text_bytes;   ///< room in a portion
-    std::size_t raw_bytes;    ///< of a chunk, at most
-    double share;             ///< of the room that the text of a chunk should fill
+    std::size_t text_bytes;  ///< room in a portion
+    std::size_t raw_bytes;   ///< of a chunk, at most
+    double share;            ///< of the room that the text of a chunk should fill
     bool looks_for_blocks;
   };
   struct Chunk;
@@ -103,7 +103,7 @@ class GzipStream final : public PortionLoader {
   // Who has the turn has these.
   GzipMembers members_;
   DeflateWindow window_;
-  bool is_at_block_ = false;       ///< the chunk before ended where this one says that it starts
+  bool is_at_block_ = false;  ///< the chunk before ended where this one says that it starts
   std::uint64_t ended_members_ = 0;
 
   // The reader has these.

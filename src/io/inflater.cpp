@@ -83,7 +83,8 @@ class IsalInflater final : public DeflateInflater {
     // What was taken too much goes back, be it of this input or of an earlier one.
     const std::size_t unneeded = is_end ? static_cast<std::size_t>(state_->read_in_length) / 8 : 0;
     const std::size_t not_given = input.size() - clamp_to_32_bits(input.size());
-    input = {reinterpret_cast<const char*>(state_->next_in) - unneeded, state_->avail_in + unneeded + not_given};
+    input = {reinterpret_cast<const char*>(state_->next_in) - unneeded,
+             state_->avail_in + unneeded + not_given};
     output = output.subspan(static_cast<std::size_t>(state_->next_out - bytes(output.data())));
     if (result != ISAL_DECOMP_OK) return Status::corrupt;
     return is_end ? Status::end : Status::going_on;
