@@ -31,8 +31,8 @@ struct Segment {
 /// middle of it.
 struct GzipStream::Chunk {
   std::uint64_t number = 0;
-  std::vector<char> raw;  ///< kTakesBack bytes of the chunk before, then this one
-  std::size_t size = 0;   ///< without the former
+  std::unique_ptr<char[]> raw;  ///< kTakesBack bytes of the chunk before, then this one
+  std::size_t size = 0;         ///< without the former
   unsigned begin_bit = 0;
   unsigned end_bit = 0;
   bool begins_block = false;  ///< at begin_bit of the first byte
@@ -47,7 +47,7 @@ struct GzipStream::Chunk {
   std::vector<Segment> segments;     ///< of the text in the portion
   std::uint64_t members_before = 0;  ///< that ended before this text
 
-  [[nodiscard]] const char* begin() const { return raw.data() + kTakesBack; }
+  [[nodiscard]] const char* begin() const { return raw.get() + kTakesBack; }
   [[nodiscard]] unsigned char last() const { return static_cast<unsigned char>(begin()[size - 1]); }
 
   /// Everything but what of the first byte belongs to the block before, and of the last to the next.
@@ -134,18 +134,18 @@ GzipStream::Chunk& GzipStream::chunk_of(Portion& portion) {
 bool GzipStream::load(Portion& portion) {
   if (is_at_end_) return false;
   Chunk& chunk = chunk_of(portion);
-  chunk.raw.resize(kTakesBack + shape_.raw_bytes);
+  if (!chunk.raw) chunk.raw.reset(new char[kTakesBack + shape_.raw_bytes]);
   chunk.number = next_number_++;
   chunk.begin_bit = begin_bit_;
   chunk.begins_block = begins_block_;
   chunk.ends_block = false;
   chunk.end_bit = 0;
-  std::memcpy(chunk.raw.data(), ahead_.data(), ahead_.size());
+  std::memcpy(chunk.raw.get(), ahead_.data(), ahead_.size());
   chunk.size = ahead_.size() - kTakesBack;
 
-  const double wanted = shape_.share * static_cast<double>(shape_.text_bytes) / text_per_raw_.load();
-  const std::size_t wanted_bytes =
-      std::clamp(static_cast<std::size_t>(wanted), kFewestRawBytes, shape_.raw_bytes);
+  const double share = shape_.share * static_cast<double>(shape_.text_bytes) / text_per_raw_.load();
+  const auto wanted_bytes = static_cast<std::size_t>(
+      std::clamp<double>(share, kFewestRawBytes, static_cast<double>(shape_.raw_bytes)));
   fill(chunk, wanted_bytes);
   if (shape_.looks_for_blocks) end_at_block(chunk, wanted_bytes);
 
@@ -166,7 +166,7 @@ bool GzipStream::load(Portion& portion) {
 /// Reads until the chunk has `wanted` bytes, or the file ends.
 void GzipStream::fill(Chunk& chunk, std::size_t wanted) {
   while (chunk.size < wanted && !is_at_end_) {
-    const std::size_t count = file_->read(chunk.raw.data() + kTakesBack + chunk.size, wanted - chunk.size);
+    const std::size_t count = file_->read(chunk.raw.get() + kTakesBack + chunk.size, wanted - chunk.size);
     chunk.size += count;
     is_at_end_ = count == 0;
   }
@@ -272,13 +272,13 @@ void GzipStream::confirm(Portion& portion, Chunk& chunk, Guess& guess) {
   guess.window = window_;
   // Only the first member in the chunk can refer to the text before it. The next chunk waits for the window
   // only, so that comes first.
-  const bool ends_member = chunk.last_member() > 0 || chunk.ended_members() > 0;
+  const bool ends_member = chunk.ended_members() > 0;
   const std::size_t unknown = ends_member ? chunk.segments.front().end : size;
   const std::size_t in_window = ends_member ? unknown : size - std::min(size, DeflateWindow::kSize);
   bool is_known = guess.window.resolve(text + in_window, second + in_window, unknown - in_window);
   move_window({text, size}, chunk);
   ended_members_ += chunk.ended_members();
-  learn(size, chunk.size);
+  learn(size, static_cast<std::ptrdiff_t>(chunk.size));
   chunk.is_done = true;
   is_at_block_ = !chunk.is_last;
   ++guessed_chunks_;
@@ -299,13 +299,13 @@ void GzipStream::decode_in_turn(Portion& portion, Chunk& chunk) {
   chunk.segments.clear();
   chunk.members_before = ended_members_;
   std::span<char> text(portion.text.get(), shape_.text_bytes);
-  const std::size_t raw_before = chunk.input.size();
+  const char* const from = chunk.input.data();
   const Progress progress = decode(members_, chunk, text);
   portion.text_size = shape_.text_bytes - text.size();
   ended_members_ += chunk.ended_members();
   if (progress == Progress::failed) fail(chunk);
   move_window({portion.text.get(), portion.text_size}, chunk);
-  learn(portion.text_size, raw_before - chunk.input.size());
+  learn(portion.text_size, chunk.input.data() - from);
   if (progress == Progress::text_full) return;
   if (chunk.is_last && !members_.is_between()) fail_truncated(chunk);
   is_at_block_ = progress == Progress::at_block;
@@ -346,7 +346,7 @@ void GzipStream::check(const Chunk& chunk) {
 }
 
 /// Remembers how much text has come of how much data.
-void GzipStream::learn(std::size_t text, std::size_t raw) {
+void GzipStream::learn(std::size_t text, std::ptrdiff_t raw) {
   if (text > 0 && raw > 0) text_per_raw_ = static_cast<double>(text) / static_cast<double>(raw);
 }
 

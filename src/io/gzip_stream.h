@@ -70,7 +70,7 @@ class GzipStream final : public PortionLoader {
   bool await_turn(const Chunk& chunk);
   void pass_turn();
   void check(const Chunk& chunk);
-  void learn(std::size_t text, std::size_t raw);
+  void learn(std::size_t text, std::ptrdiff_t raw);
   bool may_be_guessed(const Chunk& chunk);
 
   std::unique_ptr<Guess> take_guess();
