@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t kTakesBack = DeflateInflater::kTakesBack;
 constexpr std::size_t kFirstTextPerRaw = 8;                     ///< before any is known; some more than usual
 constexpr std::size_t kFewestRawBytes = std::size_t{8} << 10;   ///< of a chunk
-constexpr std::size_t kSearchBytes = std::size_t{32} << 10;     ///< read at once to look for a block
 constexpr std::size_t kInflaterBytes = std::size_t{128} << 10;  ///< what ISA-L's state takes, and some more
 
 /// A part of a portion's text, all of it in one member.
@@ -27,41 +26,83 @@ struct Segment {
 
 }  // namespace
 
-/// A stretch of the file. Its first byte is also the last of the chunk before where a block starts in the
-/// middle of it.
+/// A stretch of the file as it was read.
+struct GzipStream::Piece {
+  Piece(const char* bytes_before, std::size_t capacity) : bytes(new char[kTakesBack + capacity]) {
+    std::memcpy(bytes.get(), bytes_before, kTakesBack);
+  }
+
+  std::unique_ptr<char[]> bytes;  ///< kTakesBack of the piece before, then this one's
+  std::size_t size = 0;           ///< without the former
+  std::uint64_t file_end = 0;     ///< where in the file it ends
+  std::atomic<bool> is_asked_for_block = false;
+
+  [[nodiscard]] char* begin() const { return bytes.get() + kTakesBack; }
+  [[nodiscard]] unsigned char at(std::size_t place) const {
+    return static_cast<unsigned char>(begin()[place]);
+  }
+  /// The first bit at which a block seems to start. Whoever asks first looks for it, and others wait.
+  std::optional<std::uint64_t> first_block() {
+    is_asked_for_block = true;
+    std::call_once(is_searched_, [this] { block_ = find_block({begin(), size}, 0, 8 * size); });
+    return block_;
+  }
+
+ private:
+  std::once_flag is_searched_;
+  std::optional<std::uint64_t> block_;
+};
+
+/// What one portion is made of: a piece, from its first block if a guess starts there, and then the next
+/// piece up to its first block, if somebody has asked for that. Otherwise all of the piece, or what the chunk
+/// before has left of it.
 struct GzipStream::Chunk {
   std::uint64_t number = 0;
-  std::unique_ptr<char[]> raw;  ///< kTakesBack bytes of the chunk before, then this one
-  std::size_t size = 0;         ///< without the former
-  unsigned begin_bit = 0;
-  unsigned end_bit = 0;
-  bool begins_block = false;  ///< at begin_bit of the first byte
-  bool ends_block = false;    ///< at end_bit of the last byte, or behind that if end_bit is 0
-  bool is_last = false;
-  std::uint64_t file_end = 0;  ///< where in the file it ends
+  std::shared_ptr<Piece> piece;
+  std::shared_ptr<Piece> next;
+  bool is_last = false;  ///< nothing is in the next piece
 
   bool is_begun = false;
   bool is_done = false;
-  bool has_last_byte = false;        ///< `input` has the byte that is the next chunk's, too
-  std::span<const char> input;       ///< what is to be decompressed yet
-  std::vector<Segment> segments;     ///< of the text in the portion
-  std::uint64_t members_before = 0;  ///< that ended before this text
+  std::span<const char> input;              ///< what is to be decompressed before anything else
+  std::optional<std::uint64_t> next_block;  ///< where in the next piece it ends
+  std::size_t taken_of_next = 0;            ///< bytes
+  std::uint64_t text_bytes = 0;             ///< of the whole chunk so far
+  std::vector<Segment> segments;            ///< of the text in the portion
+  std::uint64_t members_before = 0;         ///< that ended before this text
 
-  [[nodiscard]] const char* begin() const { return raw.get() + kTakesBack; }
-  [[nodiscard]] unsigned char last() const { return static_cast<unsigned char>(begin()[size - 1]); }
-
-  /// Everything but what of the first byte belongs to the block before, and of the last to the next.
-  void rewind() {
-    const std::size_t first = begin_bit > 0 ? 1 : 0;
-    const std::size_t end = size - (ends_block && end_bit > 0 ? 1 : 0);
-    input = {begin() + first, end - first};
-    has_last_byte = false;
+  /// Begins with the piece, without the bytes that the chunk before has taken.
+  void begin(std::size_t taken) {
+    input = {piece->begin() + taken, piece->size - taken};
+    next_block.reset();
+    taken_of_next = 0;
+    text_bytes = 0;
     segments.clear();
   }
-  void enter(GzipMembers& members, std::string_view window) const {
-    const unsigned bits = begin_bit > 0 ? static_cast<unsigned char>(begin()[0]) >> begin_bit : 0;
-    members.enter(window, bits, begin_bit > 0 ? 8 - begin_bit : 0);
+  /// Begins where a block starts, at a bit of the piece, after this window.
+  void begin_at(std::uint64_t bit, GzipMembers& members, std::string_view window) {
+    const unsigned skipped = bit % 8;
+    const std::size_t place = bit / 8;
+    begin(place + (skipped > 0 ? 1 : 0));
+    members.enter(window, skipped > 0 ? piece->at(place) >> skipped : 0, skipped > 0 ? 8 - skipped : 0);
   }
+  /// Goes on in the next piece, so far as that belongs to this chunk; false if it does not.
+  bool go_on() {
+    if (!next_block && next->is_asked_for_block) next_block = next->first_block();
+    if (!next_block || taken_of_next >= *next_block / 8) return false;
+    taken_of_next = *next_block / 8;
+    input = {next->begin(), taken_of_next};
+    return true;
+  }
+  /// Takes the byte, too, in the middle of which the block is said to start; false if there is none.
+  bool take_last_byte() {
+    const std::size_t end = next_block ? (*next_block + 7) / 8 : 0;
+    if (taken_of_next == end) return false;
+    input = {next->begin() + taken_of_next, 1};
+    taken_of_next = end;
+    return true;
+  }
+
   [[nodiscard]] std::size_t ended_members() const {
     return static_cast<std::size_t>(std::count_if(
         segments.begin(), segments.end(), [](const Segment& segment) { return segment.ends_member; }));
@@ -73,6 +114,7 @@ struct GzipStream::Chunk {
     }
     return 0;
   }
+  [[nodiscard]] std::uint64_t file_end() const { return piece->file_end + taken_of_next; }
   void sum_up(std::string_view text);
 };
 
@@ -121,7 +163,6 @@ GzipStream::GzipStream(std::unique_ptr<ByteFile> file, unsigned threads, Inflate
       make_(make),
       shape_(shape(threads)),
       text_per_raw_(kFirstTextPerRaw),
-      ahead_(kTakesBack, '\0'),
       members_(make) {}
 
 GzipStream::~GzipStream() = default;
@@ -131,67 +172,36 @@ GzipStream::Chunk& GzipStream::chunk_of(Portion& portion) {
   return *static_cast<Chunk*>(portion.scratch.get());
 }
 
+/// The next piece of the file; empty at its end.
+std::shared_ptr<GzipStream::Piece> GzipStream::read_piece(const Piece* before) {
+  const double share = shape_.share * static_cast<double>(shape_.text_bytes) / text_per_raw_.load();
+  const auto wanted = static_cast<std::size_t>(
+      std::clamp<double>(share, kFewestRawBytes, static_cast<double>(shape_.raw_bytes)));
+  constexpr char kNothing[kTakesBack] = {};
+  const char* const bytes_before = before == nullptr ? kNothing : before->begin() + before->size - kTakesBack;
+  auto piece = std::make_shared<Piece>(bytes_before, wanted);
+  while (piece->size < wanted) {
+    const std::size_t count = file_->read(piece->begin() + piece->size, wanted - piece->size);
+    if (count == 0) break;
+    piece->size += count;
+  }
+  loaded_bytes_ += piece->size;
+  piece->file_end = loaded_bytes_;
+  return piece;
+}
+
 bool GzipStream::load(Portion& portion) {
+  if (next_number_ == 0) ahead_ = read_piece(nullptr);
   if (is_at_end_) return false;
   Chunk& chunk = chunk_of(portion);
-  if (!chunk.raw) chunk.raw.reset(new char[kTakesBack + shape_.raw_bytes]);
   chunk.number = next_number_++;
-  chunk.begin_bit = begin_bit_;
-  chunk.begins_block = begins_block_;
-  chunk.ends_block = false;
-  chunk.end_bit = 0;
-  std::memcpy(chunk.raw.get(), ahead_.data(), ahead_.size());
-  chunk.size = ahead_.size() - kTakesBack;
-
-  const double share = shape_.share * static_cast<double>(shape_.text_bytes) / text_per_raw_.load();
-  const auto wanted_bytes = static_cast<std::size_t>(
-      std::clamp<double>(share, kFewestRawBytes, static_cast<double>(shape_.raw_bytes)));
-  fill(chunk, wanted_bytes);
-  if (shape_.looks_for_blocks) end_at_block(chunk, wanted_bytes);
-
-  // The next chunk begins with the byte that this one ends in the middle of.
-  const std::size_t taken = chunk.size - (chunk.end_bit > 0 ? 1 : 0);
-  if (!chunk.ends_block) ahead_.assign(chunk.begin() + taken - kTakesBack, kTakesBack);
-  begins_block_ = chunk.ends_block;
-  begin_bit_ = chunk.end_bit;
-  chunk.is_last = is_at_end_;
-  portion.disk_bytes = taken;
-  loaded_bytes_ += taken;
-  chunk.file_end = loaded_bytes_;
+  chunk.piece = std::move(ahead_);
+  ahead_ = read_piece(chunk.piece.get());
+  chunk.next = ahead_;
+  chunk.is_last = is_at_end_ = ahead_->size == 0;
   chunk.is_begun = chunk.is_done = false;
-  chunk.rewind();
+  portion.disk_bytes = chunk.piece->size;
   return true;
-}
-
-/// Reads until the chunk has `wanted` bytes, or the file ends.
-void GzipStream::fill(Chunk& chunk, std::size_t wanted) {
-  while (chunk.size < wanted && !is_at_end_) {
-    const std::size_t count = file_->read(chunk.raw.get() + kTakesBack + chunk.size, wanted - chunk.size);
-    chunk.size += count;
-    is_at_end_ = count == 0;
-  }
-}
-
-/// Makes the chunk end at the first block behind `wanted` bytes; leaves it as long as it can be if there is
-/// none.
-void GzipStream::end_at_block(Chunk& chunk, std::size_t wanted) {
-  std::uint64_t begin = 8 * wanted;
-  while (!is_at_end_ && chunk.size < shape_.raw_bytes) {
-    fill(chunk, std::min(chunk.size + kSearchBytes, shape_.raw_bytes));
-    const std::uint64_t end = 8 * (chunk.size - std::min(chunk.size, kBlockHeaderBytes));
-    const auto block = find_block({chunk.begin(), chunk.size}, begin, end);
-    if (block) {
-      // What was read behind it is the next chunk's.
-      const std::size_t place = *block / 8;
-      ahead_.assign(chunk.begin() + place - kTakesBack, kTakesBack + chunk.size - place);
-      chunk.ends_block = true;
-      chunk.end_bit = *block % 8;
-      chunk.size = place + (chunk.end_bit > 0 ? 1 : 0);
-      is_at_end_ = false;
-      return;
-    }
-    begin = std::max(begin, end);
-  }
 }
 
 void GzipStream::work(Portion& portion) {
@@ -215,9 +225,12 @@ void GzipStream::work(Portion& portion) {
 
 /// Whether to decompress a chunk before its turn.
 bool GzipStream::may_be_guessed(const Chunk& chunk) {
-  if (!chunk.begins_block || !(chunk.ends_block || chunk.is_last)) return false;
-  const std::lock_guard<std::mutex> guard(mutex_);
-  return turn_ != chunk.number;
+  if (!shape_.looks_for_blocks) return false;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (turn_ == chunk.number) return false;
+  }
+  return chunk.piece->first_block() && (chunk.is_last || chunk.next->first_block());
 }
 
 /// Decompresses from the chunk's input until the text is full, or to the chunk's end.
@@ -234,12 +247,12 @@ GzipStream::Progress GzipStream::decode(GzipMembers& members, Chunk& chunk, std:
       continue;
     }
     if (text.size() < GzipMembers::kEndText) return Progress::text_full;
-    if (!chunk.input.empty()) continue;
-    if (!chunk.ends_block || chunk.has_last_byte) return Progress::inside;
-    if (members.ends_block(chunk.last(), chunk.end_bit, text)) return Progress::at_block;
-    if (chunk.end_bit == 0) return Progress::inside;
-    chunk.has_last_byte = true;
-    chunk.input = {chunk.begin() + chunk.size - 1, 1};
+    if (!chunk.input.empty() || chunk.go_on()) continue;
+    if (const auto end = chunk.next_block; end && chunk.taken_of_next == *end / 8 &&
+                                           members.ends_block(chunk.next->at(*end / 8), *end % 8, text)) {
+      return Progress::at_block;
+    }
+    if (!chunk.take_last_byte()) return Progress::inside;
   }
 }
 
@@ -247,8 +260,7 @@ GzipStream::Progress GzipStream::decode(GzipMembers& members, Chunk& chunk, std:
 std::unique_ptr<GzipStream::Guess> GzipStream::guess(Portion& portion, Chunk& chunk) {
   std::unique_ptr<Guess> guess = take_guess();
   const auto decode_whole = [&](GzipMembers& members, std::string_view window, char* into) {
-    chunk.rewind();
-    chunk.enter(members, window);
+    chunk.begin_at(*chunk.piece->first_block(), members, window);
     std::span<char> text(into, shape_.text_bytes);
     const Progress progress = decode(members, chunk, text);
     portion.text_size = shape_.text_bytes - text.size();
@@ -278,11 +290,9 @@ void GzipStream::confirm(Portion& portion, Chunk& chunk, Guess& guess) {
   bool is_known = guess.window.resolve(text + in_window, second + in_window, unknown - in_window);
   move_window({text, size}, chunk);
   ended_members_ += chunk.ended_members();
-  learn(size, static_cast<std::ptrdiff_t>(chunk.size));
-  chunk.is_done = true;
-  is_at_block_ = !chunk.is_last;
+  chunk.text_bytes = size;
   ++guessed_chunks_;
-  pass_turn();
+  end_turn(chunk, !chunk.is_last);
 
   is_known &= guess.window.resolve(text, second, in_window);
   if (!is_known) fail_corrupt(chunk, chunk.members_before);
@@ -293,24 +303,24 @@ void GzipStream::confirm(Portion& portion, Chunk& chunk, Guess& guess) {
 void GzipStream::decode_in_turn(Portion& portion, Chunk& chunk) {
   if (!chunk.is_begun) {
     chunk.is_begun = true;
-    chunk.rewind();
-    if (is_at_block_) chunk.enter(members_, window_.text());
+    if (is_at_block_) {
+      chunk.begin_at(*chunk.piece->first_block(), members_, window_.text());
+    } else {
+      chunk.begin(taken_);
+    }
   }
   chunk.segments.clear();
   chunk.members_before = ended_members_;
   std::span<char> text(portion.text.get(), shape_.text_bytes);
-  const char* const from = chunk.input.data();
   const Progress progress = decode(members_, chunk, text);
   portion.text_size = shape_.text_bytes - text.size();
   ended_members_ += chunk.ended_members();
   if (progress == Progress::failed) fail(chunk);
   move_window({portion.text.get(), portion.text_size}, chunk);
-  learn(portion.text_size, chunk.input.data() - from);
+  chunk.text_bytes += portion.text_size;
   if (progress == Progress::text_full) return;
   if (chunk.is_last && !members_.is_between()) fail_truncated(chunk);
-  is_at_block_ = progress == Progress::at_block;
-  chunk.is_done = true;
-  pass_turn();
+  end_turn(chunk, progress == Progress::at_block);
 }
 
 void GzipStream::move_window(std::string_view text, const Chunk& chunk) {
@@ -345,11 +355,6 @@ void GzipStream::check(const Chunk& chunk) {
   }
 }
 
-/// Remembers how much text has come of how much data.
-void GzipStream::learn(std::size_t text, std::ptrdiff_t raw) {
-  if (text > 0 && raw > 0) text_per_raw_ = static_cast<double>(text) / static_cast<double>(raw);
-}
-
 /// Waits for the chunk's turn; false if nobody reads any more.
 bool GzipStream::await_turn(const Chunk& chunk) {
   std::unique_lock<std::mutex> lock(mutex_);
@@ -357,7 +362,12 @@ bool GzipStream::await_turn(const Chunk& chunk) {
   return !is_stopped_;
 }
 
-void GzipStream::pass_turn() {
+void GzipStream::end_turn(Chunk& chunk, bool is_at_block) {
+  chunk.is_done = true;
+  if (chunk.text_bytes > 0 && chunk.piece->size > 0)
+    text_per_raw_ = static_cast<double>(chunk.text_bytes) / static_cast<double>(chunk.piece->size);
+  is_at_block_ = is_at_block;
+  taken_ = chunk.taken_of_next;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     ++turn_;
@@ -403,7 +413,7 @@ void GzipStream::fail(const Chunk& chunk) {
 void GzipStream::fail_truncated(const Chunk& chunk) {
   fail_at({file_->shown()}, fmt::format("the gzip data is truncated: the file ends inside member {} after "
                                         "{} bytes; copy or download the file again",
-                                        ended_members_ + 1, chunk.file_end));
+                                        ended_members_ + 1, chunk.file_end()));
 }
 
 /// `ended` members are before the one that is damaged.
@@ -411,7 +421,7 @@ void GzipStream::fail_corrupt(const Chunk& chunk, std::uint64_t ended) {
   fail_at({file_->shown()},
           fmt::format("the gzip data is corrupt in member {}, within the first {} bytes of the "
                       "file; copy or download the file again",
-                      ended + 1, chunk.file_end));
+                      ended + 1, chunk.file_end()));
 }
 
 }  // namespace warpmer::io

@@ -16,14 +16,15 @@
 
 namespace warpmer::io {
 
-/// Cuts the file into chunks, each a portion. What a chunk stands for depends on all before it, so chunks
-/// have their turns, and the decompressor and its window go from one to the next.
+/// Cuts the file into pieces, and makes a portion of each. What a piece stands for depends on all before it,
+/// so they have their turns, and the decompressor and its window go from one to the next.
 ///
-/// With several threads a chunk ends where a block seems to start (`find_block`), and when the reader has
-/// little text, the next chunk is decompressed before its turn, by guessing (`DeflateWindow`); when its turn
-/// comes, it is told whether the chunk before really ended there, and only looks up what came out of the
-/// window. Otherwise it is decompressed in its turn, as are chunks without such a start. So a guess costs
-/// time if it is wrong, and can do no other harm.
+/// With several threads, when the reader has little text, a piece is decompressed before its turn, by
+/// guessing
+/// (`DeflateWindow`): from the first place in it where a block seems to start (`find_block`) to the first
+/// such place in the next piece. When its turn comes, it is told whether the chunk before really ended there,
+/// and only looks up what came out of the window. Otherwise it is decompressed in its turn, as is a piece
+/// without such a place. So a guess costs time if it is wrong, and can do no other harm.
 class GzipStream final : public PortionLoader {
  public:
   /// How many of the `threads` that a job has are worth having here: few of them count no faster than
@@ -53,14 +54,14 @@ class GzipStream final : public PortionLoader {
     double share;            ///< of the room that the text of a chunk should fill
     bool looks_for_blocks;
   };
+  struct Piece;
   struct Chunk;
   struct Guess;
   enum class Progress { text_full, at_block, inside, failed };
 
   static Shape shape(unsigned threads);
   static Chunk& chunk_of(Portion& portion);
-  void fill(Chunk& chunk, std::size_t wanted);
-  void end_at_block(Chunk& chunk, std::size_t wanted);
+  std::shared_ptr<Piece> read_piece(const Piece* before);
 
   static Progress decode(GzipMembers& members, Chunk& chunk, std::span<char>& text);
   std::unique_ptr<Guess> guess(Portion& portion, Chunk& chunk);
@@ -68,9 +69,8 @@ class GzipStream final : public PortionLoader {
   void decode_in_turn(Portion& portion, Chunk& chunk);
   void move_window(std::string_view text, const Chunk& chunk);
   bool await_turn(const Chunk& chunk);
-  void pass_turn();
+  void end_turn(Chunk& chunk, bool is_at_block);
   void check(const Chunk& chunk);
-  void learn(std::size_t text, std::ptrdiff_t raw);
   bool may_be_guessed(const Chunk& chunk);
 
   std::unique_ptr<Guess> take_guess();
@@ -88,9 +88,7 @@ class GzipStream final : public PortionLoader {
 
   // Who loads has these.
   std::uint64_t next_number_ = 0;
-  std::string ahead_;  ///< bytes that were read and belong to the next chunk, after kTakesBack of this one
-  unsigned begin_bit_ = 0;
-  bool begins_block_ = false;
+  std::shared_ptr<Piece> ahead_;  ///< of the next chunk
   bool is_at_end_ = false;
   std::uint64_t loaded_bytes_ = 0;
 
@@ -103,7 +101,8 @@ class GzipStream final : public PortionLoader {
   // Who has the turn has these.
   GzipMembers members_;
   DeflateWindow window_;
-  bool is_at_block_ = false;  ///< the chunk before ended where this one says that it starts
+  bool is_at_block_ = false;  ///< the chunk before ended at the first block of this one's piece
+  std::size_t taken_ = 0;     ///< bytes of this one's piece that the chunk before has taken
   std::uint64_t ended_members_ = 0;
 
   // The reader has these.
