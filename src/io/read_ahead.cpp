@@ -14,9 +14,6 @@ namespace {
 /// may do it.
 constexpr std::chrono::milliseconds kCancelCheck{100};
 
-/// Fewer portions than this are little text for the reader.
-constexpr std::size_t kLittle = 2;
-
 }  // namespace
 
 ReadAhead::ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads,
@@ -89,7 +86,7 @@ bool ReadAhead::claim(Slot& slot) {
   std::unique_lock<std::mutex> lock(ring_mutex_);
   while (slot.state != SlotState::empty && !stopping()) is_free_.wait_for(lock, kCancelCheck);
   slot.state = SlotState::filling;
-  slot.portion.is_urgent = ready_count_ < kLittle;
+  slot.portion.is_urgent = ready_count_ < ring_.size() / 2;
   return !stopping();
 }
 

@@ -20,7 +20,7 @@ namespace warpmer::io {
 struct Portion {
   std::unique_ptr<char[]> raw;  ///< as on disk; allocated by the loader if it needs it
   std::size_t raw_size = 0;
-  bool is_urgent = false;        ///< there is little text for the reader
+  bool is_urgent = false;        ///< less than half of the ring is ready for the reader
   std::unique_ptr<char[]> text;  ///< decompressed; `PortionLoader::text_capacity` bytes
   std::size_t text_size = 0;
   std::uint64_t disk_bytes = 0;   ///< of the file that this portion used up
