@@ -140,8 +140,8 @@ struct GzipStream::Guess {
 };
 
 unsigned GzipStream::useful_threads(unsigned threads) {
-  constexpr unsigned kFewest = 4, kMost = 16;
-  return threads < kFewest ? 1 : std::min(threads, kMost);
+  constexpr unsigned kFewest = 4;
+  return threads < kFewest ? 1 : std::min(threads, kMostThreads);
 }
 
 GzipStream::Shape GzipStream::shape(unsigned threads) {
@@ -358,7 +358,7 @@ void GzipStream::check(const Chunk& chunk) {
 /// Waits for the chunk's turn; false if nobody reads any more.
 bool GzipStream::await_turn(const Chunk& chunk) {
   std::unique_lock<std::mutex> lock(mutex_);
-  turn_passed_.wait(lock, [&] { return is_stopped_ || turn_ == chunk.number; });
+  is_turn_[chunk.number % kMostThreads].wait(lock, [&] { return is_stopped_ || turn_ == chunk.number; });
   return !is_stopped_;
 }
 
@@ -372,7 +372,7 @@ void GzipStream::end_turn(Chunk& chunk, bool is_at_block) {
     const std::lock_guard<std::mutex> guard(mutex_);
     ++turn_;
   }
-  turn_passed_.notify_all();
+  is_turn_[(chunk.number + 1) % kMostThreads].notify_all();
 }
 
 void GzipStream::stop() noexcept {
@@ -380,7 +380,7 @@ void GzipStream::stop() noexcept {
     const std::lock_guard<std::mutex> guard(mutex_);
     is_stopped_ = true;
   }
-  turn_passed_.notify_all();
+  for (std::condition_variable& is_turn : is_turn_) is_turn.notify_all();
 }
 
 std::unique_ptr<GzipStream::Guess> GzipStream::take_guess() {

@@ -1,6 +1,7 @@
 #pragma once
 /// Plain gzip: one or more members, decompressed one after another, by several threads if need be.
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -30,6 +31,7 @@ class GzipStream final : public PortionLoader {
   /// How many of the `threads` that a job has are worth having here: few of them count no faster than
   /// one decompresses, and many decompress faster than any reader reads.
   static unsigned useful_threads(unsigned threads);
+  static constexpr unsigned kMostThreads = 16;
 
   /// For `threads` threads that call `load` and `work`.
   GzipStream(std::unique_ptr<ByteFile> file, unsigned threads, InflaterMaker make = make_inflater);
@@ -93,7 +95,8 @@ class GzipStream final : public PortionLoader {
   std::uint64_t loaded_bytes_ = 0;
 
   std::mutex mutex_;  ///< guards what follows
-  std::condition_variable turn_passed_;
+  /// By the number of the chunk, modulo: who waits for a turn is woken for that one only.
+  std::array<std::condition_variable, kMostThreads> is_turn_;
   std::uint64_t turn_ = 0;  ///< number of the chunk whose turn it is
   bool is_stopped_ = false;
   std::vector<std::unique_ptr<Guess>> spare_guesses_;
