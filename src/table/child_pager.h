@@ -1,0 +1,187 @@
+#pragma once
+/// Which of many child tables are on the device, and which comes next (Starfish: Xiong et al. 2022, sections
+/// 4.1 and 4.2). Host code that moves no byte: it is told what work waits for each child, says which child to
+/// serve in which frame, and counts what that moves. So it is the same for any device, and for children of
+/// any kind: tables that change, and frozen shards, which are never written back.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+
+namespace warpmer::table {
+
+/// Which child leaves when another one needs its frame.
+enum class Replacement : std::uint8_t {
+  fifo,       ///< the one that came first (the paper's)
+  lru,        ///< the one that was served longest ago
+  most_work,  ///< the one for which the least work came last; and what has the most waiting comes first
+};
+
+/// What was moved, and what for.
+struct PagingCounts {
+  std::uint64_t visits = 0;  ///< children served
+  std::uint64_t hits = 0;    ///< of those, on the device already
+  std::uint64_t fetches = 0, fetched_bytes = 0;
+  std::uint64_t write_backs = 0, written_bytes = 0;
+
+  friend bool operator==(const PagingCounts&, const PagingCounts&) = default;
+};
+
+class ChildPager {
+ public:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  /// `frames`: children that the device holds at once, at least 1.
+  ChildPager(std::uint32_t frames, Replacement policy) : policy_(policy), frames_(frames, kNone) {
+    if (frames == 0) throw InternalError("a pager without frames");
+  }
+
+  /// A child of this size, by a number that no other has. `has_image`: what it holds lies on the host; else
+  /// it is empty, and its first frame is not filled from there.
+  void add(std::uint32_t child, std::uint64_t bytes, bool has_image) {
+    if (child >= children_.size()) children_.resize(child + std::size_t{1});
+    children_[child] = {};
+    children_[child].bytes = bytes;
+    children_[child].exists = true;
+    children_[child].has_image = has_image;
+  }
+  /// Its frame is free, and nothing is written back.
+  void drop(std::uint32_t child) {
+    set_work(child, 0);
+    if (children_[child].frame != kNone) frames_[children_[child].frame] = kNone;
+    children_[child] = {};
+  }
+  /// A child that has become another: larger, smaller.
+  void set_bytes(std::uint32_t child, std::uint64_t bytes) { children_[child].bytes = bytes; }
+
+  /// The work that waits for a child from now on, in any unit.
+  void set_work(std::uint32_t child, std::uint64_t amount) {
+    Child& one = children_[child];
+    waiting_ = waiting_ - one.work + amount;
+    one.work = amount;
+    if (amount > 0) one.last_work = amount;
+  }
+  [[nodiscard]] std::uint64_t waiting() const { return waiting_; }
+
+  [[nodiscard]] std::uint32_t frames() const { return static_cast<std::uint32_t>(frames_.size()); }
+  [[nodiscard]] std::uint32_t frame_of(std::uint32_t child) const { return children_[child].frame; }
+  [[nodiscard]] std::uint32_t child_in(std::uint32_t frame) const { return frames_[frame]; }
+  /// What the host has of the child, though it may be of an earlier time.
+  [[nodiscard]] bool has_image(std::uint32_t child) const { return children_[child].has_image; }
+  [[nodiscard]] const PagingCounts& counts() const { return counts_; }
+
+  struct Visit {
+    std::uint32_t child;
+    std::uint32_t frame;  ///< the child's, or that of the one which has to go
+  };
+  /// Who is to be served next, of those for whom work waits: children that are on the device, then the
+  /// others, by turn or by their work. None when no work waits.
+  [[nodiscard]] std::optional<Visit> next() const {
+    if (waiting_ == 0) return std::nullopt;
+    for (std::uint32_t frame = 0; frame < frames(); ++frame) {
+      if (frames_[frame] != kNone && children_[frames_[frame]].work > 0) return Visit{frames_[frame], frame};
+    }
+    return Visit{next_absent(), victim()};
+  }
+  /// The frame that a child gets which is to come now, whatever waits: its own, or one that has to be left.
+  [[nodiscard]] std::uint32_t frame_for(std::uint32_t child) const {
+    return children_[child].frame != kNone ? children_[child].frame : victim();
+  }
+
+  /// The frame is left. True: its child has changed since it came, and is written back.
+  bool leave(std::uint32_t frame) {
+    if (frames_[frame] == kNone) return false;
+    Child& one = children_[frames_[frame]];
+    const bool writes = std::exchange(one.is_dirty, false);
+    one.frame = kNone;
+    frames_[frame] = kNone;
+    if (!writes) return false;
+    one.has_image = true;
+    ++counts_.write_backs;
+    counts_.written_bytes += one.bytes;
+    return true;
+  }
+  /// The child comes into a frame that was left. True: its image is read; false: it has none, being empty.
+  bool enter(std::uint32_t child, std::uint32_t frame) {
+    Child& one = children_[child];
+    one.frame = frame;
+    one.came = ++clock_;
+    frames_[frame] = child;
+    last_frame_ = frame;
+    last_child_ = child;
+    if (!one.has_image) return false;
+    ++counts_.fetches;
+    counts_.fetched_bytes += one.bytes;
+    return true;
+  }
+  /// What waited for the child is done, or will be before anything else happens to its frame.
+  void served(std::uint32_t child, bool was_there) {
+    set_work(child, 0);
+    children_[child].used = ++clock_;
+    ++counts_.visits;
+    counts_.hits += was_there ? 1 : 0;
+  }
+  /// The child in its frame is no longer what its image is.
+  void changed(std::uint32_t child) { children_[child].is_dirty = true; }
+
+ private:
+  struct Child {
+    std::uint64_t bytes = 0;
+    std::uint64_t work = 0;
+    std::uint64_t last_work = 0;  ///< when there was any
+    std::uint64_t came = 0, used = 0;
+    std::uint32_t frame = kNone;
+    bool exists = false;
+    bool has_image = false;
+    bool is_dirty = false;
+  };
+
+  /// Of the children that are not on the device, and for which work waits.
+  [[nodiscard]] std::uint32_t next_absent() const {
+    const auto size = static_cast<std::uint32_t>(children_.size());
+    std::uint32_t best = kNone;
+    // The children rotate: the turn goes on behind the one that came last.
+    const std::uint64_t first = last_child_ == kNone ? 0 : last_child_ + std::uint64_t{1};
+    for (std::uint32_t step = 0; step < size; ++step) {
+      const auto child = static_cast<std::uint32_t>((first + step) % size);
+      if (children_[child].work == 0 || children_[child].frame != kNone) continue;
+      if (policy_ != Replacement::most_work) return child;
+      if (best == kNone || children_[child].work > children_[best].work) best = child;
+    }
+    return best;
+  }
+
+  [[nodiscard]] std::uint32_t victim() const {
+    std::uint32_t best = kNone;
+    for (std::uint32_t frame = 0; frame < frames(); ++frame) {
+      if (frames_[frame] == kNone) return frame;
+      // By work, everything that is served once would go through one frame. The child that has just come
+      // stays a while, so that its work and the next swap are side by side.
+      const bool just_came = policy_ == Replacement::most_work && frames() > 1 && frame == last_frame_;
+      if (!just_came && (best == kNone || goes_before(frames_[frame], frames_[best]))) best = frame;
+    }
+    return best;
+  }
+  [[nodiscard]] bool goes_before(std::uint32_t a, std::uint32_t b) const {
+    const Child &one = children_[a], &other = children_[b];
+    if (policy_ == Replacement::lru) return one.used < other.used;
+    if (policy_ == Replacement::most_work && one.last_work != other.last_work)
+      return one.last_work < other.last_work;
+    return one.came < other.came;
+  }
+
+  Replacement policy_;
+  std::vector<std::uint32_t> frames_;  ///< the child in each
+  std::vector<Child> children_;        ///< by number
+  std::uint64_t waiting_ = 0;
+  std::uint64_t clock_ = 0;
+  std::uint32_t last_frame_ = kNone;  ///< that a child came into
+  std::uint32_t last_child_ = kNone;  ///< that came
+  PagingCounts counts_;
+};
+
+}  // namespace warpmer::table

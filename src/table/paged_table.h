@@ -1,0 +1,540 @@
+#pragma once
+/// A table that is larger than the memory of the device it is asked on (Starfish: Xiong et al. 2022): child
+/// tables, of which some are in frames of the device and the others lie on the host. Operations come in
+/// batches, stay on the device, and are queued by child, so that a child has to come once to serve all of
+/// them; queries that have found something are masked, and the children rotate through.
+///
+/// Each frame has a queue of work of its own (a stream, on a GPU), and nothing waits but for what it needs:
+/// one child is written back and another is read while those in other frames are worked on. A child in which
+/// something found no room is rebuilt alone, with another hash function, larger, or as two.
+///
+/// `Children` is where children lie and what moves and serves them: host memory (cpu/host_children.h), or a
+/// GPU (kernels/device_children.cuh). Which child comes when, and what becomes of one that is full, stands
+/// here, once.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "table/child_directory.h"
+#include "table/child_pager.h"
+#include "table/child_table.h"
+
+namespace warpmer::table {
+
+/// Which child a key goes to.
+enum class Placement : std::uint8_t {
+  by_key,      ///< the one that a hash of the key names. Any operations on any keys
+  by_arrival,  ///< the newest, until it is full (the paper's). Each key is brought once, and not erased; who
+               ///< looks for a key asks one child after the other
+};
+
+struct PagedTablePlan {
+  std::uint32_t frames = 2;         ///< children on the device at once: R
+  std::uint32_t frame_buckets = 1;  ///< of kChildBucket slots: the largest child
+  std::uint32_t child_buckets = 0;  ///< of a child to begin with; 0: as many
+  std::uint32_t children = 1;       ///< to begin with; by arrival, only memory is made ready for so many
+  double load = 0.85;               ///< a child that holds more when something found no room is enlarged
+  Placement placement = Placement::by_key;
+  Replacement replacement = Replacement::fifo;
+  std::size_t batch = std::size_t{1} << 20;  ///< operations that wait on the device at most
+  std::uint32_t first_seed = 1;
+  std::uint32_t attempts = 8;   ///< builds of one child with different hash functions, without enlarging it
+  std::uint32_t discarded = 0;  ///< good pieces of work on children that are taken for failed: for tests
+};
+
+/// What was done besides moving children.
+struct PagedTableCounts {
+  std::uint64_t rebuilds = 0;       ///< builds of single children
+  std::uint64_t rebuild_bytes = 0;  ///< written to the host and read from there for them
+  std::uint64_t enlarged = 0, halved = 0, merged = 0;
+};
+
+template <class Children>
+class PagedTable {
+ public:
+  /// `more`: what Children's constructor takes besides. ResourceError when memory does not suffice.
+  template <class... More>
+  explicit PagedTable(const PagedTablePlan& plan, More&&... more)
+      : plan_(plan),
+        children_(plan.frames, ChildShape{plan.frame_buckets, 0}.words(), plan.batch, plan.children,
+                  std::forward<More>(more)...),
+        pager_(plan.frames, plan.replacement),
+        in_frame_(plan.frames) {
+    if (plan_.child_buckets == 0) plan_.child_buckets = plan_.frame_buckets;
+    if (plan_.placement == Placement::by_arrival) return;
+    open_child();
+    while (tables_.size() < plan_.children) add_child();
+  }
+
+  /// Adds the values of `n` pairs (word_of key and value) to their keys'. A pair's key is not kEmptyKey.
+  /// Pairs are in memory that Children can read, and may change when this returns. `distinct`: each key comes
+  /// once, which is quicker. ResourceError when a child cannot be built, or memory ends.
+  void insert(const std::uint64_t* pairs, std::size_t n, bool distinct) {
+    if (plan_.placement == Placement::by_arrival) {
+      insert_by_arrival(pairs, n, distinct);
+    } else {
+      enqueue(distinct ? Kind::add_distinct : Kind::add, pairs, n);
+    }
+  }
+  /// Takes keys out of the table, as pairs of any value. Not by arrival.
+  void erase(const std::uint64_t* pairs, std::size_t n) {
+    if (plan_.placement == Placement::by_arrival) throw InternalError("a table by arrival does not erase");
+    enqueue(Kind::erase, pairs, n);
+  }
+  /// Every operation that waits is done when this returns.
+  void flush() {
+    serve_updates(0);
+    complete_all();
+  }
+  /// The values of `n` keys, 0 for those that are not there, after all operations before.
+  void find(const Key32* keys, std::size_t n, std::uint32_t* answers) {
+    flush();
+    while (n > 0) {
+      const std::size_t some = std::min(n, plan_.batch);
+      children_.bring_queries(keys, some);
+      find_all(some);
+      children_.take_answers(answers, some);
+      keys += some;
+      answers += some;
+      n -= some;
+    }
+  }
+
+  /// One child more. By key, the one with the most entries is halved; by arrival, a new one is begun. Returns
+  /// its number.
+  std::uint32_t add_child() {
+    flush();
+    if (plan_.placement == Placement::by_arrival) return open_child();
+    const std::uint32_t child = fullest();
+    const std::uint32_t frame = pager_.frame_for(child);
+    bring_in(child, frame);
+    return halve(child, frame);
+  }
+  /// One child less. By key, two halves become one, those with the fewest entries of all whose entries fit
+  /// one child, and nothing is lost; false: there are none. By arrival, the oldest goes with all that it
+  /// holds.
+  bool drop_child() {
+    flush();
+    if (plan_.placement == Placement::by_arrival) return drop_oldest();
+    purge();
+    const auto [child, other] = smallest_siblings();
+    if (child == kNone) return false;
+    merge(child, other);
+    return true;
+  }
+
+  [[nodiscard]] std::uint32_t children() const {
+    return static_cast<std::uint32_t>(
+        std::count_if(tables_.begin(), tables_.end(), [](const Table& table) { return table.exists; }));
+  }
+  [[nodiscard]] std::uint32_t largest_buckets() const {
+    std::uint32_t most = 0;
+    for (const Table& table : tables_) most = std::max(most, table.shape.buckets);
+    return most;
+  }
+  /// The child that a key belongs to, by key.
+  [[nodiscard]] std::uint32_t child_of(Key32 key) const {
+    return ChildDirectoryView<Key32>{directory_.entries().data(), directory_.bits()}.child_of(key);
+  }
+  [[nodiscard]] const PagingCounts& paging() const { return pager_.counts(); }
+  [[nodiscard]] const PagedTableCounts& counts() const { return counts_; }
+  [[nodiscard]] Children& storage() { return children_; }
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  enum class Kind : std::uint8_t { add, add_distinct, erase };
+
+  /// A child, wherever it is.
+  struct Table {
+    ChildShape shape;
+    std::uint64_t filled = 0;  ///< slots
+    bool exists = false;
+    bool has_erased = false;  ///< some slots have no value
+  };
+  /// What is under way in a frame: to be seen to before the child goes, or is asked.
+  struct Work {
+    bool is_update = false, is_query = false;
+    std::size_t begin = 0, end = 0;  ///< of the updates: a part of their order, or of a frame's own pairs
+    Kind kind = Kind::add;
+  };
+
+  // --- Queued by child.
+
+  void enqueue(Kind kind, const std::uint64_t* pairs, std::size_t n) {
+    if (kind != kind_) flush();  // operations of one kind may be done in any order
+    kind_ = kind;
+    while (n > 0) {
+      if (queued_ == plan_.batch) serve_updates(plan_.batch / 2);
+      const std::size_t some = std::min(n, plan_.batch - queued_);
+      children_.bring_updates(pairs, some);
+      queued_ += some;
+      pairs += some;
+      n -= some;
+    }
+  }
+
+  /// Serves one child after another until at most so many operations wait.
+  void serve_updates(std::uint64_t limit) {
+    if (queued_ == 0) return;
+    const std::vector<std::size_t> begins = children_.sort_updates(directory());
+    set_work(begins);
+    while (pager_.waiting() > limit) {
+      const ChildPager::Visit visit = *pager_.next();
+      const bool was_there = bring_in(visit.child, visit.frame);
+      start_update(visit.child, visit.frame, begins[visit.child], begins[visit.child + 1]);
+      pager_.served(visit.child, was_there);
+    }
+    complete_all();
+    for (std::uint32_t child = 0; child < tables_.size(); ++child) pager_.set_work(child, 0);
+    queued_ = children_.keep_waiting();
+  }
+  /// `begins`: where each child's operations begin in their order; and the end.
+  void set_work(const std::vector<std::size_t>& begins) {
+    for (std::uint32_t child = 0; child + std::size_t{1} < begins.size(); ++child)
+      pager_.set_work(child, begins[child + 1] - begins[child]);
+  }
+
+  void find_all(std::size_t n) {
+    const bool by_key = plan_.placement == Placement::by_key;
+    const std::vector<std::size_t> begins =
+        by_key ? children_.sort_queries(directory()) : std::vector<std::size_t>();
+    found_ = 0;
+    if (by_key) set_work(begins);
+    for (std::uint32_t child = 0; !by_key && child < tables_.size(); ++child)
+      pager_.set_work(child, tables_[child].exists ? n : 0);
+    most_found_ = 0;
+    bool all_there = true;  // so far, children were on the device already
+    while (const auto visit = pager_.next()) {
+      const std::uint32_t child = visit->child;
+      const bool is_there = pager_.child_in(visit->frame) == child;
+      complete(visit->frame);
+      if (!by_key && !is_there && (all_there || may_be_all(n))) complete_all();
+      all_there = all_there && is_there;
+      if (found_ == n) break;
+      const bool was_there = bring_in(child, visit->frame);
+      in_frame_[visit->frame].is_query = true;
+      children_.find(visit->frame, in_frame(child), by_key ? begins[child] : 0,
+                     by_key ? begins[child + 1] : n);
+      pager_.served(child, was_there);
+    }
+    complete_all();
+    for (std::uint32_t child = 0; child < tables_.size(); ++child) pager_.set_work(child, 0);
+  }
+
+  /// By arrival, nobody knows who has to come before those that are there have answered. While these are
+  /// asked, the next one comes already, unless, by what one child has found so far, they may have found
+  /// everything.
+  [[nodiscard]] bool may_be_all(std::size_t n) const {
+    const auto asked =
+        std::count_if(in_frame_.begin(), in_frame_.end(), [](const Work& work) { return work.is_query; });
+    return found_ + static_cast<std::uint64_t>(asked) * most_found_ >= n;
+  }
+
+  // --- By arrival.
+
+  void insert_by_arrival(const std::uint64_t* pairs, std::size_t n, bool distinct) {
+    if (!distinct) throw InternalError("a table by arrival takes each key once");
+    const std::size_t most = std::max<std::size_t>(1, plan_.batch / plan_.frames);
+    while (n > 0) {
+      if (tables_.empty() || !tables_.back().exists || room(newest()) == 0) open_child();
+      const std::uint32_t child = newest();
+      const std::uint32_t frame = pager_.frame_for(child);
+      const bool was_there = bring_in(child, frame);
+      complete(frame);
+      const std::size_t some = std::min<std::uint64_t>({n, most, room(child)});
+      children_.bring_to_frame(frame, pairs, some);
+      arrived_ += some;
+      start_update(child, frame, 0, some);
+      pager_.served(child, was_there);
+      pairs += some;
+      n -= some;
+    }
+    children_.wait_for_input();
+  }
+  [[nodiscard]] std::uint32_t newest() const { return static_cast<std::uint32_t>(tables_.size() - 1); }
+  /// Pairs that a child by arrival may still get.
+  [[nodiscard]] std::uint64_t room(std::uint32_t child) const {
+    const std::uint64_t most = std::max<std::uint64_t>(1, tables_[child].shape.entries_at(plan_.load));
+    return most > arrived_ ? most - arrived_ : 0;
+  }
+  bool drop_oldest() {
+    for (std::uint32_t child = 0; child < tables_.size(); ++child) {
+      if (!tables_[child].exists) continue;
+      forget(child);
+      return true;
+    }
+    return false;
+  }
+
+  // --- Children and frames.
+
+  [[nodiscard]] ChildDirectoryView<Key32> directory() {
+    if (plan_.placement == Placement::by_arrival) return {};
+    return children_.directory(directory_.entries(), directory_.bits());
+  }
+  [[nodiscard]] ChildInFrame in_frame(std::uint32_t child) {
+    return {nullptr, tables_[child].shape, child, directory()};
+  }
+
+  /// A new child, which holds nothing.
+  std::uint32_t open_child() {
+    std::uint32_t child = 0;
+    while (child < tables_.size() && tables_[child].exists) ++child;
+    // By arrival the newest one is the last.
+    if (plan_.placement == Placement::by_arrival) child = static_cast<std::uint32_t>(tables_.size());
+    if (child == tables_.size()) tables_.emplace_back();
+    tables_[child] = {{plan_.child_buckets, plan_.first_seed}, 0, true, false};
+    arrived_ = 0;
+    children_.make_image(child);
+    pager_.add(child, tables_[child].shape.bytes(), false);
+    return child;
+  }
+  void forget(std::uint32_t child) {
+    if (pager_.frame_of(child) != kNone) complete(pager_.frame_of(child));
+    pager_.drop(child);
+    children_.drop_image(child);
+    tables_[child] = {};
+  }
+
+  /// The child is in its frame when the work that is enqueued there next begins. Returns whether it was.
+  bool bring_in(std::uint32_t child, std::uint32_t frame) {
+    if (pager_.child_in(frame) == child) return true;
+    complete(frame);  // which may put another child there
+    const std::uint32_t leaving = pager_.child_in(frame);
+    if (leaving == child) return true;
+    if (pager_.leave(frame)) children_.write_back(frame, leaving, tables_[leaving].shape);
+    if (pager_.enter(child, frame)) {
+      children_.fetch(frame, child, tables_[child].shape);
+    } else {
+      children_.clear(frame, tables_[child].shape);
+    }
+    return false;
+  }
+
+  void start_update(std::uint32_t child, std::uint32_t frame, std::size_t begin, std::size_t end) {
+    complete(frame);
+    in_frame_[frame] = {true, false, begin, end, kind_of_work()};
+    run_update(in_frame(child), frame, in_frame_[frame]);
+    pager_.changed(child);
+  }
+  [[nodiscard]] Kind kind_of_work() const {
+    return plan_.placement == Placement::by_arrival ? Kind::add_distinct : kind_;
+  }
+  void run_update(const ChildInFrame& child, std::uint32_t frame, const Work& work) {
+    const bool own = plan_.placement == Placement::by_arrival;
+    if (work.kind == Kind::erase) {
+      children_.update(frame, child, ChildStep::erase, work.begin, work.end, own);
+    } else if (work.kind == Kind::add_distinct) {
+      children_.update(frame, child, ChildStep::insert, work.begin, work.end, own);
+    } else {
+      children_.update(frame, child, ChildStep::place, work.begin, work.end, own);
+      children_.update(frame, child, ChildStep::count, work.begin, work.end, own);
+    }
+  }
+
+  /// Sees to what was under way in a frame. Whatever found no room has one afterwards.
+  void complete(std::uint32_t frame) {
+    const Work work = std::exchange(in_frame_[frame], {});
+    if (!work.is_update && !work.is_query) return;
+    const ChildReport report = children_.wait(frame);
+    found_ += report.found;
+    most_found_ = std::max(most_found_, report.found);
+    if (!work.is_update) return;
+    const std::uint32_t child = pager_.child_in(frame);
+    tables_[child].filled += report.filled;
+    tables_[child].has_erased = tables_[child].has_erased || work.kind == Kind::erase;
+    if (report.left > 0 || take_for_failed()) repair(child, frame, work, report.left);
+  }
+  void complete_all() {
+    for (std::uint32_t frame = 0; frame < pager_.frames(); ++frame) complete(frame);
+  }
+  [[nodiscard]] bool take_for_failed() {
+    if (discarded_ >= plan_.discarded) return false;
+    ++discarded_;
+    return true;
+  }
+
+  // --- Children that are built anew. In one frame, one step after another: it is rare.
+
+  /// Where entries come from: the image of a child, as it was.
+  struct Source {
+    std::uint32_t image;
+    ChildShape shape;
+  };
+
+  /// Sees to a child in which `left` operations found no room: builds it with another hash function, larger
+  /// if it is that full, as two if it cannot be larger, until nothing is left.
+  void repair(std::uint32_t child, std::uint32_t frame, const Work& work, std::uint64_t left) {
+    for (std::uint32_t attempt = 1;; ++attempt) {
+      const Table& table = tables_[child];
+      ChildShape shape = table.shape;
+      // Where keys were erased, slots are free again first.
+      const bool is_full = !table.has_erased && table.filled + left > shape.entries_at(plan_.load);
+      if (is_full && shape.buckets < plan_.frame_buckets) {
+        shape.buckets = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(std::uint64_t{2} * shape.buckets, plan_.frame_buckets));
+        ++counts_.enlarged;
+        attempt = 0;
+      } else if (is_full && plan_.placement == Placement::by_key) {
+        // What is left belongs to either half.
+        const std::uint32_t other = halve(child, frame);
+        redo_or_repair(other, frame, work);
+        bring_in(child, frame);
+        redo_or_repair(child, frame, work);
+        return;
+      }
+      ++shape.seed;
+      rebuild(child, frame, shape);
+      left = redo(child, frame, work);
+      if (left == 0 && !take_for_failed()) return;
+      if (attempt >= plan_.attempts) throw_unbuildable();
+    }
+  }
+  /// Does what is left of the work on a child; returns how much is left then.
+  std::uint64_t redo(std::uint32_t child, std::uint32_t frame, const Work& work) {
+    run_update(in_frame(child), frame, work);
+    pager_.changed(child);
+    const ChildReport report = children_.wait(frame);
+    tables_[child].filled += report.filled;
+    return report.left;
+  }
+  void redo_or_repair(std::uint32_t child, std::uint32_t frame, const Work& work) {
+    if (const std::uint64_t left = redo(child, frame, work); left > 0) repair(child, frame, work, left);
+  }
+
+  /// Builds the child in a frame anew, of what is there.
+  void rebuild(std::uint32_t child, std::uint32_t frame, const ChildShape& shape) {
+    const ChildShape before = tables_[child].shape;
+    children_.write_back(frame, child, before);
+    counts_.rebuild_bytes += before.bytes();
+    build(child, frame, shape, {{child, before}});
+  }
+  /// Builds a child in a frame of what images hold of it. They stay what they are.
+  void build(std::uint32_t child, std::uint32_t frame, ChildShape shape, const std::vector<Source>& sources) {
+    Table& table = tables_[child];
+    for (std::uint32_t attempt = 0; attempt < plan_.attempts; ++attempt, ++shape.seed) {
+      table.shape = shape;
+      children_.clear(frame, shape);
+      for (const Source& source : sources) {
+        children_.pour(frame, in_frame(child), source.image, source.shape);
+        counts_.rebuild_bytes += source.shape.bytes();
+      }
+      const ChildReport report = children_.wait(frame);
+      ++counts_.rebuilds;
+      if (report.left > 0) continue;
+      table.filled = report.filled;
+      table.has_erased = false;
+      pager_.set_bytes(child, shape.bytes());
+      pager_.changed(child);
+      return;
+    }
+    throw_unbuildable();
+  }
+
+  /// Gives half of a child in a frame to a new one, which is in the frame then. Returns its number.
+  std::uint32_t halve(std::uint32_t child, std::uint32_t frame) {
+    const ChildShape before = tables_[child].shape;
+    const std::uint32_t other = open_child();
+    if (!directory_.split(child, other))
+      throw ResourceError("a table of children has as many as its directory can name");
+    ++counts_.halved;
+    rebuild(child, frame, {before.buckets, plan_.first_seed});
+    // The image still has both halves; the child's own one goes where the other's image is to be.
+    pager_.leave(frame);
+    children_.write_back(frame, other, tables_[child].shape);
+    children_.swap_images(child, other);
+    pager_.enter(other, frame);
+    build(other, frame, {before.buckets, plan_.first_seed}, {{other, before}});
+    return other;
+  }
+
+  /// Makes room of what was erased.
+  void purge() {
+    for (std::uint32_t child = 0; child < tables_.size(); ++child) {
+      if (!tables_[child].has_erased) continue;
+      const std::uint32_t frame = pager_.frame_for(child);
+      bring_in(child, frame);
+      rebuild(child, frame, tables_[child].shape);
+    }
+  }
+  /// The two halves of one range that hold the least, of all that fit one child.
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> smallest_siblings() const {
+    std::pair<std::uint32_t, std::uint32_t> best{kNone, kNone};
+    std::uint64_t least = ChildShape{plan_.frame_buckets, 0}.entries_at(plan_.load) + 1;
+    for (std::uint32_t child = 0; child < tables_.size(); ++child) {
+      if (!tables_[child].exists) continue;
+      const std::uint32_t other = directory_.sibling(child);
+      if (other == kNone || other < child) continue;
+      const std::uint64_t both = tables_[child].filled + tables_[other].filled;
+      if (both >= least) continue;
+      least = both;
+      best = {child, other};
+    }
+    return best;
+  }
+  void merge(std::uint32_t child, std::uint32_t other) {
+    bring_out(child);
+    bring_out(other);
+    const ChildShape mine = tables_[child].shape, theirs = tables_[other].shape;
+    const std::uint64_t entries = tables_[child].filled + tables_[other].filled;
+    const std::uint32_t frame = pager_.frame_for(child);
+    if (const std::uint32_t leaving = pager_.child_in(frame); leaving != kNone) bring_out(leaving);
+    directory_.merge(child, other);
+    pager_.enter(child, frame);
+    build(child, frame,
+          {std::clamp(ChildShape::buckets_for(entries, plan_.load), mine.buckets, plan_.frame_buckets),
+           plan_.first_seed},
+          {{child, mine}, {other, theirs}});
+    forget(other);
+    ++counts_.merged;
+  }
+  /// The child's image is what it holds, and its frame is free.
+  void bring_out(std::uint32_t child) {
+    // One that has never been anywhere gets an image, too.
+    if (!pager_.has_image(child)) {
+      bring_in(child, pager_.frame_for(child));
+      pager_.changed(child);
+    }
+    const std::uint32_t frame = pager_.frame_of(child);
+    if (frame != kNone && pager_.leave(frame)) children_.write_back(frame, child, tables_[child].shape);
+  }
+  /// The child that holds the most; of several the one that most hashes belong to.
+  [[nodiscard]] std::uint32_t fullest() const {
+    std::uint32_t best = kNone;
+    std::pair<std::uint64_t, std::size_t> most{0, 0};
+    for (std::uint32_t child = 0; child < tables_.size(); ++child) {
+      if (!tables_[child].exists) continue;
+      const std::pair<std::uint64_t, std::size_t> one{tables_[child].filled, directory_.share_of(child)};
+      if (best != kNone && one <= most) continue;
+      best = child;
+      most = one;
+    }
+    return best;
+  }
+
+  [[noreturn]] void throw_unbuildable() const {
+    throw ResourceError("a child table could not be built: in " + std::to_string(plan_.attempts) +
+                        " builds with different hash functions some key found no place");
+  }
+
+  PagedTablePlan plan_;
+  Children children_;
+  ChildPager pager_;
+  ChildDirectory directory_;
+  std::vector<Table> tables_;   ///< by number
+  std::vector<Work> in_frame_;  ///< by frame
+  PagedTableCounts counts_;
+  Kind kind_ = Kind::add;         ///< of the operations that wait
+  std::size_t queued_ = 0;        ///< operations that wait
+  std::uint64_t found_ = 0;       ///< queries answered, of the batch that is under way
+  std::uint64_t most_found_ = 0;  ///< of those by one child
+  std::uint64_t arrived_ = 0;     ///< pairs that the newest child by arrival has got
+  std::uint32_t discarded_ = 0;
+};
+
+}  // namespace warpmer::table

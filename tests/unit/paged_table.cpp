@@ -1,0 +1,25 @@
+// A paged table holds what a map holds, whatever fits in memory at once; and moves no more than it must.
+// ctest: one thread
+
+#include "table/paged_table.h"
+
+#include "cpu/host_children.h"
+#include "paging/paged_table_suite.h"
+
+namespace {
+
+using namespace warpmer;
+using namespace warpmer::tests;
+using Table = table::PagedTable<cpu::HostChildren>;
+
+TEST_CASE("random operations, all replacements, from one child in memory to all") {
+  check_random_operations<Table>();
+}
+TEST_CASE("children grow, are halved and merged") { check_growth<Table>(); }
+TEST_CASE("batches of one key and of none") { check_skewed<Table>(); }
+TEST_CASE("a child that fails is built anew, alone") { check_forced_failures<Table>(); }
+TEST_CASE("children in the order of arrival") { check_by_arrival<Table>(); }
+TEST_CASE("queries with locality, and children that are dropped") { check_locality<Table>(); }
+TEST_CASE("swaps are as many as they must be") { check_swaps<Table>(); }
+
+}  // namespace
