@@ -1,0 +1,41 @@
+// A paged table whose children take turns on a GPU is what one in host memory is.
+
+#include "device_children.cuh"
+#include "paging/paged_table_suite.h"
+
+namespace {
+
+using namespace warpmer;
+using namespace warpmer::tests;
+using Table = gpu::PagedPairTable;
+
+TEST_CASE("random operations, all replacements, from one child on the GPU to all") {
+  check_random_operations<Table>();
+}
+TEST_CASE("children grow, are halved and merged") { check_growth<Table>(); }
+TEST_CASE("batches of one key and of none") { check_skewed<Table>(); }
+TEST_CASE("a child that fails is built anew, alone") { check_forced_failures<Table>(); }
+TEST_CASE("children in the order of arrival") { check_by_arrival<Table>(); }
+TEST_CASE("queries with locality, and children that are dropped") { check_locality<Table>(); }
+TEST_CASE("swaps are as many as they must be") { check_swaps<Table>(); }
+
+/// More than a few of everything: frames are swapped while others are worked on.
+TEST_CASE("large children, large batches") {
+  for (const table::Placement placement : {table::Placement::by_key, table::Placement::by_arrival}) {
+    table::PagedTablePlan plan;
+    plan.frames = 3;
+    plan.frame_buckets = 20000;
+    plan.children = 8;
+    plan.placement = placement;
+    plan.batch = 1500000;
+    PagedLedger<Table> ledger(plan, 11);
+    for (int i = 0; i < 3; ++i) {
+      ledger.insert_next(1200000);
+      ledger.check(100000, 6000000);
+    }
+    ledger.check_all();
+    CHECK(ledger.table.paging().fetches > 0);
+  }
+}
+
+}  // namespace
