@@ -228,15 +228,16 @@ void query_reads(Query& query) {
   input_options.reference = query.options.reading.reference;
   input_options.threads = query.threads;
   input_options.in_order = true;
+  const unsigned callers = query.lookup.callers(query.threads);
   engine::SharedInput inputs(ranks, query.options.reads, input_options, engine::SharedInput::Order::as_given,
-                             query.threads);
+                             callers);
   if (!query.is_track() && !query.options.profile && !query.options.no_header) {
     query.output.write(kSummaryHeader);
   }
   BatchJoiner joiner(query.track.format, query.output);
   // What other ranks send must be taken whenever it comes; how far they get ahead, batches on their way
   // limit.
-  const std::uint64_t window = ranks.are_several() ? UINT64_MAX / 2 : engine::kResultsAhead * query.threads;
+  const std::uint64_t window = ranks.are_several() ? UINT64_MAX / 2 : engine::kResultsAhead * callers;
   Answers answers(ranks, window, joiner);
   const auto stop = [&] {
     inputs.cancel();
@@ -244,7 +245,7 @@ void query_reads(Query& query) {
   };
   const engine::Ranks::Watch watch(ranks, stop);
   const auto work = [&](unsigned thread) {
-    if (thread == query.threads) {
+    if (thread == callers) {
       answers.collect();
       return;
     }
@@ -256,7 +257,7 @@ void query_reads(Query& query) {
     }
   };
   const bool collects = ranks.are_several() && ranks.is_first();
-  engine::run_team(query.threads + (collects ? 1 : 0), work, [&] {
+  engine::run_team(callers + (collects ? 1 : 0), work, [&] {
     stop();
     ranks.report(std::current_exception());
   });

@@ -11,13 +11,6 @@ namespace warpmer::gpu {
 
 namespace {
 
-struct LookupParams {
-  std::uint32_t k;
-  std::uint32_t m;           ///< length of the minimizer
-  std::uint32_t shard_bits;  ///< 0: one shard, no minimizers
-  bool canonical;
-};
-
 struct LookupTile : TextTile, MinimizerTile {
   std::uint16_t shards[kTileStarts];  ///< by start
   std::uint8_t valid[kTileThreads];   ///< eight starts each: those without breaks
@@ -40,8 +33,7 @@ __device__ void find_shards(LookupTile& tile, const LookupParams& params) {
 /// A block answers for a tile. Neighbouring lanes take neighbouring starts, most of which share a shard.
 template <class Key>
 __global__ __launch_bounds__(kTileThreads) void look_up_kernel(const char* text, std::uint32_t bytes,
-                                                               LookupParams params,
-                                                               const index::ShardReader<Key>* shards,
+                                                               LookupParams params, ShardsThere<Key> shards,
                                                                std::uint32_t* answers, CutStatus* status) {
   static_assert(kStartsPerThread == 8, "the valid starts of a thread are a byte");
   __shared__ LookupTile tile;
@@ -55,28 +47,44 @@ __global__ __launch_bounds__(kTileThreads) void look_up_kernel(const char* text,
   for (std::uint32_t start = threadIdx.x; start < kTileStarts; start += kTileThreads) {
     std::uint32_t answer = kNoKmerAnswer;
     if (((tile.valid[start / 8] >> (start % 8)) & 1) != 0) {
-      const std::uint32_t shard = params.shard_bits == 0 ? 0 : tile.shards[start];
+      const std::uint32_t shard = (params.shard_bits == 0 ? 0u : tile.shards[start]) - shards.first;
+      if (shard >= shards.count) continue;  // it is not there, and below 0 has wrapped
       const std::uint64_t count =
-          shards[shard].find(hash(kmer_at<Key>(tile, start, params.k, params.canonical)));
+          shards.readers[shard].find(hash(kmer_at<Key>(tile, start, params.k, params.canonical)));
       answer = count < kLargeCountAnswer ? static_cast<std::uint32_t>(count) : kLargeCountAnswer;
     }
     answers[first + start] = answer;
   }
 }
 
+}  // namespace
+
+template <class Key>
+void look_up_in_shards(const char* text, std::uint32_t bytes, std::uint32_t starts,
+                       const LookupParams& params, const ShardsThere<Key>& shards, std::uint32_t* answers,
+                       CutStatus* status, cudaStream_t stream) {
+  if (starts == 0) return;
+  look_up_kernel<Key>
+      <<<tiles_of(starts), kTileThreads, 0, stream>>>(text, bytes, params, shards, answers, status);
+  check_launch("looking k-mers up");
+}
+template void look_up_in_shards(const char*, std::uint32_t, std::uint32_t, const LookupParams&,
+                                const ShardsThere<Key64>&, std::uint32_t*, CutStatus*, cudaStream_t);
+template void look_up_in_shards(const char*, std::uint32_t, std::uint32_t, const LookupParams&,
+                                const ShardsThere<Key128>&, std::uint32_t*, CutStatus*, cudaStream_t);
+
+namespace {
+
 template <class Key>
 class LoadedIndex : public DeviceIndex {
  public:
   LoadedIndex(const index::IndexParams& params, std::shared_ptr<const FrozenPayloads> payloads)
-      : params_{params.k, params.minimizer_length, params.shard_bits, params.canonical},
-        shards_(std::move(payloads)) {}
+      : params_(params), shards_(std::move(payloads)) {}
 
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                CutStatus* status, cudaStream_t stream) const override {
-    if (starts == 0) return;
-    look_up_kernel<Key><<<tiles_of(starts), kTileThreads, 0, stream>>>(text, bytes, params_,
-                                                                       shards_.readers(), answers, status);
-    check_launch("looking k-mers up");
+    look_up_in_shards<Key>(text, bytes, starts, params_, {shards_.readers(), 0, shards_.size()}, answers,
+                           status, stream);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "engine/lookup.h"
 #include "frozen_shards.cuh"
 #include "index/index_file.h"
+#include "index/shard_codec.h"
 
 namespace warpmer::gpu {
 
@@ -25,6 +26,30 @@ class DeviceIndex {
   virtual void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                        CutStatus* status, cudaStream_t stream) const = 0;
 };
+
+/// How a text's k-mers are cut from it and which shards they belong to.
+struct LookupParams {
+  std::uint32_t k;
+  std::uint32_t m;           ///< length of the minimizer
+  std::uint32_t shard_bits;  ///< 0: one shard, no minimizers
+  bool canonical;
+
+  explicit LookupParams(const index::IndexParams& params)
+      : k(params.k), m(params.minimizer_length), shard_bits(params.shard_bits), canonical(params.canonical) {}
+};
+
+/// Shards on the device, of which it can read the payloads: `first` and so many behind.
+template <class Key>
+struct ShardsThere {
+  const index::ShardReader<Key>* readers;  ///< of these shards
+  std::uint32_t first, count;
+};
+
+/// DeviceIndex::look_up in some shards. Answers of k-mers that belong to others stay what they are.
+template <class Key>
+void look_up_in_shards(const char* text, std::uint32_t bytes, std::uint32_t starts,
+                       const LookupParams& params, const ShardsThere<Key>& shards, std::uint32_t* answers,
+                       CutStatus* status, cudaStream_t stream);
 
 /// The frozen shards as they are stored, for the current device, which is to reach the memory that they are
 /// in.

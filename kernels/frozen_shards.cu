@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <numeric>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -9,69 +10,17 @@
 #include "engine/thread_team.h"
 #include "frozen_shards.cuh"
 #include "peers.cuh"
+#include "shard_uploader.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
 
-/// One thread's way of copying to the device: while one pinned buffer is on its way, the other is filled.
-class Uploader {
- public:
-  Uploader() = default;
-  Uploader(const Uploader&) = delete;
-  Uploader& operator=(const Uploader&) = delete;
-  /// After an error, too, a copy may be under way from buffers that are about to go.
-  ~Uploader() { cudaStreamSynchronize(stream_); }
-
-  /// What is added from here on goes to `to` and behind.
-  void begin(std::uint64_t* to) {
-    flush();
-    to_ = to;
-  }
-  void add(const std::uint64_t* words, std::size_t n) {
-    while (n > 0) {
-      if (filled_ == kWords) flush();
-      if (filled_ == 0) copied_[turn_].wait();  // passed at once when it was never recorded
-      const std::size_t some = std::min(n, kWords - filled_);
-      std::memcpy(buffers_[turn_].data() + filled_, words, some * sizeof(std::uint64_t));
-      filled_ += some;
-      words += some;
-      n -= some;
-    }
-  }
-  void finish() {
-    flush();
-    stream_.wait();
-  }
-
- private:
-  static constexpr std::size_t kWords = std::size_t{1} << 18;  // pin small, reuse
-
-  void flush() {
-    if (filled_ == 0) return;
-    copy_to_device(to_, buffers_[turn_].data(), filled_, stream_);
-    copied_[turn_].record(stream_);
-    to_ += filled_;
-    filled_ = 0;
-    turn_ ^= 1;
-  }
-
-  PinnedArray<std::uint64_t> buffers_[2] = {PinnedArray<std::uint64_t>(kWords),
-                                            PinnedArray<std::uint64_t>(kWords)};
-  Event copied_[2];
-  Stream stream_;
-  std::uint64_t* to_ = nullptr;
-  std::size_t filled_ = 0;
-  unsigned turn_ = 0;
-};
-
 /// Where each shard's payload begins on the device, in words; and where the last one ends.
 std::vector<std::uint64_t> first_words(const index::IndexFile& index) {
-  std::vector<std::uint64_t> first{0};
-  const std::uint32_t shards = index.params().shards();
-  first.reserve(std::size_t{shards} + 1);
-  for (std::uint32_t s = 0; s < shards; ++s)
-    first.push_back(first.back() + index::payload_layout(index.shape(s), index.params().k).words);
+  const std::vector<std::uint64_t> words = shard_words(index);
+  std::vector<std::uint64_t> first(words.size() + 1);
+  std::inclusive_scan(words.begin(), words.end(), first.begin() + 1);
   return first;
 }
 
@@ -86,6 +35,27 @@ std::vector<std::uint32_t> share_out(const std::vector<std::uint64_t>& first, st
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> shard_words(const index::IndexFile& index) {
+  std::vector<std::uint64_t> words(index.params().shards());
+  for (std::uint32_t s = 0; s < words.size(); ++s)
+    words[s] = index::payload_layout(index.shape(s), index.params().k).words;
+  return words;
+}
+
+index::ShardView shard_of_words(const index::IndexFile& index, std::uint32_t shard, std::uint64_t words) {
+  const index::ShardView view = index.shard(shard);
+  if (view.payload_words != words)
+    throw InternalError("a shard of " + index.path() + " has another size than its shape says");
+  return view;
+}
+
+unsigned upload_threads(std::uint64_t words) {
+  constexpr std::uint64_t kWordsPerThread = std::uint64_t{1} << 21;
+  constexpr std::uint64_t kMostThreads = 16;
+  return static_cast<unsigned>(
+      std::min<std::uint64_t>({engine::usable_cores(), kMostThreads, 1 + words / kWordsPerThread}));
+}
 
 FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus)
     : k_(index.params().k), first_words_(first_words(index)), parts_(gpus.size()) {
@@ -127,11 +97,8 @@ index::ShardView FrozenPayloads::view(std::uint32_t shard) const {
 
 /// Checks the shards of a part and copies their payloads.
 void FrozenPayloads::upload(const index::IndexFile& index, const Part& part) const {
-  constexpr std::uint64_t kWordsPerThread = std::uint64_t{1} << 21;  // fewer are not worth a thread
-  constexpr std::uint64_t kMostThreads = 8;
   constexpr std::uint32_t kShardsAtOnce = 32;
-  const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(
-      {engine::usable_cores(), kMostThreads, 1 + part.words.size() / kWordsPerThread}));
+  const unsigned threads = upload_threads(part.words.size());
   std::atomic<std::uint32_t> next{part.first_shard};
   const auto work = [&](unsigned /*thread*/) {
     check(cudaSetDevice(part.gpu), "choosing a GPU");
@@ -139,9 +106,7 @@ void FrozenPayloads::upload(const index::IndexFile& index, const Part& part) con
     for (std::uint32_t s = 0; (s = next.fetch_add(kShardsAtOnce)) < part.end_shard;) {
       uploader.begin(part.words.data() + (first_words_[s] - first_words_[part.first_shard]));
       for (const std::uint32_t end = std::min(s + kShardsAtOnce, part.end_shard); s < end; ++s) {
-        const index::ShardView view = index.shard(s);
-        if (view.payload_words != first_words_[s + 1] - first_words_[s])
-          throw InternalError("a shard of " + index.path() + " has another size than its shape says");
+        const index::ShardView view = shard_of_words(index, s, first_words_[s + 1] - first_words_[s]);
         uploader.add(view.payload, view.payload_words);
       }
     }

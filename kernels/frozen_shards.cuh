@@ -63,6 +63,13 @@ class FrozenShards {
   DeviceArray<Reader> readers_;
 };
 
+/// Words of each shard's payload. Reads no shard.
+std::vector<std::uint64_t> shard_words(const index::IndexFile& index);
+/// A shard, checked the first time. InternalError when it has not so many words.
+index::ShardView shard_of_words(const index::IndexFile& index, std::uint32_t shard, std::uint64_t words);
+/// Threads that are worth their while to copy so many words to the device.
+unsigned upload_threads(std::uint64_t words);
+
 /// Device memory that they take on each of so many GPUs that share them, at most. Reads no shard.
 std::uint64_t frozen_shards_bytes(const index::IndexFile& index, std::uint32_t gpus = 1);
 

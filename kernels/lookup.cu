@@ -14,10 +14,13 @@
 #include "core/kmer.h"
 #include "device_index.cuh"
 #include "device_memory.cuh"
+#include "engine/limits.h"
 #include "engine/lookup.h"
+#include "engine/paged_lookup_plan.h"
 #include "frozen_shards.cuh"
 #include "joined_text.cuh"
 #include "lookup_table.cuh"
+#include "paged_index.cuh"
 #include "peers.cuh"
 
 namespace warpmer::gpu {
@@ -28,10 +31,20 @@ using engine::Lookup;
 using engine::LookupTable;
 using engine::Profile;
 
-/// Starts of k-mers that a slice has, and characters with those that its last k-mers reach into.
-constexpr std::uint32_t kSliceStarts = 1u << 19;
-constexpr std::uint32_t kSliceBytes = kSliceStarts + kMaxK - 1;
-static_assert(kSliceStarts % kTileStarts == 0);
+/// How the text of a batch goes to the device.
+struct LaneShape {
+  unsigned slots = 3;                     ///< one slice comes, one is looked up, one goes
+  std::uint32_t slice_starts = 1u << 19;  ///< starts of k-mers that a slice has, a multiple of kTileStarts
+
+  /// Characters of a slice, with those that its last k-mers reach into.
+  [[nodiscard]] std::uint32_t slice_bytes() const { return slice_starts + kMaxK - 1; }
+  /// What a lane holds on the device, the allocator's rounding included.
+  [[nodiscard]] std::uint64_t device_bytes() const {
+    return slots * (slice_starts * kBytesPerStart + kBytesPerSlice);
+  }
+  static constexpr std::uint32_t kBytesPerStart = sizeof(char) + sizeof(std::uint32_t);
+  static constexpr std::uint64_t kBytesPerSlice = text_room(kMaxK - 1) + (std::uint64_t{64} << 10);
+};
 
 /// A part of the joined text of a batch. Slices share no starts.
 struct Slice {
@@ -43,20 +56,22 @@ struct Slice {
 
 /// What a slice needs on its way. Its stream keeps the steps in order; those of different slices overlap.
 struct Slot {
-  PinnedArray<char> joined{kSliceBytes};
-  DeviceArray<char> text{text_room(kSliceBytes)};
-  DeviceArray<std::uint32_t> answers{kSliceStarts};
-  PinnedArray<std::uint32_t> results{kSliceStarts};
+  explicit Slot(const LaneShape& shape)
+      : joined(shape.slice_bytes()),
+        text(text_room(shape.slice_bytes())),
+        answers(shape.slice_starts),
+        results(shape.slice_starts) {}
+
+  PinnedArray<char> joined;
+  DeviceArray<char> text;
+  DeviceArray<std::uint32_t> answers;
+  PinnedArray<std::uint32_t> results;
   DeviceArray<CutStatus> status{1};
   PinnedArray<CutStatus> result{1};
   Stream stream;
   Event done;
   Slice slice;
   bool busy = false;
-
-  /// What one holds on the device, the allocator's rounding included.
-  static constexpr std::uint64_t kDeviceBytes =
-      text_room(kSliceBytes) + kSliceStarts * sizeof(std::uint32_t) + (std::uint64_t{64} << 10);
 };
 
 /// Copies answers to counts. Returns whether there are counts among them that no answer can hold.
@@ -72,11 +87,10 @@ bool widen(const std::uint32_t* answers, std::size_t n, std::uint64_t* counts) {
 /// Used by one caller at a time, with the device current on which it was made.
 class Lane {
  public:
-  /// One slice comes, one is looked up, one goes.
-  static constexpr unsigned kSlots = 3;
-  static constexpr std::uint64_t kDeviceBytes = kSlots * Slot::kDeviceBytes;
-
-  Lane(const DeviceIndex& index, std::uint32_t k, bool lenient) : index_(index), k_(k), lenient_(lenient) {
+  Lane(const DeviceIndex& index, const LaneShape& shape, std::uint32_t k, bool lenient)
+      : index_(index), shape_(shape), k_(k), lenient_(lenient) {
+    slots_.reserve(shape.slots);
+    for (unsigned i = 0; i < shape.slots; ++i) slots_.emplace_back(shape);
     // What stands behind a text does not matter, but tools that look for reads of it cannot know.
     for (const Slot& slot : slots_) fill_bytes(slot.text.data(), 0, slot.text.size(), slot.stream);
   }
@@ -89,18 +103,19 @@ class Lane {
     try {
       const std::uint64_t bytes = joined_bytes(batch);
       JoinedPiece piece;
-      for (std::uint64_t begin = 0; begin < bytes; begin += kSliceStarts) {
+      for (std::uint64_t begin = 0; begin < bytes; begin += shape_.slice_starts) {
         piece.go_to(batch, begin);
         Slot& slot = next_slot();
         complete(slot, batch, lookup, out);
         slot.slice.piece = piece;
         slot.slice.begin = begin;
-        slot.slice.starts = static_cast<std::uint32_t>(std::min<std::uint64_t>(kSliceStarts, bytes - begin));
+        slot.slice.starts =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(shape_.slice_starts, bytes - begin));
         slot.slice.bytes =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(slot.slice.starts + k_ - 1, bytes - begin));
         send(slot, batch);
       }
-      for (unsigned i = 0; i < kSlots; ++i) complete(next_slot(), batch, lookup, out);
+      for (unsigned i = 0; i < shape_.slots; ++i) complete(next_slot(), batch, lookup, out);
     } catch (...) {
       drain();
       throw;
@@ -110,7 +125,7 @@ class Lane {
  private:
   /// In turn, so that slices are completed in order: the first bad character is found first.
   Slot& next_slot() {
-    turn_ = (turn_ + 1) % kSlots;
+    turn_ = (turn_ + 1) % shape_.slots;
     return slots_[turn_];
   }
 
@@ -163,18 +178,24 @@ class Lane {
   }
 
   const DeviceIndex& index_;
+  const LaneShape shape_;
   std::uint32_t k_;
   bool lenient_;
-  Slot slots_[kSlots];
+  std::vector<Slot> slots_;
   unsigned turn_ = 0;
 };
 
 /// Where k-mers are looked up on a GPU, with the lanes there.
 class Station {
  public:
-  Station(int gpu, std::uint64_t most_lanes, std::unique_ptr<DeviceIndex> loaded, std::uint32_t k,
-          bool lenient)
-      : gpu_(gpu), most_lanes_(most_lanes), loaded_(std::move(loaded)), k_(k), lenient_(lenient) {}
+  Station(int gpu, const LaneShape& shape, std::uint64_t most_lanes, std::unique_ptr<DeviceIndex> loaded,
+          std::uint32_t k, bool lenient)
+      : gpu_(gpu),
+        shape_(shape),
+        most_lanes_(most_lanes),
+        loaded_(std::move(loaded)),
+        k_(k),
+        lenient_(lenient) {}
   Station(const Station&) = delete;
   Station& operator=(const Station&) = delete;
   /// Memory is given back to the device that is current.
@@ -202,7 +223,7 @@ class Station {
     returned_.wait(lock, [&] { return !idle_.empty() || lanes_.size() < most_lanes_; });
     if (idle_.empty()) {
       idle_.reserve(lanes_.size() + 1);  // so that giving back cannot fail
-      lanes_.push_back(std::make_unique<Lane>(*loaded_, k_, lenient_));
+      lanes_.push_back(std::make_unique<Lane>(*loaded_, shape_, k_, lenient_));
       return lanes_.back().get();
     }
     Lane* lane = idle_.back();
@@ -211,6 +232,7 @@ class Station {
   }
 
   const int gpu_;
+  const LaneShape shape_;
   const std::uint64_t most_lanes_;
   std::unique_ptr<DeviceIndex> loaded_;
   const std::uint32_t k_;
@@ -245,35 +267,44 @@ std::uint64_t allowed_bytes(const Peers& peers, std::uint64_t cap_bytes) {
 }
 
 /// Several GPUs answer for batches in turn. Each has the whole index, or its table, where there is memory for
-/// that; else a part of the shards, and it reads those of the others where they are.
+/// that; else a part of the shards, and it reads those of the others where they are; else it pages.
 class CudaLookup : public Lookup {
  public:
   CudaLookup(const index::IndexFile& index, bool lenient, const std::vector<int>& gpus,
-             std::uint64_t device_memory_bytes, LookupTable table)
-      : Lookup(index, table), peers_(gpus) {
+             std::uint64_t device_memory_bytes, LookupTable table, bool may_page)
+      : Lookup(index, table), lenient_(lenient), peers_(gpus) {
     const std::uint64_t allowed = allowed_bytes(peers_, device_memory_bytes);
     const bool builds = table != LookupTable::index;
     const std::uint64_t whole = frozen_shards_bytes(index);
     const LookupTableBytes bytes = builds ? lookup_table_bytes(index, table) : LookupTableBytes{whole, whole};
-    const std::uint64_t needed = std::max(bytes.building, bytes.table + Lane::kDeviceBytes);
+    const std::uint64_t needed = std::max(bytes.building, bytes.table + LaneShape{}.device_bytes());
+    const std::uint64_t part = frozen_shards_bytes(index, peers_.size()) + LaneShape{}.device_bytes();
+    const bool can_share = !builds && peers_.size() > 1 && peers_.all_reach();
     if (needed <= allowed) {
-      const std::uint64_t lanes = (allowed - bytes.table) / Lane::kDeviceBytes;
+      const std::uint64_t lanes = (allowed - bytes.table) / LaneShape{}.device_bytes();
       for (const int gpu : gpus) {
         const CurrentDevice current(gpu);
-        add_station(gpu, lanes, builds ? build_lookup_table(index, table) : load_index(index), lenient);
+        add_station(gpu, {}, lanes, builds ? build_lookup_table(index, table) : load_index(index));
       }
-      return;
-    }
-    const std::uint64_t part = frozen_shards_bytes(index, peers_.size());
-    if (builds || peers_.size() == 1 || !peers_.all_reach() || part + Lane::kDeviceBytes > allowed)
-      throw_too_little(index, peers_, builds, builds ? needed : part + Lane::kDeviceBytes, allowed,
-                       device_memory_bytes);
-    const auto shared = std::make_shared<const FrozenPayloads>(index, gpus);
-    for (const int gpu : gpus) {
-      const CurrentDevice current(gpu);
-      add_station(gpu, (allowed - part) / Lane::kDeviceBytes, load_index(index.params(), shared), lenient);
+    } else if (can_share && part <= allowed) {
+      const auto shared = std::make_shared<const FrozenPayloads>(index, gpus);
+      for (const int gpu : gpus) {
+        const CurrentDevice current(gpu);
+        add_station(gpu, {}, 1 + (allowed - part) / LaneShape{}.device_bytes(),
+                    load_index(index.params(), shared));
+      }
+    } else if (builds || !may_page) {
+      throw_too_little(index, peers_, builds,
+                       builds      ? needed
+                       : can_share ? part
+                                   : needed,
+                       allowed, device_memory_bytes);
+    } else {
+      page(gpus, allowed, device_memory_bytes);
     }
   }
+
+  [[nodiscard]] unsigned callers(unsigned threads) const override { return std::max(threads, callers_); }
 
   void profile(const io::Batch& batch, Profile& out) const override {
     lay_out(batch, out);
@@ -282,11 +313,37 @@ class CudaLookup : public Lookup {
   }
 
  private:
-  void add_station(int gpu, std::uint64_t lanes, std::unique_ptr<DeviceIndex> loaded, bool lenient) {
-    stations_.push_back(
-        std::make_unique<Station>(gpu, lanes, std::move(loaded), index().params().k, lenient));
+  /// Each GPU by itself. A lane has one slice, which waits there for all children.
+  void page(const std::vector<int>& gpus, std::uint64_t allowed, std::uint64_t cap_bytes) {
+    const engine::PagedLookupCosts costs =
+        paged_costs(index(), LaneShape::kBytesPerStart, LaneShape::kBytesPerSlice);
+    const std::vector<std::uint64_t> words = shard_words(index());
+    const engine::PagedLookupPlan plan =
+        engine::plan_paged_lookup(words, allowed, costs, most_callers(gpus.size()));
+    if (plan.frame_words == 0)
+      throw_too_little(index(), peers_, false, engine::least_paged_memory(words, costs), allowed, cap_bytes);
+    for (const int gpu : gpus) {
+      const CurrentDevice current(gpu);
+      add_station(gpu, {1, plan.slice_starts}, plan.slices, page_index(index(), plan));
+      callers_ += plan.slices;
+    }
+  }
+  /// To each GPU. A batch that waits takes text, counts and answers on the host, where others have a claim,
+  /// too; and a thread.
+  static std::uint32_t most_callers(std::size_t gpus) {
+    constexpr std::uint64_t kBytesOfOne = std::uint64_t{64} << 20, kMost = 64;
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(engine::usable_memory_bytes() / 8 / kBytesOfOne / gpus, 1, kMost));
   }
 
+  void add_station(int gpu, const LaneShape& shape, std::uint64_t lanes,
+                   std::unique_ptr<DeviceIndex> loaded) {
+    stations_.push_back(
+        std::make_unique<Station>(gpu, shape, lanes, std::move(loaded), index().params().k, lenient_));
+  }
+
+  bool lenient_;
+  unsigned callers_ = 0;
   Peers peers_;
   std::vector<std::unique_ptr<Station>> stations_;
   mutable std::atomic<std::size_t> turn_{0};
@@ -300,8 +357,8 @@ namespace warpmer::engine {
 
 std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient,
                                          const std::vector<int>& gpus, std::uint64_t device_memory_bytes,
-                                         LookupTable table) {
-  return std::make_unique<gpu::CudaLookup>(index, lenient, gpus, device_memory_bytes, table);
+                                         LookupTable table, bool may_page) {
+  return std::make_unique<gpu::CudaLookup>(index, lenient, gpus, device_memory_bytes, table, may_page);
 }
 
 }  // namespace warpmer::engine

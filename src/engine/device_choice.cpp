@@ -168,8 +168,10 @@ std::unique_ptr<Lookup> make_lookup(const index::IndexFile& index, const LookupR
     return make_cpu_lookup(index, request.lenient, automatic ? LookupTable::index : request.table,
                            request.threads);
   };
+  // Paging moves all of the index, again and again: on a GPU that nobody asked for, the CPU is ahead.
   const auto on_gpu = [&](LookupTable table) {
-    return make_cuda_lookup(index, request.lenient, choice.gpus, choice.device_memory_bytes, table);
+    return make_cuda_lookup(index, request.lenient, choice.gpus, choice.device_memory_bytes, table,
+                            !choice.automatic);
   };
   return with_fallback(choice, [&] {
     if (choice.gpus.empty()) return on_cpu();

@@ -52,6 +52,10 @@ class Lookup {
   /// InputError for characters that are no nucleotide code, unless lenient.
   virtual void profile(const io::Batch& batch, Profile& out) const = 0;
 
+  /// How many threads should call `profile` side by side where there are so many: more than that, if what is
+  /// looked up waits long and is served together.
+  [[nodiscard]] virtual unsigned callers(unsigned threads) const { return threads; }
+
   /// What `profile` looks k-mers up in; never automatic.
   [[nodiscard]] LookupTable table() const { return table_; }
 
@@ -76,10 +80,11 @@ std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool leni
 std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, MetKmers& met);
 
 /// Profiles on GPUs, given by their ordinals, on each of which at most `device_memory_bytes` are held (0:
-/// what is free). Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. ResourceError when it
-/// cannot be used, or a table cannot be built.
+/// what is free). An index that these do not hold is paged, if it may be: its shards take turns there; then
+/// damage of a shard is an InputError of `profile`. Implemented in kernels/, and in no_cuda.cpp for builds
+/// without CUDA. ResourceError when it cannot be used, or a table cannot be built.
 std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient,
                                          const std::vector<int>& gpus, std::uint64_t device_memory_bytes,
-                                         LookupTable table = LookupTable::index);
+                                         LookupTable table = LookupTable::index, bool may_page = true);
 
 }  // namespace warpmer::engine

@@ -21,7 +21,8 @@ std::unique_ptr<Backend> make_cuda_backend(const std::vector<int>& /*gpus*/) { t
 
 std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& /*index*/, bool /*lenient*/,
                                          const std::vector<int>& /*gpus*/,
-                                         std::uint64_t /*device_memory_bytes*/, LookupTable /*table*/) {
+                                         std::uint64_t /*device_memory_bytes*/, LookupTable /*table*/,
+                                         bool /*may_page*/) {
   throw ResourceError(kNoCuda);
 }
 

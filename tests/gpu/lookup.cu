@@ -199,18 +199,80 @@ TEST_CASE("several threads at once, more than have room on the device") {
   CHECK(refused == 10);
 }
 
-TEST_CASE("an index that the device memory allowed does not hold") {
-  const TemporaryIndex file;
-  write_index(file.path(), tests::random_reads(300, 3000, 19), 31);
-  const index::IndexFile index(file.path());
-  std::string message;
-  try {
-    (void)engine::make_cuda_lookup(index, false, {tests::gpu_under_test().ordinal}, std::uint64_t{1} << 20);
-  } catch (const ResourceError& error) {
-    message = error.what();
+TEST_CASE("an index that the device memory allowed does not hold is paged") {
+  for (const std::uint32_t k : {13u, 31u, 40u}) {
+    CAPTURE(k);
+    const Reads known = tests::random_reads(40000, 400000, 19);
+    const TemporaryIndex file;
+    write_index(file.path(), known, k);
+    const std::uint64_t bytes = index::IndexFile(file.path()).file_bytes();
+    for (const std::uint64_t share : {bytes / 2, bytes / 4}) {
+      CAPTURE(share);
+      // Besides payloads, memory is needed for texts and for what leads to shards.
+      const Both both(file.path(), false, share + (std::uint64_t{3} << 20));
+      CHECK(both.gpu->callers(1) >= 1);
+      Reads reads = small_and_odd(k);
+      append(reads, Reads(known.begin(), known.begin() + 4000));
+      append(reads, tests::random_reads(300, 20000, 12));
+      CHECK(check_same(both, reads).found > 100000);
+      check_same(both, {});
+      check_refused_alike(both, {"", "ACGJ", "@"});
+      check_same(both, reads);
+      std::atomic<int> wrong{0};
+      std::vector<std::thread> threads;
+      for (unsigned t = 0; t < 5; ++t) {
+        threads.emplace_back([&, t] {
+          for (unsigned i = 0; i < 4; ++i) {
+            const io::Batch batch =
+                batch_of(tests::random_reads(1000 * (1 + i), 400000, i % 2 == 0 ? 19 : t));
+            engine::Profile expected, got;
+            both.cpu->profile(batch, expected);
+            both.gpu->profile(batch, got);
+            wrong += got.first == expected.first && got.counts == expected.counts ? 0 : 1;
+          }
+        });
+      }
+      for (auto& thread : threads) thread.join();
+      CHECK(wrong == 0);
+    }
   }
-  CHECK(message.find("MB of the GPU's memory, and --device-memory allows 1 MB") != std::string::npos);
-  CHECK(message.find("use --device cpu") != std::string::npos);
+}
+
+TEST_CASE("too little device memory even for paging, or nobody asked for that") {
+  const TemporaryIndex file;
+  write_index(file.path(), tests::random_reads(40000, 400000, 19), 31);
+  const index::IndexFile index(file.path());
+  const auto refusal_of = [&](std::uint64_t memory, bool may_page) -> std::string {
+    try {
+      (void)engine::make_cuda_lookup(index, false, {tests::gpu_under_test().ordinal}, memory,
+                                     engine::LookupTable::index, may_page);
+    } catch (const ResourceError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const std::string& message :
+       {refusal_of(std::uint64_t{1} << 20, true), refusal_of(std::uint64_t{5} << 20, false)}) {
+    CHECK(message.find("MB of the GPU's memory, and --device-memory allows ") != std::string::npos);
+    CHECK(message.find("use --device cpu") != std::string::npos);
+  }
+  CHECK(refusal_of(std::uint64_t{5} << 20, true).empty());
+}
+
+TEST_CASE("a damaged shard is refused when it is paged in") {
+  const TemporaryIndex file;
+  write_index(file.path(), tests::random_reads(40000, 400000, 19), 31);
+  {
+    std::fstream stream(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(64 + 1000);
+    stream.put('\x55').put('\xAA').put('\x55');
+  }
+  const index::IndexFile index(file.path());
+  const auto lookup =
+      engine::make_cuda_lookup(index, false, {tests::gpu_under_test().ordinal}, std::uint64_t{5} << 20);
+  engine::Profile profile;
+  for (int i = 0; i < 2; ++i)
+    CHECK_THROWS_AS(lookup->profile(batch_of({"ACGTACGTACGTACGTACGTACGTACGTACGTACGT"}), profile), InputError);
 }
 
 TEST_CASE("a damaged shard is refused when the index is loaded") {
