@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "distributed/command.h"
+#include "starfish/command.h"
 #include "tables/command.h"
 
 namespace {
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
   int status = 0;
   warpmer::bench::add_tables_command(app, status);
   warpmer::bench::add_distributed_commands(app, status);
+  warpmer::bench::add_starfish_command(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -237,7 +237,7 @@ void query_reads(Query& query) {
   BatchJoiner joiner(query.track.format, query.output);
   // What other ranks send must be taken whenever it comes; how far they get ahead, batches on their way
   // limit.
-  const std::uint64_t window = ranks.are_several() ? UINT64_MAX / 2 : engine::kResultsAhead * callers;
+  const std::uint64_t window = ranks.are_several() ? UINT64_MAX / 2 : std::max<std::uint64_t>(callers, engine::kResultsAhead * query.threads);
   Answers answers(ranks, window, joiner);
   const auto stop = [&] {
     inputs.cancel();

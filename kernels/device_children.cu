@@ -364,7 +364,7 @@ std::vector<std::size_t> DeviceChildren::sort(const Item* items, std::size_t n,
   const std::uint32_t children = 1 + *std::max_element(directory_.begin(), directory_.end());
   if (children > kMostChildren)
     throw ResourceError("a paged table on a GPU has at most " + std::to_string(kMostChildren) + " children");
-  order.reserve(batch_);
+  order.reserve(std::max(n, batch_));
   // Few, large parts: each block goes through all children, too.
   constexpr std::size_t kItemsPerBlock = std::size_t{1} << 14;
   const std::uint32_t blocks = blocks_for<order_kernel<Item>>(n, kItemsPerBlock);

@@ -42,6 +42,7 @@ struct PagedTablePlan {
   Placement placement = Placement::by_key;
   Replacement replacement = Replacement::fifo;
   std::size_t batch = std::size_t{1} << 20;  ///< operations that wait on the device at most
+  std::size_t query_batch = 0;               ///< queries; 0: as many
   std::uint32_t first_seed = 1;
   std::uint32_t attempts = 8;   ///< builds of one child with different hash functions, without enlarging it
   std::uint32_t discarded = 0;  ///< good pieces of work on children that are taken for failed: for tests
@@ -66,6 +67,7 @@ class PagedTable {
         pager_(plan.frames, plan.replacement),
         in_frame_(plan.frames) {
     if (plan_.child_buckets == 0) plan_.child_buckets = plan_.frame_buckets;
+    if (plan_.query_batch == 0) plan_.query_batch = plan_.batch;
     if (plan_.placement == Placement::by_arrival) return;
     open_child();
     while (tables_.size() < plan_.children) add_child();
@@ -95,7 +97,7 @@ class PagedTable {
   void find(const Key32* keys, std::size_t n, std::uint32_t* answers) {
     flush();
     while (n > 0) {
-      const std::size_t some = std::min(n, plan_.batch);
+      const std::size_t some = std::min(n, plan_.query_batch);
       children_.bring_queries(keys, some);
       find_all(some);
       children_.take_answers(answers, some);
