@@ -1,5 +1,6 @@
 // What lookups on the GPU do by themselves: an index in each of its forms on the device, and reads whose text
-// is there already. Prints a line for each form. See docs/benchmarks.md.
+// is there already. Prints a line for each form. With --device-memory the index is paged instead, as if there
+// were no more, and a line says what was moved. See docs/benchmarks.md.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,13 +10,17 @@
 #include <vector>
 
 #include "core/error.h"
+#include "current_device.cuh"
 #include "device_index.cuh"
 #include "device_memory.cuh"
+#include "engine/paged_lookup_plan.h"
+#include "engine/thread_team.h"
 #include "frozen_shards.cuh"
 #include "index/index_file.h"
 #include "io/input.h"
 #include "joined_text.cuh"
 #include "lookup_table.cuh"
+#include "paged_index.cuh"
 
 namespace {
 
@@ -29,6 +34,7 @@ struct Options {
   std::vector<std::string> tables = {"index", "bcht", "iceberg"};
   std::uint32_t rounds = 5;
   double least_kmers = 2e9;
+  std::vector<double> paged_gb;
 };
 
 /// Text of some batches, joined, on the device.
@@ -159,9 +165,77 @@ class Bench {
   Stream stream_;
 };
 
+/// Asks for all texts at once, a thread each, of an index whose shards take turns in so much memory. Prints a
+/// line.
+Answers run_paged(const index::IndexFile& index, const std::vector<Text>& texts, std::uint64_t memory_bytes,
+                  std::uint32_t rounds) {
+  const engine::PagedLookupPlan plan =
+      engine::plan_paged_lookup(shard_words(index), memory_bytes, paged_costs(index, 0, 0), 1);
+  if (plan.frame_words == 0) throw ResourceError("too little device memory to page this index in");
+  const auto paged = page_index(index, plan);
+  struct Asked {
+    explicit Asked(const Text& text)
+        : text(&text), answers(std::size_t{tiles_of(text.bytes)} * kTileStarts), status(1) {}
+    const Text* text;
+    DeviceArray<std::uint32_t> answers;
+    DeviceArray<CutStatus> status;
+    Stream stream;
+  };
+  std::vector<Asked> all(texts.begin(), texts.end());
+  const int gpu = current_gpu();
+  const auto ask_all = [&] {
+    engine::run_team(
+        static_cast<unsigned>(all.size()),
+        [&](unsigned i) {
+          check(cudaSetDevice(gpu), "choosing a GPU");
+          const Asked& one = all[i];
+          reset_status(one.status.data(), one.stream);
+          paged->look_up(one.text->characters.data(), one.text->bytes, one.text->bytes, one.answers.data(),
+                         one.status.data(), one.stream);
+          one.stream.wait();
+        },
+        [] {});
+  };
+  std::vector<double> seconds;
+  table::PagingCounts before;
+  ask_all();
+  for (std::uint32_t r = 0; r < rounds; ++r) {
+    before = paged->counts();
+    const auto begin = std::chrono::steady_clock::now();
+    ask_all();
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  const auto moved = static_cast<double>(paged->counts().fetched_bytes - before.fetched_bytes);
+  std::sort(seconds.begin(), seconds.end());
+  const double median = seconds[seconds.size() / 2];
+  const DeviceArray<Answers> total(1);
+  const PinnedArray<Answers> result(1);
+  const Stream stream;
+  fill_bytes(total.data(), 0, 1, stream);
+  for (const Asked& one : all)
+    add_up_kernel<<<1024, 256, 0, stream>>>(one.answers.data(), one.text->bytes, total.data());
+  copy_to_host(result.data(), total.data(), 1, stream);
+  stream.wait();
+  std::printf("paged in %.2f GB: %u children, %.3f s a round, %.2f GB moved, %.1f GB/s, %.3f G k-mers/s\n",
+              static_cast<double>(memory_bytes) / 1e9, plan.children(), median, moved / 1e9,
+              moved / median / 1e9, static_cast<double>(result[0].kmers) / median / 1e9);
+  std::fflush(stdout);
+  return result[0];
+}
+
 int run(const Options& options) {
   const index::IndexFile index(options.index);
   const std::vector<Text> texts = load_texts(options, index.params().k);
+  if (!options.paged_gb.empty()) {
+    std::vector<Answers> answers;
+    for (const double gb : options.paged_gb)
+      answers.push_back(run_paged(index, texts, static_cast<std::uint64_t>(gb * 1e9), options.rounds));
+    if (std::count(answers.begin(), answers.end(), answers.front()) ==
+        static_cast<std::ptrdiff_t>(answers.size()))
+      return 0;
+    std::fprintf(stderr, "device_lookup: the same index does not answer alike\n");
+    return 5;
+  }
   (void)load_index(index);  // checks the shards, which is done once
   Bench bench(index, texts, options.rounds);
   std::printf("%-8s %9s %9s %9s %9s %7s %9s\n", "table", "M dist.", "bytes", "load, s", "G k-mers", "found %",
@@ -190,6 +264,9 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--rounds", options.rounds, "of which the median is printed")->capture_default_str();
+  app.add_option("--device-memory", options.paged_gb,
+                 "GB that shards take turns in, by commas; texts and answers are not counted")
+      ->delimiter(',');
   app.add_option("--kmers", options.least_kmers, "lookups in a round, at least")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
