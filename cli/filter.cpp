@@ -181,16 +181,19 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
                           const std::vector<std::unique_ptr<ReadOutput>>& outputs, unsigned threads) {
   io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads));
   FilterTotals totals;
-  engine::InOrder<FilteredGroup> ordered(engine::kResultsAhead * threads, [&](FilteredGroup&& result) {
-    totals += result.totals;
-    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i]->write(result.blocks[i]);
-  });
+  const unsigned callers = lookup.callers(threads);
+  engine::InOrder<FilteredGroup> ordered(std::max<std::uint64_t>(callers, engine::kResultsAhead * threads),
+                                         [&](FilteredGroup&& result) {
+                                           totals += result.totals;
+                                           for (std::size_t i = 0; i < outputs.size(); ++i)
+                                             outputs[i]->write(result.blocks[i]);
+                                         });
   const auto work = [&](unsigned /*thread*/) {
     GroupFilter filter(plan, lookup);
     io::ReadGroup group;
     while (reads.next(group)) ordered.put(group.ordinal, filter_group(filter, group, outputs));
   };
-  engine::run_team(threads, work, [&] {
+  engine::run_team(callers, work, [&] {
     reads.cancel();
     ordered.stop();
   });

@@ -237,7 +237,9 @@ void query_reads(Query& query) {
   BatchJoiner joiner(query.track.format, query.output);
   // What other ranks send must be taken whenever it comes; how far they get ahead, batches on their way
   // limit.
-  const std::uint64_t window = ranks.are_several() ? UINT64_MAX / 2 : std::max<std::uint64_t>(callers, engine::kResultsAhead * query.threads);
+  const std::uint64_t window = ranks.are_several()
+                                   ? UINT64_MAX / 2
+                                   : std::max<std::uint64_t>(callers, engine::kResultsAhead * query.threads);
   Answers answers(ranks, window, joiner);
   const auto stop = [&] {
     inputs.cancel();
@@ -377,11 +379,13 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
                    "Exit with status 1 when none of the k-mers was found.");
   add_reading_flags(command, options.reading);
   add_threads_flag(command, options.threads);
-  add_device_flags(command, options.device,
-                   "With --reads: auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for "
-                   "those that 'warpmer devices' lists under these numbers. Default: auto, which is a GPU "
-                   "where one can be used and the reads are not "
-                   "few, else the CPU.");
+  add_device_flags(
+      command, options.device,
+      "With --reads: auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for "
+      "those that 'warpmer devices' lists under these numbers. Default: auto, which is a GPU "
+      "where one can be used and the reads are not "
+      "few, else the CPU. Parts of an index that is larger than a GPU's memory take turns there, "
+      "if the GPU was asked for: that is for very many reads.");
   command
       .add_option(
           "--table", options.table,

@@ -364,6 +364,7 @@ std::vector<std::size_t> DeviceChildren::sort(const Item* items, std::size_t n,
   const std::uint32_t children = 1 + *std::max_element(directory_.begin(), directory_.end());
   if (children > kMostChildren)
     throw ResourceError("a paged table on a GPU has at most " + std::to_string(kMostChildren) + " children");
+  if (directories_.size() > 1) directories_.erase(directories_.begin(), directories_.end() - 1);
   order.reserve(std::max(n, batch_));
   // Few, large parts: each block goes through all children, too.
   constexpr std::size_t kItemsPerBlock = std::size_t{1} << 14;
@@ -433,7 +434,7 @@ table::ChildDirectoryView<Key32> DeviceChildren::directory(const std::vector<std
                                                            std::uint32_t bits) {
   if (directory_ != entries) {
     directory_ = entries;
-    // A child is halved rarely, and a directory is small: those before stay, for whoever reads them.
+    // Those before stay until operations are put in order the next time, when nobody reads them.
     directories_.emplace_back(entries.size());
     copy_to_device(directories_.back().data(), directory_.data(), directory_.size(), input_);
     input_.wait();

@@ -13,7 +13,8 @@ BENCH = os.environ["WARPMER_BENCH"]
 
 
 def run(*arguments):
-    return subprocess.run([BENCH, "starfish", "--device", "cpu", "--child", "2000", "--rounds", "1", *arguments],
+    device = () if "--device" in arguments else ("--device", "cpu")
+    return subprocess.run([BENCH, "starfish", "--child", "2000", "--rounds", "1", *device, *arguments],
                           capture_output=True, text=True, check=False)
 
 
