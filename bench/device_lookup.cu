@@ -170,7 +170,7 @@ class Bench {
 Answers run_paged(const index::IndexFile& index, const std::vector<Text>& texts, std::uint64_t memory_bytes,
                   std::uint32_t rounds) {
   const engine::PagedLookupPlan plan =
-      engine::plan_paged_lookup(shard_words(index), memory_bytes, paged_costs(index, 0, 0), 1);
+      engine::plan_paged_lookup(shard_words(index), memory_bytes, paged_costs(index, 1, 0), 1);
   if (plan.frame_words == 0) throw ResourceError("too little device memory to page this index in");
   const auto paged = page_index(index, plan);
   struct Asked {
