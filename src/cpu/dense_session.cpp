@@ -68,7 +68,8 @@ DenseSession::DenseSession(const Kernels& kernels, const engine::CountPlan& plan
 engine::SessionForecast DenseSession::forecast(const engine::CountPlan& plan) {
   engine::SessionForecast forecast;
   forecast.least_bytes = forecast.unhurried_bytes = static_cast<double>(least_bytes(plan));
-  if (plan.memory_bytes < least_bytes(plan)) return forecast;
+  forecast.begins = plan.memory_bytes >= least_bytes(plan);
+  if (!forecast.begins) return forecast;
   // Of k-mers that do not occur, pages may never be touched.
   forecast.peak_high_bytes = static_cast<double>(engine::dense_freeze_bytes(plan.k)) +
                              static_cast<double>(copies_for(plan)) * static_cast<double>(copy_bytes(plan.k));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/minimizer.h"
 #include "cpu/page_pool.h"
 #include "engine/ranks.h"
 
@@ -26,6 +27,9 @@ constexpr std::uint64_t kNarrowPerByte = 34, kWidePerByte = 48;
 // When the result is merged with a run there are two of it: for a byte of words, and for an entry of the run.
 constexpr std::uint64_t kNarrowMergedPerByte = 38, kWideMergedPerByte = 108;
 constexpr std::uint64_t kNarrowPerEntry = 80, kWidePerEntry = 128;
+// What a range of a shard's hashes takes for each that its list has room for, sorted, and frozen if that is
+// all of the shard; and besides them.
+constexpr std::uint64_t kNarrowPerHash = 40, kWidePerHash = 64, kPassBytes = std::uint64_t{2} << 20;
 
 }  // namespace
 
@@ -46,17 +50,20 @@ std::uint64_t MemoryModel::Division::least_cap(const engine::CountPlan& plan) co
 }
 
 MemoryModel::MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
-                         std::uint64_t shard_bytes, std::size_t key_bytes)
-    : cap_(std::max(plan.memory_cap_bytes, plan.memory_bytes)),
-      threads_(plan.threads),
-      is_wide_(key_bytes > 8) {
+                         std::uint64_t shard_bytes, std::size_t key_bytes, std::size_t bytes_of_word)
+    : threads_(plan.threads),
+      is_wide_(key_bytes > 8),
+      bytes_of_word_(bytes_of_word),
+      // Random minimizers change after half a window, on average.
+      bytes_of_kmer_(2.0 * static_cast<double>(bytes_of_word) / (minimizer_window(plan.k) + 1)) {
   const Division division(plan, thread_bytes, shards, shard_bytes, key_bytes);
   if (plan.memory_bytes < division.least + division.writer) {
     const std::uint64_t all = division.least_cap(plan);
     throw ResourceError(
         fmt::format("-m {} MB is too little for counting {}-mers with {} thread{}: {} MB would "
                     "do; raise -m or lower -t",
-                    cap_ >> 20, plan.k, threads_, threads_ == 1 ? "" : "s", (all >> 20) + 3));
+                    std::max(plan.memory_cap_bytes, plan.memory_bytes) >> 20, plan.k, threads_,
+                    threads_ == 1 ? "" : "s", (all >> 20) + 3));
   }
   total_ = plan.memory_bytes - division.fixed - division.writer;
   budget_ =
@@ -75,6 +82,7 @@ engine::SessionForecast MemoryModel::forecast(const engine::CountPlan& plan, std
   const auto held = static_cast<double>(division.fixed + division.counters);
   const double needed = held + page_bytes * (1 + division.tables);
   engine::SessionForecast forecast;
+  forecast.begins = plan.memory_bytes >= division.least + division.writer;
   forecast.least_bytes = static_cast<double>(division.least_cap(plan) - plan.other_bytes);
   forecast.unhurried_bytes =
       std::max(forecast.least_bytes, (other + needed) / (kWriterShare - 1) * kWriterShare - other);
@@ -109,12 +117,9 @@ std::uint64_t MemoryModel::chunk_bytes(std::uint64_t word_bytes, std::uint64_t r
   return std::min(word_bytes, std::max(kLeastChunkBytes, (most - std::min(most, runs)) / per_byte));
 }
 
-void MemoryModel::refuse_shard(std::uint64_t bytes) const {
-  const std::uint64_t total = std::max(bytes / 3 * 4, total_);
-  throw ResourceError(fmt::format(
-      "the memory allowed by -m, {} MB, is used up: of the distinct k-mers very many share a minimizer, "
-      "and counting these takes about {} MB in all; raise -m",
-      cap_ >> 20, ((cap_ + (total - total_) / (kWriterShare - 1) * kWriterShare) >> 20) + 1));
+std::uint64_t MemoryModel::hashes_in_pass(std::uint64_t run_bytes) const {
+  const std::uint64_t bytes = thread_bytes(), others = std::min(bytes, run_bytes + kPassBytes);
+  return std::max(bytes / 4, bytes - others) / (is_wide_ ? kWidePerHash : kNarrowPerHash);
 }
 
 }  // namespace warpmer::cpu

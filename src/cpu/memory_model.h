@@ -1,8 +1,8 @@
 #pragma once
 /// What a sharded session does with its share of memory, and what counting a shard takes.
 
+#include <algorithm>
 #include <cstdint>
-#include <string>
 
 #include "engine/backend.h"
 
@@ -16,10 +16,10 @@ class MemoryModel {
   static constexpr std::uint64_t kFreezerBytes = std::uint64_t{1} << 20;
 
   /// `thread_bytes` is what a thread holds besides what it counts with, `shard_bytes` what is held for every
-  /// shard whatever is in it, `key_bytes` the size of a key. ResourceError, with the least -m that would do,
-  /// when the plan's memory is less than that.
+  /// shard whatever is in it, `key_bytes` and `bytes_of_word` the sizes of a key and a word. ResourceError,
+  /// with the least -m that would do, when the plan's memory is less than that.
   MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
-              std::uint64_t shard_bytes, std::size_t key_bytes);
+              std::uint64_t shard_bytes, std::size_t key_bytes, std::size_t bytes_of_word);
 
   /// What a session so divided is going to do with words that take so many bytes, and `page_bytes` on pages,
   /// and of which frozen runs would take `run_bytes`.
@@ -38,12 +38,19 @@ class MemoryModel {
   /// What a thread keeps to count in from shard to shard.
   [[nodiscard]] std::uint64_t kept_bytes() const { return kept_bytes_; }
 
+  /// What words take, in the bytes that what follows speaks of: more than theirs where they have more k-mers
+  /// than words usually have, as those of one minimizer that is everywhere do.
+  [[nodiscard]] std::uint64_t word_bytes(std::uint64_t words, std::uint64_t kmers) const {
+    return std::max(words * bytes_of_word_,
+                    static_cast<std::uint64_t>(static_cast<double>(kmers) * bytes_of_kmer_));
+  }
+
   /// What counting takes, at most but for what only adversaries think of: `word_bytes` of words, with the
   /// entries of runs merged into the result.
   [[nodiscard]] std::uint64_t counting_bytes(std::uint64_t word_bytes, std::uint64_t run_entries) const;
   /// Of so many bytes of words, how many a thread is to count at once in the end, and early.
   [[nodiscard]] std::uint64_t bytes_at_once(std::uint64_t word_bytes, std::uint64_t run_entries) const {
-    return chunk_bytes(word_bytes, run_entries, total_ / 4 * 3 / threads_);
+    return chunk_bytes(word_bytes, run_entries, thread_bytes());
   }
   [[nodiscard]] std::uint64_t early_bytes_at_once(std::uint64_t word_bytes, std::uint64_t run_entries) const {
     return chunk_bytes(word_bytes, run_entries, early_bytes_);
@@ -52,10 +59,11 @@ class MemoryModel {
   [[nodiscard]] bool can_grow_early(std::uint64_t run_entries) const {
     return counting_bytes(0, run_entries) <= early_bytes_ / 2;
   }
-  /// Whether one shard may take so much.
-  [[nodiscard]] bool can_have(std::uint64_t bytes) const { return bytes <= total_ / 4 * 3; }
-  /// Throws the ResourceError for a shard that will take so much.
-  [[noreturn]] void refuse_shard(std::uint64_t bytes) const;
+  /// What a thread may take for one shard.
+  [[nodiscard]] std::uint64_t thread_bytes() const { return total_ / 4 * 3 / threads_; }
+  /// How many hashes a thread can list at a time (ShardCounter::count_range) while it holds so many bytes of
+  /// runs besides.
+  [[nodiscard]] std::uint64_t hashes_in_pass(std::uint64_t run_bytes) const;
 
  private:
   /// How the plan's memory is divided.
@@ -74,9 +82,10 @@ class MemoryModel {
   [[nodiscard]] std::uint64_t chunk_bytes(std::uint64_t word_bytes, std::uint64_t run_entries,
                                           std::uint64_t most) const;
 
-  std::uint64_t cap_;
   unsigned threads_;
   bool is_wide_;
+  std::uint64_t bytes_of_word_;
+  double bytes_of_kmer_;  ///< of a word that has as many k-mers as words usually have
   std::uint64_t total_ = 0, budget_ = 0, early_bytes_ = 0, kept_bytes_ = 0;
 };
 

@@ -26,6 +26,13 @@ struct PendingPage {
 static_assert(sizeof(PendingPage<2>) == PagePool::kPageBytes);
 static_assert(sizeof(PendingPage<4>) == PagePool::kPageBytes);
 
+template <int Words>
+std::uint64_t kmers_in(const SuperKmer<Words>* words, std::size_t n) {
+  std::uint64_t kmers = 0;
+  for (std::size_t i = 0; i < n; ++i) kmers += words[i].kmers();
+  return kmers;
+}
+
 /// A shard's list: all pages are full but the last.
 template <int Words>
 struct PendingList {
@@ -33,6 +40,7 @@ struct PendingList {
   PendingPage<Words>* last = nullptr;
   std::uint32_t in_last = 0;  ///< words in the last page
   std::uint32_t pages = 0;
+  std::uint64_t kmers = 0;  ///< in all words
 
   [[nodiscard]] std::uint64_t size() const {
     return pages == 0 ? 0 : std::uint64_t{pages - 1} * PendingPage<Words>::kCapacity + in_last;
@@ -41,10 +49,15 @@ struct PendingList {
   /// Takes the first `n` pages away, at least one, or all if there are fewer.
   PendingList take_front(std::uint32_t n) {
     if (n >= pages) return std::exchange(*this, {});
-    PendingList front{first, first, PendingPage<Words>::kCapacity, n};
-    for (std::uint32_t i = 1; i < n; ++i) front.last = front.last->next;
+    PendingList front{first, first, PendingPage<Words>::kCapacity, n,
+                      kmers_in(first->words, PendingPage<Words>::kCapacity)};
+    for (std::uint32_t i = 1; i < n; ++i) {
+      front.last = front.last->next;
+      front.kmers += kmers_in(front.last->words, PendingPage<Words>::kCapacity);
+    }
     first = front.last->next;
     pages -= n;
+    kmers -= front.kmers;
     return front;
   }
 
@@ -68,8 +81,10 @@ class PendingStore {
   /// Appends `n` words to a shard, on pages from a stock of the same pool.
   void append(std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n, PageStock& stock) {
     stock.provide(n / PendingPage<Words>::kCapacity + 1);
+    const std::uint64_t kmers = kmers_in(words, n);
     Shard& s = shards_[shard];
     const Lock lock(s);
+    s.list.kmers += kmers;
     while (n > 0) {
       if (s.list.pages == 0 || s.list.in_last == PendingPage<Words>::kCapacity)
         add_page(s.list, stock.take());

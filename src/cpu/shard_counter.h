@@ -47,24 +47,50 @@ class ShardCounter {
   void count(WordList& list) {
     const std::uint64_t words = list.size();
     begin(words);
-    std::uint64_t seen = 0, drained_at = 0;
-    list.for_each_page([&](const SuperKmer<Words>* page, std::size_t n) {
-      if (!combining_) return take(page, nullptr, n);
-      take(evicted_.data(), evicted_counts_.data(),
-           kernels_.combine(combiner_, page, n, evicted_.data(), evicted_counts_.data()));
-      seen += n;
-      const std::uint64_t undrained = seen - drained_at;
-      combining_pays_ = combiner_.hits * 8 >= undrained || undrained < kTrialWords;
-      if (combining_pays_ && undrained < kDrainWords) return;
-      drain();
-      drained_at = seen;
-      combining_ = combining_pays_;
-    });
-    if (combining_) drain();
-    size_ = listing_ ? buckets_.reduce(list_, arrays_, carries_) : table_->harvest(arrays_, carries_);
+    most_listed_ = kMostListed;
+    listing_ = is_to_be_listed(words);
+    if (!listing_) {
+      // Words that are many because they repeat need no large table, and one that is too small grows.
+      table_->reset(std::min(static_cast<double>(words) * distinct_per_word_,
+                             static_cast<double>(std::max(kFirstDistinct, 2 * last_distinct_))));
+    }
+    expand(list);
+    end();
     remember(words);
-    for (const auto& [key, carry] : carries_)
-      counts()[std::lower_bound(keys(), keys() + size_, key) - keys()] += carry;
+  }
+
+  /// Counts, of all that a shard has, the k-mers whose hashes are `first` or more, and `last` or less, or
+  /// only those with the smallest of these hashes: as many as can be counted in a list of `room` hashes, and
+  /// at least three eighths of that. Returns the last hash up to which all have been counted. `list` is as in
+  /// `count`; `add_runs` is to call `add` with what frozen runs the shard has. The result is where `count`
+  /// has it.
+  template <class WordList, class AddRuns>
+  Key count_range(Key first, Key last, std::size_t room, WordList&& list, AddRuns&& add_runs) {
+    begin(list.size());
+    range_ = {true, first, last};
+    most_listed_ = std::clamp(room, kLeastRoom, SortedBuckets<Key>::kMostHashes / 2);
+    listing_ = true;
+    // At once: a list that grows is there twice.
+    arrays_.keys.get(most_listed_ + kTakenWords * SuperKmer<Words>::kMaxKmers + 8);
+    arrays_.weights.get(most_listed_ + kTakenWords * SuperKmer<Words>::kMaxKmers + 8);
+    expand(list);
+    add_runs();
+    end();
+    range_.is_set = false;
+    return range_.last;
+  }
+
+  /// Within `count_range`: adds the entries of a frozen run.
+  void add(const index::FrozenShard& run) {
+    list_.keys = arrays_.keys.data();
+    list_.weights = arrays_.weights.data();
+    const index::ShardView view{run.shape, run.payload.data(), run.payload.size()};
+    const index::ShardReader<Key> reader(view, k_);
+    reader.for_each_near(range_.first, range_.last, [&](Key key, std::uint64_t count) {
+      if (key < range_.first || key > range_.last) return;
+      append(key, count);
+      if (list_.size > most_listed_) shorten_list();
+    });
   }
 
   /// Adds the entries of a frozen run to the result.
@@ -153,6 +179,14 @@ class ShardCounter {
     return std::make_unique<WindowCounter<Key>>(kernels_, k_);
   }
 
+  /// The hashes that `count_range` counts.
+  struct Range {
+    bool is_set = false;
+    Key first = 0, last = 0;
+  };
+  /// A range is counted in a list of so many hashes at least.
+  static constexpr std::size_t kLeastRoom = std::size_t{1} << 12;
+
   void begin(std::uint64_t words) {
     carries_.clear();
     combiner_.set_bits = std::clamp<std::uint32_t>(
@@ -163,13 +197,30 @@ class ShardCounter {
     hashes_ = 0;
     list_.size = 0;
     list_.weights_or = 0;
-    most_listed_ = kMostListed;
-    listing_ = is_to_be_listed(words);
-    if (!listing_) {
-      // Words that are many because they repeat need no large table, and one that is too small grows.
-      table_->reset(std::min(static_cast<double>(words) * distinct_per_word_,
-                             static_cast<double>(std::max(kFirstDistinct, 2 * last_distinct_))));
-    }
+  }
+
+  template <class WordList>
+  void expand(WordList& list) {
+    std::uint64_t seen = 0, drained_at = 0;
+    list.for_each_page([&](const SuperKmer<Words>* page, std::size_t n) {
+      if (!combining_) return take(page, nullptr, n);
+      take(evicted_.data(), evicted_counts_.data(),
+           kernels_.combine(combiner_, page, n, evicted_.data(), evicted_counts_.data()));
+      seen += n;
+      const std::uint64_t undrained = seen - drained_at;
+      combining_pays_ = combiner_.hits * 8 >= undrained || undrained < kTrialWords;
+      if (combining_pays_ && undrained < kDrainWords) return;
+      drain();
+      drained_at = seen;
+      combining_ = combining_pays_;
+    });
+    if (combining_) drain();
+  }
+
+  void end() {
+    size_ = listing_ ? buckets_.reduce(list_, arrays_, carries_) : table_->harvest(arrays_, carries_);
+    for (const auto& [key, carry] : carries_)
+      counts()[std::lower_bound(keys(), keys() + size_, key) - keys()] += carry;
   }
 
   [[nodiscard]] bool is_to_be_listed(std::uint64_t words) const {
@@ -195,9 +246,10 @@ class ShardCounter {
     const std::size_t before = list_.size;
     kernels_.append(words, counts, n, k_, canonical_, list_);
     hashes_ += list_.size - before;
+    if (range_.is_set) keep_range(before);
     if (listing_) {
       if (list_.size <= most_listed_) return;
-      if (which_ == engine::CountTable::hashgraph) return shorten_list();
+      if (range_.is_set || which_ == engine::CountTable::hashgraph) return shorten_list();
       listing_ = false;
       table_->reset(estimated_distinct());
     }
@@ -209,7 +261,9 @@ class ShardCounter {
   /// memory for what is distinct, at most twice, however much comes.
   void shorten_list() {
     size_ = buckets_.reduce(list_, arrays_, carries_);
-    if (size_ > SortedBuckets<Key>::kMostHashes / 2) {
+    if (range_.is_set) {
+      narrow_range();
+    } else if (size_ > SortedBuckets<Key>::kMostHashes / 2) {
       throw ResourceError(
           "a shard has more than 2^30 distinct k-mers, which --table hashgraph cannot sort; "
           "use another table");
@@ -217,15 +271,40 @@ class ShardCounter {
     list_.keys = arrays_.keys.data();
     list_.weights = arrays_.weights.grow(size_, 0);
     list_.weights_or = 0;
-    for (std::size_t i = 0; i < size_; ++i) {
-      const std::uint64_t count = counts()[i];
-      const auto weight = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX));
-      if (count > weight) carries_[keys()[i]] += count - weight;
-      list_.weights[i] = weight;
-      list_.weights_or |= weight;
+    list_.size = 0;
+    for (std::size_t i = 0; i < size_; ++i) append(keys()[i], counts()[i]);
+    if (!range_.is_set) most_listed_ = std::max(kMostListed, 2 * size_);
+  }
+
+  /// Appends a hash to the list, in which there is room.
+  void append(Key key, std::uint64_t count) {
+    const auto weight = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX));
+    if (count > weight) carries_[key] += count - weight;
+    list_.keys[list_.size] = key;
+    list_.weights[list_.size++] = weight;
+    list_.weights_or |= weight;
+  }
+
+  /// Of the hashes listed from `begin` on, leaves those in the range. Without a branch: which they are is not
+  /// to be predicted.
+  void keep_range(std::size_t begin) {
+    const Key width = range_.last - range_.first;
+    std::size_t kept = begin;
+    for (std::size_t i = begin; i < list_.size; ++i) {
+      const Key key = list_.keys[i];
+      list_.keys[kept] = key;
+      list_.weights[kept] = list_.weights[i];
+      kept += static_cast<Key>(key - range_.first) <= width ? 1 : 0;
     }
-    list_.size = size_;
-    most_listed_ = std::max(kMostListed, 2 * size_);
+    list_.size = kept;
+  }
+
+  /// If what is distinct fills three quarters of the list, gives up the larger half of it, for a later range.
+  void narrow_range() {
+    if (size_ < most_listed_ / 4 * 3) return;
+    size_ /= 2;
+    range_.last = keys()[size_] - 1;
+    carries_.erase(carries_.upper_bound(range_.last), carries_.end());
   }
 
   /// Empties the combiner.
@@ -274,6 +353,7 @@ class ShardCounter {
   // What the shard before had.
   double hashes_per_word_ = 2, distinct_per_word_ = 2, repeated_ = 1;
   std::size_t last_distinct_ = 0;
+  Range range_;
   Carries<Key> carries_;
   std::size_t size_ = 0;
   Scratch<Key> merged_keys_;

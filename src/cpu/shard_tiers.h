@@ -15,6 +15,7 @@
 #include "cpu/memory_model.h"
 #include "cpu/pending_store.h"
 #include "cpu/shard_counter.h"
+#include "cpu/shard_spill.h"
 #include "cpu/spill_file.h"
 #include "cpu/spilled_words.h"
 #include "cpu/stage_times.h"
@@ -37,6 +38,15 @@ struct CountingDesk {
   StageTimes& times;             ///< the thread's
   std::uint64_t held_bytes = 0;  ///< of the session's memory, for counting; see ShardTiers::reserve
   bool is_in_turn = false;       ///< and holds it for a shard
+};
+
+/// K-mers of a shard (their hashes), in canonical order. They are the caller's to change.
+template <class Key>
+struct ShardPart {
+  Key* keys;
+  std::uint64_t* counts;
+  std::size_t size;
+  bool is_all;  ///< of the shard; else a range of its hashes, beyond those before
 };
 
 template <class Key, int Words>
@@ -96,31 +106,34 @@ class ShardTiers {
     Desk& desk_;
   };
 
-  /// Counts all there is of a shard, once, during a turn; the result is in the desk's counter.
-  void count(Desk& desk, std::uint32_t shard) {
+  /// Counts all there is of a shard, once, during a turn, and calls `use(part)` with the result: with all of
+  /// it, or, where that is too much for the memory, with one range of hashes after the other.
+  template <class Use>
+  void count(Desk& desk, std::uint32_t shard, Use&& use) {
     read_ahead(shard);
     Parts parts = take(desk, shard);
     std::uint64_t entries = 0;
     for (const SpilledRun& run : parts.spilled_runs) entries += run.shape.entries;
     ShardWords<Words> words(parts.pending, pool_, parts.spilled, spill_file_, desk.slice,
                             desk.times.read_back_seconds);
-    const std::uint64_t all = words.left();
     do {
       const std::uint64_t run_entries = entries + parts.run.shape.entries;
-      const std::uint64_t bytes = memory_.bytes_at_once(words.left() * kWordBytes, run_entries);
+      const std::uint64_t word_bytes = memory_.word_bytes(words.left(), words.kmers_left());
+      const std::uint64_t bytes = memory_.bytes_at_once(word_bytes, run_entries);
       const std::uint64_t needed = memory_.counting_bytes(bytes, run_entries);
-      if (!memory_.can_have(needed)) {
-        // The words that are left have as many entries as those that are done, as far as one can know.
-        const std::uint64_t done = all - words.left();
-        memory_.refuse_shard(done == 0 ? needed : needed / done * all);
-      }
+      if (needed > memory_.thread_bytes()) return count_in_passes(desk, shard, words, parts, use);
       reserve(desk, needed, shard);
-      words.begin_chunk(bytes / kWordBytes);
+      words.begin_chunk(part_of(words.left(), bytes, word_bytes));
       count_chunk(desk, words, parts.run);
       if (words.left() > 0) parts.run = freeze(desk);
     } while (words.left() > 0);
     for (const SpilledRun& run : parts.spilled_runs) merge_spilled(desk, run);
+    const auto& counter = *desk.counter;
+    use(ShardPart<Key>{counter.keys(), counter.counts(), counter.size(), true});
   }
+
+  /// Somewhere to put a shard that comes in parts.
+  [[nodiscard]] ShardSpill<Key> shard_spill() { return {kernels_, plan_.k, file(), spilled_run_bytes_}; }
 
   [[nodiscard]] std::uint64_t early_counts() const { return early_counts_; }
   [[nodiscard]] engine::SpillReport spill_report() const {
@@ -130,11 +143,6 @@ class ShardTiers {
   }
 
  private:
-  /// A frozen run in the spill file.
-  struct SpilledRun {
-    index::ShardShape shape;
-    Spilled payload;
-  };
   /// Shards with their pending lists.
   using Lists = std::vector<std::pair<std::uint32_t, PendingList<Words>>>;
   /// Guarded by its group's mutex.
@@ -226,10 +234,11 @@ class ShardTiers {
     Shard& s = shards_[shard];
     do {
       const std::uint64_t run_before = s.run_bytes;
-      const std::uint64_t bytes = memory_.early_bytes_at_once(list.size() * kWordBytes, s.run.shape.entries);
+      const std::uint64_t word_bytes = memory_.word_bytes(list.size(), list.kmers);
+      const std::uint64_t bytes = memory_.early_bytes_at_once(word_bytes, s.run.shape.entries);
       ShardWords<Words> chunk(std::exchange(list, {}), pool_, {}, nullptr, desk.slice,
                               desk.times.read_back_seconds);
-      chunk.begin_chunk(bytes / kWordBytes);
+      chunk.begin_chunk(part_of(chunk.left(), bytes, word_bytes));
       const auto counted = static_cast<float>(chunk.size() * kWordBytes);
       list = chunk.take_rest();
       count_chunk(desk, chunk, s.run);
@@ -301,18 +310,76 @@ class ShardTiers {
 
   // --- Counting.
 
-  /// Counts a chunk together with a run, which is used up.
-  void count_chunk(Desk& desk, ShardWords<Words>& chunk, index::FrozenShard& run) {
-    const Stopwatch watch(desk.times.count_seconds);
+  /// Of `words`, of which all take `word_bytes`, as many as take `bytes`.
+  static std::uint64_t part_of(std::uint64_t words, std::uint64_t bytes, std::uint64_t word_bytes) {
+    if (bytes >= word_bytes) return words;
+    return static_cast<std::uint64_t>(static_cast<double>(words) * static_cast<double>(bytes) /
+                                      static_cast<double>(word_bytes));
+  }
+
+  ShardCounter<Key, Words>& counter(Desk& desk) {
     if (!desk.counter) {
       desk.counter =
           std::make_unique<ShardCounter<Key, Words>>(kernels_, plan_.k, plan_.canonical, plan_.table);
     }
+    return *desk.counter;
+  }
+
+  /// Counts a chunk together with a run, which is used up.
+  void count_chunk(Desk& desk, ShardWords<Words>& chunk, index::FrozenShard& run) {
+    const Stopwatch watch(desk.times.count_seconds);
     const double read_back = desk.times.read_back_seconds;
-    desk.counter->count(chunk);
+    counter(desk).count(chunk);
     chunk.end_chunk();
-    desk.counter->merge(std::exchange(run, {}));
+    counter(desk).merge(std::exchange(run, {}));
     desk.times.count_seconds -= desk.times.read_back_seconds - read_back;
+  }
+
+  /// Counts what is left of a shard in passes, each over all words and runs, of which it counts a range of
+  /// hashes that its memory holds. Ranges follow each other, so that what comes out is in canonical order.
+  template <class Use>
+  void count_in_passes(Desk& desk, std::uint32_t shard, ShardWords<Words>& words, const Parts& parts,
+                       Use& use) {
+    std::uint64_t run_bytes = 0;  // held: the run in memory, and one of those in the file
+    for (const SpilledRun& run : parts.spilled_runs) run_bytes = std::max(run_bytes, run.payload.bytes);
+    run_bytes += parts.run.payload.capacity() * sizeof parts.run.payload[0];
+    std::call_once(short_of_memory_, engine::return_freed_memory_at_once);
+    trim(desk, 0);
+    reserve(desk, memory_.thread_bytes(), shard);
+    const std::uint64_t room = memory_.hashes_in_pass(run_bytes);
+    const Key mask = key_mask<Key>(plan_.k);
+    Key first = 0, last = mask;
+    for (bool is_all = true;; is_all = false) {
+      last = count_range(desk, words, parts, first, last, room);
+      const auto& counted = counter(desk);
+      use(ShardPart<Key>{counted.keys(), counted.counts(), counted.size(), is_all && last == mask});
+      if (last == mask) return;
+      const Key next = last + 1;
+      last = end_of_range(next, last - first, counted.size(), room, mask);
+      first = next;
+    }
+  }
+
+  /// Counts a range from `first` on, at most to `last`, and returns where it ends.
+  Key count_range(Desk& desk, ShardWords<Words>& words, const Parts& parts, Key first, Key last,
+                  std::uint64_t room) {
+    const Stopwatch watch(desk.times.count_seconds);
+    const double read_back = desk.times.read_back_seconds;
+    ShardCounter<Key, Words>& counting = counter(desk);
+    const Key end = counting.count_range(first, last, room, typename ShardWords<Words>::Left(words), [&] {
+      if (parts.run.shape.entries > 0) counting.add(parts.run);
+      for (const SpilledRun& run : parts.spilled_runs) counting.add(read(desk, run));
+    });
+    desk.times.count_seconds -= desk.times.read_back_seconds - read_back;
+    return end;
+  }
+
+  /// Where the range after one of `width` with `size` k-mers is to end, so that it has as many as make a
+  /// list of `room` hashes nearly three quarters full: with more it would have to be cut.
+  static Key end_of_range(Key first, Key width, std::size_t size, std::uint64_t room, Key mask) {
+    const double wanted =
+        static_cast<double>(width) * 0.7 * static_cast<double>(room) / static_cast<double>(size);
+    return wanted < static_cast<double>(mask - first) ? first + static_cast<Key>(wanted) : mask;
   }
 
   index::FrozenShard freeze(Desk& desk) {
@@ -321,14 +388,15 @@ class ShardTiers {
     return desk.freezer.freeze(counter.keys(), counter.counts(), counter.size());
   }
 
+  index::FrozenShard read(Desk& desk, const SpilledRun& spilled) {
+    const Stopwatch watch(desk.times.read_back_seconds);
+    index::FrozenShard run;
+    read_run(file(), spilled, run);
+    return run;
+  }
+
   void merge_spilled(Desk& desk, const SpilledRun& spilled) {
-    index::FrozenShard run{spilled.shape, {}};
-    const std::size_t words = spilled.payload.bytes / sizeof(std::uint64_t);
-    {
-      const Stopwatch watch(desk.times.read_back_seconds);
-      run.payload.resize(words + index::kReadAheadWords);
-      file().read(spilled.payload, run.payload.data());
-    }
+    const index::FrozenShard run = read(desk, spilled);
     const Stopwatch watch(desk.times.count_seconds);
     desk.counter->merge(run);
   }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "cpu/memory_model.h"
 #include "cpu/multisplit.h"
 #include "cpu/shard_exchange.h"
+#include "cpu/shard_spill.h"
 #include "cpu/shard_tiers.h"
 #include "cpu/stopwatch.h"
 #include "engine/backend.h"
@@ -25,7 +27,8 @@ class ShardedSession : public engine::CountingSession {
   ShardedSession(const Kernels& kernels, const engine::CountPlan& plan)
       : plan_(plan),
         shards_(1u << shard_bits(plan.k)),
-        memory_(with_courier(plan), Worker::memory_bytes(), shards_, Tiers::kShardBytes, sizeof(Key)),
+        memory_(with_courier(plan), Worker::memory_bytes(), shards_, Tiers::kShardBytes, sizeof(Key),
+                sizeof(SuperKmer<Words>)),
         tiers_(kernels, plan_, shards_, memory_),
         pending_(tiers_.pending()),
         exchange_(*plan.ranks, shards_, plan.devices, plan.threads),
@@ -90,27 +93,40 @@ class ShardedSession : public engine::CountingSession {
   void finish(unsigned thread, const engine::ShardSink& sink,
               const std::function<void()>& shard_done) override {
     Worker& worker = workers_[thread];
+    Freezer& freezer = worker.desk.freezer;
     index::FrozenShard frozen;
     for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < exchange_.end_shard(); shard_done()) {
-      take(shard, thread, [&](Key* keys, std::uint64_t* counts, std::size_t size) {
-        worker.loads.note_shard(shard - exchange_.first_shard(), size);
-        const std::size_t kept = worker.tally.filter(keys, counts, size);
-        frozen = worker.desk.freezer.freeze(keys, counts, kept, std::move(frozen.payload));
+      std::optional<ShardSpill<Key>> spill;
+      take(shard, thread, [&](const ShardPart<Key>& part) {
+        worker.loads.note_shard(shard - exchange_.first_shard(), part.size);
+        const std::size_t kept = worker.tally.filter(part.keys, part.counts, part.size);
+        if (part.is_all) {
+          frozen = freezer.freeze(part.keys, part.counts, kept, std::move(frozen.payload));
+          return;
+        }
+        if (!spill) spill.emplace(shard_spill());
+        spill->append(part.keys, part.counts, kept, freezer);
       });
+      if (spill) frozen = spill->finish();
       sink(shard, std::move(frozen));
     }
   }
 
-  /// When the input is complete: counts a shard, once, and calls `use(keys, counts, size)` with all of its
-  /// k-mers (their hashes) in canonical order. Called concurrently like `finish`, of which it is a part.
+  /// When the input is complete: counts a shard, once, and calls `use(part)` with its k-mers in canonical
+  /// order: all at once, or one range of hashes after the other. Called concurrently like `finish`, of which
+  /// it is a part.
   template <class Use>
   void take(std::uint32_t shard, unsigned thread, Use&& use) {
     typename Tiers::Desk& desk = workers_[thread].desk;
     const typename Tiers::Turn turn(tiers_, desk);
-    tiers_.count(desk, shard);
-    const Stopwatch watch(desk.times.freeze_seconds);
-    use(desk.counter->keys(), desk.counter->counts(), desk.counter->size());
+    tiers_.count(desk, shard, [&](const ShardPart<Key>& part) {
+      const Stopwatch watch(desk.times.freeze_seconds);
+      use(part);
+    });
   }
+
+  /// Somewhere to put a shard that is larger than memory; the session must live until that has been read.
+  [[nodiscard]] ShardSpill<Key> shard_spill() { return tiers_.shard_spill(); }
 
   [[nodiscard]] engine::Tally tally() const override {
     engine::Tally all(plan_.min_count, plan_.max_count);

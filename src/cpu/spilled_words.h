@@ -20,6 +20,7 @@ namespace warpmer::cpu {
 struct SpilledWords {
   Spilled last;             ///< of no bytes when there is none
   std::uint64_t words = 0;  ///< in all slices
+  std::uint64_t kmers = 0;  ///< in all words
 };
 
 /// A slice is this, and then words.
@@ -49,6 +50,7 @@ class SliceBatch {
   /// Adds the words of a list to what the file has of a shard. Until `flush` has returned, the list's pages
   /// stay as they are.
   void add(SpilledWords& shard, const PendingList<Words>& list) {
+    shard.kmers += list.kmers;
     list.for_each_page([&](const SuperKmer<Words>* words, std::size_t n) {
       if (slices_.empty() || slices_.back().shard != &shard || slices_.back().pages == kSlicePages) {
         if (pages_.size() >= kMostPages) flush();
@@ -129,8 +131,10 @@ class ShardWords {
   ShardWords(const ShardWords&) = delete;
   ShardWords& operator=(const ShardWords&) = delete;
 
-  /// Words not yet in any chunk.
+  /// Words not yet in any chunk, and k-mers in them; of those in the file, where only some slices are left,
+  /// about.
   [[nodiscard]] std::uint64_t left() const { return rest_.size() + spilled_.words; }
+  [[nodiscard]] std::uint64_t kmers_left() const { return rest_.kmers + spilled_.kmers; }
 
   /// Begins a chunk: about the next `most` words.
   void begin_chunk(std::uint64_t most) {
@@ -144,18 +148,29 @@ class ShardWords {
   /// What is in memory and in no chunk yet; it is the caller's.
   [[nodiscard]] PendingList<Words> take_rest() { return std::exchange(rest_, {}); }
 
+  /// The words not yet in any chunk as a list of their own, which can be visited any number of times: they
+  /// stay.
+  class Left {
+   public:
+    explicit Left(ShardWords& words) : words_(words) {}
+    [[nodiscard]] std::uint64_t size() const { return words_.left(); }
+    template <class Visit>
+    void for_each_page(Visit&& visit) {
+      words_.rest_.for_each_page(visit);
+      SpilledWords spilled = words_.spilled_;
+      words_.visit_slices(spilled, spilled.words, visit);
+    }
+
+   private:
+    ShardWords& words_;
+  };
+
   // The chunk.
   [[nodiscard]] std::uint64_t size() const { return front_.size() + from_file_; }
   template <class Visit>
   void for_each_page(Visit&& visit) {
     front_.for_each_page(visit);
-    for (std::uint64_t seen = 0; seen < from_file_;) {
-      const std::uint64_t words = read_slice();
-      const auto* first = reinterpret_cast<const SuperKmer<Words>*>(buffer_.data() + sizeof(SliceHead));
-      for (std::uint64_t at = 0; at < words; at += PendingPage<Words>::kCapacity)
-        visit(first + at, std::min<std::uint64_t>(words - at, PendingPage<Words>::kCapacity));
-      seen += words;
-    }
+    visit_slices(spilled_, from_file_, visit);
   }
 
  private:
@@ -164,14 +179,27 @@ class ShardWords {
     list = {};
   }
 
-  /// Reads the last slice that has not been read, and returns how many words it has.
-  std::uint64_t read_slice() {
+  /// Takes slices with `most` words, rounded up, away from `spilled`.
+  template <class Visit>
+  void visit_slices(SpilledWords& spilled, std::uint64_t most, Visit&& visit) {
+    for (std::uint64_t seen = 0; seen < most;) {
+      const std::uint64_t words = read_slice(spilled);
+      const auto* first = reinterpret_cast<const SuperKmer<Words>*>(buffer_.data() + sizeof(SliceHead));
+      for (std::uint64_t at = 0; at < words; at += PendingPage<Words>::kCapacity)
+        visit(first + at, std::min<std::uint64_t>(words - at, PendingPage<Words>::kCapacity));
+      seen += words;
+    }
+  }
+
+  /// Reads the last slice, takes it away, and returns how many words it has.
+  std::uint64_t read_slice(SpilledWords& spilled) {
     const Stopwatch watch(read_seconds_);
     char* const to = buffer_.get(SliceBatch<Words>::kMostSliceBytes);
-    file_->read(spilled_.last, to);
-    const std::uint64_t words = (spilled_.last.bytes - sizeof(SliceHead)) / sizeof(SuperKmer<Words>);
-    spilled_.words -= words;
-    spilled_.last = reinterpret_cast<const SliceHead*>(to)->before;
+    file_->read(spilled.last, to);
+    const std::uint64_t words = (spilled.last.bytes - sizeof(SliceHead)) / sizeof(SuperKmer<Words>);
+    spilled.kmers -= spilled.kmers / spilled.words * words;
+    spilled.words -= words;
+    spilled.last = reinterpret_cast<const SliceHead*>(to)->before;
     return words;
   }
 

@@ -108,6 +108,7 @@ struct ExpectedKmers {
 /// What a session is going to do with its memory. All bytes but `beyond_bytes` are such as
 /// CountPlan::memory_bytes has.
 struct SessionForecast {
+  bool begins = true;          ///< else it refuses the plan for want of memory
   double least_bytes = 0;      ///< with less it does not begin
   double unhurried_bytes = 0;  ///< with so much no shard is counted early
   double peak_low_bytes = 0;   ///< what it will hold at its largest, if it is not refused

@@ -1,11 +1,15 @@
 #include "engine/shared_index.h"
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/ownership.h"
+#include "index/shard_codec.h"
 
 namespace warpmer::engine {
 
@@ -42,6 +46,27 @@ void add(const index::Totals& from, index::Totals& to) {
   to.bases += from.bases;
 }
 
+/// A payload that another rank hands over, message by message.
+class HandedOver : public index::PayloadSource {
+ public:
+  HandedOver(Ranks& ranks, unsigned rank, std::uint64_t words) : ranks_(ranks), rank_(rank), words_(words) {}
+
+  void read(const Take& take) const override {
+    std::vector<std::uint64_t> words;
+    for (std::uint64_t done = 0; done < words_; done += words.size()) {
+      const Message message = ranks_.receive_from(rank_, Channel::results);
+      words.resize(message.size() / sizeof(std::uint64_t));
+      std::memcpy(words.data(), message.data(), message.size());
+      take(words.data(), words.size());
+    }
+  }
+
+ private:
+  Ranks& ranks_;
+  unsigned rank_;
+  std::uint64_t words_;
+};
+
 std::string_view text_of(const Message& message) { return {message.data(), message.size()}; }
 
 }  // namespace
@@ -49,6 +74,7 @@ std::string_view text_of(const Message& message) { return {message.data(), messa
 SharedIndex::SharedIndex(Ranks& ranks, const std::string& path, const index::IndexParams& params,
                          unsigned threads)
     : ranks_(ranks),
+      k_(params.k),
       own_{first_shard_of(ranks.rank(), ranks.size(), params.shards()),
            first_shard_of(ranks.rank() + 1, ranks.size(), params.shards())} {
   Message temporary;
@@ -117,15 +143,9 @@ void SharedIndex::collect_parts() {
     ranks_.post(rank, Channel::together, {});
     for (Message message; !(message = ranks_.receive_from(rank, Channel::results)).empty();) {
       const auto head = MessageReader(message).plain<ShardHead>();
-      index::FrozenShard frozen;
-      frozen.shape = head.shape;
-      frozen.payload.resize(head.payload_words);
-      for (std::uint64_t done = 0; done < frozen.payload.size();) {
-        const Message words = ranks_.receive_from(rank, Channel::results);
-        std::memcpy(frozen.payload.data() + done, words.data(), words.size());
-        done += words.size() / sizeof(std::uint64_t);
-      }
-      writer_->put(head.shard, std::move(frozen));
+      // It is this shard's turn, so it is written as it comes.
+      writer_->put(head.shard,
+                   {head.shape, {}, std::make_shared<HandedOver>(ranks_, rank, head.payload_words)});
     }
   }
 }
@@ -133,14 +153,23 @@ void SharedIndex::collect_parts() {
 void SharedIndex::hand_over_part() {
   ranks_.receive_from(0, Channel::together);
   writer_->take_part([&](std::uint32_t shard, index::FrozenShard&& frozen) {
+    const std::uint64_t words =
+        frozen.source ? index::payload_layout(frozen.shape, k_).words : frozen.payload.size();
     Message message;
-    put_plain(message, ShardHead{shard, frozen.shape, frozen.payload.size()});
+    put_plain(message, ShardHead{shard, frozen.shape, words});
     ranks_.send(0, Channel::results, std::move(message));
-    for (std::span<const std::uint64_t> rest(frozen.payload); !rest.empty();) {
-      const auto some = rest.first(std::min<std::uint64_t>(rest.size(), kWordsInMessage));
-      const auto* const bytes = reinterpret_cast<const char*>(some.data());
-      ranks_.send(0, Channel::results, Message(bytes, bytes + some.size_bytes()));
-      rest = rest.subspan(some.size());
+    const auto hand_over = [&](const std::uint64_t* first, std::size_t n) {
+      for (std::span<const std::uint64_t> rest(first, n); !rest.empty();) {
+        const auto some = rest.first(std::min<std::uint64_t>(rest.size(), kWordsInMessage));
+        const auto* const bytes = reinterpret_cast<const char*>(some.data());
+        ranks_.send(0, Channel::results, Message(bytes, bytes + some.size_bytes()));
+        rest = rest.subspan(some.size());
+      }
+    };
+    if (frozen.source) {
+      frozen.source->read(hand_over);
+    } else {
+      hand_over(frozen.payload.data(), frozen.payload.size());
     }
   });
   ranks_.send(0, Channel::results, {});

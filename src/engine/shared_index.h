@@ -1,6 +1,7 @@
 #pragma once
 /// An index file that all ranks of a job write together, each the shards it owns.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,7 @@ class SharedIndex {
   void add_up(const index::Totals& totals, const index::Histogram& histogram);
 
   Ranks& ranks_;
+  std::uint32_t k_;
   index::ShardRange own_;
   bool is_stream_ = false;
   std::unique_ptr<index::IndexWriter> writer_;

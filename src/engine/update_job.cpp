@@ -102,6 +102,7 @@ class UpdateJob {
     return input;
   }
 
+  /// ResourceError, with the least cap that would do, where this one does not.
   [[nodiscard]] UpdatePlan plan(std::optional<SharedInput>& added,
                                 std::optional<SharedInput>& removed) const {
     std::uint64_t reading = 0;
@@ -109,14 +110,28 @@ class UpdateJob {
       if (*input) reading = std::max(reading, (*input)->own().memory_bytes(threads_));
     }
     UpdatePlan plan;
-    if (added) plan.added = session_plan(added->own(), reading, removed.has_value());
-    if (removed) plan.removed = session_plan(removed->own(), reading, added.has_value());
-    return plan;
+    if (added) plan.added = session_plan(added->own(), reading);
+    if (removed) plan.removed = session_plan(removed->own(), reading);
+    const std::uint64_t spoken_for = (plan.added ? plan.added : plan.removed)->other_bytes;
+    const UpdateNeeds needs = update_needs(index_, threads_);
+    const auto backend = make_cpu_backend();
+    const auto does = [&](std::uint64_t cap) { return divide(cap, spoken_for, needs, *backend, plan); };
+    if (does(memory_cap_)) return plan;
+    constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
+    std::uint64_t too_little = memory_cap_ / kMegabyte, enough = too_little + 1;
+    for (; !does(enough * kMegabyte); enough *= 2) too_little = enough;
+    while (enough - too_little > 1) {
+      const std::uint64_t between = (too_little + enough) / 2;
+      (does(between * kMegabyte) ? enough : too_little) = between;
+    }
+    // What the process itself takes is not the same each time.
+    throw ResourceError(fmt::format(
+        "-m {} MB is too little for updating {} with {} thread{}: {} MB would do; raise -m or lower -t",
+        memory_cap_ / kMegabyte, options_.index, threads_, threads_ == 1 ? "" : "s", enough + 3));
   }
 
-  /// One session's plan; when there are two, each has half of the memory.
-  [[nodiscard]] CountPlan session_plan(const io::InputSet& input, std::uint64_t reading_bytes,
-                                       bool is_one_of_two) const {
+  /// One session's plan, but for its memory.
+  [[nodiscard]] CountPlan session_plan(const io::InputSet& input, std::uint64_t reading_bytes) const {
     CountPlan plan;
     plan.k = k();
     plan.canonical = index_.params().canonical;
@@ -124,20 +139,25 @@ class UpdateJob {
     plan.tmp_directory = tmp_directory(options_.tmp_directory, options_.output);
     plan.tmp_directory_is_chosen = !options_.tmp_directory.empty();
     run_.complete(plan, input, reading_bytes);
-    const std::uint64_t tables = update_bytes(index_, threads_);
-    if (plan.memory_bytes <= tables) {
-      throw ResourceError(
-          fmt::format("-m leaves {} MB for updating with {} threads, and the tables of the index's shards "
-                      "take {} MB; raise "
-                      "-m or lower -t",
-                      plan.memory_bytes >> 20, threads_, (tables >> 20) + 1));
-    }
-    // What is added needs room in the tables, too.
-    const std::uint64_t left = k() <= kMaxDenseK ? plan.memory_bytes : (plan.memory_bytes - tables) / 4 * 3;
-    const std::uint64_t mine = is_one_of_two ? left / 2 : left;
-    plan.other_bytes += plan.memory_bytes - mine;
-    plan.memory_bytes = mine;
     return plan;
+  }
+
+  /// Divides what a cap leaves besides what is spoken for: a quarter is for tables, the sessions share the
+  /// rest. False when that is too little for one of them.
+  [[nodiscard]] bool divide(std::uint64_t cap, std::uint64_t spoken_for, const UpdateNeeds& needs,
+                            const Backend& backend, UpdatePlan& plan) const {
+    if (cap <= spoken_for + needs.mapped_bytes + needs.least_table_bytes) return false;
+    const std::uint64_t left = cap - spoken_for - needs.mapped_bytes;
+    plan.table_bytes = k() <= kMaxDenseK ? 0 : std::max(needs.least_table_bytes, left / 4);
+    const std::uint64_t each = (left - plan.table_bytes) / (plan.added && plan.removed ? 2 : 1);
+    for (auto* session : {&plan.added, &plan.removed}) {
+      if (!*session) continue;
+      (*session)->memory_cap_bytes = cap;
+      (*session)->memory_bytes = each;
+      (*session)->other_bytes = cap - each;
+      if (!backend.forecast(**session, {})->begins) return false;
+    }
+    return true;
   }
 
   [[nodiscard]] index::Totals totals(const UpdatingSession& session) const {

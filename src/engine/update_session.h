@@ -57,10 +57,15 @@ class UpdatingSession {
 /// keeps to its own `memory_bytes`.
 struct UpdatePlan {
   std::optional<CountPlan> added, removed;
+  std::uint64_t table_bytes = 0;  ///< what the shards' live tables may take, all threads' together
 };
 
 /// Host memory that changing an index takes besides what its sessions may hold.
-std::uint64_t update_bytes(const index::IndexFile& index, unsigned threads);
+struct UpdateNeeds {
+  std::uint64_t mapped_bytes = 0;       ///< shards of the index that are looked at
+  std::uint64_t least_table_bytes = 0;  ///< UpdatePlan::table_bytes at least
+};
+UpdateNeeds update_needs(const index::IndexFile& index, unsigned threads);
 
 /// On the CPU (src/cpu). The index, whose k and strand the plan has, must live as long.
 std::unique_ptr<UpdatingSession> make_cpu_update(const UpdatePlan& plan, const index::IndexFile& index);

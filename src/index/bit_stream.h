@@ -13,10 +13,11 @@ namespace warpmer::index {
 
 static_assert(std::endian::native == std::endian::little, "index files are read as they lie, little-endian");
 
-/// Appends fields to zero-initialised words.
+/// Appends fields to words, which go to an output iterator: a pointer, or what takes them somewhere else.
+template <class Words = std::uint64_t*>
 class BitWriter {
  public:
-  explicit BitWriter(std::uint64_t* words) : words_(words) {}
+  explicit BitWriter(Words words) : words_(words) {}
 
   /// The low `bits` (1 to 64) of `value`; the bits above them are zero.
   void write(std::uint64_t value, std::uint32_t bits) {
@@ -38,13 +39,15 @@ class BitWriter {
       write(static_cast<std::uint64_t>(value), bits);
     }
   }
-  /// Completes the last word.
+  /// Completes the last word, with zeros. What follows begins with a word of its own.
   void flush() {
-    if (filled_ > 0) *words_ = pending_;
+    if (filled_ > 0) *words_++ = pending_;
+    pending_ = 0;
+    filled_ = 0;
   }
 
  private:
-  std::uint64_t* words_;
+  Words words_;
   std::uint64_t pending_ = 0;
   std::uint32_t filled_ = 0;
 };

@@ -58,12 +58,24 @@ void refuse_damaged(const FileKind& kind, const std::string& name, const std::st
 std::uint64_t checksum(const void* data, std::size_t bytes) noexcept { return XXH3_64bits(data, bytes); }
 
 std::uint64_t checksum(std::span<const Piece> pieces) {
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
-  if (!state) throw std::bad_alloc();
-  XXH3_64bits_reset(state.get());
-  for (const Piece& piece : pieces) XXH3_64bits_update(state.get(), piece.data, piece.bytes);
-  return XXH3_64bits_digest(state.get());
+  Checksum all;
+  for (const Piece& piece : pieces) all.add(piece);
+  return all.value();
 }
+
+struct Checksum::State {
+  XXH3_state_t* const xxh3 = XXH3_createState();
+  ~State() { XXH3_freeState(xxh3); }
+};
+
+Checksum::Checksum() : state_(std::make_unique<State>()) {
+  if (state_->xxh3 == nullptr) throw std::bad_alloc();
+  XXH3_64bits_reset(state_->xxh3);
+}
+Checksum::~Checksum() = default;
+
+void Checksum::add(const Piece& piece) noexcept { XXH3_64bits_update(state_->xxh3, piece.data, piece.bytes); }
+std::uint64_t Checksum::value() const noexcept { return XXH3_64bits_digest(state_->xxh3); }
 
 Builder begin_header(const FileKind& kind) {
   Builder out;

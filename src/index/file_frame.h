@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -49,6 +50,22 @@ struct FileTail {
 [[nodiscard]] std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;
 /// Of pieces, as if they stood one behind the other.
 [[nodiscard]] std::uint64_t checksum(std::span<const Piece> pieces);
+
+/// The checksum of bytes that come piece by piece.
+class Checksum {
+ public:
+  Checksum();
+  ~Checksum();
+  Checksum(const Checksum&) = delete;
+  Checksum& operator=(const Checksum&) = delete;
+  void add(const Piece& piece) noexcept;
+  /// Of what has been added so far.
+  [[nodiscard]] std::uint64_t value() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Throws the InputError for a file that was of this kind once.
 [[noreturn]] void refuse_damaged(const FileKind& kind, const std::string& name, const std::string& what);

@@ -7,7 +7,10 @@
 /// prefix sum of bucket sizes, and a bucket's entries, in increasing order, hold only the
 /// remaining bits.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 namespace warpmer::index {
@@ -19,6 +22,17 @@ struct ShardShape {
   std::uint8_t bucket_bits = 0;     ///< 2^bucket_bits buckets
   std::uint8_t count_bits = 1;      ///< width of an entry's count code, at least 1
   std::uint8_t exception_bits = 0;  ///< width of a count in the exception list
+};
+
+/// A payload that is too large to be in memory: its words can be had, in order.
+class PayloadSource {
+ public:
+  virtual ~PayloadSource() = default;
+  /// Takes words, `n` of them.
+  using Take = std::function<void(const std::uint64_t* words, std::size_t n)>;
+  /// Passes on all words of the payload, some at a time; by any thread. ResourceError when they cannot be
+  /// had.
+  virtual void read(const Take& take) const = 0;
 };
 
 /// Payload, all fields packed least significant bit first into little-endian 64-bit words; each of
@@ -34,7 +48,8 @@ struct ShardShape {
 /// minimises the payload's size. Both are functions of the entries alone, so the bytes are too.
 struct FrozenShard {
   ShardShape shape;
-  std::vector<std::uint64_t> payload;  ///< empty when shape.entries is 0
+  std::vector<std::uint64_t> payload = {};  ///< empty when shape.entries is 0, and where there is a source
+  std::shared_ptr<const PayloadSource> source = {};  ///< of a payload that is not in memory
 };
 
 }  // namespace warpmer::index

@@ -72,7 +72,8 @@ class IndexWriter {
   IndexWriter& operator=(const IndexWriter&) = delete;
 
   /// Hands over one shard; thread-safe, any order, each shard at most once. Shards are laid out in
-  /// shard order whatever the order of calls. Shards never put are empty. ResourceError on a
+  /// shard order whatever the order of calls. Shards never put are empty. A source is read when the
+  /// place of its shard is known, by the thread that comes by, and must live until then. ResourceError on a
   /// failed write (disk full).
   void put(std::uint32_t shard, FrozenShard&& frozen);
 

@@ -12,21 +12,29 @@
 #include "index/index_file.h"
 #include "index/index_layout.h"
 #include "index/output_file.h"
+#include "index/shard_codec.h"
 
 namespace warpmer::index {
 namespace {
 
 /// A shard whose place in the file is not known yet.
 struct Waiting {
-  layout::DirectoryEntry entry;
+  std::uint32_t shard = 0;
+  layout::DirectoryEntry entry;  ///< without a checksum where there is a source
   std::vector<std::uint64_t> payload;
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return payload.size() * sizeof(std::uint64_t); }
+  std::shared_ptr<const PayloadSource> source;
+  /// In the file, and in memory.
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return entry.payload_words * sizeof(std::uint64_t); }
+  [[nodiscard]] std::uint64_t held_bytes() const noexcept { return payload.size() * sizeof(std::uint64_t); }
 };
 
-/// Consecutive shards with their place in the file.
+/// Consecutive shards with their place in the file; or one that has a source.
 struct Run {
   std::uint64_t offset = 0;
   std::vector<std::vector<std::uint64_t>> payloads;
+  std::shared_ptr<const PayloadSource> source;
+  std::uint32_t shard = 0;     ///< the one with the source
+  std::uint64_t checksum = 0;  ///< of what has come from there
 };
 
 /// Small shards are written together, about so many bytes at a time.
@@ -53,7 +61,8 @@ struct IndexWriter::Impl {
   void place_leading();
   Run take_run();
   void write_placed(std::unique_lock<std::mutex>& lock);
-  void write_run(const Run& run);
+  void write_run(Run& run);
+  void write_source(Run& run);
   void keep_spares(Run& run);
   void write(std::uint64_t offset, std::span<const Piece> pieces);
   void append_section(const std::string& bytes, layout::Section& section);
@@ -66,7 +75,7 @@ struct IndexWriter::Impl {
   std::atomic<std::uint64_t> bytes_kept{0};
 
   std::mutex mutex;                               ///< guards all that follows
-  std::vector<layout::DirectoryEntry> directory;  ///< the first `next` are complete
+  std::vector<layout::DirectoryEntry> directory;  ///< the first `next` are complete, sources' checksums apart
   std::atomic<std::uint32_t> next = 0;            ///< the shard that is to be placed next
   std::uint64_t end = layout::kHeaderBytes;       ///< where it goes
   std::map<std::uint32_t, Waiting> waiting;
@@ -111,11 +120,14 @@ void IndexWriter::Impl::start_stream() {
 /// All that can be done without knowing the shards before it.
 Waiting IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& frozen) const {
   Waiting prepared;
+  prepared.shard = shard;
   prepared.payload = std::move(frozen.payload);
+  prepared.source = std::move(frozen.source);
   prepared.entry.shape = frozen.shape.entries == 0 ? ShardShape{} : frozen.shape;
-  prepared.entry.payload_words = prepared.payload.size();
-  prepared.entry.checksum = layout::checksum(prepared.payload.data(), prepared.bytes());
-  if (const auto fault = layout::shape_fault(prepared.entry.shape, params.k, prepared.payload.size())) {
+  prepared.entry.payload_words =
+      prepared.source ? payload_layout(frozen.shape, params.k).words : prepared.payload.size();
+  prepared.entry.checksum = layout::checksum(prepared.payload.data(), prepared.held_bytes());
+  if (const auto fault = layout::shape_fault(prepared.entry.shape, params.k, prepared.entry.payload_words)) {
     throw InternalError(fmt::format("shard {} to be written has {}", shard, *fault));
   }
   return prepared;
@@ -125,7 +137,7 @@ void IndexWriter::Impl::place(Waiting&& shard) {
   shard.entry.offset = end;
   end += shard.bytes();
   directory[next++] = shard.entry;
-  if (!shard.payload.empty()) placed.push_back(std::move(shard));
+  if (shard.bytes() > 0) placed.push_back(std::move(shard));
 }
 
 /// Places the shards whose predecessors all have their places.
@@ -140,8 +152,14 @@ void IndexWriter::Impl::place_leading() {
 Run IndexWriter::Impl::take_run() {
   Run run;
   run.offset = placed.front().entry.offset;
+  if (placed.front().source) {
+    run.source = std::move(placed.front().source);
+    run.shard = placed.front().shard;
+    placed.pop_front();
+    return run;
+  }
   std::uint64_t bytes = 0;
-  while (!placed.empty() && placed.front().entry.offset == run.offset + bytes) {
+  while (!placed.empty() && !placed.front().source && placed.front().entry.offset == run.offset + bytes) {
     if (bytes > 0 && bytes + placed.front().bytes() > kRunBytes) break;
     bytes += placed.front().bytes();
     run.payloads.push_back(std::move(placed.front().payload));
@@ -167,6 +185,7 @@ void IndexWriter::Impl::write_placed(std::unique_lock<std::mutex>& lock) {
       throw;
     }
     if (!lock.owns_lock()) lock.lock();
+    if (run.source) directory[run.shard].checksum = run.checksum;
     keep_spares(run);
   }
 }
@@ -184,7 +203,21 @@ void IndexWriter::Impl::write(std::uint64_t offset, std::span<const Piece> piece
   for (const Piece& piece : pieces) bytes_written += piece.bytes;
 }
 
-void IndexWriter::Impl::write_run(const Run& run) {
+/// As it comes, in order.
+void IndexWriter::Impl::write_source(Run& run) {
+  layout::Checksum checksum;
+  std::uint64_t at = run.offset;
+  run.source->read([&](const std::uint64_t* words, std::size_t n) {
+    const Piece piece{words, n * sizeof words[0]};
+    checksum.add(piece);
+    write(at, {&piece, 1});
+    at += piece.bytes;
+  });
+  run.checksum = checksum.value();
+}
+
+void IndexWriter::Impl::write_run(Run& run) {
+  if (run.source) return write_source(run);
   std::vector<Piece> pieces;
   pieces.reserve(run.payloads.size());
   for (const auto& payload : run.payloads)
@@ -202,7 +235,7 @@ void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
     throw InternalError(fmt::format("shard {} was put twice, or after the end", shard));
   }
   bytes_put += prepared.bytes();
-  (knows_place ? bytes_waiting : bytes_kept) += prepared.bytes();
+  (knows_place ? bytes_waiting : bytes_kept) += prepared.held_bytes();
   waiting.emplace(shard, std::move(prepared));
   if (!knows_place) return;
   place_leading();
@@ -276,8 +309,9 @@ void IndexWriter::Impl::adopt_part(const std::string& part) {
 void IndexWriter::Impl::take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take) {
   while (!waiting.empty()) {
     auto shard = waiting.extract(waiting.begin());
-    bytes_kept -= shard.mapped().bytes();
-    take(shard.key(), {shard.mapped().entry.shape, std::move(shard.mapped().payload)});
+    Waiting& kept = shard.mapped();
+    bytes_kept -= kept.held_bytes();
+    take(kept.shard, {kept.entry.shape, std::move(kept.payload), std::move(kept.source)});
   }
 }
 

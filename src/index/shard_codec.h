@@ -83,6 +83,47 @@ inline ShardShape choose_shape(std::uint64_t entries, const CountWidths& of_widt
   return shape;
 }
 
+/// Writes a payload to an output iterator, word after word. `each(visit)` calls `visit(hash, count)` for all
+/// entries, in increasing order of their hashes, counts at least 1; it is called once for each of the
+/// payload's parts, so that nobody has to hold the entries.
+template <class Key, class Words, class Each>
+void pack_payload(const ShardShape& shape, std::uint32_t k, Words words, Each&& each) {
+  const PayloadLayout layout = payload_layout(shape, k);
+  BitWriter<Words> out(words);
+  if (layout.offset_bits > 0) {
+    std::size_t bucket = 0;  // the first whose offset is not written
+    std::uint64_t before = 0;
+    each([&](Key hash, std::uint64_t /*count*/) {
+      for (; bucket <= static_cast<std::size_t>(hash >> layout.rest_bits); ++bucket)
+        out.write(before, layout.offset_bits);
+      ++before;
+    });
+    for (; bucket <= std::size_t{1} << shape.bucket_bits; ++bucket) out.write(before, layout.offset_bits);
+    out.flush();
+  }
+  const std::uint64_t escape = (std::uint64_t{1} << shape.count_bits) - 1;
+  const Key rest_mask = layout.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << layout.rest_bits) - 1;
+  each([&](Key hash, std::uint64_t count) {
+    const Key rest = hash & rest_mask;
+    const std::uint64_t code = std::min(count - 1, escape);
+    if (layout.entry_bits <= 64) {
+      out.write((static_cast<std::uint64_t>(rest) << shape.count_bits) | code, layout.entry_bits);
+    } else {
+      out.write(code, shape.count_bits);
+      out.write_wide(rest, layout.rest_bits);
+    }
+  });
+  out.flush();
+  if (shape.exceptions == 0) return;
+  std::uint64_t number = 0;
+  each([&](Key /*hash*/, std::uint64_t count) {
+    if (count > escape)
+      out.write_wide((Key128{number} << shape.exception_bits) | count, layout.exception_bits);
+    ++number;
+  });
+  out.flush();
+}
+
 /// Packs `n` entries given in increasing order of their hashes, counts at least 1.
 template <class Key>
 FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n, std::uint32_t k) {
@@ -90,42 +131,13 @@ FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n
   if (n == 0) return frozen;
   CountWidths widths{};
   for (std::size_t i = 0; i < n; ++i) ++widths[std::bit_width(counts[i])];
-  const ShardShape& shape = frozen.shape = choose_shape(n, widths, k);
-  const PayloadLayout layout = payload_layout(shape, k);
-  frozen.payload.reserve(layout.words + kReadAheadWords);  // readers may look, not step, past the end
-  frozen.payload.assign(layout.words, 0);
-  std::uint64_t* words = frozen.payload.data();
-
-  if (layout.offset_bits > 0) {
-    std::vector<std::uint32_t> sizes((std::size_t{1} << shape.bucket_bits) + 1, 0);
-    for (std::size_t i = 0; i < n; ++i) ++sizes[static_cast<std::size_t>(hashes[i] >> layout.rest_bits)];
-    BitWriter offsets(words);
-    std::uint64_t offset = 0;
-    for (const std::uint32_t size : sizes) {
-      offsets.write(offset, layout.offset_bits);
-      offset += size;
-    }
-    offsets.flush();
-  }
-
-  const std::uint64_t escape = (std::uint64_t{1} << shape.count_bits) - 1;
-  const Key rest_mask = layout.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << layout.rest_bits) - 1;
-  BitWriter entries(words + layout.entries_at);
-  BitWriter exceptions(words + layout.exceptions_at);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Key rest = hashes[i] & rest_mask;
-    const bool plain = counts[i] - 1 < escape;
-    const std::uint64_t code = plain ? counts[i] - 1 : escape;
-    if (layout.entry_bits <= 64) {
-      entries.write((static_cast<std::uint64_t>(rest) << shape.count_bits) | code, layout.entry_bits);
-    } else {
-      entries.write(code, shape.count_bits);
-      entries.write_wide(rest, layout.rest_bits);
-    }
-    if (!plain) exceptions.write_wide((Key128{i} << shape.exception_bits) | counts[i], layout.exception_bits);
-  }
-  entries.flush();
-  exceptions.flush();
+  frozen.shape = choose_shape(n, widths, k);
+  const std::size_t words = payload_layout(frozen.shape, k).words;
+  frozen.payload.reserve(words + kReadAheadWords);  // readers may look, not step, past the end
+  frozen.payload.resize(words);
+  pack_payload<Key>(frozen.shape, k, frozen.payload.data(), [&](auto&& visit) {
+    for (std::size_t i = 0; i < n; ++i) visit(hashes[i], counts[i]);
+  });
   return frozen;
 }
 
@@ -180,13 +192,17 @@ class ShardReader {
   void for_each(Visit&& visit) const {
     if (shape_.entries == 0) return;
     std::uint64_t exception = 0;
-    for (std::size_t b = 0; b < std::size_t{1} << shape_.bucket_bits; ++b) {
-      const auto [first, last] = bucket(b);
-      for (std::uint64_t i = first; i < last; ++i) {
-        const std::uint64_t code = code_at(i);
-        visit(hash_at(b, i), code < escape_ ? code + 1 : exception_count(exception++));
-      }
-    }
+    for (std::size_t b = 0; b < buckets(); ++b) visit_bucket(b, exception, visit);
+  }
+
+  /// The same for the entries whose hashes are from `first` to `last`, and for some of the buckets that these
+  /// two are in.
+  template <class Visit>
+  void for_each_near(Key first, Key last, Visit&& visit) const {
+    if (shape_.entries == 0) return;
+    const std::size_t begin = bucket_of(first), end = bucket_of(last) + 1;
+    std::uint64_t exception = first_exception(bucket(begin).first);
+    for (std::size_t b = begin; b < end; ++b) visit_bucket(b, exception, visit);
   }
 
   /// Where a bucket's entries begin and end. Clamped, so that a wrong payload (its checksum right) cannot
@@ -206,7 +222,20 @@ class ShardReader {
   }
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t count_at(std::uint64_t i) const {
     const std::uint64_t code = code_at(i);
-    if (code < escape_) return code + 1;
+    return code < escape_ ? code + 1 : exception_count(first_exception(i));
+  }
+
+ private:
+  template <class Visit>
+  void visit_bucket(std::size_t b, std::uint64_t& exception, Visit&& visit) const {
+    const auto [first, last] = bucket(b);
+    for (std::uint64_t i = first; i < last; ++i) {
+      const std::uint64_t code = code_at(i);
+      visit(hash_at(b, i), code < escape_ ? code + 1 : exception_count(exception++));
+    }
+  }
+  /// The first exception of entry `i` or a later one.
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t first_exception(std::uint64_t i) const {
     std::uint64_t low = 0, high = shape_.exceptions;
     while (low < high) {
       const std::uint64_t middle = low + (high - low) / 2;
@@ -216,10 +245,8 @@ class ShardReader {
         high = middle;
       }
     }
-    return exception_count(low);
+    return low;
   }
-
- private:
   [[nodiscard]] WARPMER_HD_INLINE std::size_t bucket_of(Key hash) const {
     return shape_.bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> layout_.rest_bits);
   }

@@ -86,6 +86,33 @@ def repeats(chance):
     return f">repeats\n{''.join(parts)}\n>A\n{'A' * 12_000_000}\n>AC\n{'AC' * 2_000_000}\n>once\n{'N'.join(once)}\n"
 
 
+def canonical_code(code, m):
+    """Of an m-mer as core/minimizer.h reads it, the first base least significant."""
+    other = 0
+    for i in range(m):
+        other = other << 2 | 3 - (code >> 2 * i & 3)
+    return min(code, other)
+
+
+def foremost_mmer(m):
+    """The m-mer with the smallest hash (core/hash.h, whose steps are undone here): the minimizer of whatever has it."""
+    low = (1 << 32) - 1
+    first, second = (pow(multiplier, -1, 1 << 32) for multiplier in (0x9E3779B1, 0x85EBCA6B))
+    for minimizer in range(1 << 20):
+        mixed = minimizer * second & low
+        code = ((mixed ^ mixed >> 16) * first & low) ^ 0x5BD1E995
+        if code >> 2 * m == 0 and canonical_code(code, m) == code:
+            return "".join("ACGT"[code >> 2 * i & 3] for i in range(m))
+
+
+def hot(chance, kmers, k, m):
+    """K-mers that are all different and share one minimizer, and so are all in one shard; half of them twice."""
+    mmer, flank = foremost_mmer(m), k - m
+    units = [random_bases(chance, flank) + mmer + random_bases(chance, flank) for _ in range(kmers // (flank + 1))]
+    once = random_bases(chance, 300_000)
+    return f">hot\n{'N'.join(units)}\n>once\n{once}\n>A\n{'A' * 300_000}\n>again\n{'N'.join(units[::2])}\n"
+
+
 class MemoryCap(CliTest):
     @classmethod
     def setUpClass(cls):
@@ -140,6 +167,40 @@ class MemoryCap(CliTest):
                         self.assertGreater(stats["spilled"]["written_bytes"] + stats["early_counts"], 0)
                     self.assertLessEqual(stats["spilled"]["read_bytes"], stats["spilled"]["written_bytes"])
                     self.assertLessEqual(stats["spilled"]["written_bytes"], 4.6 * stats["totals"]["counted_kmers"])
+
+    def test_a_shard_larger_than_memory_is_counted_in_passes(self):
+        for k, m, threads, options in ((31, 14, 2, ()), (55, 14, 1, ("--min-count", "2")), (21, 12, 3, ("--forward",))):
+            text = self.file("hot.fa", hot(random.Random(k), 1_200_000, k, m))
+            options = ("-k", k, "-t", threads, *options)
+            self.warpmer("count", *options, "-o", "ample.wmi", text)
+            expected = self.content("ample.wmi")
+            smallest = self.smallest_cap(*options, text)
+            for cap in (smallest, smallest + 20):
+                with self.subTest(k=k, threads=threads, cap=cap):
+                    spilled = self.count_within(cap, *options, text)["spilled"]
+                    self.assertEqual(self.content("out.wmi"), expected)
+                    # What is counted in passes is kept in the file, and read more than once.
+                    self.assertGreater(spilled["of_frozen_runs"], 0)
+                    self.assertGreater(spilled["read_bytes"], spilled["of_frozen_runs"])
+
+    def test_an_index_with_such_a_shard_is_updated_within_the_cap_that_the_refusal_names(self):
+        old, new = (self.file(name, hot(random.Random(name), 700_000, 31, 14)) for name in ("old.fa", "new.fa"))
+        for name, inputs in (("old", (old,)), ("new", (new,)), ("both", (old, new))):
+            self.warpmer("count", "-o", f"{name}.wmi", *inputs)
+        for index, changes, result in (("old", ("--add", new), "both"), ("both", ("--remove", old), "new"),
+                                       ("old", ("--add", new, "--remove", old), "new")):
+            with self.subTest(index=index, result=result):
+                command = ("update", "-t", 2, *changes, "--tmp-dir", "tmp", "--stats", "stats.json", "-o", "out.wmi",
+                           f"{index}.wmi")
+                error = self.run_process(*command, "-m", "2M").stderr.decode()
+                self.assertRegex(error, r"\Awarpmer: error: -m 2 MB is too little for updating [^\n]+\n\Z")
+                cap = int(re.search(r"(\d+) MB would do", error)[1])
+                self.warpmer(*command, "-m", f"{cap}M")
+                self.assertEqual(self.content("out.wmi"), self.content(f"{result}.wmi"))
+                stats = json.loads((self.folder / "stats.json").read_text())
+                self.assertLessEqual(stats["peak_resident_bytes"], cap * MEGABYTE)
+                self.assertGreater(stats["spilled"]["read_bytes"], 0)
+                self.assertEqual(os.listdir(self.tmp), [])
 
     def test_several_devices_and_updates_spill_too(self):
         text, none = self.file("reads.fa", self.inputs["reads"]), self.file("none.fa", ">r\nACGT\n")

@@ -30,6 +30,7 @@ struct Result {
   index::Totals totals;
   index::Histogram histogram;
   std::uint64_t early_counts = 0;
+  std::size_t from_elsewhere = 0;  ///< shards whose payloads were not in memory
   engine::SpillReport spilled;
   std::uint64_t exchanged_bytes = 0;
 };
@@ -88,6 +89,13 @@ inline Result run(engine::Backend& backend, const engine::CountPlan& plan,
   const auto sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const std::lock_guard lock(mutex);
     if (frozen.shape.entries == 0) return;
+    result.from_elsewhere += frozen.source ? 1 : 0;
+    if (frozen.source) {
+      frozen.source->read([&](const std::uint64_t* some, std::size_t n) {
+        frozen.payload.insert(frozen.payload.end(), some, some + n);
+      });
+      frozen.source.reset();
+    }
     const std::size_t words = frozen.payload.size();
     once = result.payloads.emplace(shard, frozen.payload).second && once;
     frozen.payload.resize(words + index::kReadAheadWords);
@@ -132,6 +140,28 @@ inline std::vector<std::string> simulated_reads(std::size_t n, std::size_t genom
     for (char& c : read) {
       if (random() % bases_per_error == 0) c = "ACGTN"[random() % 5];
     }
+    reads.push_back(read);
+  }
+  return reads;
+}
+
+/// Reads whose k-mers all have one minimizer and are otherwise random, so that one shard has nearly all.
+inline std::vector<std::string> hot_reads(std::size_t n, std::uint32_t k, unsigned seed) {
+  std::mt19937_64 random(seed);
+  const std::uint32_t m = minimizer_length(k);
+  // With one in a million of the smallest hashes, hardly any other m-mer comes before it.
+  std::uint32_t mmer = 0;
+  for (std::uint32_t least = UINT32_MAX; least > UINT32_MAX >> 20;) {
+    const std::uint32_t canonical = canonical_mmer(static_cast<std::uint32_t>(random()) >> (32 - 2 * m), m);
+    if (minimizer_hash(canonical) >= least) continue;
+    least = minimizer_hash(canonical);
+    mmer = canonical;
+  }
+  std::vector<std::string> reads;
+  while (reads.size() < n) {
+    std::string read(2 * k - m, ' ');
+    for (char& c : read) c = "ACGT"[random() % 4];
+    for (std::uint32_t i = 0; i < m; ++i) read[k - m + i] = "ACGT"[mmer >> (2 * i) & 3];
     reads.push_back(read);
   }
   return reads;
