@@ -255,7 +255,7 @@ void query_reads(Query& query) {
     engine::Profile profile;
     while (inputs.next(batch, thread)) {
       answers.put(batch.ordinal, answer_batch(query, batch, profile));
-      ranks.die_if_asked();
+      ranks.die_if_asked("batch");
     }
   };
   const bool collects = ranks.are_several() && ranks.is_first();

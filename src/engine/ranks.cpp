@@ -423,9 +423,9 @@ std::optional<Verdict> Ranks::leave(int status) noexcept {
   return verdict_;
 }
 
-void Ranks::die_if_asked() const {
+void Ranks::die_if_asked(std::string_view moment) const {
   const char* const asked = std::getenv("WARPMER_TEST_KILL_RANK");
-  if (asked != nullptr && fmt::format("{}", rank_) == asked) ::kill(::getpid(), SIGKILL);
+  if (asked != nullptr && fmt::format("{}:{}", rank_, moment) == asked) ::kill(::getpid(), SIGKILL);
 }
 
 }  // namespace warpmer::engine

@@ -112,8 +112,8 @@ class Ranks {
   /// still under way, and if a rank does not come within seconds, ends all processes with `status`.
   std::optional<Verdict> leave(int status) noexcept;
 
-  /// For tests: with WARPMER_TEST_KILL_RANK=N, rank N dies of SIGKILL.
-  void die_if_asked() const;
+  /// For tests: with WARPMER_TEST_KILL_RANK=N:moment, rank N dies of SIGKILL.
+  void die_if_asked(std::string_view moment) const;
 
  private:
   struct Outgoing {
@@ -213,6 +213,11 @@ class MessageReader {
     if (size > static_cast<std::uint64_t>(end_ - at_))
       throw InternalError("a message between ranks is too short");
     return std::exchange(at_, at_ + size);
+  }
+  /// All that follows.
+  std::string_view rest() {
+    const char* const begin = std::exchange(at_, end_);
+    return {begin, static_cast<std::size_t>(end_ - begin)};
   }
   [[nodiscard]] bool is_at_end() const { return at_ == end_; }
 

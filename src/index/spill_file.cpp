@@ -1,4 +1,4 @@
-#include "cpu/spill_file.h"
+#include "index/spill_file.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "index/file_frame.h"
 
-namespace warpmer::cpu {
+namespace warpmer::index {
 namespace {
 
 const char* advice(int error) {
@@ -68,7 +68,7 @@ void SpillFile::open() {
                                   directory_, std::strerror(error)));
 }
 
-void SpillFile::write(std::uint64_t offset, std::span<const index::Piece> pieces) {
+void SpillFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
   constexpr std::size_t kPiecesAtOnce = 256;
   std::array<iovec, kPiecesAtOnce> batch;
   const std::uint64_t begin = offset;
@@ -108,7 +108,7 @@ void SpillFile::read(const Spilled& what, void* to) {
     done += static_cast<std::uint64_t>(n);
   }
   read_ += what.bytes;
-  if (index::layout::checksum(first, what.bytes) == what.checksum) return;
+  if (layout::checksum(first, what.bytes) == what.checksum) return;
   throw ResourceError(fmt::format(
       "{} bytes of the temporary file in '{}' are not those that were written: its disk or memory "
       "is faulty; choose another --tmp-dir",
@@ -125,4 +125,4 @@ void SpillFile::fail(const char* doing, std::uint64_t bytes, int error) const {
                                   std::strerror(error), advice(error)));
 }
 
-}  // namespace warpmer::cpu
+}  // namespace warpmer::index
