@@ -40,7 +40,6 @@ int open_and_unlink(const std::string& directory) {
 }  // namespace
 
 SpillFile::SpillFile(const std::string& directory) : directory_(directory) {
-  made_directory_ = ::mkdir(directory_.c_str(), 0700) == 0;
   open();
   // Where the file system has to keep a name after all (NFS), the destructor tries again.
   if (made_directory_) made_directory_ = ::rmdir(directory_.c_str()) != 0;
@@ -52,17 +51,19 @@ SpillFile::~SpillFile() {
 }
 
 void SpillFile::open() {
-  fd_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  // Kernels and file systems that know no O_TMPFILE say so in different ways.
-  if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOSYS))
-    fd_ = open_and_unlink(directory_);
-  if (fd_ >= 0) return;
-  const int error = errno;
-  // Another process of the job may have made the directory, and taken it away in between.
-  if (error == ENOENT && !made_directory_ && ::mkdir(directory_.c_str(), 0700) == 0) {
-    made_directory_ = true;
-    return open();
+  // Other processes of the job may make the directory, and take it away, at the same time.
+  constexpr int kMostAttempts = 1000;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    made_directory_ = ::mkdir(directory_.c_str(), 0700) == 0;
+    const bool is_there = made_directory_ || errno == EEXIST;
+    fd_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    // Kernels and file systems that know no O_TMPFILE say so in different ways.
+    if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOSYS))
+      fd_ = open_and_unlink(directory_);
+    if (fd_ >= 0) return;
+    if (errno != ENOENT || !is_there) break;
   }
+  const int error = errno;
   if (made_directory_) ::rmdir(directory_.c_str());
   throw ResourceError(fmt::format("cannot make a temporary file in '{}': {}; choose another --tmp-dir",
                                   directory_, std::strerror(error)));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -122,6 +123,26 @@ TEST_CASE("spill file: a directory that is not there is made and removed; one th
   CHECK(fs::is_empty(folder.path));
   for (const std::string& bad : {folder.path + "/not/there", std::string("/proc/self/status")})
     CHECK_THROWS_WITH_AS(index::SpillFile{bad}, doctest::Contains(bad.c_str()), ResourceError);
+}
+
+TEST_CASE("spill file: several at once in a directory that is not there") {
+  const Folder folder;
+  std::atomic<int> made{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 300; ++i) {
+        try {
+          const index::SpillFile file(folder.path + "/new");
+          ++made;
+        } catch (const ResourceError&) {
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(made == 6 * 300);
+  CHECK(fs::is_empty(folder.path));
 }
 
 TEST_CASE("pending words come back from the spill file, in chunks of any size") {
