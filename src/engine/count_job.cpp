@@ -51,8 +51,7 @@ class CountJob {
  private:
   /// False when all has to be read again without taking files for more regular than they must be.
   bool read_and_count(bool may_take_text) {
-    SharedInput input(ranks_, options_.inputs, input_options_for(options_), SharedInput::Order::any, threads_,
-                      may_take_text);
+    SharedInput input(ranks_, options_.inputs, input_options_for(options_), threads_, may_take_text);
     SharedIndex index(ranks_, options_.output, params_for(options_.k, options_.canonical), threads_,
                       run_.most_waiting_bytes(), tmp_directory(options_.tmp_directory, options_.output));
     const auto session = with_fallback(device_, [&] {
