@@ -76,6 +76,7 @@ void BatchJoiner::write_part(TrackPart&& part) {
 }
 
 void put_batch_text(Message& message, const BatchText& batch) {
+  engine::put_plain(message, std::uint64_t{batch.size()});
   for (const auto& item : batch) {
     engine::put_plain(message, static_cast<std::uint8_t>(item.index()));
     std::visit([&](const auto& part) { put_item(message, part); }, item);
@@ -84,7 +85,7 @@ void put_batch_text(Message& message, const BatchText& batch) {
 
 BatchText take_batch_text(MessageReader& in) {
   BatchText batch;
-  while (!in.is_at_end()) {
+  for (auto left = in.plain<std::uint64_t>(); left > 0; --left) {
     switch (in.plain<std::uint8_t>()) {
       case 0:
         batch.emplace_back(std::string(in.text()));

@@ -36,7 +36,7 @@ class BatchJoiner {
 
 /// Appends to a message.
 void put_batch_text(engine::Message& message, const BatchText& batch);
-/// The rest of a message.
+/// The next of a message.
 BatchText take_batch_text(engine::MessageReader& message);
 
 }  // namespace warpmer::cli

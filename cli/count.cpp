@@ -44,6 +44,7 @@ Json ranks_json(const engine::CountReport& report) {
     ranks.push_back({{"super_kmers", rank.super_kmers},
                      {"distinct_kmers", rank.distinct_kmers},
                      {"peak_resident_bytes", rank.peak_resident_bytes},
+                     {"spilled_bytes", rank.spilled_bytes},
                      {"read_seconds", rank.read_seconds},
                      {"cpu_seconds", rank.cpu_seconds}});
   }

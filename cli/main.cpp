@@ -1,11 +1,10 @@
 /// Entry point: turns whatever goes wrong into one line on stderr and a documented exit status.
 
 #include <cstdio>
+#include <exception>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "cli/application.h"
@@ -14,6 +13,7 @@
 #include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/ranks.h"
+#include "engine/verdict.h"
 
 namespace warpmer::cli {
 namespace {
@@ -44,11 +44,11 @@ int fail(int status, std::string message) {
 }
 
 /// All ranks end with the same status, and one of them says why.
-int fail(engine::Ranks& ranks, ErrorKind kind, const std::string& message) {
+int fail(engine::Ranks& ranks, const engine::Verdict& own) {
   if (!ranks.are_several()) {
-    return fail(exit_status_of(kind), message);
+    return fail(exit_status_of(own.kind), own.message);
   }
-  const engine::Verdict verdict = ranks.settle(kind, message);
+  const engine::Verdict verdict = ranks.settle(own);
   const int status = exit_status_of(verdict.kind);
   if (ranks.is_first()) {
     fail(status, verdict.message);
@@ -60,7 +60,7 @@ int fail(engine::Ranks& ranks, ErrorKind kind, const std::string& message) {
 /// `--help` and `--version` reach us as exceptions, too.
 int finish_parsing(const Application& application, const CLI::ParseError& error) {
   if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success)) {
-    return fail(application.ranks(), ErrorKind::usage, application.render_parse_error(error));
+    return fail(application.ranks(), {ErrorKind::usage, application.render_parse_error(error)});
   }
   if (!application.ranks().is_first()) {
     return kDone;
@@ -79,18 +79,8 @@ int run(Application& application, engine::Ranks& ranks, const std::vector<std::s
     } catch (const CLI::ParseError& error) {
       return finish_parsing(application, error);
     }
-  } catch (const Error& error) {
-    return fail(ranks, error.kind(), error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(ranks, ErrorKind::resource,
-                "out of memory; a smaller -m makes warpmer use less, or run it where there is more");
-  } catch (const std::system_error& error) {
-    return fail(ranks, ErrorKind::resource, error.what());
-  } catch (const std::exception& error) {
-    return fail(ranks, ErrorKind::internal,
-                std::string(error.what()) + "; this is a bug in warpmer, please report it");
   } catch (...) {
-    return fail(ranks, ErrorKind::internal, "unknown exception; this is a bug in warpmer, please report it");
+    return fail(ranks, engine::verdict_of(std::current_exception()));
   }
 }
 

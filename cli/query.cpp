@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -21,9 +23,10 @@
 #include "core/error.h"
 #include "engine/device_choice.h"
 #include "engine/in_order.h"
-#include "engine/shared_input.h"
+#include "engine/shared_reads.h"
 #include "engine/thread_team.h"
 #include "index/index_file.h"
+#include "index/unfinished_outputs.h"
 #include "io/input.h"
 
 namespace warpmer::cli {
@@ -134,7 +137,7 @@ bool any_found(std::span<const std::uint64_t> counts) {
 }
 
 /// Appends a piece's intervals, or what is known of them.
-void answer_track(Query& query, std::string_view name, const io::Piece& piece,
+void answer_track(const Query& query, std::string_view name, const io::Piece& piece,
                   std::span<const std::uint64_t> counts, BatchText& result) {
   TrackPart part = make_track_part(query.track, name, counts, piece.first_base, piece.last);
   if (piece.first_base == 0 && piece.last) {
@@ -144,9 +147,15 @@ void answer_track(Query& query, std::string_view name, const io::Piece& piece,
   }
 }
 
-BatchText answer_batch(Query& query, const io::Batch& batch, engine::Profile& profile) {
+struct BatchAnswer {
+  BatchText text;
+  bool found = false;  ///< any k-mer; only for --exit-status
+};
+
+BatchAnswer answer_batch(const Query& query, const io::Batch& batch, engine::Profile& profile) {
   query.lookup.profile(batch, profile);
-  BatchText result;
+  BatchAnswer answer;
+  BatchText& result = answer.text;
   std::vector<std::uint64_t> counts;
   for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
     const io::Piece& piece = batch.pieces[i];
@@ -154,7 +163,7 @@ BatchText answer_batch(Query& query, const io::Batch& batch, engine::Profile& pr
     const auto here = all.subspan(profile.first[i], profile.first[i + 1] - profile.first[i]);
     const bool first = piece.first_base == 0;
     if (query.options.exit_status) {
-      query.note_found(any_found(here));
+      answer.found = answer.found || any_found(here);
     }
     if (query.is_track()) {
       answer_track(query, batch.name(piece), piece, here, result);
@@ -169,102 +178,69 @@ BatchText answer_batch(Query& query, const io::Batch& batch, engine::Profile& pr
       result.emplace_back(std::move(part));
     }
   }
-  return result;
+  return answer;
 }
 
-/// How the answers of all ranks come together on rank 0.
-class Answers {
- public:
-  Answers(engine::Ranks& ranks, std::uint64_t window, BatchJoiner& joiner)
-      : ranks_(ranks), ordered_(window, [&joiner](BatchText&& batch) { joiner.write(std::move(batch)); }) {}
+io::InputOptions input_options_of(const Query& query) {
+  io::InputOptions options;
+  options.overlap_bases = query.index.params().k - 1;
+  options.min_base_quality = query.options.reading.min_base_quality;
+  options.reference = query.options.reading.reference;
+  options.threads = query.threads;
+  options.in_order = true;
+  return options;
+}
 
-  /// The text of a batch that was looked up here.
-  void put(std::uint64_t ordinal, BatchText&& text) {
-    if (ranks_.is_first()) {
-      ordered_.put(ordinal, std::move(text));
-      return;
+void read_alone(Query& query, BatchJoiner& joiner) {
+  io::InputSet inputs(query.options.reads, input_options_of(query));
+  const unsigned callers = query.lookup.callers(query.threads);
+  const auto window = std::max<std::uint64_t>(callers, engine::kResultsAhead * query.threads);
+  engine::InOrder<BatchText> ordered(window, [&](BatchText&& text) { joiner.write(std::move(text)); });
+  const auto work = [&](unsigned /*thread*/) {
+    io::Batch batch;
+    engine::Profile profile;
+    while (inputs.next(batch)) {
+      BatchAnswer answer = answer_batch(query, batch, profile);
+      query.note_found(answer.found);
+      ordered.put(batch.ordinal, std::move(answer.text));
     }
-    engine::Message message;
-    engine::put_plain(message, ordinal);
-    put_batch_text(message, text);
-    ranks_.send(0, engine::Channel::results, std::move(message));
-  }
+  };
+  engine::run_team(callers, work, [&] {
+    inputs.cancel();
+    ordered.stop();
+  });
+}
 
-  /// On rank 0: takes what the others send, until all have sent everything.
-  void collect() {
-    for (unsigned running = ranks_.size() - 1; running > 0;) {
-      engine::Message message;
-      unsigned from = 0;
-      if (!ranks_.receive(engine::Channel::results, from, message, std::chrono::milliseconds(20))) {
-        continue;
-      }
-      if (message.empty()) {
-        --running;
-        continue;
-      }
-      engine::MessageReader in(message);
-      const auto ordinal = in.plain<std::uint64_t>();
-      ordered_.put(ordinal, take_batch_text(in));
+void read_together(Query& query, BatchJoiner& joiner) {
+  engine::Ranks& ranks = *query.options.ranks;
+  std::vector<engine::Profile> profiles(query.threads);
+  const auto answer = [&](const io::Batch& batch, unsigned thread, engine::Message& message) {
+    const BatchAnswer result = answer_batch(query, batch, profiles[thread]);
+    engine::put_plain(message, result.found);
+    put_batch_text(message, result.text);
+  };
+  const auto write = [&](engine::MessageReader& message) {
+    while (!message.is_at_end()) {
+      query.note_found(message.plain<bool>());
+      joiner.write(take_batch_text(message));
     }
-  }
-  /// On the others: nothing more comes.
-  void end() {
-    if (!ranks_.is_first()) {
-      ranks_.send(0, engine::Channel::results, {});
-    }
-  }
-  void stop() { ordered_.stop(); }
-
- private:
-  engine::Ranks& ranks_;
-  engine::InOrder<BatchText> ordered_;
-};
+  };
+  engine::SharedReads reads(ranks, query.options.reads, input_options_of(query), query.threads);
+  reads.run(answer, write);
+  query.note_found(ranks.sum(query.found_any ? 1 : 0) > 0);
+}
 
 void query_reads(Query& query) {
-  engine::Ranks& ranks = *query.options.ranks;
-  io::InputOptions input_options;
-  input_options.overlap_bases = query.index.params().k - 1;
-  input_options.min_base_quality = query.options.reading.min_base_quality;
-  input_options.reference = query.options.reading.reference;
-  input_options.threads = query.threads;
-  input_options.in_order = true;
-  const unsigned callers = query.lookup.callers(query.threads);
-  engine::SharedInput inputs(ranks, query.options.reads, input_options, engine::SharedInput::Order::as_given,
-                             callers);
-  if (!query.is_track() && !query.options.profile && !query.options.no_header) {
+  const bool is_summary = !query.is_track() && !query.options.profile;
+  if (is_summary && !query.options.no_header && query.options.ranks->is_first()) {
     query.output.write(kSummaryHeader);
   }
   BatchJoiner joiner(query.track.format, query.output);
-  // What other ranks send must be taken whenever it comes; how far they get ahead, batches on their way
-  // limit.
-  const std::uint64_t window = ranks.are_several()
-                                   ? UINT64_MAX / 2
-                                   : std::max<std::uint64_t>(callers, engine::kResultsAhead * query.threads);
-  Answers answers(ranks, window, joiner);
-  const auto stop = [&] {
-    inputs.cancel();
-    answers.stop();
-  };
-  const engine::Ranks::Watch watch(ranks, stop);
-  const auto work = [&](unsigned thread) {
-    if (thread == callers) {
-      answers.collect();
-      return;
-    }
-    io::Batch batch;
-    engine::Profile profile;
-    while (inputs.next(batch, thread)) {
-      answers.put(batch.ordinal, answer_batch(query, batch, profile));
-      ranks.die_if_asked();
-    }
-  };
-  const bool collects = ranks.are_several() && ranks.is_first();
-  engine::run_team(callers + (collects ? 1 : 0), work, [&] {
-    stop();
-    ranks.report(std::current_exception());
-  });
-  answers.end();
-  query.note_found(ranks.sum(query.found_any ? 1 : 0) > 0);
+  if (query.options.ranks->are_several()) {
+    read_together(query, joiner);
+  } else {
+    read_alone(query, joiner);
+  }
 }
 
 void check_format(const QueryOptions& options) {
@@ -329,6 +305,41 @@ TrackRule track_of(const QueryOptions& options, const index::IndexFile& index) {
   return {format, index.params().k, options.found};
 }
 
+/// The output of rank 0, which all ranks remove should one of them be killed.
+class SharedOutput {
+ public:
+  SharedOutput(engine::Ranks& ranks, const std::string& path)
+      : ranks_(ranks), text_(ranks.is_first() ? path : "-") {
+    if (!ranks.are_several()) {
+      return;
+    }
+    const std::string& name = text_.temporary();
+    const engine::Message shared = ranks.broadcast(engine::Message(name.begin(), name.end()));
+    if (!ranks.is_first() && !shared.empty()) {
+      unfinished_.emplace(std::string(shared.begin(), shared.end()));
+    }
+    ranks.all_gather(0);  // from here on whichever is killed
+  }
+
+  /// For rank 0 to write to.
+  [[nodiscard]] TextOutput& text() { return text_; }
+
+  /// On all ranks together: the file gets its name.
+  void finish() {
+    if (ranks_.is_first()) {
+      text_.finish();
+    }
+    if (ranks_.are_several()) {
+      ranks_.all_gather(0);  // none takes it for finished before
+    }
+  }
+
+ private:
+  engine::Ranks& ranks_;
+  TextOutput text_;
+  std::optional<index::UnfinishedOutput> unfinished_;
+};
+
 int run_query(const QueryOptions& options) {
   check(options);
   const index::IndexFile index(options.index);
@@ -337,9 +348,9 @@ int run_query(const QueryOptions& options) {
   if (options.ranks->is_first()) {
     print_warning(device);
   }
-  const bool writes = options.ranks->is_first();
-  TextOutput output(writes ? options.output : "-");
-  Query query{options, index, *lookup, output, threads_or_default(options.threads), track_of(options, index)};
+  SharedOutput output(*options.ranks, options.output);
+  Query query{
+      options, index, *lookup, output.text(), threads_or_default(options.threads), track_of(options, index)};
   if (!options.reads.empty()) {
     query_reads(query);
   } else if (!options.kmer_file.empty()) {
@@ -347,9 +358,7 @@ int run_query(const QueryOptions& options) {
   } else {
     query_arguments(query);
   }
-  if (writes) {
-    output.finish();
-  }
+  output.finish();
   return options.exit_status && !query.found_any ? kNothingFound : kDone;
 }
 

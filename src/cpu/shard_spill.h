@@ -11,21 +11,21 @@
 
 #include "cpu/freezer.h"
 #include "cpu/kernels.h"
-#include "cpu/spill_file.h"
 #include "index/file_frame.h"
 #include "index/frozen_shard.h"
 #include "index/shard_codec.h"
+#include "index/spill_file.h"
 
 namespace warpmer::cpu {
 
 /// Frozen k-mers in the spill file.
 struct SpilledRun {
   index::ShardShape shape;
-  Spilled payload;
+  index::Spilled payload;
 };
 
 /// Reads a run back, for index::ShardReader.
-inline void read_run(SpillFile& file, const SpilledRun& spilled, index::FrozenShard& run) {
+inline void read_run(index::SpillFile& file, const SpilledRun& spilled, index::FrozenShard& run) {
   run.shape = spilled.shape;
   run.payload.resize(spilled.payload.bytes / sizeof run.payload[0] + index::kReadAheadWords);
   file.read(spilled.payload, run.payload.data());
@@ -35,7 +35,7 @@ inline void read_run(SpillFile& file, const SpilledRun& spilled, index::FrozenSh
 template <class Key>
 class SpilledShard : public index::PayloadSource {
  public:
-  SpilledShard(SpillFile& file, std::uint32_t k) : file_(file), k_(k) {}
+  SpilledShard(index::SpillFile& file, std::uint32_t k) : file_(file), k_(k) {}
 
   [[nodiscard]] index::ShardShape shape() const { return index::choose_shape(entries_, widths_, k_); }
   [[nodiscard]] std::uint64_t entries() const { return entries_; }
@@ -92,7 +92,7 @@ class SpilledShard : public index::PayloadSource {
     }
   };
 
-  SpillFile& file_;
+  index::SpillFile& file_;
   std::uint32_t k_;
   std::vector<SpilledRun> blocks_;
   std::uint64_t entries_ = 0;
@@ -104,7 +104,7 @@ template <class Key>
 class ShardSpill {
  public:
   /// What is written is added to `written_bytes`. The file must live as long as what `finish` returns.
-  ShardSpill(const Kernels& kernels, std::uint32_t k, SpillFile& file,
+  ShardSpill(const Kernels& kernels, std::uint32_t k, index::SpillFile& file,
              std::atomic<std::uint64_t>& written_bytes)
       : kernels_(kernels),
         file_(file),
@@ -158,7 +158,7 @@ class ShardSpill {
   }
 
   const Kernels& kernels_;
-  SpillFile& file_;
+  index::SpillFile& file_;
   std::atomic<std::uint64_t>& written_bytes_;
   std::shared_ptr<SpilledShard<Key>> shard_;
   std::vector<index::FrozenShard> blocks_;  ///< not yet written

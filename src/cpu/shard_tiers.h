@@ -16,13 +16,13 @@
 #include "cpu/pending_store.h"
 #include "cpu/shard_counter.h"
 #include "cpu/shard_spill.h"
-#include "cpu/spill_file.h"
 #include "cpu/spilled_words.h"
 #include "cpu/stage_times.h"
 #include "cpu/stopwatch.h"
 #include "engine/backend.h"
 #include "engine/limits.h"
 #include "engine/ranks.h"
+#include "index/spill_file.h"
 
 namespace warpmer::cpu {
 
@@ -137,7 +137,7 @@ class ShardTiers {
 
   [[nodiscard]] std::uint64_t early_counts() const { return early_counts_; }
   [[nodiscard]] engine::SpillReport spill_report() const {
-    const SpillFile* file = spill_file_;
+    const index::SpillFile* file = spill_file_;
     if (file == nullptr) return {};
     return {file->bytes_written(), spilled_run_bytes_, file->bytes_read()};
   }
@@ -192,9 +192,9 @@ class ShardTiers {
     return memory_.budget() > runs ? memory_.budget() - runs : 0;
   }
 
-  SpillFile& file() {
+  index::SpillFile& file() {
     std::call_once(file_made_, [&] {
-      made_file_ = std::make_unique<SpillFile>(plan_.tmp_directory);
+      made_file_ = std::make_unique<index::SpillFile>(plan_.tmp_directory);
       spill_file_ = made_file_.get();
     });
     return *made_file_;
@@ -418,7 +418,7 @@ class ShardTiers {
 
   /// When the first shard of a group is taken, the group after it is asked for, too.
   void read_ahead(std::uint32_t shard) {
-    const SpillFile* file = spill_file_;
+    const index::SpillFile* file = spill_file_;
     if (file == nullptr) return;
     const std::uint32_t group = shard / group_shards_;
     for (std::uint32_t g = group; g < std::min<std::size_t>(group + 2, groups_.size()); ++g) {
@@ -508,8 +508,8 @@ class ShardTiers {
   const std::uint32_t group_shards_;
   std::vector<Group> groups_;
   std::once_flag file_made_, short_of_memory_;
-  std::unique_ptr<SpillFile> made_file_;
-  std::atomic<SpillFile*> spill_file_{nullptr};  ///< once it is made
+  std::unique_ptr<index::SpillFile> made_file_;
+  std::atomic<index::SpillFile*> spill_file_{nullptr};  ///< once it is made
   std::atomic<std::uint64_t> turns_{0};
   std::atomic<std::uint64_t> run_bytes_{0};
   std::atomic<float> gain_{0};

@@ -9,23 +9,23 @@
 #include "core/super_kmer.h"
 #include "cpu/pending_store.h"
 #include "cpu/scratch.h"
-#include "cpu/spill_file.h"
 #include "cpu/stopwatch.h"
 #include "index/file_frame.h"
+#include "index/spill_file.h"
 
 namespace warpmer::cpu {
 
 /// What a shard has in the spill file: a chain of slices, of which only the last is known here. So a session
 /// needs no more memory the more it spills.
 struct SpilledWords {
-  Spilled last;             ///< of no bytes when there is none
+  index::Spilled last;      ///< of no bytes when there is none
   std::uint64_t words = 0;  ///< in all slices
   std::uint64_t kmers = 0;  ///< in all words
 };
 
 /// A slice is this, and then words.
 struct alignas(32) SliceHead {
-  Spilled before;            ///< the shard's slice before this one
+  index::Spilled before;     ///< the shard's slice before this one
   std::uint64_t unused = 0;  ///< written, too
 };
 
@@ -45,7 +45,7 @@ class SliceBatch {
       sizeof(SliceHead) + kSlicePages * sizeof(PendingPage<Words>::words);
 
   /// What is written is noted in `extents`.
-  SliceBatch(SpillFile& file, std::vector<Extent>& extents) : file_(file), extents_(extents) {}
+  SliceBatch(index::SpillFile& file, std::vector<Extent>& extents) : file_(file), extents_(extents) {}
 
   /// Adds the words of a list to what the file has of a shard. Until `flush` has returned, the list's pages
   /// stay as they are.
@@ -100,7 +100,7 @@ class SliceBatch {
     std::uint64_t bytes;
   };
 
-  SpillFile& file_;
+  index::SpillFile& file_;
   std::vector<Extent>& extents_;
   std::vector<Slice> slices_;
   std::vector<index::Piece> pages_;  ///< of all slices
@@ -116,7 +116,7 @@ class ShardWords {
 
   /// Pages of `list` go back to `pool` when the chunk they were in is done with. `file` may be null when
   /// nothing is in it. Time spent reading it is added to `read_seconds`.
-  ShardWords(PendingList<Words> list, PagePool& pool, const SpilledWords& spilled, SpillFile* file,
+  ShardWords(PendingList<Words> list, PagePool& pool, const SpilledWords& spilled, index::SpillFile* file,
              Buffer& buffer, double& read_seconds)
       : rest_(list),
         pool_(pool),
@@ -206,7 +206,7 @@ class ShardWords {
   PendingList<Words> front_, rest_;
   PagePool& pool_;
   SpilledWords spilled_;
-  SpillFile* file_;
+  index::SpillFile* file_;
   Buffer& buffer_;
   double& read_seconds_;
   std::uint64_t from_file_ = 0;  ///< words of the chunk that are in the file

@@ -51,9 +51,9 @@ class CountJob {
  private:
   /// False when all has to be read again without taking files for more regular than they must be.
   bool read_and_count(bool may_take_text) {
-    SharedInput input(ranks_, options_.inputs, input_options_for(options_), SharedInput::Order::any, threads_,
-                      may_take_text);
-    SharedIndex index(ranks_, options_.output, params_for(options_.k, options_.canonical), threads_);
+    SharedInput input(ranks_, options_.inputs, input_options_for(options_), threads_, may_take_text);
+    SharedIndex index(ranks_, options_.output, params_for(options_.k, options_.canonical), threads_,
+                      run_.most_waiting_bytes(), tmp_directory(options_.tmp_directory, options_.output));
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
       return backend_->start(count_plan_for(options_, device_, run_, input.own()));
@@ -75,7 +75,7 @@ class CountJob {
     index.finish(totals, session->tally().histogram(), provenance);
     report_.count_seconds = seconds_since(middle);
     complete_report(*session, index);
-    report_.ranks = rank_reports(*session, totals);
+    report_.ranks = rank_reports(*session, totals, index.writer().bytes_spilled());
     progress_.stage = JobProgress::Stage::done;
     return true;
   }
@@ -96,11 +96,15 @@ class CountJob {
   }
 
   /// Of all ranks, on rank 0.
-  std::vector<RankReport> rank_reports(const CountingSession& session, const index::Totals& own) {
+  std::vector<RankReport> rank_reports(const CountingSession& session, const index::Totals& own,
+                                       std::uint64_t index_bytes_spilled) {
     std::vector<RankReport> reports;
     if (!ranks_.are_several()) return reports;
-    RankReport report{0, own.counted_distinct, report_.peak_resident_bytes, report_.read_seconds,
-                      report_.cpu_seconds};
+    RankReport report{.distinct_kmers = own.counted_distinct,
+                      .peak_resident_bytes = report_.peak_resident_bytes,
+                      .spilled_bytes = session.spilled().written_bytes + index_bytes_spilled,
+                      .read_seconds = report_.read_seconds,
+                      .cpu_seconds = report_.cpu_seconds};
     for (const OwnerLoad& load : session.owner_loads()) report.super_kmers += load.super_kmers;
     Message message;
     put_plain(message, report);

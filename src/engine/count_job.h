@@ -42,6 +42,7 @@ struct RankReport {
   std::uint64_t super_kmers = 0;  ///< that came to the shards it owns; 0 for k of up to kMaxDenseK
   std::uint64_t distinct_kmers = 0;
   std::uint64_t peak_resident_bytes = 0;
+  std::uint64_t spilled_bytes = 0;  ///< to temporary files; of the index, too, if it had to wait there
   double read_seconds = 0;
   double cpu_seconds = 0;
 };

@@ -18,7 +18,7 @@ using Message = std::vector<char>;
 enum class Channel : std::uint8_t {
   failure,   ///< what went wrong, and what came of it
   together,  ///< what all ranks do at the same time (gather, broadcast)
-  batches,   ///< text that one rank reads and another one cuts or looks up
+  batches,   ///< text that one rank reads and another one cuts or looks up, and other work
   words,     ///< super-k-mers on the way to their owner
   results,   ///< text or shards on the way to rank 0
 };

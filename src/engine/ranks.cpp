@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <new>
-#include <system_error>
 #include <utility>
 
 namespace warpmer::engine {
@@ -356,42 +354,33 @@ std::uint64_t Ranks::sum(std::uint64_t number) {
 
 // --- Failing.
 
-void Ranks::report(ErrorKind kind, const std::string& message) noexcept {
+void Ranks::report(const Verdict& own) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (verdict_ || !are_several()) return;
     if (rank_ == 0) {
-      decide({kind, message});
+      decide(Verdict(own));
       return;
     }
-    enqueue(0, Channel::failure, encode(Verdict{kind, message}));
+    enqueue(0, Channel::failure, encode(own));
   } catch (...) {
     // Without memory for a message: the others learn of it when this rank does not come to the end.
   }
 }
 
-void Ranks::report(const std::exception_ptr& error) noexcept {
+void Ranks::report(const std::exception_ptr& thrown) noexcept {
   try {
-    std::rethrow_exception(error);
-  } catch (const Error& known) {
-    report(known.kind(), known.what());
-  } catch (const std::bad_alloc&) {
-    report(ErrorKind::resource,
-           "out of memory; a smaller -m makes warpmer use less, or run it where there is more");
-  } catch (const std::system_error& other) {
-    report(ErrorKind::resource, other.what());
-  } catch (const std::exception& other) {
-    report(ErrorKind::internal, other.what());
+    report(verdict_of(thrown));
   } catch (...) {
-    report(ErrorKind::internal, "unknown exception");
+    // The same.
   }
 }
 
-Verdict Ranks::settle(ErrorKind kind, const std::string& message) {
-  report(kind, message);
+Verdict Ranks::settle(const Verdict& own) {
+  report(own);
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kFailurePatience, [&] { return verdict_.has_value(); });
-  if (!verdict_) conclude({kind, message});
+  if (!verdict_) conclude(Verdict(own));
   return *verdict_;
 }
 
@@ -423,9 +412,9 @@ std::optional<Verdict> Ranks::leave(int status) noexcept {
   return verdict_;
 }
 
-void Ranks::die_if_asked() const {
+void Ranks::die_if_asked(std::string_view moment) const {
   const char* const asked = std::getenv("WARPMER_TEST_KILL_RANK");
-  if (asked != nullptr && fmt::format("{}", rank_) == asked) ::kill(::getpid(), SIGKILL);
+  if (asked != nullptr && fmt::format("{}:{}", rank_, moment) == asked) ::kill(::getpid(), SIGKILL);
 }
 
 }  // namespace warpmer::engine

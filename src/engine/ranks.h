@@ -29,14 +29,9 @@
 
 #include "core/error.h"
 #include "engine/rank_link.h"
+#include "engine/verdict.h"
 
 namespace warpmer::engine {
-
-/// A failure that all ranks have agreed upon.
-struct Verdict {
-  ErrorKind kind = ErrorKind::internal;
-  std::string message;
-};
 
 class Ranks {
  public:
@@ -86,11 +81,9 @@ class Ranks {
   // --- Failing. None of these throws.
 
   /// Tells all ranks that this one has failed, unless one has already; does not wait.
-  void report(ErrorKind kind, const std::string& message) noexcept;
-  /// The same for what is being handled: an Error, or what else was thrown.
-  void report(const std::exception_ptr& error) noexcept;
+  void report(const std::exception_ptr& thrown) noexcept;
   /// Reports, and waits for what all have agreed upon, but not for ever.
-  Verdict settle(ErrorKind kind, const std::string& message);
+  Verdict settle(const Verdict& own);
   [[nodiscard]] bool have_failed() const { return has_failed_; }
 
   /// Calls a function, once, when a rank has failed (at once if one has), for as long as this lives. It must
@@ -112,8 +105,8 @@ class Ranks {
   /// still under way, and if a rank does not come within seconds, ends all processes with `status`.
   std::optional<Verdict> leave(int status) noexcept;
 
-  /// For tests: with WARPMER_TEST_KILL_RANK=N, rank N dies of SIGKILL.
-  void die_if_asked() const;
+  /// For tests: with WARPMER_TEST_KILL_RANK=N:moment, rank N dies of SIGKILL.
+  void die_if_asked(std::string_view moment) const;
 
  private:
   struct Outgoing {
@@ -143,6 +136,7 @@ class Ranks {
   bool finish_sends();
   bool receive_all();
   void take_failure(Message&& message);
+  void report(const Verdict& own) noexcept;
   void decide(Verdict&& verdict);
   void conclude(Verdict&& verdict);
   [[nodiscard]] bool has_ended();
@@ -213,6 +207,11 @@ class MessageReader {
     if (size > static_cast<std::uint64_t>(end_ - at_))
       throw InternalError("a message between ranks is too short");
     return std::exchange(at_, at_ + size);
+  }
+  /// All that follows.
+  std::string_view rest() {
+    const char* const begin = std::exchange(at_, end_);
+    return {begin, static_cast<std::size_t>(end_ - begin)};
   }
   [[nodiscard]] bool is_at_end() const { return at_ == end_; }
 

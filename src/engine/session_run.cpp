@@ -63,7 +63,7 @@ ReadTotals SessionRun::read(SharedInput& input, CountingSession& session, std::u
             if (!is_of_part) throw;
             input.give_up_parts();
           }
-          input.ranks().die_if_asked();
+          input.ranks().die_if_asked("batch");
           const io::InputProgress bytes = input.own().progress();
           progress_.bytes_done = bytes.bytes_done;
           progress_.bytes_total = bytes.bytes_total;
@@ -84,18 +84,17 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
                         JobProgress::Stage stage, Ranks& ranks) {
   progress_.shards_total = shards;
   progress_.stage = stage;
-  const std::uint64_t most_waiting_bytes = memory_cap_ / 16;
   const Ranks::Watch watch(ranks, [&] { failed_ = true; });
   const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const auto start = std::chrono::steady_clock::now();
     writer.put(shard, std::move(frozen));
-    check_kept(writer);
+    if (writer.bytes_spilled() > 0) ranks.die_if_asked("keep");
     frozen = {};
     frozen.payload = writer.take_spare();
     // Shards wait in memory for those before them. One that takes long (a hot k-mer), or a device that is
     // ahead of the one before it, must not make all others pile up. Whoever has the next shard has not put
     // it, so it is never he who waits.
-    while (shard >= writer.shards_placed() && writer.bytes_waiting() > most_waiting_bytes && !failed_)
+    while (shard >= writer.shards_placed() && writer.bytes_waiting() > most_waiting_bytes() && !failed_)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     write_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (failed_) throw InternalError("stopped because another thread failed");
@@ -106,20 +105,6 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
         ranks.report(std::current_exception());  // first: others end with errors of their own
         failed_ = true;
       });
-}
-
-/// What a rank keeps of the index until it knows its place is in no plan: it may be more or less than the
-/// pending words that it takes the place of.
-void SessionRun::check_kept(const index::IndexWriter& writer) {
-  constexpr std::uint64_t kStep = std::uint64_t{16} << 20;
-  const std::uint64_t kept = writer.bytes_kept(), checked = checked_kept_bytes_;
-  if (kept < checked + kStep) return;
-  checked_kept_bytes_ = kept;
-  if (resident_bytes() <= memory_cap_) return;
-  throw ResourceError(
-      fmt::format("the memory allowed by -m is used up: a rank's part of the index, of which {} MB are "
-                  "counted, waits in memory until all ranks have counted theirs; raise -m, or use more ranks",
-                  kept >> 20));
 }
 
 void SessionRun::finish(index::IndexWriter& writer, const index::Totals& totals,

@@ -70,6 +70,9 @@ class SessionRun {
   void freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer,
               JobProgress::Stage stage = JobProgress::Stage::counting, Ranks& ranks = alone());
 
+  /// Of finished shards, what may wait in memory for its place in the file.
+  [[nodiscard]] std::uint64_t most_waiting_bytes() const { return memory_cap_ / 16; }
+
   /// Completes the index file and fills in `report`; the job is done.
   void finish(index::IndexWriter& writer, const index::Totals& totals, const index::Histogram& histogram,
               const index::Provenance& provenance, IndexReport& report);
@@ -81,13 +84,10 @@ class SessionRun {
   [[nodiscard]] double write_seconds() const { return write_seconds_; }
 
  private:
-  void check_kept(const index::IndexWriter& writer);
-
   unsigned threads_;
   std::uint64_t memory_cap_;
   JobProgress& progress_;
   std::atomic<bool> failed_{false};
-  std::atomic<std::uint64_t> checked_kept_bytes_{0};
   std::atomic<double> write_seconds_{0};
 };
 

@@ -72,7 +72,7 @@ std::string_view text_of(const Message& message) { return {message.data(), messa
 }  // namespace
 
 SharedIndex::SharedIndex(Ranks& ranks, const std::string& path, const index::IndexParams& params,
-                         unsigned threads)
+                         unsigned threads, std::uint64_t most_kept_bytes, const std::string& tmp_directory)
     : ranks_(ranks),
       k_(params.k),
       own_{first_shard_of(ranks.rank(), ranks.size(), params.shards()),
@@ -86,8 +86,12 @@ SharedIndex::SharedIndex(Ranks& ranks, const std::string& path, const index::Ind
   if (!ranks.are_several()) return;
   temporary = ranks.broadcast(std::move(temporary));
   is_stream_ = temporary.empty();
-  if (!ranks.is_first())
-    writer_ = std::make_unique<index::IndexWriter>(path, params, own_, std::string(text_of(temporary)));
+  if (!ranks.is_first()) {
+    // An array of counters is one shard, which is in memory as a whole anyway.
+    const std::uint64_t most = params.shards() == 1 ? UINT64_MAX : most_kept_bytes;
+    const index::PartOfIndex part{own_, std::string(text_of(temporary)), tmp_directory, most};
+    writer_ = std::make_unique<index::IndexWriter>(path, params, part);
+  }
   // From here on each rank can remove the file, whichever dies.
   ranks.all_gather(0);
 }

@@ -11,13 +11,16 @@
 namespace warpmer::engine {
 
 /// A file: rank 0 makes it and tells the others its name, who have to be able to open it. Rank 0 writes
-/// shards as they come; the others keep theirs until all are counted, and then each writes its own range of
-/// the file. Rank 0 adds the directory and the rest and gives it its name. A stream: the others hand their
-/// shards over to rank 0, one rank after the other.
+/// shards as they come; the others keep theirs until all are counted, what is more than their memory for it
+/// in a temporary file, and then each writes its own range of the file. Rank 0 adds the directory and the
+/// rest and gives it its name. A stream: the others hand their shards over to rank 0, one rank after the
+/// other.
 class SharedIndex {
  public:
   /// On all ranks together. ResourceError as index::IndexWriter has it, and when a rank cannot open the file.
-  SharedIndex(Ranks& ranks, const std::string& path, const index::IndexParams& params, unsigned threads);
+  /// `most_kept_bytes` and `tmp_directory` are for shards that a rank keeps.
+  SharedIndex(Ranks& ranks, const std::string& path, const index::IndexParams& params, unsigned threads,
+              std::uint64_t most_kept_bytes, const std::string& tmp_directory);
 
   /// Takes this rank's shards.
   [[nodiscard]] index::IndexWriter& writer() { return *writer_; }

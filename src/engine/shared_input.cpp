@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/input_message.h"
 #include "io/input_shares.h"
 
 namespace warpmer::engine {
@@ -18,12 +19,7 @@ constexpr std::chrono::milliseconds kLook{20};
 Message encode(const io::InputShares& shares) {
   Message message;
   put_plain(message, std::uint64_t{shares.files.size()});
-  for (const io::InputFile& file : shares.files) {
-    put_text(message, file.path);
-    put_text(message, file.shown);
-    put_plain(message, file.disk_bytes);
-    put_plain(message, file.is_regular);
-  }
+  for (const io::InputFile& file : shares.files) put_file(message, file);
   for (const io::InputShare& share : shares.shares) put_plain(message, share);
   return message;
 }
@@ -32,48 +28,21 @@ io::InputShares decode_shares(const Message& message) {
   io::InputShares shares;
   MessageReader in(message);
   shares.files.resize(in.plain<std::uint64_t>());
-  for (io::InputFile& file : shares.files) {
-    file.path = in.text();
-    file.shown = in.text();
-    file.disk_bytes = in.plain<std::uint64_t>();
-    file.is_regular = in.plain<bool>();
-  }
+  for (io::InputFile& file : shares.files) file = take_file(in);
   while (!in.is_at_end()) shares.shares.push_back(in.plain<io::InputShare>());
   return shares;
 }
 
 Message encode(const io::Batch& batch) {
-  Message message;
-  message.reserve(batch.text.size() + batch.pieces.size() * sizeof(io::Piece) + batch.file.size() + 64);
-  message.push_back(kBatch);
-  put_plain(message, batch.ordinal);
-  put_text(message, batch.file);
-  put_text(message, {batch.text.data(), batch.text.size()});
-  const auto* pieces = reinterpret_cast<const char*>(batch.pieces.data());
-  put_text(message, {pieces, batch.pieces.size() * sizeof(io::Piece)});
+  Message message{kBatch};
+  put_batch(message, batch);
   return message;
-}
-
-/// `in` stands behind kBatch.
-void decode(MessageReader& in, io::Batch& batch) {
-  batch.clear();
-  batch.ordinal = in.plain<std::uint64_t>();
-  batch.file = in.text();
-  const std::string_view text = in.text();
-  batch.text.reserve(text.size());
-  batch.text.append(text);
-  const std::string_view pieces = in.text();
-  batch.pieces.resize(pieces.size() / sizeof(io::Piece));
-  if (!pieces.empty()) std::memcpy(batch.pieces.data(), pieces.data(), pieces.size());
-  batch.input_bytes = 0;
-  batch.is_for_all = false;
-  batch.is_of_part = false;
 }
 
 }  // namespace
 
 SharedInput::SharedInput(Ranks& ranks, const std::vector<std::string>& paths, const io::InputOptions& options,
-                         Order order, unsigned threads, bool may_divide)
+                         unsigned threads, bool may_divide)
     : ranks_(ranks), has_ended_(threads, 0), threads_reading_(threads), ranks_reading_(ranks.size() - 1) {
   if (!ranks.are_several()) {
     own_ = std::make_unique<io::InputSet>(paths, options);
@@ -81,9 +50,7 @@ SharedInput::SharedInput(Ranks& ranks, const std::vector<std::string>& paths, co
   }
   Message plan;
   if (ranks.is_first()) {
-    auto files = io::list_inputs(paths);
-    plan = encode(order == Order::any ? io::share_out(std::move(files), ranks.size(), threads, may_divide)
-                                      : io::read_by_first(std::move(files)));
+    plan = encode(io::share_out(io::list_inputs(paths), ranks.size(), threads, may_divide));
   }
   own_ =
       std::make_unique<io::InputSet>(decode_shares(ranks.broadcast(std::move(plan))), ranks.rank(), options);
@@ -135,7 +102,7 @@ bool SharedInput::next_handed_on(io::Batch& batch, std::chrono::milliseconds pat
     MessageReader in(message);
     const char word = in.plain<char>();
     if (word == kBatch) {
-      decode(in, batch);
+      take_batch(in, batch);
       return true;
     }
     if (word == kEnd) --ranks_reading_;

@@ -16,18 +16,14 @@ namespace warpmer::engine {
 
 class SharedInput {
  public:
-  enum class Order {
-    any,       ///< files, and parts of large ones, are shared out by size (io/input_shares.h)
-    as_given,  ///< rank 0 reads everything, in order, and hands batches on
-  };
-
-  /// To be called on all ranks together. Rank 0 lists the inputs; errors as io::InputSet has them. `threads`
-  /// of each rank will call `next` until it returns false.
+  /// To be called on all ranks together. Rank 0 lists the inputs, and shares them out by size
+  /// (io/input_shares.h); errors as io::InputSet has them. `threads` of each rank will call `next` until it
+  /// returns false.
   SharedInput(Ranks& ranks, const std::vector<std::string>& paths, const io::InputOptions& options,
-              Order order, unsigned threads, bool may_divide = true);
+              unsigned threads, bool may_divide = true);
   /// The inputs of a job of one process.
   SharedInput(const std::vector<std::string>& paths, const io::InputOptions& options)
-      : SharedInput(alone(), paths, options, Order::any, 1) {}
+      : SharedInput(alone(), paths, options, 1) {}
   ~SharedInput();
   SharedInput(const SharedInput&) = delete;
   SharedInput& operator=(const SharedInput&) = delete;

@@ -55,6 +55,14 @@ struct ShardRange {
   std::uint32_t end = 0;
 };
 
+/// What one of several processes that write one file together has of it.
+struct PartOfIndex {
+  ShardRange shards;
+  std::string temporary;      ///< what the first process's IndexWriter::temporary() says; empty: a stream
+  std::string tmp_directory;  ///< for what waits for its place and is more than `most_kept_bytes`
+  std::uint64_t most_kept_bytes = UINT64_MAX;
+};
+
 /// Writes an index to a temporary name beside `path` and renames it when complete ("-": standard
 /// output, streamed). Destroyed before `finish` has returned, it leaves nothing behind.
 class IndexWriter {
@@ -62,11 +70,10 @@ class IndexWriter {
   /// `writers` is how many threads will call `put` at once. ResourceError (with the path) when the file
   /// cannot be created.
   IndexWriter(const std::string& path, const IndexParams& params, unsigned writers = 1);
-  /// For the processes of a job that write one file together, all but the first: takes `part` of its shards,
-  /// and keeps them in memory until their place is known. `temporary` is what the first process's
-  /// `temporary()` says; if that is empty, the part can only be handed over.
-  IndexWriter(const std::string& path, const IndexParams& params, ShardRange part,
-              const std::string& temporary);
+  /// For the processes of a job that write one file together, all but the first: takes a part of its shards,
+  /// and keeps them, some in memory and the others in a temporary file (index/kept_shards.h), until their
+  /// place is known. The part of a stream can only be handed over.
+  IndexWriter(const std::string& path, const IndexParams& params, const PartOfIndex& part);
   ~IndexWriter();
   IndexWriter(const IndexWriter&) = delete;
   IndexWriter& operator=(const IndexWriter&) = delete;
@@ -95,10 +102,10 @@ class IndexWriter {
   /// What `write_part` of the process whose shards come next has returned. InternalError when it does not
   /// fit.
   void adopt_part(const std::string& part);
-  /// Hands over a part instead, shard by shard.
+  /// Hands over a part instead, shard by shard, in order.
   void take_part(const std::function<void(std::uint32_t shard, FrozenShard&& frozen)>& take);
-  /// Bytes of a part that wait for their place in memory.
-  [[nodiscard]] std::uint64_t bytes_kept() const noexcept;
+  /// Bytes of a part that were written to the temporary file.
+  [[nodiscard]] std::uint64_t bytes_spilled() const;
 
   [[nodiscard]] std::uint64_t bytes_written() const noexcept;
   /// Bytes of frozen shards waiting for an earlier shard, or to be written (for the memory plan).

@@ -11,22 +11,12 @@
 #include "core/error.h"
 #include "index/index_file.h"
 #include "index/index_layout.h"
+#include "index/kept_shards.h"
 #include "index/output_file.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::index {
 namespace {
-
-/// A shard whose place in the file is not known yet.
-struct Waiting {
-  std::uint32_t shard = 0;
-  layout::DirectoryEntry entry;  ///< without a checksum where there is a source
-  std::vector<std::uint64_t> payload;
-  std::shared_ptr<const PayloadSource> source;
-  /// In the file, and in memory.
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return entry.payload_words * sizeof(std::uint64_t); }
-  [[nodiscard]] std::uint64_t held_bytes() const noexcept { return payload.size() * sizeof(std::uint64_t); }
-};
 
 /// Consecutive shards with their place in the file; or one that has a source.
 struct Run {
@@ -47,7 +37,7 @@ constexpr std::uint64_t kMostSpareBytes = std::uint64_t{4} << 20;
 
 struct IndexWriter::Impl {
   Impl(const std::string& path, const IndexParams& given, unsigned writers);
-  Impl(const std::string& path, const IndexParams& given, ShardRange part, const std::string& temporary);
+  Impl(const std::string& path, const IndexParams& given, const PartOfIndex& part);
 
   void put(std::uint32_t shard, FrozenShard&& frozen);
   void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
@@ -56,8 +46,8 @@ struct IndexWriter::Impl {
   void adopt_part(const std::string& part);
   void take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take);
 
-  Waiting prepare(std::uint32_t shard, FrozenShard&& frozen) const;
-  void place(Waiting&& shard);
+  PreparedShard prepare(std::uint32_t shard, FrozenShard&& frozen) const;
+  void place(PreparedShard&& shard);
   void place_leading();
   Run take_run();
   void write_placed(std::unique_lock<std::mutex>& lock);
@@ -72,21 +62,20 @@ struct IndexWriter::Impl {
   std::atomic<std::uint64_t> bytes_written{0};
   std::atomic<std::uint64_t> bytes_waiting{0};
   std::atomic<std::uint64_t> bytes_put{0};
-  std::atomic<std::uint64_t> bytes_kept{0};
 
   std::mutex mutex;                               ///< guards all that follows
   std::vector<layout::DirectoryEntry> directory;  ///< the first `next` are complete, sources' checksums apart
   std::atomic<std::uint32_t> next = 0;            ///< the shard that is to be placed next
   std::uint64_t end = layout::kHeaderBytes;       ///< where it goes
-  std::map<std::uint32_t, Waiting> waiting;
-  std::deque<Waiting> placed;                      ///< in order, to be written by whoever comes
+  std::map<std::uint32_t, PreparedShard> waiting;
+  std::deque<PreparedShard> placed;                ///< in order, to be written by whoever comes
   std::vector<std::vector<std::uint64_t>> spares;  ///< written, and of no more use
   const std::size_t most_spares;
   bool started = false;  ///< the header is written
   bool finished = false;
-  bool knows_place = true;             ///< of its shards; a part does not until it is written
   std::optional<std::string> failure;  ///< the first failed write; there is no way back from it
   std::optional<OutputFile> file;      ///< none: a part that is to be handed over
+  std::optional<KeptShards> kept;      ///< of a part, whose place is not known until it is written
 
   OutputFile& output() { return *file; }
 };
@@ -102,11 +91,11 @@ IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given, unsig
 }
 
 /// The header is the first process's affair.
-IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given, ShardRange part,
-                        const std::string& temporary)
-    : params(given), next(part.first), most_spares(0), started(true), knows_place(false) {
+IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given, const PartOfIndex& part)
+    : params(given), next(part.shards.first), most_spares(0), started(true) {
   directory.resize(params.shards());
-  if (!temporary.empty()) file.emplace(path, OutputFile::PartOf{temporary});
+  if (!part.temporary.empty()) file.emplace(path, OutputFile::PartOf{part.temporary});
+  kept.emplace(part.tmp_directory, part.most_kept_bytes);
 }
 
 void IndexWriter::Impl::start_stream() {
@@ -118,8 +107,8 @@ void IndexWriter::Impl::start_stream() {
 }
 
 /// All that can be done without knowing the shards before it.
-Waiting IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& frozen) const {
-  Waiting prepared;
+PreparedShard IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& frozen) const {
+  PreparedShard prepared;
   prepared.shard = shard;
   prepared.payload = std::move(frozen.payload);
   prepared.source = std::move(frozen.source);
@@ -133,7 +122,7 @@ Waiting IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& frozen) co
   return prepared;
 }
 
-void IndexWriter::Impl::place(Waiting&& shard) {
+void IndexWriter::Impl::place(PreparedShard&& shard) {
   shard.entry.offset = end;
   end += shard.bytes();
   directory[next++] = shard.entry;
@@ -228,16 +217,19 @@ void IndexWriter::Impl::write_run(Run& run) {
 void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
   if (shard >= params.shards())
     throw InternalError(fmt::format("shard {} of {} was put", shard, params.shards()));
-  Waiting prepared = prepare(shard, std::move(frozen));
+  PreparedShard prepared = prepare(shard, std::move(frozen));
+  bytes_put += prepared.bytes();
+  if (kept) {
+    kept->put(shard, std::move(prepared));
+    return;
+  }
   std::unique_lock lock(mutex);
   if (failure) throw ResourceError(*failure);
   if (finished || shard < next || waiting.contains(shard)) {
     throw InternalError(fmt::format("shard {} was put twice, or after the end", shard));
   }
-  bytes_put += prepared.bytes();
-  (knows_place ? bytes_waiting : bytes_kept) += prepared.held_bytes();
+  bytes_waiting += prepared.held_bytes();
   waiting.emplace(shard, std::move(prepared));
-  if (!knows_place) return;
   place_leading();
   write_placed(lock);
 }
@@ -282,10 +274,12 @@ std::string IndexWriter::Impl::write_part(std::uint64_t bytes_before) {
   std::unique_lock lock(mutex);
   const std::uint32_t first = next;
   end = layout::kHeaderBytes + bytes_before;
-  knows_place = true;
-  bytes_waiting += bytes_kept.exchange(0);
-  place_leading();
-  if (!waiting.empty()) throw InternalError(fmt::format("shard {} of a part of an index is missing", next));
+  kept->take_all([&](std::uint32_t shard, PreparedShard&& prepared) {
+    if (shard != next) throw InternalError(fmt::format("shard {} of a part of an index is missing", next));
+    bytes_waiting += prepared.held_bytes();
+    place(std::move(prepared));
+    if (bytes_waiting >= kRunBytes) write_placed(lock);
+  });
   write_placed(lock);
   output().complete();
   finished = true;
@@ -307,19 +301,15 @@ void IndexWriter::Impl::adopt_part(const std::string& part) {
 }
 
 void IndexWriter::Impl::take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take) {
-  while (!waiting.empty()) {
-    auto shard = waiting.extract(waiting.begin());
-    Waiting& kept = shard.mapped();
-    bytes_kept -= kept.held_bytes();
-    take(kept.shard, {kept.entry.shape, std::move(kept.payload), std::move(kept.source)});
-  }
+  kept->take_all([&](std::uint32_t shard, PreparedShard&& prepared) {
+    take(shard, {prepared.entry.shape, std::move(prepared.payload), std::move(prepared.source)});
+  });
 }
 
 IndexWriter::IndexWriter(const std::string& path, const IndexParams& params, unsigned writers)
     : impl_(std::make_unique<Impl>(path, params, writers)) {}
-IndexWriter::IndexWriter(const std::string& path, const IndexParams& params, ShardRange part,
-                         const std::string& temporary)
-    : impl_(std::make_unique<Impl>(path, params, part, temporary)) {}
+IndexWriter::IndexWriter(const std::string& path, const IndexParams& params, const PartOfIndex& part)
+    : impl_(std::make_unique<Impl>(path, params, part)) {}
 IndexWriter::~IndexWriter() = default;
 
 void IndexWriter::put(std::uint32_t shard, FrozenShard&& frozen) { impl_->put(shard, std::move(frozen)); }
@@ -343,7 +333,7 @@ void IndexWriter::adopt_part(const std::string& part) { impl_->adopt_part(part);
 void IndexWriter::take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take) {
   impl_->take_part(take);
 }
-std::uint64_t IndexWriter::bytes_kept() const noexcept { return impl_->bytes_kept; }
+std::uint64_t IndexWriter::bytes_spilled() const { return impl_->kept ? impl_->kept->bytes_spilled() : 0; }
 
 std::uint64_t IndexWriter::bytes_written() const noexcept { return impl_->bytes_written; }
 std::uint64_t IndexWriter::bytes_waiting() const noexcept { return impl_->bytes_waiting; }

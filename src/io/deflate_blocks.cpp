@@ -42,7 +42,9 @@ constexpr auto kSharesOfFour = [] {
   for (unsigned lengths = 0; lengths < shares.size(); ++lengths) {
     for (unsigned i = 0; i < 4; ++i) {
       const unsigned length = lengths >> (kLengthBits * i) & 7;
-      if (length > 0) shares[lengths] += static_cast<std::uint16_t>(1U << (kMostLengthCodeBits - length));
+      if (length > 0)
+        shares[lengths] =
+            static_cast<std::uint16_t>(shares[lengths] + (1U << (kMostLengthCodeBits - length)));
     }
   }
   return shares;
@@ -69,7 +71,8 @@ constexpr auto kReversed = [] {
   std::array<std::uint8_t, 1 << kMostLengthCodeBits> reversed = {};
   for (unsigned value = 0; value < reversed.size(); ++value) {
     for (unsigned bit = 0; bit < kMostLengthCodeBits; ++bit) {
-      if ((value >> bit & 1) != 0) reversed[value] |= 1U << (kMostLengthCodeBits - 1 - bit);
+      if ((value >> bit & 1) != 0)
+        reversed[value] = static_cast<std::uint8_t>(reversed[value] | 1U << (kMostLengthCodeBits - 1 - bit));
     }
   }
   return reversed;

@@ -73,6 +73,10 @@ void add_list(std::vector<InputFile>& files, const std::string& list) {
 
 }  // namespace
 
+bool can_be_opened_again(const InputFile& file) {
+  return file.is_regular && descriptor_in_path(file.path) < 0;
+}
+
 std::vector<InputFile> list_inputs(const std::vector<std::string>& paths) {
   std::vector<InputFile> files;
   for (const std::string& path : paths) {

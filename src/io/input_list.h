@@ -14,6 +14,10 @@ struct InputFile {
   bool is_regular = false;
 };
 
+/// Whether it is a file that can be read as often as one likes, and by any process: no pipe, and no
+/// descriptor that this process was given ("-", /dev/fd/N), whatever that leads to.
+bool can_be_opened_again(const InputFile& file);
+
 /// Expands "@list.txt" (one path a line; blank lines and lines that start with '#' are skipped) and
 /// checks each file without opening it. InputError names the first that does not exist, is a folder or
 /// may not be read; UsageError for no input at all, and for a pipe named twice.

@@ -117,7 +117,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
   PlainFormat format = PlainFormat::none;
   {
     ByteFile file(input.path, input.shown, cancelled);
-    if (descriptor_in_path(input.path) < 0 && detect_content(file) == Content::text)
+    if (can_be_opened_again(input) && detect_content(file) == Content::text)
       format = plain_format(input, file);
   }
   if (format != PlainFormat::none) {
@@ -167,7 +167,7 @@ bool InputSet::Impl::is_split(const InputFile& input) const {
 
 /// What text an input seems to be, if it can be read from any place, as often as one likes.
 PlainFormat InputSet::Impl::plain_format(const InputFile& input, ByteFile& file) {
-  if (!input.is_regular || descriptor_in_path(input.path) >= 0) return PlainFormat::none;
+  if (!can_be_opened_again(input)) return PlainFormat::none;
   const std::string_view first = file.peek(1);
   return first == "@" ? PlainFormat::fastq : first == ">" ? PlainFormat::fasta : PlainFormat::none;
 }
@@ -279,9 +279,8 @@ InputSet::~InputSet() { cancel(); }
 
 void InputSet::hand_over_text(const TextMemory& memory) {
   const auto& inputs = impl_->inputs;
-  const bool can_begin_again = std::all_of(inputs.begin(), inputs.end(), [](const InputFile& input) {
-    return input.is_regular && descriptor_in_path(input.path) < 0;
-  });
+  const bool can_begin_again = std::all_of(inputs.begin(), inputs.end(),
+                                           [](const InputFile& input) { return can_be_opened_again(input); });
   if (can_begin_again) impl_->text_memory = &memory;
 }
 

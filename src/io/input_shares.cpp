@@ -39,7 +39,7 @@ InputShares share_out(std::vector<InputFile> files, std::uint32_t processes, std
     const InputFile& file = files[i];
     InputShare share;
     share.file = i;
-    if (file.is_regular && file.disk_bytes <= fair) {
+    if (can_be_opened_again(file) && file.disk_bytes <= fair) {
       own.push_back({share, file.disk_bytes});
       continue;
     }
@@ -49,7 +49,7 @@ InputShares share_out(std::vector<InputFile> files, std::uint32_t processes, std
       continue;
     }
     share.for_all = true;
-    if (file.is_regular) share.owner = next_reader++ % processes;
+    if (can_be_opened_again(file)) share.owner = next_reader++ % processes;
     result.shares.push_back(share);
   }
   std::vector<std::uint64_t> loads(processes, 0);

@@ -24,8 +24,9 @@ struct InputShares {
 
 /// Shares inputs out by size, the largest first, each to whoever has least. Files of which one process would
 /// have more than its fair share are divided if they are plain FASTA or FASTQ or FASTQ in BGZF, in
-/// `parts_each` parts for every process; what cannot be divided is for all. Pipes are read by process 0, for
-/// all. With `may_divide` false no file is divided. InputError for a large file of a format that is not read.
+/// `parts_each` parts for every process; what cannot be divided is for all. Pipes and descriptors are read by
+/// process 0, for all. With `may_divide` false no file is divided. InputError for a large file of a format
+/// that is not read.
 InputShares share_out(std::vector<InputFile> files, std::uint32_t processes, std::uint32_t parts_each,
                       bool may_divide);
 

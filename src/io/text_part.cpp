@@ -21,6 +21,8 @@ namespace {
 constexpr std::uint64_t kLeastBytes = std::uint64_t{512} << 10;
 /// Text in which a FASTQ record must begin.
 constexpr std::size_t kGuessBytes = std::size_t{256} << 10;
+/// Of such records a part may be much longer than others.
+constexpr std::size_t kLongRecordBytes = std::size_t{64} << 10;
 /// Blocks that follow each other where one is guessed.
 constexpr int kBlocksInChain = 3;
 
@@ -33,8 +35,19 @@ struct Cut {
 
 enum class Kind { none, fastq, fasta, bgzf_fastq };
 
+/// The text of a BGZF file's first blocks.
+std::string first_bgzf_text(const InputFile& input) {
+  const std::atomic<bool> never = false;
+  BgzfBlocks blocks(std::make_unique<ByteFile>(input.path, input.shown, never));
+  Portion portion;
+  portion.text.reset(new char[blocks.text_capacity()]);
+  if (!blocks.load(portion)) return {};
+  blocks.work(portion);
+  return {portion.text.get(), portion.text_size};
+}
+
 Kind kind_of(const InputFile& input) {
-  if (!input.is_regular || descriptor_in_path(input.path) >= 0) return Kind::none;
+  if (!can_be_opened_again(input)) return Kind::none;
   const std::atomic<bool> never = false;
   ByteFile file(input.path, input.shown, never);
   const Content content = detect_content(file);
@@ -43,12 +56,7 @@ Kind kind_of(const InputFile& input) {
     return first == "@" ? Kind::fastq : first == ">" ? Kind::fasta : Kind::none;
   }
   if (content != Content::bgzf) return Kind::none;
-  BgzfBlocks blocks(std::make_unique<ByteFile>(input.path, input.shown, never));
-  Portion portion;
-  portion.text.reset(new char[blocks.text_capacity()]);
-  if (!blocks.load(portion)) return Kind::none;
-  blocks.work(portion);
-  return portion.text_size > 0 && portion.text[0] == '@' ? Kind::bgzf_fastq : Kind::none;
+  return first_bgzf_text(input).starts_with('@') ? Kind::bgzf_fastq : Kind::none;
 }
 
 std::string bytes_at(const InputFile& input, std::uint64_t begin, std::uint64_t end) {
@@ -218,6 +226,19 @@ class PartReader final : public RecordReader {
 std::uint32_t most_text_parts(const InputFile& file, std::uint32_t wanted) {
   if (!file.is_regular || file.disk_bytes < 2 * kLeastBytes || kind_of(file) == Kind::none) return 1;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(file.disk_bytes / kLeastBytes, wanted));
+}
+
+bool has_many_records(const InputFile& file) {
+  const Kind kind = kind_of(file);
+  if (kind == Kind::none) return false;
+  const std::string text = kind == Kind::bgzf_fastq
+                               ? first_bgzf_text(file)
+                               : bytes_at(file, 0, std::min<std::uint64_t>(kLeastBytes, file.disk_bytes));
+  const char* const end = text.data() + text.size();
+  if (kind != Kind::fasta) return guess_first_record(text.data(), end) != nullptr;
+  std::size_t records = 0;
+  for (std::size_t at = 0; (at = text.find("\n>", at)) != std::string::npos; ++at) ++records;
+  return records * kLongRecordBytes >= text.size();
 }
 
 std::unique_ptr<RecordReader> open_text_part(const InputFile& file, std::uint32_t part, std::uint32_t parts,

@@ -7,74 +7,14 @@ ctest: release only (MPI is no place for sanitizers; unit/ranks runs ranks as th
 
 import gzip
 import json
-import os
-import pathlib
-import random
 import shutil
-import subprocess
-import time
 
 import common_cli as common
 from common_cli import DONE, INPUT, RESOURCE, USAGE
-
-SECONDS = 60
-
-
-def make_reads(rng, genome, number, length=150):
-    """FASTQ whose qualities look like the beginnings of other lines."""
-    records = []
-    for i in range(number):
-        at = rng.randrange(len(genome) - length)
-        bases = genome[at : at + length]
-        bases = common.reverse_complement(bases) if i % 2 else bases
-        quality = "".join(rng.choices("@+>FI", k=length))
-        records.append(f"@read{i} of {number}\n{bases}\n+\n{quality}\n")
-    return "".join(records)
+from common_ranks import RanksTest, bgzf
 
 
-def bgzf(text):
-    return subprocess.run(["bgzip", "-c", "-l", "1"], input=text, stdout=subprocess.PIPE, check=True).stdout
-
-
-class RanksTest(common.CliTest):
-    @classmethod
-    def setUpClass(cls):
-        rng = random.Random(6)
-        cls.genome = "".join(rng.choices("ACGT", k=60_000))
-        cls.reads = make_reads(rng, cls.genome, 9_000).encode()
-
-    def setUp(self):
-        super().setUp()
-        if not shutil.which("mpirun") or not pathlib.Path(common.WARPMER).with_name("warpmer_mpi.so").exists():
-            self.skipTest("no mpirun, or no warpmer_mpi.so beside warpmer")
-
-    def ranks(self, number, *arguments, stdin=b"", program=None, environment=(), **options):
-        """What mpirun ends with."""
-        command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", number]
-        command += [program or common.WARPMER, *arguments]
-        variables = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_orte_tmpdir_base": str(self.temporary())}
-        return subprocess.run(
-            list(map(str, command)),
-            input=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=self.folder,
-            env={**os.environ, **variables, **dict(environment)},
-            timeout=SECONDS,
-            check=False,
-            **options,
-        )
-
-    def temporary(self):
-        folder = self.folder.with_name(self.folder.name + ".mpi")
-        if not folder.exists():
-            folder.mkdir()
-            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        return folder
-
-    def error_lines(self, process):
-        return [line for line in process.stderr.decode(errors="replace").splitlines() if line.startswith("warpmer: error:")]
-
+class Ranks(RanksTest):
     def check_count(self, number, k, *inputs, options=(), stdin=b""):
         """The same command as one process and as ranks: the same file, provenance and all."""
         command = ["count", "-k", k, "-t", 2, "-o", "out.wmi", *options, *inputs]
@@ -152,36 +92,8 @@ class RanksTest(common.CliTest):
 
     def test_killed_rank(self):
         self.file("reads.fq", self.reads)
-        before = self.files()
         for killed in 0, 1:
-            start = time.monotonic()
-            process = self.ranks(
-                3, "count", "-k", 21, "-o", "killed.wmi", "reads.fq", environment={"WARPMER_TEST_KILL_RANK": str(killed)}
-            )
-            self.assertNotEqual(process.returncode, 0)
-            self.assertLess(time.monotonic() - start, 20)
-            self.assertEqual(self.files(), before, f"rank {killed} was killed: {process.stderr!r}")
-            self.assertEqual(self.processes_of("killed.wmi"), [])
-
-    def processes_of(self, word):
-        """Processes with this word on their command line that run in this test's folder."""
-        found = []
-        for entry in pathlib.Path("/proc").iterdir():
-            try:
-                if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes():
-                    if os.readlink(entry / "cwd") == str(self.folder):
-                        found.append(entry.name)
-            except OSError:
-                continue
-        return found
-
-    def check_refused(self, number, status, pattern, *arguments, **options):
-        before = self.files()
-        process = self.ranks(number, *arguments, **options)
-        errors = self.error_lines(process)
-        self.assertEqual((process.returncode, len(errors)), (status, 1), process.stderr)
-        self.assertRegex(errors[0], pattern)
-        self.assertEqual(self.files(), before)
+            self.check_killed(3, killed, "batch", "count", "-k", 21, "-o", "killed.wmi", "reads.fq")
 
     def test_failing_rank(self):
         self.file("reads.fq", self.reads)

@@ -1,102 +1,27 @@
-// Ranks as threads of one process, over a link made of queues: the whole way of a count among several, where
-// sanitizers see it. (tests/cli/ranks.py has processes and MPI.)
+// Ranks as threads of one process: the whole way of a count among several. (tests/cli/ranks.py has processes
+// and MPI.)
 
 #include "engine/ranks.h"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
-#include <array>
-#include <deque>
-#include <functional>
-#include <mutex>
 #include <random>
-#include <thread>
+#include <stdexcept>
+#include <system_error>
 
 #include "engine/count_job.h"
 #include "index_file_common.h"
+#include "rank_threads.h"
 
 using namespace warpmer;
 using index::test::read_bytes;
 using index::test::says;
 using index::test::ScratchFolder;
 using index::test::write_bytes;
+using test::on_ranks;
 
 namespace {
-
-/// What the links of a test share: the messages for each rank and channel.
-struct Hub {
-  explicit Hub(unsigned size) : inboxes(size) {}
-  struct Sent {
-    unsigned from;
-    engine::Message message;
-  };
-  std::mutex mutex;
-  std::vector<std::array<std::deque<Sent>, engine::kChannels>> inboxes;
-  unsigned ended = 0;
-};
-
-class HubLink final : public engine::RankLink {
- public:
-  HubLink(Hub& hub, unsigned rank) : hub_(hub), rank_(rank) {}
-  void open() override {}
-  [[nodiscard]] unsigned rank() const override { return rank_; }
-  [[nodiscard]] unsigned size() const override { return static_cast<unsigned>(hub_.inboxes.size()); }
-  void start_send(std::uint64_t ticket, unsigned to, engine::Channel channel,
-                  const engine::Message& message) override {
-    const std::lock_guard lock(hub_.mutex);
-    hub_.inboxes[to][static_cast<std::size_t>(channel)].push_back({rank_, message});
-    tickets_.push_back(ticket);
-  }
-  std::optional<std::uint64_t> finish_send() override {
-    if (tickets_.empty()) return std::nullopt;
-    const std::uint64_t ticket = tickets_.back();
-    tickets_.pop_back();
-    return ticket;
-  }
-  bool receive(engine::Channel channel, unsigned& from, engine::Message& message) override {
-    const std::lock_guard lock(hub_.mutex);
-    auto& inbox = hub_.inboxes[rank_][static_cast<std::size_t>(channel)];
-    if (inbox.empty()) return false;
-    from = inbox.front().from;
-    message = std::move(inbox.front().message);
-    inbox.pop_front();
-    return true;
-  }
-  bool all_have_ended() override {
-    const std::lock_guard lock(hub_.mutex);
-    if (!std::exchange(has_ended_, true)) ++hub_.ended;
-    return hub_.ended == hub_.inboxes.size();
-  }
-  void close() override {}
-  void tear_down(int /*status*/) override {}
-
- private:
-  Hub& hub_;
-  unsigned rank_;
-  std::vector<std::uint64_t> tickets_;
-  bool has_ended_ = false;
-};
-
-/// Runs `work` on so many ranks, and returns what each has thrown, as all have agreed upon.
-std::vector<std::string> on_ranks(unsigned size, const std::function<void(engine::Ranks&)>& work) {
-  Hub hub(size);
-  std::vector<std::string> errors(size);
-  std::vector<std::thread> threads;
-  for (unsigned rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] {
-      engine::Ranks ranks(std::make_unique<HubLink>(hub, rank), size);
-      try {
-        work(ranks);
-      } catch (const Error& error) {
-        errors[rank] = ranks.settle(error.kind(), error.what()).message;
-      }
-      ranks.leave(0);
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  return errors;
-}
 
 std::string random_reads(std::size_t number, unsigned seed) {
   std::mt19937_64 random(seed);
@@ -176,4 +101,29 @@ TEST_CASE("a rank that fails ends all, with one error and without a file") {
   });
   for (const std::string& error : errors) CHECK(says(error, "bad.fa"));
   CHECK(folder.files() == before);
+}
+
+TEST_CASE("what becomes of an exception does not depend on which rank throws it") {
+  const auto thrown = [](const auto& error) { return std::make_exception_ptr(error); };
+  const std::vector<std::pair<std::exception_ptr, ErrorKind>> cases = {
+      {thrown(UsageError("u")), ErrorKind::usage},
+      {thrown(InputError("i")), ErrorKind::input},
+      {thrown(ResourceError("r")), ErrorKind::resource},
+      {thrown(std::bad_alloc()), ErrorKind::resource},
+      {thrown(std::system_error(EAGAIN, std::generic_category())), ErrorKind::resource},
+      {thrown(InternalError("b")), ErrorKind::internal},
+      {thrown(std::logic_error("l")), ErrorKind::internal},
+      {thrown(7), ErrorKind::internal},
+  };
+  for (const auto& [error, kind] : cases) {
+    const engine::Verdict wanted = engine::verdict_of(error);
+    CHECK(wanted.kind == kind);
+    for (const unsigned failing : {0u, 1u}) {
+      const auto errors = on_ranks(2, [&, error = error](engine::Ranks& ranks) {
+        if (ranks.rank() == failing) std::rethrow_exception(error);
+        ranks.all_gather(1);
+      });
+      CHECK(errors == std::vector<std::string>(2, wanted.message));
+    }
+  }
 }

@@ -162,7 +162,7 @@ void spill_and_read(std::uint32_t k, std::size_t n) {
   CAPTURE(n);
   const Entries<Key> entries = random_entries<Key>(k, n);
   const index::FrozenShard expected = freeze(entries, k);
-  cpu::SpillFile file(std::filesystem::temp_directory_path().string());
+  warpmer::index::SpillFile file(std::filesystem::temp_directory_path().string());
   std::atomic<std::uint64_t> written{0};
   cpu::ShardSpill<Key> spill(cpu::best_kernels(), k, file, written);
   append(spill, entries, k);

@@ -1,12 +1,13 @@
 // The spill file, and pending words that go there and come back.
 
-#include "cpu/spill_file.h"
+#include "index/spill_file.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -38,7 +39,7 @@ std::vector<char> noise(std::size_t bytes, unsigned seed) {
   return text;
 }
 
-cpu::Spilled put(cpu::SpillFile& file, const std::vector<char>& bytes) {
+index::Spilled put(index::SpillFile& file, const std::vector<char>& bytes) {
   const std::size_t half = bytes.size() / 2;
   const index::Piece pieces[] = {{bytes.data(), half}, {bytes.data() + half, bytes.size() - half}};
   const std::uint64_t at = file.allocate(bytes.size());
@@ -60,13 +61,13 @@ int open_nameless(const std::string& folder) {
 
 TEST_CASE("spill file: what several threads write is what they read, and there is never a name") {
   const Folder folder;
-  cpu::SpillFile file(folder.path);
+  index::SpillFile file(folder.path);
   CHECK(fs::is_empty(folder.path));
   std::vector<std::thread> team;
   std::atomic<unsigned> right{0};
   for (unsigned t = 0; t < 3; ++t) {
     team.emplace_back([&, t] {
-      std::vector<cpu::Spilled> places;
+      std::vector<index::Spilled> places;
       for (unsigned i = 0; i < 20; ++i) places.push_back(put(file, noise(1000 * i + t, 100 * t + i)));
       for (unsigned i = 0; i < 20; ++i) {
         std::vector<char> back(places[i].bytes);
@@ -84,7 +85,7 @@ TEST_CASE("spill file: what several threads write is what they read, and there i
 
 TEST_CASE("spill file: more pieces than one write takes") {
   const Folder folder;
-  cpu::SpillFile file(folder.path);
+  index::SpillFile file(folder.path);
   const std::vector<char> text = noise(3000, 1);
   std::vector<index::Piece> pieces;
   for (const char& c : text) pieces.push_back({&c, 1});
@@ -97,8 +98,8 @@ TEST_CASE("spill file: more pieces than one write takes") {
 
 TEST_CASE("spill file: damaged or missing bytes are noticed when they are read") {
   const Folder folder;
-  cpu::SpillFile file(folder.path);
-  const cpu::Spilled place = put(file, noise(100000, 2));
+  index::SpillFile file(folder.path);
+  const index::Spilled place = put(file, noise(100000, 2));
   std::vector<char> back(place.bytes);
   const int damage = open_nameless(folder.path);
   REQUIRE(damage >= 0);
@@ -112,21 +113,41 @@ TEST_CASE("spill file: damaged or missing bytes are noticed when they are read")
 TEST_CASE("spill file: a directory that is not there is made and removed; one that cannot be is named") {
   const Folder folder;
   {
-    cpu::SpillFile file(folder.path + "/new");
+    index::SpillFile file(folder.path + "/new");
     CHECK(!fs::exists(folder.path + "/new"));
-    const cpu::Spilled place = put(file, noise(5000, 3));
+    const index::Spilled place = put(file, noise(5000, 3));
     std::vector<char> back(place.bytes);
     file.read(place, back.data());
     CHECK((back == noise(5000, 3)));
   }
   CHECK(fs::is_empty(folder.path));
   for (const std::string& bad : {folder.path + "/not/there", std::string("/proc/self/status")})
-    CHECK_THROWS_WITH_AS(cpu::SpillFile{bad}, doctest::Contains(bad.c_str()), ResourceError);
+    CHECK_THROWS_WITH_AS(index::SpillFile{bad}, doctest::Contains(bad.c_str()), ResourceError);
+}
+
+TEST_CASE("spill file: several at once in a directory that is not there") {
+  const Folder folder;
+  std::atomic<int> made{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 300; ++i) {
+        try {
+          const index::SpillFile file(folder.path + "/new");
+          ++made;
+        } catch (const ResourceError&) {
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(made == 6 * 300);
+  CHECK(fs::is_empty(folder.path));
 }
 
 TEST_CASE("pending words come back from the spill file, in chunks of any size") {
   const Folder folder;
-  cpu::SpillFile file(folder.path);
+  index::SpillFile file(folder.path);
   cpu::PagePool pool;
   cpu::PageStock stock(pool, 16);
   cpu::PendingStore<2> pending(pool, 3);

@@ -1,4 +1,4 @@
-#include "cpu/spill_file.h"
+#include "index/spill_file.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "index/file_frame.h"
 
-namespace warpmer::cpu {
+namespace warpmer::index {
 namespace {
 
 const char* advice(int error) {
@@ -40,7 +40,6 @@ int open_and_unlink(const std::string& directory) {
 }  // namespace
 
 SpillFile::SpillFile(const std::string& directory) : directory_(directory) {
-  made_directory_ = ::mkdir(directory_.c_str(), 0700) == 0;
   open();
   // Where the file system has to keep a name after all (NFS), the destructor tries again.
   if (made_directory_) made_directory_ = ::rmdir(directory_.c_str()) != 0;
@@ -52,23 +51,25 @@ SpillFile::~SpillFile() {
 }
 
 void SpillFile::open() {
-  fd_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  // Kernels and file systems that know no O_TMPFILE say so in different ways.
-  if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOSYS))
-    fd_ = open_and_unlink(directory_);
-  if (fd_ >= 0) return;
-  const int error = errno;
-  // Another process of the job may have made the directory, and taken it away in between.
-  if (error == ENOENT && !made_directory_ && ::mkdir(directory_.c_str(), 0700) == 0) {
-    made_directory_ = true;
-    return open();
+  // Other processes of the job may make the directory, and take it away, at the same time.
+  constexpr int kMostAttempts = 1000;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    made_directory_ = ::mkdir(directory_.c_str(), 0700) == 0;
+    const bool is_there = made_directory_ || errno == EEXIST;
+    fd_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    // Kernels and file systems that know no O_TMPFILE say so in different ways.
+    if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOSYS))
+      fd_ = open_and_unlink(directory_);
+    if (fd_ >= 0) return;
+    if (errno != ENOENT || !is_there) break;
   }
+  const int error = errno;
   if (made_directory_) ::rmdir(directory_.c_str());
   throw ResourceError(fmt::format("cannot make a temporary file in '{}': {}; choose another --tmp-dir",
                                   directory_, std::strerror(error)));
 }
 
-void SpillFile::write(std::uint64_t offset, std::span<const index::Piece> pieces) {
+void SpillFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
   constexpr std::size_t kPiecesAtOnce = 256;
   std::array<iovec, kPiecesAtOnce> batch;
   const std::uint64_t begin = offset;
@@ -108,7 +109,7 @@ void SpillFile::read(const Spilled& what, void* to) {
     done += static_cast<std::uint64_t>(n);
   }
   read_ += what.bytes;
-  if (index::layout::checksum(first, what.bytes) == what.checksum) return;
+  if (layout::checksum(first, what.bytes) == what.checksum) return;
   throw ResourceError(fmt::format(
       "{} bytes of the temporary file in '{}' are not those that were written: its disk or memory "
       "is faulty; choose another --tmp-dir",
@@ -125,4 +126,4 @@ void SpillFile::fail(const char* doing, std::uint64_t bytes, int error) const {
                                   std::strerror(error), advice(error)));
 }
 
-}  // namespace warpmer::cpu
+}  // namespace warpmer::index

@@ -1,5 +1,5 @@
 #pragma once
-/// The temporary file that a session writes to what its share of memory cannot hold.
+/// The temporary file to which is written what a share of memory cannot hold.
 
 #include <atomic>
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 #include "index/shared_memory_file.h"
 
-namespace warpmer::cpu {
+namespace warpmer::index {
 
 /// Bytes in a spill file.
 struct Spilled {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t checksum = 0;  ///< XXH3, 64 bits, as index::layout::checksum
+  std::uint64_t checksum = 0;  ///< XXH3, 64 bits, as layout::checksum
 };
 
 /// A file that has no name from the beginning (O_TMPFILE), or none from just after it, so that the system
@@ -34,7 +34,7 @@ class SpillFile {
   std::uint64_t allocate(std::uint64_t bytes) noexcept { return end_.fetch_add(bytes); }
   /// Writes the pieces, one after the other, to a place that `allocate` gave. The kernel is asked to pass
   /// them on to the disk, and nobody waits for that.
-  void write(std::uint64_t offset, std::span<const index::Piece> pieces);
+  void write(std::uint64_t offset, std::span<const Piece> pieces);
   /// Reads bytes back; ResourceError when they are not those that were written.
   void read(const Spilled& what, void* to);
   /// Tells the kernel that a range will be read soon, so that it reads ahead.
@@ -55,4 +55,4 @@ class SpillFile {
   std::atomic<std::uint64_t> read_{0};
 };
 
-}  // namespace warpmer::cpu
+}  // namespace warpmer::index

@@ -1,0 +1,117 @@
+#include "index/kept_shards.h"
+
+#include <fmt/core.h>
+
+#include <exception>
+#include <utility>
+
+#include "core/error.h"
+
+namespace warpmer::index {
+namespace {
+
+/// How far ahead the kernel is asked to read the file back.
+constexpr std::ptrdiff_t kShardsAhead = 8;
+
+}  // namespace
+
+KeptShards::KeptShards(std::string directory, std::uint64_t most_bytes)
+    : directory_(std::move(directory)), most_bytes_(most_bytes) {}
+
+void KeptShards::put(std::uint32_t shard, PreparedShard&& prepared) {
+  std::unique_lock lock(mutex_);
+  if (!known_.insert(shard).second) throw InternalError(fmt::format("shard {} was put twice", shard));
+  // One that is larger than all that is allowed must not wait for ever.
+  changed_.wait(lock, [&] {
+    return failure_ || in_writing_bytes_ == 0 ||
+           memory_bytes_ + in_writing_bytes_ + prepared.held_bytes() <= most_bytes_;
+  });
+  if (failure_) throw ResourceError(*failure_);
+  memory_bytes_ += prepared.held_bytes();
+  in_memory_.emplace(shard, std::move(prepared));
+  // Half of it may be written while the other half fills.
+  if (memory_bytes_ <= most_bytes_ / 2) return;
+  try {
+    spill(lock);
+  } catch (const std::exception& error) {
+    if (!lock.owns_lock()) lock.lock();
+    failure_ = error.what();
+    changed_.notify_all();
+    throw;
+  }
+}
+
+/// What is in memory and has no source.
+KeptShards::Batch KeptShards::take_for_file() {
+  Batch batch;
+  for (auto& [shard, prepared] : in_memory_) {
+    if (!prepared.source) batch.push_back(std::move(prepared));
+  }
+  std::erase_if(in_memory_, [](const auto& each) { return !each.second.source; });
+  return batch;
+}
+
+/// Writes what is in memory; `lock` is held, but for the time that takes.
+void KeptShards::spill(std::unique_lock<std::mutex>& lock) {
+  if (!file_) file_ = std::make_unique<SpillFile>(directory_);
+  Batch batch = take_for_file();
+  const std::uint64_t bytes = std::exchange(memory_bytes_, 0);
+  in_writing_bytes_ += bytes;
+  lock.unlock();
+  std::uint64_t offset = file_->allocate(bytes);
+  write(batch, offset);
+  for (PreparedShard& each : batch) {
+    each.entry.offset = offset;
+    offset += each.bytes();
+    each.payload = std::vector<std::uint64_t>();  // free before others fill as much again
+  }
+  lock.lock();
+  for (const PreparedShard& each : batch) in_file_.emplace(each.shard, each.entry);
+  in_writing_bytes_ -= bytes;
+  changed_.notify_all();
+}
+
+void KeptShards::write(const Batch& batch, std::uint64_t offset) {
+  std::vector<Piece> pieces;
+  pieces.reserve(batch.size());
+  for (const PreparedShard& each : batch) pieces.push_back({each.payload.data(), each.bytes()});
+  file_->write(offset, pieces);
+}
+
+void KeptShards::take_all(const std::function<void(std::uint32_t, PreparedShard&&)>& take) {
+  const std::lock_guard lock(mutex_);
+  while (!in_memory_.empty() || !in_file_.empty()) {
+    const auto kept = in_memory_.begin();
+    const auto spilled = in_file_.begin();
+    if (spilled == in_file_.end() || (kept != in_memory_.end() && kept->first < spilled->first)) {
+      auto next = in_memory_.extract(kept);
+      take(next.key(), std::move(next.mapped()));
+      continue;
+    }
+    read_ahead(spilled);
+    take(spilled->first, bring_back(spilled->first, spilled->second));
+    in_file_.erase(spilled);
+  }
+  memory_bytes_ = 0;
+}
+
+/// Asks for one shard more each time, as the one before it asked for the others.
+void KeptShards::read_ahead(std::map<std::uint32_t, layout::DirectoryEntry>::const_iterator from) const {
+  for (std::ptrdiff_t i = 0; i < kShardsAhead && from != in_file_.end(); ++i) ++from;
+  if (from != in_file_.end())
+    file_->will_need(from->second.offset, from->second.payload_words * sizeof(std::uint64_t));
+}
+
+PreparedShard KeptShards::bring_back(std::uint32_t shard, const layout::DirectoryEntry& entry) const {
+  PreparedShard prepared{shard, entry, std::vector<std::uint64_t>(entry.payload_words), nullptr};
+  file_->read({entry.offset, prepared.bytes(), entry.checksum}, prepared.payload.data());
+  prepared.entry.offset = 0;
+  return prepared;
+}
+
+std::uint64_t KeptShards::bytes_spilled() {
+  const std::lock_guard lock(mutex_);
+  return file_ ? file_->bytes_written() : 0;
+}
+
+}  // namespace warpmer::index

@@ -1,0 +1,102 @@
+"""What the tests of several processes under mpirun share: starting them, and what is to be left of them."""
+
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import time
+
+import common_cli as common
+
+SECONDS = 60
+
+
+def make_reads(rng, genome, number, length=150):
+    """FASTQ whose qualities look like the beginnings of other lines."""
+    records = []
+    for i in range(number):
+        at = rng.randrange(len(genome) - length)
+        bases = genome[at : at + length]
+        bases = common.reverse_complement(bases) if i % 2 else bases
+        quality = "".join(rng.choices("@+>FI", k=length))
+        records.append(f"@read{i} of {number}\n{bases}\n+\n{quality}\n")
+    return "".join(records)
+
+
+def bgzf(text):
+    return subprocess.run(["bgzip", "-c", "-l", "1"], input=text, stdout=subprocess.PIPE, check=True).stdout
+
+
+class RanksTest(common.CliTest):
+    """Skipped where there is no mpirun, or no module for MPI beside warpmer. `genome` and `reads` of it (FASTQ)."""
+
+    @classmethod
+    def setUpClass(cls):
+        rng = random.Random(6)
+        cls.genome = "".join(rng.choices("ACGT", k=60_000))
+        cls.reads = make_reads(rng, cls.genome, 9_000).encode()
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("mpirun") or not pathlib.Path(common.WARPMER).with_name("warpmer_mpi.so").exists():
+            self.skipTest("no mpirun, or no warpmer_mpi.so beside warpmer")
+
+    def ranks(self, number, *arguments, stdin=b"", program=None, environment=(), **options):
+        """What mpirun ends with."""
+        command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", number]
+        command += [program or common.WARPMER, *arguments]
+        variables = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_orte_tmpdir_base": str(self.temporary())}
+        return subprocess.run(
+            list(map(str, command)),
+            input=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.folder,
+            env={**os.environ, **variables, **dict(environment)},
+            timeout=SECONDS,
+            check=False,
+            **options,
+        )
+
+    def temporary(self):
+        folder = self.folder.with_name(self.folder.name + ".mpi")
+        if not folder.exists():
+            folder.mkdir()
+            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    def error_lines(self, process):
+        return [line for line in process.stderr.decode(errors="replace").splitlines() if line.startswith("warpmer: error:")]
+
+    def processes_of(self, word):
+        """Processes with this word on their command line that run in this test's folder."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes():
+                    if os.readlink(entry / "cwd") == str(self.folder):
+                        found.append(entry.name)
+            except OSError:
+                continue
+        return found
+
+    def check_refused(self, number, status, pattern, *arguments, **options):
+        before = self.files()
+        process = self.ranks(number, *arguments, **options)
+        errors = self.error_lines(process)
+        self.assertEqual((process.returncode, len(errors)), (status, 1), process.stderr)
+        self.assertRegex(errors[0], pattern)
+        self.assertEqual(self.files(), before)
+
+    def check_killed(self, number, killed, moment, *arguments, **options):
+        """A rank that kills itself at a moment: no new file, no process left, and soon."""
+        before = self.files()
+        start = time.monotonic()
+        environment = {"WARPMER_TEST_KILL_RANK": f"{killed}:{moment}"}
+        process = self.ranks(number, *arguments, environment=environment, **options)
+        self.assertIn(process.returncode, (137, 143), process.stderr)
+        self.assertIn(b"signal 9", process.stderr)
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertEqual(self.files(), before, f"rank {killed} was killed: {process.stderr!r}")
+        self.assertEqual(self.processes_of(arguments[-1]), [])
