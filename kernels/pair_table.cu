@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kPairThreads = 256;
 /// Four lanes to a key, as Juenger et al. have them on several GPUs (section V-C). They look at windows of 8
 /// slots, which is the fastest at loads of 0.8 and more (docs/benchmarks.md, "Hash tables").
-constexpr int kLanes = 4, kSlotsPerLane = 2, kWindow = kLanes * kSlotsPerLane;
+constexpr int kPairLanes = 4, kPairSlotsPerLane = 2, kWindow = kPairLanes * kPairSlotsPerLane;
 /// Items that a group takes, where there are many: so few that the device is never held for long, and kernels
 /// of other batches get in between.
 constexpr std::size_t kTurns = 32;
@@ -20,7 +20,7 @@ constexpr std::size_t kTurns = 32;
 constexpr std::uint32_t kMostWindows = 4096;
 
 template <Reading kReading>
-using PairTile = CudaWordTile<kLanes, kSlotsPerLane, kReading>;
+using PairTile = CudaWordTile<kPairLanes, kPairSlotsPerLane, kReading>;
 template <Reading kReading>
 using Probing = table::HashedWindows<PairTile<kReading>, kWindow>;
 template <Reading kReading>
@@ -29,9 +29,9 @@ using Scheme = table::WarpDrive<PairTile<kReading>, Probing<kReading>>;
 /// Calls `work(tile, i, item)` for every item, by a group of lanes. Items are read a turn ahead.
 template <Reading kReading, class Item, class Work>
 __device__ void for_each_item(const Item* items, std::size_t n, Work&& work) {
-  const PairTile<kReading> tile(cg::tiled_partition<kLanes>(cg::this_thread_block()));
-  const std::size_t groups = std::size_t{gridDim.x} * (kPairThreads / kLanes);
-  std::size_t i = (std::size_t{blockIdx.x} * kPairThreads + threadIdx.x) / kLanes;
+  const PairTile<kReading> tile(cg::tiled_partition<kPairLanes>(cg::this_thread_block()));
+  const std::size_t groups = std::size_t{gridDim.x} * (kPairThreads / kPairLanes);
+  std::size_t i = (std::size_t{blockIdx.x} * kPairThreads + threadIdx.x) / kPairLanes;
   if (i >= n) return;
   Item next = __ldcs(items + i);
   for (; i < n; i += groups) {
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kPairThreads)
   });
 }
 
-__global__ void __launch_bounds__(kPairThreads) clear_kernel(std::uint64_t* words, std::size_t n) {
+__global__ void __launch_bounds__(kPairThreads) clear_pairs_kernel(std::uint64_t* words, std::size_t n) {
   const std::size_t stride = std::size_t{gridDim.x} * kPairThreads;
   for (std::size_t i = std::size_t{blockIdx.x} * kPairThreads + threadIdx.x; i < n; i += stride)
     words[i] = table::kEmptyWord;
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kPairThreads) clear_kernel(std::uint64_t* word
 
 /// Enough to fill the device, and more where each would have more than its turns.
 std::uint32_t blocks_for(std::size_t n, std::uint32_t grid) {
-  constexpr std::size_t kGroups = kPairThreads / kLanes;
+  constexpr std::size_t kGroups = kPairThreads / kPairLanes;
   const std::size_t filling = std::min<std::size_t>(grid, (n + kGroups - 1) / kGroups);
   return static_cast<std::uint32_t>(std::max(filling, n / (kGroups * kTurns)));
 }
@@ -86,7 +86,7 @@ PairTable::PairTable(std::size_t least_slots, std::uint32_t seed)
 }
 
 void PairTable::clear(cudaStream_t stream) {
-  clear_kernel<<<grid_, kPairThreads, 0, stream>>>(words_.data(), words_.size());
+  clear_pairs_kernel<<<grid_, kPairThreads, 0, stream>>>(words_.data(), words_.size());
   check_launch("emptying a table");
   fill_bytes(homeless_.data(), 0, 1, stream);
 }
