@@ -4,11 +4,9 @@
 #include "gpu/device.h"
 
 namespace warpmer::tests {
-namespace {
 
-engine::Gpu chosen;
-
-}  // namespace
+// In no unnamed namespace: nvcc does not tell one from that of a test that is compiled along with this.
+static engine::Gpu chosen;
 
 std::string choose_gpu() {
   const engine::GpuSurvey survey = engine::survey_gpus();
