@@ -1,15 +1,16 @@
 // What GPUs do by themselves: reads made on the device, from ASCII in device memory, or in pinned host
 // memory, to frozen shards in device memory. Prints a table. See docs/benchmarks.md.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "command_line.h"
 #include "core/error.h"
 #include "device_counter.cuh"
 #include "engine/thread_team.h"
@@ -196,7 +197,7 @@ Reads make_reads(const Options& options, std::uint32_t number) {
   return made;
 }
 
-int bench(const Options& options) {
+int measure(const Options& options) {
   std::vector<int> gpus(options.gpus);
   std::iota(gpus.begin(), gpus.end(), 0);
   Peers peers(gpus);
@@ -234,41 +235,36 @@ int bench(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Counts reads made on GPUs, from ASCII in device memory to frozen shards.");
+  bench::CommandLine line("Counts reads made on GPUs, from ASCII in device memory to frozen shards.");
   Options options;
   std::vector<std::string> cases;
-  app.add_option("--gpus", options.gpus,
-                 "GPUs, the first ones; genome and reads are those of each, weak scaling")
-      ->capture_default_str();
-  app.add_flag("--host", options.host, "reads are in pinned host memory and are copied to the GPUs");
-  app.add_option("--genome", options.genome, "bases of the made-up genome")->capture_default_str();
-  app.add_option("--error-rate", options.error_rate, "substitutions per base")->capture_default_str();
-  app.add_option("--reads", options.reads, "reads")->capture_default_str();
-  app.add_option("-l,--read-length", options.length, "bases of a read")->capture_default_str();
-  app.add_option("-k", options.k, "length of the k-mers, 13 to 64")->capture_default_str();
-  app.add_option("--rounds", options.rounds, "of which the median is printed, after one to warm up")
-      ->capture_default_str();
-  app.add_option("--memory-gb", options.memory_gb, "device memory to use, 10^9 bytes")->capture_default_str();
-  app.add_option("--kmers-per-list", options.tuning.kmers_per_list, "occurrences in a list, about")
-      ->capture_default_str();
-  app.add_option("--load", options.tuning.load, "of tables")->capture_default_str();
-  app.add_option("--table", options.table, "what lists are counted in: " + engine::count_table_names(", "))
-      ->capture_default_str();
-  app.add_option("--case", cases,
-                 "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options")
-      ->delimiter(' ');
-  CLI11_PARSE(app, argc, argv);
+  line.add_option("--gpus", options.gpus,
+                  "GPUs, the first ones; genome and reads are those of each, weak scaling");
+  line.add_flag("--host", options.host, "reads are in pinned host memory and are copied to the GPUs");
+  line.add_option("--genome", options.genome, "bases of the made-up genome");
+  line.add_option("--error-rate", options.error_rate, "substitutions per base");
+  line.add_option("--reads", options.reads, "reads");
+  line.add_option("-l,--read-length", options.length, "bases of a read");
+  line.add_option("-k", options.k, "length of the k-mers, 13 to 64");
+  line.add_option("--rounds", options.rounds, "of which the median is printed, after one to warm up");
+  line.add_option("--memory-gb", options.memory_gb, "device memory to use, 10^9 bytes");
+  line.add_option("--kmers-per-list", options.tuning.kmers_per_list, "occurrences in a list, about");
+  line.add_option("--load", options.tuning.load, "of tables");
+  line.add_option("--table", options.table, "what lists are counted in: " + engine::count_table_names(", "));
+  line.add_list("--case", cases, ' ',
+                "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options");
+  if (const std::optional<int> status = line.parse(argc, argv)) return *status;
   try {
     std::printf("%4s %9s %6s %3s %8s %8s %7s %7s %7s %7s %7s %7s %7s %7s %8s\n", "GPUs", "genome", "errors",
                 "k", "G k-mers", "G dist.", "cut", "split", "exch.", "count", "freeze", "both", "other",
                 "all, ms", "G/s");
-    if (cases.empty()) return bench(options);
+    if (cases.empty()) return measure(options);
     for (const std::string& one : cases) {
       if (std::sscanf(one.c_str(), "%lf,%lf,%u", &options.genome, &options.error_rate, &options.k) != 3) {
         std::fprintf(stderr, "device_count: --case %s is not GENOME,ERROR_RATE,K\n", one.c_str());
         return 2;
       }
-      bench(options);
+      measure(options);
     }
   } catch (const Error& error) {
     std::fprintf(stderr, "device_count: %s\n", error.what());

@@ -2,13 +2,14 @@
 // is there already. Prints a line for each form. With --device-memory the index is paged instead, as if there
 // were no more, and a line says what was moved. See docs/benchmarks.md.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "command_line.h"
 #include "core/error.h"
 #include "current_device.cuh"
 #include "device_index.cuh"
@@ -256,19 +257,17 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Looks up reads, whose text is on the GPU, in an index, in each of its forms there.");
+  bench::CommandLine line(
+      "Looks up reads, whose text is on the GPU, in an index, in each of its forms there.");
   Options options;
-  app.add_option("INDEX", options.index, "written by 'warpmer count'")->required();
-  app.add_option("READS", options.reads, "any input that warpmer takes")->required();
-  app.add_option("--table", options.tables, "index, bcht, iceberg; any of them, by commas")
-      ->delimiter(',')
-      ->capture_default_str();
-  app.add_option("--rounds", options.rounds, "of which the median is printed")->capture_default_str();
-  app.add_option("--device-memory", options.paged_gb,
-                 "GB that shards take turns in, by commas; texts and answers are not counted")
-      ->delimiter(',');
-  app.add_option("--kmers", options.least_kmers, "lookups in a round, at least")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  line.add_required("INDEX", options.index, "written by 'warpmer count'");
+  line.add_required("READS", options.reads, "any input that warpmer takes");
+  line.add_list("--table", options.tables, ',', "index, bcht, iceberg; any of them, by commas");
+  line.add_option("--rounds", options.rounds, "of which the median is printed");
+  line.add_list("--device-memory", options.paged_gb, ',',
+                "GB that shards take turns in, by commas; texts and answers are not counted");
+  line.add_option("--kmers", options.least_kmers, "lookups in a round, at least");
+  if (const std::optional<int> status = line.parse(argc, argv)) return *status;
   try {
     return run(options);
   } catch (const Error& error) {

@@ -3,11 +3,12 @@
 // and offset), with a few bits of its hash: then comparing takes the k-mer from its super-k-mer again, and a
 // slot has 8 bytes instead of 20. Prints a table; see docs/benchmarks.md.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <vector>
 
+#include "command_line.h"
 #include "core/error.h"
 #include "device_memory.cuh"
 #include "expand.cuh"
@@ -247,11 +248,11 @@ void run(const Shape& shape) {
 
 int main(int argc, char** argv) {
   Shape shape;
-  CLI::App app("Slots for wide k-mers: hashes against positions");
-  app.add_option("-k", shape.k)->check(CLI::Range(49, 64));
-  app.add_option("--lists", shape.lists);
-  app.add_option("--slot-bits", shape.slot_bits)->check(CLI::Range(8, 14));
-  CLI11_PARSE(app, argc, argv);
+  bench::CommandLine line("Slots for wide k-mers: hashes against positions");
+  line.add_option("-k", shape.k, "length of the k-mers", 49, 64);
+  line.add_option("--lists", shape.lists, "lists of words");
+  line.add_option("--slot-bits", shape.slot_bits, "binary logarithm of the slots of a table", 8, 14);
+  if (const std::optional<int> status = line.parse(argc, argv)) return *status;
   try {
     std::printf(
         "| slot | slots | blocks on a multiprocessor | starts of a list | load | ms | G k-mers/s | "

@@ -1,6 +1,5 @@
-#include <chrono>
-
 #include "batch_feed.cuh"
+#include "core/clock.h"
 #include "joined_text.cuh"
 
 namespace warpmer::gpu {
@@ -16,10 +15,6 @@ std::uint32_t bounded(const io::Batch& batch, std::uint64_t bytes) {
                         " is longer than the GPU takes at once; use --device cpu");
   }
   return static_cast<std::uint32_t>(bytes);
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
@@ -38,7 +33,7 @@ std::uint64_t BatchFeed::add(io::Batch& batch) {
 }
 
 void BatchFeed::join() {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   bytes_ = bounded(batch_, joined_bytes(batch_));
   joined_.reserve(bytes_);
   gpu::join(batch_, {}, 0, bytes_, joined_.data());

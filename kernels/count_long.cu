@@ -19,10 +19,10 @@ using LongListTile = CudaTile<Key, 1, 32 / static_cast<int>(sizeof(Key))>;
 template <class Key>
 using LongListTable = table::WarpDrive<LongListTile<Key>>;
 
-constexpr std::uint32_t kThreads = 256;
-constexpr std::uint32_t kLeastSlotBits = 14;
+constexpr std::uint32_t kLongThreads = 256;
+constexpr std::uint32_t kLeastLongSlotBits = 14;
 constexpr std::uint32_t kFirstSlotBits = 18;
-constexpr std::uint32_t kMostSlotBits = 30;  // of slot numbers in 32 bits
+constexpr std::uint32_t kMostLongSlotBits = 30;  // of slot numbers in 32 bits
 
 /// What all kernels of a list are given.
 template <class Key, int Words>
@@ -117,17 +117,17 @@ class Inserter {
 };
 
 template <class Key, int Words>
-__global__ __launch_bounds__(kThreads) void insert_words_kernel(
+__global__ __launch_bounds__(kLongThreads) void insert_words_kernel(
     const __grid_constant__ LongList<Key, Words> list) {
   __shared__ std::uint32_t segment_ends[kMostSegments];
-  __shared__ ExpandScratch<Words> scratch[kThreads / 32];
+  __shared__ ExpandScratch<Words> scratch[kLongThreads / 32];
   ListWords<Words>::locate(list.task.segments, list.task.segment_count, list.list, segment_ends);
   __syncthreads();
   const ListWords<Words> words(list.task.segments, list.task.segment_count, list.list, segment_ends);
   Expander<Key, Words> expander(scratch[threadIdx.x / 32], list.task.k, list.task.canonical);
   Inserter<Key, Words> inserter(list);
-  const std::uint64_t warp = (std::uint64_t{blockIdx.x} * kThreads + threadIdx.x) / 32;
-  const std::uint64_t step = std::uint64_t{gridDim.x} * kThreads;
+  const std::uint64_t warp = (std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x) / 32;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * kLongThreads;
   for (std::uint64_t first = warp * 32; first < words.size(); first += step) {
     if (inserter.is_full()) return;
     const auto end = static_cast<std::uint32_t>(min(first + 32, std::uint64_t{words.size()}));
@@ -140,14 +140,14 @@ __global__ __launch_bounds__(kThreads) void insert_words_kernel(
 }
 
 template <class Key, int Words>
-__global__ __launch_bounds__(kThreads) void insert_run_kernel(
+__global__ __launch_bounds__(kLongThreads) void insert_run_kernel(
     const __grid_constant__ LongList<Key, Words> list) {
   Inserter<Key, Words> inserter(list);
   const std::uint64_t begin = list.run.begins[list.list - list.run.first_list];
   const std::uint32_t n = list.run.ranges_of(list.list)[kRanges];
-  const std::uint64_t thread = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::uint64_t thread = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x;
   for (std::uint64_t first = thread - threadIdx.x % 32; first < n;
-       first += std::uint64_t{gridDim.x} * kThreads) {
+       first += std::uint64_t{gridDim.x} * kLongThreads) {
     if (inserter.is_full()) return;
     const std::uint64_t i = first + threadIdx.x % 32;
     if (i < n) {
@@ -181,20 +181,20 @@ __device__ CountedKmer<Key> entry(const LongList<Key, Words>& list, std::uint64_
 
 /// Adds the k-mers to be kept to `range_sizes`.
 template <class Key, int Words>
-__global__ __launch_bounds__(kThreads) void measure_kernel(
+__global__ __launch_bounds__(kLongThreads) void measure_kernel(
     const __grid_constant__ LongList<Key, Words> list) {
   __shared__ std::uint32_t sizes[kRanges];
   const ListOutput<Key, Words> output(list.task, nullptr);
-  for (std::uint32_t i = threadIdx.x; i < kRanges; i += kThreads) sizes[i] = 0;
+  for (std::uint32_t i = threadIdx.x; i < kRanges; i += kLongThreads) sizes[i] = 0;
   __syncthreads();
   const std::uint64_t end = (std::uint64_t{1} << list.slot_bits) + 1;
-  for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; slot < end;
-       slot += std::uint64_t{gridDim.x} * kThreads) {
+  for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x; slot < end;
+       slot += std::uint64_t{gridDim.x} * kLongThreads) {
     const CountedKmer<Key> kmer = entry(list, slot);
     if (output.keeps(kmer)) atomicAdd(&sizes[output.range_of(kmer.hash)], 1u);
   }
   __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < kRanges; i += kThreads) {
+  for (std::uint32_t i = threadIdx.x; i < kRanges; i += kLongThreads) {
     if (sizes[i] > 0) atomicAdd(&list.state->range_sizes[i], sizes[i]);
   }
 }
@@ -220,17 +220,18 @@ __global__ void reserve_kernel(const __grid_constant__ LongList<Key, Words> list
 }
 
 template <class Key, int Words>
-__global__ __launch_bounds__(kThreads) void emit_kernel(const __grid_constant__ LongList<Key, Words> list) {
+__global__ __launch_bounds__(kLongThreads) void emit_kernel(
+    const __grid_constant__ LongList<Key, Words> list) {
   __shared__ std::uint32_t small_counts[ListOutput<Key, Words>::kSmallCounts];
-  static_assert(ListOutput<Key, Words>::kSmallCounts == kThreads);
+  static_assert(ListOutput<Key, Words>::kSmallCounts == kLongThreads);
   ListOutput<Key, Words> output(list.task, small_counts);
   output.set_list(list.list);
   small_counts[threadIdx.x] = 0;
   __syncthreads();
   const bool is_open = output.is_open();
   const std::uint64_t end = (std::uint64_t{1} << list.slot_bits) + 1;
-  for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; slot < end;
-       slot += std::uint64_t{gridDim.x} * kThreads) {
+  for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x; slot < end;
+       slot += std::uint64_t{gridDim.x} * kLongThreads) {
     const CountedKmer<Key> kmer = entry(list, slot);
     if (!kmer.present) continue;
     const bool kept = output.keeps(kmer);
@@ -253,7 +254,7 @@ using ListKernel = void (*)(LongList<Key, Words>);
 
 template <class Key, int Words>
 void launch(ListKernel<Key, Words> kernel, const LongList<Key, Words>& list, cudaStream_t stream) {
-  kernel<<<persistent_grid(kernel, kThreads, 0), kThreads, 0, stream>>>(list);
+  kernel<<<persistent_grid(kernel, kLongThreads, 0), kLongThreads, 0, stream>>>(list);
   check_launch("counting a long list");
 }
 
@@ -272,8 +273,8 @@ constexpr std::uint64_t table_bytes(std::uint32_t slot_bits) {
 }  // namespace
 
 template <class Key, int Words>
-LongListCounter<Key, Words>::LongListCounter(std::uint64_t most_bytes) : most_slot_bits_(kLeastSlotBits) {
-  while (most_slot_bits_ < kMostSlotBits && table_bytes<Key>(most_slot_bits_ + 1) <= most_bytes)
+LongListCounter<Key, Words>::LongListCounter(std::uint64_t most_bytes) : most_slot_bits_(kLeastLongSlotBits) {
+  while (most_slot_bits_ < kMostLongSlotBits && table_bytes<Key>(most_slot_bits_ + 1) <= most_bytes)
     ++most_slot_bits_;
   slot_bits_ = std::min(kFirstSlotBits, most_slot_bits_);
 }

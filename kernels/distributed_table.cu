@@ -39,8 +39,8 @@ class StageMarks {
 
 /// What a pipeline has on a device: streams, and room for a batch at each of its stages. Keys and answers
 /// share the room of pairs, half and half.
-struct Lane {
-  Lane(std::uint32_t parts, std::size_t batch)
+struct TableLane {
+  TableLane(std::uint32_t parts, std::size_t batch)
       : pair_split(parts, KeyOwner(parts)), key_split(parts, KeyOwner(parts)), sizes(parts), brought(batch) {
     if (parts == 1) return;  // nothing is split, nothing travels
     parted.reserve(batch);
@@ -104,41 +104,41 @@ class DistributedTable::Pipeline {
 
   /// Before a run of so many batches of so many stages.
   void begin(std::size_t batches, std::size_t stages) {
-    for (OnOneDevice<Lane>& lane : lanes_) {
+    for (OnOneDevice<TableLane>& lane : lanes_) {
       const CurrentDevice current(lane.ordinal());
       lane->marks.begin(batches, stages);
     }
   }
   void wait() const {
-    for (const OnOneDevice<Lane>& lane : lanes_) lane->stream.wait();
+    for (const OnOneDevice<TableLane>& lane : lanes_) lane->stream.wait();
   }
   /// After an error: nothing is under way any more on memory that others may give back now.
   void settle() const {
-    for (const OnOneDevice<Lane>& lane : lanes_) {
+    for (const OnOneDevice<TableLane>& lane : lanes_) {
       cudaStreamSynchronize(lane->table_stream);
       cudaStreamSynchronize(lane->stream);
     }
   }
   void add_times_to(std::array<double, kStages>& seconds) const {
-    for (const OnOneDevice<Lane>& lane : lanes_)
+    for (const OnOneDevice<TableLane>& lane : lanes_)
       lane->marks.add_to(seconds, 1. / static_cast<double>(lanes_.size()));
   }
   [[nodiscard]] bool goes_through_host() const { return transposition_.goes_through_host(); }
 
   void insert(const std::vector<Brought<std::uint64_t>>& batch, Side side) {
-    for_each([&](Lane& lane, std::size_t device) {
+    for_each([&](TableLane& lane, std::size_t device) {
       const std::size_t n = batch[device].size;
       lane.marks.set(lane.stream);
       if (side == Side::host) copy_to_device(lane.brought.data(), batch[device].data, n, lane.stream);
       lane.marks.set(lane.stream);
     });
-    const auto pairs_of = [&](Lane& lane, std::size_t device) {
+    const auto pairs_of = [&](TableLane& lane, std::size_t device) {
       return side == Side::host ? lane.brought.data() : batch[device].data;
     };
     const comm::PartitionTable table = exchange<std::uint64_t>(
         pairs_of, [&](std::size_t device) { return batch[device].size; },
-        [](Lane & lane) -> auto& { return lane.pair_split; });
-    for_each([&](Lane& lane, std::size_t device) {
+        [](TableLane & lane) -> auto& { return lane.pair_split; });
+    for_each([&](TableLane& lane, std::size_t device) {
       const std::uint64_t* const pairs = is_alone() ? pairs_of(lane, device) : lane.received.data();
       const std::uint64_t n = table.received(static_cast<std::uint32_t>(device));
       lane.use_table([&](cudaStream_t stream) { tables_[device]->insert(pairs, n, stream); });
@@ -147,38 +147,38 @@ class DistributedTable::Pipeline {
   }
 
   void find(const std::vector<Brought<Key32>>& batch, const std::vector<std::uint32_t*>& answers, Side side) {
-    for_each([&](Lane& lane, std::size_t device) {
+    for_each([&](TableLane& lane, std::size_t device) {
       lane.marks.set(lane.stream);
       if (side == Side::host)
-        copy_to_device(Lane::keys(lane.brought), batch[device].data, batch[device].size, lane.stream);
+        copy_to_device(TableLane::keys(lane.brought), batch[device].data, batch[device].size, lane.stream);
       lane.marks.set(lane.stream);
     });
-    const auto keys_of = [&](Lane& lane, std::size_t device) {
-      return side == Side::host ? Lane::keys(lane.brought) : batch[device].data;
+    const auto keys_of = [&](TableLane& lane, std::size_t device) {
+      return side == Side::host ? TableLane::keys(lane.brought) : batch[device].data;
     };
-    const auto answers_of = [&](Lane& lane, std::size_t device) {
-      return side == Side::host ? Lane::answers(lane.brought) : answers[device];
+    const auto answers_of = [&](TableLane& lane, std::size_t device) {
+      return side == Side::host ? TableLane::answers(lane.brought) : answers[device];
     };
     const comm::PartitionTable table = exchange<Key32>(
         keys_of, [&](std::size_t device) { return batch[device].size; },
-        [](Lane & lane) -> auto& { return lane.key_split; });
-    for_each([&](Lane& lane, std::size_t device) {
-      const Key32* const keys = is_alone() ? keys_of(lane, device) : Lane::keys(lane.received);
-      std::uint32_t* const found = is_alone() ? answers_of(lane, device) : Lane::answers(lane.received);
+        [](TableLane & lane) -> auto& { return lane.key_split; });
+    for_each([&](TableLane& lane, std::size_t device) {
+      const Key32* const keys = is_alone() ? keys_of(lane, device) : TableLane::keys(lane.received);
+      std::uint32_t* const found = is_alone() ? answers_of(lane, device) : TableLane::answers(lane.received);
       const std::uint64_t n = table.received(static_cast<std::uint32_t>(device));
       lane.use_table([&](cudaStream_t stream) { tables_[device]->find(keys, n, found, stream); });
       lane.marks.set(lane.stream);
     });
     if (!is_alone()) give_back(table);
-    for_each([&](Lane& lane, std::size_t device) {
+    for_each([&](TableLane& lane, std::size_t device) {
       lane.marks.set(lane.stream);
       if (!is_alone()) {
-        lane.key_split.restore(keys_of(lane, device), Lane::answers(lane.parted), answers_of(lane, device),
-                               lane.stream);
+        lane.key_split.restore(keys_of(lane, device), TableLane::answers(lane.parted),
+                               answers_of(lane, device), lane.stream);
       }
       lane.marks.set(lane.stream);
       if (side == Side::host)
-        copy_to_host(answers[device], Lane::answers(lane.brought), batch[device].size, lane.stream);
+        copy_to_host(answers[device], TableLane::answers(lane.brought), batch[device].size, lane.stream);
       lane.marks.set(lane.stream);
     });
   }
@@ -203,7 +203,7 @@ class DistributedTable::Pipeline {
       for (int stage = 0; stage < 3; ++stage) lanes_[0]->marks.set(lanes_[0]->stream);
       return table;
     }
-    for_each([&](Lane& lane, std::size_t device) {
+    for_each([&](TableLane& lane, std::size_t device) {
       const T* const data = data_of(lane, device);
       split_of(lane).count(data, size_of(device), lane.sizes.data(), lane.stream);
       lane.counted.record(lane.stream);
@@ -218,27 +218,27 @@ class DistributedTable::Pipeline {
     }
     make_room(table);
     std::vector<Transposition::Share> shares;
-    for_each([&](Lane& lane, std::size_t /*device*/) {
+    for_each([&](TableLane& lane, std::size_t /*device*/) {
       lane.marks.set(lane.stream);
       shares.push_back({lane.parted.data(), lane.received.data(), lane.stream});
     });
     transposition_.run(table, sizeof(T), shares);
-    for_each([&](Lane& lane, std::size_t /*device*/) { lane.marks.set(lane.stream); });
+    for_each([&](TableLane& lane, std::size_t /*device*/) { lane.marks.set(lane.stream); });
     return table;
   }
 
   /// Answers take the way that their keys came.
   void give_back(const comm::PartitionTable& table) {
     std::vector<Transposition::Share> shares;
-    for_each([&](Lane& lane, std::size_t /*device*/) {
-      shares.push_back({Lane::answers(lane.received), Lane::answers(lane.parted), lane.stream});
+    for_each([&](TableLane& lane, std::size_t /*device*/) {
+      shares.push_back({TableLane::answers(lane.received), TableLane::answers(lane.parted), lane.stream});
     });
     transposition_.run(table.transposed(), sizeof(std::uint32_t), shares);
   }
 
   /// A device may own more of a batch than others: hot keys.
   void make_room(const comm::PartitionTable& table) {
-    for_each([&](Lane& lane, std::size_t device) {
+    for_each([&](TableLane& lane, std::size_t device) {
       const std::uint64_t size = table.received(static_cast<std::uint32_t>(device));
       if (size <= lane.received.size()) return;
       lane.stream.wait();  // for what still uses it
@@ -247,7 +247,7 @@ class DistributedTable::Pipeline {
   }
 
   const std::vector<OnOneDevice<PairTable>>& tables_;
-  std::vector<OnOneDevice<Lane>> lanes_;
+  std::vector<OnOneDevice<TableLane>> lanes_;
   Transposition transposition_;
 };
 

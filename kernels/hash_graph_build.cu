@@ -15,7 +15,7 @@ namespace {
 using table::EntryRange;
 using table::HashedBucket;
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kGraphBuildThreads = 256;
 
 /// Bins of V2. The lines that they are written to at their ends must stay in the L2, and a block counts them
 /// in shared memory. The counts of a bin's buckets are in shared memory, too, when it is finished: that is
@@ -283,11 +283,12 @@ class Builder {
   void count_and_place(const Key* keys, const std::uint32_t* values) {
     std::uint32_t* offsets = graph_.offsets.data();
     fill_bytes(offsets, 0, buckets_, stream_);
-    launch("counting entries", count_entries_kernel<Key>, kThreads, 0, blocks_for(n_, kThreads), keys, n_,
-           graph_.bucket_of, offsets);
+    launch("counting entries", count_entries_kernel<Key>, kGraphBuildThreads, 0,
+           blocks_for(n_, kGraphBuildThreads), keys, n_, graph_.bucket_of, offsets);
     scan<true>(offsets, buckets_);
-    launch("placing entries", place_entries_kernel<Key>, kThreads, 0, blocks_for(n_, kThreads), keys, values,
-           n_, graph_.bucket_of, offsets, graph_.keys.data(), graph_.values.data());
+    launch("placing entries", place_entries_kernel<Key>, kGraphBuildThreads, 0,
+           blocks_for(n_, kGraphBuildThreads), keys, values, n_, graph_.bucket_of, offsets,
+           graph_.keys.data(), graph_.values.data());
   }
 
   void split() {
@@ -322,8 +323,8 @@ class Builder {
     DeviceArray<std::uint32_t> begins(buckets_);
     DeviceArray<unsigned long long> large_entries(1);
     fill_bytes(large_entries.data(), 0, 1, stream_);
-    launch("grouping small buckets", group_small_buckets_kernel<Key>, kThreads, 0,
-           blocks_for(buckets_, kThreads), graph_.offsets.data(), buckets_, graph_.keys.data(),
+    launch("grouping small buckets", group_small_buckets_kernel<Key>, kGraphBuildThreads, 0,
+           blocks_for(buckets_, kGraphBuildThreads), graph_.offsets.data(), buckets_, graph_.keys.data(),
            graph_.values.data(), begins.data(), large_entries.data());
     unsigned long long entries = 0;
     copy_to_host(&entries, large_entries.data(), 1, stream_);
@@ -335,9 +336,9 @@ class Builder {
   void group_large(std::uint32_t* begins, std::size_t entries) {
     scan<false>(begins, buckets_);
     DeviceArray<LargeEntry<Key>> large(entries);
-    launch("taking large buckets", move_large_buckets_kernel<Key, false>, kThreads, 0,
-           blocks_for(n_, kThreads), graph_.offsets.data(), n_, graph_.bucket_of, begins, graph_.keys.data(),
-           graph_.values.data(), large.data());
+    launch("taking large buckets", move_large_buckets_kernel<Key, false>, kGraphBuildThreads, 0,
+           blocks_for(n_, kGraphBuildThreads), graph_.offsets.data(), n_, graph_.bucket_of, begins,
+           graph_.keys.data(), graph_.values.data(), large.data());
     const IsBefore<Key> is_before{graph_.bucket_of};
     std::size_t bytes = 0;
     check(cub::DeviceMergeSort::SortKeys(nullptr, bytes, large.data(), entries, is_before, stream_),
@@ -345,9 +346,9 @@ class Builder {
     DeviceArray<unsigned char> scratch(std::max<std::size_t>(bytes, 1));
     check(cub::DeviceMergeSort::SortKeys(scratch.data(), bytes, large.data(), entries, is_before, stream_),
           "grouping large buckets");
-    launch("putting large buckets back", move_large_buckets_kernel<Key, true>, kThreads, 0,
-           blocks_for(n_, kThreads), graph_.offsets.data(), n_, graph_.bucket_of, begins, graph_.keys.data(),
-           graph_.values.data(), large.data());
+    launch("putting large buckets back", move_large_buckets_kernel<Key, true>, kGraphBuildThreads, 0,
+           blocks_for(n_, kGraphBuildThreads), graph_.offsets.data(), n_, graph_.bucket_of, begins,
+           graph_.keys.data(), graph_.values.data(), large.data());
     wait();
   }
 

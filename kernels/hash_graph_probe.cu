@@ -11,7 +11,7 @@ namespace {
 
 using table::EntryRange;
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kGraphProbeThreads = 256;
 
 /// What a query finds, piece by piece.
 struct Found {
@@ -79,8 +79,8 @@ __global__ void probe_large_buckets_kernel(typename HashGraph<Key>::View table,
 
 template <class... Parameters>
 std::uint32_t grid_for(void (*kernel)(Parameters...), std::uint64_t n) {
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(persistent_grid(kernel, kThreads, 0), (n + kThreads - 1) / kThreads));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(
+      persistent_grid(kernel, kGraphProbeThreads, 0), (n + kGraphProbeThreads - 1) / kGraphProbeThreads));
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ void probe_standard(const typename HashGraph<Key>::View& table, const Key* queri
                     Matches* matches, cudaStream_t stream) {
   if (n == 0) return;
   const std::uint32_t grid = grid_for(probe_standard_kernel<Key>, n);
-  probe_standard_kernel<Key><<<grid, kThreads, 0, stream>>>(table, queries, n, matches);
+  probe_standard_kernel<Key><<<grid, kGraphProbeThreads, 0, stream>>>(table, queries, n, matches);
   check_launch("probing a HashGraph");
 }
 
@@ -104,11 +104,12 @@ void probe_new(const typename HashGraph<Key>::View& table, const typename HashGr
   fill_bytes(has_large.data(), 0, 1, stream);
   fill_bytes(matches, 0, n, stream);
   const std::uint32_t grid = grid_for(intersect_buckets_kernel<Key>, queries.buckets());
-  intersect_buckets_kernel<Key><<<grid, kThreads, 0, stream>>>(table, queries, matches, has_large.data());
+  intersect_buckets_kernel<Key>
+      <<<grid, kGraphProbeThreads, 0, stream>>>(table, queries, matches, has_large.data());
   check_launch("intersecting two HashGraphs");
   const std::uint32_t rest = grid_for(probe_large_buckets_kernel<Key>, n);
   probe_large_buckets_kernel<Key>
-      <<<rest, kThreads, 0, stream>>>(table, queries, n, matches, has_large.data());
+      <<<rest, kGraphProbeThreads, 0, stream>>>(table, queries, n, matches, has_large.data());
   check_launch("probing large buckets");
   check(cudaStreamSynchronize(stream), "intersecting two HashGraphs");
 }

@@ -55,8 +55,8 @@ struct Slice {
 };
 
 /// What a slice needs on its way. Its stream keeps the steps in order; those of different slices overlap.
-struct Slot {
-  explicit Slot(const LaneShape& shape)
+struct BatchSlot {
+  explicit BatchSlot(const LaneShape& shape)
       : joined(shape.slice_bytes()),
         text(text_room(shape.slice_bytes())),
         answers(shape.slice_starts),
@@ -92,7 +92,7 @@ class Lane {
     slots_.reserve(shape.slots);
     for (unsigned i = 0; i < shape.slots; ++i) slots_.emplace_back(shape);
     // What stands behind a text does not matter, but tools that look for reads of it cannot know.
-    for (const Slot& slot : slots_) fill_bytes(slot.text.data(), 0, slot.text.size(), slot.stream);
+    for (const BatchSlot& slot : slots_) fill_bytes(slot.text.data(), 0, slot.text.size(), slot.stream);
   }
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -105,7 +105,7 @@ class Lane {
       JoinedPiece piece;
       for (std::uint64_t begin = 0; begin < bytes; begin += shape_.slice_starts) {
         piece.go_to(batch, begin);
-        Slot& slot = next_slot();
+        BatchSlot& slot = next_slot();
         complete(slot, batch, lookup, out);
         slot.slice.piece = piece;
         slot.slice.begin = begin;
@@ -124,12 +124,12 @@ class Lane {
 
  private:
   /// In turn, so that slices are completed in order: the first bad character is found first.
-  Slot& next_slot() {
+  BatchSlot& next_slot() {
     turn_ = (turn_ + 1) % shape_.slots;
     return slots_[turn_];
   }
 
-  void send(Slot& slot, const io::Batch& batch) {
+  void send(BatchSlot& slot, const io::Batch& batch) {
     const Slice& slice = slot.slice;
     join(batch, slice.piece, slice.begin, slice.bytes, slot.joined.data());
     copy_to_device(slot.text.data(), slot.joined.data(), slice.bytes, slot.stream);
@@ -142,7 +142,7 @@ class Lane {
     slot.busy = true;
   }
 
-  void complete(Slot& slot, const io::Batch& batch, const Lookup& lookup, Profile& out) {
+  void complete(BatchSlot& slot, const io::Batch& batch, const Lookup& lookup, Profile& out) {
     if (!slot.busy) return;
     slot.done.wait();
     slot.busy = false;
@@ -151,7 +151,7 @@ class Lane {
     hand_out(slot, batch, lookup, out);
   }
 
-  void hand_out(const Slot& slot, const io::Batch& batch, const Lookup& lookup, Profile& out) const {
+  void hand_out(const BatchSlot& slot, const io::Batch& batch, const Lookup& lookup, Profile& out) const {
     const std::uint64_t begin = slot.slice.begin, end = begin + slot.slice.starts;
     for (JoinedPiece piece = slot.slice.piece; piece.number < batch.pieces.size() && piece.at < end;
          piece.go_to_next(batch)) {
@@ -171,7 +171,7 @@ class Lane {
 
   /// Nothing is under way afterwards, whatever went wrong.
   void drain() noexcept {
-    for (Slot& slot : slots_) {
+    for (BatchSlot& slot : slots_) {
       cudaStreamSynchronize(slot.stream);
       slot.busy = false;
     }
@@ -181,7 +181,7 @@ class Lane {
   const LaneShape shape_;
   std::uint32_t k_;
   bool lenient_;
-  std::vector<Slot> slots_;
+  std::vector<BatchSlot> slots_;
   unsigned turn_ = 0;
 };
 

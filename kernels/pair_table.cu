@@ -9,10 +9,10 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kPairThreads = 256;
 /// Four lanes to a key, as Juenger et al. have them on several GPUs (section V-C). They look at windows of 8
 /// slots, which is the fastest at loads of 0.8 and more (docs/benchmarks.md, "Hash tables").
-constexpr int kLanes = 4, kSlotsPerLane = 2, kWindow = kLanes * kSlotsPerLane;
+constexpr int kPairLanes = 4, kPairSlotsPerLane = 2, kWindow = kPairLanes * kPairSlotsPerLane;
 /// Items that a group takes, where there are many: so few that the device is never held for long, and kernels
 /// of other batches get in between.
 constexpr std::size_t kTurns = 32;
@@ -20,7 +20,7 @@ constexpr std::size_t kTurns = 32;
 constexpr std::uint32_t kMostWindows = 4096;
 
 template <Reading kReading>
-using PairTile = CudaWordTile<kLanes, kSlotsPerLane, kReading>;
+using PairTile = CudaWordTile<kPairLanes, kPairSlotsPerLane, kReading>;
 template <Reading kReading>
 using Probing = table::HashedWindows<PairTile<kReading>, kWindow>;
 template <Reading kReading>
@@ -29,9 +29,9 @@ using Scheme = table::WarpDrive<PairTile<kReading>, Probing<kReading>>;
 /// Calls `work(tile, i, item)` for every item, by a group of lanes. Items are read a turn ahead.
 template <Reading kReading, class Item, class Work>
 __device__ void for_each_item(const Item* items, std::size_t n, Work&& work) {
-  const PairTile<kReading> tile(cg::tiled_partition<kLanes>(cg::this_thread_block()));
-  const std::size_t groups = std::size_t{gridDim.x} * (kThreads / kLanes);
-  std::size_t i = (std::size_t{blockIdx.x} * kThreads + threadIdx.x) / kLanes;
+  const PairTile<kReading> tile(cg::tiled_partition<kPairLanes>(cg::this_thread_block()));
+  const std::size_t groups = std::size_t{gridDim.x} * (kPairThreads / kPairLanes);
+  std::size_t i = (std::size_t{blockIdx.x} * kPairThreads + threadIdx.x) / kPairLanes;
   if (i >= n) return;
   Item next = __ldcs(items + i);
   for (; i < n; i += groups) {
@@ -41,7 +41,7 @@ __device__ void for_each_item(const Item* items, std::size_t n, Work&& work) {
   }
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPairThreads)
     insert_kernel(Scheme<Reading::changing> scheme, const unsigned long long* pairs, std::size_t n,
                   unsigned long long* homeless) {
   for_each_item<Reading::changing>(
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads)
       });
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPairThreads)
     find_kernel(Scheme<Reading::finished> scheme, const table::Key32* keys, std::size_t n,
                 std::uint32_t* answers) {
   for_each_item<Reading::finished>(keys, n, [&](const auto& tile, std::size_t i, table::Key32 key) {
@@ -60,15 +60,15 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-__global__ void __launch_bounds__(kThreads) clear_kernel(std::uint64_t* words, std::size_t n) {
-  const std::size_t stride = std::size_t{gridDim.x} * kThreads;
-  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < n; i += stride)
+__global__ void __launch_bounds__(kPairThreads) clear_pairs_kernel(std::uint64_t* words, std::size_t n) {
+  const std::size_t stride = std::size_t{gridDim.x} * kPairThreads;
+  for (std::size_t i = std::size_t{blockIdx.x} * kPairThreads + threadIdx.x; i < n; i += stride)
     words[i] = table::kEmptyWord;
 }
 
 /// Enough to fill the device, and more where each would have more than its turns.
 std::uint32_t blocks_for(std::size_t n, std::uint32_t grid) {
-  constexpr std::size_t kGroups = kThreads / kLanes;
+  constexpr std::size_t kGroups = kPairThreads / kPairLanes;
   const std::size_t filling = std::min<std::size_t>(grid, (n + kGroups - 1) / kGroups);
   return static_cast<std::uint32_t>(std::max(filling, n / (kGroups * kTurns)));
 }
@@ -80,13 +80,13 @@ PairTable::PairTable(std::size_t least_slots, std::uint32_t seed)
       seed_(seed),
       words_(std::size_t{windows_} * kWindow),
       homeless_(1),
-      grid_(persistent_grid(insert_kernel, kThreads, 0)) {
+      grid_(persistent_grid(insert_kernel, kPairThreads, 0)) {
   clear(cudaStreamPerThread);
   check(cudaStreamSynchronize(cudaStreamPerThread), "making a table");
 }
 
 void PairTable::clear(cudaStream_t stream) {
-  clear_kernel<<<grid_, kThreads, 0, stream>>>(words_.data(), words_.size());
+  clear_pairs_kernel<<<grid_, kPairThreads, 0, stream>>>(words_.data(), words_.size());
   check_launch("emptying a table");
   fill_bytes(homeless_.data(), 0, 1, stream);
 }
@@ -94,7 +94,7 @@ void PairTable::clear(cudaStream_t stream) {
 void PairTable::insert(const std::uint64_t* pairs, std::size_t n, cudaStream_t stream) const {
   if (n == 0) return;
   const Scheme<Reading::changing> scheme({words_.data()}, {windows_, seed_, kMostWindows});
-  insert_kernel<<<blocks_for(n, grid_), kThreads, 0, stream>>>(
+  insert_kernel<<<blocks_for(n, grid_), kPairThreads, 0, stream>>>(
       scheme, reinterpret_cast<const unsigned long long*>(pairs), n, homeless_.data());
   check_launch("inserting pairs");
 }
@@ -103,7 +103,7 @@ void PairTable::find(const table::Key32* keys, std::size_t n, std::uint32_t* ans
                      cudaStream_t stream) const {
   if (n == 0) return;
   const Scheme<Reading::finished> scheme({words_.data()}, {windows_, seed_, kMostWindows});
-  find_kernel<<<blocks_for(n, grid_), kThreads, 0, stream>>>(scheme, keys, n, answers);
+  find_kernel<<<blocks_for(n, grid_), kPairThreads, 0, stream>>>(scheme, keys, n, answers);
   check_launch("looking keys up");
 }
 

@@ -5,7 +5,7 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kPendingThreads = 256;
 
 /// Adds up the k-mers of a segment's parts.
 __global__ void add_kmers_kernel(const std::uint32_t* kmers, std::uint32_t parts, std::uint32_t lists,
@@ -30,7 +30,7 @@ void PendingWords<Words>::add(Segment<Words>&& segment) {
   const auto parts = static_cast<std::uint32_t>(segment.parts.size());
   if (parts == 0) return;
   if (views_held_ + parts > kMostSegments) throw InternalError("more segments of pending words than planned");
-  add_kmers_kernel<<<(segment.lists + kThreads - 1) / kThreads, kThreads, 0, stream_>>>(
+  add_kmers_kernel<<<(segment.lists + kPendingThreads - 1) / kPendingThreads, kPendingThreads, 0, stream_>>>(
       segment.kmers.data(), parts, segment.lists, list_kmers_.data() + segment.first_list);
   check_launch("adding up super-k-mers");
   std::vector<SegmentView<Words>> views(parts);

@@ -15,9 +15,9 @@ struct WordsOf {
   }
 };
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kStagedThreads = 256;
 std::uint32_t blocks_for(std::uint64_t n) {
-  return static_cast<std::uint32_t>((n + kThreads - 1) / kThreads);
+  return static_cast<std::uint32_t>((n + kStagedThreads - 1) / kStagedThreads);
 }
 
 /// Which blocks have which region.
@@ -31,7 +31,7 @@ __global__ void place_words_kernel(Staging<Words> staging, const __grid_constant
   std::uint32_t region = 0;
   while (blocks.ends[region] <= blockIdx.x) ++region;
   const std::uint32_t first_block = region == 0 ? 0 : blocks.ends[region - 1];
-  const std::uint32_t number = (blockIdx.x - first_block) * kThreads + threadIdx.x;
+  const std::uint32_t number = (blockIdx.x - first_block) * kStagedThreads + threadIdx.x;
   if (number >= min(staging.sizes[region], staging.region_capacity)) return;
   const std::uint32_t i = region * staging.region_capacity + number;
   const uint2 place = __ldcs(reinterpret_cast<const uint2*>(staging.places) + i);
@@ -95,10 +95,11 @@ Segment<Words> StagedWords<Words>::split() {
                                       thrust::make_transform_iterator(lists_.data(), WordsOf{}),
                                       segment.offsets.data(), static_cast<int>(lists_.size()), stream_),
         "splitting super-k-mers");
-  place_words_kernel<Words><<<end_of_blocks, kThreads, 0, stream_>>>(
+  place_words_kernel<Words><<<end_of_blocks, kStagedThreads, 0, stream_>>>(
       staging(), blocks, segment.offsets.data(), segment.words.data());
   check_launch("splitting super-k-mers");
-  take_lists_kernel<<<blocks_for(lists), kThreads, 0, stream_>>>(lists_.data(), segment.kmers.data(), lists);
+  take_lists_kernel<<<blocks_for(lists), kStagedThreads, 0, stream_>>>(lists_.data(), segment.kmers.data(),
+                                                                       lists);
   check_launch("splitting super-k-mers");
   fill_bytes(sizes_.data(), 0, kRegions, stream_);
   return segment;

@@ -5,16 +5,18 @@
 namespace warpmer::bench {
 namespace {
 
-using Family = CuckooFamily<3>;
+using BchtFamily = CuckooFamily<3>;
 
-constexpr TableEntry kTables[] = {
-    entry<Family, 16, 1>("bcht", 0.99), entry<Family, 8, 2>("bcht", 0.99), entry<Family, 4, 4>("bcht", 0.99),
-    entry<Family, 8, 1>("bcht", 0.98),  entry<Family, 4, 2>("bcht", 0.98), entry<Family, 2, 4>("bcht", 0.98),
-    entry<Family, 1, 8>("bcht", 0.98),  entry<Family, 2, 2>("bcht", 0.97), entry<Family, 1, 4>("bcht", 0.97),
+constexpr TableEntry kBchtTables[] = {
+    entry<BchtFamily, 16, 1>("bcht", 0.99), entry<BchtFamily, 8, 2>("bcht", 0.99),
+    entry<BchtFamily, 4, 4>("bcht", 0.99),  entry<BchtFamily, 8, 1>("bcht", 0.98),
+    entry<BchtFamily, 4, 2>("bcht", 0.98),  entry<BchtFamily, 2, 4>("bcht", 0.98),
+    entry<BchtFamily, 1, 8>("bcht", 0.98),  entry<BchtFamily, 2, 2>("bcht", 0.97),
+    entry<BchtFamily, 1, 4>("bcht", 0.97),
 };
 
 }  // namespace
 
-const TableList kGpuBcht = kTables;
+const TableList kGpuBcht = kBchtTables;
 
 }  // namespace warpmer::bench

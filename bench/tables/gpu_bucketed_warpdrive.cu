@@ -6,7 +6,7 @@
 namespace warpmer::bench {
 namespace {
 
-constexpr TableEntry kTables[] = {
+constexpr TableEntry kBucketedWarpDriveTables[] = {
     entry<WarpDriveFamily<4>, 1, 4>("warpdrive", 0.98),  entry<WarpDriveFamily<4>, 2, 2>("warpdrive", 0.98),
     entry<WarpDriveFamily<8>, 1, 8>("warpdrive", 0.98),  entry<WarpDriveFamily<8>, 2, 4>("warpdrive", 0.98),
     entry<WarpDriveFamily<8>, 4, 2>("warpdrive", 0.98),  entry<WarpDriveFamily<8>, 8, 1>("warpdrive", 0.98),
@@ -15,6 +15,6 @@ constexpr TableEntry kTables[] = {
 
 }  // namespace
 
-const TableList kGpuBucketedWarpDrive = kTables;
+const TableList kGpuBucketedWarpDrive = kBucketedWarpDriveTables;
 
 }  // namespace warpmer::bench

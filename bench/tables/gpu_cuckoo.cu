@@ -9,7 +9,7 @@ namespace {
 using Late = CuckooFamily<3, table::Eviction::last>;
 using LateOfTwo = CuckooFamily<2, table::Eviction::last>;
 
-constexpr TableEntry kTables[] = {
+constexpr TableEntry kCuckooTables[] = {
     entry<CuckooFamily<4>, 1, 1>("1cht", 0.9),     entry<CuckooFamily<2>, 8, 1>("megakv", 0.97),
     entry<CuckooFamily<2>, 4, 2>("megakv", 0.97),  entry<CuckooFamily<2>, 2, 4>("megakv", 0.97),
     entry<CuckooFamily<2>, 1, 8>("megakv", 0.97),  entry<CuckooFamily<2>, 4, 4>("megakv", 0.98),
@@ -19,6 +19,6 @@ constexpr TableEntry kTables[] = {
 
 }  // namespace
 
-const TableList kGpuCuckoo = kTables;
+const TableList kGpuCuckoo = kCuckooTables;
 
 }  // namespace warpmer::bench

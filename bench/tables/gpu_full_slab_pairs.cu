@@ -5,13 +5,13 @@
 namespace warpmer::bench {
 namespace {
 
-constexpr TableEntry kTables[] = {
+constexpr TableEntry kFullSlabPairsTables[] = {
     entry<SlabPairs, 16, 1, table::SuperBlocks>("slab-full"),
     entry<SlabPairs, 8, 2, table::SuperBlocks>("slab-full"),
 };
 
 }  // namespace
 
-const TableList kGpuFullSlabPairs = kTables;
+const TableList kGpuFullSlabPairs = kFullSlabPairsTables;
 
 }  // namespace warpmer::bench

@@ -100,10 +100,10 @@ constexpr TableEntry entry() {
           }};
 }
 
-constexpr TableEntry kTables[] = {entry<0>(), entry<1>(), entry<2>(), entry<3>(), entry<4>()};
+constexpr TableEntry kHashGraphsTables[] = {entry<0>(), entry<1>(), entry<2>(), entry<3>(), entry<4>()};
 
 }  // namespace
 
-const TableList kGpuHashGraphs = kTables;
+const TableList kGpuHashGraphs = kHashGraphsTables;
 
 }  // namespace warpmer::bench

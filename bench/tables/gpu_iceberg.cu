@@ -5,7 +5,7 @@
 namespace warpmer::bench {
 namespace {
 
-constexpr TableEntry kTables[] = {
+constexpr TableEntry kIcebergTables[] = {
     entry<IcebergFamily, 16, 1>("iceberg", 0.86), entry<IcebergFamily, 8, 2>("iceberg", 0.86),
     entry<IcebergFamily, 4, 4>("iceberg", 0.86),  entry<IcebergFamily, 32, 1>("iceberg", 0.93),
     entry<IcebergFamily, 8, 4>("iceberg", 0.93),
@@ -13,6 +13,6 @@ constexpr TableEntry kTables[] = {
 
 }  // namespace
 
-const TableList kGpuIceberg = kTables;
+const TableList kGpuIceberg = kIcebergTables;
 
 }  // namespace warpmer::bench

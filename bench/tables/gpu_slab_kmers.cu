@@ -5,13 +5,13 @@
 namespace warpmer::bench {
 namespace {
 
-constexpr TableEntry kTables[] = {
+constexpr TableEntry kSlabKmersTables[] = {
     entry<SlabKmers, 16, 1, table::ContiguousUnits>("slab64"),
     entry<SlabKmers, 8, 2, table::ContiguousUnits>("slab64"),
 };
 
 }  // namespace
 
-const TableList kGpuSlabKmers = kTables;
+const TableList kGpuSlabKmers = kSlabKmersTables;
 
 }  // namespace warpmer::bench

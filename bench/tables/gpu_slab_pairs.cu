@@ -6,7 +6,7 @@
 namespace warpmer::bench {
 namespace {
 
-constexpr TableEntry kTables[] = {
+constexpr TableEntry kSlabPairsTables[] = {
     entry<SlabPairs, 16, 1, table::ContiguousUnits>("slab"),
     entry<SlabPairs, 8, 2, table::ContiguousUnits>("slab"),
     entry<SlabPairs, 4, 4, table::ContiguousUnits>("slab"),
@@ -14,6 +14,6 @@ constexpr TableEntry kTables[] = {
 
 }  // namespace
 
-const TableList kGpuSlabPairs = kTables;
+const TableList kGpuSlabPairs = kSlabPairsTables;
 
 }  // namespace warpmer::bench

@@ -7,7 +7,7 @@ namespace {
 
 using Family = WarpDriveFamily<32>;
 
-constexpr TableEntry kTables[] = {
+constexpr TableEntry kWarpDriveTables[] = {
     entry<Family, 1, 1>("warpdrive", 0.99),  entry<Family, 2, 1>("warpdrive", 0.99),
     entry<Family, 4, 1>("warpdrive", 0.99),  entry<Family, 8, 1>("warpdrive", 0.99),
     entry<Family, 16, 1>("warpdrive", 0.99), entry<Family, 32, 1>("warpdrive", 0.99),
@@ -17,6 +17,6 @@ constexpr TableEntry kTables[] = {
 
 }  // namespace
 
-const TableList kGpuWarpDrive = kTables;
+const TableList kGpuWarpDrive = kWarpDriveTables;
 
 }  // namespace warpmer::bench

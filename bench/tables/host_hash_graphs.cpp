@@ -102,10 +102,10 @@ constexpr TableEntry entry() {
           }};
 }
 
-constexpr TableEntry kTables[] = {entry<0>(), entry<1>(), entry<2>(), entry<3>(), entry<4>()};
+constexpr TableEntry kHashGraphsTables[] = {entry<0>(), entry<1>(), entry<2>(), entry<3>(), entry<4>()};
 
 }  // namespace
 
-const TableList kHostHashGraphs = kTables;
+const TableList kHostHashGraphs = kHashGraphsTables;
 
 }  // namespace warpmer::bench

@@ -125,7 +125,7 @@ constexpr TableEntry entry(const char* name) {
 using PairTile = table::AtomicTile<table::ElementSlab<std::uint64_t>::kSlots>;
 using KmerTile = table::AtomicTile<table::CountSlab<Key64>::kSlots>;
 
-constexpr TableEntry kTables[] = {
+constexpr TableEntry kSlabTables[] = {
     entry<SlabPairs, PairTile, table::ContiguousUnits>("slab"),
     entry<SlabPairs, PairTile, table::SuperBlocks>("slab-full"),
     entry<SlabKmers, KmerTile, table::ContiguousUnits>("slab64"),
@@ -133,6 +133,6 @@ constexpr TableEntry kTables[] = {
 
 }  // namespace
 
-const TableList kHostSlabTables = kTables;
+const TableList kHostSlabTables = kSlabTables;
 
 }  // namespace warpmer::bench

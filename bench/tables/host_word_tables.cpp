@@ -132,7 +132,7 @@ constexpr TableEntry entry(const char* name, double most_load) {
   return {{name, 1, Width, Family::kWindow, Family::kHashes, most_load}, make<Family, Width>};
 }
 
-constexpr TableEntry kTables[] = {
+constexpr TableEntry kWordTables[] = {
     entry<WarpDriveFamily<32>, 1>("warpdrive", 0.99), entry<WarpDriveFamily<32>, 4>("warpdrive", 0.99),
     entry<WarpDriveFamily<32>, 8>("warpdrive", 0.99), entry<WarpDriveFamily<32>, 32>("warpdrive", 0.99),
     entry<WarpDriveFamily<8>, 8>("warpdrive", 0.99),  entry<CuckooFamily<3>, 16>("bcht", 0.99),
@@ -142,6 +142,6 @@ constexpr TableEntry kTables[] = {
 };
 }  // namespace
 
-const TableList kHostWordTables = kTables;
+const TableList kHostWordTables = kWordTables;
 
 }  // namespace warpmer::bench

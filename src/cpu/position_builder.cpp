@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <mutex>
 
+#include "core/clock.h"
 #include "core/hash.h"
 #include "cpu/bin_splitter.h"
 #include "cpu/hash_graph.h"
@@ -29,11 +29,6 @@ namespace {
 using cpu::BinSplitter;
 using cpu::PackedReference;
 using table::TopBitsBucket;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Reserve for what no one accounts for: stacks, allocator slack, the C++ runtime.
 constexpr std::uint64_t kSlackBytes = std::uint64_t{24} << 20;

@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <chrono>
-
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/minimizer.h"
 #include "engine/backend.h"
@@ -18,12 +17,6 @@
 namespace warpmer::engine {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class CountJob {
  public:

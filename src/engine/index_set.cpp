@@ -11,7 +11,7 @@ namespace {
 
 /// Stacks, allocator slack, the C++ runtime, and for each thread the pages of indexes that are mapped at the
 /// time.
-constexpr std::uint64_t kSlackBytes = std::uint64_t{24} << 20;
+constexpr std::uint64_t kIndexSlackBytes = std::uint64_t{24} << 20;
 
 const char* strand_text(bool canonical) { return canonical ? "canonical k-mers" : "k-mers as read"; }
 
@@ -57,7 +57,7 @@ void refuse_disorder(const index::IndexFile& index, std::uint32_t shard) {
 }
 
 std::uint64_t working_bytes(unsigned threads) {
-  return resident_bytes() + kSlackBytes + threads * kMappedBytesOfThread;
+  return resident_bytes() + kIndexSlackBytes + threads * kMappedBytesOfThread;
 }
 
 std::uint64_t memory_to_work_in(std::uint64_t cap, std::uint64_t other_bytes, unsigned threads,

@@ -21,7 +21,7 @@ constexpr std::string_view kMagic = "#warpmer-matrix";
 constexpr std::size_t kLongestHeader = std::size_t{64} << 20;
 constexpr std::size_t kMostDigits = 20;
 
-std::string_view strand_text(bool canonical) { return canonical ? "canonical" : "forward"; }
+std::string_view strand_name(bool canonical) { return canonical ? "canonical" : "forward"; }
 std::string_view values_text(bool presence) { return presence ? "presence" : "counts"; }
 
 /// The part of `line` up to the next `separator`, which is taken off as well.
@@ -44,8 +44,8 @@ bool set_field(MatrixFormat& format, std::string_view name, std::string_view val
   if (name == "min-samples") return parse(value, format.min_samples) && format.min_samples >= 1;
   if (name == "hash-version") return parse(value, format.hash_version);
   if (name == "strand") {
-    format.canonical = value == strand_text(true);
-    return format.canonical || value == strand_text(false);
+    format.canonical = value == strand_name(true);
+    return format.canonical || value == strand_name(false);
   }
   if (name == "values") {
     format.presence = value == values_text(true);
@@ -71,7 +71,7 @@ const char* end_of_number(const char* at, const char* end) {
 
 std::string matrix_header(const MatrixFormat& format, const std::vector<std::string>& samples) {
   std::string text = fmt::format("{} k={} strand={} values={} min-samples={} hash-version={}\nkmer", kMagic,
-                                 format.k, strand_text(format.canonical), values_text(format.presence),
+                                 format.k, strand_name(format.canonical), values_text(format.presence),
                                  format.min_samples, format.hash_version);
   for (const std::string& sample : samples) text.append(1, '\t').append(sample);
   return text.append(1, '\n');

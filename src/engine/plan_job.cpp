@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <mutex>
 
+#include "core/clock.h"
 #include "engine/gpus.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
@@ -16,8 +16,6 @@
 namespace warpmer::engine {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// How far off times may be that were measured on a sample: caches, disks and neighbours are not the same for
 /// long.
@@ -33,10 +31,6 @@ constexpr double kCommandLineBytes = 256;
 constexpr double kMoreInJob = 2 << 20;
 /// Small, so that a sample is many of them: how they differ is what errors are measured by.
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// A value of each end of a range, and of what is between them.
 template <class Value>

@@ -15,7 +15,7 @@ constexpr std::size_t kCopies = 4;
 using Weights = std::array<double, kCopies>;
 
 /// A rise or fall is one if it is so many standard errors, and so much of the larger value.
-constexpr double kStandardErrors = 5;
+constexpr double kTrendStandardErrors = 5;
 constexpr double kLeastStep = 0.1;
 /// Peaks of one and two copies are at 1 : 2, give or take so much.
 constexpr double kHalfTolerance = 0.08;
@@ -62,7 +62,7 @@ class SmoothSpectrum {
   [[nodiscard]] bool is_step(std::uint64_t low, std::uint64_t high) const {
     const double a = smooth(low), b = smooth(high);
     const double error = std::sqrt(a / width(low) + b / width(high));
-    return b - a > kStandardErrors * error && b - a > kLeastStep * b;
+    return b - a > kTrendStandardErrors * error && b - a > kLeastStep * b;
   }
 
  private:

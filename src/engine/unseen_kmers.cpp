@@ -17,7 +17,7 @@ constexpr std::size_t kBins = std::size(kBinEnds) + 1;
 constexpr double kLastSingleCount = 20;
 constexpr double kCountStep = 1.1;
 /// A bin may be off by so many standard errors, ...
-constexpr double kStandardErrors = 3;
+constexpr double kBinStandardErrors = 3;
 /// ... or, if no spectrum fits, by twice, four, ... times as much, up to so often.
 constexpr int kMostDoublings = 24;
 
@@ -45,7 +45,7 @@ class FittingSpectra {
     for (double count = 1; count <= most; count = next(count)) add_count(count, sample.share);
     for (std::size_t b = 0; b < kBins; ++b) {
       // One more, lest an empty bin be thought to be known without error.
-      errors_.push_back(kStandardErrors * std::sqrt((observed[b] + 1) * std::max(1.0, sample.clump)) /
+      errors_.push_back(kBinStandardErrors * std::sqrt((observed[b] + 1) * std::max(1.0, sample.clump)) /
                         shown_);
       observed_.push_back(observed[b] / shown_);
     }

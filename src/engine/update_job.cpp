@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/minimizer.h"
 #include "engine/index_params.h"
@@ -17,12 +17,6 @@
 namespace warpmer::engine {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// An index that can be changed: made with this program's hashes, and complete.
 void check(const index::IndexFile& index) {

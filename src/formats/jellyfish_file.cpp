@@ -26,12 +26,10 @@ constexpr std::string_view kFormat = "binary/sorted";
 constexpr std::size_t kLengthDigits = 9;
 constexpr std::size_t kAlignment = 8;
 constexpr std::uint32_t kDefaultCountBytes = 4;
-constexpr std::uint32_t kMostCountBytes = 8;
+constexpr std::uint32_t kMostJellyfishCountBytes = 8;
 
 /// What a record is decoded from: a whole key, and a whole word of count behind it.
-constexpr std::uint64_t kDecodedBytes = 24;
-/// Mapped pages count as ours: they are given back every so often.
-constexpr std::uint64_t kReleaseBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kJellyfishDecodedBytes = 24;
 
 /// Where Jellyfish tries next for a k-mer whose slot is taken: its own default, which programs that load
 /// databases into a hash of theirs expect, and `merge` compares.
@@ -115,7 +113,7 @@ void JellyfishSource::read_header() {
   if (key_bits % 2 != 0) refuse(fmt::format("this Jellyfish database is damaged: 'key_len' is {}", key_bits));
   facts_.k = key_bits / 2;
   if (facts_.k > kMaxK) refuse(fmt::format("k-mers of {} bases; warpmer's have 1 to {}", facts_.k, kMaxK));
-  count_bytes_ = number("counter_len", kMostCountBytes);
+  count_bytes_ = number("counter_len", kMostJellyfishCountBytes);
   const auto is_canonical = fields.find("canonical");
   facts_.canonical = is_canonical != fields.end() && is_canonical->is_boolean() && is_canonical->get<bool>();
   facts_.largest_count = largest_of_bytes(count_bytes_);
@@ -142,11 +140,11 @@ std::size_t JellyfishSource::decode(std::span<CountedKmer> out) {
   const Key no_base = ~key_mask<Key>(facts_.k);
   // What is read with a k-mer and is not the k-mer's.
   const Key beyond = ~key_mask<Key>(4 * key_bytes_);
-  std::byte last[kDecodedBytes + sizeof(std::uint64_t)] = {};
+  std::byte last[kJellyfishDecodedBytes + sizeof(std::uint64_t)] = {};
   std::size_t n = 0;
   for (; n < out.size() && at_ < bytes.size(); at_ += record_bytes) {
     const std::byte* record = bytes.data() + at_;
-    if (bytes.size() - at_ < kDecodedBytes) {  // a whole one would reach beyond the file
+    if (bytes.size() - at_ < kJellyfishDecodedBytes) {  // a whole one would reach beyond the file
       std::memcpy(last, record, record_bytes);
       record = last;
     }
@@ -160,7 +158,7 @@ std::size_t JellyfishSource::decode(std::span<CountedKmer> out) {
                          facts_.canonical ? "canonical " : "", facts_.k));
     }
     out[n] = {kmer, count & facts_.largest_count};
-    if (out[n].count == 0 && count_bytes_ == kMostCountBytes) {
+    if (out[n].count == 0 && count_bytes_ == kMostJellyfishCountBytes) {
       refuse(
           fmt::format("a count of 0 at byte {}: Jellyfish loses all counts of 8 bytes; count again, with "
                       "--out-counter-len 4",
@@ -239,7 +237,7 @@ void JellyfishSink::check_order(std::span<const CountedKmer> kmers) {
 }
 
 void JellyfishSink::append(std::span<const CountedKmer> kmers) {
-  char* const begin = output_.reserve(kmers.size() * (key_bytes_ + count_bytes_) + kDecodedBytes);
+  char* const begin = output_.reserve(kmers.size() * (key_bytes_ + count_bytes_) + kJellyfishDecodedBytes);
   char* out = begin;
   for (const CountedKmer& each : kmers) {
     // Whole words are written, and what is too much of them written over.

@@ -39,6 +39,9 @@
 
 namespace warpmer::formats {
 
+/// What a file begins and ends with.
+inline constexpr std::string_view kKffMark = "KFF";
+
 /// Reads a file from its front to its end; of the indexes and the footer, which say what can be seen on the
 /// way, only the form is checked. Where k-mers stand for both strands, the smaller one of the two is given.
 /// Without data each k-mer has a count of 1, with a count of 0 it is left out. A k-mer may come several times

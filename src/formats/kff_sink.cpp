@@ -12,7 +12,6 @@
 namespace warpmer::formats {
 namespace {
 
-constexpr std::string_view kMark = "KFF";
 constexpr std::uint32_t kUnknownCountBytes = 4;
 /// Of a section: as many as fit into 12 MB with k = 31 and counts of 4 bytes.
 constexpr std::uint64_t kSectionKmers = std::uint64_t{1} << 20;
@@ -54,7 +53,7 @@ KffSink::KffSink(const std::string& path, const StreamFacts& facts, std::uint32_
 }
 
 void KffSink::write_header() {
-  std::string header(kMark);
+  std::string header(kKffMark);
   header += {'\1', '\0', '\x1B', '\1', facts_.canonical ? '\1' : '\0'};  // 1.0; ACGT is 0123; each k-mer once
   append_number(header, 0, 4);                                           // no text
   variables_at_ = header.size();
@@ -107,7 +106,7 @@ void KffSink::finish() {
   const std::uint64_t index_at = output_.bytes_written();
   write_index();
   write_footer(index_at);
-  output_.write(kMark);
+  output_.write(kKffMark);
   output_.finish();
 }
 

@@ -13,7 +13,6 @@
 namespace warpmer::formats {
 namespace {
 
-constexpr std::string_view kMark = "KFF";
 constexpr std::uint64_t kMajorVersion = 1;
 /// Mark, version, encoding, two flags, length of the text.
 constexpr std::uint64_t kHeaderBytes = 12;
@@ -25,9 +24,7 @@ constexpr std::uint64_t kLeastVariableBytes = 9, kIndexEntryBytes = 9;
 constexpr std::string_view kFooterSize{"footer_size\0", 12};
 
 /// What a block of one k-mer is decoded from: a whole key, and a whole word of count behind it.
-constexpr std::uint64_t kDecodedBytes = 24;
-/// Mapped pages count as ours: they are given back every so often.
-constexpr std::uint64_t kReleaseBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kKffDecodedBytes = 24;
 
 std::uint64_t big_endian(const std::byte* at, std::uint32_t bytes) {
   std::uint64_t value = 0;
@@ -63,8 +60,9 @@ constexpr std::uint64_t first_base(std::uint64_t offset, std::uint64_t bases) {
 }  // namespace
 
 KffSource::KffSource(const std::string& path)
-    : file_(path, kMark.size(), [](std::span<const std::byte> start, const std::string& name) {
-        if (start.size() < kMark.size() || std::memcmp(start.data(), kMark.data(), kMark.size()) != 0)
+    : file_(path, kKffMark.size(), [](std::span<const std::byte> start, const std::string& name) {
+        if (start.size() < kKffMark.size() ||
+            std::memcmp(start.data(), kKffMark.data(), kKffMark.size()) != 0)
           throw InputError(fmt::format("{}: no KFF file", name));
       }) {
   read_header();
@@ -93,13 +91,13 @@ std::uint64_t KffSource::take_number(std::uint32_t bytes, const char* what) {
 void KffSource::read_header() {
   const auto bytes = file_.bytes();
   const auto has_mark = [&](std::uint64_t offset) {
-    return std::memcmp(bytes.data() + offset, kMark.data(), kMark.size()) == 0;
+    return std::memcmp(bytes.data() + offset, kKffMark.data(), kKffMark.size()) == 0;
   };
-  if (bytes.size() < kMark.size() || !has_mark(0)) refuse("no KFF file: it does not begin with KFF");
-  if (bytes.size() < kHeaderBytes + kMark.size() || !has_mark(bytes.size() - kMark.size()))
+  if (bytes.size() < kKffMark.size() || !has_mark(0)) refuse("no KFF file: it does not begin with KFF");
+  if (bytes.size() < kHeaderBytes + kKffMark.size() || !has_mark(bytes.size() - kKffMark.size()))
     refuse("this KFF file is cut off: it does not end with KFF; copy it again, or make it again");
-  end_ = bytes.size() - kMark.size();
-  at_ = kMark.size();
+  end_ = bytes.size() - kKffMark.size();
+  at_ = kKffMark.size();
   if (const std::uint64_t major = take_number(1, "its header"); major != kMajorVersion)
     refuse(fmt::format("KFF of version {}; warpmer reads version {}", major, kMajorVersion));
   take_number(1, "its header");
@@ -312,11 +310,11 @@ std::size_t KffSource::take_single(std::span<CountedKmer> out) {
   const auto sequence_bytes = static_cast<std::uint32_t>(bytes_of_bases(facts_.k));
   const std::uint32_t block_bytes = sequence_bytes + shape_.data_bytes;
   const Key mask = key_mask<Key>(facts_.k);
-  std::byte last[kDecodedBytes] = {};
+  std::byte last[kKffDecodedBytes] = {};
   std::size_t n = 0;
   for (; n < out.size() && blocks_left_ > 0; --blocks_left_, at_ += block_bytes) {
     const std::byte* block = bytes.data() + at_;
-    if (bytes.size() - at_ < kDecodedBytes) {  // a whole one would reach beyond the file
+    if (bytes.size() - at_ < kKffDecodedBytes) {  // a whole one would reach beyond the file
       std::memcpy(last, block, block_bytes);
       block = last;
     }

@@ -27,14 +27,12 @@ constexpr std::uint64_t kTailBytes = 8;
 constexpr std::uint32_t kSorted = 0, kBinned = 0x200;
 constexpr std::uint32_t kSortedHeaderBytes = 64, kBinnedHeaderBytes = 68;
 constexpr std::uint32_t kMostPrefixBases = 15, kMostSignatureBases = 11;
-constexpr std::uint32_t kMostCountBytes = 4;
+constexpr std::uint32_t kMostKmcCountBytes = 4;
 /// Of what we write: a table of up to 32 MiB.
 constexpr std::uint32_t kMostOwnPrefixBases = 11;
 
 /// Bytes that `KmcSource::decode` may look at.
-constexpr std::uint64_t kDecodedBytes = 32;
-/// Mapped pages count as ours: they are given back every so often.
-constexpr std::uint64_t kReleaseBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kKmcDecodedBytes = 32;
 
 template <class T>
 T load(const std::byte* at) {
@@ -202,10 +200,10 @@ std::size_t KmcSource::read(std::span<CountedKmer> out) {
   while (n < out.size() && next_prefix()) {
     const std::uint64_t last = std::min<std::uint64_t>(prefix_end_, next_record_ + (out.size() - n));
     for (; next_record_ < last; ++next_record_, at += record_bytes, ++n) {
-      if (at + kDecodedBytes <= bytes.size()) {
+      if (at + kKmcDecodedBytes <= bytes.size()) {
         decode(bytes.data() + at, out[n]);
       } else {
-        std::array<std::byte, kDecodedBytes> copy{};
+        std::array<std::byte, kKmcDecodedBytes> copy{};
         std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), copy.begin());
         decode(copy.data(), out[n]);
       }
@@ -229,9 +227,10 @@ KmcSink::KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_
       facts_(facts),
       prefix_bases_(prefix_bases_for(facts.k, facts.distinct)),
       suffix_bytes_((facts.k - prefix_bases_) / 4),
-      count_bytes_(count_bytes > 0           ? count_bytes
-                   : facts.largest_count > 0 ? std::min(bytes_of_count(facts.largest_count), kMostCountBytes)
-                                             : kMostCountBytes),
+      count_bytes_(count_bytes > 0 ? count_bytes
+                   : facts.largest_count > 0
+                       ? std::min(bytes_of_count(facts.largest_count), kMostKmcCountBytes)
+                       : kMostKmcCountBytes),
       suffixes_(prefix_path_ + std::string(kSuffixFile)),
       prefixes_(prefix_path_ + std::string(kPrefixFile)),
       sizes_(std::size_t{1} << (2 * prefix_bases_)) {
@@ -243,7 +242,7 @@ void KmcSink::write(std::span<const CountedKmer> kmers) {
   const std::uint32_t suffix_bits = 8 * suffix_bytes_;
   for (; !kmers.empty(); kmers = kmers.subspan(std::min(kStep, kmers.size()))) {
     const auto part = kmers.first(std::min(kStep, kmers.size()));
-    char* const begin = suffixes_.reserve(part.size() * (suffix_bytes_ + count_bytes_) + kDecodedBytes);
+    char* const begin = suffixes_.reserve(part.size() * (suffix_bytes_ + count_bytes_) + kKmcDecodedBytes);
     char* out = begin;
     for (const CountedKmer& each : part) {
       ++sizes_[static_cast<std::size_t>(suffix_bits == 128 ? 0 : each.kmer >> suffix_bits)];

@@ -28,6 +28,9 @@ struct StreamFacts {
   std::uint64_t max_count = UINT64_MAX;
 };
 
+/// Mapped pages count as ours: what reads a file gives them back every so often.
+inline constexpr std::uint64_t kReleaseBytes = std::uint64_t{4} << 20;
+
 class KmerSource {
  public:
   virtual ~KmerSource() = default;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<unsigned char, 3> kMagic = {0x1f, 0x8b, 8};  ///< and the method, deflate
 constexpr std::uint32_t kFlagsPlace = 3;
 constexpr std::uint32_t kFixedBytes = 10;
-constexpr std::uint32_t kTrailerBytes = 8;
+constexpr std::uint32_t kMemberTrailerBytes = 8;
 constexpr unsigned kHasCrc = 2;
 constexpr unsigned kHasExtra = 4;
 constexpr unsigned kHasName = 8;
@@ -131,10 +131,10 @@ GzipMembers::Status GzipMembers::read_header(std::span<const char>& input) {
 }
 
 GzipMembers::Status GzipMembers::read_trailer(std::span<const char>& input) {
-  const std::size_t taken = std::min(input.size(), kTrailerBytes - trailer_bytes_.size());
+  const std::size_t taken = std::min(input.size(), kMemberTrailerBytes - trailer_bytes_.size());
   trailer_bytes_.append(input.data(), taken);
   input = input.subspan(taken);
-  if (trailer_bytes_.size() < kTrailerBytes) return Status::going_on;
+  if (trailer_bytes_.size() < kMemberTrailerBytes) return Status::going_on;
   trailer_ = {little_endian(trailer_bytes_, 0, 4), little_endian(trailer_bytes_, 4, 4)};
   state_ = State::between;
   return Status::end_of_member;

@@ -1,6 +1,7 @@
 #pragma once
 /// How input errors are worded, so that every one names its place in the same way.
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,6 +21,10 @@ struct Place {
 
 /// Thrown to unwind a thread that reads when the input set is cancelled; never leaves `io`.
 struct Cancelled {};
+
+/// How soon a waiting thread looks whether the job was cancelled, which wakes nobody: a signal handler
+/// may do it.
+inline constexpr std::chrono::milliseconds kCancelCheck{100};
 
 /// Throws the InputError "FILE, record 7 ('NAME'), line 25: WHAT".
 [[noreturn]] void fail_at(const Place& place, std::string_view what);

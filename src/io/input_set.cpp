@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -30,7 +29,6 @@ namespace {
 
 /// More open files than this would gain nothing, and come near the limits of small systems.
 constexpr std::size_t kMostOpen = 64;
-constexpr std::chrono::milliseconds kCancelCheck{100};
 
 /// A file being read; `reader` is null until its turn comes.
 struct OpenInput {

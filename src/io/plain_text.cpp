@@ -10,7 +10,7 @@ namespace warpmer::io {
 namespace {
 
 /// Fewer batches than this are no large file.
-constexpr std::uint64_t kLeastBatches = 2;
+constexpr std::uint64_t kLeastPlainBatches = 2;
 
 /// Room before the text for a line end. Reading is fastest to where a line of the cache begins.
 constexpr std::size_t kFrontBytes = 64;
@@ -40,7 +40,7 @@ std::size_t PlainText::largest_chunk(PlainFormat format, const InputOptions& opt
 }
 
 bool PlainText::is_large(std::uint64_t disk_bytes, PlainFormat format, const InputOptions& options) {
-  return disk_bytes >= kLeastBatches * largest_chunk(format, options);
+  return disk_bytes >= kLeastPlainBatches * largest_chunk(format, options);
 }
 
 PlainText::PlainText(const std::string& path, PlainFormat format, const InputOptions& options,

@@ -1,21 +1,12 @@
 #include "io/read_ahead.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "io/input_error.h"
 #include "io/quiet_thread.h"
 
 namespace warpmer::io {
-namespace {
-
-/// How soon a waiting thread looks whether the job was cancelled, which wakes nobody: a signal handler
-/// may do it.
-constexpr std::chrono::milliseconds kCancelCheck{100};
-
-}  // namespace
-
 ReadAhead::ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads,
                      const std::atomic<bool>& cancelled)
     : loader_(std::move(loader)), cancelled_(cancelled), ring_(ring_size(threads)) {

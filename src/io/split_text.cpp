@@ -11,7 +11,7 @@ namespace warpmer::io {
 namespace {
 
 /// Fewer batches than this are no large file.
-constexpr std::uint64_t kLeastBatches = 8;
+constexpr std::uint64_t kLeastSplitBatches = 8;
 
 /// A batch's text is a chunk and what its last record reaches beyond it.
 std::size_t slack_of(const InputOptions& options) { return TextReader::batch_capacity(options) / 16; }
@@ -22,7 +22,7 @@ std::size_t largest_chunk(const InputOptions& options) {
 }  // namespace
 
 bool SplitText::is_large(std::uint64_t disk_bytes, const InputOptions& options) {
-  return disk_bytes >= kLeastBatches * largest_chunk(options);
+  return disk_bytes >= kLeastSplitBatches * largest_chunk(options);
 }
 
 SplitText::SplitText(const std::string& path, std::string shown, const InputOptions& options,

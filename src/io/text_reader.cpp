@@ -11,7 +11,7 @@ namespace warpmer::io {
 namespace {
 
 /// Read and parse this much at a time, so that the text is still in the cache when it is parsed.
-constexpr std::size_t kReadStep = std::size_t{256} << 10;
+constexpr std::size_t kTextReadStep = std::size_t{256} << 10;
 /// Room for fewer bytes than this is not worth another read.
 constexpr std::size_t kLeastRead = std::size_t{16} << 10;
 /// A record whose text is longer is no sequencing read, but damage that would eat all memory.
@@ -94,7 +94,7 @@ void TextReader::grow(Batch& batch) {
 
 void TextReader::read_more(Batch& batch) {
   // A record that was too long for the last step gets a larger one, lest it be looked at over and over.
-  const std::size_t step = std::max(kReadStep, window_.size - window_.pos);
+  const std::size_t step = std::max(kTextReadStep, window_.size - window_.pos);
   const std::size_t room = batch.text.capacity() - window_.size;
   const std::size_t count = source_->read(window_.text + window_.size, std::min(step, room));
   window_.size += count;

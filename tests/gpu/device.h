@@ -1,12 +1,27 @@
 #pragma once
 /// The GPU that tests run on: the first that warpmer can use. It is current on the main thread.
 
+#include <string>
+#include <vector>
+
 #include "core/kmer.h"
 #include "engine/gpus.h"
 
 namespace warpmer::tests {
 
+/// Makes the first one current, and the one under test. Returns why there is none, or nothing.
+std::string choose_gpu();
+
 const engine::Gpu& gpu_under_test();
+
+/// All that warpmer can use.
+inline std::vector<int> all_gpus() {
+  std::vector<int> ordinals;
+  for (const engine::Gpu& gpu : engine::survey_gpus().gpus) {
+    if (gpu.problem.empty()) ordinals.push_back(gpu.ordinal);
+  }
+  return ordinals;
+}
 
 /// Whether k-mers of this length can be counted on it: 128-bit keys need compute capability 9.0.
 inline bool can_count(std::uint32_t k) { return k <= kMaxNarrowK || gpu_under_test().major >= 9; }

@@ -19,13 +19,13 @@ using namespace warpmer;
 
 using Payloads = std::map<std::uint32_t, std::vector<std::uint64_t>>;
 
-struct Result {
+struct DeviceResult {
   Payloads payloads;
   index::Totals totals;
   index::Histogram histogram;
 };
 
-Result on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& device) {
+DeviceResult on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& device) {
   engine::CountPlan plan;
   plan.k = device.k;
   plan.canonical = device.canonical;
@@ -43,7 +43,7 @@ Result on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan&
   }
   session->add(batch, 0);
   session->end_of_input(0);
-  Result result;
+  DeviceResult result;
   session->finish(
       0,
       [&](std::uint32_t shard, index::FrozenShard&& frozen) {
@@ -55,7 +55,7 @@ Result on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan&
   return result;
 }
 
-Result on_gpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& plan, int times = 1) {
+DeviceResult on_gpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& plan, int times = 1) {
   const auto counter = gpu::make_device_counter(plan);
   std::string text;
   for (const auto& read : reads) text += read + gpu::kSeparator;
@@ -79,7 +79,7 @@ Result on_gpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan&
       tiles = left[1].data();
     }
   }
-  Result result;
+  DeviceResult result;
   counter->end_of_input();
   counter->finish(
       [&](gpu::FrozenChunk&& chunk) {
@@ -102,7 +102,7 @@ Result on_gpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan&
   return result;
 }
 
-void check_same(const Result& a, const Result& b) {
+void check_same(const DeviceResult& a, const DeviceResult& b) {
   CHECK(a.payloads.size() == b.payloads.size());
   CHECK((a.payloads == b.payloads));
   CHECK((a.histogram == b.histogram));
@@ -112,7 +112,7 @@ void check_same(const Result& a, const Result& b) {
   CHECK(a.totals.stored_distinct == b.totals.stored_distinct);
 }
 
-gpu::DeviceCountPlan plan_for(std::uint32_t k) {
+gpu::DeviceCountPlan device_plan_for(std::uint32_t k) {
   gpu::DeviceCountPlan plan;
   plan.k = k;
   plan.memory_bytes = std::uint64_t{2} << 30;
@@ -124,13 +124,13 @@ TEST_CASE("the same shards as on the CPU for any k") {
   for (const std::uint32_t k : {13u, 15u, 21u, 31u, 32u, 33u, 48u, 49u, 55u, 64u}) {
     if (!tests::can_count(k)) continue;
     CAPTURE(k);
-    const auto plan = plan_for(k);
+    const auto plan = device_plan_for(k);
     check_same(on_gpu(reads, plan), on_cpu(reads, plan));
   }
 }
 
 TEST_CASE("no reads, no shards") {
-  const auto plan = plan_for(31);
+  const auto plan = device_plan_for(31);
   check_same(on_gpu({}, plan), on_cpu({}, plan));
   check_same(on_gpu({"ACGT"}, plan), on_cpu({"ACGT"}, plan));
 }
@@ -139,7 +139,7 @@ TEST_CASE("filters and strands") {
   const auto reads = tests::random_reads(3000, 5000, 5);
   for (const std::uint32_t k : {15u, 31u, 60u}) {
     if (!tests::can_count(k)) continue;
-    auto plan = plan_for(k);
+    auto plan = device_plan_for(k);
     plan.canonical = false;
     check_same(on_gpu(reads, plan), on_cpu(reads, plan));
     plan.min_count = 2;
@@ -152,7 +152,7 @@ TEST_CASE("hot k-mers") {
   std::vector<std::string> reads = tests::random_reads(100, 1000, 6);
   for (int i = 0; i < 300; ++i) reads.push_back(std::string(5000, i % 3 == 0 ? 'A' : 'T'));
   for (const std::uint32_t k : {31u, 64u}) {
-    if (tests::can_count(k)) check_same(on_gpu(reads, plan_for(k)), on_cpu(reads, plan_for(k)));
+    if (tests::can_count(k)) check_same(on_gpu(reads, device_plan_for(k)), on_cpu(reads, device_plan_for(k)));
   }
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("lists too large for one table are counted in parts") {
   const auto reads = tests::random_reads(2000, 30000000, 7, 20000);
   for (const std::uint32_t k : {31u, 33u}) {
     if (!tests::can_count(k)) continue;
-    auto plan = plan_for(k);
+    auto plan = device_plan_for(k);
     plan.expected_kmers = 1;
     check_same(on_gpu(reads, plan), on_cpu(reads, plan));
   }
@@ -169,8 +169,8 @@ TEST_CASE("lists too large for one table are counted in parts") {
 
 TEST_CASE("little memory: counted early, and merged") {
   const auto reads = tests::random_reads(20000, 100000, 8);
-  auto plan = plan_for(31);
-  const Result ample = on_cpu(reads, plan);
+  auto plan = device_plan_for(31);
+  const DeviceResult ample = on_cpu(reads, plan);
   plan.memory_bytes = std::uint64_t{160} << 20;
   check_same(on_gpu(reads, plan), ample);
 }
@@ -191,9 +191,9 @@ TEST_CASE("whatever lists are counted in, the same shards") {
   for (const std::uint32_t k : {13u, 31u, 32u, 33u, 64u}) {
     if (!tests::can_count(k)) continue;
     CAPTURE(k);
-    auto plan = plan_for(k);
+    auto plan = device_plan_for(k);
     plan.min_count = k == 31 ? 2 : 1;
-    const Result expected = on_cpu(reads, plan);
+    const DeviceResult expected = on_cpu(reads, plan);
     for_each_table([&](engine::CountTable table) {
       plan.table = table;
       check_same(on_gpu(reads, plan), expected);
@@ -206,9 +206,9 @@ TEST_CASE("lists too large for one table of any scheme are counted in parts") {
   for (const std::uint32_t k : {31u, 33u}) {
     if (!tests::can_count(k)) continue;
     CAPTURE(k);
-    auto plan = plan_for(k);
+    auto plan = device_plan_for(k);
     plan.expected_kmers = 1;
-    const Result expected = on_cpu(reads, plan);
+    const DeviceResult expected = on_cpu(reads, plan);
     for_each_table([&](engine::CountTable table) {
       plan.table = table;
       check_same(on_gpu(reads, plan), expected);
@@ -218,10 +218,10 @@ TEST_CASE("lists too large for one table of any scheme are counted in parts") {
 
 TEST_CASE("little memory: counted early in any table, and merged") {
   const auto reads = tests::random_reads(20000, 100000, 8);
-  auto plan = plan_for(31);
-  const Result once = on_cpu(reads, plan);
+  auto plan = device_plan_for(31);
+  const DeviceResult once = on_cpu(reads, plan);
   plan.memory_bytes = std::uint64_t{160} << 20;
-  const Result thrice = on_gpu(reads, plan, 3);
+  const DeviceResult thrice = on_gpu(reads, plan, 3);
   for_each_table([&](engine::CountTable table) {
     plan.table = table;
     check_same(on_gpu(reads, plan), once);
@@ -255,7 +255,7 @@ TEST_CASE("long lists are counted by all blocks together") {
     // More than fit the table that so little memory has for a long list: it is counted in parts.
     reads.push_back(crowd(12000, k, 10));
     for (int i = 0; i < 100; ++i) reads.push_back(std::string(5000, i % 3 == 0 ? 'C' : 'G'));
-    auto plan = plan_for(k);
+    auto plan = device_plan_for(k);
     plan.memory_bytes = std::uint64_t{256} << 20;
     plan.tuning.long_list_kmers = 60;
     plan.tuning.long_list_ratio = 0;
@@ -269,8 +269,8 @@ TEST_CASE("long lists are counted by all blocks together") {
 TEST_CASE("long lists that were counted early") {
   auto reads = tests::random_reads(20000, 100000, 11);
   reads.push_back(crowd(12000, 31, 12));
-  auto plan = plan_for(31);
-  const Result ample = on_cpu(reads, plan);
+  auto plan = device_plan_for(31);
+  const DeviceResult ample = on_cpu(reads, plan);
   plan.memory_bytes = std::uint64_t{160} << 20;
   plan.tuning.long_list_kmers = 60;
   plan.tuning.long_list_ratio = 0;

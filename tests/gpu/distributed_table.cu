@@ -17,6 +17,7 @@ namespace {
 using namespace warpmer;
 using namespace warpmer::gpu;
 using table::Key32;
+using tests::all_gpus;
 using Pairs = std::vector<std::vector<std::uint64_t>>;  ///< by device
 
 /// Arrays in a device's memory or in pinned memory, one for each device.
@@ -116,14 +117,6 @@ Pairs make_pairs(std::size_t devices, std::size_t size, KeyOf&& key_of) {
 }
 
 Key32 unique_key(std::uint32_t number) { return number * 2654435761u; }
-
-std::vector<int> all_gpus() {
-  std::vector<int> ordinals;
-  for (const engine::Gpu& gpu : engine::survey_gpus().gpus) {
-    if (gpu.problem.empty()) ordinals.push_back(gpu.ordinal);
-  }
-  return ordinals;
-}
 
 void check_devices(const std::vector<int>& ordinals, Route route) {
   constexpr std::size_t kSize = 60'000;

@@ -8,11 +8,13 @@
 
 #include "freeze.cuh"
 #include "gpu/device.h"
+#include "gpu/on_device.cuh"
 
 namespace {
 
 using namespace warpmer;
 using namespace warpmer::gpu;
+using tests::on_device;
 
 template <class Key>
 struct Shard {
@@ -54,13 +56,6 @@ struct CountedShards {
     counts.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kBigCount)));
   }
 };
-
-template <class T>
-DeviceArray<T> on_device(const std::vector<T>& values, cudaStream_t stream) {
-  DeviceArray<T> device(std::max<std::size_t>(values.size(), 1));
-  copy_to_device(device.data(), values.data(), values.size(), stream);
-  return device;
-}
 
 template <class Key>
 void check_freeze(const std::vector<Shard<Key>>& shards, std::uint32_t lists, std::uint32_t k) {

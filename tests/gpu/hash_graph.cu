@@ -11,6 +11,7 @@
 
 #include "cpu/hash_graph.h"
 #include "gpu/device.h"
+#include "gpu/on_device.cuh"
 #include "hash_graph.cuh"
 
 namespace {
@@ -19,6 +20,7 @@ using namespace warpmer;
 using namespace warpmer::gpu;
 using table::HashedBucket;
 using table::HashGraphVersion;
+using tests::on_device;
 
 template <class Key>
 struct KeyHash {
@@ -26,13 +28,6 @@ struct KeyHash {
     return static_cast<std::size_t>(key) * 31 + static_cast<std::size_t>(static_cast<Key128>(key) >> 64);
   }
 };
-
-template <class T>
-DeviceArray<T> on_device(const std::vector<T>& values, cudaStream_t stream) {
-  DeviceArray<T> device(std::max<std::size_t>(values.size(), 1));
-  copy_to_device(device.data(), values.data(), values.size(), stream);
-  return device;
-}
 
 template <class T>
 std::vector<T> on_host(const DeviceArray<T>& array, std::size_t n, const Stream& stream) {

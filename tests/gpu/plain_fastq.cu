@@ -15,14 +15,14 @@ namespace {
 using namespace warpmer;
 using namespace warpmer::gpu;
 
-struct Found {
+struct FoundRecords {
   TextFindings findings;
   std::vector<std::string> sequences;  ///< that are not empty
 
   [[nodiscard]] bool is_plain() const { return findings.odd == 0; }
 };
 
-Found find(PlainFastq& records, const std::string& text, char lowest_quality = 0) {
+FoundRecords find_records(PlainFastq& records, const std::string& text, char lowest_quality = 0) {
   const Stream stream;
   const auto bytes = static_cast<std::uint32_t>(text.size());
   DeviceArray<char> device(text_room(bytes)), joined(text_room(PlainFastq::joined_bytes(bytes)));
@@ -31,7 +31,7 @@ Found find(PlainFastq& records, const std::string& text, char lowest_quality = 0
   records.reserve(bytes);
   records.find(device.data(), bytes, lowest_quality, joined.data(), stream);
   std::string host(PlainFastq::joined_bytes(bytes), ' ');
-  Found found{};
+  FoundRecords found{};
   copy_to_host(host.data(), joined.data(), host.size(), stream);
   copy_to_host(&found.findings, records.findings(), 1, stream);
   stream.wait();
@@ -48,9 +48,9 @@ Found find(PlainFastq& records, const std::string& text, char lowest_quality = 0
   return found;
 }
 
-Found find(const std::string& text, char lowest_quality = 0) {
+FoundRecords find_records(const std::string& text, char lowest_quality = 0) {
   PlainFastq records;
-  return find(records, text, lowest_quality);
+  return find_records(records, text, lowest_quality);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -83,7 +83,7 @@ TEST_CASE("FASTQ on the device: sequences of plain records") {
           if (lines[i + 3][j] < lowest) expected.back()[j] = 'N';
         }
       }
-      const Found found = find(records, text, lowest);
+      const FoundRecords found = find_records(records, text, lowest);
       CHECK(found.is_plain());
       CHECK(found.findings.records == lines.size() / 4);
       CHECK(found.findings.bases == bases);
@@ -97,7 +97,7 @@ TEST_CASE("FASTQ on the device: empty sequences, shortest records") {
   const std::string header(40, 'r');
   std::string text = "@" + header + "\n\n+\n\n";
   for (int i = 0; i < 500; ++i) text += "@" + header + "\nA\n+\nI\n" + "@empty" + header + "\n\n+\n\n";
-  const Found found = find(text);
+  const FoundRecords found = find_records(text);
   CHECK(found.is_plain());
   CHECK(found.findings.bases == 500);
   CHECK((found.sequences == std::vector<std::string>(500, "A")));
@@ -126,17 +126,17 @@ TEST_CASE("FASTQ on the device: what is not plain is noticed, wherever it is") {
                                         ">r\nACGT\n>s\nACGT\n"};
   for (const std::string& record : odd) {
     CAPTURE(record);
-    CHECK_FALSE(find(record).is_plain());
-    CHECK_FALSE(find(before + record).is_plain());
-    CHECK_FALSE(find(record + after).is_plain());
-    CHECK_FALSE(find(before + record + after).is_plain());
+    CHECK_FALSE(find_records(record).is_plain());
+    CHECK_FALSE(find_records(before + record).is_plain());
+    CHECK_FALSE(find_records(record + after).is_plain());
+    CHECK_FALSE(find_records(before + record + after).is_plain());
   }
-  CHECK(find(before + after).is_plain());
+  CHECK(find_records(before + after).is_plain());
 }
 
 TEST_CASE("FASTQ on the device: more lines than there is room for") {
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += "@\nA\n+\nI\n";  // 2 bytes a line
-  CHECK_FALSE(find(text).is_plain());
-  CHECK_FALSE(find(std::string(100'000, '\n')).is_plain());
+  CHECK_FALSE(find_records(text).is_plain());
+  CHECK_FALSE(find_records(std::string(100'000, '\n')).is_plain());
 }

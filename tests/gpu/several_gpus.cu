@@ -25,10 +25,7 @@ using namespace warpmer::tests;
 std::vector<std::vector<int>> sets_of_gpus() {
   const int gpu = gpu_under_test().ordinal;
   std::vector<std::vector<int>> sets = {{gpu, gpu}, {gpu, gpu, gpu}};
-  std::vector<int> all;
-  for (const engine::Gpu& one : engine::survey_gpus().gpus) {
-    if (one.problem.empty()) all.push_back(one.ordinal);
-  }
+  const std::vector<int> all = all_gpus();
   if (all.size() > 1) sets.push_back(all);
   return sets;
 }

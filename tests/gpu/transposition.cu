@@ -18,6 +18,7 @@ namespace {
 using namespace warpmer;
 using namespace warpmer::gpu;
 using comm::PartitionTable;
+using tests::all_gpus;
 
 /// What a device sends and gets.
 struct Holding {
@@ -113,14 +114,6 @@ void check_transpositions(const std::vector<int>& ordinals, Route route, SendOrd
       CHECK(std::equal(all_sent.begin(), all_sent.end(), returned[at].data()));
     }
   }
-}
-
-std::vector<int> all_gpus() {
-  std::vector<int> ordinals;
-  for (const engine::Gpu& gpu : engine::survey_gpus().gpus) {
-    if (gpu.problem.empty()) ordinals.push_back(gpu.ordinal);
-  }
-  return ordinals;
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 namespace warpmer::tests {
 namespace {
-constexpr SchemeOnTile<Key128> kTiles[] = {
+constexpr SchemeOnTile<Key128> kTiles128[] = {
     WARPMER_CUDA_TILE(OrderedWarpDrive, Key128, 1, 1),  WARPMER_CUDA_TILE(OrderedWarpDrive, Key128, 1, 2),
     WARPMER_CUDA_TILE(OrderedWarpDrive, Key128, 1, 4),  WARPMER_CUDA_TILE(OrderedWarpDrive, Key128, 2, 1),
     WARPMER_CUDA_TILE(OrderedWarpDrive, Key128, 2, 2),  WARPMER_CUDA_TILE(OrderedWarpDrive, Key128, 2, 4),
@@ -14,5 +14,5 @@ constexpr SchemeOnTile<Key128> kTiles[] = {
     WARPMER_CUDA_TILE(HashedWarpDrive, Key128, 8, 1),
 };
 }  // namespace
-const SchemesOnTiles<Key128> kCudaTiles128{kTiles, sizeof kTiles / sizeof *kTiles};
+const SchemesOnTiles<Key128> kCudaTiles128{kTiles128, sizeof kTiles128 / sizeof *kTiles128};
 }  // namespace warpmer::tests

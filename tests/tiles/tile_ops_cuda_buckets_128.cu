@@ -3,7 +3,7 @@
 namespace warpmer::tests {
 namespace {
 /// Buckets as the papers have them, each loaded by lanes of one, and of several slots.
-constexpr SchemeOnTile<Key128> kTiles[] = {
+constexpr SchemeOnTile<Key128> kBuckets128[] = {
     WARPMER_CUDA_TILE(Bcht, Key128, 16, 1),
     WARPMER_CUDA_TILE(Bcht, Key128, 4, 4),
     WARPMER_CUDA_TILE(MegaKv, Key128, 8, 1),
@@ -14,5 +14,5 @@ constexpr SchemeOnTile<Key128> kTiles[] = {
     WARPMER_CUDA_GLOBAL_TILE(SlabBuckets, Key128, 2, 3),
 };
 }  // namespace
-const SchemesOnTiles<Key128> kCudaBuckets128{kTiles, sizeof kTiles / sizeof *kTiles};
+const SchemesOnTiles<Key128> kCudaBuckets128{kBuckets128, sizeof kBuckets128 / sizeof *kBuckets128};
 }  // namespace warpmer::tests

@@ -3,7 +3,7 @@
 namespace warpmer::tests {
 namespace {
 /// Buckets as the papers have them, each loaded by lanes of one, and of several slots.
-constexpr SchemeOnTile<Key64> kTiles[] = {
+constexpr SchemeOnTile<Key64> kBuckets64[] = {
     WARPMER_CUDA_TILE(Bcht, Key64, 16, 1),
     WARPMER_CUDA_TILE(Bcht, Key64, 8, 2),
     WARPMER_CUDA_TILE(Bcht, Key64, 4, 4),
@@ -20,5 +20,5 @@ constexpr SchemeOnTile<Key64> kTiles[] = {
     WARPMER_CUDA_GLOBAL_TILE(SlabBuckets, Key64, 1, 10),
 };
 }  // namespace
-const SchemesOnTiles<Key64> kCudaBuckets64{kTiles, sizeof kTiles / sizeof *kTiles};
+const SchemesOnTiles<Key64> kCudaBuckets64{kBuckets64, sizeof kBuckets64 / sizeof *kBuckets64};
 }  // namespace warpmer::tests

@@ -3,7 +3,7 @@
 namespace warpmer::tests {
 namespace {
 /// Buckets as the papers have them, each loaded by lanes of one, and of several slots.
-constexpr SchemeOnTile<table::Key32> kTiles[] = {
+constexpr SchemeOnTile<table::Key32> kWordBuckets[] = {
     WARPMER_CUDA_WORD_TILE(Bcht, 16, 1),           WARPMER_CUDA_WORD_TILE(Bcht, 4, 4),
     WARPMER_CUDA_WORD_TILE(MegaKv, 8, 1),          WARPMER_CUDA_WORD_TILE(MegaKv, 4, 2),
     WARPMER_CUDA_WORD_TILE(MegaKv, 1, 8),          WARPMER_CUDA_WORD_TILE(OneSlotCuckoo, 1, 1),
@@ -11,5 +11,5 @@ constexpr SchemeOnTile<table::Key32> kTiles[] = {
     WARPMER_CUDA_WORD_TILE(IcebergBuckets, 32, 1), WARPMER_CUDA_WORD_TILE(IcebergBuckets, 8, 4),
 };
 }  // namespace
-const SchemesOnTiles<table::Key32> kCudaWordBuckets{kTiles, sizeof kTiles / sizeof *kTiles};
+const SchemesOnTiles<table::Key32> kCudaWordBuckets{kWordBuckets, sizeof kWordBuckets / sizeof *kWordBuckets};
 }  // namespace warpmer::tests

@@ -2,7 +2,7 @@
 
 namespace warpmer::tests {
 namespace {
-constexpr SchemeOnTile<table::Key32> kTiles[] = {
+constexpr SchemeOnTile<table::Key32> kTilesOfWords[] = {
     WARPMER_CUDA_WORD_TILE(OrderedWarpDrive, 1, 4),   WARPMER_CUDA_WORD_TILE(OrderedWarpDrive, 8, 1),
     WARPMER_CUDA_WORD_TILE(HashedWarpDrive, 1, 1),    WARPMER_CUDA_WORD_TILE(HashedWarpDrive, 2, 1),
     WARPMER_CUDA_WORD_TILE(HashedWarpDrive, 4, 1),    WARPMER_CUDA_WORD_TILE(HashedWarpDrive, 8, 1),
@@ -13,5 +13,6 @@ constexpr SchemeOnTile<table::Key32> kTiles[] = {
     WARPMER_CUDA_WORD_TILE(ScatteredWarpDrive, 1, 4),
 };
 }  // namespace
-const SchemesOnTiles<table::Key32> kCudaWordTiles{kTiles, sizeof kTiles / sizeof *kTiles};
+const SchemesOnTiles<table::Key32> kCudaWordTiles{kTilesOfWords,
+                                                  sizeof kTilesOfWords / sizeof *kTilesOfWords};
 }  // namespace warpmer::tests

@@ -1,0 +1,19 @@
+#pragma once
+/// Values that a test has made, for a kernel.
+
+#include <algorithm>
+#include <vector>
+
+#include "device_memory.cuh"
+
+namespace warpmer::tests {
+
+/// A copy of them, with room for one at least. It is there in the order of the stream.
+template <class T>
+gpu::DeviceArray<T> on_device(const std::vector<T>& values, cudaStream_t stream) {
+  gpu::DeviceArray<T> device(std::max<std::size_t>(values.size(), 1));
+  gpu::copy_to_device(device.data(), values.data(), values.size(), stream);
+  return device;
+}
+
+}  // namespace warpmer::tests
