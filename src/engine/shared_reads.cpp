@@ -13,10 +13,10 @@ namespace warpmer::engine {
 namespace {
 
 /// What a message of Channel::batches may be beside work (engine/read_dealer.h).
-constexpr char kRelease = 'r';  ///< so many bytes of results are written
-constexpr char kEnd = 'e';      ///< there is no more work
+constexpr char kRelease = 'r';      ///< so many bytes of results are written
+constexpr char kNoMoreReads = 'e';  ///< there is no more work
 
-constexpr std::chrono::milliseconds kLook{5};
+constexpr std::chrono::milliseconds kReadsLook{5};
 
 /// Work that a thread of each rank may have been dealt, so that there is always more to begin with.
 constexpr std::uint64_t kWorkOfThread = 2;
@@ -172,7 +172,7 @@ void SharedReads::stop() noexcept {
 
 void SharedReads::deal() {
   dealer_->deal();
-  for (unsigned rank = 1; rank < ranks_.size(); ++rank) ranks_.post(rank, Channel::batches, {kEnd});
+  for (unsigned rank = 1; rank < ranks_.size(); ++rank) ranks_.post(rank, Channel::batches, {kNoMoreReads});
   is_dealt_ = true;
   const std::lock_guard lock(mutex_);
   has_all_work_ = true;
@@ -184,7 +184,7 @@ void SharedReads::collect() {
   while (!is_dealt_) {
     Message result;
     unsigned from = 0;
-    if (ranks_.receive(Channel::results, from, result, kLook)) results_->put(from, std::move(result));
+    if (ranks_.receive(Channel::results, from, result, kReadsLook)) results_->put(from, std::move(result));
   }
 }
 
@@ -193,12 +193,12 @@ void SharedReads::take_messages() {
   while (true) {
     Message message;
     unsigned from = 0;
-    if (!ranks_.receive(Channel::batches, from, message, kLook)) continue;
+    if (!ranks_.receive(Channel::batches, from, message, kReadsLook)) continue;
     if (message.front() == kRelease) {
       MessageReader in(message);
       in.plain<char>();
       release(in.plain<std::uint64_t>());
-    } else if (message.front() == kEnd) {
+    } else if (message.front() == kNoMoreReads) {
       const std::lock_guard lock(mutex_);
       has_all_work_ = true;
       changed_.notify_all();

@@ -220,7 +220,7 @@ void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
   PreparedShard prepared = prepare(shard, std::move(frozen));
   bytes_put += prepared.bytes();
   if (kept) {
-    kept->put(shard, std::move(prepared));
+    kept->put(std::move(prepared));
     return;
   }
   std::unique_lock lock(mutex);
@@ -274,8 +274,9 @@ std::string IndexWriter::Impl::write_part(std::uint64_t bytes_before) {
   std::unique_lock lock(mutex);
   const std::uint32_t first = next;
   end = layout::kHeaderBytes + bytes_before;
-  kept->take_all([&](std::uint32_t shard, PreparedShard&& prepared) {
-    if (shard != next) throw InternalError(fmt::format("shard {} of a part of an index is missing", next));
+  kept->take_all([&](PreparedShard&& prepared) {
+    if (prepared.shard != next)
+      throw InternalError(fmt::format("shard {} of a part of an index is missing", next));
     bytes_waiting += prepared.held_bytes();
     place(std::move(prepared));
     if (bytes_waiting >= kRunBytes) write_placed(lock);
@@ -301,8 +302,8 @@ void IndexWriter::Impl::adopt_part(const std::string& part) {
 }
 
 void IndexWriter::Impl::take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take) {
-  kept->take_all([&](std::uint32_t shard, PreparedShard&& prepared) {
-    take(shard, {prepared.entry.shape, std::move(prepared.payload), std::move(prepared.source)});
+  kept->take_all([&](PreparedShard&& prepared) {
+    take(prepared.shard, {prepared.entry.shape, std::move(prepared.payload), std::move(prepared.source)});
   });
 }
 

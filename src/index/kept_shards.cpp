@@ -18,7 +18,8 @@ constexpr std::ptrdiff_t kShardsAhead = 8;
 KeptShards::KeptShards(std::string directory, std::uint64_t most_bytes)
     : directory_(std::move(directory)), most_bytes_(most_bytes) {}
 
-void KeptShards::put(std::uint32_t shard, PreparedShard&& prepared) {
+void KeptShards::put(PreparedShard&& prepared) {
+  const std::uint32_t shard = prepared.shard;
   std::unique_lock lock(mutex_);
   if (!known_.insert(shard).second) throw InternalError(fmt::format("shard {} was put twice", shard));
   // One that is larger than all that is allowed must not wait for ever.
@@ -78,18 +79,18 @@ void KeptShards::write(const Batch& batch, std::uint64_t offset) {
   file_->write(offset, pieces);
 }
 
-void KeptShards::take_all(const std::function<void(std::uint32_t, PreparedShard&&)>& take) {
+void KeptShards::take_all(const std::function<void(PreparedShard&&)>& take) {
   const std::lock_guard lock(mutex_);
   while (!in_memory_.empty() || !in_file_.empty()) {
     const auto kept = in_memory_.begin();
     const auto spilled = in_file_.begin();
     if (spilled == in_file_.end() || (kept != in_memory_.end() && kept->first < spilled->first)) {
       auto next = in_memory_.extract(kept);
-      take(next.key(), std::move(next.mapped()));
+      take(std::move(next.mapped()));
       continue;
     }
     read_ahead(spilled);
-    take(spilled->first, bring_back(spilled->first, spilled->second));
+    take(bring_back(spilled->first, spilled->second));
     in_file_.erase(spilled);
   }
   memory_bytes_ = 0;

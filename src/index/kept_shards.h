@@ -40,10 +40,10 @@ class KeptShards {
 
   /// Takes a shard; several threads at once. Whoever finds too much in memory writes what there is, and the
   /// others wait for that only when it is too much again.
-  void put(std::uint32_t shard, PreparedShard&& prepared);
+  void put(PreparedShard&& prepared);
 
   /// Gives all shards, in order, one thread, when all are put. What is in the file is read back one by one.
-  void take_all(const std::function<void(std::uint32_t shard, PreparedShard&& prepared)>& take);
+  void take_all(const std::function<void(PreparedShard&& prepared)>& take);
 
   /// Bytes written to the temporary file.
   [[nodiscard]] std::uint64_t bytes_spilled();

@@ -17,7 +17,7 @@
 namespace warpmer::index {
 namespace {
 
-const char* advice(int error) {
+const char* spill_advice(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
@@ -123,7 +123,7 @@ void SpillFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexc
 void SpillFile::fail(const char* doing, std::uint64_t bytes, int error) const {
   throw ResourceError(fmt::format("cannot {} {} more bytes, after {}, of the temporary file in '{}': {}; {}",
                                   doing, bytes, doing[0] == 'w' ? written_.load() : read_.load(), directory_,
-                                  std::strerror(error), advice(error)));
+                                  std::strerror(error), spill_advice(error)));
 }
 
 }  // namespace warpmer::index

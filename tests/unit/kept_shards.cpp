@@ -25,6 +25,7 @@ namespace {
 /// Words that tell which shard they are of; every fifth is empty.
 PreparedShard make_shard(std::uint32_t shard) {
   PreparedShard prepared;
+  prepared.shard = shard;
   prepared.payload.resize(shard % 5 == 0 ? 0 : 10 + shard * 7919 % 3000);
   std::iota(prepared.payload.begin(), prepared.payload.end(), std::uint64_t{shard} << 32);
   prepared.entry.payload_words = prepared.payload.size();
@@ -43,7 +44,7 @@ std::vector<std::string> put_all(KeptShards& kept, std::uint32_t first, std::uin
   for (unsigned t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       try {
-        for (std::size_t i = t; i < order.size(); i += kThreads) kept.put(order[i], make_shard(order[i]));
+        for (std::size_t i = t; i < order.size(); i += kThreads) kept.put(make_shard(order[i]));
       } catch (const ResourceError& error) {
         errors[t] = error.what();
       }
@@ -68,9 +69,9 @@ TEST_CASE("kept shards come back in order, however few fit in memory") {
     CHECK((kept.bytes_spilled() == 0) == (most > bytes));
     if (most < bytes) CHECK(kept.bytes_spilled() + most >= bytes);
     std::uint32_t next = kFirst;
-    kept.take_all([&](std::uint32_t shard, PreparedShard&& prepared) {
-      CHECK(shard == next++);
-      CHECK(prepared.payload == make_shard(shard).payload);
+    kept.take_all([&](PreparedShard&& prepared) {
+      CHECK(prepared.shard == next++);
+      CHECK(prepared.payload == make_shard(prepared.shard).payload);
       CHECK(prepared.entry.payload_words == prepared.payload.size());
     });
     CHECK(next == kEnd);
@@ -80,8 +81,8 @@ TEST_CASE("kept shards come back in order, however few fit in memory") {
 TEST_CASE("a shard is kept once") {
   const ScratchFolder folder;
   KeptShards kept(folder.path(), 1);
-  kept.put(7, make_shard(7));
-  CHECK_THROWS_AS(kept.put(7, make_shard(7)), InternalError);
+  kept.put(make_shard(7));
+  CHECK_THROWS_AS(kept.put(make_shard(7)), InternalError);
 }
 
 TEST_CASE("when the temporary file fails, all threads say why, with its folder") {
@@ -89,4 +90,27 @@ TEST_CASE("when the temporary file fails, all threads say why, with its folder")
   const std::string missing = folder / "not/there";
   KeptShards kept(missing, 10'000);
   for (const std::string& error : put_all(kept, 0, 400)) CHECK(says(error, missing));
+}
+
+TEST_CASE("a shard with a source waits in memory, for its payload is not there") {
+  struct Nothing final : index::PayloadSource {
+    void read(const Take&) const override {}
+  };
+  const ScratchFolder folder;
+  KeptShards kept(folder.path(), 1);
+  const auto source = std::make_shared<Nothing>();
+  for (std::uint32_t shard = 11; shard < 20; ++shard) {
+    PreparedShard prepared = make_shard(shard);
+    if (shard % 2 == 0) {
+      prepared.payload.clear();
+      prepared.source = source;
+    }
+    kept.put(std::move(prepared));
+  }
+  std::uint32_t next = 11;
+  kept.take_all([&](PreparedShard&& prepared) {
+    CHECK(prepared.shard == next++);
+    CHECK((prepared.source == source) == (prepared.shard % 2 == 0));
+  });
+  CHECK(next == 20);
 }
