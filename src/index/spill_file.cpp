@@ -61,7 +61,8 @@ void SpillFile::open() {
     if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOSYS))
       fd_ = open_and_unlink(directory_);
     if (fd_ >= 0) return;
-    if (errno != ENOENT || !is_there) break;
+    // Of a directory that has been removed since it was found, ext4 says EPERM.
+    if ((errno != ENOENT && errno != EPERM) || !is_there) break;
   }
   const int error = errno;
   if (made_directory_) ::rmdir(directory_.c_str());
