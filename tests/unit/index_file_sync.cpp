@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <functional>
 
@@ -17,7 +18,7 @@ using namespace warpmer::index::test;
 namespace {
 
 int sync_error = 0;  ///< what syncing fails with; 0: it does not
-int syncs = 0;
+std::atomic<int> syncs = 0;  ///< by any test's threads
 std::function<void()> on_sync = [] {};
 
 }  // namespace
