@@ -46,7 +46,7 @@ GzipHeader::Status GzipHeader::take_fixed(unsigned char byte) {
 GzipHeader::Status GzipHeader::take(char c) {
   const unsigned char byte = to_byte(c);
   const std::uint32_t crc_before = crc_;
-  crc_ = gzip_crc(crc_, {&c, 1});
+  if (field_ == Field::fixed || (flags_ & kHasCrc) != 0) crc_ = gzip_crc(crc_, {&c, 1});
   switch (field_) {
     case Field::fixed:
       if (take_fixed(byte) == Status::corrupt) return Status::corrupt;
@@ -141,9 +141,11 @@ GzipMembers::Status GzipMembers::read_trailer(std::span<const char>& input) {
 }
 
 bool GzipMembers::ends_block(unsigned char last, unsigned bit, std::span<char>& output) {
-  if (state_ != State::data) return false;
+  // A final block could take what follows for its own end.
+  if (state_ != State::data || inflater_->is_in_final_block()) return false;
   // An empty final block with fixed codes, put where the next block starts, ends the stream there, with all
-  // of the input taken. If it does not, the block that goes on there took it for something else.
+  // of the input taken. A block that goes on there takes it for something else, and has no room for a final
+  // one behind its own end.
   constexpr std::uint32_t kEmptyFinalBlock = 3;
   constexpr unsigned kEmptyFinalBlockBits = 10;
   const std::uint32_t end = (last & ((1U << bit) - 1)) | kEmptyFinalBlock << bit;

@@ -152,7 +152,8 @@ GzipStream::Shape GzipStream::shape(unsigned threads) {
 
 std::uint64_t GzipStream::memory_bytes(unsigned threads) {
   const Shape shape = GzipStream::shape(threads);
-  const std::uint64_t portions = ReadAhead::ring_size(threads) * (shape.text_bytes + shape.raw_bytes);
+  const std::uint64_t portions =
+      ReadAhead::ring_size(threads) * (shape.text_bytes + shape.raw_bytes) + shape.raw_bytes;
   const std::uint64_t guesses =
       shape.looks_for_blocks ? threads * (shape.text_bytes + 4 * kInflaterBytes) : 0;
   return portions + guesses + 2 * kInflaterBytes;

@@ -32,7 +32,9 @@ class ZlibInflater final : public DeflateInflater {
 
   void start(std::string_view window, unsigned bits, unsigned bit_count) override {
     inflateReset(&stream_);
-    inflateSetDictionary(&stream_, bytes(window.data()), clamp_to_32_bits(window.size()));
+    if (!window.empty() &&
+        inflateSetDictionary(&stream_, bytes(window.data()), clamp_to_32_bits(window.size())) == Z_MEM_ERROR)
+      throw std::bad_alloc();
     inflatePrime(&stream_, static_cast<int>(bit_count), static_cast<int>(bits));
   }
 
@@ -44,8 +46,14 @@ class ZlibInflater final : public DeflateInflater {
     const int result = ::inflate(&stream_, Z_NO_FLUSH);
     input = input.subspan(static_cast<std::size_t>(stream_.next_in - bytes(input.data())));
     output = output.subspan(static_cast<std::size_t>(stream_.next_out - bytes(output.data())));
+    if (result == Z_MEM_ERROR) throw std::bad_alloc();
     if (result == Z_STREAM_END) return Status::end;
     return result == Z_OK || result == Z_BUF_ERROR ? Status::going_on : Status::corrupt;
+  }
+
+  [[nodiscard]] bool is_in_final_block() const noexcept override {
+    constexpr int kInFinalBlock = 64;  // inflate() in zlib.h says so, with Z_BLOCK; it is set without, too
+    return (stream_.data_type & kInFinalBlock) != 0;
   }
 
   void become(const DeflateInflater& other) override {
@@ -89,6 +97,8 @@ class IsalInflater final : public DeflateInflater {
     if (result != ISAL_DECOMP_OK) return Status::corrupt;
     return is_end ? Status::end : Status::going_on;
   }
+
+  [[nodiscard]] bool is_in_final_block() const noexcept override { return state_->bfinal != 0; }
 
   void become(const DeflateInflater& other) override {
     *state_ = *static_cast<const IsalInflater&>(other).state_;

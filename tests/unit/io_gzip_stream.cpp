@@ -355,3 +355,47 @@ TEST_CASE("io gzip stream: a reader may leave at any time") {
     CHECK((read == text.substr(0, taken)));
   }
 }
+
+namespace {
+
+/// Deflate data, bit by bit.
+struct BitString {
+  std::string bytes;
+  unsigned used = 8;  ///< bits of the last byte
+
+  void put(unsigned value, unsigned count) {
+    for (unsigned i = 0; i < count; ++i, ++used) {
+      if (used == 8) bytes += '\0', used = 0;
+      bytes.back() = static_cast<char>(bytes.back() | (value >> i & 1) << used);
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("io gzip stream: a final block does not take the mark of an end for its own") {
+  // Fixed codes, in the last block: 5 bits of a literal, and what is put there is the rest of it and the end.
+  const auto ends = [](io::InflaterMaker make, bool is_final) {
+    BitString data;
+    data.put(is_final ? 1 : 0, 1);
+    data.put(1, 2);
+    for (int i = 0; i < 6; ++i) data.put(0b10001110, 8);  // 'A' is 01110001, from the highest bit
+    data.put(0b01110, 5);
+    REQUIRE(data.bytes.size() == 7);
+    REQUIRE(data.used == 8);
+    io::GzipMembers members(make);
+    members.enter({}, 0, 0);
+    std::string room(io::GzipMembers::kEndText, '\0');
+    std::span<char> output(room);
+    std::span<const char> input(data.bytes);
+    REQUIRE(members.decode(input, output) == io::GzipMembers::Status::going_on);
+    REQUIRE(room.substr(0, 6) == "AAAAAA");
+    std::string more(io::GzipMembers::kEndText, '\0');
+    std::span<char> rest(more);
+    return members.ends_block(0, 0, rest);
+  };
+  for (const io::InflaterMaker make : kMakers) {
+    CHECK_FALSE(ends(make, true));
+    CHECK_FALSE(ends(make, false));
+  }
+}
