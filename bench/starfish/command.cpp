@@ -117,9 +117,10 @@ class Driver {
     if (sizes.empty()) sizes = {child, 2 * child, 4 * child, 8 * child};
     for (const Contender& contender : contenders(options_.asked_children)) {
       for (const std::size_t span : {child, 2 * child, pairs}) {
-        for (const std::size_t queries : sizes)
+        for (const std::size_t queries : sizes) {
           keep(6, contender, "find", pairs, queries, span, bench_->query(contender, pairs, span, queries),
                {});
+        }
       }
     }
   }
