@@ -94,15 +94,6 @@ struct GzipStream::Chunk {
     input = {next->begin(), taken_of_next};
     return true;
   }
-  /// Takes the byte, too, in the middle of which the block is said to start; false if there is none.
-  bool take_last_byte() {
-    const std::size_t end = next_block ? (*next_block + 7) / 8 : 0;
-    if (taken_of_next == end) return false;
-    input = {next->begin() + taken_of_next, 1};
-    taken_of_next = end;
-    return true;
-  }
-
   [[nodiscard]] std::size_t ended_members() const {
     return static_cast<std::size_t>(std::count_if(
         segments.begin(), segments.end(), [](const Segment& segment) { return segment.ends_member; }));
@@ -249,11 +240,9 @@ GzipStream::Progress GzipStream::decode(GzipMembers& members, Chunk& chunk, std:
     }
     if (text.size() < GzipMembers::kEndText) return Progress::text_full;
     if (!chunk.input.empty() || chunk.go_on()) continue;
-    if (const auto end = chunk.next_block; end && chunk.taken_of_next == *end / 8 &&
-                                           members.ends_block(chunk.next->at(*end / 8), *end % 8, text)) {
-      return Progress::at_block;
-    }
-    if (!chunk.take_last_byte()) return Progress::inside;
+    const auto end = chunk.next_block;
+    if (end && members.ends_block(chunk.next->at(*end / 8), *end % 8, text)) return Progress::at_block;
+    return Progress::inside;
   }
 }
 
