@@ -2,6 +2,7 @@
 /// Counted lists on the device: distinct k-mers (as hashes) with counts, grouped by list, and in each list
 /// by range of hash. What counting leaves, what freezing takes, and what a run of an earlier count is.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/kmer.h"
@@ -9,9 +10,25 @@
 
 namespace warpmer::gpu {
 
-/// A list's entries are grouped by the top bits of their hashes; inside a range they are in any order.
-inline constexpr std::uint32_t kRangeBits = 8;
-inline constexpr std::uint32_t kRanges = 1u << kRangeBits;
+/// A list's entries are grouped by ranges of hashes, of equal width; inside a range they are in any order.
+/// How many ranges there are is a matter of speed: parts of a shard that are put in order at once are whole
+/// ranges.
+inline constexpr std::uint32_t kLeastRanges = 256, kMostRanges = 1024;
+/// Ranges are told by so many top bits of a hash.
+inline constexpr std::uint32_t kRangeGrainBits = 22;
+static_assert(std::uint64_t{kMostRanges} << kRangeGrainBits <= std::uint64_t{1} << 32);
+
+/// The range, of `ranges`, of a hash of 2k bits.
+template <class Key>
+__host__ __device__ std::uint32_t range_of(Key hash, std::uint32_t k, std::uint32_t ranges) {
+  return (static_cast<std::uint32_t>(hash >> (2 * k - kRangeGrainBits)) * ranges) >> kRangeGrainBits;
+}
+/// The first hash of a range. Of the one behind the last: 2^2k, which keys of 2k bits have as 0.
+template <class Key>
+__host__ __device__ Key range_begin(std::uint32_t range, std::uint32_t k, std::uint32_t ranges) {
+  const std::uint64_t grain = ((std::uint64_t{range} << kRangeGrainBits) + ranges - 1) / ranges;
+  return Key{grain} << (2 * k - kRangeGrainBits);
+}
 
 /// Stands for a count that does not fit 32 bits and is found among the `BigCounts`.
 inline constexpr std::uint32_t kBigCount = UINT32_MAX;
@@ -45,11 +62,16 @@ struct CountedView {
   std::uint32_t* counts;
   std::uint32_t first_list;  ///< the arrays below begin with this one
   std::uint64_t* begins;     ///< for each list, its first entry
-  std::uint32_t* ranges;     ///< for each list kRanges + 1 offsets from there
+  std::uint32_t* ranges;     ///< for each list range_count + 1 offsets from there
+  std::uint32_t range_count;
   BigCounts<Key> big;
 
-  __device__ const std::uint32_t* ranges_of(std::uint32_t list) const {
-    return ranges + std::size_t{list - first_list} * (kRanges + 1);
+  [[nodiscard]] __device__ std::uint32_t* ranges_of(std::uint32_t list) const {
+    return ranges + std::size_t{list - first_list} * (range_count + 1);
+  }
+  /// Entries of a list.
+  [[nodiscard]] __device__ std::uint32_t size_of(std::uint32_t list) const {
+    return ranges_of(list)[range_count];
   }
 };
 
@@ -62,13 +84,23 @@ class CountedLists {
       : keys_(entries),
         counts_(entries),
         begins_(lists),
-        ranges_(std::size_t{lists} * (kRanges + 1)),
+        ranges_(std::size_t{lists} * (kLeastRanges + 1)),
         big_(kMostBigCounts),
         big_size_(1) {}
 
-  [[nodiscard]] CountedView<Key> view(std::uint32_t first_list) const {
-    return {keys_.data(),   counts_.data(), first_list,
-            begins_.data(), ranges_.data(), {big_.data(), big_size_.data()}};
+  /// Of lists from `first_list` on, with so many ranges each.
+  [[nodiscard]] CountedView<Key> view(std::uint32_t first_list, std::uint32_t ranges = kLeastRanges) const {
+    return {keys_.data(),
+            counts_.data(),
+            first_list,
+            begins_.data(),
+            ranges_.data(),
+            ranges,
+            {big_.data(), big_size_.data()}};
+  }
+  /// Ranges that so many lists can have each: more when they are not all.
+  [[nodiscard]] std::uint32_t most_ranges(std::uint32_t lists) const {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(ranges_.size() / lists - 1, kMostRanges));
   }
   [[nodiscard]] std::uint64_t capacity() const { return keys_.size(); }
   [[nodiscard]] std::uint32_t* big_size() const { return big_size_.data(); }

@@ -47,7 +47,7 @@ constexpr std::uint32_t kMostSlotBits = 13;
 constexpr std::uint32_t kMostListBits = kShardBits + std::bit_width(kMostListsPerShard) - 1;
 
 /// Device memory that goes with a list.
-constexpr std::uint64_t kListBytes = 28 + 2 * (kRanges + 4) * sizeof(std::uint32_t);
+constexpr std::uint64_t kListBytes = 28 + 2 * (kLeastRanges + 4) * sizeof(std::uint32_t);
 
 /// For the table of a long list: a part of the memory, so much at most.
 constexpr std::uint64_t kLongListShare = 64;
@@ -88,12 +88,11 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
         long_lists_size_(1),
         fault_(1),
         next_list_(1),
-        next_shard_(1),
+        freeze_scratch_(freeze_scratch(shards_)),
         bins_(CountHistogram::kBins),
         large_size_(1) {
-    // Where shards are shared out, a chunk of as many of them as one GPU's takes more of its entries.
     chunk_entries_ = std::clamp<std::uint64_t>(plan.memory_bytes / 8 / (2 * kChunkEntryBytes), kLeastEntries,
-                                               kMostEntries * plan.owners);
+                                               kMostEntries);
     const std::uint64_t fixed = staged_.staging().capacity() * StagedWords<Words>::kStagingBytes +
                                 (exchange_ ? Exchange<Words>::kSegmentsHeld * staged_.segment_bytes() : 0) +
                                 2 * chunk_entries_ * kChunkEntryBytes + lists_ * kListBytes +
@@ -229,7 +228,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     PinnedArray<CountFault> host_fault;
     Event counted_event, frozen_event;
     std::uint32_t holds = UINT32_MAX;  ///< first shard of the chunk whose payload is here
-    std::uint32_t lists = 0;
+    std::uint32_t lists = 0, ranges = kLeastRanges;
 
     explicit Buffers(std::uint32_t shards)
         : widths(std::size_t{shards} * kWidths),
@@ -333,7 +332,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
       ++chunk.shards;
     }
     // Not a few more than are frozen at once: the rest of the device would wait for these.
-    const std::uint32_t at_once = shards_at_once<Key>();
+    const std::uint32_t at_once = shards_at_once<Key>(entries_per_shard_);
     while (chunk.shards < most && chunk.shards > at_once && chunk.shards % at_once != 0)
       chunk.bound -= of_shard[--chunk.shards];
     return chunk;
@@ -358,6 +357,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     task.shard_bits = shard_bits_;
     task.min_count = 1;
     task.max_count = UINT64_MAX;
+    task.out.range_count = kLeastRanges;
     task.fault = fault_.data();
     task.next = next_list_.data();
     return task;
@@ -381,7 +381,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     make_buffers(buffers, chunk);
     task.min_count = plan_.min_count;
     task.max_count = plan_.max_count;
-    task.out = buffers.counted.view(task.first_list);
+    buffers.ranges = std::min(ranges_for<Key>(entries_per_shard_), buffers.counted.most_ranges(task.lists));
+    task.out = buffers.counted.view(task.first_list, buffers.ranges);
     task.out_capacity = buffers.counted.capacity();
     task.out_size = buffers.size.data();
     task.final = true;
@@ -447,6 +448,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
       all_entries += entries;
       frozen.plans.push_back(plan);
     }
+    entries_per_shard_ = static_cast<double>(all_entries) / chunk.shards;
     if (buffers.holds != UINT32_MAX) reclaim(buffers.holds);
     buffers.holds = chunk.first_shard;
     if (buffers.payload.size() < words + kSpareWords) {
@@ -455,7 +457,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     }
     copy_to_device(buffers.plans.data(), frozen.plans.data(), frozen.plans.size(), freeze_stream_);
     FreezeTask<Key> task{};
-    task.counted = buffers.counted.view(chunk.first_shard * lists_per_shard());
+    task.counted = buffers.counted.view(chunk.first_shard * lists_per_shard(), buffers.ranges);
     task.k = plan_.k;
     task.first_shard = chunk.first_shard;
     task.shards = chunk.shards;
@@ -463,7 +465,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     task.plans = buffers.plans.data();
     task.entries = all_entries;
     task.output = buffers.payload.data();
-    task.next = next_shard_.data();
+    task.scratch = freeze_scratch_.data();
     freeze_clock_.time(freeze_stream_, [&] { launch_freeze(task, freeze_stream_); });
     buffers.frozen_event.record(freeze_stream_);
     frozen.payload = buffers.payload.data();
@@ -487,7 +489,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     CountTask<Key, Words> task = task_for(first_list_ / lists_per_shard(), own_lists() / lists_per_shard());
     const std::uint64_t entries = measure(task);
     const std::uint64_t bytes =
-        entries * CountedLists<Key>::kEntryBytes + std::uint64_t{own_lists()} * (kRanges + 4) * 4;
+        entries * CountedLists<Key>::kEntryBytes + std::uint64_t{own_lists()} * (kLeastRanges + 4) * 4;
     if (pending_.segment_bytes() + run_bytes() + bytes > plan_.memory_bytes - held_ ||
         bytes + next > budget_) {
       throw ResourceError("the GPU's memory is used up: the distinct k-mers so far need " +
@@ -550,13 +552,14 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   std::vector<std::uint32_t> host_long_lists_;  ///< in order
   std::uint64_t longest_ = UINT64_MAX;          ///< k-mers of a list that one block counts
   DeviceArray<CountFault> fault_;
-  DeviceArray<std::uint32_t> next_list_, next_shard_;  ///< counting and freezing run side by side
+  DeviceArray<std::uint32_t> next_list_, freeze_scratch_;  ///< counting and freezing run side by side
   DeviceArray<unsigned long long> bins_;
   DeviceArray<std::uint64_t> large_;
   DeviceArray<std::uint32_t> large_size_;
   std::vector<unsigned long long> histogram_;
   std::vector<std::uint64_t> large_counts_;
   double distinct_per_list_ = 2048;
+  double entries_per_shard_ = 0;  ///< of the chunk that was frozen last; 0: not known yet
   std::uint64_t words_ = 0, counted_words_ = 0;
   std::uint64_t early_counts_ = 0;
   SpanClock cut_clock_, split_clock_, count_clock_, freeze_clock_;
