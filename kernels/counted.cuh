@@ -26,8 +26,9 @@ __host__ __device__ std::uint32_t range_of(Key hash, std::uint32_t k, std::uint3
 /// The first hash of a range. Of the one behind the last: 2^2k, which keys of 2k bits have as 0.
 template <class Key>
 __host__ __device__ Key range_begin(std::uint32_t range, std::uint32_t k, std::uint32_t ranges) {
-  const std::uint64_t grain = ((std::uint64_t{range} << kRangeGrainBits) + ranges - 1) / ranges;
-  return Key{grain} << (2 * k - kRangeGrainBits);
+  // Below the number of ranges, so that 32 bits suffice.
+  const std::uint32_t grain = ((range % ranges << kRangeGrainBits) + ranges - 1) / ranges;
+  return Key{range == ranges ? 1u << kRangeGrainBits : grain} << (2 * k - kRangeGrainBits);
 }
 
 /// Stands for a count that does not fit 32 bits and is found among the `BigCounts`.

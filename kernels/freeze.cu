@@ -151,13 +151,18 @@ class ShardFreezer {
     const std::uint32_t first = piece_begin(number, pieces_, ranges);
     const std::uint32_t end = piece_begin(number + 1, pieces_, ranges), columns = end - first + 1;
     for_indices(columns, [&](std::uint32_t i) { piece.begins[i] = 0; });
-    for_indices(task_.lists_per_shard, [&](std::uint32_t list) {
-      piece.list_begins[list] = begin_of(list);
-      piece.list_offsets[list] = ranges_of(list)[first];
+    for_indices(task_.lists_per_shard, [&](std::uint32_t i) {
+      const std::uint32_t list = list_at(i, task_.lists_per_shard);
+      piece.list_begins[i] = begin_of(list);
+      piece.list_offsets[i] = ranges_of(list)[first];
     });
     if (threadIdx.x == 0) {
       piece.first = first;
       piece.end = end;
+      // A range's ends are rounded to grains.
+      const std::uint32_t bucket_bits = plan().shape.bucket_bits;
+      piece.range_buckets = static_cast<std::uint32_t>((std::uint64_t{1} << bucket_bits) / ranges) + 1 +
+                            (bucket_bits > kRangeGrainBits ? 1u << (bucket_bits - kRangeGrainBits) : 0);
       piece.entries_before = 0;
     }
     __syncthreads();
@@ -166,6 +171,7 @@ class ShardFreezer {
       const std::uint32_t column = before + threadIdx.x % width;
       if (threadIdx.x >= step * width) continue;
       std::uint64_t sum = 0;
+#pragma unroll 8
       for (std::uint32_t list = threadIdx.x / width; list < task_.lists_per_shard; list += step)
         sum += ranges_of(list)[first + column];
       atomicAdd(piece.begins + column, static_cast<std::uint32_t>(sum));
@@ -191,10 +197,14 @@ class ShardFreezer {
   __device__ void pack_parts() {
     const PartPlanner<Key, Shape> planner(task_, plan(), first_list_, sorter_.piece);
     const std::uint32_t end = sorter_.piece.end;
-    std::uint32_t next_range = sorter_.piece.first;
-    if (plans()) planner.plan_next(sorter_.parts[0], next_range);
+    if (plans()) {
+      planner.begin();
+      for (LocatedPart<Shape>& located : sorter_.parts) {
+        planner.locate(located);
+        planner.complete(located);
+      }
+    }
     __syncthreads();
-    if (plans()) planner.plan_next(sorter_.parts[1], next_range);
     start_loading(sorter_.parts[0]);
     Part part = sorter_.parts[0].part;
     __syncthreads();
@@ -203,16 +213,18 @@ class ShardFreezer {
       const Part next_part = next.part;
       const auto prepare = [&] {
         if (plans()) {
-          planner.plan_next(over, next_range);
+          planner.locate(over);
         } else {
           start_loading(next);
         }
       };
+      const auto plan_more = [&] { planner.complete(over); };
       if (part.end > part.first) {
-        pack_ranges(part, prepare);
+        pack_ranges(part, prepare, plan_more);
       } else {
         pack_large_range(part.first);
         prepare();
+        if (plans()) plan_more();
       }
       __syncthreads();
       part = next_part;
@@ -241,9 +253,10 @@ class ShardFreezer {
   }
 
   /// Sorts by buckets that are parts of those of the index, so that the scan over them gives their offsets.
-  /// Calls `prepare` when the room for entries on their way is free.
-  template <class Prepare>
-  __device__ void pack_ranges(const Part& part, Prepare&& prepare) {
+  /// Calls `prepare` when the room for entries on their way is free, and the warp that plans `plan_more`
+  /// later.
+  template <class Prepare, class PlanMore>
+  __device__ void pack_ranges(const Part& part, Prepare&& prepare, PlanMore&& plan_more) {
     const std::uint32_t n = part.size;
     Entries entries;
     take_loaded(n, entries);
@@ -254,6 +267,7 @@ class ShardFreezer {
     const std::uint32_t finer = min(rest_bits, kBucketBits - (32 - __clz(static_cast<int>(buckets - 1))));
     const Key first = plan().shape.bucket_bits == 0 ? Key{0} : Key{next_bucket_ - begun} << rest_bits;
     sort(entries, n, first, rest_bits - finer, [&] {
+      if (plans()) plan_more();
       if (plan().layout.offset_bits == 0 || plans()) return;
       pack_fields(words_, next_bucket_, buckets - begun, plan().layout.offset_bits, threadIdx.x, kThreads,
                   [&](std::uint32_t b) { return written_ + sorter_.buckets[(b + begun) << finer]; });
@@ -585,16 +599,18 @@ std::uint32_t ranges_for(double entries_per_shard) {
   // Many ranges to a part leave little room.
   if (entries_per_shard / kLeastRanges < SmallBlock<Key>::kCapacity / 8.0) return kLeastRanges;
   const bool is_small = fits<SmallBlock<Key>>(entries_per_shard / kMostRanges);
-  const auto use = [&](std::uint32_t ranges) {
+  const auto gain = [&](std::uint32_t ranges) {
     const double in_range = entries_per_shard / ranges;
-    return is_small ? expected_use<SmallBlock<Key>>(in_range) : expected_use<LargeBlock<Key>>(in_range);
+    const double use =
+        is_small ? expected_use<SmallBlock<Key>>(in_range) : expected_use<LargeBlock<Key>>(in_range);
+    // Ranges cost where they are made: about so much.
+    return use / (1 + ranges / 8192.0);
   };
-  // More ranges cost a little where they are made.
-  constexpr double kWorthIt = 1.03;
+  constexpr double kWorthIt = 1.01;
   constexpr std::uint32_t kStep = 32;
   std::uint32_t best = kLeastRanges;
   for (std::uint32_t ranges = kLeastRanges + kStep; ranges <= kMostRanges; ranges += kStep) {
-    if (use(ranges) > kWorthIt * use(best)) best = ranges;
+    if (gain(ranges) > kWorthIt * gain(best)) best = ranges;
   }
   return best;
 }

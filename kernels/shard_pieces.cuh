@@ -22,8 +22,8 @@ __host__ __device__ constexpr std::uint32_t piece_begin(std::uint32_t piece, std
 
 /// Exceptions of pieces, in the task's scratch: those of a shard one after another.
 template <class Key>
-__device__ std::uint32_t* piece_exceptions(const FreezeTask<Key>& task, std::uint32_t shard,
-                                           std::uint32_t pieces) {
+__host__ __device__ std::uint32_t* piece_exceptions(const FreezeTask<Key>& task, std::uint32_t shard,
+                                                    std::uint32_t pieces) {
   return task.scratch + 1 + std::size_t{shard} * pieces;
 }
 
