@@ -7,11 +7,10 @@
 #include <cuda_pipeline.h>
 
 #include <bit>
-#include <cmath>
-#include <type_traits>
 
 #include "bit_packing.cuh"
 #include "freeze.cuh"
+#include "freeze_shapes.cuh"
 #include "persistent_grid.cuh"
 #include "shard_parts.cuh"
 #include "shard_pieces.cuh"
@@ -20,26 +19,6 @@
 namespace warpmer::gpu {
 
 namespace {
-
-/// A block's threads but for the warp that plans, the entries that each of them holds in registers, and the
-/// blocks that are to share a multiprocessor (measured: registers that do not suffice cost more than fewer
-/// blocks).
-template <std::uint32_t threads, std::uint32_t each, std::uint32_t blocks>
-struct BlockShape {
-  static constexpr std::uint32_t kThreads = threads;
-  static constexpr std::uint32_t kBlocks = blocks;
-  static constexpr std::uint32_t kWarps = threads / 32;
-  static constexpr std::uint32_t kEach = each;
-  static constexpr std::uint32_t kCapacity = threads * each;  ///< entries of a part
-  static constexpr std::uint32_t kCapacityWords = kCapacity / 32;
-  /// Of the sort; more than entries, so that most have one or none.
-  static constexpr std::uint32_t kBuckets = 8 * threads;
-};
-template <class Key>
-using SmallBlock = std::conditional_t<sizeof(Key) == 8, BlockShape<512, 3, 2>, BlockShape<256, 4, 3>>;
-/// Where a range has more entries than that.
-template <class Key>
-using LargeBlock = std::conditional_t<sizeof(Key) == 8, BlockShape<512, 6, 1>, BlockShape<512, 4, 1>>;
 
 template <class Key, class Shape>
 struct Sorter {
@@ -567,52 +546,11 @@ void launch(const FreezeTask<Key>& task, std::uint32_t pieces, cudaStream_t stre
   check_launch("freezing shards");
 }
 
-/// Whether nearly all ranges of so many entries on average fit. (Hashes are spread evenly: few ranges are
-/// much larger than the mean.)
-template <class Shape>
-bool fits(double in_range) {
-  return in_range + 4 * std::sqrt(in_range) <= Shape::kCapacity;
-}
-
-/// What parts are expected to have, of the room there is, when ranges have so many entries on average.
-template <class Shape>
-double expected_use(double in_range) {
-  if (!fits<Shape>(in_range)) return 0;
-  double use = 0;
-  for (double ranges = 1; (ranges - 1) * in_range < Shape::kCapacity; ++ranges) {
-    const double mean = ranges * in_range, room = Shape::kCapacity + 0.5;
-    // So many fit: a normal distribution stands for Poisson's.
-    use += std::erfc((mean - room) / std::sqrt(2 * mean)) / 2 * in_range / Shape::kCapacity;
-  }
-  return use;
-}
-
 }  // namespace
 
 template <class Key>
 std::uint32_t shards_at_once(double entries_per_shard) {
   return std::max(1u, blocks_at_once<Key, SmallBlock<Key>>() / pieces_for(entries_per_shard));
-}
-
-template <class Key>
-std::uint32_t ranges_for(double entries_per_shard) {
-  // Many ranges to a part leave little room.
-  if (entries_per_shard / kLeastRanges < SmallBlock<Key>::kCapacity / 8.0) return kLeastRanges;
-  const bool is_small = fits<SmallBlock<Key>>(entries_per_shard / kMostRanges);
-  const auto gain = [&](std::uint32_t ranges) {
-    const double in_range = entries_per_shard / ranges;
-    const double use =
-        is_small ? expected_use<SmallBlock<Key>>(in_range) : expected_use<LargeBlock<Key>>(in_range);
-    // Ranges cost where they are made: about so much.
-    return use / (1 + ranges / 8192.0);
-  };
-  constexpr double kWorthIt = 1.01;
-  constexpr std::uint32_t kStep = 32;
-  std::uint32_t best = kLeastRanges;
-  for (std::uint32_t ranges = kLeastRanges + kStep; ranges <= kMostRanges; ranges += kStep) {
-    if (gain(ranges) > kWorthIt * gain(best)) best = ranges;
-  }
-  return best;
 }
 
 template <class Key>
@@ -634,8 +572,6 @@ void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream) {
 
 template std::uint32_t shards_at_once<Key64>(double);
 template std::uint32_t shards_at_once<Key128>(double);
-template std::uint32_t ranges_for<Key64>(double);
-template std::uint32_t ranges_for<Key128>(double);
 template void launch_freeze(const FreezeTask<Key64>&, cudaStream_t);
 template void launch_freeze(const FreezeTask<Key128>&, cudaStream_t);
 

@@ -157,22 +157,22 @@ TEST_CASE("large shards in pieces, among small ones, and ranges of any number") 
   // Half of the shards have next to nothing: most of their pieces are empty.
   std::vector<Shard<Key64>> shards;
   unsigned seed = 100;
-  for (const std::size_t n : {300'000, 0, 400'000, 1, 9, 500'000, 100, 3000})
+  for (const std::size_t n : {900'000, 0, 1'000'000, 1, 9, 100, 3000})
     shards.push_back(random_shard<Key64>(n, 62, ++seed));
   // Counts that do not fit 32 bits, of pieces in the middle.
-  for (const std::size_t i : {std::size_t{150'000}, std::size_t{290'000}})
+  for (const std::size_t i : {std::size_t{300'000}, std::size_t{890'000}})
     shards[0].counts[i] = UINT32_MAX + std::uint64_t{i};
   for (const std::uint32_t ranges : {256u, 288u, 448u, 1024u}) check_freeze(shards, 64, 31, ranges);
   // Buckets of the index and ranges have no ends in common, in pieces that crowd in one of them, too.
   const Key64 all = (Key64{1} << 62) - 1;
   for (const std::uint32_t ranges : {289u, 1000u}) {
     check_freeze<Key64>(
-        {random_shard<Key64>(200'000, 40, ranges, all / 3), random_shard<Key64>(70'000, 62, 1)}, 256, 31,
+        {random_shard<Key64>(500'000, 40, ranges, all / 3), random_shard<Key64>(70'000, 62, 1)}, 256, 31,
         ranges);
-    check_freeze<Key64>({random_shard<Key64>(200'000, 26, ranges)}, 16, 13, ranges);
-    check_freeze<Key64>({random_shard<Key64>(200'000, 64, ranges)}, 16, 32, ranges);
+    check_freeze<Key64>({random_shard<Key64>(400'000, 26, ranges)}, 16, 13, ranges);
+    check_freeze<Key64>({random_shard<Key64>(400'000, 64, ranges)}, 16, 32, ranges);
     if (tests::can_count(64))
-      check_freeze<Key128>({random_shard<Key128>(200'000, 128, ranges)}, 16, 64, ranges);
+      check_freeze<Key128>({random_shard<Key128>(400'000, 128, ranges)}, 16, 64, ranges);
   }
 }
 
