@@ -177,19 +177,20 @@ class PagedBench {
         plan_(plan_for(index, texts, memory_bytes)),
         paged_(page_index(index, plan_)),
         all_(texts.begin(), texts.end()) {
-    ask_all(all_.size(), UINT32_MAX);  // checks the shards, which is done once
+    ask_all(all_.size(), UINT32_MAX, 1);  // checks the shards, which is done once
   }
 
   /// Prints what the children's coming takes when hardly anything is asked, and then with all texts.
   Answers run(std::uint64_t memory_bytes, std::uint32_t rounds) {
     const Measured alone = measure(1, kTileStarts, rounds), all = measure(all_.size(), UINT32_MAX, rounds);
     const Answers answers = add_up();
-    std::printf("paged in %.2f GB: %u children; alone %.1f GB/s; %.3f G k-mers in %.4f s: %.3f G/s, %.2f GB moved, "
-                "%.1f GB/s, %.0f %% of the link\n",
-                static_cast<double>(memory_bytes) / 1e9, plan_.children(), alone.bytes / alone.seconds / 1e9,
-                static_cast<double>(answers.kmers) / 1e9, all.seconds,
-                static_cast<double>(answers.kmers) / all.seconds / 1e9, all.bytes / 1e9,
-                all.bytes / all.seconds / 1e9, 100 * all.bytes / all.seconds / kLinkBytesPerSecond);
+    std::printf(
+        "paged in %.2f GB: %u children; alone %.1f GB/s; %.3f G k-mers in %.4f s: %.3f G/s, %.2f GB moved, "
+        "%.1f GB/s, %.0f %% of the link\n",
+        static_cast<double>(memory_bytes) / 1e9, plan_.children(), alone.bytes / alone.seconds / 1e9,
+        static_cast<double>(answers.kmers) / 1e9, all.seconds,
+        static_cast<double>(answers.kmers) / all.seconds / 1e9, all.bytes / 1e9,
+        all.bytes / all.seconds / 1e9, 100 * all.bytes / all.seconds / kLinkBytesPerSecond);
     std::fflush(stdout);
     return answers;
   }
@@ -203,7 +204,7 @@ class PagedBench {
     DeviceArray<CutStatus> status;
     Stream stream;
   };
-  /// Of a round, on average.
+  /// Of a round, on average of several without a pause.
   struct Measured {
     double seconds, bytes;
   };
@@ -223,8 +224,8 @@ class PagedBench {
     return plan;
   }
 
-  /// The first `most` starts of the first `texts` texts.
-  void ask_all(std::size_t texts, std::uint32_t most) const {
+  /// The first `most` starts of the first `texts` texts, each so often, one time after the other.
+  void ask_all(std::size_t texts, std::uint32_t most, std::uint32_t times) const {
     engine::run_team(
         static_cast<unsigned>(texts),
         [&](unsigned i) {
@@ -232,19 +233,20 @@ class PagedBench {
           const Asked& one = all_[i];
           reset_status(one.status.data(), one.stream);
           const std::uint32_t bytes = std::min(one.text->bytes, most);
-          paged_->look_up(one.text->characters.data(), bytes, bytes, one.answers.data(), one.status.data(),
-                          one.stream);
+          for (std::uint32_t time = 0; time < times; ++time) {
+            paged_->look_up(one.text->characters.data(), bytes, bytes, one.answers.data(), one.status.data(),
+                            one.stream);
+          }
         },
         [] {});
   }
   [[nodiscard]] Measured measure(std::size_t texts, std::uint32_t most, std::uint32_t rounds) const {
-    ask_all(texts, most);
+    ask_all(texts, most, 1);
     const std::uint64_t before = paged_->counts().fetched_bytes;
     const auto begin = std::chrono::steady_clock::now();
-    for (std::uint32_t r = 0; r < rounds; ++r) ask_all(texts, most);
+    ask_all(texts, most, rounds);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    return {seconds.count() / rounds,
-            static_cast<double>(paged_->counts().fetched_bytes - before) / rounds};
+    return {seconds.count() / rounds, static_cast<double>(paged_->counts().fetched_bytes - before) / rounds};
   }
   [[nodiscard]] Answers add_up() const {
     const DeviceArray<Answers> total(1);

@@ -79,8 +79,8 @@ __device__ SuperKmer<Words> word_at(const CutTile& tile, std::uint32_t start, st
   const std::uint32_t bits = 2 * (kmers + k - 1);
 #pragma unroll
   for (std::uint32_t i = 0; i < Words; ++i) {
-    const std::uint64_t value =
-        packed_bits(tile.packed, start + 32 * i) | std::uint64_t{packed_bits(tile.packed, start + 32 * i + 16)} << 32;
+    const std::uint64_t value = packed_bits(tile.packed, start + 32 * i) |
+                                std::uint64_t{packed_bits(tile.packed, start + 32 * i + 16)} << 32;
     const int here = static_cast<int>(bits) - 64 * static_cast<int>(i);
     const std::uint64_t mask = here >= 64  ? ~std::uint64_t{0}
                                : here <= 0 ? 0

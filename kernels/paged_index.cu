@@ -1,5 +1,3 @@
-#include "paged_index.cuh"
-
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -7,7 +5,9 @@
 #include <vector>
 
 #include "engine/child_carousel.h"
+#include "engine/limits.h"
 #include "frozen_shards.cuh"
+#include "paged_index.cuh"
 #include "peers.cuh"
 #include "shard_runs.cuh"
 #include "upload_team.cuh"
@@ -38,7 +38,7 @@ class ShardFrames {
         params_(index.params()),
         gpu_(current_gpu()),
         child_of_(index.params().shards()),
-        uploaders_(index, upload_threads(plan.frame_words)) {
+        uploaders_(index, upload_threads(plan.frame_words), may_pin(index)) {
     std::uint32_t most_shards = 0;
     for (std::uint32_t child = 0; child < plan.children(); ++child)
       most_shards = std::max(most_shards, plan.first_shard[child + 1] - plan.first_shard[child]);
@@ -111,6 +111,10 @@ class ShardFrames {
     Event asked;
   };
 
+  /// Pinned pages are nobody else's: others shall have most of the memory.
+  static bool may_pin(const index::IndexFile& index) {
+    return index.file_bytes() <= engine::usable_memory_bytes() / 4;
+  }
   [[nodiscard]] std::uint64_t begin_of(std::uint32_t child) const {
     return uploaders_.first_words()[plan_.first_shard[child]];
   }
@@ -184,11 +188,13 @@ engine::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32_
                                      std::uint64_t bytes_per_slice) {
   constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  // the allocator's
   const std::uint32_t shards = index.params().shards();
-  return {kTileStarts, kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(LookupParams(index.params())),
-          bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
-          index::kReadAheadWords * sizeof(std::uint64_t) + shards * sizeof(index::ShardReader<Key128>) +
-              kRounding,
-          kRounding};
+  return {
+      kTileStarts,
+      kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(LookupParams(index.params())),
+      bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
+      index::kReadAheadWords * sizeof(std::uint64_t) + shards * sizeof(index::ShardReader<Key128>) +
+          kRounding,
+      kRounding};
 }
 
 std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const PagedLookupPlan& plan) {

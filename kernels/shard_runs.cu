@@ -1,12 +1,11 @@
-// A text is packed, its k-mers' shards are found, and stretches of k-mers with one shard are staged as runs (a
-// block a tile); then runs are put in order of their children: counted, summed up, placed. To answer, a warp
-// takes 32 runs and shares their k-mers out evenly among its lanes.
-
-#include "shard_runs.cuh"
+// A text is packed, its k-mers' shards are found, and stretches of k-mers with one shard are staged as runs
+// (a block a tile); then runs are put in order of their children: counted, summed up, placed. To answer, a
+// warp takes 32 runs and shares their k-mers out evenly among its lanes.
 
 #include <algorithm>
 
 #include "peers.cuh"
+#include "shard_runs.cuh"
 #include "shard_tile.cuh"
 
 namespace warpmer::gpu {
@@ -216,8 +215,8 @@ __global__ __launch_bounds__(kTileThreads) void look_up_left_kernel(AskedTexts a
   }
 }
 
-/// Runs that a tile has room for, on average over its text. Random text has 2 / (w + 1) of them for each start
-/// (docs/algorithms.md), w being the m-mers of a k-mer; real text fewer, short reads some more.
+/// Runs that a tile has room for, on average over its text. Random text has 2 / (w + 1) of them for each
+/// start (docs/algorithms.md), w being the m-mers of a k-mer; real text fewer, short reads some more.
 std::uint32_t runs_of_tile(const LookupParams& params) {
   constexpr std::uint32_t kMost = kTileStarts * 3 / 8 - 16;  // three quarters of the tile's answers
   const std::uint32_t window = params.k - params.m + 1;
@@ -232,8 +231,7 @@ std::uint64_t TextRuns::bytes_per_tile(const LookupParams& params) {
 }
 
 std::uint64_t TextRuns::bytes_besides(std::uint32_t children) {
-  return sizeof(TextTile) + sizeof(RunCounters) +
-         (2 * std::uint64_t{children} + 2) * sizeof(std::uint32_t);
+  return sizeof(TextTile) + sizeof(RunCounters) + (2 * std::uint64_t{children} + 2) * sizeof(std::uint32_t);
 }
 
 TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const LookupParams& params)
@@ -279,8 +277,7 @@ void look_up_runs(const std::vector<CutText>& texts, std::uint32_t kmers_of_text
     AskedTexts asked{};
     std::copy_n(texts.begin() + static_cast<std::ptrdiff_t>(first), some, asked.texts);
     const std::uint32_t blocks = std::max(kmers_of_text / kKmersOfBlock + 1, kEnoughBlocks / some);
-    look_up_runs_kernel<Key>
-        <<<dim3(blocks, some), kAskThreads, 0, stream>>>(asked, child, params, shards);
+    look_up_runs_kernel<Key><<<dim3(blocks, some), kAskThreads, 0, stream>>>(asked, child, params, shards);
     look_up_left_kernel<Key>
         <<<dim3(kLeftBlocks / some + 1, some), kTileThreads, 0, stream>>>(asked, params, shards);
     check_launch("looking k-mers up in a child");

@@ -166,7 +166,7 @@ __device__ inline std::uint32_t stretch_at(const std::uint32_t (&ends)[kTileStar
 /// Sum over the block of what all lower threads give, and in `total` of what all give. `warp_sums` is of the
 /// block's, and free again after a barrier.
 __device__ inline std::uint32_t block_sum_before(std::uint32_t (&warp_sums)[kTileThreads / 32],
-                                             std::uint32_t mine, std::uint32_t& total) {
+                                                 std::uint32_t mine, std::uint32_t& total) {
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::uint32_t sum = warp_inclusive_sum(mine);
   if (lane == 31) warp_sums[warp] = sum;

@@ -1,7 +1,6 @@
-#include "upload_team.cuh"
-
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <system_error>
@@ -10,6 +9,7 @@
 #include "core/error.h"
 #include "current_device.cuh"
 #include "frozen_shards.cuh"
+#include "upload_team.cuh"
 
 namespace warpmer::gpu {
 
@@ -19,6 +19,18 @@ namespace {
 /// 2 MB, 39 with 1 MB (docs/benchmarks.md, "Paged tables").
 constexpr std::size_t kPartWords = std::size_t{1} << 19;
 constexpr unsigned kBuffers = 2;
+
+/// The pages of memory from `words` on.
+struct Pages {
+  Pages(const std::uint64_t* words, std::uint64_t n) {
+    constexpr std::uintptr_t kPage = 4096;
+    const auto at = reinterpret_cast<std::uintptr_t>(words);
+    begin = reinterpret_cast<void*>(at / kPage * kPage);
+    bytes = at % kPage + n * sizeof *words;
+  }
+  void* begin;
+  std::size_t bytes;
+};
 
 }  // namespace
 
@@ -40,11 +52,12 @@ struct UploadTeam::Lane {
   unsigned turn = 0;
 };
 
-UploadTeam::UploadTeam(const index::IndexFile& index, unsigned threads)
+UploadTeam::UploadTeam(const index::IndexFile& index, unsigned threads, bool pins_file)
     : index_(index), gpu_(current_gpu()), first_words_(warpmer::gpu::first_words(index)) {
   for (unsigned i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>());
   try {
     for (const auto& lane : lanes_) threads_.emplace_back([this, &lane = *lane] { work(lane); });
+    if (pins_file && first_words_.back() > 0) threads_.emplace_back([this] { pin_file(); });
   } catch (const std::system_error& error) {
     join();
     throw ResourceError("cannot start " + std::to_string(threads) +
@@ -52,7 +65,11 @@ UploadTeam::UploadTeam(const index::IndexFile& index, unsigned threads)
   }
 }
 
-UploadTeam::~UploadTeam() { join(); }
+UploadTeam::~UploadTeam() {
+  join();
+  lanes_.clear();  // when nothing is copied any more
+  if (is_pinned_) cudaHostUnregister(Pages(index_.payloads(), first_words_.back()).begin);
+}
 
 void UploadTeam::join() {
   {
@@ -80,6 +97,17 @@ void UploadTeam::finish(cudaStream_t stream) {
     if (failure_) std::rethrow_exception(failure_);
   }
   for (const auto& lane : lanes_) check(cudaStreamWaitEvent(stream, lane->issued), "ordering streams");
+}
+
+/// Reads the file where that has not been done. File systems may refuse: then nothing changes.
+void UploadTeam::pin_file() {
+  const Pages pages(index_.payloads(), first_words_.back());
+  if (cudaSetDevice(gpu_) == cudaSuccess &&
+      cudaHostRegister(pages.begin, pages.bytes, cudaHostRegisterReadOnly) == cudaSuccess) {
+    is_pinned_ = true;
+  } else {
+    (void)cudaGetLastError();
+  }
 }
 
 void UploadTeam::work(Lane& lane) {
@@ -117,28 +145,27 @@ void UploadTeam::copy_parts(Lane& lane, const Job& job) {
       begin = std::exchange(next_, std::min(next_ + kPartWords, job.end));
     }
     const std::uint64_t end = std::min(begin + kPartWords, job.end);
+    check_shards(job.first_shard, begin, end);
+    const std::uint64_t* from = index_.payloads() + begin;
+    std::uint64_t* const to = job.to + (begin - job.begin);
+    if (is_pinned_) {
+      copy_to_device<std::uint64_t>(to, from, end - begin, lane.stream);
+      continue;
+    }
     const PinnedArray<std::uint64_t>& buffer = lane.buffers[lane.turn];
     lane.copied[lane.turn].wait();  // passed at once when it was never recorded
-    read_words(job.first_shard, begin, end, buffer.data());
-    copy_to_device(job.to + (begin - job.begin), buffer.data(), end - begin, lane.stream);
+    std::memcpy(buffer.data(), from, (end - begin) * sizeof *from);
+    copy_to_device<std::uint64_t>(to, buffer.data(), end - begin, lane.stream);
     lane.copied[lane.turn].record(lane.stream);
     lane.turn = (lane.turn + 1) % kBuffers;
   }
 }
 
-void UploadTeam::read_words(std::uint32_t shard, std::uint64_t begin, std::uint64_t end,
-                            std::uint64_t* to) const {
+void UploadTeam::check_shards(std::uint32_t shard, std::uint64_t begin, std::uint64_t end) const {
   const auto first = first_words_.begin();
   shard = static_cast<std::uint32_t>(std::upper_bound(first + shard, first_words_.end(), begin) - first) - 1;
-  for (; begin < end; ++shard) {
-    const std::uint64_t size = first_words_[shard + 1] - first_words_[shard];
-    if (size == 0) continue;
-    const index::ShardView view = shard_of_words(index_, shard, size);
-    const std::uint64_t from = begin - first_words_[shard], some = std::min(size - from, end - begin);
-    std::memcpy(to, view.payload + from, some * sizeof(std::uint64_t));
-    to += some;
-    begin += some;
-  }
+  for (; first_words_[shard] < end; ++shard)
+    (void)shard_of_words(index_, shard, first_words_[shard + 1] - first_words_[shard]);
 }
 
 }  // namespace warpmer::gpu

@@ -1,6 +1,7 @@
 #pragma once
 /// The way of an index's payloads to the device.
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -16,11 +17,14 @@ namespace warpmer::gpu {
 
 /// Threads that copy shards to the device that was current when they were made, for as long as the team
 /// lives. Each copies a part of the mapped file to pinned memory while the part before is on its way, so that
-/// the link has work while one range of shards ends and the next begins.
+/// the link has work while one range of shards ends and the next begins. Or, where the same shards are going
+/// to be copied again and again, the pages of the file are pinned, as soon as that is done: then threads only
+/// say what is to be copied, and nothing takes the host's time.
 class UploadTeam {
  public:
-  /// `index` must outlive the team. ResourceError when there is no room for so many threads.
-  UploadTeam(const index::IndexFile& index, unsigned threads);
+  /// `index` must outlive the team. `pins_file`: where the system allows it. ResourceError when there is no
+  /// room for so many threads.
+  UploadTeam(const index::IndexFile& index, unsigned threads, bool pins_file);
   /// After an error, too, nothing is under way afterwards.
   ~UploadTeam();
   UploadTeam(const UploadTeam&) = delete;
@@ -45,10 +49,11 @@ class UploadTeam {
   /// One thread's way: buffers by turn.
   struct Lane;
 
+  void pin_file();
   void work(Lane& lane);
   void copy_parts(Lane& lane, const Job& job);
-  /// Copies words `begin` to `end` - 1 of all payloads; `shard` is one at or before the first of them.
-  void read_words(std::uint32_t shard, std::uint64_t begin, std::uint64_t end, std::uint64_t* to) const;
+  /// Checks the shards of words `begin` to `end` - 1 of all payloads; `shard` is one at or before the first.
+  void check_shards(std::uint32_t shard, std::uint64_t begin, std::uint64_t end) const;
   void join();
 
   const index::IndexFile& index_;
@@ -63,6 +68,7 @@ class UploadTeam {
   std::size_t busy_ = 0;      ///< threads that have not done their part of it
   bool is_over_ = false;
   std::exception_ptr failure_;
+  std::atomic<bool> is_pinned_{false};
   std::vector<std::thread> threads_;
 };
 

@@ -26,8 +26,7 @@ std::uint64_t bytes_of_least_frames(const std::vector<std::uint64_t>& shard_word
                                     const PagedLookupCosts& costs) {
   const std::uint64_t largest =
       shard_words.empty() ? 0 : *std::max_element(shard_words.begin(), shard_words.end());
-  return kPagedFrames *
-         (costs.bytes_per_frame + std::max<std::uint64_t>(largest, 1) * sizeof(std::uint64_t));
+  return kPagedFrames * (costs.bytes_per_frame + std::max<std::uint64_t>(largest, 1) * sizeof(std::uint64_t));
 }
 
 }  // namespace

@@ -239,8 +239,8 @@ TEST_CASE("an index that the device memory allowed does not hold is paged") {
   }
 }
 
-/// Text whose minimizer changes as often as a greedy choice of bases can make it: more runs of k-mers with one
-/// shard than a paged look-up has room for.
+/// Text whose minimizer changes as often as a greedy choice of bases can make it: more runs of k-mers with
+/// one shard than a paged look-up has room for.
 std::string restless_text(std::size_t size, std::uint32_t k) {
   const std::uint32_t m = minimizer_length(k), mask = (1u << (2 * m)) - 1;
   std::string text;

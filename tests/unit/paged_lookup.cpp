@@ -145,9 +145,9 @@ TEST_CASE("a plan uses the memory there is, and no more") {
     CHECK(plan.slices >= 1);
     CHECK(plan.slices <= 8);
     CHECK(plan.slice_starts % costs.tile_starts == 0);
-    const std::uint64_t used = costs.bytes + kPagedFrames * (costs.bytes_per_frame + 8 * plan.frame_words) +
-                               plan.slices * (costs.bytes_per_slice +
-                                              plan.slice_starts / costs.tile_starts * costs.bytes_per_tile);
+    const std::uint64_t used =
+        costs.bytes + kPagedFrames * (costs.bytes_per_frame + 8 * plan.frame_words) +
+        plan.slices * (costs.bytes_per_slice + plan.slice_starts / costs.tile_starts * costs.bytes_per_tile);
     CHECK(used <= memory);
     CHECK(used + 8 * kPagedFrames > memory);
     CHECK(plan.first_shard.front() == 0);
