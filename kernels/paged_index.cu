@@ -150,15 +150,16 @@ class PagedShards : public PagedIndex {
       returned_.notify_one();
     };
     const std::unique_ptr<TextRuns, decltype(give_back)> runs(borrow(), give_back);
-    runs->cut(text, bytes, starts, frames_.params(), frames_.shards(), answers, status, stream);
-    TextQuestion question{runs->text(), starts, Event()};
-    // The carousel's stream is everybody's: it shall not wait for a text that comes.
-    question.answered.record(stream);
-    question.answered.wait();
     try {
+      runs->cut(text, bytes, starts, frames_.params(), frames_.shards(), answers, status, stream);
+      TextQuestion question{runs->text(), starts, Event()};
+      // The carousel's stream is everybody's: it shall not wait for a text that comes.
+      question.answered.record(stream);
+      question.answered.wait();
       carousel_.ask(question, starts);
       question.answered.wait();
     } catch (...) {
+      cudaStreamSynchronize(stream);
       frames_.settle();
       throw;
     }

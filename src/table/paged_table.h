@@ -41,9 +41,8 @@ struct PagedTablePlan {
   double load = 0.85;               ///< a child that holds more when something found no room is enlarged
   Placement placement = Placement::by_key;
   Replacement replacement = Replacement::fifo;
-  std::size_t batch =
-      std::size_t{1} << 20;     ///< operations that wait on the device at most; at least `frames`
-  std::size_t query_batch = 0;  ///< queries; 0: as many
+  std::size_t batch = std::size_t{1} << 20;  ///< operations that wait on the device; at least `frames`
+  std::size_t query_batch = 0;               ///< queries; 0: as many
   std::uint32_t first_seed = 1;
   std::uint32_t attempts = 8;   ///< builds of one child with different hash functions, without enlarging it
   std::uint32_t discarded = 0;  ///< good pieces of work on children that are taken for failed: for tests
