@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "io/deflate_blocks.h"
 #include "io/input_error.h"
@@ -15,6 +16,10 @@ constexpr std::size_t kTakesBack = DeflateInflater::kTakesBack;
 constexpr std::size_t kFirstTextPerRaw = 8;                     ///< before any is known; some more than usual
 constexpr std::size_t kFewestRawBytes = std::size_t{8} << 10;   ///< of a chunk
 constexpr std::size_t kInflaterBytes = std::size_t{128} << 10;  ///< what ISA-L's state takes, and some more
+
+/// Members that end in a portion's text, at most: endless empty ones must not make the list of them longer
+/// than the text.
+constexpr std::size_t kMostMembers = 1024;
 
 /// A part of a portion's text, all of it in one member.
 struct Segment {
@@ -38,6 +43,7 @@ struct GzipStream::Piece {
   std::atomic<bool> is_asked_for_block = false;
 
   [[nodiscard]] char* begin() const { return bytes.get() + kTakesBack; }
+  [[nodiscard]] const char* end() const { return begin() + size; }
   [[nodiscard]] unsigned char at(std::size_t place) const {
     return static_cast<unsigned char>(begin()[place]);
   }
@@ -143,8 +149,9 @@ GzipStream::Shape GzipStream::shape(unsigned threads) {
 
 std::uint64_t GzipStream::memory_bytes(unsigned threads) {
   const Shape shape = GzipStream::shape(threads);
+  const std::uint64_t segments = 2 * (kMostMembers + 1) * sizeof(Segment);  // as a vector grows
   const std::uint64_t portions =
-      ReadAhead::ring_size(threads) * (shape.text_bytes + shape.raw_bytes) + shape.raw_bytes;
+      ReadAhead::ring_size(threads) * (shape.text_bytes + shape.raw_bytes + segments) + shape.raw_bytes;
   const std::uint64_t guesses =
       shape.looks_for_blocks ? threads * (shape.text_bytes + 4 * kInflaterBytes) : 0;
   return portions + guesses + 2 * kInflaterBytes;
@@ -164,18 +171,22 @@ GzipStream::Chunk& GzipStream::chunk_of(Portion& portion) {
   return *static_cast<Chunk*>(portion.scratch.get());
 }
 
-/// The next piece of the file; empty at its end.
+/// The next piece of the file; empty at its end. What cannot be read is an error of the piece after that.
 std::shared_ptr<GzipStream::Piece> GzipStream::read_piece(const Piece* before) {
   const double share = shape_.share * static_cast<double>(shape_.text_bytes) / text_per_raw_.load();
   const auto wanted = static_cast<std::size_t>(
       std::clamp<double>(share, kFewestRawBytes, static_cast<double>(shape_.raw_bytes)));
   constexpr char kNothing[kTakesBack] = {};
-  const char* const bytes_before = before == nullptr ? kNothing : before->begin() + before->size - kTakesBack;
+  const char* const bytes_before = before == nullptr ? kNothing : before->end() - kTakesBack;
   auto piece = std::make_shared<Piece>(bytes_before, wanted);
-  while (piece->size < wanted) {
-    const std::size_t count = file_->read(piece->begin() + piece->size, wanted - piece->size);
-    if (count == 0) break;
-    piece->size += count;
+  try {
+    while (piece->size < wanted) {
+      const std::size_t count = file_->read(piece->begin() + piece->size, wanted - piece->size);
+      if (count == 0) break;
+      piece->size += count;
+    }
+  } catch (...) {
+    read_error_ = std::current_exception();
   }
   loaded_bytes_ += piece->size;
   piece->file_end = loaded_bytes_;
@@ -185,12 +196,14 @@ std::shared_ptr<GzipStream::Piece> GzipStream::read_piece(const Piece* before) {
 bool GzipStream::load(Portion& portion) {
   if (next_number_ == 0) ahead_ = read_piece(nullptr);
   if (is_at_end_) return false;
+  if (ahead_->size == 0 && read_error_) std::rethrow_exception(read_error_);
   Chunk& chunk = chunk_of(portion);
   chunk.number = next_number_++;
   chunk.piece = std::move(ahead_);
-  ahead_ = read_piece(chunk.piece.get());
+  ahead_ = read_error_ ? std::make_shared<Piece>(chunk.piece->end() - kTakesBack, 0)
+                       : read_piece(chunk.piece.get());
   chunk.next = ahead_;
-  chunk.is_last = is_at_end_ = ahead_->size == 0;
+  chunk.is_last = is_at_end_ = ahead_->size == 0 && !read_error_;
   chunk.is_begun = chunk.is_done = false;
   portion.disk_bytes = chunk.piece->size;
   return true;
@@ -225,7 +238,8 @@ bool GzipStream::may_be_guessed(const Chunk& chunk) {
   return chunk.piece->first_block() && (chunk.is_last || chunk.next->first_block());
 }
 
-/// Decompresses from the chunk's input until the text is full, or to the chunk's end.
+/// Decompresses from the chunk's input until the text is full, of characters or members, or to the chunk's
+/// end.
 GzipStream::Progress GzipStream::decode(GzipMembers& members, Chunk& chunk, std::span<char>& text) {
   const char* const begin = text.data();
   while (true) {
@@ -236,6 +250,7 @@ GzipStream::Progress GzipStream::decode(GzipMembers& members, Chunk& chunk, std:
       chunk.segments.push_back({.end = static_cast<std::size_t>(text.data() - begin),
                                 .ends_member = true,
                                 .trailer = members.trailer()});
+      if (chunk.segments.size() == kMostMembers) return Progress::text_full;
       continue;
     }
     if (text.size() < GzipMembers::kEndText) return Progress::text_full;
@@ -321,12 +336,11 @@ void GzipStream::move_window(std::string_view text, const Chunk& chunk) {
 bool GzipStream::hand_over(Portion& portion) {
   Chunk& chunk = chunk_of(portion);
   if (std::exchange(portion.is_handed_over, true)) {
-    if (chunk.is_done) return false;
     decode_in_turn(portion, chunk);
     chunk.sum_up({portion.text.get(), portion.text_size});
   }
   check(chunk);
-  return true;
+  return !chunk.is_done;
 }
 
 /// Compares the text that the reader is given with the trailers of its members.

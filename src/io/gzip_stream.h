@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -92,6 +93,7 @@ class GzipStream final : public PortionLoader {
   std::uint64_t next_number_ = 0;
   std::shared_ptr<Piece> ahead_;  ///< of the next chunk
   bool is_at_end_ = false;
+  std::exception_ptr read_error_;  ///< of what comes after the next chunk
   std::uint64_t loaded_bytes_ = 0;
 
   std::mutex mutex_;  ///< guards what follows

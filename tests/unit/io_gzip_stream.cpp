@@ -33,6 +33,14 @@ std::string reads_text(unsigned seed, std::size_t bytes) {
   return text;
 }
 
+/// Appends all that a portion has.
+void append_text(io::GzipStream& stream, io::Portion& portion, std::string& text) {
+  for (bool is_there = true; is_there;) {
+    is_there = stream.hand_over(portion);
+    text.append(portion.text.get(), portion.text_size);
+  }
+}
+
 /// What a stream of `data` decompresses to, worked on by one thread, chunk by chunk.
 std::string text_in_order(const std::string& path, unsigned threads, io::InflaterMaker make) {
   io::GzipStream stream(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), threads, make);
@@ -44,7 +52,7 @@ std::string text_in_order(const std::string& path, unsigned threads, io::Inflate
     portion.is_handed_over = false;
     stream.work(portion);
     disk_bytes += portion.disk_bytes;
-    while (stream.hand_over(portion)) text.append(portion.text.get(), portion.text_size);
+    append_text(stream, portion, text);
   }
   CHECK(disk_bytes == std::filesystem::file_size(path));
   return text;
@@ -85,7 +93,7 @@ OutOfOrder text_out_of_order(const std::string& path, io::InflaterMaker make) {
     for (std::size_t i = 0; i < portions.size(); ++i) {
       if (i > 0) threads[i].join();
       if (errors[i]) std::rethrow_exception(errors[i]);
-      while (stream.hand_over(portions[i])) result.text.append(portions[i].text.get(), portions[i].text_size);
+      append_text(stream, portions[i], result.text);
     }
   } catch (...) {
     first_error = std::current_exception();
