@@ -59,6 +59,17 @@ struct GzipStream::Piece {
   std::optional<std::uint64_t> block_;
 };
 
+/// What a thread needs to decompress a chunk before its turn.
+struct GzipStream::Guess {
+  Guess(InflaterMaker make, std::size_t text_bytes)
+      : first(make), second(make), second_text(new char[text_bytes]) {}
+
+  GzipMembers first;  ///< its text goes to the portion
+  GzipMembers second;
+  std::unique_ptr<char[]> second_text;
+  DeflateWindow window;  ///< the real one
+};
+
 /// What one portion is made of: a piece, from its first block if a guess starts there, and then the next
 /// piece up to its first block, if somebody has asked for that. Otherwise all of the piece, or what the chunk
 /// before has left of it.
@@ -76,6 +87,14 @@ struct GzipStream::Chunk {
   std::uint64_t text_bytes = 0;             ///< of the whole chunk so far
   std::vector<Segment> segments;            ///< of the text in the portion
   std::uint64_t members_before = 0;         ///< that ended before this text
+
+  // Of a chunk that was decompressed before its turn.
+  std::unique_ptr<Guess> guess;
+  std::span<char> guessed;    ///< text
+  std::size_t in_window = 0;  ///< so much of it does not reach into the window of the next chunk
+  bool is_known = true;       ///< nothing in it refers to what is before the beginning of the stream
+  bool is_taken_on = false;   ///< by who had the turn before
+  bool is_confirmed = false;  ///< the next chunk has its window
 
   /// Begins with the piece, without the bytes that the chunk before has taken.
   void begin(std::size_t taken) {
@@ -111,6 +130,11 @@ struct GzipStream::Chunk {
     }
     return 0;
   }
+  /// Of the text as guessed, in which places of the window may stand: none is referred to behind a member's
+  /// end.
+  [[nodiscard]] std::size_t unknown_bytes() const {
+    return segments.empty() ? guessed.size() : segments.front().end;
+  }
   [[nodiscard]] std::uint64_t file_end() const { return piece->file_end + taken_of_next; }
   void sum_up(std::string_view text);
 };
@@ -124,17 +148,6 @@ void GzipStream::Chunk::sum_up(std::string_view text) {
     begin = segment.end;
   }
 }
-
-/// What a thread needs to decompress a chunk before its turn.
-struct GzipStream::Guess {
-  Guess(InflaterMaker make, std::size_t text_bytes)
-      : first(make), second(make), second_text(new char[text_bytes]) {}
-
-  GzipMembers first;  ///< its text goes to the portion
-  GzipMembers second;
-  std::unique_ptr<char[]> second_text;
-  DeflateWindow window;  ///< the real one
-};
 
 unsigned GzipStream::useful_threads(unsigned threads) {
   constexpr unsigned kFewest = 4;
@@ -211,12 +224,17 @@ bool GzipStream::load(Portion& portion) {
 
 void GzipStream::work(Portion& portion) {
   Chunk& chunk = chunk_of(portion);
-  std::unique_ptr<Guess> guessed;
-  if (portion.is_urgent && may_be_guessed(chunk)) guessed = guess(portion, chunk);
+  chunk.is_taken_on = chunk.is_confirmed = false;
+  chunk.guess = portion.is_urgent && may_be_guessed(chunk) ? guess(portion, chunk) : nullptr;
   if (!await_turn(chunk)) return;
   try {
-    if (guessed && is_at_block_) {
-      confirm(portion, chunk, *guessed);
+    if (!chunk.is_confirmed && chunk.guess && is_at_block_) {
+      confirm(chunk);
+      chunk.is_confirmed = true;
+      end_turn();
+    }
+    if (chunk.is_confirmed) {
+      complete_guess(chunk);
     } else {
       decode_in_turn(portion, chunk);
     }
@@ -225,7 +243,7 @@ void GzipStream::work(Portion& portion) {
     stop();
     throw;
   }
-  if (guessed) give_back(std::move(guessed));
+  if (chunk.guess) give_back(std::move(chunk.guess));
 }
 
 /// Whether to decompress a chunk before its turn.
@@ -274,33 +292,36 @@ std::unique_ptr<GzipStream::Guess> GzipStream::guess(Portion& portion, Chunk& ch
   };
   if (decode_whole(guess->second, DeflateWindow::second_guess(), guess->second_text.get()) &&
       decode_whole(guess->first, DeflateWindow::first_guess(), portion.text.get())) {
+    chunk.guessed = {portion.text.get(), portion.text_size};
     return guess;
   }
   give_back(std::move(guess));
   return nullptr;
 }
 
-/// Makes the text of a guess, which starts where a block does indeed.
-void GzipStream::confirm(Portion& portion, Chunk& chunk, Guess& guess) {
-  char* const text = portion.text.get();
-  const char* const second = guess.second_text.get();
-  const std::size_t size = portion.text_size;
+/// The next chunk's part of a guess, which starts where a block does indeed: its window, for which it waits.
+void GzipStream::confirm(Chunk& chunk) noexcept {
+  const char* const second = chunk.guess->second_text.get();
+  const std::span<char> text = chunk.guessed;
   chunk.members_before = ended_members_;
-  guess.window = window_;
-  // Only the first member in the chunk can refer to the text before it. The next chunk waits for the window
-  // only, so that comes first.
-  const bool ends_member = chunk.ended_members() > 0;
-  const std::size_t unknown = ends_member ? chunk.segments.front().end : size;
-  const std::size_t in_window = ends_member ? unknown : size - std::min(size, DeflateWindow::kSize);
-  bool is_known = guess.window.resolve(text + in_window, second + in_window, unknown - in_window);
-  move_window({text, size}, chunk);
+  chunk.guess->window = window_;
+  const std::size_t unknown = chunk.unknown_bytes();
+  const bool ends_member = !chunk.segments.empty();
+  chunk.in_window = ends_member ? unknown : unknown - std::min(unknown, DeflateWindow::kSize);
+  chunk.is_known =
+      window_.resolve(text.data() + chunk.in_window, second + chunk.in_window, unknown - chunk.in_window);
+  move_window({text.data(), text.size()}, chunk);
   ended_members_ += chunk.ended_members();
-  chunk.text_bytes = size;
+  chunk.text_bytes = text.size();
   ++guessed_chunks_;
-  end_turn(chunk, !chunk.is_last);
+  leave(chunk, !chunk.is_last);
+}
 
-  is_known &= guess.window.resolve(text, second, in_window);
-  if (!is_known) fail_corrupt(chunk, chunk.members_before);
+/// The rest of its text.
+void GzipStream::complete_guess(Chunk& chunk) {
+  chunk.is_known &=
+      chunk.guess->window.resolve(chunk.guessed.data(), chunk.guess->second_text.get(), chunk.in_window);
+  if (!chunk.is_known) fail_corrupt(chunk, chunk.members_before);
 }
 
 /// Decompresses the chunk, or what of it the portion has room for. The turn remains the chunk's until all of
@@ -325,7 +346,8 @@ void GzipStream::decode_in_turn(Portion& portion, Chunk& chunk) {
   chunk.text_bytes += portion.text_size;
   if (progress == Progress::text_full) return;
   if (chunk.is_last && !members_.is_between()) fail_truncated(chunk);
-  end_turn(chunk, progress == Progress::at_block);
+  leave(chunk, progress == Progress::at_block);
+  end_turn();
 }
 
 void GzipStream::move_window(std::string_view text, const Chunk& chunk) {
@@ -359,24 +381,42 @@ void GzipStream::check(const Chunk& chunk) {
   }
 }
 
-/// Waits for the chunk's turn; false if nobody reads any more.
-bool GzipStream::await_turn(const Chunk& chunk) {
+/// Waits for the chunk's turn, or until its guess is confirmed; false if nobody reads any more.
+bool GzipStream::await_turn(Chunk& chunk) {
+  const std::size_t place = chunk.number % kMostThreads;
   std::unique_lock<std::mutex> lock(mutex_);
-  is_turn_[chunk.number % kMostThreads].wait(lock, [&] { return is_stopped_ || turn_ == chunk.number; });
+  if (chunk.guess) guessed_[place] = &chunk;
+  is_turn_[place].wait(
+      lock, [&] { return chunk.is_taken_on ? chunk.is_confirmed : is_stopped_ || turn_ == chunk.number; });
+  if (guessed_[place] == &chunk) guessed_[place] = nullptr;
   return !is_stopped_;
 }
 
-void GzipStream::end_turn(Chunk& chunk, bool is_at_block) {
+/// The chunk is at its end: at the first block of the next piece, or not.
+void GzipStream::leave(Chunk& chunk, bool is_at_block) noexcept {
   chunk.is_done = true;
   if (chunk.text_bytes > 0 && chunk.piece->size > 0)
     text_per_raw_ = static_cast<double>(chunk.text_bytes) / static_cast<double>(chunk.piece->size);
   is_at_block_ = is_at_block;
   taken_ = chunk.taken_of_next;
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
+}
+
+/// Gives the turn to the next chunk. If that has been guessed, it is confirmed here, and so are those behind
+/// it: to wake a thread for each would take longer.
+void GzipStream::end_turn() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
     ++turn_;
+    Chunk* const next = guessed_[turn_ % kMostThreads];
+    if (next == nullptr || next->number != turn_ || !is_at_block_) break;
+    next->is_taken_on = true;
+    lock.unlock();
+    confirm(*next);
+    lock.lock();
+    next->is_confirmed = true;
+    is_turn_[turn_ % kMostThreads].notify_all();
   }
-  is_turn_[(chunk.number + 1) % kMostThreads].notify_all();
+  is_turn_[turn_ % kMostThreads].notify_all();
 }
 
 void GzipStream::stop() noexcept {

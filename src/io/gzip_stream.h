@@ -68,11 +68,13 @@ class GzipStream final : public PortionLoader {
 
   static Progress decode(GzipMembers& members, Chunk& chunk, std::span<char>& text);
   std::unique_ptr<Guess> guess(Portion& portion, Chunk& chunk);
-  void confirm(Portion& portion, Chunk& chunk, Guess& guess);
+  void confirm(Chunk& chunk) noexcept;
+  void complete_guess(Chunk& chunk);
   void decode_in_turn(Portion& portion, Chunk& chunk);
   void move_window(std::string_view text, const Chunk& chunk);
-  bool await_turn(const Chunk& chunk);
-  void end_turn(Chunk& chunk, bool is_at_block);
+  bool await_turn(Chunk& chunk);
+  void leave(Chunk& chunk, bool is_at_block) noexcept;
+  void end_turn();
   void check(const Chunk& chunk);
   bool may_be_guessed(const Chunk& chunk);
 
@@ -101,9 +103,11 @@ class GzipStream final : public PortionLoader {
   std::array<std::condition_variable, kMostThreads> is_turn_;
   std::uint64_t turn_ = 0;  ///< number of the chunk whose turn it is
   bool is_stopped_ = false;
+  std::array<Chunk*, kMostThreads> guessed_ =
+      {};  ///< those that wait, each in the place of its number, modulo
   std::vector<std::unique_ptr<Guess>> spare_guesses_;
 
-  // Who has the turn has these.
+  // Who has the turn, or has taken it on for others, has these.
   GzipMembers members_;
   DeflateWindow window_;
   bool is_at_block_ = false;  ///< the chunk before ended at the first block of this one's piece
