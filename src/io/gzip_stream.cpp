@@ -381,7 +381,8 @@ void GzipStream::check(const Chunk& chunk) {
   }
 }
 
-/// Waits for the chunk's turn, or until its guess is confirmed; false if nobody reads any more.
+/// Waits for the chunk's turn, or until its guess is confirmed. False if nobody reads so far any more: what
+/// is confirmed comes before what others failed at.
 bool GzipStream::await_turn(Chunk& chunk) {
   const std::size_t place = chunk.number % kMostThreads;
   std::unique_lock<std::mutex> lock(mutex_);
@@ -389,7 +390,7 @@ bool GzipStream::await_turn(Chunk& chunk) {
   is_turn_[place].wait(
       lock, [&] { return chunk.is_taken_on ? chunk.is_confirmed : is_stopped_ || turn_ == chunk.number; });
   if (guessed_[place] == &chunk) guessed_[place] = nullptr;
-  return !is_stopped_;
+  return chunk.is_confirmed || !is_stopped_;
 }
 
 /// The chunk is at its end: at the first block of the next piece, or not.

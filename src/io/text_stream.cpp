@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "io/input_error.h"
@@ -73,41 +74,45 @@ TextStream::TextStream(std::unique_ptr<ReadAhead> source, const std::string& sho
 bool TextStream::fill(Batch& batch, Share& share) {
   while (true) {
     std::unique_lock<std::mutex> lock(mutex_);
-    ReadAhead::Loan loan;
-    std::optional<TextAhead> ahead;
+    Text text;
     if (begun_) {
-      loan = *std::exchange(begun_, std::nullopt);
+      text.loan = *std::exchange(begun_, std::nullopt);
     } else {
       if (is_over_) return false;
       lock.unlock();
-      loan = source_->borrow();
-      ahead = parse_ahead(loan.text, batch);
+      text.loan = source_->borrow();
+      text.ahead = parse_ahead(text.loan.text, batch);
+      text.batch = &batch;
       lock.lock();
-      if (!await_turn(lock, loan.number)) {
-        source_->give_back(loan);
+      if (!await_turn(lock, text)) {
+        source_->give_back(text.loan);
         return false;
       }
     }
     try {
-      if (ahead && take_over(lock, loan, *ahead, batch, share)) return true;
-      if (read_in_turn(loan, batch, share)) return true;
+      if (!text.is_taken_over && take_over(text)) end_turn();
+      if (text.is_taken_over) {
+        lock.unlock();
+        complete(text, batch, share);
+        return true;
+      }
+      if (read_in_turn(text.loan, batch, share)) return true;
     } catch (...) {
       // For the others there is nothing more; what is wrong is said by who has come to it.
-      is_over_ = true;
-      changed_.notify_all();
-      source_->give_back(loan);
+      end_all();
+      source_->give_back(text.loan);
       throw;
     }
   }
 }
 
-/// Under the lock: waits for the text's turn; false if there is none any more.
-bool TextStream::await_turn(std::unique_lock<std::mutex>& lock, std::uint64_t text) {
-  while (turn_ != text && !is_over_) {
-    if (cancelled_) return false;
-    changed_.wait_for(lock, kCancelCheck);
-  }
-  return !is_over_;
+/// Under the lock: waits for the text's turn, or until it is taken over; false if there is no turn any more.
+bool TextStream::await_turn(std::unique_lock<std::mutex>& lock, Text& text) {
+  waiting_.push_back(&text);
+  while (!text.is_taken_over && turn_ != text.loan.number && !is_over_ && !cancelled_)
+    text.changed.wait_for(lock, kCancelCheck);
+  std::erase(waiting_, &text);
+  return text.is_taken_over || (turn_ == text.loan.number && !is_over_);
 }
 
 /// Copies the text into the batch and parses the records that are found in it. Nothing if it is out of the
@@ -144,23 +149,29 @@ std::optional<TextAhead> TextStream::parse_ahead(std::string_view text, Batch& b
   return ahead;
 }
 
-/// Hands over what was parsed ahead, if that was right. The lock is held until the next text has its turn.
-bool TextStream::take_over(std::unique_lock<std::mutex>& lock, const ReadAhead::Loan& loan,
-                           const TextAhead& ahead, Batch& batch, Share& share) {
-  std::vector<Piece> joined;
+/// Under the lock: takes what was parsed ahead of the text that has its turn, if that was right.
+bool TextStream::take_over(Text& text) {
+  if (!text.ahead) return false;
   const std::uint64_t records = reader_->records();
-  const std::optional<std::uint64_t> records_before = reader_->take_over(ahead, batch, joined);
+  const auto records_before = reader_->take_over(*text.ahead, *text.batch, text.joined);
+  text.ahead.reset();
   if (!records_before) return false;
-  share.records += reader_->records() - records;
-  share.disk_bytes += loan.disk_bytes;
-  share.batch = next_batch_++;
-  end_turn(loan);
-  lock.unlock();
-  source_->give_back(loan);
+  text.records_before = *records_before;
+  text.records = reader_->records() - records;
+  text.batch_number = next_batch_++;
+  text.is_taken_over = true;
   ++texts_ahead_;
-  for (Piece& piece : batch.pieces) piece.record += *records_before;
-  batch.pieces.insert(batch.pieces.begin(), joined.begin(), joined.end());
   return true;
+}
+
+/// Makes a batch of a text that was taken over.
+void TextStream::complete(const Text& text, Batch& batch, Share& share) {
+  source_->give_back(text.loan);
+  share.disk_bytes += text.loan.disk_bytes;
+  share.records += text.records;
+  share.batch = text.batch_number;
+  for (Piece& piece : batch.pieces) piece.record += text.records_before;
+  batch.pieces.insert(batch.pieces.begin(), text.joined.begin(), text.joined.end());
 }
 
 /// Under the lock: reads the text, or on in it; false if more is needed for a batch.
@@ -180,18 +191,35 @@ bool TextStream::read_in_turn(const ReadAhead::Loan& loan, Batch& batch, Share& 
     begun_->disk_bytes = 0;
     return true;
   }
-  is_over_ = loan.is_end;
-  end_turn(loan);
+  if (loan.is_end) {
+    end_all();
+  } else {
+    end_turn();
+  }
   source_->give_back(loan);
   return is_filled;
 }
 
-/// Under the lock: the next text has its turn.
-void TextStream::end_turn(const ReadAhead::Loan& loan) {
-  turn_ = loan.number + 1;
-  const std::size_t left = reader_->bytes_left();
-  if (left > most_left_ && left <= kMostLeft) most_left_ = std::min(2 * left, kMostLeft);
-  changed_.notify_all();
+/// Under the lock: the next text has its turn. If it waits and can be taken over, that is done here, and so
+/// it goes on: to wake a thread for each would take longer.
+void TextStream::end_turn() {
+  bool goes_on = true;
+  while (goes_on) {
+    ++turn_;
+    const std::size_t left = reader_->bytes_left();
+    if (left > most_left_ && left <= kMostLeft) most_left_ = std::min(2 * left, kMostLeft);
+    const auto next = std::find_if(waiting_.begin(), waiting_.end(),
+                                   [&](Text* text) { return text->loan.number == turn_; });
+    if (next == waiting_.end()) return;
+    goes_on = take_over(**next);
+    (*next)->changed.notify_one();
+  }
+}
+
+/// Under the lock: there are no more turns.
+void TextStream::end_all() noexcept {
+  is_over_ = true;
+  for (Text* const text : waiting_) text->changed.notify_one();
 }
 
 }  // namespace warpmer::io

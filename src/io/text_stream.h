@@ -49,13 +49,27 @@ class TextStream {
  private:
   /// What the reader reads: one text, and then the next.
   class Feed;
+  /// A text that somebody has, and what becomes of it.
+  struct Text {
+    ReadAhead::Loan loan;
+    std::optional<TextAhead> ahead;
+    Batch* batch = nullptr;  ///< where what was parsed ahead is
+
+    std::condition_variable changed;
+    bool is_taken_over = false;        ///< ahead was right, and it is the next text's turn
+    std::vector<Piece> joined;         ///< the records in front of those ahead
+    std::uint64_t records_before = 0;  ///< those ahead
+    std::uint64_t records = 0;         ///< that the batch completes or begins
+    std::uint64_t batch_number = 0;
+  };
 
   std::optional<TextAhead> parse_ahead(std::string_view text, Batch& batch) const;
-  bool await_turn(std::unique_lock<std::mutex>& lock, std::uint64_t text);
-  bool take_over(std::unique_lock<std::mutex>& lock, const ReadAhead::Loan& loan, const TextAhead& ahead,
-                 Batch& batch, Share& share);
+  bool await_turn(std::unique_lock<std::mutex>& lock, Text& text);
+  bool take_over(Text& text);
+  void complete(const Text& text, Batch& batch, Share& share);
   bool read_in_turn(const ReadAhead::Loan& loan, Batch& batch, Share& share);
-  void end_turn(const ReadAhead::Loan& loan);
+  void end_turn();
+  void end_all() noexcept;
 
   const std::unique_ptr<ReadAhead> source_;
   const std::string shown_;
@@ -64,9 +78,9 @@ class TextStream {
   std::atomic<std::size_t> most_left_;  ///< room in front of a text for what the one before leaves
   std::atomic<std::uint64_t> texts_ahead_ = 0;
 
-  std::mutex mutex_;  ///< guards what follows
-  std::condition_variable changed_;
-  std::uint64_t turn_ = 0;  ///< number of the text that comes next
+  std::mutex mutex_;            ///< guards what follows
+  std::vector<Text*> waiting_;  ///< for their turns
+  std::uint64_t turn_ = 0;      ///< number of the text that comes next
   /// That text, if batches were filled of it, and there is more.
   std::optional<ReadAhead::Loan> begun_;
   bool is_over_ = false;

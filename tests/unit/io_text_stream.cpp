@@ -1,6 +1,7 @@
 // Decompressed text read by several threads at once: the same records, ordinals and errors as by one,
 // wherever texts begin and end.
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <set>
