@@ -13,10 +13,9 @@
 namespace warpmer::index {
 namespace {
 
-/// Pages are asked for as far ahead as the file is long, within these bounds, so many at once.
+/// Pages are asked for as far ahead as the file is long, within these bounds.
 constexpr std::uint64_t kLeastAhead = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostAhead = std::uint64_t{64} << 20;
-constexpr std::uint64_t kAtOnce = std::uint64_t{4} << 20;
 
 int allocate_range(int descriptor, std::uint64_t begin, std::uint64_t end) {
   while (::fallocate(descriptor, 0, static_cast<off_t>(begin), static_cast<off_t>(end - begin)) != 0) {

@@ -1,6 +1,9 @@
 // Plain gzip by its parts: inflaters, members, starts of blocks, guessed windows; and the stream of chunks
 // that stands on them, worked on in order and out of order.
 
+#include <sys/mman.h>
+
+#include <cstring>
 #include <numeric>
 #include <span>
 #include <thread>
@@ -409,5 +412,86 @@ TEST_CASE("io gzip stream: a final block does not take the mark of an end for it
   for (const io::InflaterMaker make : kMakers) {
     CHECK_FALSE(ends(make, true));
     CHECK_FALSE(ends(make, false));
+  }
+}
+
+namespace {
+
+/// Memory with `data`, behind which nothing can be read, as it is mapped and not in its file: /proc/self/mem,
+/// from there on, cannot be read, either.
+class EndsUnreadable {
+ public:
+  explicit EndsUnreadable(const std::string& data)
+      : size_((data.size() / kPage + 1) * kPage), descriptor_(::memfd_create("test", 0)) {
+    REQUIRE(descriptor_ >= 0);
+    REQUIRE(::ftruncate(descriptor_, static_cast<off_t>(size_)) == 0);
+    memory_ = ::mmap(nullptr, size_ + kPage, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    REQUIRE(memory_ != MAP_FAILED);
+    begin_ = static_cast<char*>(memory_) + size_ - data.size();
+    std::memcpy(begin_, data.data(), data.size());
+  }
+  ~EndsUnreadable() {
+    ::munmap(memory_, size_ + kPage);
+    ::close(descriptor_);
+  }
+  EndsUnreadable(const EndsUnreadable&) = delete;
+  EndsUnreadable& operator=(const EndsUnreadable&) = delete;
+
+  [[nodiscard]] std::unique_ptr<io::ByteFile> file() const {
+    auto file = std::make_unique<io::ByteFile>("/proc/self/mem", "a broken disk", kNeverCancelled);
+    const auto begin = reinterpret_cast<std::uintptr_t>(begin_);
+    file->restrict_to(begin, begin + size_ + kPage);
+    return file;
+  }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+
+  std::size_t size_;
+  int descriptor_;
+  void* memory_ = nullptr;
+  char* begin_ = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("io gzip stream: what comes before a place that cannot be read is there") {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1000}, std::size_t{2'000'000}}) {
+    const std::string text = reads_text(9, bytes);
+    const EndsUnreadable disk(bytes == 0 ? "" : deflate(text, 1));
+    for (const unsigned threads : {1U, 4U}) {
+      io::ReadAhead reader(std::make_unique<io::GzipStream>(disk.file(), threads), threads, kNeverCancelled);
+      std::string read, step(100'000, '\0'), message;
+      try {
+        while (const std::size_t count = reader.read(step.data(), step.size())) read.append(step, 0, count);
+      } catch (const warpmer::InputError& error) {
+        message = error.what();
+      }
+      CHECK((read == text));
+      CHECK(contains(message, "a broken disk: cannot be read any further, after "));
+    }
+  }
+}
+
+TEST_CASE("io gzip stream: endless empty members come in several texts") {
+  const TempFolder folder;
+  std::string data;
+  for (int i = 0; i < 10'000; ++i) data += deflate("");
+  const std::string path = folder.file("x.gz", data + deflate("ACGT\n"));
+  for (const unsigned threads : {1U, 4U}) {
+    io::ReadAhead reader(std::make_unique<io::GzipStream>(
+                             std::make_unique<io::ByteFile>(path, path, kNeverCancelled), threads),
+                         threads, kNeverCancelled);
+    std::string text;
+    std::size_t texts = 0;
+    for (io::ReadAhead::Loan loan = reader.borrow(); !loan.is_end; loan = reader.borrow()) {
+      REQUIRE(!loan.error);
+      text += loan.text;
+      ++texts;
+      reader.give_back(loan);
+    }
+    CHECK(text == "ACGT\n");
+    CHECK(texts >= 9);  // 1024 members in each, at most
+    CHECK(texts < 100);
   }
 }
