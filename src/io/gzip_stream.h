@@ -103,8 +103,8 @@ class GzipStream final : public PortionLoader {
   std::array<std::condition_variable, kMostThreads> is_turn_;
   std::uint64_t turn_ = 0;  ///< number of the chunk whose turn it is
   bool is_stopped_ = false;
-  std::array<Chunk*, kMostThreads> guessed_ =
-      {};  ///< those that wait, each in the place of its number, modulo
+  /// Chunks with guesses that wait for their turns, each in the place of its number, modulo.
+  std::array<Chunk*, kMostThreads> guessed_ = {};
   std::vector<std::unique_ptr<Guess>> spare_guesses_;
 
   // Who has the turn, or has taken it on for others, has these.

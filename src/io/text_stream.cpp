@@ -91,18 +91,17 @@ bool TextStream::fill(Batch& batch, Share& share) {
     }
     try {
       if (!text.is_taken_over && take_over(text)) end_turn();
-      if (text.is_taken_over) {
-        lock.unlock();
-        complete(text, batch, share);
-        return true;
-      }
-      if (read_in_turn(text.loan, batch, share)) return true;
+      if (!text.is_taken_over && read_in_turn(text.loan, batch, share)) return true;
     } catch (...) {
       // For the others there is nothing more; what is wrong is said by who has come to it.
       end_all();
       source_->give_back(text.loan);
       throw;
     }
+    if (!text.is_taken_over) continue;
+    lock.unlock();
+    complete(text, batch, share);
+    return true;
   }
 }
 
