@@ -242,7 +242,8 @@ TEST_CASE("io text stream: records of several lines, long ones, tiny ones, seque
   check_same(with(">fasta\n" + wrapped(std::string(40'000, 'A'), 70, "\n")));
   check_same(fasta(4, 5, 60'000, 70) + fasta(5, 100, 200, 60));
   std::string lines, tiny;
-  for (int i = 0; i < 1000; ++i) lines += "@r" + std::to_string(i) + "\nACGTACGT\nACG\n+\n@IIII\n+IIIII\n";
+  for (int i = 0; i < 1000; ++i)
+    lines.append("@r").append(std::to_string(i)).append("\nACGTACGT\nACG\n+\n@IIII\n+IIIII\n");
   check_same(lines);
   for (int i = 0; i < 4000; ++i) tiny += i % 3 == 0 ? ">\n" : i % 3 == 1 ? ">\nA\n" : "@\nC\n+\nI\n";
   check_same(tiny);
@@ -255,7 +256,7 @@ TEST_CASE("io text stream: what looks like a record and is none misleads nobody"
     const std::string inner = i % 2 == 0 ? "@x\nACGT\n+\nIIII\n" : ">x\nACGT\n>yy\nACGTACGT\n";
     std::string bases;
     for (const char c : inner) bases += c == '\n' ? '\n' : 'A';
-    text += "@r" + std::to_string(i) + "\n" + bases + "+\n" + inner;
+    text.append("@r").append(std::to_string(i)).append("\n").append(bases).append("+\n").append(inner);
   }
   check_same(text);
 }
@@ -346,7 +347,8 @@ TEST_CASE("io text stream: compressed files, by many threads, in order and not")
         }
       };
       std::vector<std::thread> threads;
-      for (int t = 0; t < 4; ++t) threads.emplace_back(work);
+      threads.reserve(options.threads);
+      for (unsigned t = 0; t < options.threads; ++t) threads.emplace_back(work);
       for (std::thread& thread : threads) thread.join();
       CHECK(said.substr(said.find(": ") + 1) == error.substr(error.find(": ") + 1));
       if (!error.empty()) continue;
