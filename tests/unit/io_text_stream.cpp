@@ -298,6 +298,21 @@ TEST_CASE("io text stream: an error of the stream comes after the text before it
   CHECK(many.error == read_alone(bad, options_for(3), {700, 1, record + 100}).error);
 }
 
+TEST_CASE("io text stream: for one reader, where batches end does not depend on where texts do") {
+  const std::string text = fastq(60'000, 7);
+  const auto ends = [&](const Cut& cut) {
+    io::TextReader reader(
+        std::make_unique<io::ReadAhead>(std::make_unique<TextPortions>(text, cut), 1, kNeverCancelled),
+        "in.fq", options_for(1));
+    std::vector<std::uint64_t> records;
+    for (io::Batch batch; reader.fill(batch);) records.push_back(batch.pieces.back().record);
+    return records;
+  };
+  const std::vector<std::uint64_t> whole = ends({text.size(), 1});
+  CHECK(whole.size() > 5);
+  for (unsigned seed = 1; seed < 20; ++seed) CHECK(ends({100 * seed, seed}) == whole);
+}
+
 TEST_CASE("io text stream: compressed files, by many threads, in order and not") {
   const TempFolder folder;
   const std::string text = fastq(warpmer::tests::by_tier<std::size_t>(12'000'000, 4'000'000), 6);
