@@ -110,6 +110,24 @@ TEST_CASE("several GPUs with little memory count early, and the result is the sa
   CHECK(early > 0);
 }
 
+TEST_CASE("several GPUs each spill what they have no room for") {
+  const auto batches = batches_of(simulated_reads(800000, 60000000, 4), 2000);
+  engine::CountPlan plan = roomy_plan_for(31);
+  const Result expected = run(*engine::make_cpu_backend(), plan, batches, Take::payloads);
+  plan.threads = 4;
+  for (const std::vector<int>& gpus : sets_of_gpus()) {
+    CAPTURE(gpus.size());
+    const auto backend = engine::make_cuda_backend(gpus);
+    for (const std::uint64_t megabytes : {420, 540}) {
+      CAPTURE(megabytes);
+      plan.device_memory_bytes = megabytes << 20;
+      const Result tight = run(*backend, plan, batches, Take::payloads);
+      check_same_bytes(tight, expected);
+      CHECK((tight.spilled.host_bytes > 0 || gpus.size() > 3));
+    }
+  }
+}
+
 TEST_CASE("an error of the sink ends a session of several GPUs") {
   for (const std::vector<int>& gpus : sets_of_gpus()) {
     const auto backend = engine::make_cuda_backend(gpus);
