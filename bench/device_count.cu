@@ -54,7 +54,7 @@ struct Options {
   std::uint32_t k = 31, length = 150, rounds = 5, gpus = 1;
   bool host = false;
   double memory_gb = 100, spill_gb = 64;
-  std::uint32_t spill_threads = 4;
+  std::uint32_t spill_threads = 8;
   std::string directory = ".";
   DeviceTuning tuning;
   std::string table = "auto";
@@ -276,7 +276,7 @@ int main(int argc, char** argv) {
   line.add_option("-k", options.k, "length of the k-mers, 13 to 64");
   line.add_option("--rounds", options.rounds, "of which the median is printed, after one to warm up");
   line.add_option("--memory-gb", options.memory_gb, "device memory to use, 10^9 bytes");
-  line.add_option("--spill-gb", options.spill_gb, "pinned host memory for what does not fit, 10^9 bytes");
+  line.add_option("--spill-gb", options.spill_gb, "host memory for what does not fit, 10^9 bytes");
   line.add_option("--spill-threads", options.spill_threads, "of each GPU, that copy it");
   line.add_option("--tmp-dir", options.directory, "of a file for the rest");
   line.add_option("--kmers-per-list", options.tuning.kmers_per_list, "occurrences in a list, about");

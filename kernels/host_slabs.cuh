@@ -1,13 +1,15 @@
 #pragma once
-/// Host memory for what devices put aside: pinned slabs that are added as they are needed.
+/// Host memory for what devices put aside: slabs that are added as they are needed.
+
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <utility>
 #include <vector>
-
-#include "core/error.h"
-#include "huge_pinned.cuh"
 
 namespace warpmer::gpu {
 
@@ -30,32 +32,28 @@ class SlabBudget {
   std::atomic<std::uint64_t> left_;
 };
 
-/// A space of bytes from 0 on that grows at its end, one slab of pinned memory after another. For one thread;
-/// several share the budget.
+/// A space of bytes from 0 on that grows at its end, one slab after another, in huge pages where the system
+/// gives some. (It is not pinned: the driver pins for one thread at a time, and lets nobody copy meanwhile.)
+/// For one thread; several share the budget.
 class HostSlabs {
  public:
   static constexpr std::uint64_t kSlabBytes = std::uint64_t{16} << 20;
 
   explicit HostSlabs(SlabBudget& budget) : budget_(budget) {}
-  ~HostSlabs() {
-    for (char* slab : slabs_) release_huge_pinned(slab);
-  }
-  HostSlabs(const HostSlabs&) = delete;
-  HostSlabs& operator=(const HostSlabs&) = delete;
-
   /// Makes room for so many bytes, if the budget has them beside `leave` slabs. False when it has not, or the
-  /// system pins no more; nothing has changed then.
+  /// system has no more; no place is taken then.
   bool allocate(std::uint64_t bytes, std::uint64_t leave, std::uint64_t& place) {
     const std::uint64_t end = used_ + bytes, have = slabs_.size();
     const std::uint64_t wanted = std::max(have, (end + kSlabBytes - 1) / kSlabBytes);
     if (wanted > have && !budget_.take(wanted - have, leave)) return false;
     while (slabs_.size() < wanted) {
-      char* const slab = allocate_huge_pinned(kSlabBytes);
+      Slab slab(static_cast<char*>(std::aligned_alloc(kHugePage, kSlabBytes)));
       if (slab == nullptr) {
         budget_.give_back(wanted - slabs_.size());
         return false;
       }
-      slabs_.push_back(slab);
+      ::madvise(slab.get(), kSlabBytes, MADV_HUGEPAGE);
+      slabs_.push_back(std::move(slab));
     }
     place = used_;
     used_ = (end + kAlignment - 1) / kAlignment * kAlignment;
@@ -67,19 +65,22 @@ class HostSlabs {
   void for_each_piece(std::uint64_t place, std::uint64_t bytes, Visit&& visit) const {
     while (bytes > 0) {
       const std::uint64_t within = place % kSlabBytes, n = std::min(bytes, kSlabBytes - within);
-      visit(slabs_[place / kSlabBytes] + within, n);
+      visit(slabs_[place / kSlabBytes].get() + within, n);
       place += n;
       bytes -= n;
     }
   }
 
-  [[nodiscard]] std::uint64_t bytes() const { return slabs_.size() * kSlabBytes; }
-
  private:
   static constexpr std::uint64_t kAlignment = 256;
+  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+  using Slab = std::unique_ptr<char, Free>;
 
   SlabBudget& budget_;
-  std::vector<char*> slabs_;
+  std::vector<Slab> slabs_;
   std::uint64_t used_ = 0;
 };
 

@@ -372,7 +372,7 @@ class ShardedSession : public Session {
   };
 
   /// Threads that copy what the GPUs have no room for: one for so many that read.
-  static constexpr unsigned kThreadsPerSpiller = 4, kMostSpillers = 4;
+  static constexpr unsigned kThreadsPerSpiller = 2, kMostSpillers = 8;
   static constexpr std::uint64_t kBytesOfSpiller = SpilledSegments<2>::kLeastBytesOfThread;
   /// Of the whole process, what the index writer may keep of shards that wait for others
   /// (engine/session_run).

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <cstring>
 #include <span>
 #include <thread>
 #include <utility>
@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "current_device.cuh"
 #include "index/checksum.h"
+#include "pinned_pair.cuh"
 #include "spilled_segments.cuh"
 
 namespace warpmer::gpu {
@@ -87,41 +88,43 @@ class SpilledSegments<Words>::Worker {
         write(words, part);
         totals_.to_file += bytes;
       } else {
-        const auto* from = reinterpret_cast<const char*>(words);
-        slabs_.for_each_piece(part.place, part.words() * kWordBytes, [&](char* memory, std::uint64_t n) {
-          copy_to_host(memory, from, n, stream_);
-          from += n;
-        });
-        put_offsets(part, segment.lists);
+        words_.receive(words, part.words(),
+                       [&](const SuperKmer<Words>* some, std::size_t first, std::size_t end) {
+                         to_slabs(part.place + first * kWordBytes, some, end - first);
+                       });
+        to_slabs(part.place + part.words() * kWordBytes, offsets_of_part_.data(), offsets_of_part_.size());
         totals_.to_host += bytes;
       }
       remember(std::move(part));
     }
-    stream_.wait();
     leaving.segment = {};
     // Whoever allocates next, in whatever stream, is to find it free.
     check(cudaStreamSynchronize(cudaStreamPerThread), "giving device memory back");
   }
 
-  /// Brings slices back.
+  /// Brings slices back, which follow one another on the device.
   void bring(const std::vector<Slice>& slices, const Event& free) {
     const Timer timer(totals_.back_seconds);
     check(cudaStreamWaitEvent(stream_, free), "ordering streams");
+    words_.begin_send(slices.front().words_to);
+    offsets_.begin_send(slices.front().offsets_to);
     for (const Slice& slice : slices) {
       const std::uint64_t lists = std::uint64_t{slice.shards} * owner_.lists_per_shard_;
       const std::uint64_t words = slice.end_word() - slice.first_word();
       const std::uint64_t bytes = words * kWordBytes + lists * kOffsetBytes;
       if (slice.part->is_in_file) {
-        read(slice, lists);
+        read(slice);
         totals_.from_file += bytes;
         continue;
       }
       const std::uint64_t first_offset = std::uint64_t{slice.first_shard} * owner_.lists_per_shard_;
       const std::uint64_t offsets_place = slice.part->place + slice.part->words() * kWordBytes;
-      from_slabs(slice.part->place + slice.first_word() * kWordBytes, words * kWordBytes, slice.words_to);
-      from_slabs(offsets_place + first_offset * kOffsetBytes, (lists + 1) * kOffsetBytes, slice.offsets_to);
+      from_slabs(slice.part->place + slice.first_word() * kWordBytes, words, words_);
+      from_slabs(offsets_place + first_offset * kOffsetBytes, lists + 1, offsets_);
       totals_.from_host += bytes;
     }
+    words_.flush();
+    offsets_.flush();
     stream_.wait();
   }
 
@@ -141,38 +144,32 @@ class SpilledSegments<Words>::Worker {
     double& sum_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   };
-  /// Where words are between the device and the file.
-  struct Bounce {
-    PinnedArray<SuperKmer<Words>> words;
-    Event done;  ///< the device has copied
-  };
   static constexpr std::uint64_t kWordBytes = sizeof(SuperKmer<Words>), kOffsetBytes = sizeof(std::uint32_t);
-  static constexpr std::uint32_t kBounceWords = kBounceBytes / kWordBytes;
 
   void take_offsets(const Segment<Words>& segment, std::size_t number, Part& part) {
     const std::uint64_t offsets = segment.lists + std::uint64_t{1};
-    offsets_copied_.wait();
-    offsets_.reserve(offsets);
-    copy_to_host(offsets_.data(), segment.offsets.data() + number * offsets, offsets, stream_);
-    stream_.wait();
-    part.base = offsets_[0];
+    offsets_of_part_.resize(offsets);
+    offsets_.receive(segment.offsets.data() + number * offsets, offsets,
+                     [&](const std::uint32_t* some, std::size_t first, std::size_t end) {
+                       std::copy_n(some, end - first, offsets_of_part_.data() + first);
+                     });
+    part.base = offsets_of_part_[0];
     for (std::uint32_t list = 0; list <= segment.lists; list += owner_.lists_per_shard_)
-      part.shard_begins.push_back(offsets_[list] - part.base);
-  }
-  void put_offsets(const Part& part, std::uint32_t lists) {
-    const auto* from = reinterpret_cast<const char*>(offsets_.data());
-    slabs_.for_each_piece(part.place + part.words() * kWordBytes, (lists + std::uint64_t{1}) * kOffsetBytes,
-                          [&](char* memory, std::uint64_t n) {
-                            std::copy_n(from, n, memory);
-                            from += n;
-                          });
+      part.shard_begins.push_back(offsets_of_part_[list] - part.base);
   }
   template <class T>
-  void from_slabs(std::uint64_t place, std::uint64_t bytes, T* to) {
-    auto* at = reinterpret_cast<char*>(to);
-    slabs_.for_each_piece(place, bytes, [&](const char* memory, std::uint64_t n) {
-      copy_to_device(at, memory, n, stream_);
-      at += n;
+  void to_slabs(std::uint64_t place, const T* from, std::size_t n) {
+    const auto* at = reinterpret_cast<const char*>(from);
+    slabs_.for_each_piece(place, n * sizeof(T), [&](char* memory, std::uint64_t bytes) {
+      std::memcpy(memory, at, bytes);
+      at += bytes;
+    });
+  }
+  /// (Places of words and offsets are whole numbers of them, and so are slabs.)
+  template <class T>
+  void from_slabs(std::uint64_t place, std::size_t n, PinnedPair<T>& to) {
+    slabs_.for_each_piece(place, n * sizeof(T), [&](const char* memory, std::uint64_t bytes) {
+      to.append(reinterpret_cast<const T*>(memory), bytes / sizeof(T));
     });
   }
 
@@ -190,28 +187,15 @@ class SpilledSegments<Words>::Worker {
     parts_.push_back(std::move(part));
   }
 
-  /// Writes a part to the file, through one buffer while the device fills the other.
   void write(const SuperKmer<Words>* words, Part& part) {
     index::SpillFile& file = owner_.file();
     part.place = file.allocate(part.words() * kWordBytes + part.shards() * shard_offsets_bytes());
     std::uint64_t at = part.place;
-    const std::uint32_t pieces = std::max(1u, (part.words() + kBounceWords - 1) / kBounceWords);
-    const auto end_of = [&](std::uint32_t piece) {
-      return std::min((piece + 1) * kBounceWords, part.words());
-    };
-    const auto fetch = [&](std::uint32_t piece) {
-      Bounce& bounce = bounce_number(piece);
-      const std::uint32_t first = piece * kBounceWords;
-      copy_to_host(bounce.words.data(), words + first, end_of(piece) - first, stream_);
-      bounce.done.record(stream_);
-    };
-    fetch(0);
-    for (std::uint32_t piece = 0; piece < pieces; ++piece) {
-      if (piece + 1 < pieces) fetch(piece + 1);
-      Bounce& bounce = bounce_number(piece);
-      bounce.done.wait();
-      write_units(file, bounce.words.data(), piece * kBounceWords, end_of(piece), part, at);
-    }
+    words_.receive(words, part.words(),
+                   [&](const SuperKmer<Words>* some, std::size_t first, std::size_t end) {
+                     write_units(file, some, static_cast<std::uint32_t>(first),
+                                 static_cast<std::uint32_t>(end), part, at);
+                   });
     part.first_units.push_back(static_cast<std::uint32_t>(part.units.size()));
   }
   /// Writes the words [first, end) of a part to `at`, which moves on.
@@ -229,7 +213,7 @@ class SpilledSegments<Words>::Worker {
       if (begins) {
         part.first_units.push_back(static_cast<std::uint32_t>(part.units.size()));
         pieces.push_back(
-            {offsets_.data() + std::size_t{shard} * owner_.lists_per_shard_, shard_offsets_bytes()});
+            {offsets_of_part_.data() + std::size_t{shard} * owner_.lists_per_shard_, shard_offsets_bytes()});
         unit_end = std::min(end, part.shard_begins[shard + 1]);
       }
       if (unit_end > word) pieces.push_back({words + (word - first), (unit_end - word) * kWordBytes});
@@ -240,44 +224,24 @@ class SpilledSegments<Words>::Worker {
     file.write(begin, pieces);
   }
 
-  /// Reads the units of a slice; the words of one buffer are on their way while the other is filled.
-  void read(const Slice& slice, std::uint64_t lists) {
+  /// Reads the units of a slice.
+  void read(const Slice& slice) {
     const Part& part = *slice.part;
-    offsets_copied_.wait();
-    offsets_.reserve(lists + 1);
-    SuperKmer<Words>* to = slice.words_to;
-    std::uint32_t filled = 0;
-    const auto send = [&] {
-      Bounce& bounce = bounce_number(bounces_used_);
-      copy_to_device(to, bounce.words.data(), filled, stream_);
-      bounce.done.record(stream_);
-      to += filled;
-      filled = 0;
-      bounce_number(++bounces_used_).done.wait();
-    };
     for (std::uint32_t shard = slice.first_shard; shard < slice.first_shard + slice.shards; ++shard) {
       for (std::uint32_t number = part.first_units[shard]; number < part.first_units[shard + 1]; ++number) {
-        const std::uint32_t first = part.units[number].first_word;
         const std::uint32_t end =
             number + 1 < part.units.size() ? part.units[number + 1].first_word : part.words();
         const bool has_offsets = number == part.first_units[shard];
-        if (filled + (end - first) > kBounceWords) send();
         const char* from = read_unit(part, shard, number, end, has_offsets);
         if (has_offsets) {
-          std::copy_n(from, shard_offsets_bytes(),
-                      reinterpret_cast<char*>(offsets_.data() + std::size_t{shard - slice.first_shard} *
-                                                                    owner_.lists_per_shard_));
+          offsets_.append(reinterpret_cast<const std::uint32_t*>(from), owner_.lists_per_shard_);
           from += shard_offsets_bytes();
         }
-        std::copy_n(from, (end - first) * kWordBytes,
-                    reinterpret_cast<char*>(bounce_number(bounces_used_).words.data() + filled));
-        filled += end - first;
+        words_.append(reinterpret_cast<const SuperKmer<Words>*>(from), end - part.units[number].first_word);
       }
     }
-    send();
-    offsets_[lists] = part.base + slice.end_word();
-    copy_to_device(slice.offsets_to, offsets_.data(), lists + 1, stream_);
-    offsets_copied_.record(stream_);
+    const std::uint32_t end_offset = part.base + slice.end_word();
+    offsets_.append(&end_offset, 1);
   }
   const char* read_unit(const Part& part, std::uint32_t shard, std::uint32_t number, std::uint32_t end,
                         bool has_offsets) {
@@ -293,20 +257,13 @@ class SpilledSegments<Words>::Worker {
   }
 
   [[nodiscard]] std::uint64_t shard_offsets_bytes() const { return owner_.lists_per_shard_ * kOffsetBytes; }
-  Bounce& bounce_number(std::size_t number) {
-    Bounce& bounce = bounces_[number % bounces_.size()];
-    bounce.words.reserve(kBounceWords);
-    return bounce;
-  }
-
   SpilledSegments& owner_;
   const std::size_t number_;
   Stream stream_;
   HostSlabs slabs_;
-  PinnedArray<std::uint32_t> offsets_;
-  Event offsets_copied_;  ///< to the device
-  std::array<Bounce, 2> bounces_;
-  std::size_t bounces_used_ = 0;
+  PinnedPair<SuperKmer<Words>> words_{kBufferBytes / kWordBytes, stream_};
+  PinnedPair<std::uint32_t> offsets_{kBufferBytes / 4 / kOffsetBytes, stream_};
+  std::vector<std::uint32_t> offsets_of_part_;
   std::vector<char> unit_;
   std::deque<Part> parts_;
   std::uint64_t remembered_bytes_ = 0, charged_bytes_ = kRememberedBytes;

@@ -1,5 +1,5 @@
 #pragma once
-/// Segments that the device has no room for: in pinned host memory as far as that goes, then in a temporary
+/// Segments that the device has no room for: in host memory as far as that goes, then in a temporary
 /// file. Threads of its own take them there while reads are cut, and bring ranges of lists back.
 
 #include <condition_variable>
@@ -58,11 +58,11 @@ struct Slices {
 template <int Words>
 class SpilledSegments {
  public:
-  /// Host memory that a thread takes, beside slabs: the way to the file and back, offsets, and what is
-  /// remembered of parts.
-  static constexpr std::uint64_t kBounceBytes = std::uint64_t{4} << 20;
-  static constexpr std::uint64_t kRememberedBytes = std::uint64_t{8} << 20;
-  static constexpr std::uint64_t kLeastBytesOfThread = 3 * kBounceBytes + kRememberedBytes;
+  /// Host memory that a thread takes, beside slabs: two pinned buffers for words and two of a quarter of that
+  /// for offsets, a part's offsets, and what is remembered of parts.
+  static constexpr std::uint64_t kBufferBytes = std::uint64_t{4} << 20;
+  static constexpr std::uint64_t kRememberedBytes = std::uint64_t{4} << 20;
+  static constexpr std::uint64_t kLeastBytesOfThread = 4 * kBufferBytes + kRememberedBytes;
 
   /// Of segments of the lists [first_list, end_list), whole shards.
   SpilledSegments(SpillPlan plan, std::uint32_t first_list, std::uint32_t end_list,

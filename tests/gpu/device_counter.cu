@@ -275,14 +275,14 @@ TEST_CASE("long lists are counted by all blocks together") {
 /// With so little memory that most is spilled: to the host, or with less of that to files, too.
 gpu::DeviceCountPlan plan_that_spills(std::uint32_t k, std::uint64_t host_megabytes) {
   auto plan = device_plan_for(k);
-  plan.memory_bytes = std::uint64_t{k <= 32 ? 160u : 200u} << 20;
+  plan.memory_bytes = std::uint64_t{k <= 32 ? 140u : 200u} << 20;
   plan.spill.host_bytes = host_megabytes << 20;
   plan.spill.directory = std::filesystem::temp_directory_path();
   return plan;
 }
 
 TEST_CASE("what does not fit goes to host memory and to files, and comes back") {
-  const auto reads = tests::random_reads(1200000, 60000000, 13);
+  const auto reads = tests::random_reads(600000, 60000000, 13, 300);
   for (const std::uint32_t k : {13u, 31u, 32u, 55u}) {
     if (!tests::can_count(k)) continue;
     CAPTURE(k);
@@ -340,7 +340,7 @@ TEST_CASE("one minimizer with more words than come back at once") {
 }
 
 TEST_CASE("a directory that takes no files ends a count that needs one") {
-  const auto reads = tests::random_reads(1200000, 60000000, 13);
+  const auto reads = tests::random_reads(600000, 60000000, 13, 300);
   auto plan = plan_that_spills(31, 0);
   plan.spill.directory = "/dev/null/nowhere";
   try {
