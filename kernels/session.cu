@@ -49,6 +49,9 @@ std::uint64_t device_cap(const engine::CountPlan& plan) {
   return plan.device_memory_bytes;
 }
 
+/// Of a cap, what is not planned with: the pool takes memory in pieces of 32 MiB, and has holes.
+constexpr std::uint64_t kPoolShare = 32;
+
 /// How much memory of each GPU a session may take beside its feeds.
 std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountPlan& plan) {
   const std::uint64_t feeds = (plan.threads + peers.size() - 1) / peers.size() * kFeedBytes;
@@ -57,7 +60,8 @@ std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountP
     const CurrentDevice current(gpu);
     const auto sharers =
         static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
-    least = std::min(least, device_cap(plan) / sharers);
+    const std::uint64_t cap = device_cap(plan);
+    least = std::min(least, (cap - cap / kPoolShare) / sharers);
   }
   return least - std::min(feeds, least);
 }

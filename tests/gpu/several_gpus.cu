@@ -121,7 +121,7 @@ TEST_CASE("several GPUs each spill what they have no room for") {
     CAPTURE(gpus.size());
     const auto backend = engine::make_cuda_backend(gpus);
     const auto sharers = static_cast<std::uint64_t>(std::count(gpus.begin(), gpus.end(), gpus.front()));
-    for (const std::uint64_t megabytes : {160, 220}) {
+    for (const std::uint64_t megabytes : {180, 240}) {
       CAPTURE(megabytes);
       plan.device_memory_bytes = (megabytes << 20) * sharers;  // for all that share the GPU
       const Result tight = run(*backend, plan, batches, Take::payloads);
