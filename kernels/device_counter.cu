@@ -35,7 +35,7 @@ constexpr std::uint64_t kLongListShare = 64;
 constexpr std::uint64_t kMostLongListBytes = std::uint64_t{1} << 30;
 /// What is neither lists nor words nor k-mers: large counts of three sets of counted lists, and small arrays.
 constexpr std::uint64_t kOtherBytes = std::uint64_t{16} << 20;
-/// What is left of the budget is divided in so many parts for words that come back (SpilledGroups).
+/// For words that come back (SpilledGroups): a part of what is for segments and runs.
 constexpr std::uint64_t kGroupShare = 4;
 /// Segments that leave while others are made.
 constexpr std::uint64_t kSegmentsAhead = 4;

@@ -40,6 +40,7 @@ class HostSlabs {
   static constexpr std::uint64_t kSlabBytes = std::uint64_t{16} << 20;
 
   explicit HostSlabs(SlabBudget& budget) : budget_(budget) {}
+
   /// Makes room for so many bytes, if the budget has them beside `leave` slabs. False when it has not, or the
   /// system has no more; no place is taken then.
   bool allocate(std::uint64_t bytes, std::uint64_t leave, std::uint64_t& place) {

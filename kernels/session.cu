@@ -313,7 +313,7 @@ class ShardedSession : public Session {
   }
   [[nodiscard]] engine::SpillReport spilled() const override {
     const SpillTotals moved = spill_totals();
-    return {.host_bytes = moved.to_host, .written_bytes = moved.to_file, .read_bytes = moved.from_file};
+    return {.written_bytes = moved.to_file, .read_bytes = moved.from_file, .host_bytes = moved.to_host};
   }
   [[nodiscard]] std::vector<engine::OwnerLoad> owner_loads() const override {
     std::vector<engine::OwnerLoad> loads;
@@ -376,7 +376,7 @@ class ShardedSession : public Session {
   };
 
   /// Threads that copy what the GPUs have no room for: one for so many that read.
-  static constexpr unsigned kThreadsPerSpiller = 2, kMostSpillers = 8;
+  static constexpr unsigned kThreadsPerSpiller = 2, kMostSpillers = 8, kSpillersShare = 8;
   static constexpr std::uint64_t kBytesOfSpiller = SpilledSegments<2>::kLeastBytesOfThread;
   /// Of the whole process, what the index writer may keep of shards that wait for others
   /// (engine/session_run).
@@ -398,7 +398,11 @@ class ShardedSession : public Session {
   /// What each counter may do with words that its device has no room for.
   static SpillPlan spill_plan(const Peers& peers, const engine::CountPlan& plan) {
     SpillPlan spill;
-    spill.threads = std::clamp(plan.threads / (kThreadsPerSpiller * peers.size()), 1u, kMostSpillers);
+    // Little memory is not for buffers.
+    const std::uint64_t affordable = plan.memory_bytes / kSpillersShare / kBytesOfSpiller / peers.size();
+    const std::uint64_t busy = plan.threads / (kThreadsPerSpiller * peers.size());
+    spill.threads =
+        static_cast<unsigned>(std::clamp<std::uint64_t>(std::min(busy, affordable), 1, kMostSpillers));
     spill.directory = plan.tmp_directory;
     spill.opens_file_at_once = plan.tmp_directory_is_chosen;
     const std::uint64_t writer = plan.memory_cap_bytes / kWriterShare;

@@ -173,7 +173,7 @@ class SpilledSegments<Words>::Worker {
     });
   }
 
-  /// What is remembered of a part beyond what every thread may counts as slabs do.
+  /// Keeps a part. What parts take beyond kRememberedBytes is counted as if it were in slabs.
   void remember(Part&& part) {
     remembered_bytes_ += part.remembered_bytes();
     while (remembered_bytes_ > charged_bytes_) {
@@ -187,6 +187,7 @@ class SpilledSegments<Words>::Worker {
     parts_.push_back(std::move(part));
   }
 
+  /// Writes a part to the file, one buffer of words after the other.
   void write(const SuperKmer<Words>* words, Part& part) {
     index::SpillFile& file = owner_.file();
     part.place = file.allocate(part.words() * kWordBytes + part.shards() * shard_offsets_bytes());
@@ -257,6 +258,7 @@ class SpilledSegments<Words>::Worker {
   }
 
   [[nodiscard]] std::uint64_t shard_offsets_bytes() const { return owner_.lists_per_shard_ * kOffsetBytes; }
+
   SpilledSegments& owner_;
   const std::size_t number_;
   Stream stream_;
@@ -280,7 +282,7 @@ SpilledSegments<Words>::SpilledSegments(SpillPlan plan, std::uint32_t first_list
       lists_per_shard_(lists_per_shard),
       gpu_(current_gpu()),
       slabs_(plan_.host_bytes / HostSlabs::kSlabBytes),
-      kept_slabs_(plan_.host_bytes / HostSlabs::kSlabBytes / kRememberedShare) {
+      kept_slabs_(1 + plan_.host_bytes / HostSlabs::kSlabBytes / kRememberedShare) {
   if (plan_.opens_file_at_once) file();
 }
 

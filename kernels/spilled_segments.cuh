@@ -59,10 +59,10 @@ template <int Words>
 class SpilledSegments {
  public:
   /// Host memory that a thread takes, beside slabs: two pinned buffers for words and two of a quarter of that
-  /// for offsets, a part's offsets, and what is remembered of parts.
+  /// for offsets, a part's offsets, what is read from the file at once, and what is remembered of parts.
   static constexpr std::uint64_t kBufferBytes = std::uint64_t{4} << 20;
-  static constexpr std::uint64_t kRememberedBytes = std::uint64_t{4} << 20;
-  static constexpr std::uint64_t kLeastBytesOfThread = 4 * kBufferBytes + kRememberedBytes;
+  static constexpr std::uint64_t kRememberedBytes = std::uint64_t{8} << 20;
+  static constexpr std::uint64_t kLeastBytesOfThread = 5 * kBufferBytes + kRememberedBytes;
 
   /// Of segments of the lists [first_list, end_list), whole shards.
   SpilledSegments(SpillPlan plan, std::uint32_t first_list, std::uint32_t end_list,

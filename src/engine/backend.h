@@ -47,12 +47,12 @@ struct StageReport {
   std::uint64_t bytes = 0;
 };
 
-/// What a session has written to its temporary file, and read back; and what went from GPUs to host memory.
+/// What a session has written to its temporary file and read back, and what went from GPUs to host memory.
 struct SpillReport {
-  std::uint64_t host_bytes = 0;
   std::uint64_t written_bytes = 0;
   std::uint64_t run_bytes = 0;  ///< of these, k-mers with counts; the rest is super-k-mers
   std::uint64_t read_bytes = 0;
+  std::uint64_t host_bytes = 0;
 };
 
 /// What a session has held on each of its GPUs; of several, the largest numbers.
