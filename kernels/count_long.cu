@@ -144,7 +144,7 @@ __global__ __launch_bounds__(kLongThreads) void insert_run_kernel(
     const __grid_constant__ LongList<Key, Words> list) {
   Inserter<Key, Words> inserter(list);
   const std::uint64_t begin = list.run.begins[list.list - list.run.first_list];
-  const std::uint32_t n = list.run.ranges_of(list.list)[kRanges];
+  const std::uint32_t n = list.run.size_of(list.list);
   const std::uint64_t thread = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x;
   for (std::uint64_t first = thread - threadIdx.x % 32; first < n;
        first += std::uint64_t{gridDim.x} * kLongThreads) {
@@ -213,10 +213,10 @@ __global__ void reserve_kernel(const __grid_constant__ LongList<Key, Words> list
   std::uint32_t before = 0;
   for (std::uint32_t range = 0; range < kRanges; ++range) {
     state.range_begins[range] = begin + before;
-    output.ranges()[range] = before;
+    output.note_range(range, before);
     before += state.range_sizes[range];
   }
-  output.ranges()[kRanges] = before;
+  output.note_end(before);
 }
 
 template <class Key, int Words>

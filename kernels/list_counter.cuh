@@ -221,7 +221,7 @@ class ListCounter {
   __device__ void insert_run(const HashRange<Key>& part) {
     const Table table = this->table(part);
     const std::uint64_t begin = run_.begins[list_ - run_.first_list];
-    const std::uint32_t n = run_.ranges_of(list_)[kRanges];
+    const std::uint32_t n = run_.size_of(list_);
     for (std::uint32_t first = threadIdx.x / 32 * 32; first < n; first += blockDim.x) {
       if (is_full()) return;
       std::uint32_t fresh = 0;
@@ -274,7 +274,7 @@ class ListCounter {
 
   __device__ void insert_run_together(int pass, const HashRange<Key>& part) {
     const std::uint64_t begin = run_.begins[list_ - run_.first_list];
-    const std::uint32_t n = run_.ranges_of(list_)[kRanges];
+    const std::uint32_t n = run_.size_of(list_);
     const std::uint32_t at_once = min(blockDim.x, store_.most_in_a_round());
     for (std::uint32_t first = 0; first < n; first += at_once) {
       if (!may_go_on(at_once)) return;
@@ -438,9 +438,8 @@ class ListCounter {
     if (threadIdx.x / 32 == 1) lay_out_ranges();
     __syncthreads();
     if (task_.out_capacity == 0) return;
-    std::uint32_t* ranges = output_.ranges();
-    if (threadIdx.x < kRanges) ranges[threadIdx.x] = state_.range_cursors[threadIdx.x];
-    if (threadIdx.x == 0) ranges[kRanges] = static_cast<std::uint32_t>(kept);
+    if (threadIdx.x < kRanges) output_.note_range(threadIdx.x, state_.range_cursors[threadIdx.x]);
+    if (threadIdx.x == 0) output_.note_end(static_cast<std::uint32_t>(kept));
     __syncthreads();
   }
 

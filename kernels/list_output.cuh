@@ -63,9 +63,13 @@ class ListOutput {
     }
     return begin;
   }
-  /// The list's kRanges + 1 offsets.
-  [[nodiscard]] __device__ std::uint32_t* ranges() const {
-    return task_.out.ranges + std::size_t{list_ - task_.out.first_list} * (kRanges + 1);
+  /// Where a range of the list begins, counted from the list's first entry, and where the last one ends.
+  __device__ void note_range(std::uint32_t range, std::uint32_t begin) const {
+    if (task_.out.ranges != nullptr) ranges()[range] = begin;
+  }
+  __device__ void note_end(std::uint32_t end) const {
+    note_range(kRanges, end);
+    task_.out.sizes[list_ - task_.out.first_list] = end;
   }
   /// Whether there is an output, and room in it.
   [[nodiscard]] __device__ bool is_open() const {
@@ -108,6 +112,10 @@ class ListOutput {
   }
 
  private:
+  /// The list's kRanges + 1 offsets.
+  [[nodiscard]] __device__ std::uint32_t* ranges() const {
+    return task_.out.ranges + std::size_t{list_ - task_.out.first_list} * (kRanges + 1);
+  }
   [[nodiscard]] __device__ std::uint32_t* widths() const {
     const std::uint32_t shard_shift = task_.list_bits - task_.shard_bits;
     return task_.widths + std::size_t{(list_ >> shard_shift) - (task_.first_list >> shard_shift)} * kWidths;
