@@ -187,6 +187,16 @@ void add_reading_flags(CLI::App& app, ReadingFlags& flags) {
       ->type_name("FILE");
 }
 
+io::InputOptions input_in_order(const ReadingFlags& flags, std::uint32_t k, unsigned threads) {
+  io::InputOptions options;
+  options.overlap_bases = k - 1;
+  options.min_base_quality = flags.min_base_quality;
+  options.reference = flags.reference;
+  options.threads = threads;
+  options.in_order = true;
+  return options;
+}
+
 CLI::Option* add_index_argument(CLI::App& app, std::string& path) {
   return app.add_option("INDEX", path, "Index written by 'warpmer count'; - for standard input.")
       ->required()

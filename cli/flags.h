@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/device_choice.h"
+#include "io/input.h"
 
 namespace warpmer::cli {
 
@@ -91,6 +92,8 @@ struct ReadingFlags {
 
 /// `--lenient`, `--min-base-quality`, `--reference`
 void add_reading_flags(CLI::App& app, ReadingFlags& flags);
+/// How reads are read whose k-mers are asked for, in the order of the input.
+io::InputOptions input_in_order(const ReadingFlags& flags, std::uint32_t k, unsigned threads);
 
 /// The index to read, as first argument.
 CLI::Option* add_index_argument(CLI::App& app, std::string& path);

@@ -275,13 +275,8 @@ std::vector<LocatedPart> summarise_batch(Locate& locate, LocatedReads& reads) {
 }
 
 io::InputOptions input_options(const Locate& locate) {
-  io::InputOptions options;
-  options.overlap_bases = locate.index.params().k - 1;
-  options.min_base_quality = locate.options.reading.min_base_quality;
-  options.reference = locate.options.reading.reference;
-  options.threads = locate.threads;
+  io::InputOptions options = input_in_order(locate.options.reading, locate.index.params().k, locate.threads);
   options.batch_bytes = kBatchBytes;
-  options.in_order = true;
   return options;
 }
 

@@ -182,13 +182,7 @@ BatchAnswer answer_batch(const Query& query, const io::Batch& batch, engine::Pro
 }
 
 io::InputOptions input_options_of(const Query& query) {
-  io::InputOptions options;
-  options.overlap_bases = query.index.params().k - 1;
-  options.min_base_quality = query.options.reading.min_base_quality;
-  options.reference = query.options.reading.reference;
-  options.threads = query.threads;
-  options.in_order = true;
-  return options;
+  return input_in_order(query.options.reading, query.index.params().k, query.threads);
 }
 
 void read_alone(Query& query, BatchJoiner& joiner) {

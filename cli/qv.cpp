@@ -88,16 +88,6 @@ std::string sums_text(const AssemblyKmers& sums, std::uint32_t k) {
                      number_text(engine::base_error_rate(sums, k)));
 }
 
-io::InputOptions input_options(const QvOptions& options, std::uint32_t k) {
-  io::InputOptions input;
-  input.overlap_bases = k - 1;
-  input.min_base_quality = options.reading.min_base_quality;
-  input.reference = options.reading.reference;
-  input.threads = threads_or_default(options.threads);
-  input.in_order = true;
-  return input;
-}
-
 class QvJob {
  public:
   /// `sequences` may be null.
@@ -137,7 +127,8 @@ class QvJob {
 
  private:
   void read(const io::InputFile& file, AssemblyRow& row) {
-    io::InputSet input({file.path}, input_options(options_, k_));
+    io::InputSet input({file.path},
+                       input_in_order(options_.reading, k_, threads_or_default(options_.threads)));
     const unsigned threads = threads_or_default(options_.threads);
     AssemblyKmers so_far;  // of a sequence that goes on in the next batch
     engine::InOrder<std::vector<SequencePart>> ordered(engine::kResultsAhead * threads,

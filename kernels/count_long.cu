@@ -213,10 +213,10 @@ __global__ void reserve_kernel(const __grid_constant__ LongList<Key, Words> list
   std::uint32_t before = 0;
   for (std::uint32_t range = 0; range < output.range_count(); ++range) {
     state.range_begins[range] = begin + before;
-    output.ranges()[range] = before;
+    output.note_range(range, before);
     before += state.range_sizes[range];
   }
-  output.ranges()[output.range_count()] = before;
+  output.note_end(before);
 }
 
 template <class Key, int Words>

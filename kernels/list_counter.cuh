@@ -456,9 +456,8 @@ class ListCounter {
     if (threadIdx.x / 32 == 1) lay_out_ranges();
     __syncthreads();
     if (task_.out_capacity == 0) return;
-    std::uint32_t* ranges = output_.ranges();
-    for_each_range([&](std::uint32_t range) { ranges[range] = range_sizes_[range]; });
-    if (threadIdx.x == 0) ranges[output_.range_count()] = static_cast<std::uint32_t>(kept);
+    for_each_range([&](std::uint32_t range) { output_.note_range(range, range_sizes_[range]); });
+    if (threadIdx.x == 0) output_.note_end(static_cast<std::uint32_t>(kept));
     __syncthreads();
   }
 

@@ -64,8 +64,14 @@ class ListOutput {
     return begin;
   }
   [[nodiscard]] __device__ std::uint32_t range_count() const { return task_.out.range_count; }
-  /// The list's range_count() + 1 offsets.
-  [[nodiscard]] __device__ std::uint32_t* ranges() const { return task_.out.ranges_of(list_); }
+  /// Where a range of the list begins, counted from the list's first entry, and where the last one ends.
+  __device__ void note_range(std::uint32_t range, std::uint32_t begin) const {
+    if (task_.out.ranges != nullptr) task_.out.ranges_of(list_)[range] = begin;
+  }
+  __device__ void note_end(std::uint32_t end) const {
+    note_range(range_count(), end);
+    task_.out.sizes[list_ - task_.out.first_list] = end;
+  }
   /// Whether there is an output, and room in it.
   [[nodiscard]] __device__ bool is_open() const {
     return task_.out_capacity > 0 && *const_cast<const volatile CountFault*>(task_.fault) == CountFault::none;

@@ -78,6 +78,25 @@ struct CountingTable : TableNotes<Key> {
   std::uint32_t window_bits;
 };
 
+/// Slots per window of a packed table: a cache line.
+inline constexpr int kPackedWindow = 8;
+
+/// Hashes of at most 64 bits with their counts in one word each: a window's number stands for the top bits of
+/// its hashes, and the rest of the word is the count. A word of 0 is free. What finds its window full, or its
+/// count at the end of its bits, is left to a list, and by that to another table.
+struct PackedTable {
+  std::uint64_t* words;       ///< the rest of a hash, and below it `count_bits` bits
+  std::uint32_t window_bits;  ///< 2^window_bits windows, 1 <= window_bits < bits of a hash
+  std::uint32_t rest_bits;    ///< of a hash; 64 - count_bits
+  std::uint32_t count_bits;
+  std::size_t size;  ///< words in use
+  std::size_t limit;
+  Key64* left_keys;  ///< room for kLeftCapacity
+  std::uint32_t* left_counts;
+  std::size_t left_size;
+  static constexpr std::size_t kLeftCapacity = 4096;
+};
+
 /// Slots per bucket of the tables below.
 inline constexpr int kTableBucket = 16;
 
@@ -164,6 +183,17 @@ struct ShardKernels {
   void (*expand)(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* hashes);
 };
 
+/// Kernels of the table in which short k-mers are counted.
+struct PackedKernels {
+  /// As ShardKernels::insert.
+  std::size_t (*insert)(PackedTable&, const HashList<Key64>&, std::size_t first);
+  /// Moves all words of `from` to `to`, which is empty and has twice as many windows.
+  void (*widen)(const PackedTable& from, PackedTable& to);
+  /// Writes all hashes with their counts in increasing order. Both arrays have room for `size` +
+  /// kPackedWindow.
+  void (*harvest)(const PackedTable&, Key64* keys, std::uint64_t* counts);
+};
+
 /// Kernels of a table that was asked for by name.
 template <class Table>
 struct TableKernels {
@@ -207,6 +237,7 @@ struct Kernels {
   ShardKernels<Key64, 2> narrow;
   ShardKernels<Key128, 2> wide;
   ShardKernels<Key128, 4> wide_long;
+  PackedKernels packed;
   SchemeKernels<Key64> narrow_schemes;
   SchemeKernels<Key128> wide_schemes;
 

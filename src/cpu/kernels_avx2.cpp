@@ -17,6 +17,7 @@
 namespace warpmer::cpu {
 namespace {
 #include "cpu/kernels_body.h"
+#include "cpu/kernels_packed_body.h"
 #include "cpu/kernels_tables_body.h"
 }  // namespace
 
@@ -31,6 +32,7 @@ const Kernels kKernels_avx2 = {"avx2",
                                kShardKernels<Key64, 2>,
                                kShardKernels<Key128, 2>,
                                kShardKernels<Key128, 4>,
+                               kPackedKernels,
                                kSchemeKernels<Key64>,
                                kSchemeKernels<Key128>};
 

@@ -16,6 +16,7 @@
 namespace warpmer::cpu {
 namespace {
 #include "cpu/kernels_body.h"
+#include "cpu/kernels_packed_body.h"
 #include "cpu/kernels_tables_body.h"
 }  // namespace
 
@@ -30,6 +31,7 @@ const Kernels kKernels_v2 = {"x86-64-v2",
                              kShardKernels<Key64, 2>,
                              kShardKernels<Key128, 2>,
                              kShardKernels<Key128, 4>,
+                             kPackedKernels,
                              kSchemeKernels<Key64>,
                              kSchemeKernels<Key128>};
 

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "cpu/hash_counter.h"
 #include "cpu/kernels.h"
+#include "cpu/packed_counter.h"
 #include "cpu/pending_store.h"
 #include "cpu/scratch.h"
 #include "cpu/sorted_buckets.h"
@@ -157,9 +158,9 @@ class ShardCounter {
   static_assert(PendingPage<Words>::kCapacity < kTakenWords);
   static constexpr std::size_t kFirstDistinct = std::size_t{1} << 16;
   /// Unless a table was asked for by name: more hashes than this, or more than so many for each distinct one,
-  /// take WarpDrive; fewer are listed and sorted.
+  /// take a table; fewer are listed and sorted.
   static constexpr std::size_t kMostListed = std::size_t{1} << 20;
-  static constexpr double kMostRepeated = 4;
+  static constexpr double kMostRepeated = 2;
 
   /// None where everything is listed.
   std::unique_ptr<HashCounter<Key>> make_table(const Kernels& kernels) {
@@ -173,6 +174,8 @@ class ShardCounter {
       case engine::CountTable::iceberg:
         return std::make_unique<TableCounter<Key, IcebergScheme>>(kernels, k_, buckets_);
       case engine::CountTable::automatic:
+        if constexpr (sizeof(Key) == 8) return std::make_unique<PackedCounter>(kernels.packed, kernels_, k_);
+        break;
       case engine::CountTable::warpdrive:
         break;
     }

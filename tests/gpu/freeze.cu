@@ -89,13 +89,8 @@ void check_freeze(const std::vector<Shard<Key>>& shards, std::uint32_t lists, st
   fill_bytes(output.data(), 0xA5, output.size(), stream);  // every word is to be written
   DeviceArray<std::uint32_t> scratch(freeze_scratch(static_cast<std::uint32_t>(shards.size())));
   FreezeTask<Key> task{};
-  task.counted = {keys.data(),
-                  counts.data(),
-                  0,
-                  begins.data(),
-                  ranges.data(),
-                  range_count,
-                  {big.data(), big_size.data()}};
+  task.counted = {keys.data(), counts.data(), 0,           begins.data(),
+                  nullptr,     ranges.data(), range_count, {big.data(), big_size.data()}};
   task.k = k;
   task.shards = static_cast<std::uint32_t>(shards.size());
   task.lists_per_shard = lists;

@@ -3,12 +3,11 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <map>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "checked_counter.h"
 #include "core/error.h"
 #include "cpu/kernels.h"
 #include "cpu/table_counter.h"
@@ -22,67 +21,20 @@ using namespace warpmer;
 
 /// A table for k-mers of as many bits as a key has, so that keys can be anything, and what it should hold.
 template <class Key, class Scheme>
-class CheckedTable {
+class CheckedTable : public CheckedCounter<Key> {
  public:
   explicit CheckedTable(const cpu::Kernels& kernels, double distinct)
-      : buckets_(kernels.shard<Key, 2>(), kK), table_(kernels, kK, buckets_) {
+      : CheckedCounter<Key>(table_), buckets_(kernels.shard<Key, 2>(), kK), table_(kernels, kK, buckets_) {
     table_.reset(distinct);
   }
-
-  void add(Key key, std::uint32_t weight) {
-    keys_.push_back(key);
-    weights_.push_back(weight);
-    expected_[key] += weight;
-    if (keys_.size() == 3000) pass_on();
-  }
   [[nodiscard]] std::uint64_t rebuilds() const { return table_.rebuilds(); }
-
-  void check() {
-    pass_on();
-    cpu::ShardArrays<Key> arrays;
-    const std::size_t size = table_.harvest(arrays, carries_);
-    REQUIRE(size == expected_.size());
-    for (const auto& [key, more] : carries_) {
-      const Key* at = std::lower_bound(arrays.keys.data(), arrays.keys.data() + size, key);
-      REQUIRE(*at == key);
-      arrays.counts.data()[at - arrays.keys.data()] += more;
-    }
-    bool same = true;
-    std::size_t i = 0;
-    for (const auto& [key, count] : expected_) {
-      same = same && arrays.keys.data()[i] == key && arrays.counts.data()[i] == count;
-      ++i;
-    }
-    CHECK(same);
-  }
 
  private:
   static constexpr std::uint32_t kK = sizeof(Key) * 4;
 
-  void pass_on() {
-    std::uint32_t all = 0;
-    for (const std::uint32_t weight : weights_) all |= weight;
-    table_.insert({keys_.data(), weights_.data(), keys_.size(), all}, carries_);
-    keys_.clear();
-    weights_.clear();
-  }
-
   cpu::SortedBuckets<Key> buckets_;
   cpu::TableCounter<Key, Scheme> table_;
-  std::map<Key, std::uint64_t> expected_;
-  cpu::Carries<Key> carries_;
-  std::vector<Key> keys_;
-  std::vector<std::uint32_t> weights_;
 };
-
-template <class Key>
-Key random_key(std::mt19937_64& random) {
-  if constexpr (sizeof(Key) == 16) {
-    return Key{random()} << 64 | random();
-  } else {
-    return random();
-  }
-}
 
 /// Begins with room for next to nothing; some keys come very often.
 template <class Key, class Scheme>
