@@ -278,6 +278,7 @@ io::InputOptions input_options(const PositionOptions& options, unsigned threads)
   input.reference = options.reference;
   input.threads = threads;
   input.in_order = true;
+  input.one_caller = true;
   return input;
 }
 

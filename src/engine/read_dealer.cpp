@@ -94,7 +94,9 @@ bool ReadDealer::give(std::uint32_t index, const std::function<void(Message&)>& 
 }
 
 std::shared_ptr<io::InputSet> ReadDealer::open(std::uint32_t index) {
-  auto input = std::make_shared<io::InputSet>(only_part(files_[index], 0, 1), 0, options_);
+  io::InputOptions options = options_;
+  options.one_caller = true;
+  auto input = std::make_shared<io::InputSet>(only_part(files_[index], 0, 1), 0, options);
   const std::lock_guard lock(mutex_);
   reading_ = input;
   if (is_stopped_) input->cancel();

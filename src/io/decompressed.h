@@ -6,8 +6,13 @@
 
 #include "io/byte_file.h"
 #include "io/content.h"
+#include "io/read_ahead.h"
 
 namespace warpmer::io {
+
+/// The text of a gzip or BGZF file, decompressed by threads of its own, up to `threads` of them.
+std::unique_ptr<ReadAhead> decompressed_ahead(std::unique_ptr<ByteFile> file, Content content,
+                                              unsigned threads, const std::atomic<bool>& cancelled);
 
 /// What gzip or BGZF has compressed, decompressed by threads of its own, up to `threads` of them;
 /// any other content as it is. `cancelled` must be set before the stream is destroyed, if it has not been

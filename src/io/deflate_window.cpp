@@ -45,20 +45,33 @@ std::string_view DeflateWindow::second_guess() {
 }
 
 bool DeflateWindow::resolve(char* first, const char* second, std::size_t size) const noexcept {
+  return size_ == kSize ? resolve_known(first, second, size) : resolve_all(first, second, size);
+}
+
+/// With a whole window every place has text. In steps whose places are computed side by side.
+bool DeflateWindow::resolve_known(char* first, const char* second, std::size_t size) const noexcept {
+  constexpr std::size_t kStep = 16;
+  std::size_t i = 0;
+  for (; i + kStep <= size; i += kStep) {
+    if (std::memcmp(first + i, second + i, kStep) == 0) continue;  // stands for itself
+    std::array<std::uint16_t, kStep> places;
+    for (std::size_t j = 0; j < kStep; ++j) {
+      places[j] =
+          static_cast<std::uint16_t>((byte(first[i + j]) ^ byte(second[i + j])) << 8 | byte(first[i + j]));
+    }
+    for (std::size_t j = 0; j < kStep; ++j) first[i + j] = table_[places[j]];
+  }
+  return resolve_all(first + i, second + i, size - i);
+}
+
+bool DeflateWindow::resolve_all(char* first, const char* second, std::size_t size) const noexcept {
   const std::size_t unknown = kBytes + kSize - size_;  // places from kBytes to here have no text
   bool is_known = true;
-  const auto resolve_byte = [&](std::size_t i) {
+  for (std::size_t i = 0; i < size; ++i) {
     const std::size_t place = (byte(first[i]) ^ byte(second[i])) * kBytes + byte(first[i]);
     is_known &= place < kBytes || place >= unknown;
     first[i] = table_[place];
-  };
-  std::size_t i = 0;
-  for (; i + sizeof(std::uint64_t) <= size; i += sizeof(std::uint64_t)) {
-    // Most text soon consists of copies of text that is there.
-    if (std::memcmp(first + i, second + i, sizeof(std::uint64_t)) == 0) continue;
-    for (std::size_t j = 0; j < sizeof(std::uint64_t); ++j) resolve_byte(i + j);
   }
-  for (; i < size; ++i) resolve_byte(i);
   return is_known;
 }
 

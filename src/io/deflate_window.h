@@ -37,6 +37,9 @@ class DeflateWindow {
   bool resolve(char* first, const char* second, std::size_t size) const noexcept;
 
  private:
+  bool resolve_known(char* first, const char* second, std::size_t size) const noexcept;
+  bool resolve_all(char* first, const char* second, std::size_t size) const noexcept;
+
   static constexpr std::size_t kBytes = 256;  ///< that stand for themselves
 
   std::size_t size_ = 0;

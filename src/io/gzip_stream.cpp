@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "io/deflate_blocks.h"
 #include "io/input_error.h"
@@ -15,6 +16,10 @@ constexpr std::size_t kTakesBack = DeflateInflater::kTakesBack;
 constexpr std::size_t kFirstTextPerRaw = 8;                     ///< before any is known; some more than usual
 constexpr std::size_t kFewestRawBytes = std::size_t{8} << 10;   ///< of a chunk
 constexpr std::size_t kInflaterBytes = std::size_t{128} << 10;  ///< what ISA-L's state takes, and some more
+
+/// Members that end in a portion's text, at most: endless empty ones must not make the list of them longer
+/// than the text.
+constexpr std::size_t kMostMembers = 1024;
 
 /// A part of a portion's text, all of it in one member.
 struct Segment {
@@ -38,6 +43,7 @@ struct GzipStream::Piece {
   std::atomic<bool> is_asked_for_block = false;
 
   [[nodiscard]] char* begin() const { return bytes.get() + kTakesBack; }
+  [[nodiscard]] const char* end() const { return begin() + size; }
   [[nodiscard]] unsigned char at(std::size_t place) const {
     return static_cast<unsigned char>(begin()[place]);
   }
@@ -51,6 +57,17 @@ struct GzipStream::Piece {
  private:
   std::once_flag is_searched_;
   std::optional<std::uint64_t> block_;
+};
+
+/// What a thread needs to decompress a chunk before its turn.
+struct GzipStream::Guess {
+  Guess(InflaterMaker make, std::size_t text_bytes)
+      : first(make), second(make), second_text(new char[text_bytes]) {}
+
+  GzipMembers first;  ///< its text goes to the portion
+  GzipMembers second;
+  std::unique_ptr<char[]> second_text;
+  DeflateWindow window;  ///< the real one
 };
 
 /// What one portion is made of: a piece, from its first block if a guess starts there, and then the next
@@ -70,6 +87,14 @@ struct GzipStream::Chunk {
   std::uint64_t text_bytes = 0;             ///< of the whole chunk so far
   std::vector<Segment> segments;            ///< of the text in the portion
   std::uint64_t members_before = 0;         ///< that ended before this text
+
+  // Of a chunk that was decompressed before its turn.
+  std::unique_ptr<Guess> guess;
+  std::span<char> guessed;    ///< text
+  std::size_t in_window = 0;  ///< so much of it does not reach into the window of the next chunk
+  bool is_known = true;       ///< nothing in it refers to what is before the beginning of the stream
+  bool is_taken_on = false;   ///< by who had the turn before
+  bool is_confirmed = false;  ///< the next chunk has its window
 
   /// Begins with the piece, without the bytes that the chunk before has taken.
   void begin(std::size_t taken) {
@@ -105,6 +130,11 @@ struct GzipStream::Chunk {
     }
     return 0;
   }
+  /// Of the text as guessed, in which places of the window may stand: none is referred to behind a member's
+  /// end.
+  [[nodiscard]] std::size_t unknown_bytes() const {
+    return segments.empty() ? guessed.size() : segments.front().end;
+  }
   [[nodiscard]] std::uint64_t file_end() const { return piece->file_end + taken_of_next; }
   void sum_up(std::string_view text);
 };
@@ -119,17 +149,6 @@ void GzipStream::Chunk::sum_up(std::string_view text) {
   }
 }
 
-/// What a thread needs to decompress a chunk before its turn.
-struct GzipStream::Guess {
-  Guess(InflaterMaker make, std::size_t text_bytes)
-      : first(make), second(make), second_text(new char[text_bytes]) {}
-
-  GzipMembers first;  ///< its text goes to the portion
-  GzipMembers second;
-  std::unique_ptr<char[]> second_text;
-  DeflateWindow window;  ///< the real one
-};
-
 unsigned GzipStream::useful_threads(unsigned threads) {
   constexpr unsigned kFewest = 4;
   return threads < kFewest ? 1 : std::min(threads, kMostThreads);
@@ -143,8 +162,9 @@ GzipStream::Shape GzipStream::shape(unsigned threads) {
 
 std::uint64_t GzipStream::memory_bytes(unsigned threads) {
   const Shape shape = GzipStream::shape(threads);
+  const std::uint64_t segments = 2 * (kMostMembers + 1) * sizeof(Segment);  // as a vector grows
   const std::uint64_t portions =
-      ReadAhead::ring_size(threads) * (shape.text_bytes + shape.raw_bytes) + shape.raw_bytes;
+      ReadAhead::ring_size(threads) * (shape.text_bytes + shape.raw_bytes + segments) + shape.raw_bytes;
   const std::uint64_t guesses =
       shape.looks_for_blocks ? threads * (shape.text_bytes + 4 * kInflaterBytes) : 0;
   return portions + guesses + 2 * kInflaterBytes;
@@ -164,18 +184,22 @@ GzipStream::Chunk& GzipStream::chunk_of(Portion& portion) {
   return *static_cast<Chunk*>(portion.scratch.get());
 }
 
-/// The next piece of the file; empty at its end.
+/// The next piece of the file; empty at its end. What cannot be read is an error of the piece after that.
 std::shared_ptr<GzipStream::Piece> GzipStream::read_piece(const Piece* before) {
   const double share = shape_.share * static_cast<double>(shape_.text_bytes) / text_per_raw_.load();
   const auto wanted = static_cast<std::size_t>(
       std::clamp<double>(share, kFewestRawBytes, static_cast<double>(shape_.raw_bytes)));
   constexpr char kNothing[kTakesBack] = {};
-  const char* const bytes_before = before == nullptr ? kNothing : before->begin() + before->size - kTakesBack;
+  const char* const bytes_before = before == nullptr ? kNothing : before->end() - kTakesBack;
   auto piece = std::make_shared<Piece>(bytes_before, wanted);
-  while (piece->size < wanted) {
-    const std::size_t count = file_->read(piece->begin() + piece->size, wanted - piece->size);
-    if (count == 0) break;
-    piece->size += count;
+  try {
+    while (piece->size < wanted) {
+      const std::size_t count = file_->read(piece->begin() + piece->size, wanted - piece->size);
+      if (count == 0) break;
+      piece->size += count;
+    }
+  } catch (...) {
+    read_error_ = std::current_exception();
   }
   loaded_bytes_ += piece->size;
   piece->file_end = loaded_bytes_;
@@ -185,12 +209,14 @@ std::shared_ptr<GzipStream::Piece> GzipStream::read_piece(const Piece* before) {
 bool GzipStream::load(Portion& portion) {
   if (next_number_ == 0) ahead_ = read_piece(nullptr);
   if (is_at_end_) return false;
+  if (ahead_->size == 0 && read_error_) std::rethrow_exception(read_error_);
   Chunk& chunk = chunk_of(portion);
   chunk.number = next_number_++;
   chunk.piece = std::move(ahead_);
-  ahead_ = read_piece(chunk.piece.get());
+  ahead_ = read_error_ ? std::make_shared<Piece>(chunk.piece->end() - kTakesBack, 0)
+                       : read_piece(chunk.piece.get());
   chunk.next = ahead_;
-  chunk.is_last = is_at_end_ = ahead_->size == 0;
+  chunk.is_last = is_at_end_ = ahead_->size == 0 && !read_error_;
   chunk.is_begun = chunk.is_done = false;
   portion.disk_bytes = chunk.piece->size;
   return true;
@@ -198,12 +224,17 @@ bool GzipStream::load(Portion& portion) {
 
 void GzipStream::work(Portion& portion) {
   Chunk& chunk = chunk_of(portion);
-  std::unique_ptr<Guess> guessed;
-  if (portion.is_urgent && may_be_guessed(chunk)) guessed = guess(portion, chunk);
+  chunk.is_taken_on = chunk.is_confirmed = false;
+  chunk.guess = portion.is_urgent && may_be_guessed(chunk) ? guess(portion, chunk) : nullptr;
   if (!await_turn(chunk)) return;
   try {
-    if (guessed && is_at_block_) {
-      confirm(portion, chunk, *guessed);
+    if (!chunk.is_confirmed && chunk.guess && is_at_block_) {
+      confirm(chunk);
+      chunk.is_confirmed = true;
+      end_turn();
+    }
+    if (chunk.is_confirmed) {
+      complete_guess(chunk);
     } else {
       decode_in_turn(portion, chunk);
     }
@@ -212,7 +243,7 @@ void GzipStream::work(Portion& portion) {
     stop();
     throw;
   }
-  if (guessed) give_back(std::move(guessed));
+  if (chunk.guess) give_back(std::move(chunk.guess));
 }
 
 /// Whether to decompress a chunk before its turn.
@@ -225,7 +256,8 @@ bool GzipStream::may_be_guessed(const Chunk& chunk) {
   return chunk.piece->first_block() && (chunk.is_last || chunk.next->first_block());
 }
 
-/// Decompresses from the chunk's input until the text is full, or to the chunk's end.
+/// Decompresses from the chunk's input until the text is full, of characters or members, or to the chunk's
+/// end.
 GzipStream::Progress GzipStream::decode(GzipMembers& members, Chunk& chunk, std::span<char>& text) {
   const char* const begin = text.data();
   while (true) {
@@ -236,6 +268,7 @@ GzipStream::Progress GzipStream::decode(GzipMembers& members, Chunk& chunk, std:
       chunk.segments.push_back({.end = static_cast<std::size_t>(text.data() - begin),
                                 .ends_member = true,
                                 .trailer = members.trailer()});
+      if (chunk.segments.size() == kMostMembers) return Progress::text_full;
       continue;
     }
     if (text.size() < GzipMembers::kEndText) return Progress::text_full;
@@ -259,33 +292,36 @@ std::unique_ptr<GzipStream::Guess> GzipStream::guess(Portion& portion, Chunk& ch
   };
   if (decode_whole(guess->second, DeflateWindow::second_guess(), guess->second_text.get()) &&
       decode_whole(guess->first, DeflateWindow::first_guess(), portion.text.get())) {
+    chunk.guessed = {portion.text.get(), portion.text_size};
     return guess;
   }
   give_back(std::move(guess));
   return nullptr;
 }
 
-/// Makes the text of a guess, which starts where a block does indeed.
-void GzipStream::confirm(Portion& portion, Chunk& chunk, Guess& guess) {
-  char* const text = portion.text.get();
-  const char* const second = guess.second_text.get();
-  const std::size_t size = portion.text_size;
+/// The next chunk's part of a guess, which starts where a block does indeed: its window, for which it waits.
+void GzipStream::confirm(Chunk& chunk) noexcept {
+  const char* const second = chunk.guess->second_text.get();
+  const std::span<char> text = chunk.guessed;
   chunk.members_before = ended_members_;
-  guess.window = window_;
-  // Only the first member in the chunk can refer to the text before it. The next chunk waits for the window
-  // only, so that comes first.
-  const bool ends_member = chunk.ended_members() > 0;
-  const std::size_t unknown = ends_member ? chunk.segments.front().end : size;
-  const std::size_t in_window = ends_member ? unknown : size - std::min(size, DeflateWindow::kSize);
-  bool is_known = guess.window.resolve(text + in_window, second + in_window, unknown - in_window);
-  move_window({text, size}, chunk);
+  chunk.guess->window = window_;
+  const std::size_t unknown = chunk.unknown_bytes();
+  const bool ends_member = !chunk.segments.empty();
+  chunk.in_window = ends_member ? unknown : unknown - std::min(unknown, DeflateWindow::kSize);
+  chunk.is_known =
+      window_.resolve(text.data() + chunk.in_window, second + chunk.in_window, unknown - chunk.in_window);
+  move_window({text.data(), text.size()}, chunk);
   ended_members_ += chunk.ended_members();
-  chunk.text_bytes = size;
+  chunk.text_bytes = text.size();
   ++guessed_chunks_;
-  end_turn(chunk, !chunk.is_last);
+  leave(chunk, !chunk.is_last);
+}
 
-  is_known &= guess.window.resolve(text, second, in_window);
-  if (!is_known) fail_corrupt(chunk, chunk.members_before);
+/// The rest of its text.
+void GzipStream::complete_guess(Chunk& chunk) {
+  chunk.is_known &=
+      chunk.guess->window.resolve(chunk.guessed.data(), chunk.guess->second_text.get(), chunk.in_window);
+  if (!chunk.is_known) fail_corrupt(chunk, chunk.members_before);
 }
 
 /// Decompresses the chunk, or what of it the portion has room for. The turn remains the chunk's until all of
@@ -310,7 +346,8 @@ void GzipStream::decode_in_turn(Portion& portion, Chunk& chunk) {
   chunk.text_bytes += portion.text_size;
   if (progress == Progress::text_full) return;
   if (chunk.is_last && !members_.is_between()) fail_truncated(chunk);
-  end_turn(chunk, progress == Progress::at_block);
+  leave(chunk, progress == Progress::at_block);
+  end_turn();
 }
 
 void GzipStream::move_window(std::string_view text, const Chunk& chunk) {
@@ -321,12 +358,11 @@ void GzipStream::move_window(std::string_view text, const Chunk& chunk) {
 bool GzipStream::hand_over(Portion& portion) {
   Chunk& chunk = chunk_of(portion);
   if (std::exchange(portion.is_handed_over, true)) {
-    if (chunk.is_done) return false;
     decode_in_turn(portion, chunk);
     chunk.sum_up({portion.text.get(), portion.text_size});
   }
   check(chunk);
-  return true;
+  return !chunk.is_done;
 }
 
 /// Compares the text that the reader is given with the trailers of its members.
@@ -345,24 +381,43 @@ void GzipStream::check(const Chunk& chunk) {
   }
 }
 
-/// Waits for the chunk's turn; false if nobody reads any more.
-bool GzipStream::await_turn(const Chunk& chunk) {
+/// Waits for the chunk's turn, or until its guess is confirmed. False if nobody reads so far any more: what
+/// is confirmed comes before what others failed at.
+bool GzipStream::await_turn(Chunk& chunk) {
+  const std::size_t place = chunk.number % kMostThreads;
   std::unique_lock<std::mutex> lock(mutex_);
-  is_turn_[chunk.number % kMostThreads].wait(lock, [&] { return is_stopped_ || turn_ == chunk.number; });
-  return !is_stopped_;
+  if (chunk.guess) guessed_[place] = &chunk;
+  is_turn_[place].wait(
+      lock, [&] { return chunk.is_taken_on ? chunk.is_confirmed : is_stopped_ || turn_ == chunk.number; });
+  if (guessed_[place] == &chunk) guessed_[place] = nullptr;
+  return chunk.is_confirmed || !is_stopped_;
 }
 
-void GzipStream::end_turn(Chunk& chunk, bool is_at_block) {
+/// The chunk is at its end: at the first block of the next piece, or not.
+void GzipStream::leave(Chunk& chunk, bool is_at_block) noexcept {
   chunk.is_done = true;
   if (chunk.text_bytes > 0 && chunk.piece->size > 0)
     text_per_raw_ = static_cast<double>(chunk.text_bytes) / static_cast<double>(chunk.piece->size);
   is_at_block_ = is_at_block;
   taken_ = chunk.taken_of_next;
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
+}
+
+/// Gives the turn to the next chunk. If that has been guessed, it is confirmed here, and so are those behind
+/// it: to wake a thread for each would take longer.
+void GzipStream::end_turn() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
     ++turn_;
+    Chunk* const next = guessed_[turn_ % kMostThreads];
+    if (next == nullptr || next->number != turn_ || !is_at_block_) break;
+    next->is_taken_on = true;
+    lock.unlock();
+    confirm(*next);
+    lock.lock();
+    next->is_confirmed = true;
+    is_turn_[turn_ % kMostThreads].notify_all();
   }
-  is_turn_[(chunk.number + 1) % kMostThreads].notify_all();
+  is_turn_[turn_ % kMostThreads].notify_all();
 }
 
 void GzipStream::stop() noexcept {

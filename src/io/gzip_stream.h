@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -67,11 +68,13 @@ class GzipStream final : public PortionLoader {
 
   static Progress decode(GzipMembers& members, Chunk& chunk, std::span<char>& text);
   std::unique_ptr<Guess> guess(Portion& portion, Chunk& chunk);
-  void confirm(Portion& portion, Chunk& chunk, Guess& guess);
+  void confirm(Chunk& chunk) noexcept;
+  void complete_guess(Chunk& chunk);
   void decode_in_turn(Portion& portion, Chunk& chunk);
   void move_window(std::string_view text, const Chunk& chunk);
-  bool await_turn(const Chunk& chunk);
-  void end_turn(Chunk& chunk, bool is_at_block);
+  bool await_turn(Chunk& chunk);
+  void leave(Chunk& chunk, bool is_at_block) noexcept;
+  void end_turn();
   void check(const Chunk& chunk);
   bool may_be_guessed(const Chunk& chunk);
 
@@ -92,6 +95,7 @@ class GzipStream final : public PortionLoader {
   std::uint64_t next_number_ = 0;
   std::shared_ptr<Piece> ahead_;  ///< of the next chunk
   bool is_at_end_ = false;
+  std::exception_ptr read_error_;  ///< of what comes after the next chunk
   std::uint64_t loaded_bytes_ = 0;
 
   std::mutex mutex_;  ///< guards what follows
@@ -99,9 +103,11 @@ class GzipStream final : public PortionLoader {
   std::array<std::condition_variable, kMostThreads> is_turn_;
   std::uint64_t turn_ = 0;  ///< number of the chunk whose turn it is
   bool is_stopped_ = false;
+  /// Chunks with guesses that wait for their turns, each in the place of its number, modulo.
+  std::array<Chunk*, kMostThreads> guessed_ = {};
   std::vector<std::unique_ptr<Guess>> spare_guesses_;
 
-  // Who has the turn has these.
+  // Who has the turn, or has taken it on for others, has these.
   GzipMembers members_;
   DeflateWindow window_;
   bool is_at_block_ = false;  ///< the chunk before ended at the first block of this one's piece

@@ -25,7 +25,8 @@ struct InputOptions {
   std::string reference;                           ///< FASTA for CRAM; empty: as htslib finds it
   unsigned threads = 1;                            ///< threads that may be spent on decompression
   std::size_t batch_bytes = std::size_t{4} << 20;  ///< text per batch, about
-  bool in_order = false;  ///< one file after another, batches numbered; else several files at once
+  bool in_order = false;    ///< one file after another, batches numbered; else several files at once
+  bool one_caller = false;  ///< `next` is called by one thread at a time, and batches depend on texts alone
   /// Read only about so many bytes of all inputs, the same share of each, as io/sampled_text.h says; 0: all.
   std::uint64_t sample_bytes = 0;
   bool whole_records = false;  ///< FASTA sequences, too, are one piece each; a batch grows for a long one

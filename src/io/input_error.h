@@ -32,8 +32,11 @@ inline constexpr std::chrono::milliseconds kCancelCheck{100};
 /// A character for people: 'x' in quotes if it can be printed, its code in hex if not.
 std::string quoted(char character);
 
+/// What messages show of a text, unless they say otherwise.
+constexpr std::size_t kQuotedCharacters = 40;
+
 /// The start of some text for people, in quotes: at most `limit` characters, unprintable ones as \xHH.
-std::string quoted(std::string_view text, std::size_t limit = 40);
+std::string quoted(std::string_view text, std::size_t limit = kQuotedCharacters);
 
 /// `strerror` without its race.
 std::string system_message(int error_number);

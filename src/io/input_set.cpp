@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "core/error.h"
 #include "io/alignment_reader.h"
@@ -23,6 +24,7 @@
 #include "io/split_text.h"
 #include "io/text_part.h"
 #include "io/text_reader.h"
+#include "io/text_stream.h"
 
 namespace warpmer::io {
 namespace {
@@ -35,7 +37,8 @@ struct OpenInput {
   const InputFile* file = nullptr;
   const InputShare* share = nullptr;
   std::unique_ptr<RecordReader> reader;
-  std::uint64_t disk_bytes = 0;  ///< that batches have accounted for
+  std::uint64_t first_ordinal = 0;  ///< of its batches, if inputs are read in order
+  std::uint64_t disk_bytes = 0;     ///< that batches have accounted for
   std::uint64_t records = 0;
 };
 
@@ -52,6 +55,8 @@ struct InputSet::Impl {
   std::unique_ptr<RecordReader> open(const InputFile& file, const InputShare& share) const;
   std::unique_ptr<RecordReader> open_sample(const InputFile& file, const InputShare& share);
   void choose_sample_share();
+  std::unique_ptr<RecordReader> open_compressed(const InputFile& input, std::unique_ptr<ByteFile> file,
+                                                Content content) const;
   bool is_split(const InputFile& input) const;
   static PlainFormat plain_format(const InputFile& input, ByteFile& file);
   void share(const OpenInput& input);
@@ -140,8 +145,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
                                                cancelled);
     case Content::gzip:
     case Content::bgzf:
-      return std::make_unique<TextReader>(decompressed(std::move(file), content, threads_per_file, cancelled),
-                                          input.shown, options);
+      return open_compressed(input, std::move(file), content);
     case Content::text:
       break;
   }
@@ -156,6 +160,16 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
     return std::make_unique<SplitTextReader>(std::move(text));
   }
   return std::make_unique<TextReader>(std::move(file), input.shown, options);
+}
+
+std::unique_ptr<RecordReader> InputSet::Impl::open_compressed(const InputFile& input,
+                                                              std::unique_ptr<ByteFile> file,
+                                                              Content content) const {
+  auto text = decompressed_ahead(std::move(file), content, threads_per_file, cancelled);
+  if (threads_per_file == 1 || options.one_caller || !TextStream::suits(text->text_capacity(), options))
+    return std::make_unique<TextReader>(std::move(text), input.shown, options);
+  return std::make_unique<TextStreamReader>(
+      std::make_shared<TextStream>(std::move(text), input.shown, options, cancelled));
 }
 
 /// Whether several threads should read a FASTQ file at once.
@@ -179,6 +193,7 @@ void InputSet::Impl::share(const OpenInput& input) {
     auto another = std::make_unique<OpenInput>();
     another->file = input.file;
     another->share = input.share;
+    another->first_ordinal = input.first_ordinal;
     another->reader = std::move(reader);
     ++open_count;
     idle.push_back(std::move(another));
@@ -226,6 +241,7 @@ std::unique_ptr<OpenInput> InputSet::Impl::acquire() {
       auto input = std::make_unique<OpenInput>();
       input->share = &shares[next_input++];
       input->file = &inputs[input->share->file];
+      input->first_ordinal = next_ordinal;
       ++open_count;
       return input;
     }
@@ -239,7 +255,10 @@ void InputSet::Impl::release(std::unique_ptr<OpenInput> input, Batch& batch) {
   account(*input, batch);
   {
     const std::lock_guard<std::mutex> guard(mutex);
-    batch.ordinal = next_ordinal++;
+    const std::optional<std::uint64_t> number =
+        options.in_order ? input->reader->batch_number() : std::nullopt;
+    batch.ordinal = number ? input->first_ordinal + *number : next_ordinal;
+    ++next_ordinal;
     idle.push_back(std::move(input));
   }
   changed.notify_one();

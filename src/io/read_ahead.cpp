@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "io/input_error.h"
 #include "io/quiet_thread.h"
@@ -92,36 +93,75 @@ ReadAhead::Slot* ReadAhead::await_ready() {
   return slot.state == SlotState::ready ? &slot : nullptr;
 }
 
-/// Comes to the next portion; false at the end of the stream.
-bool ReadAhead::begin_portion() {
-  Slot* slot = await_ready();
-  if (slot == nullptr) return false;
-  if (slot->error) std::rethrow_exception(slot->error);
-  reading_ = &slot->portion;
-  disk_bytes_ += reading_->disk_bytes;
-  return true;
+/// Waits until the text of the portion that is being read is given back, whose place the next one takes.
+void ReadAhead::await_return() {
+  const Slot& slot = ring_[next_to_read_ % ring_.size()];
+  std::unique_lock<std::mutex> lock(ring_mutex_);
+  while (slot.state == SlotState::lent) {
+    if (cancelled_.load()) throw Cancelled{};
+    is_returned_.wait_for(lock, kCancelCheck);
+  }
 }
 
-/// Gives the portion's place to the one that is to be read a round of the ring later.
-void ReadAhead::end_portion() {
-  reading_ = nullptr;
+/// Makes the slot's text, or the next of its texts, ready.
+void ReadAhead::lend(Slot& slot, Loan& loan) {
+  if (slot.error) std::rethrow_exception(slot.error);
+  const bool is_first = !is_in_portion_;
+  is_in_portion_ = loader_->hand_over(slot.portion);
+  loan.text = {slot.portion.text.get(), slot.portion.text_size};
+  loan.disk_bytes = is_first ? slot.portion.disk_bytes : 0;
+  loan.slot = next_to_read_ % ring_.size();
+  const std::lock_guard<std::mutex> guard(ring_mutex_);
+  slot.state = SlotState::lent;
+  slot.has_more = is_in_portion_;
+  if (is_first) --ready_count_;
+}
+
+ReadAhead::Loan ReadAhead::borrow() {
+  const std::lock_guard<std::mutex> guard(borrow_mutex_);
+  Loan loan;
+  loan.number = next_text_;
+  loan.error = failure_;
+  if (loan.error) return loan;
+  if (is_in_portion_) await_return();
+  Slot* const slot = await_ready();
+  loan.is_end = slot == nullptr;
+  if (loan.is_end) return loan;
+  try {
+    lend(*slot, loan);
+    ++next_text_;
+    if (!is_in_portion_) ++next_to_read_;
+  } catch (...) {
+    loan.error = failure_ = std::current_exception();
+  }
+  return loan;
+}
+
+/// Gives the portion's place to the one that is to be read a round of the ring later, unless it has more.
+void ReadAhead::give_back(const Loan& loan) {
+  if (loan.is_end || loan.error) return;
+  bool has_more = false;
   {
     const std::lock_guard<std::mutex> guard(ring_mutex_);
-    ring_[next_to_read_++ % ring_.size()].state = SlotState::empty;
-    --ready_count_;
+    Slot& slot = ring_[loan.slot];
+    has_more = slot.has_more;
+    slot.state = has_more ? SlotState::ready : SlotState::empty;
   }
-  is_free_.notify_one();
+  (has_more ? is_returned_ : is_free_).notify_one();
 }
 
 std::size_t ReadAhead::read(char* into, std::size_t size) {
-  while (reading_ == nullptr || read_in_portion_ == reading_->text_size) {
-    if (reading_ == nullptr && !begin_portion()) return 0;
-    read_in_portion_ = 0;
-    if (!loader_->hand_over(*reading_)) end_portion();
+  while (reading_.text.empty()) {
+    if (std::exchange(is_reading_, false)) give_back(reading_);
+    reading_ = borrow();
+    if (reading_.error) std::rethrow_exception(reading_.error);
+    if (reading_.is_end) return 0;
+    is_reading_ = true;
+    disk_bytes_ += reading_.disk_bytes;
   }
-  const std::size_t count = std::min(size, reading_->text_size - read_in_portion_);
-  std::memcpy(into, reading_->text.get() + read_in_portion_, count);
-  read_in_portion_ += count;
+  const std::size_t count = std::min(size, reading_.text.size());
+  std::memcpy(into, reading_.text.data(), count);
+  reading_.text.remove_prefix(count);
   return count;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Decompression in the background: threads of its own fill a ring of buffers in order, a reader
-/// empties them, and neither waits for the other while there is room.
+/// Decompression in the background: threads of its own fill a ring of buffers in order, readers empty them,
+/// and neither wait for the other while there is room.
 
 #include <atomic>
 #include <condition_variable>
@@ -8,8 +8,8 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "io/byte_source.h"
@@ -20,11 +20,11 @@ namespace warpmer::io {
 struct Portion {
   std::unique_ptr<char[]> raw;  ///< as on disk; allocated by the loader if it needs it
   std::size_t raw_size = 0;
-  bool is_urgent = false;        ///< less than half of the ring is ready for the reader
+  bool is_urgent = false;        ///< less than half of the ring is ready for readers
   std::unique_ptr<char[]> text;  ///< decompressed; `PortionLoader::text_capacity` bytes
   std::size_t text_size = 0;
   std::uint64_t disk_bytes = 0;   ///< of the file that this portion used up
-  bool is_handed_over = false;    ///< to the reader, at least in part
+  bool is_handed_over = false;    ///< to a reader, at least in part
   std::shared_ptr<void> scratch;  ///< whatever `work` wants to keep for the next time
 };
 
@@ -42,17 +42,28 @@ class PortionLoader {
   virtual bool load(Portion& portion) = 0;
   /// Finishes a loaded portion: called by any number of threads at once, each with its own portion.
   virtual void work(Portion& portion) = 0;
-  /// Called by the reader, in stream order, before it reads the text of a portion, and again when it has read
-  /// that: makes the text ready, or the rest of it. False when the reader has had all of it.
-  virtual bool hand_over(Portion& portion) { return !std::exchange(portion.is_handed_over, true); }
+  /// Called by one thread at a time, in stream order, before the text of a portion is read: makes it ready.
+  /// True if the portion has more: then called again when that text has been read, to put the next in its
+  /// place.
+  virtual bool hand_over(Portion& /*portion*/) { return false; }
   /// Makes those return soon who wait in `work`: nobody reads any more.
   virtual void stop() noexcept {}
 };
 
 /// The decompressed stream. Errors of the loader come up where the stream reaches them, after all the
-/// portions before them.
+/// portions before them. It is read either as bytes, or as texts that are borrowed.
 class ReadAhead final : public ByteSource {
  public:
+  /// One text of the stream, where it is; nobody else has it until it is given back.
+  struct Loan {
+    std::uint64_t number = 0;  ///< of texts, from 0
+    bool is_end = false;       ///< there is no text, but the end of the stream
+    std::exception_ptr error;  ///< nor here, but what is wrong where the text should be
+    std::string_view text;
+    std::uint64_t disk_bytes = 0;  ///< of the file that it accounts for
+    std::uint64_t slot = 0;        ///< where it is
+  };
+
   /// Starts `threads` threads. `cancelled` must be set before destruction if the stream was not read
   /// to its end and may be waiting for a pipe.
   ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads, const std::atomic<bool>& cancelled);
@@ -61,23 +72,31 @@ class ReadAhead final : public ByteSource {
   std::size_t read(char* into, std::size_t size) override;
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return disk_bytes_; }
 
+  /// The next text, which may be empty; by any number of threads. Each must give it back before it borrows
+  /// another. What comes after the end, or after an error, is the same again.
+  Loan borrow();
+  void give_back(const Loan& loan);
+  /// The most bytes in a text.
+  [[nodiscard]] std::size_t text_capacity() const noexcept { return loader_->text_capacity(); }
+
   /// Portions that a stream read by `threads` threads may hold at once.
   static unsigned ring_size(unsigned threads) { return 2 * threads + 2; }
 
  private:
-  enum class SlotState { empty, filling, ready };
+  enum class SlotState { empty, filling, ready, lent };
   struct Slot {
     Portion portion;
     std::exception_ptr error;
     SlotState state = SlotState::empty;
+    bool has_more = false;  ///< than the text that is lent
   };
 
   void run();
   bool produce();
   bool claim(Slot& slot);
   Slot* await_ready();
-  bool begin_portion();
-  void end_portion();
+  void lend(Slot& slot, Loan& loan);
+  void await_return();
   [[nodiscard]] bool stopping() const { return stopping_.load() || cancelled_.load(); }
 
   std::unique_ptr<PortionLoader> loader_;
@@ -93,13 +112,19 @@ class ReadAhead final : public ByteSource {
   std::mutex ring_mutex_;  ///< guards the state of every slot, and what follows
   std::condition_variable is_free_;
   std::condition_variable is_ready_;
+  std::condition_variable is_returned_;
   std::uint64_t end_ = ~std::uint64_t{0};  ///< number of portions, once known
-  std::size_t ready_count_ = 0;            ///< slots that are ready
+  std::size_t ready_count_ = 0;            ///< slots that are ready, and not lent yet
   std::vector<Slot> ring_;
 
-  std::uint64_t next_to_read_ = 0;  ///< the rest belongs to the reader
-  Portion* reading_ = nullptr;
-  std::size_t read_in_portion_ = 0;
+  std::mutex borrow_mutex_;         ///< held while a text is borrowed; guards what follows
+  std::uint64_t next_to_read_ = 0;  ///< number of the portion
+  std::uint64_t next_text_ = 0;     ///< number of the text
+  bool is_in_portion_ = false;      ///< the portion's text is lent, and more will be in the same place
+  std::exception_ptr failure_;
+
+  Loan reading_;  ///< the rest belongs to who reads bytes
+  bool is_reading_ = false;
   std::uint64_t disk_bytes_ = 0;
 
   std::vector<std::thread> threads_;

@@ -32,6 +32,7 @@ void RecordParser::parse(Window& window, std::vector<Piece>& pieces) {
         if (!start_fasta(window)) return;
         break;
       default:
+        if (!shows_line(window)) return;
         fail_unexpected_line(window);
     }
   }
@@ -53,6 +54,12 @@ bool RecordParser::skip_blank_lines(Window& window) {
     }
   }
   return false;
+}
+
+/// Whether so much of the line at `pos` is in the window as a message quotes, wherever the window ends.
+bool RecordParser::shows_line(const Window& window) {
+  const std::string_view rest(window.text + window.pos, window.size - window.pos);
+  return window.is_at_end || rest.size() > kQuotedCharacters || rest.find('\n') != std::string_view::npos;
 }
 
 void RecordParser::fail_unexpected_line(const Window& window) const {

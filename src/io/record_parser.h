@@ -51,6 +51,13 @@ class RecordParser {
   void hand_over_part(std::vector<Piece>& pieces);
 
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
+  /// Lines parsed so far, as error messages count them.
+  [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
+  /// Counts what somebody else has parsed.
+  void skip(std::uint64_t records, std::uint64_t lines) noexcept {
+    records_ += records;
+    lines_ += lines;
+  }
 
  private:
   /// A line: its text is [begin, end), the next line starts at `next`.
@@ -75,6 +82,7 @@ class RecordParser {
 
   // record_parser.cpp
   bool skip_blank_lines(Window& window);
+  static bool shows_line(const Window& window);
   [[noreturn]] void fail_unexpected_line(const Window& window) const;
   static std::optional<Line> line_at(const Window& window, std::size_t pos);
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "io/batch.h"
@@ -24,6 +25,9 @@ class RecordReader {
   [[nodiscard]] virtual std::uint64_t records() const noexcept = 0;
   /// Bytes of the file on disk that they account for.
   [[nodiscard]] virtual std::uint64_t disk_bytes() const noexcept = 0;
+  /// Of readers that share an input: which of its batches, from 0, was the last one filled. Others fill them
+  /// in order.
+  [[nodiscard]] virtual std::optional<std::uint64_t> batch_number() const { return std::nullopt; }
   /// What messages add to the file's name, where records are not counted from its beginning.
   [[nodiscard]] virtual std::string place() const { return {}; }
   /// One for another thread, which shares the input with this one; null if that cannot be.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "core/error.h"
 #include "io/input_error.h"
 
 namespace warpmer::io {
@@ -12,8 +14,6 @@ namespace {
 
 /// Read and parse this much at a time, so that the text is still in the cache when it is parsed.
 constexpr std::size_t kTextReadStep = std::size_t{256} << 10;
-/// Room for fewer bytes than this is not worth another read.
-constexpr std::size_t kLeastRead = std::size_t{16} << 10;
 /// A record whose text is longer is no sequencing read, but damage that would eat all memory.
 constexpr std::size_t kLongestRecord = std::size_t{1} << 30;
 
@@ -40,17 +40,32 @@ bool TextReader::fill(Batch& batch) {
     parser_.parse(window_, batch.pieces);
     const bool is_full = batch.pieces.size() >= batch_pieces(capacity_);
     if (window_.is_at_end || is_full || !make_room(batch)) break;
-    read_more(batch);
+    if (read_more(batch)) continue;
+    if (!batch.pieces.empty()) break;
+    interrupt(batch);
+    return false;
   }
   batch.text.set_size(window_.pos);
   keep_rest();
   return !batch.pieces.empty();
 }
 
+/// Keeps the text, with whatever record in it is not complete.
+void TextReader::interrupt(Batch& batch) {
+  std::swap(batch.text, interrupted_);
+  is_interrupted_ = true;
+  carried_ = {};  // it is in the text, and may have been long
+}
+
 /// Starts the batch with what the last one left.
 void TextReader::begin(Batch& batch) {
   batch.clear();
   batch.pieces.reserve(batch_pieces(capacity_));  // takes no memory until it is used
+  if (std::exchange(is_interrupted_, false)) {
+    std::swap(batch.text, interrupted_);
+    interrupted_.give_back();
+    return;
+  }
   const std::size_t wanted = std::max(capacity_, carried_.size() + capacity_ / 4);
   // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.
   if (batch.text.capacity() > std::max(wanted, capacity_ + capacity_ / 4)) batch.text.give_back();
@@ -62,8 +77,8 @@ void TextReader::begin(Batch& batch) {
 
 /// Whether the batch takes more text: sees to it that there is room, or else that it has a piece.
 bool TextReader::make_room(Batch& batch) {
-  const std::size_t room = batch.text.capacity() - window_.size;
-  if (room >= std::min(kLeastRead, capacity_ / 8)) return true;
+  // Whatever room there is, so that where a batch ends does not depend on how much each read gave.
+  if (batch.text.capacity() > window_.size) return true;
   if (!batch.pieces.empty()) return false;
   if (const auto& sequence = parser_.sequence()) {
     if (!whole_records_ && sequence->end - sequence->begin > overlap_bases_) {
@@ -92,13 +107,16 @@ void TextReader::grow(Batch& batch) {
   window_.text = batch.text.data();
 }
 
-void TextReader::read_more(Batch& batch) {
+/// False if there is no more for now.
+bool TextReader::read_more(Batch& batch) {
   // A record that was too long for the last step gets a larger one, lest it be looked at over and over.
   const std::size_t step = std::max(kTextReadStep, window_.size - window_.pos);
   const std::size_t room = batch.text.capacity() - window_.size;
   const std::size_t count = source_->read(window_.text + window_.size, std::min(step, room));
   window_.size += count;
+  if (count == 0 && source_->is_interrupted()) return false;
   window_.is_at_end = count == 0;
+  return true;
 }
 
 /// Copies what the next batch goes on with: an unfinished FASTA sequence with its header, or the text of
@@ -116,6 +134,40 @@ void TextReader::keep_rest() {
   carried_.append(window_.text + window_.pos, window_.size - window_.pos);
   window_.pos = parsed;
   window_.size = carried_.size();
+}
+
+std::optional<std::uint64_t> TextReader::take_over(const TextAhead& ahead, Batch& batch,
+                                                   std::vector<Piece>& joined) {
+  joined.clear();
+  if (is_interrupted_ || carried_.size() > ahead.begin) return std::nullopt;
+  const std::size_t begin = ahead.begin - carried_.size();
+  char* const text = batch.text.data();
+  std::memset(text, 0, begin);  // nobody's
+  std::memcpy(text + begin, carried_.data(), carried_.size());
+
+  // With the first character of the record ahead, by which a sequence before it is known to be complete.
+  Window window{text, ahead.first + 1, begin + window_.pos, false};
+  RecordParser parser = parser_;
+  if (auto& sequence = parser.sequence()) {
+    sequence->name_offset += static_cast<std::uint32_t>(begin);
+    sequence->begin += begin;
+    sequence->end += begin;
+  }
+  try {
+    parser.parse(window, joined);
+  } catch (const InputError&) {
+    return std::nullopt;  // reading comes to the same place
+  }
+  const std::size_t pieces = joined.size() + batch.pieces.size();
+  if (window.pos != ahead.first || parser.sequence() || pieces > batch_pieces(capacity_)) return std::nullopt;
+
+  const std::uint64_t records_before = parser.records();
+  parser_ = std::move(parser);
+  parser_.skip(ahead.records, ahead.lines);
+  carried_.assign(ahead.unparsed);
+  window_.pos = 0;
+  window_.size = carried_.size();
+  return records_before;
 }
 
 }  // namespace warpmer::io

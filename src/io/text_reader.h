@@ -1,14 +1,27 @@
 #pragma once
 /// Reads FASTA and FASTQ from any source of bytes into batches.
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "io/byte_source.h"
 #include "io/record_parser.h"
 #include "io/record_reader.h"
 
 namespace warpmer::io {
+
+/// Text in a batch, some records of which were parsed before it was known that they begin there.
+struct TextAhead {
+  std::size_t begin = 0;      ///< of the text, in the batch's
+  std::size_t first = 0;      ///< where the records begin, behind it
+  std::uint64_t records = 0;  ///< which the batch has pieces of
+  std::uint64_t lines = 0;    ///< in them
+  std::string_view unparsed;  ///< the text behind them, as it was read
+};
 
 /// Reads straight into the batch's text and parses it there; only the record that a batch ends in the
 /// middle of is copied to the next one. A record that fits a batch is one piece. A FASTA sequence that
@@ -18,7 +31,15 @@ class TextReader final : public RecordReader {
  public:
   TextReader(std::unique_ptr<ByteSource> source, const std::string& file, const InputOptions& options);
 
+  /// False, too, if the source is interrupted before there is a piece; what there is is kept.
   bool fill(Batch& batch) override;
+  /// Instead of reading `ahead`, which comes next, goes on behind it, if what is left of the text before and
+  /// what is in front of the first record are whole records: then puts the former in front of the text, gives
+  /// the pieces of these records to `joined`, and returns how many records are before those ahead. If not,
+  /// nothing has happened but to the batch.
+  std::optional<std::uint64_t> take_over(const TextAhead& ahead, Batch& batch, std::vector<Piece>& joined);
+  /// Bytes that the last batch has left for the next.
+  [[nodiscard]] std::size_t bytes_left() const noexcept { return carried_.size(); }
   [[nodiscard]] std::uint64_t records() const noexcept override { return parser_.records(); }
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return source_->disk_bytes(); }
 
@@ -27,9 +48,10 @@ class TextReader final : public RecordReader {
 
  private:
   void begin(Batch& batch);
+  void interrupt(Batch& batch);
   bool make_room(Batch& batch);
   void grow(Batch& batch);
-  void read_more(Batch& batch);
+  bool read_more(Batch& batch);
   void keep_rest();
 
   std::unique_ptr<ByteSource> source_;
@@ -40,6 +62,8 @@ class TextReader final : public RecordReader {
   RecordParser parser_;
   Window window_;        ///< the current batch's text; between batches, what of `carried_` is parsed already
   std::string carried_;  ///< what the last batch leaves for the next
+  bool is_interrupted_ = false;
+  TextBuffer interrupted_;  ///< the text of the batch that is to go on
 };
 
 }  // namespace warpmer::io

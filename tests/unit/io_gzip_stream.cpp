@@ -1,6 +1,9 @@
 // Plain gzip by its parts: inflaters, members, starts of blocks, guessed windows; and the stream of chunks
 // that stands on them, worked on in order and out of order.
 
+#include <sys/mman.h>
+
+#include <cstring>
 #include <numeric>
 #include <span>
 #include <thread>
@@ -33,6 +36,14 @@ std::string reads_text(unsigned seed, std::size_t bytes) {
   return text;
 }
 
+/// Appends all that a portion has.
+void append_text(io::GzipStream& stream, io::Portion& portion, std::string& text) {
+  for (bool is_there = true; is_there;) {
+    is_there = stream.hand_over(portion);
+    text.append(portion.text.get(), portion.text_size);
+  }
+}
+
 /// What a stream of `data` decompresses to, worked on by one thread, chunk by chunk.
 std::string text_in_order(const std::string& path, unsigned threads, io::InflaterMaker make) {
   io::GzipStream stream(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), threads, make);
@@ -44,7 +55,7 @@ std::string text_in_order(const std::string& path, unsigned threads, io::Inflate
     portion.is_handed_over = false;
     stream.work(portion);
     disk_bytes += portion.disk_bytes;
-    while (stream.hand_over(portion)) text.append(portion.text.get(), portion.text_size);
+    append_text(stream, portion, text);
   }
   CHECK(disk_bytes == std::filesystem::file_size(path));
   return text;
@@ -57,7 +68,9 @@ struct OutOfOrder {
 };
 
 /// The same with every chunk but the first worked on, by a thread of its own, before the first is.
-OutOfOrder text_out_of_order(const std::string& path, io::InflaterMaker make) {
+/// Chunks before a wrong one must be right: `expected` is what the text begins with.
+OutOfOrder text_out_of_order(const std::string& path, io::InflaterMaker make,
+                             const std::string& expected = "") {
   io::GzipStream stream(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), 4, make);
   std::vector<io::Portion> portions;
   for (bool is_there = true; is_there;) {
@@ -85,11 +98,12 @@ OutOfOrder text_out_of_order(const std::string& path, io::InflaterMaker make) {
     for (std::size_t i = 0; i < portions.size(); ++i) {
       if (i > 0) threads[i].join();
       if (errors[i]) std::rethrow_exception(errors[i]);
-      while (stream.hand_over(portions[i])) result.text.append(portions[i].text.get(), portions[i].text_size);
+      append_text(stream, portions[i], result.text);
     }
   } catch (...) {
     first_error = std::current_exception();
     stream.stop();
+    if (!expected.empty()) CHECK((result.text == expected.substr(0, result.text.size())));
   }
   for (std::thread& thread : threads) {
     if (thread.joinable()) thread.join();
@@ -326,14 +340,15 @@ TEST_CASE("io gzip stream: damage is found out of order, too") {
 
 TEST_CASE("io gzip stream: a file that ends too soon is found out of order, too") {
   const TempFolder folder;
-  const std::string data = deflate(reads_text(7, 3'000'000), 1);
+  const std::string text = reads_text(7, 3'000'000);
+  const std::string data = deflate(text, 1);
   std::mt19937 random(7);
   for (int round = 0; round < warpmer::tests::by_tier(30, 6); ++round) {
     const std::string path = folder.file("x.gz", data.substr(0, 20 + random() % (data.size() - 20)));
     for (const io::InflaterMaker make : kMakers) {
       std::string message;
       try {
-        text_out_of_order(path, make);
+        text_out_of_order(path, make, text);
       } catch (const warpmer::InputError& error) {
         message = error.what();
       }
@@ -397,5 +412,86 @@ TEST_CASE("io gzip stream: a final block does not take the mark of an end for it
   for (const io::InflaterMaker make : kMakers) {
     CHECK_FALSE(ends(make, true));
     CHECK_FALSE(ends(make, false));
+  }
+}
+
+namespace {
+
+/// Memory with `data`, behind which nothing can be read, as it is mapped and not in its file: /proc/self/mem,
+/// from there on, cannot be read, either.
+class EndsUnreadable {
+ public:
+  explicit EndsUnreadable(const std::string& data)
+      : size_((data.size() / kPage + 1) * kPage), descriptor_(::memfd_create("test", 0)) {
+    REQUIRE(descriptor_ >= 0);
+    REQUIRE(::ftruncate(descriptor_, static_cast<off_t>(size_)) == 0);
+    memory_ = ::mmap(nullptr, size_ + kPage, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    REQUIRE(memory_ != MAP_FAILED);
+    begin_ = static_cast<char*>(memory_) + size_ - data.size();
+    std::memcpy(begin_, data.data(), data.size());
+  }
+  ~EndsUnreadable() {
+    ::munmap(memory_, size_ + kPage);
+    ::close(descriptor_);
+  }
+  EndsUnreadable(const EndsUnreadable&) = delete;
+  EndsUnreadable& operator=(const EndsUnreadable&) = delete;
+
+  [[nodiscard]] std::unique_ptr<io::ByteFile> file() const {
+    auto file = std::make_unique<io::ByteFile>("/proc/self/mem", "a broken disk", kNeverCancelled);
+    const auto begin = reinterpret_cast<std::uintptr_t>(begin_);
+    file->restrict_to(begin, begin + size_ + kPage);
+    return file;
+  }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+
+  std::size_t size_;
+  int descriptor_;
+  void* memory_ = nullptr;
+  char* begin_ = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("io gzip stream: what comes before a place that cannot be read is there") {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1000}, std::size_t{2'000'000}}) {
+    const std::string text = reads_text(9, bytes);
+    const EndsUnreadable disk(bytes == 0 ? "" : deflate(text, 1));
+    for (const unsigned threads : {1U, 4U}) {
+      io::ReadAhead reader(std::make_unique<io::GzipStream>(disk.file(), threads), threads, kNeverCancelled);
+      std::string read, step(100'000, '\0'), message;
+      try {
+        while (const std::size_t count = reader.read(step.data(), step.size())) read.append(step, 0, count);
+      } catch (const warpmer::InputError& error) {
+        message = error.what();
+      }
+      CHECK((read == text));
+      CHECK(contains(message, "a broken disk: cannot be read any further, after "));
+    }
+  }
+}
+
+TEST_CASE("io gzip stream: endless empty members come in several texts") {
+  const TempFolder folder;
+  std::string data;
+  for (int i = 0; i < 10'000; ++i) data += deflate("");
+  const std::string path = folder.file("x.gz", data + deflate("ACGT\n"));
+  for (const unsigned threads : {1U, 4U}) {
+    io::ReadAhead reader(std::make_unique<io::GzipStream>(
+                             std::make_unique<io::ByteFile>(path, path, kNeverCancelled), threads),
+                         threads, kNeverCancelled);
+    std::string text;
+    std::size_t texts = 0;
+    for (io::ReadAhead::Loan loan = reader.borrow(); !loan.is_end; loan = reader.borrow()) {
+      REQUIRE(!loan.error);
+      text += loan.text;
+      ++texts;
+      reader.give_back(loan);
+    }
+    CHECK(text == "ACGT\n");
+    CHECK(texts >= 9);  // 1024 members in each, at most
+    CHECK(texts < 100);
   }
 }
