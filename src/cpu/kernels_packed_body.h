@@ -103,7 +103,8 @@ void harvest_packed(const PackedTable& table, Key64* keys, std::uint64_t* counts
     __m512i words = _mm512_load_si512(table.words + number * kPackedWindow);
     const __mmask8 used = _mm512_test_epi64_mask(words, words);
     words = sort_lanes(_mm512_mask_mov_epi64(ones, used, words));  // free ones behind all others
-    const __m512i home = _mm512_set1_epi64(static_cast<long long>(number << rest_bits));
+    const Key64 home_bits = Key64{number} << rest_bits;
+    const __m512i home = _mm512_set1_epi64(static_cast<long long>(home_bits));
     _mm512_storeu_si512(keys + size, _mm512_or_si512(home, _mm512_srl_epi64(words, count_bits)));
     _mm512_storeu_si512(counts + size, _mm512_andnot_si512(_mm512_sll_epi64(ones, count_bits), words));
     size += static_cast<std::size_t>(std::popcount(static_cast<std::uint32_t>(used)));
