@@ -127,9 +127,8 @@ class QvJob {
 
  private:
   void read(const io::InputFile& file, AssemblyRow& row) {
-    io::InputSet input({file.path},
-                       input_in_order(options_.reading, k_, threads_or_default(options_.threads)));
     const unsigned threads = threads_or_default(options_.threads);
+    io::InputSet input({file.path}, input_in_order(options_.reading, k_, threads));
     AssemblyKmers so_far;  // of a sequence that goes on in the next batch
     engine::InOrder<std::vector<SequencePart>> ordered(engine::kResultsAhead * threads,
                                                        [&](std::vector<SequencePart>&& parts) {

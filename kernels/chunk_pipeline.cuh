@@ -311,6 +311,8 @@ class ChunkPipeline {
       for (std::uint32_t shard = 0; shard < half.shards; ++shard)
         half.kmers += load_of(half.first_shard + shard);
       half.bound = std::min(half.kmers, entries);
+      // What is still too much is halved again; only a single shard may take more than a chunk has.
+      if (half.shards > 1) half.bound = std::min(half.bound, size_.entries);
       count(half, buffers);
       freeze(half, buffers, outlets);
     }

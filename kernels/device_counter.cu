@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 
@@ -109,11 +108,13 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   }
 
   void make_room_for(std::uint64_t bytes, std::uint32_t parts) override {
-    if (fits(bytes, parts, 0)) return;
-    if (spilled_.is_empty() && count_early(bytes) && fits(bytes, parts, 0)) return;
+    const bool has_room =
+        fits(bytes, parts, 0) || (spilled_.is_empty() && count_early(bytes) && fits(bytes, parts, 0));
     // Others leave while the next are made; so what is made now finds room.
-    while (pending_.segments() > 0 && !fits(bytes, parts, kSegmentsAhead * bytes)) spill_oldest();
-    spilled_.wait_until_leaving(budget_ - std::min(budget_, held_bytes() + bytes));
+    while (!has_room && pending_.segments() > 0 && !fits(bytes, parts, kSegmentsAhead * bytes))
+      spill_oldest();
+    // What is on its way takes room, too; there is that of the chunks, which are not there yet.
+    spilled_.wait_until_leaving(early_budget_ - std::min(early_budget_, held_bytes() + bytes));
   }
 
   void take(Segment<Words>&& segment) override {
@@ -130,7 +131,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     for (const unsigned long long load : loads) most_kmers += load;
     const typename Chunks::Outlets outlets{take, reclaim};
     if (spilled_.is_empty()) {
-      chunks_.begin(std::move(loads), most_kmers, chunk_size_, budget_ - held_bytes(), false);
+      chunks_.begin(std::move(loads), most_kmers, chunk_size_, budget_ - std::min(budget_, held_bytes()),
+                    false);
       chunks_.add(range_.first_shard(), range_.end_shard(),
                   {pending_.views(), pending_.segments(), waiting_kmers()}, outlets);
     } else {
@@ -222,15 +224,18 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     return {pending_.list_kmers(), run_ ? &run_view_ : nullptr};
   }
 
-  /// Counts everything pending into a run, if that leaves room for `next` bytes, and takes half of the room
-  /// at most: a run that is hardly smaller would soon be counted again. False when it does not pay.
+  /// Counts everything pending into a run, if that leaves room for `next` bytes, and, where memory is what is
+  /// lacking, takes half of it at most: a run that is hardly smaller would soon be counted again. False when
+  /// it does not pay.
   bool count_early(std::uint64_t next) {
     if (!plan_.tuning.counts_early) return false;
     const std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
     const std::uint64_t held = held_bytes();
+    const bool lacks_parts_only = held + next <= budget_;
     const auto pays = [&](std::uint64_t entries) {
       const std::uint64_t bytes = CountedLists<Key>::run_bytes(entries, range_.lists());
-      return bytes <= held / 2 && bytes + next <= budget_ / 2 && held + bytes <= early_budget_;
+      if (bytes + next > budget_ || held + bytes > early_budget_) return false;
+      return lacks_parts_only || (bytes <= held / 2 && bytes + next <= budget_ / 2);
     };
     if (!pays(expected_entries(loads))) return false;
     const CountTask<Key, Words> task =
@@ -297,6 +302,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
                                                     range_.end_shard(), range_.lists_per_shard(), group_bytes,
                                                     stream_);
     };
+    std::optional<CountedLists<Key>> hot_run;  // of a shard that comes in pieces
+    CountedView<Key> hot_view{};
     auto groups = make_groups();
     if (pending_.segments() > 0 && (groups->has_pieces() || has_large_shard(loads, size.entries))) {
       // One shard may take whatever there is.
@@ -308,8 +315,6 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     groups->start();
     chunks_.begin(std::move(loads), most_kmers, size, rest - std::min(rest, held_bytes() + group_bytes),
                   true);
-    std::optional<CountedLists<Key>> hot_run;  // of a shard that comes in pieces
-    CountedView<Key> hot_view{};
     for (std::size_t number = 0; number < groups->groups().size(); ++number) {
       const ShardGroup& group = groups->groups()[number];
       const auto views = groups->take(number);
@@ -332,15 +337,13 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
         counting_.find_long_lists(waiting_kmers(), range_.first_list, range_.end_list);
       }
     }
+    chunks_.settle(outlets);  // the last one's words go now
   }
 
-  /// Whether a shard is much larger than the others, and may be too large for a chunk.
+  /// Whether a shard may be too large for a chunk.
   [[nodiscard]] static bool has_large_shard(const std::vector<unsigned long long>& loads,
                                             std::uint64_t entries) {
-    const double all = std::accumulate(loads.begin(), loads.end(), 0.0);
-    const auto largest = static_cast<double>(*std::max_element(loads.begin(), loads.end()));
-    return largest > static_cast<double>(entries) &&
-           largest > kMuchLarger * all / static_cast<double>(loads.size());
+    return *std::max_element(loads.begin(), loads.end()) > entries;
   }
 
   /// A part of the words of a shard, with what was counted of it before.

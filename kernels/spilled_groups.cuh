@@ -27,7 +27,11 @@ class SpilledGroups {
                 std::uint32_t first_shard, std::uint32_t end_shard, std::uint32_t lists_per_shard,
                 std::uint64_t most_bytes, cudaStream_t stream);
 
-  ~SpilledGroups() { spilled_.let_fetch_end(); }
+  /// Nothing looks at its memory any more, whatever went wrong.
+  ~SpilledGroups() {
+    spilled_.let_fetch_end();
+    cudaStreamSynchronize(stream_);
+  }
   SpilledGroups(const SpilledGroups&) = delete;
   SpilledGroups& operator=(const SpilledGroups&) = delete;
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -69,7 +70,9 @@ class SpilledSegments<Words>::Worker {
   void start() {
     thread_ = std::thread([this] { owner_.work(*this); });
   }
-  void join() { thread_.join(); }
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
   void let_copies_end() noexcept { cudaStreamSynchronize(stream_); }
 
   /// Takes a segment's parts off the device.
@@ -393,6 +396,7 @@ template <int Words>
 void SpilledSegments<Words>::work(Worker& worker) {
   bool is_bringing = false;
   std::unique_lock lock(mutex_, std::defer_lock);
+  std::optional<Leaving> leaving;  // stays until its copies have ended
   try {
     check(cudaSetDevice(gpu_), "choosing a GPU");
     for (;;) {
@@ -407,11 +411,12 @@ void SpilledSegments<Words>::work(Worker& worker) {
         lock.lock();
         --fetching_;
       } else {
-        Leaving leaving = std::move(leaving_.front());
+        leaving.emplace(std::move(leaving_.front()));
         leaving_.pop_front();
         lock.unlock();
-        const std::uint64_t bytes = leaving.segment.bytes();
-        worker.take_out(leaving);
+        const std::uint64_t bytes = leaving->segment.bytes();
+        worker.take_out(*leaving);
+        leaving.reset();
         lock.lock();
         leaving_bytes_ -= bytes;
       }

@@ -43,6 +43,19 @@ class HashCounter {
   virtual void clear() = 0;
 };
 
+/// Merges `others` entries into the `size` before them, in arrays with room for both, from the back. All are
+/// in increasing order, and no key is in both.
+template <class Key>
+void merge_from_back(Key* keys, std::uint64_t* counts, std::size_t size, const Key* other_keys,
+                     const std::uint64_t* other_counts, std::size_t others) {
+  for (std::size_t to = size + others; others > 0; --to) {
+    const bool is_other = size == 0 || keys[size - 1] < other_keys[others - 1];
+    keys[to - 1] = is_other ? other_keys[others - 1] : keys[size - 1];
+    counts[to - 1] = is_other ? other_counts[others - 1] : counts[size - 1];
+    --(is_other ? others : size);
+  }
+}
+
 /// The lists of what a table could not hold, and moving it from there to where it belongs.
 template <class Key>
 class TableLists {

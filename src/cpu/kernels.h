@@ -71,7 +71,7 @@ struct TableNotes {
   std::size_t carries_size;
 };
 
-/// The table that is chosen where nobody asks for another: WarpDrive, in windows that are ordered by hash.
+/// WarpDrive, in windows that are ordered by hash.
 template <class Key>
 struct CountingTable : TableNotes<Key> {
   table::Slots<Key> slots;
@@ -83,18 +83,13 @@ inline constexpr int kPackedWindow = 8;
 
 /// Hashes of at most 64 bits with their counts in one word each: a window's number stands for the top bits of
 /// its hashes, and the rest of the word is the count. A word of 0 is free. What finds its window full, or its
-/// count at the end of its bits, is left to a list, and by that to another table.
-struct PackedTable {
+/// count at the end of its bits, is homeless, and counted in another table. There are no carries, and no key
+/// marks what is empty.
+struct PackedTable : TableNotes<Key64> {
   std::uint64_t* words;       ///< the rest of a hash, and below it `count_bits` bits
   std::uint32_t window_bits;  ///< 2^window_bits windows, 1 <= window_bits < bits of a hash
   std::uint32_t rest_bits;    ///< of a hash; 64 - count_bits
   std::uint32_t count_bits;
-  std::size_t size;  ///< words in use
-  std::size_t limit;
-  Key64* left_keys;  ///< room for kLeftCapacity
-  std::uint32_t* left_counts;
-  std::size_t left_size;
-  static constexpr std::size_t kLeftCapacity = 4096;
 };
 
 /// Slots per bucket of the tables below.

@@ -364,15 +364,17 @@ template <class Key>
                                                  bool canonical, Key64* hashes) {
 #if defined(__AVX512DQ__)
   using Hashes = Lanes64;
+  constexpr std::uint64_t kHashes = 8;
   const Lanes64 lanes = kIota64;
 #else
   using Hashes = std::uint64_t;
+  constexpr std::uint64_t kHashes = 1;
   const std::uint64_t lanes = 0;
 #endif
   const std::uint64_t *f = reader.forward_words(), *r = reader.reverse_words();
   const std::uint64_t mask = key_mask<Key64>(k);
   const std::uint64_t kmers = reader.kmers();
-  for (std::uint64_t i = 0; i < kmers; i += sizeof(Hashes) / sizeof(Key64)) {
+  for (std::uint64_t i = 0; i < kmers; i += kHashes) {
     // Lanes past the last k-mer shift by nonsense that is still in range.
     const Hashes up = (2 * (lanes + i)) & 63, down = (2 * (kmers - 1 - i - lanes)) & 63;
     const Hashes forward = ((f[0] >> down) | (((Hashes{} + f[1]) << 1) << (63 - down))) & mask;
@@ -798,7 +800,8 @@ template <int Vectors>
                                                        std::uint64_t* counts) {
   const __m128i weight_bits = _mm_cvtsi32_si128(static_cast<int>(buckets.weight_bits));
   const __m512i ones = _mm512_set1_epi64(-1);
-  const __m512i top = _mm512_set1_epi64(static_cast<long long>(number << buckets.rest_bits));
+  const std::uint64_t top_bits = std::uint64_t{number} << buckets.rest_bits;
+  const __m512i top = _mm512_set1_epi64(static_cast<long long>(top_bits));
   const auto mask = static_cast<std::uint32_t>((1u << n) - 1);
   // The bucket's last entry ends a run, whatever stands behind it.
   const std::uint32_t last_entry = mask ^ (mask >> 1);
@@ -903,7 +906,7 @@ class FieldPacker {
     const Lanes64 carries = lanes >> carries_;
     alignas(64) std::uint64_t bytes[8];
     *reinterpret_cast<Lanes64*>(bytes) =
-        lanes | __builtin_shuffle(carries, Lanes64{}, Lanes64{8, 0, 1, 2, 3, 4, 5, 6});
+        lanes | __builtin_shufflevector(carries, Lanes64{}, 8, 0, 1, 2, 3, 4, 5, 6);
     for (int i = 0; i < 8; ++i) __builtin_memcpy(out_ + starts_[i], bytes + i, 8);
     out_ += bits_;
   }

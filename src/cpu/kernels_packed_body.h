@@ -37,11 +37,6 @@ struct PackedMatch {
 #endif
 }
 
-[[gnu::noinline]] inline void leave(PackedTable& table, Key64 key, std::uint32_t count) {
-  table.left_keys[table.left_size] = key;
-  table.left_counts[table.left_size++] = count;
-}
-
 /// Whether a hash is known or new is as good as random, so nothing branches on it.
 std::size_t insert_packed(PackedTable& table, const HashList<Key64>& list, std::size_t first) {
   constexpr std::size_t kAhead = 32;
@@ -49,8 +44,7 @@ std::size_t insert_packed(PackedTable& table, const HashList<Key64>& list, std::
   const std::uint32_t rest_bits = table.rest_bits, count_bits = table.count_bits;
   const std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
   std::size_t i = first;
-  while (i < list.size && table.size + kInsertKeys <= table.limit &&
-         table.left_size + kInsertKeys <= PackedTable::kLeftCapacity) {
+  while (i < list.size && has_room(table, kInsertKeys)) {
     const std::size_t end = list.size - i < kInsertKeys ? list.size : i + kInsertKeys;
     std::size_t added = 0;
     for (; i < end; ++i) {
@@ -65,7 +59,7 @@ std::size_t insert_packed(PackedTable& table, const HashList<Key64>& list, std::
       const int slot = std::countr_zero(match.same | (free & -is_new) | 0x100);
       const std::uint64_t before = slot < kPackedWindow ? window[slot] : 0;
       if (slot == kPackedWindow || (before & count_mask) + count > count_mask) [[unlikely]] {
-        leave(table, key, count);
+        note(table, table::Insertion{false, false, false}, key, count);
         continue;
       }
       window[slot] = (before | tag) + count;
@@ -103,7 +97,8 @@ void harvest_packed(const PackedTable& table, Key64* keys, std::uint64_t* counts
     __m512i words = _mm512_load_si512(table.words + number * kPackedWindow);
     const __mmask8 used = _mm512_test_epi64_mask(words, words);
     words = sort_lanes(_mm512_mask_mov_epi64(ones, used, words));  // free ones behind all others
-    const __m512i home = _mm512_set1_epi64(static_cast<long long>(number << rest_bits));
+    const Key64 home_bits = Key64{number} << rest_bits;
+    const __m512i home = _mm512_set1_epi64(static_cast<long long>(home_bits));
     _mm512_storeu_si512(keys + size, _mm512_or_si512(home, _mm512_srl_epi64(words, count_bits)));
     _mm512_storeu_si512(counts + size, _mm512_andnot_si512(_mm512_sll_epi64(ones, count_bits), words));
     size += static_cast<std::size_t>(std::popcount(static_cast<std::uint32_t>(used)));

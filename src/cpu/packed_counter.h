@@ -16,16 +16,16 @@ class PackedCounter : public HashCounter<Key64> {
  public:
   /// Keys are hashes of k-mers of 2k bits.
   PackedCounter(const PackedKernels& kernels, const ShardKernels<Key64, 2>& for_others, std::uint32_t k)
-      : kernels_(kernels), key_bits_(2 * k), others_(for_others, k) {
-    table_.left_keys = left_keys_.get(PackedTable::kLeftCapacity);
-    table_.left_counts = left_counts_.get(PackedTable::kLeftCapacity);
+      : kernels_(kernels), others_(for_others, k) {
+    table_.key_bits = 2 * k;
+    lists_.give_to(table_);
   }
 
   void reset(double distinct) override {
     std::uint32_t bits = kLeastWindowBits;
     while (bits < most_window_bits() && kMostLoad * static_cast<double>(slots(bits)) < distinct) ++bits;
     lay_out(table_, words_, bits);
-    table_.left_size = 0;
+    table_.homeless_size = 0;
     has_others_ = false;
   }
 
@@ -68,13 +68,13 @@ class PackedCounter : public HashCounter<Key64> {
   [[nodiscard]] static std::size_t slots(std::uint32_t window_bits) {
     return std::size_t{kPackedWindow} << window_bits;
   }
-  [[nodiscard]] std::uint32_t most_window_bits() const { return std::min(40u, key_bits_ - 1); }
+  [[nodiscard]] std::uint32_t most_window_bits() const { return table_.key_bits - 1; }
 
   void lay_out(PackedTable& table, Scratch<std::uint64_t>& words, std::uint32_t window_bits) const {
     table.words = words.get(slots(window_bits));
     std::memset(table.words, 0, slots(window_bits) * sizeof(std::uint64_t));
     table.window_bits = window_bits;
-    table.rest_bits = key_bits_ - window_bits;
+    table.rest_bits = table.key_bits - window_bits;
     table.count_bits = 64 - table.rest_bits;
     table.size = 0;
     // All hashes there are have room in so many windows.
@@ -92,17 +92,17 @@ class PackedCounter : public HashCounter<Key64> {
     words_.swap(words);
   }
 
-  /// What the table has left goes to the other one.
+  /// What is homeless goes to the other table.
   void pass_on(Carries<Key64>& carries) {
-    if (table_.left_size == 0) return;
+    if (table_.homeless_size == 0) return;
     if (!has_others_) others_.reset(kFirstOthers);
     has_others_ = true;
-    others_.insert({table_.left_keys, table_.left_counts, table_.left_size, 0}, carries);
-    table_.left_size = 0;
+    others_.insert({table_.homeless, table_.homeless_counts, table_.homeless_size, 0}, carries);
+    table_.homeless_size = 0;
   }
 
   /// Merges what the other table had with `table_.size` entries: counts of hashes that are in both are added
-  /// up, the rest is put in its place from the back.
+  /// up, the rest is put in its place.
   std::size_t merge_others(Key64* keys, std::uint64_t* counts, std::size_t others) {
     Key64* const other_keys = other_arrays_.keys.data();
     std::uint64_t* const other_counts = other_arrays_.counts.data();
@@ -117,24 +117,16 @@ class PackedCounter : public HashCounter<Key64> {
         other_counts[left++] = other_counts[i];
       }
     }
-    const std::size_t size = table_.size + left;
-    for (std::size_t mine = table_.size, to = size; left > 0; --to) {
-      const bool is_mine = mine > 0 && keys[mine - 1] > other_keys[left - 1];
-      keys[to - 1] = is_mine ? keys[mine - 1] : other_keys[left - 1];
-      counts[to - 1] = is_mine ? counts[mine - 1] : other_counts[left - 1];
-      --(is_mine ? mine : left);
-    }
-    return size;
+    merge_from_back(keys, counts, table_.size, other_keys, other_counts, left);
+    return table_.size + left;
   }
 
   PackedKernels kernels_;
-  std::uint32_t key_bits_;
   PackedTable table_{};
   WindowCounter<Key64> others_;
   bool has_others_ = false;
   Scratch<std::uint64_t> words_;
-  Scratch<Key64> left_keys_;
-  Scratch<std::uint32_t> left_counts_;
+  TableLists<Key64> lists_;
   ShardArrays<Key64> other_arrays_;
 };
 

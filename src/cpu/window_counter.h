@@ -48,16 +48,10 @@ class WindowCounter : public HashCounter<Key> {
     std::uint64_t* counts = arrays.counts.get(room);
     Key* stray_keys = stray_keys_.get(room);
     std::uint64_t* stray_counts = stray_counts_.get(room);
-    std::size_t strays = harvest_(table_, keys, counts, stray_keys, stray_counts);
+    const std::size_t strays = harvest_(table_, keys, counts, stray_keys, stray_counts);
     sort_strays(strays);
-    std::size_t at_home = table_.size - strays, size = table_.size;
-    for (; strays > 0; --size) {
-      const bool stray = at_home == 0 || keys[at_home - 1] < stray_keys[strays - 1];
-      keys[size - 1] = stray ? stray_keys[strays - 1] : keys[at_home - 1];
-      counts[size - 1] = stray ? stray_counts[strays - 1] : counts[at_home - 1];
-      --(stray ? strays : at_home);
-    }
-    size = table_.size;
+    merge_from_back(keys, counts, table_.size - strays, stray_keys, stray_counts, strays);
+    std::size_t size = table_.size;
     if (table_.empty_key_count > 0) {  // the largest key there is
       keys[size] = table::kEmptyKey<Key>;
       counts[size++] = table_.empty_key_count;
