@@ -148,7 +148,7 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
   if (peers.size() == 1) {
     counters.push_back(make_device_counter(plan));
   } else {
-    counters = make_device_counters(plan, peers);
+    counters = make_device_counters(plan, std::make_unique<PeerCarrier>(peers));
   }
   for (std::uint32_t i = 0; i < peers.size(); ++i) {
     const CurrentDevice current(peers.gpu(i));

@@ -267,9 +267,6 @@ void check(const QueryOptions& options) {
   if (options.ranks->are_several() && options.reads.empty()) {
     throw UsageError("only --reads are looked up by several ranks; start it without mpirun or srun");
   }
-  if (options.ranks->are_several() && options.device.device.starts_with("cuda")) {
-    throw UsageError("several ranks look up on CPUs only; use --device cpu, or start one process");
-  }
   check_output(options.output, {options.index, options.kmer_file});
   check_output(options.output, options.reads);
 }

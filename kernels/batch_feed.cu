@@ -98,9 +98,10 @@ void BatchFeed::note_records() {
   found_.bases += found.bases - batch_.plain_overlap;
 }
 
-/// Of text as it is in the file nobody here knows which record that is: reading it again tells.
+/// Of text as it is in the file, or of a part of a file, nobody here knows which record that is: reading it
+/// again tells.
 void BatchFeed::throw_bad_base(std::uint32_t offset) const {
-  if (batch_.is_plain_text()) throw io::NotPlainText();
+  if (batch_.is_plain_text() || batch_.is_of_part) throw io::NotPlainText();
   gpu::throw_bad_base(batch_, offset);
 }
 

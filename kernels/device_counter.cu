@@ -83,6 +83,9 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     budget_ = plan.memory_bytes - fixed;
     early_budget_ = plan.memory_bytes - input;
   }
+  ~Counter() override {
+    if (exchange_) exchange_->stop();
+  }
 
   [[nodiscard]] cudaStream_t stream() const override { return stream_; }
 
@@ -384,15 +387,19 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
 namespace {
 
 template <class Key, int Words>
-std::vector<std::unique_ptr<DeviceCounter>> make_counters(const DeviceCountPlan& plan, Peers& peers) {
-  const auto exchange = std::make_shared<Exchange<Words>>(peers, list_bits_for(plan, shard_bits(plan.k)));
+std::vector<std::unique_ptr<DeviceCounter>> make_counters(const DeviceCountPlan& plan,
+                                                          std::unique_ptr<Carrier> carrier) {
+  const auto exchange =
+      std::make_shared<Exchange<Words>>(std::move(carrier), list_bits_for(plan, shard_bits(plan.k)));
   std::vector<std::unique_ptr<DeviceCounter>> counters;
-  for (std::uint32_t number = 0; number < peers.size(); ++number) {
-    const CurrentDevice current(peers.gpu(number));
+  for (std::uint32_t i = 0; i < exchange->own(); ++i) {
+    const std::uint32_t number = exchange->first_own() + i;
+    const CurrentDevice current(exchange->gpu(number));
     auto counter = std::make_unique<Counter<Key, Words>>(plan, exchange, number);
     exchange->connect(number, *counter);
     counters.push_back(std::move(counter));
   }
+  exchange->start();
   return counters;
 }
 
@@ -404,11 +411,12 @@ std::unique_ptr<DeviceCounter> make_device_counter(const DeviceCountPlan& plan) 
   });
 }
 
-std::vector<std::unique_ptr<DeviceCounter>> make_device_counters(const DeviceCountPlan& plan, Peers& peers) {
+std::vector<std::unique_ptr<DeviceCounter>> make_device_counters(const DeviceCountPlan& plan,
+                                                                 std::unique_ptr<Carrier> carrier) {
   return with_shard_types(plan.k, [&]<class Key, int Words>() {
     DeviceCountPlan shared = plan;
-    shared.owners = peers.size();
-    return make_counters<Key, Words>(shared, peers);
+    shared.owners = carrier->size();
+    return make_counters<Key, Words>(shared, std::move(carrier));
   });
 }
 

@@ -7,12 +7,12 @@
 #include <memory>
 #include <vector>
 
+#include "carrier.cuh"
 #include "count.cuh"
 #include "cut.cuh"
 #include "device_memory.cuh"
 #include "engine/tally.h"
 #include "freeze.cuh"
-#include "peers.cuh"
 #include "spilled_segments.cuh"
 
 namespace warpmer::gpu {
@@ -36,7 +36,7 @@ struct DeviceCountPlan {
   std::uint64_t memory_bytes = 0;  ///< what may be held on the device
   DeviceTuning tuning;
   std::uint64_t expected_kmers = 0;  ///< occurrences, about, on all devices; 0: unknown
-  std::uint32_t owners = 1;          ///< devices that share them
+  std::uint32_t owners = 1;          ///< devices that share them, of all ranks
   SpillPlan spill;                   ///< of each device
 };
 
@@ -91,7 +91,7 @@ class TextCounter {
 class DeviceCounter : public TextCounter {
  public:
   /// No more text comes. When all counters that work together have been told so, what was cut is where it is
-  /// going to be counted.
+  /// going to be counted; the last of this process's to be told waits for that.
   virtual void end_of_input() = 0;
 
   /// Then counts and freezes its shards, in chunks, in order; hands each over when it is enqueued. A
@@ -110,8 +110,10 @@ class DeviceCounter : public TextCounter {
 /// For one GPU, the current one. ResourceError when `memory_bytes` is too little to begin.
 std::unique_ptr<DeviceCounter> make_device_counter(const DeviceCountPlan& plan);
 
-/// For several GPUs, one counter each, which exchange what they cut: each counts and freezes a range of the
-/// shards. A counter is to be used, and destroyed, with its GPU current. `peers` must outlive them.
-std::vector<std::unique_ptr<DeviceCounter>> make_device_counters(const DeviceCountPlan& plan, Peers& peers);
+/// For several GPUs, which exchange what they cut: each counts and freezes a range of the shards. One counter
+/// for each GPU of this process. A counter is to be used, and destroyed, with its GPU current. On several
+/// ranks `memory_bytes` and `expected_kmers` must be the same, because so must be the lists.
+std::vector<std::unique_ptr<DeviceCounter>> make_device_counters(const DeviceCountPlan& plan,
+                                                                 std::unique_ptr<Carrier> carrier);
 
 }  // namespace warpmer::gpu

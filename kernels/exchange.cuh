@@ -1,18 +1,22 @@
 #pragma once
-/// The exchange of super-k-mers between the GPUs of one process. Each splits what it has cut by list, and
-/// lists by owner are ranges, so that a split by list is the multisplit by owner; from time to time the
-/// segments of all are transposed (WarpDrive, Juenger et al. 2018, section IV-B): part j of each goes to the
-/// GPU that counts the lists of range j, all at once, in ring order.
+/// The exchange of super-k-mers between GPUs, of one process or of several ranks. Each splits what it has cut
+/// by list, and lists by owner are ranges, so that a split by list is the multisplit by owner; from time to
+/// time the segments of all are transposed (WarpDrive, Juenger et al. 2018, section IV-B): part j of each goes
+/// to the GPU that counts the lists of range j, all at once, in ring order.
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
+#include "carrier.cuh"
 #include "comm/transposition.h"
-#include "peers.cuh"
 #include "segment.cuh"
 #include "span_clock.cuh"
 
@@ -30,37 +34,46 @@ class ListOwner {
   virtual void take(Segment<Words>&& segment) = 0;
 };
 
+/// GPUs have the numbers of the carrier. A thread of its own moves segments and gives them to their owners.
 template <int Words>
 class Exchange {
  public:
-  /// Of a sender's segments, so many are held at once, at most: one that is made, two that wait for those of
-  /// the others, one on its way.
-  static constexpr std::uint32_t kSegmentsHeld = 4;
+  /// Of a sender's segments, so many are held at once, at most: one that is made or waits for room to wait,
+  /// one that waits for those of the others, one on its way.
+  static constexpr std::uint32_t kSegmentsHeld = 3;
 
-  /// `peers` must outlive it.
-  Exchange(Peers& peers, std::uint32_t list_bits);
+  Exchange(std::unique_ptr<Carrier> carrier, std::uint32_t list_bits);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  /// Tells who owns the lists of a GPU. All have to be told before the first `put`.
-  void connect(std::uint32_t number, ListOwner<Words>& owner) { owners_[number] = &owner; }
-
-  [[nodiscard]] std::uint32_t size() const { return peers_.size(); }
-  [[nodiscard]] int gpu(std::uint32_t number) const { return peers_.gpu(number); }
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  /// Of the GPUs of this process, the first one's number. The others' follow.
+  [[nodiscard]] std::uint32_t first_own() const { return first_own_; }
+  [[nodiscard]] std::uint32_t own() const { return static_cast<std::uint32_t>(senders_.size()); }
+  [[nodiscard]] int gpu(std::uint32_t number) const { return carrier_->gpus().gpu(number - first_own_); }
   /// The first list of a GPU's range, which ends where the next one's begins.
   [[nodiscard]] std::uint32_t first_list(std::uint32_t number) const;
 
-  /// Takes a segment of all lists, complete in the order of `stream`, a stream of the sender, and sends what
-  /// is there when every GPU has given one, or this one too many. Thread-safe. Waits for the scan in
-  /// `stream`.
-  void put(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream);
-  /// No more segments come from this one. Who says so last sends what is left.
-  void end(std::uint32_t sender);
+  /// Tells who owns the lists of a GPU of this process. Then, when all are known, `start`.
+  void connect(std::uint32_t number, ListOwner<Words>& owner) { owners_[number - first_own_] = &owner; }
+  void start();
 
-  /// When all is over: the time that a sender's copies took, and its bytes that went to other GPUs.
-  [[nodiscard]] double seconds(std::uint32_t sender) const { return senders_[sender].clock.seconds(); }
-  [[nodiscard]] std::uint64_t bytes(std::uint32_t sender) const { return senders_[sender].bytes; }
+  /// Takes a segment of all lists, complete in the order of `stream`, a stream of the sender. It is sent when
+  /// every GPU has given one, or one of them a second. Thread-safe. Waits for the scan in `stream`, and while
+  /// another one of this sender waits.
+  void put(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream);
+  /// No more segments come from this one. Who says so last of this process's waits until all GPUs have
+  /// received everything.
+  void end(std::uint32_t sender);
+  /// Ends before that: owners are not called any more when it returns.
+  void stop() noexcept;
+
+  /// When all is over: the time that a sender's moves took, and its bytes that went to other GPUs.
+  [[nodiscard]] double seconds(std::uint32_t sender) const {
+    return senders_[sender - first_own_].clock.seconds();
+  }
+  [[nodiscard]] std::uint64_t bytes(std::uint32_t sender) const { return senders_[sender - first_own_].bytes; }
 
  private:
   /// A segment on its way to the owners.
@@ -71,29 +84,52 @@ class Exchange {
   /// A GPU as a sender.
   struct Sender {
     std::deque<Outgoing> waiting;
-    std::optional<Outgoing> sent;  ///< until `gone` has passed
-    std::optional<Stream> copies;
-    std::optional<Event> gone;  ///< what was sent
+    std::optional<Outgoing> sent;  ///< the courier's own
+    std::optional<Stream> moves;
+    std::optional<Event> gone;  ///< behind what was moved
     SpanClock clock;
     std::uint64_t bytes = 0;  ///< that went to others
     bool ended = false;
   };
 
+  /// One transposition.
+  struct Round {
+    const comm::PartitionTable& table;
+    std::vector<std::uint32_t> part_of;    ///< its number among the parts that each GPU receives, by sender
+    std::uint32_t parts = 0;               ///< senders that give something
+    std::vector<Segment<Words>> arriving;  ///< for each GPU of this process
+    std::vector<Move> moves;
+  };
+
+  /// How long the courier waits for this process before it listens to other ranks.
+  static constexpr std::chrono::microseconds kLook{200};
+
   [[nodiscard]] std::uint32_t lists_of(std::uint32_t number) const {
     return first_list(number + 1) - first_list(number);
   }
-  void transpose();
-  std::vector<Segment<Words>> make_room(const comm::PartitionTable& table);
-  void send(std::uint32_t sender, std::uint32_t receiver, const Segment<Words>& to,
-            const comm::PartitionTable& table);
-  void take_arrived();
+  [[nodiscard]] bool is_own(std::uint32_t number) const { return number - first_own_ < own(); }
+  void run() noexcept;
+  void carry_all();
+  [[nodiscard]] bool is_ready() const;
+  [[nodiscard]] bool has_too_many() const;
+  void offer();
+  void transpose(const comm::PartitionTable& table);
+  void make_room(Round& round);
+  void add_moves(std::uint32_t sender, std::uint32_t receiver, Round& round);
+  void carry(const std::vector<Move>& moves);
 
-  Peers& peers_;
+  const std::unique_ptr<Carrier> carrier_;
+  comm::Rounds& rounds_;  ///< under the lock
+  const std::uint32_t size_, first_own_;
   const std::uint32_t list_bits_;
   std::vector<ListOwner<Words>*> owners_;
   std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
   std::deque<Sender> senders_;
-  std::vector<Segment<Words>> arriving_;  ///< for each GPU, of the last transposition
+  std::exception_ptr failure_;
+  bool is_over_ = false;
+  bool is_stopped_ = false;
+  std::thread courier_;  ///< runs `run`
 };
 
 }  // namespace warpmer::gpu

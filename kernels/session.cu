@@ -10,7 +10,9 @@
 #include "core/ownership.h"
 #include "dense_counter.cuh"
 #include "engine/dense_counts.h"
+#include "engine/ranks.h"
 #include "held_memory.cuh"
+#include "rank_carrier.cuh"
 #include "session.cuh"
 #include "shard_queue.cuh"
 
@@ -207,6 +209,7 @@ class DenseSession : public Session {
       sums.resize(counts.size());
       for (std::size_t i = 0; i < counts.size(); ++i) sums[i] += counts[i];
     }
+    if (!engine::add_up_over_ranks(*plan_.ranks, sums)) return;
     sink(0, engine::freeze_dense(std::move(sums), plan_.k, plan_.canonical, tally_));
     shard_done();
   }
@@ -239,11 +242,14 @@ class ShardedSession : public Session {
  public:
   ShardedSession(Peers& peers, const engine::CountPlan& plan) : Session(peers, plan), queue_(peers.size()) {
     const DeviceCountPlan device = device_plan(peers, plan);
-    if (peers.size() == 1) {
+    if (plan.ranks->are_several()) {
+      auto carrier = make_rank_carrier(peers, *plan.ranks);
+      counters_ = make_device_counters(agreed_upon(device, *plan.ranks), std::move(carrier));
+    } else if (peers.size() > 1) {
+      counters_ = make_device_counters(device, std::make_unique<PeerCarrier>(peers));
+    } else {
       const CurrentDevice current(peers.gpu(0));
       counters_.push_back(make_device_counter(device));
-    } else {
-      counters_ = make_device_counters(device, peers);
     }
   }
   ~ShardedSession() override {
@@ -291,7 +297,7 @@ class ShardedSession : public Session {
         times.words * (plan_.k <= kMaxShortWordK ? sizeof(SuperKmer<2>) : sizeof(SuperKmer<4>));
     stages.push_back({"cut", times.cut, stages.front().bytes});
     stages.push_back({"split", times.split, bytes});
-    if (peers_.size() > 1) stages.push_back({"exchange", times.exchange, times.exchanged_bytes});
+    if (owners() > 1) stages.push_back({"exchange", times.exchange, times.exchanged_bytes});
     const SpillTotals moved = spill_totals();
     stages.push_back({"spill", moved.out_seconds, moved.to_host + moved.to_file});
     stages.push_back({"read back", moved.back_seconds, moved.from_host + moved.from_file});
@@ -317,7 +323,7 @@ class ShardedSession : public Session {
   }
   [[nodiscard]] std::vector<engine::OwnerLoad> owner_loads() const override {
     std::vector<engine::OwnerLoad> loads;
-    for (std::uint32_t number = 0; peers_.size() > 1 && number < peers_.size(); ++number) {
+    for (std::uint32_t number = 0; owners() > 1 && number < peers_.size(); ++number) {
       const CurrentDevice current(peers_.gpu(number));
       engine::Tally tally(1, UINT64_MAX);
       counters_[number]->add_to(tally);
@@ -395,6 +401,14 @@ class ShardedSession : public Session {
     return device;
   }
 
+  /// What all ranks have to agree on: the least memory, and all input. On all ranks together.
+  static DeviceCountPlan agreed_upon(DeviceCountPlan plan, engine::Ranks& ranks) {
+    const std::vector<std::uint64_t> memory = ranks.all_gather(plan.memory_bytes);
+    plan.memory_bytes = *std::min_element(memory.begin(), memory.end());
+    plan.expected_kmers = ranks.sum(plan.expected_kmers);
+    return plan;
+  }
+
   /// What each counter may do with words that its device has no room for.
   static SpillPlan spill_plan(const Peers& peers, const engine::CountPlan& plan) {
     SpillPlan spill;
@@ -436,10 +450,14 @@ class ShardedSession : public Session {
     return all;
   }
 
+  /// The GPUs among which all shards are divided, of all ranks.
+  [[nodiscard]] std::uint32_t owners() const { return plan_.ranks->size() * peers_.size(); }
+
   /// Counts and freezes on a GPU, and hands shards out; helps to deliver them while it has to wait.
   void drive(std::uint32_t number, const std::function<void(const ShardQueue::Item&)>& deliver) {
     const int gpu = peers_.gpu(number);
-    const std::uint32_t end = first_shard_of(number + 1, peers_.size(), 1u << shard_bits(plan_.k));
+    const std::uint32_t owner = plan_.ranks->rank() * peers_.size() + number;
+    const std::uint32_t end = first_shard_of(owner + 1, owners(), 1u << shard_bits(plan_.k));
     check(cudaSetDevice(gpu), "choosing a GPU");
     counters_[number]->finish([&](FrozenChunk&& chunk) { queue_.put(std::move(chunk), number); },
                               [&](std::uint32_t first_shard) {

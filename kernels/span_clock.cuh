@@ -14,15 +14,20 @@ class SpanClock {
   /// Runs `enqueue`, and takes note of how long its work takes in the stream.
   template <class Enqueue>
   void time(cudaStream_t stream, Enqueue&& enqueue) {
+    begin(stream);
+    enqueue();
+    end(stream);
+  }
+  /// The same in two steps; whatever comes between is timed.
+  void begin(cudaStream_t stream) {
     // The oldest is over long since: nobody waits.
     if (open_.size() == kMostOpen) collect_oldest();
     if (spare_.empty()) spare_.emplace_back();
     open_.push_back(std::move(spare_.back()));
     spare_.pop_back();
     open_.back().begin.record(stream);
-    enqueue();
-    open_.back().end.record(stream);
   }
+  void end(cudaStream_t stream) { open_.back().end.record(stream); }
   /// Waits for all of them.
   void collect() {
     while (!open_.empty()) collect_oldest();

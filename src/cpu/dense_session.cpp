@@ -5,7 +5,6 @@
 #include "core/error.h"
 #include "cpu/stopwatch.h"
 #include "engine/dense_counts.h"
-#include "engine/ranks.h"
 
 namespace warpmer::cpu {
 
@@ -33,9 +32,6 @@ void count_stretch(const std::uint64_t* packed, std::size_t first, std::size_t b
     }
   }
 }
-
-/// What one rank tells another at a time.
-constexpr std::size_t kSumsInMessage = std::size_t{1} << 17;
 
 /// More threads share copies, by atomic additions: filling, folding and caching copies costs, too.
 constexpr std::uint64_t kMostCopies = 8;
@@ -109,43 +105,9 @@ void DenseSession::finish(unsigned thread, const engine::ShardSink& sink,
   if (thread != 0) return;
   const Stopwatch watch(times_[thread].freeze_seconds);
   std::vector<std::uint64_t> all = sums();
-  if (!add_up_over_ranks(all)) return;
+  if (!engine::add_up_over_ranks(*plan_.ranks, all)) return;
   sink(0, engine::freeze_dense(std::move(all), plan_.k, plan_.canonical, tally_));
   shard_done();
-}
-
-/// Adds the sums of all ranks up along a binary tree, at whose root is the one that owns the shard: the last
-/// one. Whether this is it.
-bool DenseSession::add_up_over_ranks(std::vector<std::uint64_t>& sums) const {
-  engine::Ranks& ranks = *plan_.ranks;
-  const unsigned last = ranks.size() - 1, place = last - ranks.rank();
-  for (unsigned step = 1; step < ranks.size(); step *= 2) {
-    if (place % (2 * step) != 0) {
-      send_sums(last - (place - step), sums);
-      return false;
-    }
-    if (place + step < ranks.size()) add_sums_from(last - (place + step), sums);
-  }
-  return true;
-}
-
-void DenseSession::send_sums(unsigned to, const std::vector<std::uint64_t>& sums) const {
-  // It may still be busy with another one's.
-  plan_.ranks->receive_from(to, engine::Channel::together);
-  for (std::size_t at = 0; at < sums.size(); at += kSumsInMessage) {
-    const auto* const bytes = reinterpret_cast<const char*>(sums.data() + at);
-    const std::size_t size = std::min(kSumsInMessage, sums.size() - at) * sizeof sums[0];
-    plan_.ranks->send(to, engine::Channel::words, engine::Message(bytes, bytes + size));
-  }
-}
-
-void DenseSession::add_sums_from(unsigned from, std::vector<std::uint64_t>& sums) const {
-  plan_.ranks->post(from, engine::Channel::together, {});
-  for (std::size_t at = 0; at < sums.size(); at += kSumsInMessage) {
-    const engine::Message message = plan_.ranks->receive_from(from, engine::Channel::words);
-    engine::MessageReader in(message);
-    for (std::size_t i = at; !in.is_at_end(); ++i) sums[i] += in.plain<std::uint64_t>();
-  }
 }
 
 std::vector<engine::StageReport> DenseSession::stages() const {

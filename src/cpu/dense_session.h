@@ -40,10 +40,6 @@ class DenseSession : public engine::CountingSession {
     std::vector<std::uint32_t> carries;  ///< k-mers whose counter passed 2^32, once for each time
   };
 
-  bool add_up_over_ranks(std::vector<std::uint64_t>& sums) const;
-  void send_sums(unsigned to, const std::vector<std::uint64_t>& sums) const;
-  void add_sums_from(unsigned from, std::vector<std::uint64_t>& sums) const;
-
   engine::CountPlan plan_;
   std::vector<std::unique_ptr<Copy>> copies_;
   std::vector<StretchFinder> finders_;

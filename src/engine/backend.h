@@ -81,11 +81,12 @@ class CountingSession {
   /// while a device works on it, and leave an earlier one, done with, to be refilled in its place; errors
   /// in it then surface in a later call. Returns the number of k-mers completed since the last call. Batches
   /// of text as it is in the file come only to backends that find sequences; they throw io::NotPlainText for
-  /// what is not plain.
+  /// what is not plain, and where a batch in error is of a part of a file.
   virtual std::uint64_t add(io::Batch& batch, unsigned thread) = 0;
 
   /// No more batches come from this thread. When all threads have said so, the input is complete.
-  /// Returns the number of k-mers completed since the thread's last `add`.
+  /// Returns the number of k-mers completed since the thread's last `add`. After io::NotPlainText it can be
+  /// called again.
   virtual std::uint64_t end_of_input(unsigned thread) = 0;
 
   /// Counts, filters and freezes the shards not yet taken, one after another, until none is left.

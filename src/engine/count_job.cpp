@@ -118,6 +118,21 @@ class CountJob {
   CountReport report_;
 };
 
+/// Super-k-mers travel in one way between CPUs, and in another between GPUs. On all ranks together.
+void check_devices(Ranks& ranks, const DeviceChoice& device) {
+  const std::uint64_t with_gpus = ranks.sum(device.gpus.empty() ? 0 : 1);
+  if (with_gpus != 0 && with_gpus != ranks.size()) {
+    throw UsageError(fmt::format("{} of {} ranks were told to count on GPUs and the others on CPUs; give all "
+                                 "of them the same --device",
+                                 with_gpus, ranks.size()));
+  }
+  if (device.gpus.size() > 1) {
+    throw UsageError(fmt::format("several ranks count on one GPU each, and rank {} would take {}; start as "
+                                 "many ranks on a node as it has GPUs, or name one by --device cuda:N",
+                                 ranks.rank(), device.gpus.size()));
+  }
+}
+
 }  // namespace
 
 void check_options(const CountOptions& options) {
@@ -160,8 +175,7 @@ CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device
 
 CountReport count(const CountOptions& options, JobProgress& progress) {
   check_options(options);
-  if (options.ranks->are_several() && !options.device.gpus.empty())
-    throw UsageError("several ranks count on CPUs only; use --device cpu, or start one process");
+  if (options.ranks->are_several()) check_devices(*options.ranks, options.device);
   return CountJob(options, progress).run();
 }
 

@@ -59,6 +59,9 @@ unsigned launched_rank() {
 std::unique_ptr<Ranks> join_ranks() {
   const unsigned ranks = launched_ranks();
   if (ranks == 1) return std::make_unique<Ranks>();
+  // NCCL (kernels/rank_carrier.cu) needs no NVLink multicast, which has put GPUs that others shared out of
+  // service. Said while there is one thread: environments are not safe for more.
+  ::setenv("NCCL_NVLS_ENABLE", "0", 0);
   void* const module = open_module();
   const auto make =
       module == nullptr ? nullptr : reinterpret_cast<MakeRankLink>(::dlsym(module, kMakeRankLinkSymbol));

@@ -19,7 +19,7 @@ enum class Channel : std::uint8_t {
   failure,   ///< what went wrong, and what came of it
   together,  ///< what all ranks do at the same time (gather, broadcast)
   batches,   ///< text that one rank reads and another one cuts or looks up, and other work
-  words,     ///< super-k-mers on the way to their owner
+  words,     ///< super-k-mers on the way to their owner; of ranks on GPUs, how many there are
   results,   ///< text or shards on the way to rank 0
 };
 inline constexpr std::size_t kChannels = 5;

@@ -50,15 +50,24 @@ ReadTotals SessionRun::read(SharedInput& input, CountingSession& session, std::u
       [&](unsigned thread) {
         io::Batch batch;
         std::uint64_t bases = 0, kmers = 0;
-        const auto note = [&](std::uint64_t completed) {
-          kmers += completed;
-          progress_.kmers += completed;
+        // Of several ranks all have to begin again.
+        const auto run = [&](auto&& step) {
+          try {
+            const std::uint64_t completed = step();
+            kmers += completed;
+            progress_.kmers += completed;
+          } catch (const io::NotPlainText&) {
+            if (!input.ranks().are_several()) throw;
+            input.give_up_parts();
+            return false;
+          }
+          return true;
         };
         while (!failed_ && input.next(batch, thread)) {
           for (const io::Piece& piece : batch.pieces) bases += new_bases(piece, k);
           const bool is_of_part = batch.is_of_part;
           try {
-            note(session.add(batch, thread));
+            run([&] { return session.add(batch, thread); });
           } catch (const InputError&) {
             if (!is_of_part) throw;
             input.give_up_parts();
@@ -68,7 +77,8 @@ ReadTotals SessionRun::read(SharedInput& input, CountingSession& session, std::u
           progress_.bytes_done = bytes.bytes_done;
           progress_.bytes_total = bytes.bytes_total;
         }
-        note(session.end_of_input(thread));
+        // The last batches may be in error, one after the other, and the session must know of the end.
+        while (!run([&] { return session.end_of_input(thread); })) continue;
         all_bases += bases;
         all_kmers += kmers;
       },

@@ -63,7 +63,8 @@ class SessionRun {
   void complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const;
 
   /// Feeds a session with all input, to its end. After io::NotPlainText it can be called again, with another
-  /// input set and session. With several ranks, what this one has read; an error of one ends all.
+  /// input set and session. With several ranks, what this one has read; an error of one ends all, and instead
+  /// of io::NotPlainText `input` says that all must read again.
   ReadTotals read(SharedInput& input, CountingSession& session, std::uint32_t k);
 
   /// Takes `shards` shards, all there are or all of this rank, and gives them to `writer`.

@@ -90,6 +90,8 @@ bool SharedInput::next_own(io::Batch& batch, bool& has_ended) {
     }
   } catch (const io::NotDivisible&) {
     give_up_parts();
+  } catch (const io::NotPlainText&) {
+    give_up_parts();
   }
   has_ended = true;
   return false;

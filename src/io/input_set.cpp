@@ -134,9 +134,16 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
 }
 
 std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const InputShare& share) const {
-  if (share.parts > 1) return open_text_part(input, share.part, share.parts, options, cancelled);
   auto file = std::make_unique<ByteFile>(input.path, input.shown, cancelled);
   const Content content = detect_content(*file);
+  const PlainFormat format = content == Content::text ? plain_format(input, *file) : PlainFormat::none;
+  // What one process reads for all goes to others as pieces.
+  if (text_memory != nullptr && format != PlainFormat::none && !share.for_all &&
+      PlainText::is_large(input.disk_bytes, format, options)) {
+    auto text = std::make_shared<PlainText>(input.path, format, share, options, *text_memory, cancelled);
+    return std::make_unique<PlainTextReader>(std::move(text));
+  }
+  if (share.parts > 1) return open_text_part(input, share.part, share.parts, options, cancelled);
   switch (content) {
     case Content::bam:
     case Content::cram:
@@ -148,12 +155,6 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
       return open_compressed(input, std::move(file), content);
     case Content::text:
       break;
-  }
-  const PlainFormat format = plain_format(input, *file);
-  if (text_memory != nullptr && format != PlainFormat::none &&
-      PlainText::is_large(input.disk_bytes, format, options)) {
-    auto text = std::make_shared<PlainText>(input.path, format, options, *text_memory, cancelled);
-    return std::make_unique<PlainTextReader>(std::move(text));
   }
   if (format == PlainFormat::fastq && is_split(input)) {
     auto text = std::make_shared<SplitText>(input.path, input.shown, options, cancelled);
@@ -286,7 +287,7 @@ void InputSet::Impl::account(OpenInput& input, Batch& batch) {
 }
 
 InputSet::InputSet(const std::vector<std::string>& paths, const InputOptions& options)
-    : InputSet(read_by_first(list_inputs(paths)), 0, options) {}
+    : InputSet(all_for_one(list_inputs(paths)), 0, options) {}
 
 InputSet::InputSet(const InputShares& shares, std::uint32_t owner, const InputOptions& options)
     : impl_(std::make_unique<Impl>(InputShares(shares), owner, options)) {}

@@ -59,12 +59,11 @@ InputShares share_out(std::vector<InputFile> files, std::uint32_t processes, std
   return result;
 }
 
-InputShares read_by_first(std::vector<InputFile> files) {
+InputShares all_for_one(std::vector<InputFile> files) {
   InputShares result;
   for (std::uint32_t i = 0; i < files.size(); ++i) {
     InputShare share;
     share.file = i;
-    share.for_all = true;
     result.shares.push_back(share);
   }
   result.files = std::move(files);

@@ -43,14 +43,17 @@ bool PlainText::is_large(std::uint64_t disk_bytes, PlainFormat format, const Inp
   return disk_bytes >= kLeastPlainBatches * largest_chunk(format, options);
 }
 
-PlainText::PlainText(const std::string& path, PlainFormat format, const InputOptions& options,
-                     const TextMemory& memory, const std::atomic<bool>& cancelled)
+PlainText::PlainText(const std::string& path, PlainFormat format, const InputShare& share,
+                     const InputOptions& options, const TextMemory& memory,
+                     const std::atomic<bool>& cancelled)
     : format_(format),
       overlap_bases_(options.overlap_bases),
       sight_(sight_of(format, options)),
       file_(path, largest_chunk(format, options), cancelled),
       memory_(memory),
-      cancelled_(cancelled) {
+      cancelled_(cancelled),
+      next_chunk_(file_.chunks() * share.part / share.parts),
+      end_chunk_(file_.chunks() * (share.part + 1) / share.parts) {
   if (file_.chunks() == 0) throw NotPlainText();
 }
 
@@ -79,7 +82,7 @@ const char* PlainText::chunk_begin(std::uint64_t offset, const View& view) const
 
 bool PlainText::fill(Batch& batch, std::uint64_t& disk_bytes) {
   const std::uint64_t chunk = next_chunk_++;
-  if (chunk >= file_.chunks()) return false;
+  if (chunk >= end_chunk_) return false;
   const std::uint64_t here = file_.begin(chunk), next = file_.begin(chunk + 1);
   const std::uint64_t begin = sight_begin(here), end = sight_end(next);
   batch.clear();

@@ -23,6 +23,8 @@ namespace warpmer::io {
 ///
 /// FASTA: as io/fasta_chunk.h says; each text goes on with what its last k-mers reach into.
 ///
+/// A part of a file, of those that several processes read, is some of these chunks.
+///
 /// Whatever stands in the way of that, an error of the disk, a record without an end or a header that is out
 /// of sight, is NotPlainText.
 class PlainText {
@@ -30,9 +32,9 @@ class PlainText {
   /// Whether a file of this size is worth it.
   static bool is_large(std::uint64_t disk_bytes, PlainFormat format, const InputOptions& options);
 
-  /// `path` is a regular file, whose text begins with '@' (FASTQ) or '>' (FASTA). Batches get their text in
-  /// `memory`.
-  PlainText(const std::string& path, PlainFormat format, const InputOptions& options,
+  /// `path` is a regular file, whose text begins with '@' (FASTQ) or '>' (FASTA), and of which this is a part
+  /// or all. Batches get their text in `memory`.
+  PlainText(const std::string& path, PlainFormat format, const InputShare& share, const InputOptions& options,
             const TextMemory& memory, const std::atomic<bool>& cancelled);
 
   /// As RecordReader::fill, by any number of threads at once, in any order; adds to `disk_bytes`.
@@ -64,7 +66,8 @@ class PlainText {
   const ChunkedFile file_;
   const TextMemory& memory_;
   const std::atomic<bool>& cancelled_;
-  std::atomic<std::uint64_t> next_chunk_{0};
+  std::atomic<std::uint64_t> next_chunk_;
+  const std::uint64_t end_chunk_;
 };
 
 /// One thread's share of a PlainText.

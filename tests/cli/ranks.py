@@ -106,6 +106,12 @@ class Ranks(RanksTest):
         script.chmod(0o755)
         self.check_refused(3, RESOURCE, "out.wmi.*ulimit", "count", "-o", "out.wmi", "reads.fq", program=script)
 
+    def test_gpus_of_ranks(self):
+        """What has to be said where there are no GPUs for them, or not for all."""
+        self.file("reads.fq", self.reads)
+        command = ("count", "-o", "out.wmi", "reads.fq", "--device")
+        self.check_refused(2, RESOURCE, "--device cuda: .*--device cpu", *command, "cuda", environment={"CUDA_VISIBLE_DEVICES": ""})
+
     def test_not_for_ranks(self):
         self.file("reads.fq", "@a\nACGTACGT\n+\nIIIIIIII\n")
         self.count("reads.fq", k=5)

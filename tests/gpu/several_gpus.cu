@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -14,8 +16,10 @@
 #include "gpu/device.h"
 #include "gpu/random_text.h"
 #include "lookups/lookup_fixture.h"
+#include "nccl.cuh"
 #include "peers.cuh"
 #include "sessions/session_suite.h"
+#include "unit/rank_threads.h"
 
 namespace {
 
@@ -64,6 +68,64 @@ TEST_CASE("several GPUs count what one CPU counts, with any threads") {
         CHECK((k <= 12 || got.exchanged_bytes > 0));
       }
     }
+  }
+}
+
+/// Ranks as threads, each with a GPU of its own, and its part of the batches; null where there is one GPU, or
+/// no NCCL. What they have counted, and what they have failed with.
+struct OfRanks {
+  Payloads payloads;
+  index::Histogram histogram;
+  std::uint64_t early_counts = 0, host_bytes = 0;
+  std::vector<std::string> errors;
+};
+std::optional<OfRanks> on_gpus_of_ranks(const engine::CountPlan& plan, const std::vector<io::Batch>& batches,
+                                        std::size_t rounds = 1) {
+  const std::vector<int> gpus = all_gpus();
+  try {
+    gpu::NcclLibrary::open();
+  } catch (const ResourceError& error) {
+    MESSAGE("skipped: ", error.what());
+    return std::nullopt;
+  }
+  if (gpus.size() < 2) {
+    MESSAGE("skipped: one GPU");
+    return std::nullopt;
+  }
+  OfRanks all;
+  std::mutex mutex;
+  all.errors = test::on_ranks(static_cast<unsigned>(gpus.size()), [&](engine::Ranks& ranks) {
+    std::vector<io::Batch> own;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      // The first one has next to nothing, and waits for the others' segments.
+      const std::size_t reader = i < 2 ? 0 : 1 + i % (ranks.size() - 1);
+      if (reader == ranks.rank()) copy(batches[i], own.emplace_back());
+    }
+    engine::CountPlan its = plan;
+    its.ranks = &ranks;
+    const auto backend = engine::make_cuda_backend({gpus[ranks.rank()]});
+    const Result result = run(*backend, its, own, Take::payloads, rounds);
+    const std::lock_guard lock(mutex);
+    for (const auto& [shard, payload] : result.payloads) CHECK(all.payloads.emplace(shard, payload).second);
+    for (const auto& [count, number] : result.histogram) all.histogram[count] += number;
+    all.early_counts += result.early_counts;
+    all.host_bytes += result.spilled.host_bytes;
+  });
+  return all;
+}
+
+TEST_CASE("ranks with a GPU each count what one CPU counts") {
+  const auto batches = batches_of(simulated_reads(20000, 30000, 31), 300);
+  for (const std::uint32_t k : {5u, 13u, 31u, 33u, 64u}) {
+    CAPTURE(k);
+    engine::CountPlan plan = roomy_plan_for(k);
+    plan.threads = 3;
+    const Result expected = run(*engine::make_cpu_backend(), plan, batches, Take::payloads);
+    const auto got = on_gpus_of_ranks(plan, batches);
+    if (!got) return;
+    CHECK(got->errors == std::vector<std::string>(got->errors.size()));
+    CHECK((got->payloads == expected.payloads));
+    CHECK((got->histogram == expected.histogram));
   }
 }
 
@@ -130,6 +192,23 @@ TEST_CASE("several GPUs each spill what they have no room for") {
     }
   }
   CHECK(host_bytes > 0);
+}
+
+TEST_CASE("ranks with little memory of their GPUs count early or spill, and one that fails ends all") {
+  const auto batches = batches_of(simulated_reads(1200000, 90000000, 4), 2000);
+  engine::CountPlan plan = roomy_plan_for(31);
+  const Result expected = run(*engine::make_cpu_backend(), plan, batches, Take::payloads);
+  plan.threads = 4;
+  plan.device_memory_bytes = std::uint64_t{200} << 20;
+  const auto tight = on_gpus_of_ranks(plan, batches);
+  if (!tight) return;
+  CHECK(tight->errors == std::vector<std::string>(tight->errors.size()));
+  CHECK((tight->payloads == expected.payloads));
+  CHECK(tight->early_counts + tight->host_bytes > 0);
+  auto damaged = batches_of(simulated_reads(300000, 90000000, 5), 2000);
+  damaged[damaged.size() / 2].text.data()[7] = '!';
+  const auto failed = on_gpus_of_ranks(plan, damaged);
+  for (const std::string& error : failed->errors) CHECK(error.find("'!'") != std::string::npos);
 }
 
 TEST_CASE("an error of the sink ends a session of several GPUs") {

@@ -45,6 +45,8 @@ class Jobs:
                                     environment={"WARPMER_DEVICE": "cpu:4"})
         if HAS_MPI:
             self.many_nodes = self.submit(SCRIPTS / "many_nodes.sbatch", "-o", "many_nodes.wmi", *count)
+            self.many_gpus = self.submit("--ntasks-per-node=2", f"--gpus-per-node={GPUS}", SCRIPTS / "many_gpus.sbatch",
+                                         "-o", "many_gpus.wmi", *count, environment=on_cpu)
 
     def script(self, name, command):
         path = self.folder / name
@@ -101,6 +103,7 @@ class Examples(unittest.TestCase):
     @unittest.skipUnless(HAS_MPI, "built without MPI")
     def test_many_nodes(self):
         self.assert_counted(jobs.many_nodes, "many_nodes.wmi")
+        self.assert_counted(jobs.many_gpus, "many_gpus.wmi")
 
     def test_a_gpu_that_is_not_there(self):
         for task in cluster.wait_for_end(jobs.no_gpu):

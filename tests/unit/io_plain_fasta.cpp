@@ -148,10 +148,8 @@ struct Reading {
   bool refused = false;
 };
 
-Reading read_file(const std::string& path, const io::InputOptions& options) {
-  Reading reading;
+void read_to_end(io::InputSet& inputs, unsigned threads, Reading& reading) {
   std::mutex mutex;
-  io::InputSet inputs({path}, options);
   inputs.hand_over_text(io::heap_for_text());
   const auto work = [&] {
     io::Batch batch;
@@ -171,8 +169,14 @@ Reading read_file(const std::string& path, const io::InputOptions& options) {
     }
   };
   std::vector<std::thread> team;
-  for (unsigned t = 0; t < options.threads; ++t) team.emplace_back(work);
+  for (unsigned t = 0; t < threads; ++t) team.emplace_back(work);
   for (std::thread& thread : team) thread.join();
+}
+
+Reading read_file(const std::string& path, const io::InputOptions& options) {
+  Reading reading;
+  io::InputSet inputs({path}, options);
+  read_to_end(inputs, options.threads, reading);
   return reading;
 }
 
@@ -325,6 +329,28 @@ TEST_CASE("FASTA text: large files are handed over by any number of threads") {
     CHECK(reading.texts > 4);
     CHECK(reading.bytes == text.size());
     check_sum(reading.sum, file.sequences, k);
+  }
+}
+
+TEST_CASE("FASTA text: processes that read parts of a file hand every k-mer over once") {
+  const TempFolder folder;
+  FastaShape shape = random_shape(1);
+  shape.longest_sequence = 90'000;  // in several parts
+  const Fasta file = fasta(200'000, 1, shape);
+  const auto files = io::list_inputs({folder.file("a.fa", file.text)});
+  for (const std::uint32_t parts : {2u, 7u, 40u}) {
+    CAPTURE(parts);
+    io::InputShares shares{files, {}};
+    for (std::uint32_t part = 0; part < parts; ++part) shares.shares.push_back({0, part % 2, part, parts});
+    Reading reading;
+    for (const std::uint32_t owner : {1u, 0u}) {
+      io::InputSet inputs(shares, owner, options_for(31, 2));
+      read_to_end(inputs, 2, reading);
+    }
+    CHECK_FALSE(reading.refused);
+    CHECK(reading.pieces == 0);
+    CHECK(reading.bytes == file.text.size());
+    check_sum(reading.sum, file.sequences, 31);
   }
 }
 

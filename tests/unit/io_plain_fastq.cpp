@@ -28,10 +28,8 @@ struct Texts {
   bool refused = false;
 };
 
-Texts read_all(const std::vector<std::string>& paths, unsigned threads) {
-  Texts all;
+void read_to_end(io::InputSet& inputs, unsigned threads, Texts& all) {
   std::mutex mutex;
-  io::InputSet inputs(paths, options_for(threads));
   inputs.hand_over_text(io::heap_for_text());
   const auto work = [&] {
     io::Batch batch;
@@ -50,6 +48,12 @@ Texts read_all(const std::vector<std::string>& paths, unsigned threads) {
   std::vector<std::thread> team;
   for (unsigned t = 0; t < threads; ++t) team.emplace_back(work);
   for (std::thread& thread : team) thread.join();
+}
+
+Texts read_all(const std::vector<std::string>& paths, unsigned threads) {
+  Texts all;
+  io::InputSet inputs(paths, options_for(threads));
+  read_to_end(inputs, threads, all);
   return all;
 }
 
@@ -85,6 +89,34 @@ TEST_CASE("FASTQ text: every record is handed over once, and whole") {
       CHECK((records == expected));
     }
   }
+}
+
+TEST_CASE("FASTQ text: processes that read parts of a file hand every record over once, and whole") {
+  const TempFolder folder;
+  const std::string text = fastq(500000, 3, 100);
+  const auto files = io::list_inputs({folder.file("reads.fq", text)});
+  for (const std::uint32_t parts : {2u, 7u, 40u}) {
+    CAPTURE(parts);
+    io::InputShares shares{files, {}};
+    for (std::uint32_t part = 0; part < parts; ++part) shares.shares.push_back({0, part % 2, part, parts});
+    Texts read;
+    for (const std::uint32_t owner : {1u, 0u}) {
+      io::InputSet inputs(shares, owner, options_for(2));
+      read_to_end(inputs, 2, read);
+    }
+    CHECK_FALSE(read.refused);
+    CHECK(read.pieces == 0);
+    CHECK(read.bytes == text.size());
+    std::multiset<std::string> records;
+    for (const std::string& part : read.texts) records.merge(records_of(part));
+    CHECK((records == records_of(text)));
+  }
+  // What others are to cut, too, goes to them as pieces.
+  Texts read;
+  io::InputSet for_all({files, {{0, 0, 0, 1, true}}}, 0, options_for(1));
+  read_to_end(for_all, 1, read);
+  CHECK(read.texts.empty());
+  CHECK(read.pieces == records_of(text).size());
 }
 
 TEST_CASE("FASTQ text: records that are longer than what is looked at are refused") {

@@ -103,6 +103,25 @@ TEST_CASE("a rank that fails ends all, with one error and without a file") {
   CHECK(folder.files() == before);
 }
 
+TEST_CASE("ranks count all on CPUs, or each on one GPU") {
+  const ScratchFolder folder;
+  const std::size_t before = folder.files();
+  const auto errors_with = [&](const std::function<std::vector<int>(unsigned rank)>& gpus) {
+    return on_ranks(3, [&](engine::Ranks& ranks) {
+      auto options = options_for(folder / "out.wmi", 31, {folder / "none.fq"});
+      options.ranks = &ranks;
+      options.device.gpus = gpus(ranks.rank());
+      engine::JobProgress progress;
+      engine::count(options, progress);
+    });
+  };
+  for (const std::string& error : errors_with([](unsigned rank) { return std::vector<int>(rank % 2); }))
+    CHECK(says(error, "1 of 3 ranks were told to count on GPUs"));
+  for (const std::string& error : errors_with([](unsigned rank) { return std::vector<int>(rank + 1); }))
+    CHECK(says(error, "several ranks count on one GPU each"));
+  CHECK(folder.files() == before);
+}
+
 TEST_CASE("what becomes of an exception does not depend on which rank throws it") {
   const auto thrown = [](const auto& error) { return std::make_exception_ptr(error); };
   const std::vector<std::pair<std::exception_ptr, ErrorKind>> cases = {

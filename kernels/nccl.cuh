@@ -1,0 +1,59 @@
+#pragma once
+/// NVIDIA's library of messages between GPUs, opened when ranks need it: neither building nor starting
+/// warpmer does. What is declared here is the part of its documented interface that is used (NCCL user guide,
+/// "API"), as it is since version 2.14.
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <cstddef>
+
+#include "engine/rank_link.h"
+
+namespace warpmer::gpu {
+
+/// What all who join a communicator have to know.
+struct NcclId {
+  std::array<char, 128> bytes;
+};
+
+/// The functions of libnccl.so.2.
+class NcclLibrary {
+ public:
+  /// Handles and codes as the library has them.
+  using Communicator = void*;
+  enum Result : int { success = 0, in_progress = 7 };
+  /// The beginning of ncclConfig_t, and all of it that version 2.14 had: the library asks for its size, and
+  /// takes what is not there as not set.
+  struct Config {
+    std::size_t size = sizeof(Config);
+    unsigned magic = 0xcafebeef;
+    unsigned version = 21400;
+    int blocking = 0;  ///< calls that wait for others return `in_progress`, and can be aborted
+  };
+  static constexpr int kBytes = 1;  ///< ncclUint8
+
+  /// ResourceError when it is not there, or too old.
+  static const NcclLibrary& open();
+
+  Result (*get_unique_id)(NcclId*);
+  Result (*init)(Communicator*, int ranks, NcclId, int rank, Config*);
+  Result (*async_error)(Communicator, Result*);
+  Result (*abort)(Communicator);
+  Result (*finalize)(Communicator);
+  Result (*destroy)(Communicator);
+  Result (*group_start)();
+  Result (*group_end)();
+  Result (*send)(const void*, std::size_t, int type, int to, Communicator, cudaStream_t);
+  Result (*receive)(void*, std::size_t, int type, int from, Communicator, cudaStream_t);
+  const char* (*error_text)(Result);
+
+  /// Throws unless all is well, or on its way. ResourceError: what goes wrong between machines is the
+  /// machines' affair.
+  void check(Result result, const char* doing) const;
+
+ private:
+  NcclLibrary();
+};
+
+}  // namespace warpmer::gpu

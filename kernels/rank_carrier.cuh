@@ -1,0 +1,15 @@
+#pragma once
+/// Between the GPUs of several ranks, one of each: NCCL.
+
+#include <atomic>
+#include <memory>
+
+#include "carrier.cuh"
+
+namespace warpmer::gpu {
+
+/// For this rank, whose one GPU `peers` is; on all ranks together. `peers` and `ranks` must outlive it.
+/// ResourceError when NCCL is not there, or two ranks were given the same GPU.
+std::unique_ptr<Carrier> make_rank_carrier(Peers& peers, engine::Ranks& ranks);
+
+}  // namespace warpmer::gpu
