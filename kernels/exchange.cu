@@ -1,10 +1,9 @@
-#include "exchange.cuh"
-
 #include <algorithm>
 #include <utility>
 
 #include "core/minimizer.h"
 #include "core/ownership.h"
+#include "exchange.cuh"
 
 namespace warpmer::gpu {
 

@@ -1,8 +1,8 @@
 #pragma once
 /// The exchange of super-k-mers between GPUs, of one process or of several ranks. Each splits what it has cut
 /// by list, and lists by owner are ranges, so that a split by list is the multisplit by owner; from time to
-/// time the segments of all are transposed (WarpDrive, Juenger et al. 2018, section IV-B): part j of each goes
-/// to the GPU that counts the lists of range j, all at once, in ring order.
+/// time the segments of all are transposed (WarpDrive, Juenger et al. 2018, section IV-B): part j of each
+/// goes to the GPU that counts the lists of range j, all at once, in ring order.
 
 #include <chrono>
 #include <condition_variable>
@@ -73,7 +73,9 @@ class Exchange {
   [[nodiscard]] double seconds(std::uint32_t sender) const {
     return senders_[sender - first_own_].clock.seconds();
   }
-  [[nodiscard]] std::uint64_t bytes(std::uint32_t sender) const { return senders_[sender - first_own_].bytes; }
+  [[nodiscard]] std::uint64_t bytes(std::uint32_t sender) const {
+    return senders_[sender - first_own_].bytes;
+  }
 
  private:
   /// A segment on its way to the owners.

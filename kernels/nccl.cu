@@ -27,7 +27,8 @@ void find(void* library, const char* name, Function& function) {
 NcclLibrary::NcclLibrary() {
   void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw ResourceError("several ranks on GPUs need NCCL, which cannot be opened (" + std::string(::dlerror()) +
+    throw ResourceError("several ranks on GPUs need NCCL, which cannot be opened (" +
+                        std::string(::dlerror()) +
                         "); install it, add its folder to LD_LIBRARY_PATH, or use --device cpu");
   }
   Result (*get_version)(int*) = nullptr;
@@ -41,7 +42,7 @@ NcclLibrary::NcclLibrary() {
   find(library, "ncclGetUniqueId", get_unique_id);
   find(library, "ncclCommInitRankConfig", init);
   find(library, "ncclCommGetAsyncError", async_error);
-  find(library, "ncclCommAbort", abort);
+  find(library, "ncclCommAbort", abort_communicator);
   find(library, "ncclCommFinalize", finalize);
   find(library, "ncclCommDestroy", destroy);
   find(library, "ncclGroupStart", group_start);

@@ -39,7 +39,7 @@ class NcclLibrary {
   Result (*get_unique_id)(NcclId*);
   Result (*init)(Communicator*, int ranks, NcclId, int rank, Config*);
   Result (*async_error)(Communicator, Result*);
-  Result (*abort)(Communicator);
+  Result (*abort_communicator)(Communicator);
   Result (*finalize)(Communicator);
   Result (*destroy)(Communicator);
   Result (*group_start)();

@@ -106,7 +106,7 @@ class RankCarrier final : public Carrier {
   /// or when nobody wants it any more; then it is gone, and with it what it had under way on the GPU.
   bool is_settled(const char* doing) {
     if (is_abandoned_ || ranks_.have_failed()) {
-      abort();
+      cut_off();
       throw InternalError("stopped because a rank has failed");
     }
     NcclLibrary::Result state = NcclLibrary::success;
@@ -114,7 +114,7 @@ class RankCarrier final : public Carrier {
       nccl_.check(nccl_.async_error(communicator_, &state), doing);
       nccl_.check(state, doing);
     } catch (...) {
-      abort();
+      cut_off();
       throw;
     }
     return state == NcclLibrary::success;
@@ -123,8 +123,8 @@ class RankCarrier final : public Carrier {
     while (!is_settled(doing)) std::this_thread::sleep_for(kNap);
   }
 
-  void abort() noexcept {
-    if (communicator_ != nullptr) nccl_.abort(std::exchange(communicator_, nullptr));
+  void cut_off() noexcept {
+    if (communicator_ != nullptr) nccl_.abort_communicator(std::exchange(communicator_, nullptr));
   }
 
   /// In good order, with all others; else at once.
@@ -136,7 +136,7 @@ class RankCarrier final : public Carrier {
       settle("disconnecting GPUs");
       nccl_.destroy(std::exchange(communicator_, nullptr));
     } catch (...) {
-      abort();
+      cut_off();
     }
   }
 

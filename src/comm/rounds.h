@@ -137,7 +137,7 @@ class Rounds {
 
   engine::Ranks& ranks_;
   const std::uint32_t devices_each_;
-  std::vector<Rank> all_;           ///< this one, too
+  std::vector<Rank> all_;  ///< this one, too
   std::uint64_t round_ = 0;
   std::uint64_t urged_rounds_ = 0;  ///< all rounds before this one are urgent
 };

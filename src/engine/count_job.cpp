@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/minimizer.h"
@@ -120,16 +122,20 @@ class CountJob {
 
 /// Super-k-mers travel in one way between CPUs, and in another between GPUs. On all ranks together.
 void check_devices(Ranks& ranks, const DeviceChoice& device) {
-  const std::uint64_t with_gpus = ranks.sum(device.gpus.empty() ? 0 : 1);
-  if (with_gpus != 0 && with_gpus != ranks.size()) {
-    throw UsageError(fmt::format("{} of {} ranks were told to count on GPUs and the others on CPUs; give all "
-                                 "of them the same --device",
-                                 with_gpus, ranks.size()));
+  const std::vector<std::uint64_t> gpus = ranks.all_gather(device.gpus.size());
+  const auto on_cpus = std::count(gpus.begin(), gpus.end(), 0u);
+  if (on_cpus > 0 && on_cpus < std::ssize(gpus)) {
+    throw UsageError(
+        fmt::format("{} of {} ranks were told to count on CPUs and the others on GPUs; give all of "
+                    "them the same --device",
+                    on_cpus, gpus.size()));
   }
-  if (device.gpus.size() > 1) {
-    throw UsageError(fmt::format("several ranks count on one GPU each, and rank {} would take {}; start as "
-                                 "many ranks on a node as it has GPUs, or name one by --device cuda:N",
-                                 ranks.rank(), device.gpus.size()));
+  const auto most = std::max_element(gpus.begin(), gpus.end());
+  if (*most > 1) {
+    throw UsageError(
+        fmt::format("several ranks count on one GPU each, and rank {} would take {}; start as many "
+                    "ranks on a node as it has GPUs, or name one by --device cuda:N",
+                    most - gpus.begin(), *most));
   }
 }
 
