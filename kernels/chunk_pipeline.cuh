@@ -189,7 +189,8 @@ class ChunkPipeline {
   /// Different k-mers to be kept of so many.
   [[nodiscard]] std::uint64_t foreseen(std::uint64_t kmers) const {
     if (!foresees_) return kmers;
-    const double expected = static_cast<double>(kmers) * kept_of_kmers_ * kMargin + kLeastBound;
+    const double expected =
+        static_cast<double>(kmers) * kept_of_kmers_ * plan_.tuning.entries_margin + kLeastBound;
     return std::min(kmers, static_cast<std::uint64_t>(expected));
   }
 
@@ -228,7 +229,11 @@ class ChunkPipeline {
     const std::uint64_t entries = std::max(chunk.bound, usual_bound_);
     const std::uint32_t lists = std::min(range_.lists(), std::max(size_.lists, range_.lists_per_shard()));
     if (buffers.counted.capacity() >= entries) return;
-    if (entries > size_.entries) check_room(entries, (entries - size_.entries) * kEntryBytes);
+    if (entries > size_.entries) {
+      const Buffers& others = buffers_[&buffers == &buffers_[0] ? 1 : 0];
+      const std::uint64_t of_others = std::max(others.counted.capacity(), size_.entries) - size_.entries;
+      check_room(entries, (entries - size_.entries + of_others) * kEntryBytes);
+    }
     check(cudaStreamSynchronize(stream_), "counting");
     freeze_stream_.wait();
     buffers.counted = {};
@@ -334,8 +339,8 @@ class ChunkPipeline {
     freeze_stream_.wait();
   }
 
-  /// Different k-mers of a chunk are as many as was concluded, times this, and some.
-  static constexpr double kMargin = 1.15, kLeastBound = 4096;
+  /// Different k-mers of a chunk are as many as was concluded, times a margin, and so many.
+  static constexpr double kLeastBound = 4096;
 
   const DeviceCountPlan& plan_;
   const ListRange range_;
