@@ -8,8 +8,6 @@
 #include <array>
 #include <cstddef>
 
-#include "engine/rank_link.h"
-
 namespace warpmer::gpu {
 
 /// What all who join a communicator have to know.
