@@ -42,6 +42,8 @@ struct Options {
   double least_kmers = 2e9;
   std::vector<double> paged_gb;
   std::vector<double> gpus;
+  std::uint32_t threads = 8;
+  std::vector<std::string> forms = {"copied", "remote", "routed", "routed-host"};
 };
 
 /// Text of some batches, joined, on the device.
@@ -275,11 +277,14 @@ class PagedBench {
 class SeveralBench {
  public:
   SeveralBench(const index::IndexFile& index, const Options& options)
-      : index_(index), gpus_(options.gpus.begin(), options.gpus.end()), peers_(gpus_) {
+      : index_(index),
+        gpus_(options.gpus.begin(), options.gpus.end()),
+        peers_(gpus_),
+        threads_(options.threads) {
     for (const int gpu : gpus_) {
       const CurrentDevice current(gpu);
       texts_.push_back(load_texts(options, index.params().k));
-      for (unsigned i = 0; i < kThreads; ++i) askers_.emplace_back(gpu);
+      for (unsigned i = 0; i < threads_; ++i) askers_.emplace_back(gpu);
     }
     for (const Text& text : texts_.front()) {
       for (std::uint32_t begin = 0; begin < text.bytes; begin += kSliceStarts)
@@ -321,7 +326,6 @@ class SeveralBench {
 
  private:
   static constexpr std::uint32_t kSliceStarts = kMostRoutedStarts;
-  static constexpr unsigned kThreads = 8;  ///< of a GPU
 
   struct Slice {
     std::size_t text;
@@ -381,12 +385,12 @@ class SeveralBench {
     engine::run_team(
         static_cast<unsigned>(askers_.size()),
         [&](unsigned thread) {
-          const std::size_t gpu = thread / kThreads;
+          const std::size_t gpu = thread / threads_;
           const CurrentDevice current(gpus_[gpu]);
           const Asker& asker = *askers_[thread];
           fill_bytes(asker.total.data(), 0, 1, asker.stream);
           for (std::uint32_t repeat = 0; repeat < repeats; ++repeat) {
-            for (std::size_t i = thread % kThreads; i < slices_.size(); i += kThreads)
+            for (std::size_t i = thread % threads_; i < slices_.size(); i += threads_)
               ask_slice(*loaded.forms[gpu], texts_[gpu][slices_[i].text], slices_[i].begin, asker, adds_up);
           }
           copy_to_host(asker.result.data(), asker.total.data(), 1, asker.stream);
@@ -415,6 +419,7 @@ class SeveralBench {
   const index::IndexFile& index_;
   std::vector<int> gpus_;
   Peers peers_;
+  unsigned threads_;                      ///< of a GPU
   std::vector<std::vector<Text>> texts_;  ///< of each GPU, the same ones
   std::vector<Slice> slices_;
   std::vector<OnOneDevice<Asker>> askers_;
@@ -429,8 +434,7 @@ int run_several(const index::IndexFile& index, const Options& options) {
   SeveralBench bench(index, options);
   std::printf("%-12s %9s %9s %9s %7s %9s\n", "form", "GPUs", "load, s", "G k-mers", "found %", "G/s");
   std::vector<Answers> answers;
-  for (const char* const form : {"copied", "copied", "remote", "routed", "routed-host"})
-    answers.push_back(bench.run(form, options));
+  for (const std::string& form : options.forms) answers.push_back(bench.run(form, options));
   if (all_equal(answers)) return 0;
   std::fprintf(stderr, "device_lookup: the index does not answer alike on several GPUs\n");
   return 5;
@@ -480,6 +484,10 @@ int main(int argc, char** argv) {
                 "GB that shards take turns in, by commas; texts and answers are not counted. Prints "
                 "averages of rounds");
   line.add_list("--gpus", options.gpus, ',', "numbers of GPUs that look up together, by commas");
+  line.add_option("--threads", options.threads, "with --gpus: that ask on each of them");
+  line.add_list("--forms", options.forms, ',',
+                "with --gpus: copied (each has all of the index), remote (each has a part, and reads the "
+                "others'), routed (k-mers go to the GPU that has theirs), routed-host (through the host)");
   line.add_option("--kmers", options.least_kmers, "lookups in a round, at least");
   if (const std::optional<int> status = line.parse(argc, argv)) return *status;
   try {

@@ -176,8 +176,8 @@ class RoutedIndex : public DeviceIndex {
               const RoutedLookupPlan& plan, Route route)
       : index_(std::move(index)) {
     for (std::uint32_t i = 0; i < plan.journeys; ++i) {
-      journeys_.push_back(std::make_unique<Journey<Key>>(*index_, asker, plan.slice_starts, route));
-      idle_.push_back(journeys_.back().get());
+      journeys_.emplace_back(index_->gpus[asker], *index_, asker, plan.slice_starts, route);
+      idle_.push_back(&*journeys_.back());
     }
   }
 
@@ -210,7 +210,7 @@ class RoutedIndex : public DeviceIndex {
   }
 
   std::shared_ptr<const DividedIndex<Key>> index_;
-  std::vector<std::unique_ptr<Journey<Key>>> journeys_;
+  std::vector<OnOneDevice<Journey<Key>>> journeys_;
   mutable std::mutex mutex_;
   mutable std::condition_variable returned_;
   mutable std::deque<Journey<Key>*> idle_;  ///< in the order of their last texts
@@ -257,10 +257,8 @@ std::vector<std::unique_ptr<DeviceIndex>> route_index(const index::IndexParams& 
   return with_key_type(params.k, [&]<class Key>(Key) {
     const auto divided = std::make_shared<const DividedIndex<Key>>(params, payloads);
     std::vector<std::unique_ptr<DeviceIndex>> asked;
-    for (std::uint32_t asker = 0; asker < divided->owners(); ++asker) {
-      const CurrentDevice current(divided->gpus[asker]);
+    for (std::uint32_t asker = 0; asker < divided->owners(); ++asker)
       asked.push_back(std::make_unique<RoutedIndex<Key>>(divided, asker, plan, route));
-    }
     return asked;
   });
 }
