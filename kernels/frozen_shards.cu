@@ -30,7 +30,7 @@ std::vector<std::uint32_t> share_out(const std::vector<std::uint64_t>& first, st
 void upload(const index::IndexFile& index, std::uint32_t first, std::uint32_t end, std::uint64_t* to,
             unsigned threads) {
   const Stream stream;
-  UploadTeam team(index, threads, false);
+  UploadTeam team(index, threads, nullptr);
   team.start(first, end, to);
   team.finish(stream);
   stream.wait();

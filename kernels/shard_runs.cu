@@ -20,8 +20,7 @@ constexpr std::uint32_t kPackedWords = sizeof(TextTile::packed) / sizeof(std::ui
 constexpr std::uint32_t kBreakWords = sizeof(TextTile::breaks) / sizeof(std::uint32_t);
 
 constexpr std::uint32_t kOrderThreads = 256;
-/// Few, large parts where there are many children, for each block goes through all of them.
-constexpr std::uint32_t kRunsPerBlock = 1024, kRunsPerLargeBlock = 4096, kFewChildren = 256;
+constexpr std::uint32_t kRunsPerBlock = 4096;  ///< few, large parts: each block goes through all children
 constexpr std::uint32_t kAskThreads = 256;
 constexpr std::uint32_t kRunsOfAskBlock = kAskThreads;
 /// Texts that are asked by one launch: what its parameters hold.
@@ -122,24 +121,12 @@ __global__ void sum_up_children_kernel(std::uint32_t children, CutText text) {
   if (threadIdx.x == 0) text.begins[children] = before;
 }
 
-/// Adds one to a counter in shared memory, and returns what was there before, as if lanes that are here came
-/// one after another: those that have the same one add up first. There may be two counters for all of them.
-__device__ std::uint32_t add_together(std::uint32_t* counters, std::uint32_t which) {
-  const std::uint32_t lane = threadIdx.x % 32;
-  const std::uint32_t same = __match_any_sync(__activemask(), which);
-  const std::uint32_t leader = __ffs(static_cast<int>(same)) - 1;
-  std::uint32_t before = 0;
-  if (lane == leader) before = atomicAdd(counters + which, __popc(same));
-  before = __shfl_sync(same, before, static_cast<int>(leader));
-  return before + __popc(same & ((1u << lane) - 1));
-}
-
 /// Calls `work(run, child)` for a block's part of the staged runs.
 template <class Work>
-__device__ void for_each_staged(const ShardRun* staged, std::uint32_t size, std::uint32_t runs_per_block,
-                                const ShardsByChild& shards, Work&& work) {
-  const std::uint32_t begin = blockIdx.x * runs_per_block;
-  const std::uint32_t end = min(size, begin + runs_per_block);
+__device__ void for_each_staged(const ShardRun* staged, std::uint32_t size, const ShardsByChild& shards,
+                                Work&& work) {
+  const std::uint32_t begin = blockIdx.x * kRunsPerBlock;
+  const std::uint32_t end = min(size, begin + kRunsPerBlock);
   for (std::uint32_t i = begin + threadIdx.x; i < end; i += kOrderThreads) {
     const ShardRun run = staged[i];
     if (run.kmers > 0) work(run, shards.child_of[run.shard]);
@@ -148,22 +135,21 @@ __device__ void for_each_staged(const ShardRun* staged, std::uint32_t size, std:
 
 __global__ __launch_bounds__(kOrderThreads) void order_runs_kernel(ShardsByChild shards, CutText text,
                                                                    const ShardRun* staged,
-                                                                   std::uint32_t capacity,
-                                                                   std::uint32_t runs_per_block) {
+                                                                   std::uint32_t capacity) {
   std::uint32_t* const places = child_counters();
   const std::uint32_t size = min(text.counters->staged, capacity);
-  if (blockIdx.x * runs_per_block >= size) return;
+  if (blockIdx.x * kRunsPerBlock >= size) return;
   for (std::uint32_t i = threadIdx.x; i < shards.children; i += kOrderThreads) places[i] = 0;
   __syncthreads();
-  for_each_staged(staged, size, runs_per_block, shards,
-                  [&](const ShardRun& /*run*/, std::uint32_t child) { (void)add_together(places, child); });
+  for_each_staged(staged, size, shards,
+                  [&](const ShardRun& /*run*/, std::uint32_t child) { atomicAdd(places + child, 1u); });
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < shards.children; i += kOrderThreads) {
     if (places[i] > 0) places[i] = atomicAdd(text.next + i, places[i]);
   }
   __syncthreads();
-  for_each_staged(staged, size, runs_per_block, shards, [&](const ShardRun& run, std::uint32_t child) {
-    text.runs[add_together(places, child)] = run;
+  for_each_staged(staged, size, shards, [&](const ShardRun& run, std::uint32_t child) {
+    text.runs[atomicAdd(places + child, 1u)] = run;
   });
 }
 
@@ -241,7 +227,8 @@ __global__ __launch_bounds__(kTileThreads) void give_up_left_kernel(CutText text
 }
 
 /// Runs that a tile has room for, on average over its text. Random text has 2 / (w + 1) of them for each
-/// start (docs/algorithms.md), w being the m-mers of a k-mer; real text fewer, short reads some more.
+/// start (docs/algorithms.md), w being the m-mers of a k-mer; real text fewer, short reads some more. At k =
+/// 13 (w = 4) one tile in twelve of random text has more than its answers' memory takes, and is left.
 std::uint32_t runs_of_tile(const LookupParams& params) {
   constexpr std::uint32_t kMost = kTileStarts * 3 / 8 - 16;  // three quarters of the tile's answers
   const std::uint32_t window = params.k - params.m + 1;
@@ -293,9 +280,8 @@ void TextRuns::cut(const char* text, std::uint32_t bytes, std::uint32_t starts, 
   cut_runs_kernel<<<tiles, kTileThreads, counter_bytes, stream>>>(text, bytes, params, shards, text_, staged,
                                                                   capacity, status);
   sum_up_children_kernel<<<1, 32, 0, stream>>>(shards.children, text_);
-  const std::uint32_t runs_per_block = shards.children <= kFewChildren ? kRunsPerBlock : kRunsPerLargeBlock;
-  order_runs_kernel<<<(capacity + runs_per_block - 1) / runs_per_block, kOrderThreads, counter_bytes,
-                      stream>>>(shards, text_, staged, capacity, runs_per_block);
+  order_runs_kernel<<<(capacity + kRunsPerBlock - 1) / kRunsPerBlock, kOrderThreads, counter_bytes, stream>>>(
+      shards, text_, staged, capacity);
   check_launch("cutting text for lookups");
   fill_bytes(answers, 0xFF, std::size_t{tiles} * kTileStarts, stream);
   static_assert(kNoKmerAnswer == UINT32_MAX);
