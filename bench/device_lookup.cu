@@ -1,6 +1,7 @@
 // What lookups on the GPU do by themselves: an index in each of its forms on the device, and reads whose text
 // is there already. Prints a line for each form. With --device-memory the index is paged instead, as if there
-// were no more, and a line says what was moved, and what share of the link that is. See docs/benchmarks.md.
+// were no more, and a line says what was moved, and what share of the link that is. With --gpus several look
+// up together, in an index that each has, or that they have divided. See docs/benchmarks.md.
 
 #include <algorithm>
 #include <chrono>
@@ -23,6 +24,9 @@
 #include "joined_text.cuh"
 #include "lookup_table.cuh"
 #include "paged_index.cuh"
+#include "peers.cuh"
+#include "routed_index.cuh"
+#include "routed_runs.cuh"
 
 namespace {
 
@@ -37,6 +41,9 @@ struct Options {
   std::uint32_t rounds = 5;
   double least_kmers = 2e9;
   std::vector<double> paged_gb;
+  std::vector<double> gpus;
+  std::uint32_t threads = 8;
+  std::vector<std::string> forms = {"copied", "remote", "routed", "routed-host"};
 };
 
 /// Text of some batches, joined, on the device.
@@ -267,8 +274,176 @@ class PagedBench {
   std::vector<Asked> all_;
 };
 
+/// An index on several GPUs, each of which has all texts, and asks for them in slices from several threads.
+class SeveralBench {
+ public:
+  SeveralBench(const index::IndexFile& index, const Options& options)
+      : index_(index),
+        gpus_(options.gpus.begin(), options.gpus.end()),
+        peers_(gpus_),
+        threads_(options.threads) {
+    for (const int gpu : gpus_) {
+      const CurrentDevice current(gpu);
+      texts_.push_back(load_texts(options, index.params().k));
+      for (unsigned i = 0; i < threads_; ++i) askers_.emplace_back(gpu);
+    }
+    for (const Text& text : texts_.front()) {
+      for (std::uint32_t begin = 0; begin < text.bytes; begin += kSliceStarts)
+        slices_.push_back({static_cast<std::size_t>(&text - texts_.front().data()), begin});
+    }
+  }
+  ~SeveralBench() {
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      const CurrentDevice current(gpus_[i]);
+      texts_[i].clear();
+    }
+  }
+  SeveralBench(const SeveralBench&) = delete;
+  SeveralBench& operator=(const SeveralBench&) = delete;
+
+  /// Prints a line. Returns what the answers come to.
+  Answers run(const std::string& form, const Options& options) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Form loaded = load(form);
+    const std::chrono::duration<double> loading = std::chrono::steady_clock::now() - begin;
+    const Answers once = ask(*loaded, 1, true);
+    const auto repeats =
+        static_cast<std::uint32_t>(1 + options.least_kmers / static_cast<double>(std::max(once.kmers, 1ull)));
+    std::vector<double> seconds;
+    for (std::uint32_t round = 0; round < options.rounds; ++round) {
+      const auto from = std::chrono::steady_clock::now();
+      ask(*loaded, repeats, false);
+      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count());
+    }
+    std::sort(seconds.begin(), seconds.end());
+    const double median = seconds[seconds.size() / 2] / repeats;
+    std::printf("%-12s %9zu %9.3f %9.3f %7.1f %9.2f\n", form.c_str(), gpus_.size(), loading.count(),
+                static_cast<double>(once.kmers) / 1e9,
+                100.0 * static_cast<double>(once.found) / static_cast<double>(std::max(once.kmers, 1ull)),
+                static_cast<double>(once.kmers) / median / 1e9);
+    std::fflush(stdout);
+    return once;
+  }
+
+ private:
+  static constexpr std::uint32_t kSliceStarts = kMostRoutedStarts;
+
+  struct Slice {
+    std::size_t text;
+    std::uint32_t begin;
+  };
+  /// What a thread asks with.
+  struct Asker {
+    Stream stream;
+    DeviceArray<std::uint32_t> answers{kSliceStarts};
+    DeviceArray<CutStatus> status{1};
+    DeviceArray<Answers> total{1};
+    PinnedArray<Answers> result{1};
+  };
+  /// An index as each GPU asks it, which goes while its GPU is current.
+  class Forms {
+   public:
+    explicit Forms(const std::vector<int>& gpus) : gpus_(gpus) {}
+    ~Forms() {
+      for (std::size_t i = 0; i < forms.size(); ++i) {
+        const CurrentDevice current(gpus_[i]);
+        forms[i].reset();
+      }
+    }
+    Forms(const Forms&) = delete;
+    Forms& operator=(const Forms&) = delete;
+    std::vector<std::unique_ptr<DeviceIndex>> forms;
+
+   private:
+    const std::vector<int>& gpus_;
+  };
+  using Form = std::unique_ptr<Forms>;
+
+  Form load(const std::string& form) {
+    auto loaded = std::make_unique<Forms>(gpus_);
+    std::vector<std::shared_ptr<const FrozenPayloads>> payloads;
+    if (form == "copied") {
+      payloads = FrozenPayloads::copies(index_, peers_);
+    } else {
+      payloads.assign(gpus_.size(), std::make_shared<const FrozenPayloads>(index_, gpus_));
+    }
+    if (form == "routed" || form == "routed-host") {
+      const std::uint64_t memory = frozen_shards_bytes(index_, peers_.size()) + (std::uint64_t{4} << 30);
+      loaded->forms =
+          route_index(index_.params(), payloads[0], plan_routed_lookup(index_, peers_.size(), memory),
+                      form == "routed" ? Route::direct : Route::host);
+      return loaded;
+    }
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      const CurrentDevice current(gpus_[i]);
+      loaded->forms.push_back(load_index(index_.params(), payloads[i]));
+    }
+    return loaded;
+  }
+
+  /// Everything, so many times.
+  Answers ask(const Forms& loaded, std::uint32_t repeats, bool adds_up) {
+    engine::run_team(
+        static_cast<unsigned>(askers_.size()),
+        [&](unsigned thread) {
+          const std::size_t gpu = thread / threads_;
+          const CurrentDevice current(gpus_[gpu]);
+          const Asker& asker = *askers_[thread];
+          fill_bytes(asker.total.data(), 0, 1, asker.stream);
+          for (std::uint32_t repeat = 0; repeat < repeats; ++repeat) {
+            for (std::size_t i = thread % threads_; i < slices_.size(); i += threads_)
+              ask_slice(*loaded.forms[gpu], texts_[gpu][slices_[i].text], slices_[i].begin, asker, adds_up);
+          }
+          copy_to_host(asker.result.data(), asker.total.data(), 1, asker.stream);
+          asker.stream.wait();
+        },
+        [] {});
+    Answers all{};
+    for (const auto& asker : askers_) {
+      all.kmers += asker->result[0].kmers;
+      all.found += asker->result[0].found;
+      all.sum += asker->result[0].sum;
+    }
+    return all;
+  }
+  static void ask_slice(const DeviceIndex& form, const Text& text, std::uint32_t begin, const Asker& asker,
+                        bool adds_up) {
+    const std::uint32_t starts = std::min(kSliceStarts, text.bytes - begin);
+    const std::uint32_t bytes = std::min(starts + kMaxK - 1, text.bytes - begin);
+    reset_status(asker.status.data(), asker.stream);
+    form.look_up(text.characters.data() + begin, bytes, starts, asker.answers.data(), asker.status.data(),
+                 asker.stream);
+    if (adds_up)
+      add_up_kernel<<<1024, 256, 0, asker.stream>>>(asker.answers.data(), starts, asker.total.data());
+  }
+
+  const index::IndexFile& index_;
+  std::vector<int> gpus_;
+  Peers peers_;
+  unsigned threads_;                      ///< of a GPU
+  std::vector<std::vector<Text>> texts_;  ///< of each GPU, the same ones
+  std::vector<Slice> slices_;
+  std::vector<OnOneDevice<Asker>> askers_;
+};
+
+bool all_equal(const std::vector<Answers>& answers) {
+  return std::count(answers.begin(), answers.end(), answers.front()) ==
+         static_cast<std::ptrdiff_t>(answers.size());
+}
+
+int run_several(const index::IndexFile& index, const Options& options) {
+  SeveralBench bench(index, options);
+  std::printf("%-12s %9s %9s %9s %7s %9s\n", "form", "GPUs", "load, s", "G k-mers", "found %", "G/s");
+  std::vector<Answers> answers;
+  for (const std::string& form : options.forms) answers.push_back(bench.run(form, options));
+  if (all_equal(answers)) return 0;
+  std::fprintf(stderr, "device_lookup: the index does not answer alike on several GPUs\n");
+  return 5;
+}
+
 int run(const Options& options) {
   const index::IndexFile index(options.index);
+  if (!options.gpus.empty()) return run_several(index, options);
   const std::vector<Text> texts = load_texts(options, index.params().k);
   if (!options.paged_gb.empty()) {
     std::vector<Answers> answers;
@@ -276,9 +451,7 @@ int run(const Options& options) {
       const auto bytes = static_cast<std::uint64_t>(gb * 1e9);
       answers.push_back(PagedBench(index, texts, bytes).run(bytes, options.rounds));
     }
-    if (std::count(answers.begin(), answers.end(), answers.front()) ==
-        static_cast<std::ptrdiff_t>(answers.size()))
-      return 0;
+    if (all_equal(answers)) return 0;
     std::fprintf(stderr, "device_lookup: the same index does not answer alike\n");
     return 5;
   }
@@ -291,8 +464,7 @@ int run(const Options& options) {
     answers.push_back(
         bench.run(engine::lookup_table_of(name), name, static_cast<std::uint64_t>(options.least_kmers)));
   }
-  if (std::count(answers.begin(), answers.end(), answers.front()) !=
-      static_cast<std::ptrdiff_t>(answers.size())) {
+  if (!all_equal(answers)) {
     std::fprintf(stderr, "device_lookup: the tables do not answer alike\n");
     return 5;
   }
@@ -312,6 +484,11 @@ int main(int argc, char** argv) {
   line.add_list("--device-memory", options.paged_gb, ',',
                 "GB that shards take turns in, by commas; texts and answers are not counted. Prints "
                 "averages of rounds");
+  line.add_list("--gpus", options.gpus, ',', "numbers of GPUs that look up together, by commas");
+  line.add_option("--threads", options.threads, "with --gpus: that ask on each of them");
+  line.add_list("--forms", options.forms, ',',
+                "with --gpus: copied (each has all of the index), remote (each has a part, and reads the "
+                "others'), routed (k-mers go to the GPU that has theirs), routed-host (through the host)");
   line.add_option("--kmers", options.least_kmers, "lookups in a round, at least");
   if (const std::optional<int> status = line.parse(argc, argv)) return *status;
   try {

@@ -384,8 +384,9 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
       "With --reads: auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for "
       "those that 'warpmer devices' lists under these numbers. Default: auto, which is a GPU "
       "where one can be used and the reads are not "
-      "few, else the CPU. Parts of an index that is larger than a GPU's memory take turns there, "
-      "if the GPU was asked for: that is for very many reads.");
+      "few, else the CPU. Several GPUs divide an index that is larger than the memory of each. Parts of "
+      "one that is larger than that of all take turns there, if the GPU was asked for: that is for very "
+      "many reads.");
   command
       .add_option(
           "--table", options.table,

@@ -4,8 +4,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "comm/transposition.h"
 #include "core/error.h"
 #include "engine/limits.h"
+#include "engine/thread_team.h"
 #include "frozen_shards.cuh"
 #include "peers.cuh"
 #include "upload_team.cuh"
@@ -22,6 +24,29 @@ std::vector<std::uint32_t> share_out(const std::vector<std::uint64_t>& first, st
     begins[i] = static_cast<std::uint32_t>(at - first.begin());
   }
   return begins;
+}
+
+/// Copies the payloads of shards `first` to `end` - 1 to the current device, checking them.
+void upload(const index::IndexFile& index, std::uint32_t first, std::uint32_t end, std::uint64_t* to,
+            unsigned threads) {
+  const Stream stream;
+  UploadTeam team(index, threads, nullptr);
+  team.start(first, end, to);
+  team.finish(stream);
+  stream.wait();
+}
+
+/// Calls `work(number)` for each GPU, while it is current, on a thread of its own. An error ends all soon
+/// enough: whoever waits, waits for its own copies.
+template <class Work>
+void on_each(const std::vector<int>& gpus, Work&& work) {
+  engine::run_team(
+      static_cast<unsigned>(gpus.size()),
+      [&](unsigned number) {
+        const CurrentDevice current(gpus[number]);
+        work(number);
+      },
+      [] {});
 }
 
 }  // namespace
@@ -47,33 +72,64 @@ index::ShardView shard_of_words(const index::IndexFile& index, std::uint32_t sha
   return view;
 }
 
-unsigned upload_threads(std::uint64_t words) {
+unsigned upload_threads(std::uint64_t words, std::size_t devices) {
   constexpr std::uint64_t kWordsPerThread = std::uint64_t{1} << 18;
   constexpr std::uint64_t kMostThreads = 16;
-  return static_cast<unsigned>(
-      std::min<std::uint64_t>({engine::usable_cores(), kMostThreads, 1 + words / kWordsPerThread}));
+  const std::uint64_t cores = std::max<std::uint64_t>(1, engine::usable_cores() / devices);
+  return static_cast<unsigned>(std::min<std::uint64_t>({cores, kMostThreads, 1 + words / kWordsPerThread}));
 }
 
-FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus)
+FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus,
+                               const std::vector<std::uint32_t>& begins)
     : k_(index.params().k), first_words_(first_words(index)), parts_(gpus.size()) {
   for (std::uint32_t s = 0; s < index.params().shards(); ++s) shapes_.push_back(index.shape(s));
-  const std::vector<std::uint32_t> begins = share_out(first_words_, gpus.size());
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     Part& part = parts_[i];
     part.gpu = gpus[i];
     part.first_shard = begins[i];
     part.end_shard = begins[i + 1];
     const CurrentDevice current(part.gpu);
-    const std::uint64_t base = first_words_[part.first_shard];
-    const std::uint64_t words = first_words_[part.end_shard] - base;
+    const std::uint64_t words = first_words_[part.end_shard] - first_words_[part.first_shard];
     part.words.reserve(words + index::kReadAheadWords);
     const Stream stream;
     fill_bytes(part.words.data() + words, 0, index::kReadAheadWords, stream);
-    UploadTeam team(index, upload_threads(words), nullptr);
-    team.start(part.first_shard, part.end_shard, part.words.data());
-    team.finish(stream);
     stream.wait();
   }
+}
+
+FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus)
+    : FrozenPayloads(index, gpus, share_out(first_words(index), gpus.size())) {
+  on_each(gpus, [&](unsigned number) {
+    const Part& part = parts_[number];
+    const std::uint64_t words = first_words_[part.end_shard] - first_words_[part.first_shard];
+    upload(index, part.first_shard, part.end_shard, part.words.data(), upload_threads(words, gpus.size()));
+  });
+}
+
+std::vector<std::shared_ptr<const FrozenPayloads>> FrozenPayloads::copies(const index::IndexFile& index,
+                                                                          Peers& peers) {
+  const std::vector<std::uint64_t> first = first_words(index);
+  const std::vector<std::uint32_t> begins = share_out(first, peers.size());
+  const std::vector<std::uint32_t> whole = {0, index.params().shards()};
+  std::vector<std::shared_ptr<const FrozenPayloads>> copies;
+  std::vector<std::uint64_t*> words;
+  for (const int gpu : peers.gpus()) {
+    copies.emplace_back(new FrozenPayloads(index, {gpu}, whole));
+    words.push_back(copies.back()->parts_.front().words.data());
+  }
+  on_each(peers.gpus(), [&](unsigned number) {
+    const std::uint64_t begin = first[begins[number]], size = first[begins[number + 1]] - begin;
+    upload(index, begins[number], begins[number + 1], words[number] + begin,
+           upload_threads(size, peers.size()));
+    const Stream stream;
+    for (std::uint32_t step = 0; step + 1 < peers.size(); ++step) {
+      const std::uint32_t target = comm::ring_target(number, step, peers.size());
+      peers.copy(words[target] + begin, target, words[number] + begin, number, size * sizeof(std::uint64_t),
+                 stream);
+    }
+    stream.wait();
+  });
+  return copies;
 }
 
 FrozenPayloads::~FrozenPayloads() {
@@ -83,13 +139,20 @@ FrozenPayloads::~FrozenPayloads() {
   }
 }
 
-const FrozenPayloads::Part& FrozenPayloads::part_of(std::uint32_t shard) const {
-  return *std::find_if(parts_.begin(), parts_.end(),
-                       [&](const Part& part) { return shard < part.end_shard; });
+std::vector<int> FrozenPayloads::gpus() const {
+  std::vector<int> gpus;
+  for (const Part& part : parts_) gpus.push_back(part.gpu);
+  return gpus;
+}
+
+std::uint32_t FrozenPayloads::owner_of(std::uint32_t shard) const {
+  const auto owner =
+      std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return shard < part.end_shard; });
+  return static_cast<std::uint32_t>(owner - parts_.begin());
 }
 
 index::ShardView FrozenPayloads::view(std::uint32_t shard) const {
-  const Part& part = part_of(shard);
+  const Part& part = parts_[owner_of(shard)];
   return {shapes_[shard], part.words.data() + (first_words_[shard] - first_words_[part.first_shard]),
           first_words_[shard + 1] - first_words_[shard]};
 }

@@ -8,15 +8,19 @@
 #include "device_memory.cuh"
 #include "index/index_file.h"
 #include "index/shard_codec.h"
+#include "peers.cuh"
 
 namespace warpmer::gpu {
 
 /// The payloads of an index in the memory of one GPU, or, a range of shards each, of several.
 class FrozenPayloads {
  public:
-  /// Copies them there, checking every shard, with all cores there are up to some number. `index` need not
-  /// outlive it.
+  /// Copies them there, to all GPUs at once, checking every shard, with all cores there are up to some
+  /// number. `index` need not outlive it.
   FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus);
+  /// All of them in the memory of each GPU: a part comes from the host, the others from GPU to GPU.
+  static std::vector<std::shared_ptr<const FrozenPayloads>> copies(const index::IndexFile& index,
+                                                                   Peers& peers);
   ~FrozenPayloads();
   FrozenPayloads(const FrozenPayloads&) = delete;
   FrozenPayloads& operator=(const FrozenPayloads&) = delete;
@@ -25,16 +29,21 @@ class FrozenPayloads {
   [[nodiscard]] index::ShardView view(std::uint32_t shard) const;
   [[nodiscard]] std::uint32_t shards() const { return static_cast<std::uint32_t>(shapes_.size()); }
   [[nodiscard]] std::uint32_t k() const { return k_; }
+  /// The GPUs, and which of them, by number, has a shard.
+  [[nodiscard]] std::vector<int> gpus() const;
+  [[nodiscard]] std::uint32_t owner_of(std::uint32_t shard) const;
 
  private:
+  /// Makes room for them.
+  FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus,
+                 const std::vector<std::uint32_t>& begins);
+
   /// A GPU's range of shards.
   struct Part {
     int gpu = 0;
     std::uint32_t first_shard = 0, end_shard = 0;
     DeviceArray<std::uint64_t> words;  ///< one payload behind the other
   };
-
-  [[nodiscard]] const Part& part_of(std::uint32_t shard) const;
 
   std::uint32_t k_;
   std::vector<index::ShardShape> shapes_;
@@ -68,8 +77,9 @@ std::vector<std::uint64_t> shard_words(const index::IndexFile& index);
 std::vector<std::uint64_t> first_words(const index::IndexFile& index);
 /// A shard, checked the first time. InternalError when it has not so many words.
 index::ShardView shard_of_words(const index::IndexFile& index, std::uint32_t shard, std::uint64_t words);
-/// Threads that are worth their while to copy so many words to the device.
-unsigned upload_threads(std::uint64_t words);
+/// Threads that are worth their while to copy so many words to a device, while as many are copied to each of
+/// some others.
+unsigned upload_threads(std::uint64_t words, std::size_t devices = 1);
 
 /// Device memory that they take on each of so many GPUs that share them, at most. Reads no shard.
 std::uint64_t frozen_shards_bytes(const index::IndexFile& index, std::uint32_t gpus = 1);

@@ -22,6 +22,7 @@
 #include "lookup_table.cuh"
 #include "paged_index.cuh"
 #include "peers.cuh"
+#include "routed_index.cuh"
 
 namespace warpmer::gpu {
 
@@ -280,8 +281,8 @@ std::uint64_t allowed_bytes(const Peers& peers, std::uint64_t cap_bytes) {
                       (builds ? " use --table index" : " use --device cpu"));
 }
 
-/// Several GPUs answer for batches in turn. Each has the whole index, or its table, where there is memory for
-/// that; else a part of the shards, and it reads those of the others where they are; else it pages.
+/// Several GPUs take batches in turn. Each has the whole index, or its table, where there is memory for that;
+/// else a part of the shards, and k-mers go to the GPU that has theirs; else each by itself pages.
 class CudaLookup : public Lookup {
  public:
   CudaLookup(const index::IndexFile& index, bool lenient, const std::vector<int>& gpus,
@@ -292,29 +293,18 @@ class CudaLookup : public Lookup {
     const std::uint64_t whole = frozen_shards_bytes(index);
     const LookupTableBytes bytes = builds ? lookup_table_bytes(index, table) : LookupTableBytes{whole, whole};
     const std::uint64_t needed = std::max(bytes.building, bytes.table + LaneShape{}.device_bytes());
-    const std::uint64_t part = frozen_shards_bytes(index, peers_.size()) + LaneShape{}.device_bytes();
-    const bool can_share = !builds && peers_.size() > 1 && peers_.all_reach();
+    const bool can_divide = !builds && peers_.size() > 1;
+    const RoutedLookupPlan routed =
+        can_divide ? plan_routed_lookup(index, peers_.size(), allowed) : RoutedLookupPlan{};
     if (needed <= allowed) {
-      const std::uint64_t lanes = (allowed - bytes.table) / LaneShape{}.device_bytes();
-      for (const int gpu : gpus) {
-        const CurrentDevice current(gpu);
-        add_station(gpu, {}, lanes, builds ? build_lookup_table(index, table) : load_index(index));
-      }
-    } else if (can_share && part <= allowed) {
-      const auto shared = std::make_shared<const FrozenPayloads>(index, gpus);
-      for (const int gpu : gpus) {
-        const CurrentDevice current(gpu);
-        add_station(gpu, {}, 1 + (allowed - part) / LaneShape{}.device_bytes(),
-                    load_index(index.params(), shared));
-      }
+      hold_all((allowed - bytes.table) / LaneShape{}.device_bytes());
+    } else if (routed.slice_starts > 0) {
+      divide(routed, allowed);
     } else if (builds || !may_page) {
-      throw_too_little(index, peers_, builds,
-                       builds      ? needed
-                       : can_share ? part
-                                   : needed,
+      throw_too_little(index, peers_, builds, can_divide ? least_routed_memory(index, peers_.size()) : needed,
                        allowed, device_memory_bytes);
     } else {
-      page(gpus, allowed, device_memory_bytes);
+      page(allowed, device_memory_bytes);
     }
   }
 
@@ -327,17 +317,39 @@ class CudaLookup : public Lookup {
   }
 
  private:
+  void hold_all(std::uint64_t lanes) {
+    const bool builds = table() != LookupTable::index;
+    std::vector<std::shared_ptr<const FrozenPayloads>> copies;
+    if (!builds) copies = FrozenPayloads::copies(index(), peers_);
+    for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+      const CurrentDevice current(peers_.gpu(i));
+      add_station(peers_.gpu(i), {}, lanes,
+                  builds ? build_lookup_table(index(), table()) : load_index(index().params(), copies[i]));
+    }
+  }
+
+  void divide(const RoutedLookupPlan& plan, std::uint64_t allowed) {
+    const LaneShape shape{2, plan.slice_starts, true};
+    const std::uint64_t lanes = (allowed - plan.bytes) / shape.device_bytes();
+    auto asked =
+        route_index(index().params(), std::make_shared<const FrozenPayloads>(index(), peers_.gpus()), plan);
+    for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+      const CurrentDevice current(peers_.gpu(i));
+      add_station(peers_.gpu(i), shape, std::max<std::uint64_t>(lanes, 1), std::move(asked[i]));
+    }
+  }
+
   /// Each GPU by itself. A lane has one slice, which waits there for all children.
-  void page(const std::vector<int>& gpus, std::uint64_t allowed, std::uint64_t cap_bytes) {
+  void page(std::uint64_t allowed, std::uint64_t cap_bytes) {
     const engine::PagedLookupCosts costs =
         paged_costs(index(), LaneShape::kAnswerBytes, LaneShape::kBytesPerSlice);
     const std::vector<std::uint64_t> words = shard_words(index());
     const engine::PagedLookupPlan plan =
-        engine::plan_paged_lookup(words, allowed, costs, most_callers(gpus.size()));
+        engine::plan_paged_lookup(words, allowed, costs, most_callers(peers_.size()));
     if (plan.frame_words == 0)
       throw_too_little(index(), peers_, false, engine::least_paged_memory(words, costs), allowed, cap_bytes);
     const std::shared_ptr<FilePages> pages = pages_to_pin(index());
-    for (const int gpu : gpus) {
+    for (const int gpu : peers_.gpus()) {
       const CurrentDevice current(gpu);
       add_station(gpu, {1, plan.slice_starts, true}, plan.slices, page_index(index(), plan, pages));
       waiting_ += plan.slices;

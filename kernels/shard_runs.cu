@@ -7,6 +7,7 @@
 #include "peers.cuh"
 #include "shard_runs.cuh"
 #include "shard_tile.cuh"
+#include "warp_share.cuh"
 
 namespace warpmer::gpu {
 
@@ -156,28 +157,21 @@ struct AskedTexts {
   CutText texts[kTextsAtOnce];
 };
 
-/// By a warp: answers for the k-mers of its lanes' runs, 32 adjacent ones of all of these at a time.
+/// By a warp: answers for the k-mers of its lanes' runs.
 template <class Key>
 __device__ void answer_runs(const ShardRun& run, const CutText& text, const LookupParams& params,
                             const ShardsThere<Key>& shards) {
-  const std::uint32_t lane = threadIdx.x % 32;
-  const std::uint32_t end = warp_inclusive_sum(run.kmers), begin = end - run.kmers;
-  const std::uint32_t total = __shfl_sync(~0u, end, 31);
-  const std::uint32_t base = run.start - begin;
+  const WarpShare share(run.kmers);
+  const std::uint32_t base = run.start - share.before();
   const std::uint32_t shard = run.shard - shards.first;
   const KmerHash<Key> hash(params.k);
-  std::uint32_t before = 0;  // runs that have begun
-  for (std::uint32_t t = 0; t < total; t += 32) {
-    const bool begins_here = run.kmers > 0 && begin - t < 32;
-    const std::uint32_t bits = __reduce_or_sync(~0u, begins_here ? 1u << (begin - t) : 0u);
-    const std::uint32_t owner = before + __popc(bits & (~0u >> (31 - lane))) - 1;
-    before += __popc(bits);
-    const std::uint32_t start = __shfl_sync(~0u, base, owner) + t + lane;
+  share.for_each([&](std::uint32_t owner, std::uint32_t number, bool is_there) {
+    const std::uint32_t start = __shfl_sync(~0u, base, owner) + number;
     const std::uint32_t where = __shfl_sync(~0u, shard, owner);
-    if (t + lane >= total) continue;
+    if (!is_there) return;
     text.answers[start] =
         answer_of(shards.readers[where], hash(kmer_at<Key>(text.packed, start, params.k, params.canonical)));
-  }
+  });
 }
 
 template <class Key>
@@ -215,6 +209,23 @@ __global__ __launch_bounds__(kTileThreads) void look_up_left_kernel(AskedTexts a
   }
 }
 
+__global__ __launch_bounds__(kTileThreads) void give_up_left_kernel(CutText text, std::uint32_t k) {
+  __shared__ TextTile tile;
+  const std::uint32_t left = text.counters->left, first = threadIdx.x * kStartsPerThread;
+  for (std::uint32_t i = blockIdx.x; i < left; i += gridDim.x) {
+    const std::uint32_t number = text.left[i];
+    for (std::uint32_t w = threadIdx.x; w < kBreakWords; w += kTileThreads)
+      tile.breaks[w] = text.breaks[number * kTileBreakWords + w];
+    __syncthreads();
+    std::uint32_t valid = valid_starts(tile, first, k);
+    for (; valid != 0; valid &= valid - 1) {
+      const std::uint32_t start = first + __ffs(static_cast<int>(valid)) - 1;
+      text.answers[std::size_t{number} * kTileStarts + start] = kLargeCountAnswer;
+    }
+    __syncthreads();  // before the next tile comes
+  }
+}
+
 /// Runs that a tile has room for, on average over its text. Random text has 2 / (w + 1) of them for each
 /// start (docs/algorithms.md), w being the m-mers of a k-mer; real text fewer, short reads some more. At k =
 /// 13 (w = 4) one tile in twelve of random text has more than its answers' memory takes, and is left.
@@ -233,6 +244,14 @@ std::uint64_t TextRuns::bytes_per_tile(const LookupParams& params) {
 
 std::uint64_t TextRuns::bytes_besides(std::uint32_t children) {
   return sizeof(TextTile) + sizeof(RunCounters) + (2 * std::uint64_t{children} + 2) * sizeof(std::uint32_t);
+}
+
+std::uint32_t TextRuns::most_runs(std::uint32_t starts, const LookupParams& params) {
+  return tiles_of(starts) * runs_of_tile(params);
+}
+
+std::uint32_t TextRuns::packed_words(std::uint32_t starts) {
+  return tiles_of(starts) * kTileWords + (kPackedWords - kTileWords);
 }
 
 TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const LookupParams& params)
@@ -266,6 +285,12 @@ void TextRuns::cut(const char* text, std::uint32_t bytes, std::uint32_t starts, 
   check_launch("cutting text for lookups");
   fill_bytes(answers, 0xFF, std::size_t{tiles} * kTileStarts, stream);
   static_assert(kNoKmerAnswer == UINT32_MAX);
+}
+
+void give_up_left(const CutText& text, std::uint32_t k, cudaStream_t stream) {
+  constexpr std::uint32_t kBlocks = 64;
+  give_up_left_kernel<<<kBlocks, kTileThreads, 0, stream>>>(text, k);
+  check_launch("leaving k-mers to the host");
 }
 
 template <class Key>

@@ -44,6 +44,10 @@ struct ShardsByChild {
   std::uint32_t children;
 };
 
+/// Enqueues what makes the answers of tiles whose k-mers are in no run kLargeCountAnswer, where there are
+/// k-mers: whoever gets the answers has to ask elsewhere.
+void give_up_left(const CutText& text, std::uint32_t k, cudaStream_t stream);
+
 /// Device memory for one cut text at a time.
 class TextRuns {
  public:
@@ -53,6 +57,10 @@ class TextRuns {
   /// What that takes for each tile, and besides.
   static std::uint64_t bytes_per_tile(const LookupParams& params);
   static std::uint64_t bytes_besides(std::uint32_t children);
+
+  /// Runs of a text of so many starts, at most, and words of its packed bases.
+  static std::uint32_t most_runs(std::uint32_t starts, const LookupParams& params);
+  static std::uint32_t packed_words(std::uint32_t starts);
 
   /// Enqueues the cut of a text (DeviceIndex::look_up), of which no character is needed afterwards: it may
   /// lie in the memory of `answers`, from three quarters of the answers' room on. All answers become

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "current_device.cuh"
@@ -17,9 +19,8 @@ void wait_for(const Event& event, cudaStream_t stream) {
   check(cudaStreamWaitEvent(stream, event), "ordering streams of GPUs");
 }
 
-}  // namespace
-
-bool reach_memory_of(int other, int ordinal) {
+/// Says whether it can be done, too.
+bool link_memory_of(int other, int ordinal) {
   int can = 0;
   check(cudaDeviceCanAccessPeer(&can, ordinal, other), "asking how GPUs are linked");
   if (can == 0) return false;
@@ -39,6 +40,20 @@ bool reach_memory_of(int other, int ordinal) {
   access.flags = cudaMemAccessFlagsProtReadWrite;
   check(cudaMemPoolSetAccess(pool, &access, 1), "linking the memory of GPUs");
   return true;
+}
+
+}  // namespace
+
+bool reach_memory_of(int other, int ordinal) {
+  // Whatever is linked stays linked, and who asks again is told so by an error.
+  static std::mutex mutex;
+  static std::map<std::pair<int, int>, bool> known;
+  const std::lock_guard lock(mutex);
+  const auto at = known.find({ordinal, other});
+  if (at != known.end()) return at->second;
+  const bool reaches = link_memory_of(other, ordinal);
+  known.emplace(std::pair(ordinal, other), reaches);
+  return reaches;
 }
 
 Transposition::Link::Link(Way way_, int sender, int receiver)

@@ -23,6 +23,15 @@ inline std::vector<int> all_gpus() {
   return ordinals;
 }
 
+/// Several devices, each by its GPU: the one under test two and three times, and all that there are.
+inline std::vector<std::vector<int>> sets_of_gpus() {
+  const int gpu = gpu_under_test().ordinal;
+  std::vector<std::vector<int>> sets = {{gpu, gpu}, {gpu, gpu, gpu}};
+  const std::vector<int> all = all_gpus();
+  if (all.size() > 1) sets.push_back(all);
+  return sets;
+}
+
 /// Whether k-mers of this length can be counted on it: 128-bit keys need compute capability 9.0.
 inline bool can_count(std::uint32_t k) { return k <= kMaxNarrowK || gpu_under_test().major >= 9; }
 

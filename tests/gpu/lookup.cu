@@ -239,35 +239,6 @@ TEST_CASE("an index that the device memory allowed does not hold is paged") {
   }
 }
 
-/// Text whose minimizer changes as often as a greedy choice of bases can make it: more runs of k-mers with
-/// one shard than a paged look-up has room for.
-std::string restless_text(std::size_t size, std::uint32_t k) {
-  const std::uint32_t m = minimizer_length(k), mask = (1u << (2 * m)) - 1;
-  std::string text;
-  std::uint32_t mmer = 0;
-  std::vector<std::uint32_t> hashes;
-  while (text.size() < size) {
-    const std::size_t first = hashes.size() - std::min<std::size_t>(hashes.size(), k - m);
-    const std::uint32_t least =
-        std::accumulate(hashes.begin() + static_cast<std::ptrdiff_t>(first), hashes.end(), UINT32_MAX,
-                        [](std::uint32_t a, std::uint32_t b) { return std::min(a, b); });
-    // Of the four, the largest that is a new least one; else the largest.
-    std::uint64_t best = 0;
-    std::uint32_t base = 0;
-    for (std::uint32_t one = 0; one < 4; ++one) {
-      const std::uint32_t next = (mmer >> 2 | one << (2 * (m - 1))) & mask;
-      const std::uint32_t hash = minimizer_hash(canonical_mmer(next, m));
-      const std::uint64_t rank = std::uint64_t{hash} | (hash < least ? std::uint64_t{1} << 32 : 0);
-      if (rank >= best) base = one;
-      best = std::max(best, rank);
-    }
-    mmer = (mmer >> 2 | base << (2 * (m - 1))) & mask;
-    hashes.push_back(static_cast<std::uint32_t>(best));
-    text += "ACGT"[base];
-  }
-  return text;
-}
-
 TEST_CASE("text that is cut into more runs than a paged look-up has room for") {
   for (const std::uint32_t k : {31u, 40u}) {
     CAPTURE(k);

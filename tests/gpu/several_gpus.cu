@@ -11,11 +11,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "engine/lookup.h"
-#include "frozen_shards.cuh"
 #include "gpu/device.h"
 #include "gpu/random_text.h"
-#include "lookups/lookup_fixture.h"
 #include "nccl.cuh"
 #include "peers.cuh"
 #include "sessions/session_suite.h"
@@ -25,15 +22,6 @@ namespace {
 
 using namespace warpmer;
 using namespace warpmer::tests;
-
-/// The GPU under test two and three times, and all that there are.
-std::vector<std::vector<int>> sets_of_gpus() {
-  const int gpu = gpu_under_test().ordinal;
-  std::vector<std::vector<int>> sets = {{gpu, gpu}, {gpu, gpu, gpu}};
-  const std::vector<int> all = all_gpus();
-  if (all.size() > 1) sets.push_back(all);
-  return sets;
-}
 
 engine::CountPlan roomy_plan_for(std::uint32_t k) {
   engine::CountPlan plan = plan_for(k);
@@ -215,29 +203,6 @@ TEST_CASE("an error of the sink ends a session of several GPUs") {
   for (const std::vector<int>& gpus : sets_of_gpus()) {
     const auto backend = engine::make_cuda_backend(gpus);
     for (const unsigned threads : {1u, 2u, 5u}) end_with_the_sink(*backend, 31, threads, 100);
-  }
-}
-
-TEST_CASE("several GPUs answer as the CPU does, each with all of the index or with a part") {
-  const TemporaryIndex file;
-  write_index(file.path(), random_reads(12000, 3000000, 21, 1000), 31);
-  const index::IndexFile index(file.path());
-  const auto cpu = engine::make_cpu_lookup(index, false);
-  const Reads known = random_reads(3000, 3000000, 21, 1000);
-  for (const std::vector<int>& gpus : sets_of_gpus()) {
-    const auto owners = static_cast<std::uint32_t>(gpus.size());
-    CAPTURE(owners);
-    // Too little for the whole, enough for a part and a lane.
-    const std::uint64_t part = gpu::frozen_shards_bytes(index, owners) + (std::uint64_t{10} << 20);
-    REQUIRE(part < gpu::frozen_shards_bytes(index));
-    for (const std::uint64_t cap : {std::uint64_t{0}, part}) {
-      const auto lookup = engine::make_cuda_lookup(index, false, gpus, cap);
-      for (int round = 0; round < 4; ++round) {
-        const Seen seen = tests::check_same(*cpu, *lookup, known);
-        CHECK(seen.found == seen.kmers);
-        tests::check_same(*cpu, *lookup, random_reads(300, 20000, 22 + static_cast<unsigned>(round)));
-      }
-    }
   }
 }
 
