@@ -2,22 +2,17 @@
 
 #include "gpu/device.h"
 #include "sessions/update_suite.h"
-#include "tier.h"
 
 using namespace warpmer;
 using namespace warpmer::tests;
 
 namespace {
 
-std::unique_ptr<engine::Backend> cuda(std::size_t times = 1) {
+/// The GPU under test, acting as several.
+std::unique_ptr<engine::Backend> updater(std::size_t times = 1) {
   return engine::make_cuda_backend(std::vector<int>(times, gpu_under_test().ordinal));
 }
-std::vector<std::uint32_t> of(const std::vector<std::uint32_t>& all_k) {
-  std::vector<std::uint32_t> some;
-  std::copy_if(all_k.begin(), all_k.end(), std::back_inserter(some), can_count);
-  return some;
-}
-engine::CountPlan roomy_plan(std::uint64_t device_memory_bytes = 0) {
+engine::CountPlan updating_plan(std::uint64_t device_memory_bytes = 0) {
   engine::CountPlan plan = plan_for(31);
   plan.memory_bytes = std::uint64_t{8} << 30;
   plan.device_memory_bytes = device_memory_bytes;
@@ -27,23 +22,24 @@ engine::CountPlan roomy_plan(std::uint64_t device_memory_bytes = 0) {
 }  // namespace
 
 TEST_CASE("an updated index is the index of the reads that remain") {
-  update_like_count(*cuda(), of({5, 12, 13, 15, 31, 32, 33, 48, 64}), {{1, 1}, {4, 1}}, roomy_plan());
+  update_like_count(*updater(), countable({5, 12, 13, 15, 31, 32, 33, 48, 64}), {{1, 1}, {4, 1}},
+                    updating_plan());
 }
 
 TEST_CASE("with a GPU that acts as three") {
-  update_like_count(*cuda(3), of({12, 31, 64}), {{1, 3}, {4, 3}}, roomy_plan());
+  update_like_count(*updater(3), countable({12, 31, 64}), {{1, 3}, {4, 3}}, updating_plan());
 }
 
 TEST_CASE("k-mers that cannot be removed are counted") {
-  note_shortfalls(*cuda(), of({5, 12, 15, 31, 64}), roomy_plan());
+  note_shortfalls(*updater(), countable({5, 12, 15, 31, 64}), updating_plan());
 }
 
 TEST_CASE("hashes that crowd, and counts of all widths") {
-  update_what_crowds<Key64>(*cuda(), 31, roomy_plan(), 5000);
-  if (can_count(47)) update_what_crowds<Key128>(*cuda(), 47, roomy_plan(), 2500);
+  update_what_crowds<Key64>(*updater(), 31, updating_plan(), 5000);
+  if (can_count(47)) update_what_crowds<Key128>(*updater(), 47, updating_plan(), 2500);
 }
 
-TEST_CASE("an error of the sink ends an update") { end_update_with_the_sink(*cuda(), roomy_plan()); }
+TEST_CASE("an error of the sink ends an update") { end_update_with_the_sink(*updater(), updating_plan()); }
 
 TEST_CASE("in little device memory, which is kept to, and many frames") {
   const std::uint64_t cap = std::uint64_t{400} << 20;
@@ -55,12 +51,12 @@ TEST_CASE("in little device memory, which is kept to, and many frames") {
   write_index(path.path(), was, 31);
   write_index(expected_path.path(), both, 31);
   const index::IndexFile index(path.path()), expected(expected_path.path());
-  engine::CountPlan plan = roomy_plan(cap);
+  engine::CountPlan plan = updating_plan(cap);
   plan.threads = 2;
-  check_updated(update(*cuda(), plan, index, {added, {}, true, false}), expected);
-  check_updated(update(*cuda(), plan, expected, {{}, added, false, true}), index);
+  check_updated(update(*updater(), plan, index, {added, {}, true, false}), expected);
+  check_updated(update(*updater(), plan, expected, {{}, added, false, true}), index);
   plan.device_memory_bytes = std::uint64_t{8} << 20;
-  CHECK_THROWS_AS(update(*cuda(), plan, index, {added, {}, true, false}), ResourceError);
+  CHECK_THROWS_AS(update(*updater(), plan, index, {added, {}, true, false}), ResourceError);
 }
 
 TEST_CASE("one shard that gets nearly everything") {
@@ -71,10 +67,11 @@ TEST_CASE("one shard that gets nearly everything") {
   write_index(path.path(), was, 31);
   write_index(expected_path.path(), both, 31);
   const index::IndexFile index(path.path()), expected(expected_path.path());
-  check_updated(update(*cuda(), roomy_plan(), index, {added, {}, true, false}), expected);
-  check_updated(update(*cuda(), roomy_plan(), expected, {{}, added, false, true}), index);
-  CHECK_THROWS_AS(update(*cuda(), roomy_plan(std::uint64_t{64} << 20), expected, {added, {}, true, false}),
-                  ResourceError);
+  check_updated(update(*updater(), updating_plan(), index, {added, {}, true, false}), expected);
+  check_updated(update(*updater(), updating_plan(), expected, {{}, added, false, true}), index);
+  CHECK_THROWS_AS(
+      update(*updater(), updating_plan(std::uint64_t{64} << 20), expected, {added, {}, true, false}),
+      ResourceError);
 }
 
 TEST_CASE("a shard whose entries are out of order, its checksum right, is refused") {
@@ -97,6 +94,6 @@ TEST_CASE("a shard whose entries are out of order, its checksum right, is refuse
   }
   const index::IndexFile bad(bad_path.path());
   CHECK(bad.shape(1000).entries > 8);
-  CHECK_THROWS_WITH_AS(update(*cuda(), roomy_plan(), bad, {was, {}, true, false}),
+  CHECK_THROWS_WITH_AS(update(*updater(), updating_plan(), bad, {was, {}, true, false}),
                        doctest::Contains("the entries of shard 1000 are damaged"), InputError);
 }
