@@ -160,7 +160,7 @@ inline void note_shortfalls(engine::Backend& backend, const std::vector<std::uin
       const std::uint64_t was_there = at == there.end() ? 0 : at->second;
       if (count > was_there) expected.note(was_there, count - was_there);
     }
-    CHECK(expected.absent_kmers > 0);
+    if (k > 8) CHECK(expected.absent_kmers > 0);  // of the shortest, all are there
     CHECK(expected.short_kmers > 0);
     engine::CountPlan plan = pattern;
     plan.k = k;
