@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -104,7 +105,9 @@ class Merger : public IndexMerger {
     for (std::size_t number = 0; number + 1 < begins.size(); ++number) {
       Frame& frame = frames_[number % kFrames];
       const std::uint32_t end = begins[number + 1];
+      const auto waits_since = std::chrono::steady_clock::now();
       uploaders_.finish(stream_);
+      waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - waits_since).count();
       if (number + 2 < begins.size()) start(number + 1);
       for (std::uint32_t shard = begins[number]; shard < end;)
         shard = merge_some({shard, end}, begins[number], frame, outlets);
@@ -122,6 +125,7 @@ class Merger : public IndexMerger {
   }
   [[nodiscard]] engine::Shortfall shortfall() const override { return what_is_short_; }
   [[nodiscard]] double seconds() const override { return clock_.seconds(); }
+  [[nodiscard]] double seconds_waited() const override { return waited_; }
   [[nodiscard]] std::uint64_t bytes() const override {
     return (first_words()[shards_.end] - first_words()[shards_.first]) * sizeof(std::uint64_t);
   }
@@ -311,6 +315,7 @@ class Merger : public IndexMerger {
   std::vector<std::uint64_t> histogram_;
   engine::Shortfall what_is_short_;
   SpanClock clock_;
+  double waited_ = 0;
   UploadTeam uploaders_;  ///< ends before its frames go
 };
 

@@ -44,8 +44,9 @@ class IndexMerger {
   /// All counts but those of 2^kTalliedBits and more, which the shards' payloads have.
   virtual void add_to(engine::Tally& tally) const = 0;
   [[nodiscard]] virtual engine::Shortfall shortfall() const = 0;
-  [[nodiscard]] virtual double seconds() const = 0;       ///< the GPU was busy merging
-  [[nodiscard]] virtual std::uint64_t bytes() const = 0;  ///< of the index, that have come
+  [[nodiscard]] virtual double seconds() const = 0;         ///< the GPU was busy merging
+  [[nodiscard]] virtual double seconds_waited() const = 0;  ///< for the index
+  [[nodiscard]] virtual std::uint64_t bytes() const = 0;    ///< of the index, that have come
 
   static constexpr std::uint32_t kTalliedBits = 16;
 };

@@ -227,7 +227,7 @@ class DenseSession : public Session<DenseCounting> {
 class ShardedSession : public Session<ShardedCounting> {
  public:
   ShardedSession(Peers& peers, const engine::CountPlan& plan)
-      : Session(peers, plan), delivery_(peers, 1u << shard_bits(plan.k), plan.threads) {
+      : Session(peers, plan), delivery_(peers, plan.threads) {
     const DeviceCountPlan device = device_plan(peers, plan);
     if (peers.size() == 1) {
       const CurrentDevice current(peers.gpu(0));

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/ownership.h"
 #include "engine/backend.h"
 #include "peers.cuh"
 #include "shard_queue.cuh"
@@ -25,9 +24,8 @@ struct ChunkOutlets {
 /// Threads fetch what the GPUs have made, while some of them keep a GPU at work each.
 class ShardDelivery {
  public:
-  /// Each GPU makes its share of so many shards.
-  ShardDelivery(const Peers& peers, std::uint32_t shards, unsigned threads)
-      : peers_(peers), shards_(shards), threads_(threads), queue_(peers.size()) {}
+  ShardDelivery(const Peers& peers, unsigned threads)
+      : peers_(peers), threads_(threads), queue_(peers.size()) {}
 
   /// `CountingSession::finish`, when `make(number, outlets)` makes all shards of a GPU, which is current
   /// then.
@@ -46,12 +44,11 @@ class ShardDelivery {
       };
       for (std::uint32_t number = thread; number < peers_.size(); number += threads_) {
         const int gpu = peers_.gpu(number);
-        const std::uint32_t end = first_shard_of(number + 1, peers_.size(), shards_);
         check(cudaSetDevice(gpu), "choosing a GPU");
         // Who has to wait for room helps to deliver.
         make(number, {[&](FrozenChunk&& chunk) { queue_.put(std::move(chunk), number); },
                       [&](std::uint32_t first_shard) {
-                        while (const auto item = queue_.try_take(end)) deliver(*item);
+                        while (const auto item = queue_.try_take(first_shard)) deliver(*item);
                         check(cudaSetDevice(gpu), "choosing a GPU");
                         queue_.wait_for(first_shard);
                       }});
@@ -121,7 +118,6 @@ class ShardDelivery {
   };
 
   const Peers& peers_;
-  const std::uint32_t shards_;
   const unsigned threads_;
   ShardQueue queue_;
   std::mutex mutex_;

@@ -77,7 +77,7 @@ class ShardedUpdate : public engine::UpdatingSession {
       : peers_(peers),
         k_(index.params().k),
         division_(divide(peers, plan, index)),
-        delivery_(peers, index.params().shards(), any_of(plan).threads) {
+        delivery_(peers, any_of(plan).threads) {
     const auto start = [&](const std::optional<engine::CountPlan>& whole) {
       return whole ? make_sharded_session(peers, shared_plan(*whole, division_)) : nullptr;
     };
@@ -147,13 +147,16 @@ class ShardedUpdate : public engine::UpdatingSession {
     return report;
   }
   [[nodiscard]] std::vector<engine::StageReport> stages() const override {
-    double merging = 0;
+    double waiting = 0, merging = 0;
     std::uint64_t bytes = 0;
     for (const auto& merger : mergers_) {
+      waiting += merger->seconds_waited();
       merging += merger->seconds();
       bytes += merger->bytes();
     }
-    return {{"merge", merging, bytes}, {"copy to host", delivery_.seconds(), delivery_.bytes()}};
+    return {{"wait for index", waiting, bytes},
+            {"merge", merging, bytes},
+            {"copy to host", delivery_.seconds(), delivery_.bytes()}};
   }
 
  private:

@@ -111,6 +111,7 @@ class UpdateJob {
     report_.device_choice = device_;
     report_.device_memory = session->device_memory();
     report_.stages = session->stages();
+    report_.stages.push_back({"write", run_.write_seconds(), report_.index_bytes});
   }
 
   [[nodiscard]] std::uint32_t k() const { return index_.params().k; }

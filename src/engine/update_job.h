@@ -34,7 +34,7 @@ struct UpdateReport : IndexReport {
   std::string device;              ///< where it ran
   DeviceChoice device_choice;      ///< why there: it may have changed when it was started
   std::optional<DeviceMemoryReport> device_memory;
-  std::vector<StageReport> stages;  ///< of a GPU, after the input
+  std::vector<StageReport> stages;  ///< after the input: of GPUs, and writing
   double read_seconds = 0;          ///< wall time until the input was exhausted
   double update_seconds = 0;        ///< wall time from there to a complete file
 };
