@@ -24,6 +24,9 @@ struct DeviceTuning {
   /// Lists of more k-mers than this, and than so many usual lists, are counted by all blocks together.
   std::uint64_t long_list_kmers = std::uint64_t{1} << 20;
   std::uint32_t long_list_ratio = 64;
+  /// Room for different k-mers in a chunk of spilled words, by those of the chunks before. A chunk that has
+  /// more is counted again, in halves.
+  double entries_margin = 1.15;
   bool counts_early = true;  ///< what does not fit may be counted early, where that pays; else it is spilled
 };
 

@@ -68,7 +68,7 @@ class Merger : public IndexMerger {
         k_(index.params().k),
         shards_(shards),
         plan_(plan),
-        uploaders_(index, plan.uploaders, false) {
+        uploaders_(index, plan.uploaders, nullptr) {
     const std::uint32_t most_shards = std::max(1u, shards.end - shards.first);
     for (Frame& frame : frames_) {
       frame.words = DeviceArray<std::uint64_t>(plan.frame_words + index::kReadAheadWords);

@@ -11,7 +11,12 @@ SpilledGroups<Words>::SpilledGroups(SpilledSegments<Words>& spilled, const Pendi
                                     std::uint32_t lists_per_shard, std::uint64_t most_bytes,
                                     cudaStream_t stream)
     : spilled_(spilled), resident_(resident), lists_per_shard_(lists_per_shard), stream_(stream) {
-  plan(first_shard, end_shard, most_bytes);
+  // Memory is for the most words and the most lists of all groups, which may be those of different ones.
+  for (std::uint64_t bytes = most_bytes; bytes > most_bytes / 4; bytes -= most_bytes / 8) {
+    groups_.clear();
+    plan(first_shard, end_shard, bytes);
+    if (bytes_for(largest()) <= most_bytes) break;
+  }
 }
 
 template <int Words>
@@ -27,38 +32,47 @@ void SpilledGroups<Words>::start() {
 }
 
 template <int Words>
-void SpilledGroups<Words>::allocate() {
-  std::uint64_t most_words = 0, most_lists = 0, most_list_slices = 0, most_offsets = 0;
+auto SpilledGroups<Words>::largest() const -> Sizes {
+  Sizes most;
   for (const ShardGroup& group : groups_) {
     std::uint64_t words = 0;
     for (std::uint32_t part = group.first_part; part < group.end_part; ++part) {
       for (std::uint32_t shard = group.first_shard; shard < group.first_shard + group.shards; ++shard)
         words += spilled_.words_of(part, shard);
     }
-    const std::uint64_t lists = std::uint64_t{group.shards} * lists_per_shard_;
-    const std::uint64_t slices = group.end_part - group.first_part;
-    most_words = std::max(most_words, words);
-    most_lists = std::max(most_lists, lists);
-    most_list_slices = std::max(most_list_slices, slices * lists);
-    most_offsets = std::max(most_offsets, slices * (lists + 1));
+    const Sizes sizes = sizes_of(words, group.shards, group.end_part - group.first_part);
+    most.words = std::max(most.words, sizes.words);
+    most.lists = std::max(most.lists, sizes.lists);
+    most.slice_offsets = std::max(most.slice_offsets, sizes.slice_offsets);
   }
-  slices_.words = DeviceArray<SuperKmer<Words>>(most_words);
-  slices_.offsets = DeviceArray<std::uint32_t>(most_offsets);
-  for (int i = 0; i < 2; ++i) {
-    merged_[i].words = DeviceArray<SuperKmer<Words>>(most_words);
-    merged_[i].offsets = DeviceArray<std::uint32_t>(most_lists + 1);
-    views_[i] = DeviceArray<SegmentView<Words>>(kMostSegments);
-  }
-  merge_.emplace_back(spilled_.parts(), static_cast<std::uint32_t>(most_lists), most_list_slices);
+  return most;
 }
 
 template <int Words>
-std::uint64_t SpilledGroups<Words>::bytes_for(std::uint64_t words, std::uint64_t shards,
-                                              std::uint64_t parts) const {
-  const std::uint64_t lists = shards * lists_per_shard_ + 1;
-  return 3 * words * sizeof(SuperKmer<Words>) +
-         parts * lists * (sizeof(std::uint32_t) + SliceMerge<Words>::kListSliceBytes) +
-         4 * lists * sizeof(std::uint32_t);
+void SpilledGroups<Words>::allocate() {
+  const Sizes most = largest();
+  slices_.words = DeviceArray<SuperKmer<Words>>(most.words);
+  slices_.offsets = DeviceArray<std::uint32_t>(most.slice_offsets);
+  for (int i = 0; i < 2; ++i) {
+    merged_[i].words = DeviceArray<SuperKmer<Words>>(most.words);
+    merged_[i].offsets = DeviceArray<std::uint32_t>(most.lists + 1);
+    views_[i] = DeviceArray<SegmentView<Words>>(kMostSegments);
+  }
+  merge_.emplace_back(spilled_.parts(), static_cast<std::uint32_t>(most.lists), most.slice_offsets);
+}
+
+template <int Words>
+auto SpilledGroups<Words>::sizes_of(std::uint64_t words, std::uint64_t shards, std::uint64_t parts) const
+    -> Sizes {
+  const std::uint64_t lists = shards * lists_per_shard_;
+  return {words, lists, parts * (lists + 1)};
+}
+
+template <int Words>
+std::uint64_t SpilledGroups<Words>::bytes_for(const Sizes& sizes) {
+  return 3 * sizes.words * sizeof(SuperKmer<Words>) +
+         sizes.slice_offsets * (sizeof(std::uint32_t) + SliceMerge<Words>::kListSliceBytes) +
+         4 * (sizes.lists + 1) * sizeof(std::uint32_t);
 }
 
 template <int Words>
@@ -76,8 +90,8 @@ void SpilledGroups<Words>::plan(std::uint32_t first_shard, std::uint32_t end_sha
   for (std::uint32_t shard = first_shard; shard < end_shard; ++shard) {
     std::uint64_t words = 0;
     for (std::uint32_t part = 0; part < parts; ++part) words += spilled_.words_of(part, shard);
-    if (bytes_for(open_words + words, open.shards + 1, parts) > most_bytes) close(shard);
-    if (bytes_for(words, 1, parts) <= most_bytes) {
+    if (bytes_for(sizes_of(open_words + words, open.shards + 1, parts)) > most_bytes) close(shard);
+    if (bytes_for(sizes_of(words, 1, parts)) <= most_bytes) {
       ++open.shards;
       open_words += words;
       continue;
@@ -87,7 +101,8 @@ void SpilledGroups<Words>::plan(std::uint32_t first_shard, std::uint32_t end_sha
     words = 0;
     for (std::uint32_t part = 0; part < parts; ++part) {
       words += spilled_.words_of(part, shard);
-      if (part > piece.first_part && bytes_for(words, 1, part + 1 - piece.first_part) > most_bytes) {
+      const std::uint64_t bytes = bytes_for(sizes_of(words, 1, part + 1 - piece.first_part));
+      if (part > piece.first_part && bytes > most_bytes) {
         piece.end_part = part;
         groups_.push_back(piece);
         piece.first_part = part;

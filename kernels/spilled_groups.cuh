@@ -22,7 +22,8 @@ template <int Words>
 class SpilledGroups {
  public:
   /// Of the shards [first_shard, end_shard), with at most so many bytes of device memory, if that is four
-  /// segments at least. Everything has been spilled; `resident` stays as it is.
+  /// segments at least. (An eighth more where one part of a segment has next to nothing but one shard's
+  /// words.) Everything has been spilled; `resident` stays as it is.
   SpilledGroups(SpilledSegments<Words>& spilled, const PendingWords<Words>& resident,
                 std::uint32_t first_shard, std::uint32_t end_shard, std::uint32_t lists_per_shard,
                 std::uint64_t most_bytes, cudaStream_t stream);
@@ -54,10 +55,19 @@ class SpilledGroups {
   Views take(std::size_t number);
 
  private:
-  void allocate();
+  /// What a group is made of.
+  struct Sizes {
+    std::uint64_t words = 0, lists = 0;
+    std::uint64_t slice_offsets = 0;  ///< of lists in parts
+  };
+
   void plan(std::uint32_t first_shard, std::uint32_t end_shard, std::uint64_t most_bytes);
+  [[nodiscard]] Sizes sizes_of(std::uint64_t words, std::uint64_t shards, std::uint64_t parts) const;
+  /// The most of each, of all groups.
+  [[nodiscard]] Sizes largest() const;
   /// Device memory for a group: where it comes to, and twice where it is put together.
-  [[nodiscard]] std::uint64_t bytes_for(std::uint64_t words, std::uint64_t shards, std::uint64_t parts) const;
+  [[nodiscard]] static std::uint64_t bytes_for(const Sizes& sizes);
+  void allocate();
   void begin_fetch(std::size_t number);
 
   SpilledSegments<Words>& spilled_;

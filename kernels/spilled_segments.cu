@@ -178,6 +178,9 @@ class SpilledSegments<Words>::Worker {
 
   /// Keeps a part. What parts take beyond kRememberedBytes is counted as if it were in slabs.
   void remember(Part&& part) {
+    part.shard_begins.shrink_to_fit();
+    part.units.shrink_to_fit();
+    part.first_units.shrink_to_fit();
     remembered_bytes_ += part.remembered_bytes();
     while (remembered_bytes_ > charged_bytes_) {
       if (!owner_.slabs_.take(1, 0)) {

@@ -302,6 +302,20 @@ TEST_CASE("what does not fit goes to host memory and to files, and comes back") 
   }
 }
 
+TEST_CASE("spilled chunks of more k-mers than were foreseen are counted again, in halves") {
+  auto reads = tests::random_reads(500000, 50000000, 16, 300);
+  for (const std::uint32_t k : {31u, 33u}) {
+    if (!tests::can_count(k)) continue;
+    CAPTURE(k);
+    reads.push_back(crowd(20000, k, 17));  // a shard that does not fit a chunk either
+    auto plan = plan_that_spills(k, 1000);
+    plan.tuning.entries_margin = 0.3;
+    const DeviceResult spilled = on_gpu(reads, plan);
+    check_same(spilled, on_cpu(reads, plan));
+    CHECK(spilled.spilled.to_host > 0);
+  }
+}
+
 TEST_CASE("filters, repeats and early runs, spilled") {
   const auto reads = tests::random_reads(500000, 5000000, 14);
   for (const std::uint32_t k : {21u, 64u}) {
