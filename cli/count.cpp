@@ -51,19 +51,8 @@ Json ranks_json(const engine::CountReport& report) {
   return ranks;
 }
 
-Json device_memory_json(const std::optional<engine::DeviceMemoryReport>& memory) {
-  if (!memory) return nullptr;
-  return {{"cap_bytes", memory->cap_bytes},
-          {"peak_bytes", memory->peak_bytes},
-          {"beside_bytes", memory->beside_bytes}};
-}
-
 /// Everything about a run, for `--stats`.
 Json report_json(const CountCommand& command, const engine::CountReport& report, double wall_seconds) {
-  Json stages = Json::array();
-  for (const engine::StageReport& stage : report.stages) {
-    stages.push_back({{"name", stage.name}, {"busy_seconds", stage.busy_seconds}, {"bytes", stage.bytes}});
-  }
   return {{"version", WARPMER_VERSION},
           {"command_line", command.flags.job.provenance.command_line},
           {"k", command.flags.job.k},
@@ -84,7 +73,7 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
           {"read_seconds", report.read_seconds},
           {"count_seconds", report.count_seconds},
           {"cpu_seconds", report.cpu_seconds},
-          {"stages", std::move(stages)},
+          {"stages", stages_json(report.stages)},
           {"owners", owners_json(report.owner_loads)},
           {"ranks", ranks_json(report)},
           {"overlap", report.overlap ? Json(*report.overlap) : Json(nullptr)},

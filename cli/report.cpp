@@ -36,6 +36,21 @@ Json spilled_json(const engine::SpillReport& spilled) {
           {"read_bytes", spilled.read_bytes}};
 }
 
+Json device_memory_json(const std::optional<engine::DeviceMemoryReport>& memory) {
+  if (!memory) return nullptr;
+  return {{"cap_bytes", memory->cap_bytes},
+          {"peak_bytes", memory->peak_bytes},
+          {"beside_bytes", memory->beside_bytes}};
+}
+
+Json stages_json(const std::vector<engine::StageReport>& stages) {
+  Json all = Json::array();
+  for (const engine::StageReport& stage : stages) {
+    all.push_back({{"name", stage.name}, {"busy_seconds", stage.busy_seconds}, {"bytes", stage.bytes}});
+  }
+  return all;
+}
+
 void StatsFile::write(const Json& report) {
   if (!file_) return;
   file_->write(json_text(report));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/index_summary.h"
 #include "cli/text_output.h"
@@ -45,6 +46,10 @@ class StatsFile {
 
 /// What a run has written to its temporary file, for `--stats`.
 Json spilled_json(const engine::SpillReport& spilled);
+/// Likewise what it has held on its GPUs; null when there was none.
+Json device_memory_json(const std::optional<engine::DeviceMemoryReport>& memory);
+/// Its stages, in their order.
+Json stages_json(const std::vector<engine::StageReport>& stages);
 
 /// One line: the label, and the value where all values begin.
 template <class Value>

@@ -25,6 +25,7 @@ namespace {
 struct UpdateCommand {
   engine::UpdateOptions job;
   ReadingFlags reading;
+  DeviceFlags device;
   bool progress = false;
   std::string stats;
 };
@@ -41,26 +42,32 @@ Json report_json(const UpdateCommand& command, const engine::UpdateReport& repor
           {"added", read_json(command.job.added, report.added)},
           {"removed", read_json(command.job.removed, report.removed)},
           {"output", command.job.output},
+          {"device", report.device},
+          {"device_choice", report.device_choice.note},
           {"threads", report.threads},
           {"memory_cap_bytes", report.memory_cap_bytes},
           {"peak_resident_bytes", report.peak_resident_bytes},
           {"index_bytes", report.index_bytes},
           {"early_counts", report.early_counts},
           {"spilled", spilled_json(report.spilled)},
+          {"device_memory", device_memory_json(report.device_memory)},
           {"wall_seconds", wall_seconds},
           {"read_seconds", report.read_seconds},
           {"update_seconds", report.update_seconds},
+          {"stages", stages_json(report.stages)},
           {"totals", totals_json(report.totals)}};
 }
 
 void print_summary(const UpdateCommand& command, const engine::UpdateReport& report, double wall_seconds) {
-  fmt::print(stderr,
-             "warpmer: {} k-mers added, {} removed, {} distinct now, {:.1f} s, peak memory {}, {} {}\n",
-             with_thousands(report.added.kmers), with_thousands(report.removed.kmers),
-             with_thousands(report.totals.stored_distinct), wall_seconds,
-             format_bytes(static_cast<double>(report.peak_resident_bytes)),
-             command.job.output == "-" ? "standard output" : command.job.output,
-             format_bytes(static_cast<double>(report.index_bytes)));
+  fmt::print(
+      stderr,
+      "warpmer: {} k-mers added, {} removed, {} distinct now, {:.1f} s, peak memory {}, {} {} on {}{}\n",
+      with_thousands(report.added.kmers), with_thousands(report.removed.kmers),
+      with_thousands(report.totals.stored_distinct), wall_seconds,
+      format_bytes(static_cast<double>(report.peak_resident_bytes)),
+      command.job.output == "-" ? "standard output" : command.job.output,
+      format_bytes(static_cast<double>(report.index_bytes)), report.device,
+      report.device_choice.gpus.empty() ? "" : fmt::format(" ({})", report.device_choice.note));
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
@@ -87,14 +94,21 @@ void complete(UpdateCommand& command) {
   job.lenient = command.reading.lenient;
   job.min_base_quality = command.reading.min_base_quality;
   job.reference = command.reading.reference;
+  std::vector<std::string> reads = job.added;
+  reads.insert(reads.end(), job.removed.begin(), job.removed.end());
+  job.device = choose_device(command.device, reads);
 }
 
 int run_update(UpdateCommand command) {
   complete(command);
   StatsFile stats(command.stats);
+  print_warning(command.job.device);
   const ProgressStyle style = progress_style(command.progress);
   const auto [report, seconds] = run_with_meter(
       style, [&](engine::JobProgress& progress) { return engine::update(command.job, progress); });
+  if (command.job.device.warning.empty()) {
+    print_warning(report.device_choice);  // what only starting the GPU has shown
+  }
   stats.write(report_json(command, report, seconds));
   stats.finish();
   if (style != ProgressStyle::none) {
@@ -118,6 +132,11 @@ void declare_flags(CLI::App& app, UpdateCommand& command) {
   add_memory_flag(app, command.job.memory_bytes);
   add_tmp_directory_flag(app, command.job.tmp_directory);
   add_reading_flags(app, command.reading);
+  add_device_flags(
+      app, command.device,
+      "auto, cpu, cuda for all GPUs that can be used, together, cuda:N for the one that 'warpmer "
+      "devices' lists under that number, or cuda:N,M for several. Default: auto, which is the GPU "
+      "with the most free memory where one can be used and the input is not small, else the CPU.");
   add_progress_flag(app, command.progress);
   app.add_option("--stats", command.stats, "Write what the run did as JSON.")->type_name("FILE");
 }
@@ -134,13 +153,13 @@ void add_update_command(Application& application) {
       "that "
       "are not there, or not so often, are an error that says how many they are; then nothing is written. An "
       "index "
-      "made with --min-count or --max-count cannot be updated, because what it left out is not known. Runs "
-      "on the "
-      "CPU.",
+      "made with --min-count or --max-count cannot be updated, because what it left out is not known. "
+      "An index much larger than a GPU's memory can be updated there.",
       R"(Examples:
   warpmer update sample.wmi --add lane_3.fq.gz lane_4.fq.gz -o larger.wmi
   warpmer update all.wmi --remove gone_1.fq --remove gone_2.fq -o rest.wmi
   warpmer update week_1.wmi --add new.fq --remove old.fq -m 16G -o week_2.wmi
+  warpmer update all.wmi --add lane_5.fq --device cuda --device-memory 8G -o more.wmi
 )");
   declare_flags(app, *command);
   command->job.provenance.tool_version = WARPMER_VERSION;

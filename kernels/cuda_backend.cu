@@ -10,6 +10,7 @@
 #include "engine/backend.h"
 #include "engine/gpus.h"
 #include "session.cuh"
+#include "update.cuh"
 
 namespace warpmer::gpu {
 
@@ -65,17 +66,26 @@ class CudaBackend : public engine::Backend {
   [[nodiscard]] const io::TextMemory* text_memory() const override { return &text_memory_; }
 
   [[nodiscard]] std::unique_ptr<engine::CountingSession> start(const engine::CountPlan& plan) override {
-    // Keys of 128 bits are claimed by one compare and swap, which older GPUs do not have.
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (plan.k <= kMaxNarrowK || capabilities_[i] >= 90) continue;
-      throw ResourceError("k = " + std::to_string(plan.k) + " needs a GPU of compute capability 9.0, and " +
-                          names_[i] + " has " + std::to_string(capabilities_[i] / 10) + "." +
-                          std::to_string(capabilities_[i] % 10) + "; use --device cpu");
-    }
+    check_capabilities(plan.k);
     return make_session(peers_, plan);
+  }
+  [[nodiscard]] std::unique_ptr<engine::UpdatingSession> start_update(
+      const engine::UpdatePlan& plan, const index::IndexFile& index) override {
+    check_capabilities(index.params().k);
+    return make_update(peers_, plan, index);
   }
 
  private:
+  /// Keys of 128 bits are claimed by one compare and swap, which older GPUs do not have.
+  void check_capabilities(std::uint32_t k) const {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (k <= kMaxNarrowK || capabilities_[i] >= 90) continue;
+      throw ResourceError("k = " + std::to_string(k) + " needs a GPU of compute capability 9.0, and " +
+                          names_[i] + " has " + std::to_string(capabilities_[i] / 10) + "." +
+                          std::to_string(capabilities_[i] % 10) + "; use --device cpu");
+    }
+  }
+
   Peers peers_;
   PinnedText text_memory_;
   std::vector<std::string> names_;

@@ -1,8 +1,9 @@
 #pragma once
-/// What the process holds of a GPU's memory.
+/// What the process holds of a GPU's memory, and may hold.
 
 #include <cstdint>
 
+#include "core/error.h"
 #include "device_memory.cuh"
 
 namespace warpmer::gpu {
@@ -31,5 +32,18 @@ inline void forget_peak() {
   std::uint64_t zero = 0;
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &zero), "asking the memory pool");
 }
+
+/// What a job that asks for so much (--device-memory; 0: unasked) may hold on the current device.
+/// ResourceError when that is more than can be had.
+inline std::uint64_t device_cap(std::uint64_t asked_bytes) {
+  if (asked_bytes == 0) return usable_bytes();
+  if (const std::uint64_t available = available_bytes(); asked_bytes > available) {
+    throw ResourceError("--device-memory allows " + megabytes(asked_bytes) + ", but only " +
+                        megabytes(available) + " of the GPU's memory are free");
+  }
+  return asked_bytes;
+}
+/// Of a cap, what can be planned with: the pool takes memory in pieces of 32 MiB, and has holes.
+constexpr std::uint64_t planned_with(std::uint64_t cap_bytes) { return cap_bytes - cap_bytes / 32; }
 
 }  // namespace warpmer::gpu

@@ -7,14 +7,13 @@
 
 #include "batch_feed.cuh"
 #include "core/minimizer.h"
-#include "core/ownership.h"
 #include "dense_counter.cuh"
 #include "engine/dense_counts.h"
 #include "engine/ranks.h"
 #include "held_memory.cuh"
 #include "rank_carrier.cuh"
 #include "session.cuh"
-#include "shard_queue.cuh"
+#include "shard_delivery.cuh"
 
 namespace warpmer::gpu {
 
@@ -42,20 +41,6 @@ std::uint64_t host_bytes_beside_feeds(const Peers& peers, const engine::CountPla
   return plan.memory_bytes - host;
 }
 
-/// What may be held on a GPU, the current one, by all of its sharers. ResourceError when --device-memory
-/// allows more than can be had.
-std::uint64_t device_cap(const engine::CountPlan& plan) {
-  if (plan.device_memory_bytes == 0) return usable_bytes();
-  if (const std::uint64_t available = available_bytes(); plan.device_memory_bytes > available) {
-    throw ResourceError("--device-memory allows " + megabytes(plan.device_memory_bytes) + ", but only " +
-                        megabytes(available) + " of the GPU's memory are free");
-  }
-  return plan.device_memory_bytes;
-}
-
-/// Of a cap, what is not planned with: the pool takes memory in pieces of 32 MiB, and has holes.
-constexpr std::uint64_t kPoolShare = 32;
-
 /// How much memory of each GPU a session may take beside its feeds.
 std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountPlan& plan) {
   const std::uint64_t feeds = (plan.threads + peers.size() - 1) / peers.size() * kFeedBytes;
@@ -64,14 +49,15 @@ std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountP
     const CurrentDevice current(gpu);
     const auto sharers =
         static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
-    const std::uint64_t cap = device_cap(plan);
-    least = std::min(least, (cap - cap / kPoolShare) / sharers);
+    const std::uint64_t cap = device_cap(plan.device_memory_bytes);
+    least = std::min(least, planned_with(cap) / sharers);
   }
   return least - std::min(feeds, least);
 }
 
 /// What both sessions do while reads come in: threads feed the GPUs in turn.
-class Session : public engine::CountingSession {
+template <class Interface>
+class Session : public Interface {
  public:
   std::uint64_t add(io::Batch& batch, unsigned thread) override { return feed(thread).add(batch); }
   std::uint64_t end_of_input(unsigned thread) override {
@@ -89,7 +75,7 @@ class Session : public engine::CountingSession {
     for (const int gpu : peers.gpus()) {
       const CurrentDevice current(gpu);
       forget_peak();
-      cap_bytes_ = std::max(cap_bytes_, device_cap(plan));
+      cap_bytes_ = std::max(cap_bytes_, device_cap(plan.device_memory_bytes));
     }
     // The pool keeps this, so that feeds, which allocate piece by piece, do not wait for the driver.
     const std::uint64_t feeds = (plan.threads + peers.size() - 1) / peers.size() * kFeedBytes;
@@ -183,7 +169,7 @@ class Session : public engine::CountingSession {
 };
 
 /// For k <= 12.
-class DenseSession : public Session {
+class DenseSession : public Session<DenseCounting> {
  public:
   DenseSession(Peers& peers, const engine::CountPlan& plan)
       : Session(peers, plan), tally_(plan.min_count, plan.max_count) {
@@ -204,6 +190,12 @@ class DenseSession : public Session {
   void finish(unsigned thread, const engine::ShardSink& sink,
               const std::function<void()>& shard_done) override {
     if (thread != 0) return;
+    std::vector<std::uint64_t> all = sums();
+    if (!engine::add_up_over_ranks(*plan_.ranks, all)) return;
+    sink(0, engine::freeze_dense(std::move(all), plan_.k, plan_.canonical, tally_));
+    shard_done();
+  }
+  [[nodiscard]] std::vector<std::uint64_t> sums() const override {
     std::vector<std::uint64_t> sums;
     for (std::uint32_t number = 0; number < counters_.size(); ++number) {
       const CurrentDevice current(peers_.gpu(number));
@@ -211,9 +203,7 @@ class DenseSession : public Session {
       sums.resize(counts.size());
       for (std::size_t i = 0; i < counts.size(); ++i) sums[i] += counts[i];
     }
-    if (!engine::add_up_over_ranks(*plan_.ranks, sums)) return;
-    sink(0, engine::freeze_dense(std::move(sums), plan_.k, plan_.canonical, tally_));
-    shard_done();
+    return sums;
   }
   [[nodiscard]] engine::Tally tally() const override { return tally_; }
   [[nodiscard]] std::vector<engine::StageReport> stages() const override { return feed_stages(); }
@@ -240,9 +230,10 @@ class DenseSession : public Session {
 };
 
 /// For k > 12.
-class ShardedSession : public Session {
+class ShardedSession : public Session<ShardedCounting> {
  public:
-  ShardedSession(Peers& peers, const engine::CountPlan& plan) : Session(peers, plan), queue_(peers.size()) {
+  ShardedSession(Peers& peers, const engine::CountPlan& plan)
+      : Session(peers, plan), delivery_(peers, plan.threads) {
     const DeviceCountPlan device = device_plan(peers, plan);
     if (plan.ranks->are_several()) {
       auto carrier = make_rank_carrier(peers, *plan.ranks);
@@ -264,28 +255,11 @@ class ShardedSession : public Session {
 
   void finish(unsigned thread, const engine::ShardSink& sink,
               const std::function<void()>& shard_done) override {
-    try {
-      // Pinned memory, too, is of the device that is current.
-      check(cudaSetDevice(peers_.gpu(number_of(thread))), "choosing a GPU");
-      Courier courier(peers_);
-      const auto deliver = [&](const ShardQueue::Item& item) {
-        index::FrozenShard frozen = courier.fetch(item);
-        queue_.fetched(item);
-        sink(item.shard(), std::move(frozen));
-        courier.reuse(std::move(frozen));
-        shard_done();
-      };
-      for (std::uint32_t number = thread; number < peers_.size(); number += plan_.threads)
-        drive(number, deliver);
-      while (const auto item = queue_.take()) deliver(*item);
-      const std::lock_guard lock(fetched_mutex_);
-      fetch_seconds_ += courier.seconds();
-      fetched_bytes_ += courier.bytes();
-    } catch (...) {
-      queue_.fail(std::current_exception());
-      throw;
-    }
+    delivery_.run(thread, sink, shard_done, [&](std::uint32_t number, const ChunkOutlets& outlets) {
+      counters_[number]->finish(outlets.take, outlets.reclaim);
+    });
   }
+  [[nodiscard]] DeviceCounter& device_counter(std::uint32_t number) override { return *counters_[number]; }
 
   [[nodiscard]] engine::Tally tally() const override {
     engine::Tally tally(plan_.min_count, plan_.max_count);
@@ -304,8 +278,8 @@ class ShardedSession : public Session {
     stages.push_back({"spill", moved.out_seconds, moved.to_host + moved.to_file});
     stages.push_back({"read back", moved.back_seconds, moved.from_host + moved.from_file});
     stages.push_back({"count", times.count, bytes});
-    stages.push_back({"freeze", times.freeze, fetched_bytes_});
-    stages.push_back({"copy to host", fetch_seconds_, fetched_bytes_});
+    stages.push_back({"freeze", times.freeze, delivery_.bytes()});
+    stages.push_back({"copy to host", delivery_.seconds(), delivery_.bytes()});
     return stages;
   }
   [[nodiscard]] std::optional<double> overlap() const override {
@@ -335,54 +309,6 @@ class ShardedSession : public Session {
   }
 
  private:
-  /// A thread's own way of fetching shards: "pin small, reuse".
-  class Courier {
-   public:
-    explicit Courier(const Peers& peers) : peers_(peers), streams_(peers.size()) {}
-
-    index::FrozenShard fetch(const ShardQueue::Item& item) {
-      const ShardPlan& plan = item.plan();
-      frozen_.shape = plan.shape;
-      frozen_.payload.clear();
-      if (plan.shape.entries > 0) {
-        const auto start = std::chrono::steady_clock::now();
-        check(cudaSetDevice(peers_.gpu(item.gpu)), "choosing a GPU");
-        if (!streams_[item.gpu]) streams_[item.gpu].emplace();
-        copy(item, *streams_[item.gpu]);
-        bytes_ += frozen_.payload.size() * sizeof frozen_.payload[0];
-        seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      }
-      return std::move(frozen_);
-    }
-    /// Takes spent memory for the next shard.
-    void reuse(index::FrozenShard&& spent) { frozen_ = std::move(spent); }
-
-    [[nodiscard]] double seconds() const { return seconds_; }
-    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-
-   private:
-    static constexpr std::uint64_t kWords = std::uint64_t{1} << 17;
-
-    void copy(const ShardQueue::Item& item, const Stream& stream) {
-      const ShardPlan& plan = item.plan();
-      frozen_.payload.reserve(plan.layout.words + index::kReadAheadWords);
-      check(cudaStreamWaitEvent(stream, *item.chunk->ready), "ordering streams");
-      for (std::uint64_t at = 0; at < plan.layout.words; at += kWords) {
-        const std::uint64_t n = std::min<std::uint64_t>(kWords, plan.layout.words - at);
-        copy_to_host(pinned_.data(), item.chunk->payload + plan.first_word + at, n, stream);
-        stream.wait();
-        frozen_.payload.insert(frozen_.payload.end(), pinned_.data(), pinned_.data() + n);
-      }
-    }
-
-    const Peers& peers_;
-    index::FrozenShard frozen_;
-    double seconds_ = 0;  ///< waiting for the device included
-    std::uint64_t bytes_ = 0;
-    std::vector<std::optional<Stream>> streams_;  ///< by GPU
-    PinnedArray<unsigned long long> pinned_{kWords};
-  };
-
   /// Threads that copy what the GPUs have no room for: one for so many that read.
   static constexpr unsigned kThreadsPerSpiller = 2, kMostSpillers = 8, kSpillersShare = 8;
   static constexpr std::uint64_t kBytesOfSpiller = SpilledSegments<2>::kLeastBytesOfThread;
@@ -455,33 +381,23 @@ class ShardedSession : public Session {
   /// The GPUs among which all shards are divided, of all ranks.
   [[nodiscard]] std::uint32_t owners() const { return plan_.ranks->size() * peers_.size(); }
 
-  /// Counts and freezes on a GPU, and hands shards out; helps to deliver them while it has to wait.
-  void drive(std::uint32_t number, const std::function<void(const ShardQueue::Item&)>& deliver) {
-    const int gpu = peers_.gpu(number);
-    const std::uint32_t owner = plan_.ranks->rank() * peers_.size() + number;
-    const std::uint32_t end = first_shard_of(owner + 1, owners(), 1u << shard_bits(plan_.k));
-    check(cudaSetDevice(gpu), "choosing a GPU");
-    counters_[number]->finish([&](FrozenChunk&& chunk) { queue_.put(std::move(chunk), number); },
-                              [&](std::uint32_t first_shard) {
-                                while (const auto item = queue_.try_take(end)) deliver(*item);
-                                check(cudaSetDevice(gpu), "choosing a GPU");
-                                queue_.wait_for(first_shard);
-                              });
-    queue_.close();
-  }
-
   std::vector<std::unique_ptr<DeviceCounter>> counters_;  ///< by GPU
-  ShardQueue queue_;
-  std::mutex fetched_mutex_;
-  double fetch_seconds_ = 0;
-  std::uint64_t fetched_bytes_ = 0;
+  ShardDelivery delivery_;
 };
 
 }  // namespace
 
-std::unique_ptr<engine::CountingSession> make_session(Peers& peers, const engine::CountPlan& plan) {
-  if (plan.k <= kMaxDenseK) return std::make_unique<DenseSession>(peers, plan);
+std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const engine::CountPlan& plan) {
   return std::make_unique<ShardedSession>(peers, plan);
+}
+
+std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const engine::CountPlan& plan) {
+  return std::make_unique<DenseSession>(peers, plan);
+}
+
+std::unique_ptr<engine::CountingSession> make_session(Peers& peers, const engine::CountPlan& plan) {
+  if (plan.k <= kMaxDenseK) return make_dense_session(peers, plan);
+  return make_sharded_session(peers, plan);
 }
 
 }  // namespace warpmer::gpu

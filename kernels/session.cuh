@@ -1,14 +1,34 @@
 #pragma once
 /// Counting sessions on one GPU or several.
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "device_counter.cuh"
 #include "engine/backend.h"
 #include "peers.cuh"
 
 namespace warpmer::gpu {
 
-/// `peers` must outlive it. ResourceError when a GPU or its memory does not suffice.
+/// A session for k > 12.
+class ShardedCounting : public engine::CountingSession {
+ public:
+  /// What a GPU has, by number, when the input is complete: for somebody who takes it instead of calling
+  /// `finish`.
+  [[nodiscard]] virtual DeviceCounter& device_counter(std::uint32_t number) = 0;
+};
+
+/// A session for k <= 12.
+class DenseCounting : public engine::CountingSession {
+ public:
+  /// Occurrences of every k-mer as read, when the input is complete.
+  [[nodiscard]] virtual std::vector<std::uint64_t> sums() const = 0;
+};
+
+/// `peers` must outlive them. ResourceError when a GPU or its memory does not suffice.
+std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const engine::CountPlan& plan);
+std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const engine::CountPlan& plan);
 std::unique_ptr<engine::CountingSession> make_session(Peers& peers, const engine::CountPlan& plan);
 
 }  // namespace warpmer::gpu

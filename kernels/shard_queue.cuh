@@ -45,11 +45,14 @@ class ShardQueue {
     changed_.wait(lock, [&] { return open_ == 0 || failure_ || !items_.empty(); });
     return pop();
   }
-  /// One that is there and comes before shard `end`, if any. Who makes the shards before `end` would wait for
-  /// himself with a later one.
-  std::optional<Item> try_take(std::uint32_t end) {
+  /// One that is there and comes no later than the chunk that begins with this shard, if any. Who waits for a
+  /// chunk helps with these; with later ones he would keep the GPU waiting, and himself, if he makes those
+  /// before them.
+  std::optional<Item> try_take(std::uint32_t first_shard) {
     const std::lock_guard lock(mutex_);
-    if (items_.empty() || items_.begin()->first >= end) return std::nullopt;
+    if (items_.empty()) return std::nullopt;
+    const Item& item = items_.begin()->second;
+    if (item.chunk->first_shard > first_shard) return std::nullopt;
     return pop();
   }
   /// Its part of the chunk's memory is no longer needed.

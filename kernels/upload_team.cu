@@ -19,6 +19,7 @@ namespace {
 /// 2 MB, 39 with 1 MB (docs/benchmarks.md, "Paged tables").
 constexpr std::size_t kPartWords = std::size_t{1} << 19;
 constexpr unsigned kBuffers = 2;
+static_assert(kBuffers * kPartWords * sizeof(std::uint64_t) == UploadTeam::kPinnedBytes);
 
 }  // namespace
 

@@ -37,6 +37,9 @@ class UploadTeam {
   /// thread has thrown: InputError for a damaged shard.
   void finish(cudaStream_t stream);
 
+  /// Of each thread's pinned memory.
+  static constexpr std::uint64_t kPinnedBytes = std::uint64_t{8} << 20;
+
   /// Words of all payloads before a shard's, by shard; and of all.
   [[nodiscard]] const std::vector<std::uint64_t>& first_words() const { return first_words_; }
 

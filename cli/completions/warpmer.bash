@@ -34,9 +34,9 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        -t|--threads|-m|--memory|--tmp-dir|--min-base-quality) return ;;
+        -t|--threads|-m|--memory|--tmp-dir|--min-base-quality|--device|--device-memory) return ;;
       esac
-      options='-h --help --add --remove -o --output -t --threads -m --memory --tmp-dir --lenient --min-base-quality --reference --progress --stats'
+      options='-h --help --add --remove -o --output -t --threads -m --memory --tmp-dir --lenient --min-base-quality --reference --device --device-memory --progress --stats'
       arguments='' ;;
     union)
       case $previous in

@@ -6,6 +6,7 @@
 #include "cpu/kernels.h"
 #include "cpu/sharded_session.h"
 #include "engine/backend.h"
+#include "engine/update_session.h"
 
 namespace warpmer::cpu {
 
@@ -20,6 +21,11 @@ class CpuBackend : public engine::Backend {
     return with_shard_types(plan.k, [&]<class Key, int Words>() -> std::unique_ptr<engine::CountingSession> {
       return std::make_unique<ShardedSession<Key, Words>>(kernels_, plan);
     });
+  }
+
+  [[nodiscard]] std::unique_ptr<engine::UpdatingSession> start_update(
+      const engine::UpdatePlan& plan, const index::IndexFile& index) override {
+    return engine::make_cpu_update(plan, index);
   }
 
   [[nodiscard]] std::optional<engine::SessionForecast> forecast(

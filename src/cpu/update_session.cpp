@@ -3,8 +3,6 @@
 
 #include "engine/update_session.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -15,31 +13,17 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
-#include "core/hash.h"
 #include "cpu/dense_session.h"
 #include "cpu/shard_pieces.h"
 #include "cpu/shard_table.h"
 #include "cpu/sharded_session.h"
 #include "cpu/sorted_lists.h"
-#include "engine/dense_counts.h"
+#include "engine/dense_update.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::cpu {
 
 namespace {
-
-/// Calls `visit(hash, count)` for every entry of a shard. InputError when there are more than it says.
-template <class Key, class Visit>
-void for_each_entry_of(const index::IndexFile& index, std::uint32_t shard, const Visit& visit) {
-  const index::ShardReader<Key> reader(index.shard(shard), index.params().k);
-  std::uint64_t visited = 0;
-  reader.for_each([&](Key hash, std::uint64_t count) {
-    if (++visited > reader.entries() || count == 0)
-      throw InputError(fmt::format("{}: the entries of shard {} are damaged", index.path(), shard));
-    visit(hash, count);
-  });
-}
 
 /// What a table for so many keys takes, and what goes into it a part at a time.
 template <class Key>
@@ -178,8 +162,8 @@ class ShardedUpdate : public engine::UpdatingSession {
   void load(Worker& worker, std::uint32_t shard, const Key* keys, const std::uint64_t* counts,
             std::size_t size) {
     worker.table.reset(index_.shape(shard).entries + size);
-    for_each_entry_of<Key>(index_, shard,
-                           [&](Key key, std::uint64_t count) { worker.table.add(key, count); });
+    engine::for_each_entry_of<Key>(index_, shard,
+                                   [&](Key key, std::uint64_t count) { worker.table.add(key, count); });
     index_.release(shard);
     for (std::size_t i = 0; i < size; ++i) worker.table.add(keys[i], counts[i]);
   }
@@ -232,60 +216,6 @@ class ShardedUpdate : public engine::UpdatingSession {
   std::atomic<std::uint32_t> next_shard_{0};
 };
 
-/// k <= 12: an array of 4^k counts.
-class DenseUpdate : public engine::UpdatingSession {
- public:
-  DenseUpdate(const Kernels& kernels, const engine::UpdatePlan& plan, const index::IndexFile& index)
-      : index_(index) {
-    if (plan.added) added_ = std::make_unique<DenseSession>(kernels, *plan.added);
-    if (plan.removed) removed_ = std::make_unique<DenseSession>(kernels, *plan.removed);
-  }
-
-  [[nodiscard]] engine::CountingSession* added() override { return added_.get(); }
-  [[nodiscard]] engine::CountingSession* removed() override { return removed_.get(); }
-
-  void finish(unsigned thread, const engine::ShardSink& sink,
-              const std::function<void()>& shard_done) override {
-    if (thread != 0) return;
-    const std::uint32_t k = index_.params().k;
-    std::vector<std::uint64_t> counts = take(added_);
-    const KmerHash<Key64> hash(k);
-    for_each_entry_of<Key64>(index_, 0,
-                             [&](Key64 h, std::uint64_t count) { counts[hash.inverse(h)] += count; });
-    index_.release(0);
-    if (removed_) subtract(take(removed_), counts);
-    sink(0, engine::freeze_dense(std::move(counts), k, false, tally_));
-    shard_done();
-  }
-
-  [[nodiscard]] engine::Tally tally() const override { return tally_; }
-  [[nodiscard]] engine::Shortfall shortfall() const override { return shortfall_; }
-  [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
-
- private:
-  /// What a session has counted, by the k-mers' names in the index; it is used up.
-  [[nodiscard]] std::vector<std::uint64_t> take(std::unique_ptr<DenseSession>& session) const {
-    const std::uint32_t k = index_.params().k;
-    if (!session) return std::vector<std::uint64_t>(std::size_t{1} << (2 * k));
-    std::vector<std::uint64_t> counts = session->sums();
-    session.reset();
-    if (index_.params().canonical) engine::fold_strands(counts, k);
-    return counts;
-  }
-
-  void subtract(const std::vector<std::uint64_t>& removed, std::vector<std::uint64_t>& counts) {
-    for (std::size_t kmer = 0; kmer < counts.size(); ++kmer) {
-      if (removed[kmer] > counts[kmer]) shortfall_.note(counts[kmer], removed[kmer] - counts[kmer]);
-      counts[kmer] -= std::min(counts[kmer], removed[kmer]);
-    }
-  }
-
-  const index::IndexFile& index_;
-  std::unique_ptr<DenseSession> added_, removed_;
-  engine::Tally tally_{1, UINT64_MAX};
-  engine::Shortfall shortfall_;
-};
-
 }  // namespace
 
 }  // namespace warpmer::cpu
@@ -307,7 +237,12 @@ UpdateNeeds update_needs(const index::IndexFile& index, unsigned threads) {
 
 std::unique_ptr<UpdatingSession> make_cpu_update(const UpdatePlan& plan, const index::IndexFile& index) {
   const cpu::Kernels& kernels = cpu::best_kernels();
-  if (index.params().k <= kMaxDenseK) return std::make_unique<cpu::DenseUpdate>(kernels, plan, index);
+  if (index.params().k <= kMaxDenseK) {
+    const auto start = [&](const std::optional<CountPlan>& whole) {
+      return whole ? std::make_unique<cpu::DenseSession>(kernels, *whole) : nullptr;
+    };
+    return std::make_unique<DenseUpdate<cpu::DenseSession>>(start(plan.added), start(plan.removed), index);
+  }
   return with_shard_types(index.params().k, [&]<class Key, int Words>() -> std::unique_ptr<UpdatingSession> {
     return std::make_unique<cpu::ShardedUpdate<Key, Words>>(kernels, plan, index);
   });

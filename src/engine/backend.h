@@ -17,8 +17,10 @@
 
 namespace warpmer::engine {
 
-class Ranks;     // engine/ranks.h
-Ranks& alone();  // a job of one process
+class Ranks;            // engine/ranks.h
+Ranks& alone();         // a job of one process
+class UpdatingSession;  // engine/update_session.h, as is the next
+struct UpdatePlan;
 
 struct CountPlan {
   std::uint32_t k = 31;
@@ -137,6 +139,9 @@ class Backend {
   /// have it in.
   [[nodiscard]] virtual const io::TextMemory* text_memory() const { return nullptr; }
   [[nodiscard]] virtual std::unique_ptr<CountingSession> start(const CountPlan& plan) = 0;
+  /// What changes an index, whose k and strand the plan has; it must live as long.
+  [[nodiscard]] virtual std::unique_ptr<UpdatingSession> start_update(const UpdatePlan& plan,
+                                                                      const index::IndexFile& index) = 0;
   /// What a session started with such a plan would do; nothing where that is not known.
   [[nodiscard]] virtual std::optional<SessionForecast> forecast(const CountPlan& /*plan*/,
                                                                 const ExpectedKmers& /*expected*/) const {

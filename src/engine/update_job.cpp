@@ -7,12 +7,15 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/minimizer.h"
+#include "engine/backend.h"
+#include "engine/device_choice.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
 #include "engine/shared_input.h"
 #include "engine/tmp_directory.h"
 #include "engine/update_session.h"
 #include "io/input.h"
+#include "io/quality.h"
 
 namespace warpmer::engine {
 
@@ -59,16 +62,39 @@ class UpdateJob {
         memory_cap_(memory_or_most(options.memory_bytes)),
         progress_(progress),
         run_(threads_, memory_cap_, progress),
+        device_(options.device),
         index_(options.index) {
     check(index_);
+    if (device_.cpu_devices > 1) throw UsageError("update runs on one CPU or on GPUs; use --device cpu");
   }
 
   UpdateReport run() {
+    try {
+      update(true);
+    } catch (const io::NotPlainText&) {
+      // What was taken for records were none, or were not like others: begin again, carefully.
+      progress_.kmers = 0;
+      report_ = {};
+      update(false);
+    }
+    return report_;
+  }
+
+ private:
+  void update(bool may_take_text) {
     std::optional<SharedInput> added, removed;
     if (!options_.added.empty()) added.emplace(options_.added, input_options());
     if (!options_.removed.empty()) removed.emplace(options_.removed, input_options());
     index::IndexWriter writer(options_.output, index_.params());
-    const auto session = make_cpu_update(plan(added, removed), index_);
+    const auto session = with_fallback(device_, [&] {
+      backend_ = make_backend(device_);
+      return backend_->start_update(plan(added, removed), index_);
+    });
+    if (const io::TextMemory* const memory = backend_->text_memory(); may_take_text && memory != nullptr) {
+      for (auto* input : {&added, &removed}) {
+        if (*input) (*input)->own().hand_over_text(*memory);
+      }
+    }
     const auto start = Clock::now();
     if (added) report_.added = run_.read(*added, *session->added(), k());
     if (removed) report_.removed = run_.read(*removed, *session->removed(), k());
@@ -81,10 +107,13 @@ class UpdateJob {
     report_.update_seconds = seconds_since(middle);
     report_.early_counts = session->early_counts();
     report_.spilled = session->spilled();
-    return report_;
+    report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");
+    report_.device_choice = device_;
+    report_.device_memory = session->device_memory();
+    report_.stages = session->stages();
+    report_.stages.push_back({"write", run_.write_seconds(), report_.index_bytes});
   }
 
- private:
   [[nodiscard]] std::uint32_t k() const { return index_.params().k; }
 
   [[nodiscard]] io::InputOptions input_options() const {
@@ -96,7 +125,7 @@ class UpdateJob {
     return input;
   }
 
-  /// ResourceError, with the least cap that would do, where this one does not.
+  /// On a CPU, ResourceError with the least cap that would do, where this one does not.
   [[nodiscard]] UpdatePlan plan(std::optional<SharedInput>& added,
                                 std::optional<SharedInput>& removed) const {
     std::uint64_t reading = 0;
@@ -106,10 +135,10 @@ class UpdateJob {
     UpdatePlan plan;
     if (added) plan.added = session_plan(added->own(), reading);
     if (removed) plan.removed = session_plan(removed->own(), reading);
+    if (!device_.gpus.empty()) return plan;  // its sessions know themselves what they take
     const std::uint64_t spoken_for = (plan.added ? plan.added : plan.removed)->other_bytes;
     const UpdateNeeds needs = update_needs(index_, threads_);
-    const auto backend = make_cpu_backend();
-    const auto does = [&](std::uint64_t cap) { return divide(cap, spoken_for, needs, *backend, plan); };
+    const auto does = [&](std::uint64_t cap) { return divide(cap, spoken_for, needs, *backend_, plan); };
     if (does(memory_cap_)) return plan;
     constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
     std::uint64_t too_little = memory_cap_ / kMegabyte, enough = too_little + 1;
@@ -130,6 +159,9 @@ class UpdateJob {
     plan.k = k();
     plan.canonical = index_.params().canonical;
     plan.lenient = options_.lenient;
+    plan.lowest_quality = io::lowest_unmasked(options_.min_base_quality);
+    plan.devices = std::max(1u, static_cast<unsigned>(device_.gpus.size()));
+    plan.device_memory_bytes = device_.device_memory_bytes;
     plan.tmp_directory = tmp_directory(options_.tmp_directory, options_.output);
     plan.tmp_directory_is_chosen = !options_.tmp_directory.empty();
     run_.complete(plan, input, reading_bytes);
@@ -183,7 +215,9 @@ class UpdateJob {
   std::uint64_t memory_cap_;
   JobProgress& progress_;
   SessionRun run_;
+  DeviceChoice device_;
   index::IndexFile index_;
+  std::unique_ptr<Backend> backend_;
   UpdateReport report_;
 };
 

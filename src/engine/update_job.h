@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device_choice.h"
 #include "engine/session_run.h"
 #include "index/index_file.h"
 
@@ -18,6 +19,7 @@ struct UpdateOptions {
   bool lenient = false;                     ///< as for counting
   std::optional<int> min_base_quality;
   std::string reference;
+  DeviceChoice device;
   unsigned threads = 0;            ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
   std::string tmp_directory;       ///< as for counting
@@ -29,11 +31,15 @@ struct UpdateReport : IndexReport {
   ReadTotals added, removed;
   std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
   SpillReport spilled;             ///< to temporary files, because memory was short
-  double read_seconds = 0;         ///< wall time until the input was exhausted
-  double update_seconds = 0;       ///< wall time from there to a complete file
+  std::string device;              ///< where it ran
+  DeviceChoice device_choice;      ///< why there: it may have changed when it was started
+  std::optional<DeviceMemoryReport> device_memory;
+  std::vector<StageReport> stages;  ///< after the input: of GPUs, and writing
+  double read_seconds = 0;          ///< wall time until the input was exhausted
+  double update_seconds = 0;        ///< wall time from there to a complete file
 };
 
-/// Runs a whole updating job, on the CPU. k and strand are the index's. The index written is the one that
+/// Runs a whole updating job. k and strand are the index's. The index written is the one that
 /// counting the resulting reads makes, but for its provenance; records and bases are sums and differences of
 /// those of the inputs, at least 0. Throws Error, and then no output file is left; InputError when k-mers are
 /// to be removed that are not there, or not so often.

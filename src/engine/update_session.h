@@ -6,9 +6,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "core/error.h"
 #include "engine/backend.h"
 #include "index/index_file.h"
+#include "index/shard_codec.h"
 
 namespace warpmer::engine {
 
@@ -51,23 +55,40 @@ class UpdatingSession {
   [[nodiscard]] virtual Shortfall shortfall() const = 0;
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
   [[nodiscard]] virtual SpillReport spilled() const { return {}; }
+  /// On GPUs, as are the stages: of those after the input has ended.
+  [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
+  [[nodiscard]] virtual std::vector<StageReport> stages() const { return {}; }
 };
 
-/// What the two sessions are to do. Both have the same k, strand and number of threads, and no filter; each
-/// keeps to its own `memory_bytes`.
+/// Calls `visit(hash, count)` for every entry of a shard. InputError when there are more than it says.
+template <class Key, class Visit>
+void for_each_entry_of(const index::IndexFile& index, std::uint32_t shard, const Visit& visit) {
+  const index::ShardReader<Key> reader(index.shard(shard), index.params().k);
+  std::uint64_t visited = 0;
+  reader.for_each([&](Key hash, std::uint64_t count) {
+    if (++visited > reader.entries() || count == 0) {
+      throw InputError(index.path() + ": the entries of shard " + std::to_string(shard) + " are damaged");
+    }
+    visit(hash, count);
+  });
+}
+
+/// What the two sessions are to do. Both have the same k, strand and number of threads, and no filter. On a
+/// CPU each keeps to its own `memory_bytes`; on GPUs both have the same, which is divided between them and
+/// what merges, as is `device_memory_bytes`.
 struct UpdatePlan {
   std::optional<CountPlan> added, removed;
-  std::uint64_t table_bytes = 0;  ///< what the shards' live tables may take, all threads' together
+  std::uint64_t table_bytes = 0;  ///< on a CPU, what the shards' live tables may take, all threads' together
 };
 
-/// Host memory that changing an index takes besides what its sessions may hold.
+/// Host memory that changing an index on a CPU takes besides what its sessions may hold.
 struct UpdateNeeds {
   std::uint64_t mapped_bytes = 0;       ///< shards of the index that are looked at
   std::uint64_t least_table_bytes = 0;  ///< UpdatePlan::table_bytes at least
 };
 UpdateNeeds update_needs(const index::IndexFile& index, unsigned threads);
 
-/// On the CPU (src/cpu). The index, whose k and strand the plan has, must live as long.
+/// Backend::start_update of the CPU's.
 std::unique_ptr<UpdatingSession> make_cpu_update(const UpdatePlan& plan, const index::IndexFile& index);
 
 }  // namespace warpmer::engine

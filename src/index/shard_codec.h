@@ -142,7 +142,8 @@ FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n
 }
 
 /// Reads a frozen shard where it lies. On a GPU, too: made by the host of a view whose payload is on the
-/// device, and copied there; `find`, and walking a bucket, then work on the device, and nothing else of it.
+/// device, and copied there; `find`, `first_from`, and walking a bucket, then work on the device, and nothing
+/// else of it.
 template <class Key>
 class ShardReader {
  public:
@@ -176,6 +177,36 @@ class ShardReader {
     return entry < shape_.entries ? count_at(entry) : 0;
   }
 
+  /// The number of the first entry with this hash or a larger one. The hash is one of 2k bits.
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t first_from(Key hash) const {
+    if (shape_.entries == 0) return 0;
+    const Key rest = hash & rest_mask();
+    auto [first, last] = bucket(bucket_of(hash));
+    while (first < last) {
+      const std::uint64_t middle = first + (last - first) / 2;
+      if (rest_at(middle) < rest) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    return first;
+  }
+
+  /// Calls `visit(count)` for all counts of 2^bits and more, in no order.
+  template <class Visit>
+  void for_each_count_from(std::uint32_t bits, Visit&& visit) const {
+    const std::uint64_t least = std::uint64_t{1} << bits;
+    const auto visit_large = [&](std::uint64_t count) {
+      if (count >= least) visit(count);
+    };
+    if (bits < shape_.count_bits) {
+      for (std::uint64_t i = 0; i < shape_.entries; ++i) visit_large(count_at(i));
+    } else if (shape_.exception_bits > bits) {
+      for (std::uint64_t x = 0; x < shape_.exceptions; ++x) visit_large(exception_count(x));
+    }
+  }
+
   /// Asks the processor for the lines a `find` of this hash will start with.
   void prefetch(Key hash) const {
     if (shape_.bucket_bits == 0) return;
@@ -205,6 +236,10 @@ class ShardReader {
     for (std::size_t b = begin; b < end; ++b) visit_bucket(b, exception, visit);
   }
 
+  /// The bucket that a hash is in, if it is there.
+  [[nodiscard]] WARPMER_HD_INLINE std::size_t bucket_of(Key hash) const {
+    return shape_.bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> layout_.rest_bits);
+  }
   /// Where a bucket's entries begin and end. Clamped, so that a wrong payload (its checksum right) cannot
   /// lead outside.
   [[nodiscard]] WARPMER_HD_INLINE std::pair<std::uint64_t, std::uint64_t> bucket(std::size_t b) const {
@@ -246,9 +281,6 @@ class ShardReader {
       }
     }
     return low;
-  }
-  [[nodiscard]] WARPMER_HD_INLINE std::size_t bucket_of(Key hash) const {
-    return shape_.bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> layout_.rest_bits);
   }
   [[nodiscard]] WARPMER_HD_INLINE Key rest_mask() const {
     return layout_.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << layout_.rest_bits) - 1;

@@ -113,6 +113,7 @@ class Update(CliTest):
         self.assertEqual([line.split()[-1] for line in info.splitlines() if line.startswith("input")], [index, str(READS_2)])
         stats = json.loads((self.folder / "stats.json").read_text())
         self.assertEqual(stats["removed"]["kmers"], 0)
+        self.assertTrue(stats["device"].startswith("cpu ("), stats["device"])
         self.assertEqual(stats["totals"], self.totals("both.wmi"))
         kmers = self.totals(index)["stored_kmers"] + stats["added"]["kmers"]
         self.assertEqual(stats["totals"]["stored_kmers"], kmers)
@@ -196,6 +197,8 @@ class Update(CliTest):
             ("standard input .* one input only", "-", "--add", "-", "-o", "x.wmi"),
             ("cannot be the same", index, "--add", READS_2, "-o", "x", "--stats", "x"),
             ("--add needs a value", index, "--add", "-o", "x.wmi"),
+            ("update runs on one CPU or on GPUs", index, "--add", READS_2, "--device", "cpu:2", "-o", "x.wmi"),
+            ("--device gpu: choose", index, "--add", READS_2, "--device", "gpu", "-o", "x.wmi"),
         ):
             with self.subTest(arguments):
                 self.refused(USAGE, pattern, "update", *arguments)

@@ -1,6 +1,9 @@
 #pragma once
 /// The GPU that tests run on: the first that warpmer can use. It is current on the main thread.
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -34,5 +37,12 @@ inline std::vector<std::vector<int>> sets_of_gpus() {
 
 /// Whether k-mers of this length can be counted on it: 128-bit keys need compute capability 9.0.
 inline bool can_count(std::uint32_t k) { return k <= kMaxNarrowK || gpu_under_test().major >= 9; }
+
+/// Those of them that can be.
+inline std::vector<std::uint32_t> countable(const std::vector<std::uint32_t>& all_k) {
+  std::vector<std::uint32_t> some;
+  std::copy_if(all_k.begin(), all_k.end(), std::back_inserter(some), can_count);
+  return some;
+}
 
 }  // namespace warpmer::tests

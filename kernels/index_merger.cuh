@@ -1,0 +1,58 @@
+#pragma once
+/// An index's way through a GPU: its shards come in, what has been counted is added to them and taken away,
+/// and the shards of the new index come out.
+
+#include <cstdint>
+#include <memory>
+
+#include "chunk_feed.cuh"
+#include "engine/tally.h"
+#include "engine/update_session.h"
+#include "index/index_file.h"
+#include "shard_delivery.cuh"
+
+namespace warpmer::gpu {
+
+/// What may be held on the device, and on the host for copying there. Nothing of it depends on how large the
+/// index is, but that its largest shard has to fit.
+struct MergerPlan {
+  std::uint64_t frame_words = 0;         ///< of the index, at once; there are two
+  std::uint64_t payload_words = 0;       ///< of what comes out, at once; there are two
+  std::uint64_t most_payload_words = 0;  ///< for a single shard that comes to more
+  std::uint32_t most_pieces = 0;         ///< that are merged at once
+  unsigned uploaders = 1;                ///< threads that copy the index to the device
+
+  [[nodiscard]] std::uint64_t device_bytes(const index::IndexParams& params) const;
+  /// Pinned, or pages of the mapped file.
+  [[nodiscard]] std::uint64_t host_bytes() const;
+};
+
+/// The plan that takes so many bytes of a GPU and of the host, or less where more would not be faster.
+/// ResourceError when the largest shard does not fit.
+MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes, std::uint64_t host_bytes);
+
+/// Some consecutive shards, on the current device. Not thread-safe.
+class IndexMerger {
+ public:
+  virtual ~IndexMerger() = default;
+
+  /// Makes all shards, as DeviceCounter::finish: those of the index, with those of `added` added to them, and
+  /// then those of `removed` taken away; either may be null. InputError for a damaged shard.
+  virtual void merge(ChunkFeed* added, ChunkFeed* removed, const ChunkOutlets& outlets) = 0;
+
+  // After `merge`.
+  /// All counts but those of 2^kTalliedBits and more, which the shards' payloads have.
+  virtual void add_to(engine::Tally& tally) const = 0;
+  [[nodiscard]] virtual engine::Shortfall shortfall() const = 0;
+  [[nodiscard]] virtual double seconds() const = 0;         ///< the GPU was busy merging
+  [[nodiscard]] virtual double seconds_waited() const = 0;  ///< for the index
+  [[nodiscard]] virtual std::uint64_t bytes() const = 0;    ///< of the index, that have come
+
+  static constexpr std::uint32_t kTalliedBits = 16;
+};
+
+/// Of shards [first, end) of an index, which must outlive it.
+std::unique_ptr<IndexMerger> make_index_merger(const index::IndexFile& index, index::ShardRange shards,
+                                               const MergerPlan& plan);
+
+}  // namespace warpmer::gpu

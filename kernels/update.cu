@@ -1,0 +1,199 @@
+// Updating an index on GPUs: what the two counting sessions have of a shard, frozen and still on the device,
+// is merged there with that of the index.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/minimizer.h"
+#include "core/ownership.h"
+#include "engine/dense_update.h"
+#include "held_memory.cuh"
+#include "index_merger.cuh"
+#include "session.cuh"
+#include "shard_delivery.cuh"
+#include "update.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+/// Of the device's memory, and of the host's, what merging may take: a part.
+constexpr std::uint64_t kMergerShare = 3, kMergerHostShare = 4;
+
+/// How a job's memory is divided.
+struct Division {
+  MergerPlan merger;                 ///< of each GPU
+  std::uint64_t session_device = 0;  ///< of each session, on each GPU
+  std::uint64_t session_host = 0;
+  std::uint64_t cap = 0;  ///< of a GPU
+};
+
+unsigned sessions_of(const engine::UpdatePlan& plan) { return (plan.added ? 1 : 0) + (plan.removed ? 1 : 0); }
+const engine::CountPlan& any_of(const engine::UpdatePlan& plan) {
+  return plan.added ? *plan.added : *plan.removed;
+}
+
+Division divide(const Peers& peers, const engine::UpdatePlan& plan, const index::IndexFile& index) {
+  const engine::CountPlan& any = any_of(plan);
+  Division division;
+  std::uint64_t least = UINT64_MAX;
+  for (const int gpu : peers.gpus()) {
+    const CurrentDevice current(gpu);
+    least = std::min(least, device_cap(any.device_memory_bytes));
+    division.cap = std::max(division.cap, device_cap(any.device_memory_bytes));
+  }
+  std::uint64_t mergers = 0, host = 0;
+  if (any.k > kMaxDenseK) {
+    const auto sharers =  // of one GPU, in tests
+        static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), peers.gpu(0)));
+    division.merger = plan_merger(index, planned_with(least) / kMergerShare / sharers,
+                                  any.memory_bytes / kMergerHostShare / peers.size());
+    mergers = division.merger.device_bytes(index.params()) * sharers;
+    host = division.merger.host_bytes() * peers.size();
+  }
+  division.session_device = (least - mergers) / sessions_of(plan);
+  division.session_host = (any.memory_bytes - host) / sessions_of(plan);
+  return division;
+}
+
+/// One session's plan, with its share.
+engine::CountPlan shared_plan(const engine::CountPlan& whole, const Division& division) {
+  engine::CountPlan plan = whole;
+  plan.device_memory_bytes = division.session_device;
+  plan.memory_bytes = division.session_host;
+  return plan;
+}
+
+/// k > 12.
+class ShardedUpdate : public engine::UpdatingSession {
+ public:
+  ShardedUpdate(Peers& peers, const engine::UpdatePlan& plan, const index::IndexFile& index)
+      : peers_(peers),
+        k_(index.params().k),
+        division_(divide(peers, plan, index)),
+        delivery_(peers, any_of(plan).threads) {
+    const auto start = [&](const std::optional<engine::CountPlan>& whole) {
+      return whole ? make_sharded_session(peers, shared_plan(*whole, division_)) : nullptr;
+    };
+    added_ = start(plan.added);
+    removed_ = start(plan.removed);
+    for (std::uint32_t number = 0; number < peers.size(); ++number) {
+      const CurrentDevice current(peers.gpu(number));
+      mergers_.push_back(make_index_merger(index, shards_of(number, index), division_.merger));
+    }
+  }
+  ~ShardedUpdate() override {
+    for (std::uint32_t number = 0; number < mergers_.size(); ++number) {
+      cudaSetDevice(peers_.gpu(number));
+      mergers_[number].reset();
+    }
+  }
+
+  [[nodiscard]] engine::CountingSession* added() override { return added_.get(); }
+  [[nodiscard]] engine::CountingSession* removed() override { return removed_.get(); }
+
+  void finish(unsigned thread, const engine::ShardSink& sink,
+              const std::function<void()>& shard_done) override {
+    engine::Tally large(1, UINT64_MAX);
+    const engine::ShardSink noting = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+      note_large_counts(frozen, large);
+      sink(shard, std::move(frozen));
+    };
+    delivery_.run(thread, noting, shard_done, [&](std::uint32_t number, const ChunkOutlets& outlets) {
+      std::optional<ChunkFeed> added, removed;
+      if (added_) added.emplace(added_->device_counter(number), peers_.gpu(number));
+      if (removed_) removed.emplace(removed_->device_counter(number), peers_.gpu(number));
+      mergers_[number]->merge(added ? &*added : nullptr, removed ? &*removed : nullptr, outlets);
+      if (added) added->finish();
+      if (removed) removed->finish();
+    });
+    const std::lock_guard lock(mutex_);
+    large_.merge(large);
+  }
+
+  [[nodiscard]] engine::Tally tally() const override {
+    engine::Tally all = large_;
+    for (const auto& merger : mergers_) merger->add_to(all);
+    return all;
+  }
+  [[nodiscard]] engine::Shortfall shortfall() const override {
+    engine::Shortfall all;
+    for (const auto& merger : mergers_) all.merge(merger->shortfall());
+    return all;
+  }
+  [[nodiscard]] std::uint64_t early_counts() const override {
+    return (added_ ? added_->early_counts() : 0) + (removed_ ? removed_->early_counts() : 0);
+  }
+  [[nodiscard]] engine::SpillReport spilled() const override {
+    engine::SpillReport all;
+    for (const ShardedCounting* session : {added_.get(), removed_.get()}) {
+      if (session == nullptr) continue;
+      const engine::SpillReport one = session->spilled();
+      all.written_bytes += one.written_bytes;
+      all.read_bytes += one.read_bytes;
+      all.host_bytes += one.host_bytes;
+    }
+    return all;
+  }
+  [[nodiscard]] std::optional<engine::DeviceMemoryReport> device_memory() const override {
+    std::optional<engine::DeviceMemoryReport> report = (added_ ? added_ : removed_)->device_memory();
+    if (report) report->cap_bytes = division_.cap;
+    return report;
+  }
+  [[nodiscard]] std::vector<engine::StageReport> stages() const override {
+    double waiting = 0, merging = 0;
+    std::uint64_t bytes = 0;
+    for (const auto& merger : mergers_) {
+      waiting += merger->seconds_waited();
+      merging += merger->seconds();
+      bytes += merger->bytes();
+    }
+    return {{"wait for index", waiting, bytes},
+            {"merge", merging, bytes},
+            {"copy to host", delivery_.seconds(), delivery_.bytes()}};
+  }
+
+ private:
+  [[nodiscard]] index::ShardRange shards_of(std::uint32_t number, const index::IndexFile& index) const {
+    const std::uint32_t shards = index.params().shards();
+    return {first_shard_of(number, peers_.size(), shards), first_shard_of(number + 1, peers_.size(), shards)};
+  }
+
+  void note_large_counts(const index::FrozenShard& frozen, engine::Tally& tally) const {
+    if (frozen.shape.entries == 0) return;
+    with_key_type(k_, [&]<class Key>(Key) {
+      const index::ShardReader<Key> reader({frozen.shape, frozen.payload.data(), frozen.payload.size()}, k_);
+      reader.for_each_count_from(IndexMerger::kTalliedBits,
+                                 [&](std::uint64_t count) { tally.note(count, 1); });
+    });
+  }
+
+  Peers& peers_;
+  const std::uint32_t k_;
+  const Division division_;
+  std::unique_ptr<ShardedCounting> added_, removed_;
+  std::vector<std::unique_ptr<IndexMerger>> mergers_;  ///< by GPU
+  ShardDelivery delivery_;
+  std::mutex mutex_;
+  engine::Tally large_{1, UINT64_MAX};  ///< counts that the mergers do not note
+};
+
+}  // namespace
+
+std::unique_ptr<engine::UpdatingSession> make_update(Peers& peers, const engine::UpdatePlan& plan,
+                                                     const index::IndexFile& index) {
+  if (index.params().k > kMaxDenseK) return std::make_unique<ShardedUpdate>(peers, plan, index);
+  const Division division = divide(peers, plan, index);
+  const auto start = [&](const std::optional<engine::CountPlan>& whole) {
+    return whole ? make_dense_session(peers, shared_plan(*whole, division)) : nullptr;
+  };
+  return std::make_unique<engine::DenseUpdate<DenseCounting>>(start(plan.added), start(plan.removed), index);
+}
+
+}  // namespace warpmer::gpu

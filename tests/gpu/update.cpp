@@ -1,0 +1,99 @@
+// The update suite on the CUDA backend, then what is a matter of a GPU's memory.
+
+#include "gpu/device.h"
+#include "sessions/update_suite.h"
+
+using namespace warpmer;
+using namespace warpmer::tests;
+
+namespace {
+
+/// The GPU under test, acting as several.
+std::unique_ptr<engine::Backend> updater(std::size_t times = 1) {
+  return engine::make_cuda_backend(std::vector<int>(times, gpu_under_test().ordinal));
+}
+engine::CountPlan updating_plan(std::uint64_t device_memory_bytes = 0) {
+  engine::CountPlan plan = plan_for(31);
+  plan.memory_bytes = std::uint64_t{8} << 30;
+  plan.device_memory_bytes = device_memory_bytes;
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("an updated index is the index of the reads that remain") {
+  update_like_count(*updater(), countable({5, 13, 33, 64}), {{4, 1}}, updating_plan(), 8000);
+  update_like_count(*updater(), {31}, {{1, 1}, {5, 1}}, updating_plan());
+}
+
+TEST_CASE("with a GPU that acts as three") {
+  update_like_count(*updater(3), countable({12, 31, 64}), {{2, 3}}, updating_plan(), 8000);
+}
+
+TEST_CASE("k-mers that cannot be removed are counted") {
+  note_shortfalls(*updater(), countable({5, 12, 15, 31, 64}), updating_plan());
+}
+
+TEST_CASE("hashes that crowd, and counts of all widths") {
+  update_what_crowds<Key64>(*updater(), 31, updating_plan(), 5000);
+  if (can_count(47)) update_what_crowds<Key128>(*updater(), 47, updating_plan(), 2500);
+}
+
+TEST_CASE("an error of the sink ends an update") { end_update_with_the_sink(*updater(), updating_plan()); }
+
+TEST_CASE("in little device memory, which is kept to, and many frames") {
+  const std::uint64_t cap = std::uint64_t{400} << 20;
+  // About 50 MB of index.
+  const Reads was = simulated_reads(60000, 3000000, 31, 20), added = simulated_reads(20000, 3000000, 32, 20);
+  const TemporaryIndex path, expected_path;
+  Reads both = was;
+  both.insert(both.end(), added.begin(), added.end());
+  write_index(path.path(), was, 31);
+  write_index(expected_path.path(), both, 31);
+  const index::IndexFile index(path.path()), expected(expected_path.path());
+  engine::CountPlan plan = updating_plan(cap);
+  plan.threads = 2;
+  check_updated(update(*updater(), plan, index, {added, {}, true, false}), expected);
+  check_updated(update(*updater(), plan, expected, {{}, added, false, true}), index);
+  plan.device_memory_bytes = std::uint64_t{8} << 20;
+  CHECK_THROWS_AS(update(*updater(), plan, index, {added, {}, true, false}), ResourceError);
+}
+
+TEST_CASE("one shard that gets nearly everything") {
+  const TemporaryIndex path, expected_path;
+  const Reads was = simulated_reads(200, 5000, 33), added = hot_reads(60000, 31, 34);
+  Reads both = was;
+  both.insert(both.end(), added.begin(), added.end());
+  write_index(path.path(), was, 31);
+  write_index(expected_path.path(), both, 31);
+  const index::IndexFile index(path.path()), expected(expected_path.path());
+  check_updated(update(*updater(), updating_plan(), index, {added, {}, true, false}), expected);
+  check_updated(update(*updater(), updating_plan(), expected, {{}, added, false, true}), index);
+  CHECK_THROWS_AS(
+      update(*updater(), updating_plan(std::uint64_t{64} << 20), expected, {added, {}, true, false}),
+      ResourceError);
+}
+
+TEST_CASE("a shard whose entries are out of order, its checksum right, is refused") {
+  const TemporaryIndex path;
+  const Reads was = simulated_reads(2000, 30000, 35);
+  write_index(path.path(), was, 31);
+  const TemporaryIndex bad_path;
+  {
+    const index::IndexFile good(path.path());
+    index::IndexWriter writer(bad_path.path(), good.params());
+    for (std::uint32_t shard = 0; shard < good.params().shards(); ++shard) {
+      const index::ShardView view = good.shard(shard);
+      index::FrozenShard frozen{view.shape, {view.payload, view.payload + view.payload_words}};
+      const std::size_t entries_at = index::payload_layout(view.shape, 31).entries_at;
+      if (shard == 1000)
+        std::reverse(frozen.payload.begin() + static_cast<std::ptrdiff_t>(entries_at), frozen.payload.end());
+      writer.put(shard, std::move(frozen));
+    }
+    writer.finish(good.totals(), good.histogram(), {});
+  }
+  const index::IndexFile bad(bad_path.path());
+  CHECK(bad.shape(1000).entries > 8);
+  CHECK_THROWS_WITH_AS(update(*updater(), updating_plan(), bad, {was, {}, true, false}),
+                       doctest::Contains("the entries of shard 1000 are damaged"), InputError);
+}

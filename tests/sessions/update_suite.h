@@ -1,0 +1,263 @@
+#pragma once
+/// Updates of indexes by hand-made batches, and what any backend must make of them.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/update_session.h"
+#include "lookups/lookup_fixture.h"
+#include "sessions/session_suite.h"
+
+namespace warpmer::tests {
+
+struct Updated {
+  Payloads payloads;  ///< of the shards that are not empty
+  index::Totals totals;
+  index::Histogram histogram;
+  engine::Shortfall shortfall;
+};
+
+/// What both sessions of an update are to do; the reads that they get.
+struct Change {
+  Reads added, removed;
+  bool adds = true, removes = true;
+};
+
+/// `each` is the plan of one session, on a GPU of both together.
+inline Updated update(engine::Backend& backend, const engine::CountPlan& each, const index::IndexFile& index,
+                      const Change& change) {
+  engine::UpdatePlan plan;
+  if (change.adds) plan.added = each;
+  if (change.removes) plan.removed = each;
+  plan.table_bytes = std::uint64_t{256} << 20;
+  const auto session = backend.start_update(plan, index);
+  const auto feed = [&](engine::CountingSession* to, const Reads& reads) {
+    if (to == nullptr) return;
+    const auto batches = batches_of(reads, 200);
+    std::atomic<std::size_t> next{0};
+    engine::run_team(
+        each.threads,
+        [&](unsigned thread) {
+          io::Batch batch;
+          for (std::size_t i; (i = next.fetch_add(1)) < batches.size();) {
+            copy(batches[i], batch);
+            to->add(batch, thread);
+          }
+          to->end_of_input(thread);
+        },
+        [&] { next = batches.size(); });
+  };
+  feed(session->added(), change.added);
+  feed(session->removed(), change.removed);
+  Updated updated;
+  std::mutex mutex;
+  bool once = true;
+  const auto sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+    const std::lock_guard lock(mutex);
+    if (frozen.source) {
+      frozen.source->read([&](const std::uint64_t* some, std::size_t n) {
+        frozen.payload.insert(frozen.payload.end(), some, some + n);
+      });
+    }
+    if (frozen.shape.entries > 0) once = updated.payloads.emplace(shard, frozen.payload).second && once;
+  };
+  engine::run_team(
+      each.threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {});
+  CHECK(once);
+  updated.totals = session->tally().totals();
+  updated.histogram = session->tally().histogram();
+  updated.shortfall = session->shortfall();
+  return updated;
+}
+
+inline Payloads payloads_of(const index::IndexFile& index) {
+  Payloads payloads;
+  for (std::uint32_t shard = 0; shard < index.params().shards(); ++shard) {
+    const index::ShardView view = index.shard(shard);
+    if (view.shape.entries > 0)
+      payloads.emplace(shard, std::vector<std::uint64_t>(view.payload, view.payload + view.payload_words));
+  }
+  return payloads;
+}
+
+inline void check_updated(const Updated& updated, const index::IndexFile& expected) {
+  CHECK((updated.payloads == payloads_of(expected)));
+  CHECK((updated.histogram == expected.histogram()));
+  CHECK(updated.totals.counted_kmers == expected.totals().counted_kmers);
+  CHECK(updated.totals.counted_distinct == expected.totals().counted_distinct);
+  CHECK(updated.totals.stored_distinct == expected.totals().stored_distinct);
+  CHECK(updated.totals.largest_count == expected.totals().largest_count);
+}
+
+/// Any k, both strands, any team: the bytes of counting the reads that remain.
+inline void update_like_count(engine::Backend& backend, const std::vector<std::uint32_t>& all_k,
+                              const std::vector<Team>& teams, const engine::CountPlan& pattern,
+                              std::size_t genome_length = 20000) {
+  const Reads was = simulated_reads(genome_length / 8, genome_length, 21);
+  const Reads added = simulated_reads(genome_length / 12, genome_length, 22);
+  const auto half = [](const Reads& reads) {
+    return reads.begin() + static_cast<std::ptrdiff_t>(reads.size() / 2);
+  };
+  Reads removed(was.begin(), half(was));
+  removed.insert(removed.end(), added.begin(), half(added));
+  Reads left(half(was), was.end());
+  left.insert(left.end(), half(added), added.end());
+  Reads both = was;
+  both.insert(both.end(), added.begin(), added.end());
+  for (const std::uint32_t k : all_k) {
+    CAPTURE(k);
+    for (const bool canonical : {true, false}) {
+      const TemporaryIndex old_path, all_path, left_path, none_path;
+      write_index(old_path.path(), was, k, canonical);
+      write_index(all_path.path(), both, k, canonical);
+      write_index(left_path.path(), left, k, canonical);
+      write_index(none_path.path(), Reads{}, k, canonical);
+      const index::IndexFile old(old_path.path()), all(all_path.path()), rest(left_path.path()),
+          none(none_path.path());
+      for (const Team& team : teams) {
+        CAPTURE(team.threads);
+        engine::CountPlan plan = pattern;
+        plan.k = k;
+        plan.canonical = canonical;
+        plan.threads = team.threads;
+        plan.devices = team.devices;
+        check_updated(update(backend, plan, old, {added, removed}), rest);
+        check_updated(update(backend, plan, old, {added, {}, true, false}), all);
+        check_updated(update(backend, plan, all, {{}, added, false, true}), old);
+        check_updated(update(backend, plan, none, {was, {}, true, true}), old);
+        const Updated nothing = update(backend, plan, old, {{}, was, false, true});
+        CHECK(nothing.payloads.empty());
+        CHECK(nothing.shortfall.is_none());
+      }
+    }
+  }
+}
+
+/// K-mers that are not there, or not so often, are counted.
+inline void note_shortfalls(engine::Backend& backend, const std::vector<std::uint32_t>& all_k,
+                            const engine::CountPlan& pattern) {
+  const Reads was = simulated_reads(300, 5000, 23), added = simulated_reads(100, 5000, 24);
+  Reads removed = simulated_reads(300, 9000, 23);
+  for (int i = 0; i < 4; ++i) removed.insert(removed.end(), was.begin(), was.begin() + 20);
+  for (const std::uint32_t k : all_k) {
+    CAPTURE(k);
+    const TemporaryIndex path;
+    write_index(path.path(), was, k);
+    const index::IndexFile index(path.path());
+    Reads both = was;
+    both.insert(both.end(), added.begin(), added.end());
+    const auto there = expected_counts(both, k, true);
+    engine::Shortfall expected;
+    for (const auto& [kmer, count] : expected_counts(removed, k, true)) {
+      const auto at = there.find(kmer);
+      const std::uint64_t was_there = at == there.end() ? 0 : at->second;
+      if (count > was_there) expected.note(was_there, count - was_there);
+    }
+    if (k > 8) CHECK(expected.absent_kmers > 0);  // of the shortest, all are there
+    CHECK(expected.short_kmers > 0);
+    engine::CountPlan plan = pattern;
+    plan.k = k;
+    const engine::Shortfall shortfall = update(backend, plan, index, {added, removed}).shortfall;
+    CHECK(shortfall.absent_kmers == expected.absent_kmers);
+    CHECK(shortfall.absent_occurrences == expected.absent_occurrences);
+    CHECK(shortfall.short_kmers == expected.short_kmers);
+    CHECK(shortfall.short_occurrences == expected.short_occurrences);
+  }
+}
+
+/// An index of k-mers whose hashes crowd in one shard, more than are taken at once, among some that do not,
+/// and whose counts are of all widths.
+template <class Key>
+void update_what_crowds(engine::Backend& backend, std::uint32_t k, const engine::CountPlan& pattern,
+                        std::size_t crowd) {
+  CAPTURE(k);
+  const KmerHash<Key> hash(k);
+  std::mt19937_64 random(25);
+  std::map<Key, std::uint64_t> counts;
+  const auto any_count = [&] { return 1 + (random() >> (random() % 8 == 0 ? 24 + random() % 24 : 58)); };
+  const std::uint32_t hot = shard_of(minimizer_of(hash.inverse(Key{0}), k), shard_bits(k));
+  std::size_t crowded = 0;
+  for (Key h = 0; crowded < crowd; ++h) {
+    const Key kmer = hash.inverse(h);
+    if (shard_of(minimizer_of(kmer, k), shard_bits(k)) != hot) continue;
+    counts[kmer] = any_count();
+    ++crowded;
+  }
+  for (int i = 0; i < 20000; ++i)
+    counts[hash.inverse((Key{random()} << (sizeof(Key) == 16 ? 63 : 0) ^ random()) & key_mask<Key>(k))] =
+        any_count();
+  counts[hash.inverse(key_mask<Key>(k))] = 7;
+  const TemporaryIndex path, expected_path;
+  write_index(path.path(), counts, k, false);
+  // Some are added, some taken away, some are new.
+  Change change;
+  const auto read_of = [&](Key kmer) {
+    std::string text(k, ' ');
+    kmer_to_text(kmer, k, text.data());
+    return text;
+  };
+  std::vector<Key> gone;
+  for (auto& [kmer, count] : counts) {
+    if (random() % 3 == 0) {
+      change.added.push_back(read_of(kmer));
+      ++count;
+    } else if (random() % 3 == 0 && count < 4) {
+      change.removed.insert(change.removed.end(), count, read_of(kmer));
+      gone.push_back(kmer);
+    }
+  }
+  for (const Key kmer : gone) counts.erase(kmer);
+  for (Key h = Key{crowd} << 20; change.added.size() % 1000 != 0; ++h) {
+    const auto [at, is_new] = counts.emplace(hash.inverse(h), 0);
+    ++at->second;
+    change.added.push_back(read_of(at->first));
+  }
+  write_index(expected_path.path(), counts, k, false);
+  const index::IndexFile index(path.path()), expected(expected_path.path());
+  engine::CountPlan plan = pattern;
+  plan.k = k;
+  plan.canonical = false;
+  check_updated(update(backend, plan, index, change), expected);
+}
+
+/// An error of whoever takes the shards ends the session, and is the one that is reported.
+inline void end_update_with_the_sink(engine::Backend& backend, const engine::CountPlan& pattern) {
+  const Reads was = simulated_reads(400, 3000, 26);
+  for (const std::uint32_t k : {7u, 31u}) {
+    const TemporaryIndex path;
+    write_index(path.path(), was, k);
+    const index::IndexFile index(path.path());
+    for (const unsigned threads : {1u, 3u}) {
+      engine::CountPlan plan = pattern;
+      plan.k = k;
+      plan.threads = threads;
+      const auto session = backend.start_update({plan, std::nullopt, std::uint64_t{64} << 20}, index);
+      auto batches = batches_of(was, 10);
+      engine::run_team(
+          threads,
+          [&](unsigned thread) {
+            for (std::size_t i = thread; i < batches.size(); i += threads)
+              session->added()->add(batches[i], thread);
+            session->added()->end_of_input(thread);
+          },
+          [] {});
+      struct DiskFull {};
+      std::atomic<int> taken{0};
+      const auto sink = [&](std::uint32_t, index::FrozenShard&&) {
+        if (taken++ >= (k > kMaxDenseK ? 5 : 0)) throw DiskFull();
+      };
+      CHECK_THROWS_AS(engine::run_team(
+                          threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {}),
+                      DiskFull);
+    }
+  }
+}
+
+}  // namespace warpmer::tests

@@ -1,0 +1,27 @@
+// The update suite on the CPU backend.
+
+#include "sessions/update_suite.h"
+#include "tier.h"
+
+using namespace warpmer;
+using namespace warpmer::tests;
+
+namespace {
+const auto kCpu = [] { return engine::make_cpu_backend(); };
+}
+
+TEST_CASE("an updated index is the index of the reads that remain") {
+  update_like_count(*kCpu(), by_tier<std::vector<std::uint32_t>>({5, 13, 31, 33, 64}, {12, 31, 33}),
+                    {{1, 1}, {3, 1}}, plan_for(31), by_tier(8000, 4000));
+}
+
+TEST_CASE("k-mers that cannot be removed are counted") {
+  note_shortfalls(*kCpu(), by_tier<std::vector<std::uint32_t>>({5, 12, 31, 64}, {12, 31}), plan_for(31));
+}
+
+TEST_CASE("hashes that crowd, and counts of all widths") {
+  update_what_crowds<Key64>(*kCpu(), 31, plan_for(31), by_tier(300, 20));
+  update_what_crowds<Key128>(*kCpu(), 47, plan_for(47), by_tier(100, 20));
+}
+
+TEST_CASE("an error of the sink ends an update") { end_update_with_the_sink(*kCpu(), plan_for(31)); }
