@@ -111,25 +111,8 @@ class ShardTiers {
   template <class Use>
   void count(Desk& desk, std::uint32_t shard, Use&& use) {
     read_ahead(shard);
-    Parts parts = take(desk, shard);
-    std::uint64_t entries = 0;
-    for (const SpilledRun& run : parts.spilled_runs) entries += run.shape.entries;
-    ShardWords<Words> words(parts.pending, pool_, parts.spilled, spill_file_, desk.slice,
-                            desk.times.read_back_seconds);
-    do {
-      const std::uint64_t run_entries = entries + parts.run.shape.entries;
-      const std::uint64_t word_bytes = memory_.word_bytes(words.left(), words.kmers_left());
-      const std::uint64_t bytes = memory_.bytes_at_once(word_bytes, run_entries);
-      const std::uint64_t needed = memory_.counting_bytes(bytes, run_entries);
-      if (needed > memory_.thread_bytes()) return count_in_passes(desk, shard, words, parts, use);
-      reserve(desk, needed, shard);
-      words.begin_chunk(part_of(words.left(), bytes, word_bytes));
-      count_chunk(desk, words, parts.run);
-      if (words.left() > 0) parts.run = freeze(desk);
-    } while (words.left() > 0);
-    for (const SpilledRun& run : parts.spilled_runs) merge_spilled(desk, run);
-    const auto& counter = *desk.counter;
-    use(ShardPart<Key>{counter.keys(), counter.counts(), counter.size(), true});
+    count_all(desk, shard, use);
+    note_counted(shard);
   }
 
   /// Somewhere to put a shard that comes in parts.
@@ -166,6 +149,7 @@ class ShardTiers {
     std::mutex mutex;
     std::vector<Extent> extents;
     std::atomic<bool> is_being_read{false};
+    std::atomic<std::uint32_t> counted_shards{0};
   };
 
   static constexpr std::uint64_t kWordBytes = sizeof(SuperKmer<Words>);
@@ -325,6 +309,29 @@ class ShardTiers {
     return *desk.counter;
   }
 
+  template <class Use>
+  void count_all(Desk& desk, std::uint32_t shard, Use& use) {
+    Parts parts = take(desk, shard);
+    std::uint64_t entries = 0;
+    for (const SpilledRun& run : parts.spilled_runs) entries += run.shape.entries;
+    ShardWords<Words> words(parts.pending, pool_, parts.spilled, spill_file_, desk.slice,
+                            desk.times.read_back_seconds);
+    do {
+      const std::uint64_t run_entries = entries + parts.run.shape.entries;
+      const std::uint64_t word_bytes = memory_.word_bytes(words.left(), words.kmers_left());
+      const std::uint64_t bytes = memory_.bytes_at_once(word_bytes, run_entries);
+      const std::uint64_t needed = memory_.counting_bytes(bytes, run_entries);
+      if (needed > memory_.thread_bytes()) return count_in_passes(desk, shard, words, parts, use);
+      reserve(desk, needed, shard);
+      words.begin_chunk(part_of(words.left(), bytes, word_bytes));
+      count_chunk(desk, words, parts.run);
+      if (words.left() > 0) parts.run = freeze(desk);
+    } while (words.left() > 0);
+    for (const SpilledRun& run : parts.spilled_runs) merge_spilled(desk, run);
+    const auto& counter = *desk.counter;
+    use(ShardPart<Key>{counter.keys(), counter.counts(), counter.size(), true});
+  }
+
   /// Counts a chunk together with a run, which is used up.
   void count_chunk(Desk& desk, ShardWords<Words>& chunk, index::FrozenShard& run) {
     const Stopwatch watch(desk.times.count_seconds);
@@ -429,6 +436,15 @@ class ShardTiers {
       if (bytes > kMostReadAhead) continue;
       for (const Extent& extent : groups_[g].extents) file->will_need(extent.offset, extent.bytes);
     }
+  }
+
+  /// When the last shard of a group is counted, what the group has in the file is of no more use.
+  void note_counted(std::uint32_t shard) {
+    const index::SpillFile* file = spill_file_;
+    Group& group = groups_[shard / group_shards_];
+    if (++group.counted_shards < group_shards_ || file == nullptr) return;
+    const std::lock_guard lock(group.mutex);
+    for (const Extent& extent : group.extents) file->is_read(extent.offset, extent.bytes);
   }
 
   // --- Memory for counting, which pages and runs leave.

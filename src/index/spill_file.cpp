@@ -41,6 +41,7 @@ int open_and_unlink(const std::string& directory) {
 
 SpillFile::SpillFile(const std::string& directory) : directory_(directory) {
   open();
+  write_behind_.leave_cache();
   // Where the file system has to keep a name after all (NFS), the destructor tries again.
   if (made_directory_) made_directory_ = ::rmdir(directory_.c_str()) != 0;
 }
@@ -96,8 +97,7 @@ void SpillFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
     }
   }
   written_ += offset - begin;
-  ::sync_file_range(fd_, static_cast<off_t>(begin), static_cast<off_t>(offset - begin),
-                    SYNC_FILE_RANGE_WRITE);
+  write_behind_.note(fd_, offset, offset - begin);
 }
 
 void SpillFile::read(const Spilled& what, void* to) {
@@ -119,6 +119,10 @@ void SpillFile::read(const Spilled& what, void* to) {
 
 void SpillFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+}
+
+void SpillFile::is_read(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
 }
 
 void SpillFile::fail(const char* doing, std::uint64_t bytes, int error) const {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "index/shared_memory_file.h"
+#include "index/write_behind.h"
 
 namespace warpmer::index {
 
@@ -19,7 +20,8 @@ struct Spilled {
 };
 
 /// A file that has no name from the beginning (O_TMPFILE), or none from just after it, so that the system
-/// takes it back however the process ends. One descriptor; written from front to back, each byte once.
+/// takes it back however the process ends. One descriptor; written from front to back, each byte once. It is on
+/// the disk, not in the page cache, if the disk keeps up.
 /// Safe to be used by several threads. All failures are ResourceErrors that name the directory.
 class SpillFile {
  public:
@@ -39,6 +41,8 @@ class SpillFile {
   void read(const Spilled& what, void* to);
   /// Tells the kernel that a range will be read soon, so that it reads ahead.
   void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// Tells it that a range has been read, so that its memory serves to read others.
+  void is_read(std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return written_; }
   [[nodiscard]] std::uint64_t bytes_read() const noexcept { return read_; }
@@ -50,6 +54,7 @@ class SpillFile {
   std::string directory_;
   bool made_directory_ = false;
   int fd_ = -1;
+  WriteBehind write_behind_;
   std::atomic<std::uint64_t> end_{0};
   std::atomic<std::uint64_t> written_{0};
   std::atomic<std::uint64_t> read_{0};
