@@ -75,7 +75,12 @@ class ShardTiers {
 
   // --- While words come in.
 
-  [[nodiscard]] bool over_budget() const { return pool_.bytes_in_use() > room_for_pending(); }
+  /// Before all of the room is taken: what threads take while a group is written would be returned to the
+  /// system, page by page, only to be asked for again.
+  [[nodiscard]] bool over_budget() const {
+    const std::uint64_t room = room_for_pending();
+    return pool_.bytes_in_use() > room - room / 16;
+  }
 
   /// Makes room: takes groups of shards by turn, counts what that makes clearly smaller, and spills the rest.
   void relieve(Desk& desk) {
