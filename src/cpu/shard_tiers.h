@@ -61,7 +61,7 @@ class ShardTiers {
       : kernels_(kernels),
         plan_(plan),
         memory_(memory),
-        pending_(pool_, shards),
+        pending_(pool_, shards, plan.k),
         shards_(shards),
         group_shards_(group_shards(shards, memory.budget())),
         groups_(shards / group_shards_),
@@ -157,7 +157,6 @@ class ShardTiers {
     std::atomic<std::uint32_t> counted_shards{0};
   };
 
-  static constexpr std::uint64_t kWordBytes = sizeof(SuperKmer<Words>);
   /// The spill file is written about so many bytes at a time.
   static constexpr std::uint64_t kWriteBytes = std::uint64_t{4} << 20;
   static constexpr std::uint32_t kMostGroupShards = 64;
@@ -223,12 +222,12 @@ class ShardTiers {
     Shard& s = shards_[shard];
     do {
       const std::uint64_t run_before = s.run_bytes;
-      const std::uint64_t word_bytes = memory_.word_bytes(list.size(), list.kmers);
+      const std::uint64_t word_bytes = memory_.word_bytes(list.words, list.kmers);
       const std::uint64_t bytes = memory_.early_bytes_at_once(word_bytes, s.run.shape.entries);
-      ShardWords<Words> chunk(std::exchange(list, {}), pool_, {}, nullptr, desk.slice,
+      ShardWords<Words> chunk(pending_.format(), std::exchange(list, {}), pool_, {}, nullptr, desk.slice,
                               desk.times.read_back_seconds);
       chunk.begin_chunk(part_of(chunk.left(), bytes, word_bytes));
-      const auto counted = static_cast<float>(chunk.size() * kWordBytes);
+      const auto counted = static_cast<float>(chunk.page_bytes());
       list = chunk.take_rest();
       count_chunk(desk, chunk, s.run);
       s.run = freeze(desk);
@@ -319,7 +318,7 @@ class ShardTiers {
     Parts parts = take(desk, shard);
     std::uint64_t entries = 0;
     for (const SpilledRun& run : parts.spilled_runs) entries += run.shape.entries;
-    ShardWords<Words> words(parts.pending, pool_, parts.spilled, spill_file_, desk.slice,
+    ShardWords<Words> words(pending_.format(), parts.pending, pool_, parts.spilled, spill_file_, desk.slice,
                             desk.times.read_back_seconds);
     do {
       const std::uint64_t run_entries = entries + parts.run.shape.entries;

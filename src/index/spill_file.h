@@ -20,9 +20,9 @@ struct Spilled {
 };
 
 /// A file that has no name from the beginning (O_TMPFILE), or none from just after it, so that the system
-/// takes it back however the process ends. One descriptor; written from front to back, each byte once. It is on
-/// the disk, not in the page cache, if the disk keeps up.
-/// Safe to be used by several threads. All failures are ResourceErrors that name the directory.
+/// takes it back however the process ends. One descriptor; written from front to back, each byte once. It is
+/// on the disk, not in the page cache, if the disk keeps up. Safe to be used by several threads. All failures
+/// are ResourceErrors that name the directory.
 class SpillFile {
  public:
   /// Creates it in `directory`, which is made if it is not there, and then, as nothing with a name is in it,

@@ -8,9 +8,10 @@ namespace warpmer::index {
 
 /// Has the kernel begin to write a file to the disk while it is still growing: left to itself, it lets a file
 /// pile up in memory, and who syncs it waits for all of it. And, where that is wanted, has it give up the
-/// pages that are on the disk, so that the pages after them are the same memory again. That matters beyond what
-/// others could do with the memory: on virtual machines whose hosts lend memory as it is touched, a page that was
-/// never touched costs ten times what writing to it does. Only hints, which never fail; safe for several threads.
+/// pages that are on the disk, so that the pages after them are the same memory again. That matters beyond
+/// what others could do with the memory: on virtual machines whose hosts lend memory as it is touched, a page
+/// that was never touched costs ten times what writing to it does. Only hints, which never fail; safe for
+/// several threads.
 class WriteBehind {
  public:
   /// From now on, pages do not stay in the cache.

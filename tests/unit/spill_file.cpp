@@ -150,7 +150,7 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
   index::SpillFile file(folder.path);
   cpu::PagePool pool;
   cpu::PageStock stock(pool, 16);
-  cpu::PendingStore<2> pending(pool, 3);
+  cpu::PendingStore<2> pending(pool, 3, 32);
   std::vector<cpu::SpilledWords> spilled(3);
   std::vector<cpu::Extent> extents;
   std::vector<std::vector<std::uint64_t>> expected(3);
@@ -183,7 +183,7 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
       const cpu::PendingList<2> list = pending.take(shard);
       std::vector<std::uint64_t> seen;
       {
-        cpu::ShardWords<2> words(list, pool, spilled[shard], &file, buffer, seconds);
+        cpu::ShardWords<2> words(pending.format(), list, pool, spilled[shard], &file, buffer, seconds);
         CHECK(words.left() == expected[shard].size());
         while (words.left() > 0) {
           words.begin_chunk(chunk);

@@ -52,7 +52,8 @@ int make_file(const std::string& path, std::uint64_t bytes) {
   REQUIRE(fd >= 0);
   const std::vector<char> text(kMegabyte, 'x');
   for (std::uint64_t at = 0; at < bytes; at += text.size())
-    REQUIRE(::pwrite(fd, text.data(), text.size(), static_cast<off_t>(at)) == static_cast<ssize_t>(text.size()));
+    REQUIRE(::pwrite(fd, text.data(), text.size(), static_cast<off_t>(at)) ==
+            static_cast<ssize_t>(text.size()));
   REQUIRE(::fdatasync(fd) == 0);
   return fd;
 }
