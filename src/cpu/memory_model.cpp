@@ -35,10 +35,11 @@ constexpr std::uint64_t kNarrowPerEntry = 80, kWidePerEntry = 128;
 // all of the shard; and besides them.
 constexpr std::uint64_t kNarrowPerHash = 40, kWidePerHash = 64, kPassBytes = std::uint64_t{2} << 20;
 
-/// What words take, as counting_bytes has it, for each byte of the pages they are on.
+/// What words take, as counting_bytes has it, for each byte of the pages they are on; for long k, whose words
+/// are full, they take no less.
 double word_bytes_of_page_byte(std::uint32_t k) {
   const auto bytes = static_cast<double>(k > kMaxShortWordK ? sizeof(SuperKmer<4>) : sizeof(SuperKmer<2>));
-  return bytes / mean_word_bytes(k, mean_kmers_per_word(k));
+  return std::max(1.0, bytes / mean_word_bytes(k, mean_kmers_per_word(k)));
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ engine::SessionForecast MemoryModel::forecast(const engine::CountPlan& plan, std
   const double budget = std::max(0.0, memory - writer - held) / (1 + division.tables);
   forecast.peak_low_bytes = budget / 4 * 3;
   forecast.peak_high_bytes = memory;
-  forecast.beyond_bytes = std::max(0.0, page_bytes - budget);
+  forecast.beyond_bytes = std::max(0.0, page_bytes - budget * (1 - 1.0 / kLeftPart));
   const bool counts_early = run_bytes <= (1 - double{kLeastGain}) * word_bytes;
   forecast.temporary_bytes =
       counts_early ? std::max(0.0, run_bytes - budget / 2) : std::min(forecast.beyond_bytes, word_bytes);

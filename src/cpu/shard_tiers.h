@@ -75,11 +75,9 @@ class ShardTiers {
 
   // --- While words come in.
 
-  /// Before all of the room is taken: what threads take while a group is written would be returned to the
-  /// system, page by page, only to be asked for again.
   [[nodiscard]] bool over_budget() const {
     const std::uint64_t room = room_for_pending();
-    return pool_.bytes_in_use() > room - room / 16;
+    return pool_.bytes_in_use() > room - room / MemoryModel::kLeftPart;
   }
 
   /// Makes room: takes groups of shards by turn, counts what that makes clearly smaller, and spills the rest.

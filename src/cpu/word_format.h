@@ -9,10 +9,9 @@
 
 namespace warpmer::cpu {
 
-/// A super-k-mer has a word of 16 or 32 bytes, of which most leave a third empty, and short ones of small k
-/// three quarters. Turned left by six bits, so that the number of k-mers stands in front of the bases, what
-/// is empty is at the end; it is cut off in whole bytes, and the number says how many are left.
-/// (little-endian)
+/// A super-k-mer has a word of 16 or 32 bytes, of which a third is empty for k = 31 on average, and more for
+/// smaller k. Turned left by six bits, so that the number of k-mers stands in front of the bases, what is
+/// empty is at the end; it is cut off in whole bytes, and the number says how many are left. (little-endian)
 template <int Words>
 class WordFormat {
  public:
@@ -63,9 +62,9 @@ class WordFormat {
 
 /// What words take on average, as WordFormat writes them, that have so many k-mers on average.
 inline double mean_word_bytes(std::uint32_t k, double kmers) {
-  constexpr double kOthers =
-      6 + 3;  // the number of k-mers; the last byte is full, or 2, 4 or 6 of its bits are empty
-  return (2 * (k - 1 + kmers) + kOthers) / 8;
+  // Of the last byte 0, 2, 4 or 6 bits are empty.
+  constexpr double kCountBits = 6, kEmptyBits = 3;
+  return (2 * (k - 1 + kmers) + kCountBits + kEmptyBits) / 8;
 }
 
 }  // namespace warpmer::cpu
