@@ -53,7 +53,9 @@ struct Options {
   double genome = 100e6, error_rate = 0.005, reads = 7e6;
   std::uint32_t k = 31, length = 150, rounds = 5, gpus = 1;
   bool host = false;
-  double memory_gb = 100;
+  double memory_gb = 100, spill_gb = 64;
+  std::uint32_t spill_threads = 8;
+  std::string directory = ".";
   DeviceTuning tuning;
   std::string table = "auto";
 };
@@ -100,6 +102,9 @@ struct Round {
   double seconds;
   DeviceTimes times;  ///< of all GPUs together
   engine::Tally tally;
+  SpillTotals spilled;
+  double input_seconds = 0;  ///< of all seconds, until everything was cut
+  std::uint64_t early_counts = 0;
 };
 
 /// Counts a GPU's reads, with the GPU current.
@@ -136,6 +141,9 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
       static_cast<std::uint64_t>(options.reads) * options.gpus * (options.length - options.k + 1);
   plan.tuning = options.tuning;
   plan.table = engine::count_table_named(options.table);
+  plan.spill.host_bytes = static_cast<std::uint64_t>(options.spill_gb * 1e9) / options.gpus;
+  plan.spill.directory = options.directory;
+  plan.spill.threads = options.spill_threads;
   std::vector<std::unique_ptr<DeviceCounter>> counters;
   if (peers.size() == 1) {
     counters.push_back(make_device_counter(plan));
@@ -157,13 +165,16 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
   };
   const auto begin = std::chrono::steady_clock::now();
   on_each([&](unsigned number) { feed(*counters[number], reads[number]); });
+  const std::chrono::duration<double> input_seconds = std::chrono::steady_clock::now() - begin;
   on_each([&](unsigned number) { counters[number]->finish([](FrozenChunk&&) {}, [](std::uint32_t) {}); });
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  Round round{seconds.count(), {}, engine::Tally(1, UINT64_MAX)};
+  Round round{seconds.count(), {}, engine::Tally(1, UINT64_MAX), {}, input_seconds.count()};
   for (std::uint32_t i = 0; i < peers.size(); ++i) {
     const CurrentDevice current(peers.gpu(i));
     counters[i]->add_to(round.tally);
     round.times.add(counters[i]->times());
+    round.spilled.add(counters[i]->spilled());
+    round.early_counts += counters[i]->early_counts();
     counters[i].reset();
   }
   return round;
@@ -197,6 +208,22 @@ Reads make_reads(const Options& options, std::uint32_t number) {
   return made;
 }
 
+/// What did not fit the devices, and how fast it went: rates are of all bytes moved by wall time.
+void print_spilled(const Round& round) {
+  const SpillTotals& moved = round.spilled;
+  if (round.early_counts > 0)
+    std::printf("     counted early %llu times\n", (unsigned long long)round.early_counts);
+  if (moved.to_host + moved.to_file == 0) return;
+  const auto gb = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e9; };
+  const double out = gb(moved.to_host + moved.to_file), back = gb(moved.from_host + moved.from_file);
+  const double last = round.seconds - round.input_seconds;
+  std::printf(
+      "     spilled %.3f GB to host memory, %.3f to files; reading %.1f ms (%.1f GB/s out), counting %.1f ms "
+      "(%.1f GB/s back)\n",
+      gb(moved.to_host), gb(moved.to_file), round.input_seconds * 1e3, out / round.input_seconds, last * 1e3,
+      back / last);
+}
+
 int measure(const Options& options) {
   std::vector<int> gpus(options.gpus);
   std::iota(gpus.begin(), gpus.end(), 0);
@@ -224,6 +251,7 @@ int measure(const Options& options) {
               kmers / 1e9, static_cast<double>(totals.counted_distinct) / 1e9, ms * t.cut, ms * t.split,
               ms * t.exchange, ms * t.count, ms * t.freeze, ms * t.count_and_freeze, other,
               median.seconds * 1e3, kmers / median.seconds / 1e9);
+  print_spilled(median);
   std::fflush(stdout);
   for (std::uint32_t i = 0; i < peers.size(); ++i) {
     const CurrentDevice current(peers.gpu(i));
@@ -248,6 +276,9 @@ int main(int argc, char** argv) {
   line.add_option("-k", options.k, "length of the k-mers, 13 to 64");
   line.add_option("--rounds", options.rounds, "of which the median is printed, after one to warm up");
   line.add_option("--memory-gb", options.memory_gb, "device memory to use, 10^9 bytes");
+  line.add_option("--spill-gb", options.spill_gb, "host memory for what does not fit, 10^9 bytes");
+  line.add_option("--spill-threads", options.spill_threads, "of each GPU, that copy it");
+  line.add_option("--tmp-dir", options.directory, "of a file for the rest");
   line.add_option("--kmers-per-list", options.tuning.kmers_per_list, "occurrences in a list, about");
   line.add_option("--load", options.tuning.load, "of tables");
   line.add_option("--table", options.table, "what lists are counted in: " + engine::count_table_names(", "));

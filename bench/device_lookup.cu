@@ -1,10 +1,11 @@
 // What lookups on the GPU do by themselves: an index in each of its forms on the device, and reads whose text
 // is there already. Prints a line for each form. With --device-memory the index is paged instead, as if there
-// were no more, and a line says what was moved. See docs/benchmarks.md.
+// were no more, and a line says what was moved, and what share of the link that is. See docs/benchmarks.md.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -166,14 +167,35 @@ class Bench {
   Stream stream_;
 };
 
-/// Asks for all texts at once, a thread each, of an index whose shards take turns in so much memory. Prints a
-/// line.
-Answers run_paged(const index::IndexFile& index, const std::vector<Text>& texts, std::uint64_t memory_bytes,
-                  std::uint32_t rounds) {
-  const engine::PagedLookupPlan plan =
-      engine::plan_paged_lookup(shard_words(index), memory_bytes, paged_costs(index, 1, 0), 1);
-  if (plan.frame_words == 0) throw ResourceError("too little device memory to page this index in");
-  const auto paged = page_index(index, plan);
+constexpr double kLinkBytesPerSecond = 55e9;  // host to device, of an H200
+
+/// An index whose shards take turns in so much memory, asked for all texts at once, a thread each.
+class PagedBench {
+ public:
+  PagedBench(const index::IndexFile& index, const std::vector<Text>& texts, std::uint64_t memory_bytes)
+      : gpu_(current_gpu()),
+        plan_(plan_for(index, texts, memory_bytes)),
+        paged_(page_index(index, plan_)),
+        all_(texts.begin(), texts.end()) {
+    ask_all(all_.size(), UINT32_MAX, 1);  // checks the shards, which is done once
+  }
+
+  /// Prints what the children's coming takes when hardly anything is asked, and then with all texts.
+  Answers run(std::uint64_t memory_bytes, std::uint32_t rounds) {
+    const Measured alone = measure(1, kTileStarts, rounds), all = measure(all_.size(), UINT32_MAX, rounds);
+    const Answers answers = add_up();
+    std::printf(
+        "paged in %.2f GB: %u children; alone %.1f GB/s; %.3f G k-mers in %.4f s: %.3f G/s, %.2f GB moved, "
+        "%.1f GB/s, %.0f %% of the link\n",
+        static_cast<double>(memory_bytes) / 1e9, plan_.children(), alone.bytes / alone.seconds / 1e9,
+        static_cast<double>(answers.kmers) / 1e9, all.seconds,
+        static_cast<double>(answers.kmers) / all.seconds / 1e9, all.bytes / 1e9,
+        all.bytes / all.seconds / 1e9, 100 * all.bytes / all.seconds / kLinkBytesPerSecond);
+    std::fflush(stdout);
+    return answers;
+  }
+
+ private:
   struct Asked {
     explicit Asked(const Text& text)
         : text(&text), answers(std::size_t{tiles_of(text.bytes)} * kTileStarts), status(1) {}
@@ -182,55 +204,77 @@ Answers run_paged(const index::IndexFile& index, const std::vector<Text>& texts,
     DeviceArray<CutStatus> status;
     Stream stream;
   };
-  std::vector<Asked> all(texts.begin(), texts.end());
-  const int gpu = current_gpu();
-  const auto ask_all = [&] {
+  /// Of a round, on average of several without a pause.
+  struct Measured {
+    double seconds, bytes;
+  };
+
+  /// All of the memory is the shards'.
+  static engine::PagedLookupPlan plan_for(const index::IndexFile& index, const std::vector<Text>& texts,
+                                          std::uint64_t memory_bytes) {
+    engine::PagedLookupCosts costs = paged_costs(index, 0, 0);
+    costs.bytes_per_tile = 1;
+    costs.bytes_per_slice = 0;
+    engine::PagedLookupPlan plan = engine::plan_paged_lookup(shard_words(index), memory_bytes, costs, 1);
+    if (plan.frame_words == 0) throw ResourceError("too little device memory to page this index in");
+    plan.slices = static_cast<std::uint32_t>(texts.size());
+    plan.slice_starts = 0;
+    for (const Text& text : texts)
+      plan.slice_starts = std::max(plan.slice_starts, tiles_of(text.bytes) * kTileStarts);
+    return plan;
+  }
+
+  /// The first `most` starts of the first `texts` texts, each so often, one time after the other.
+  void ask_all(std::size_t texts, std::uint32_t most, std::uint32_t times) const {
     engine::run_team(
-        static_cast<unsigned>(all.size()),
+        static_cast<unsigned>(texts),
         [&](unsigned i) {
-          check(cudaSetDevice(gpu), "choosing a GPU");
-          const Asked& one = all[i];
+          check(cudaSetDevice(gpu_), "choosing a GPU");
+          const Asked& one = all_[i];
           reset_status(one.status.data(), one.stream);
-          paged->look_up(one.text->characters.data(), one.text->bytes, one.text->bytes, one.answers.data(),
-                         one.status.data(), one.stream);
-          one.stream.wait();
+          const std::uint32_t bytes = std::min(one.text->bytes, most);
+          for (std::uint32_t time = 0; time < times; ++time) {
+            paged_->look_up(one.text->characters.data(), bytes, bytes, one.answers.data(), one.status.data(),
+                            one.stream);
+          }
         },
         [] {});
-  };
-  std::vector<double> seconds;
-  table::PagingCounts before;
-  ask_all();
-  for (std::uint32_t r = 0; r < rounds; ++r) {
-    before = paged->counts();
-    const auto begin = std::chrono::steady_clock::now();
-    ask_all();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
-  const auto moved = static_cast<double>(paged->counts().fetched_bytes - before.fetched_bytes);
-  std::sort(seconds.begin(), seconds.end());
-  const double median = seconds[seconds.size() / 2];
-  const DeviceArray<Answers> total(1);
-  const PinnedArray<Answers> result(1);
-  const Stream stream;
-  fill_bytes(total.data(), 0, 1, stream);
-  for (const Asked& one : all)
-    add_up_kernel<<<1024, 256, 0, stream>>>(one.answers.data(), one.text->bytes, total.data());
-  copy_to_host(result.data(), total.data(), 1, stream);
-  stream.wait();
-  std::printf("paged in %.2f GB: %u children, %.3f s a round, %.2f GB moved, %.1f GB/s, %.3f G k-mers/s\n",
-              static_cast<double>(memory_bytes) / 1e9, plan.children(), median, moved / 1e9,
-              moved / median / 1e9, static_cast<double>(result[0].kmers) / median / 1e9);
-  std::fflush(stdout);
-  return result[0];
-}
+  [[nodiscard]] Measured measure(std::size_t texts, std::uint32_t most, std::uint32_t rounds) const {
+    ask_all(texts, most, 1);
+    const std::uint64_t before = paged_->counts().fetched_bytes;
+    const auto begin = std::chrono::steady_clock::now();
+    ask_all(texts, most, rounds);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    return {seconds.count() / rounds, static_cast<double>(paged_->counts().fetched_bytes - before) / rounds};
+  }
+  [[nodiscard]] Answers add_up() const {
+    const DeviceArray<Answers> total(1);
+    const PinnedArray<Answers> result(1);
+    const Stream stream;
+    fill_bytes(total.data(), 0, 1, stream);
+    for (const Asked& one : all_)
+      add_up_kernel<<<1024, 256, 0, stream>>>(one.answers.data(), one.text->bytes, total.data());
+    copy_to_host(result.data(), total.data(), 1, stream);
+    stream.wait();
+    return result[0];
+  }
+
+  int gpu_;
+  engine::PagedLookupPlan plan_;
+  std::unique_ptr<PagedIndex> paged_;
+  std::vector<Asked> all_;
+};
 
 int run(const Options& options) {
   const index::IndexFile index(options.index);
   const std::vector<Text> texts = load_texts(options, index.params().k);
   if (!options.paged_gb.empty()) {
     std::vector<Answers> answers;
-    for (const double gb : options.paged_gb)
-      answers.push_back(run_paged(index, texts, static_cast<std::uint64_t>(gb * 1e9), options.rounds));
+    for (const double gb : options.paged_gb) {
+      const auto bytes = static_cast<std::uint64_t>(gb * 1e9);
+      answers.push_back(PagedBench(index, texts, bytes).run(bytes, options.rounds));
+    }
     if (std::count(answers.begin(), answers.end(), answers.front()) ==
         static_cast<std::ptrdiff_t>(answers.size()))
       return 0;
@@ -265,7 +309,8 @@ int main(int argc, char** argv) {
   line.add_list("--table", options.tables, ',', "index, bcht, iceberg; any of them, by commas");
   line.add_option("--rounds", options.rounds, "of which the median is printed");
   line.add_list("--device-memory", options.paged_gb, ',',
-                "GB that shards take turns in, by commas; texts and answers are not counted");
+                "GB that shards take turns in, by commas; texts and answers are not counted. Prints "
+                "averages of rounds");
   line.add_option("--kmers", options.least_kmers, "lookups in a round, at least");
   if (const std::optional<int> status = line.parse(argc, argv)) return *status;
   try {

@@ -51,6 +51,13 @@ Json ranks_json(const engine::CountReport& report) {
   return ranks;
 }
 
+Json device_memory_json(const std::optional<engine::DeviceMemoryReport>& memory) {
+  if (!memory) return nullptr;
+  return {{"cap_bytes", memory->cap_bytes},
+          {"peak_bytes", memory->peak_bytes},
+          {"beside_bytes", memory->beside_bytes}};
+}
+
 /// Everything about a run, for `--stats`.
 Json report_json(const CountCommand& command, const engine::CountReport& report, double wall_seconds) {
   Json stages = Json::array();
@@ -72,6 +79,7 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
           {"index_bytes", report.index_bytes},
           {"early_counts", report.early_counts},
           {"spilled", spilled_json(report.spilled)},
+          {"device_memory", device_memory_json(report.device_memory)},
           {"wall_seconds", wall_seconds},
           {"read_seconds", report.read_seconds},
           {"count_seconds", report.count_seconds},

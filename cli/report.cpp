@@ -30,7 +30,8 @@ StatsFile::StatsFile(const std::string& path) {
 }
 
 Json spilled_json(const engine::SpillReport& spilled) {
-  return {{"written_bytes", spilled.written_bytes},
+  return {{"host_bytes", spilled.host_bytes},
+          {"written_bytes", spilled.written_bytes},
           {"of_frozen_runs", spilled.run_bytes},
           {"read_bytes", spilled.read_bytes}};
 }

@@ -49,7 +49,7 @@ struct CountTask {
 template <class Key>
 __device__ unsigned long long list_length(const unsigned long long* list_kmers, const CountedView<Key>& run,
                                           bool has_run, std::uint32_t list) {
-  return list_kmers[list] + (has_run ? run.ranges_of(list)[kRanges] : 0);
+  return list_kmers[list] + (has_run ? run.size_of(list) : 0);
 }
 
 /// Measured: what counting depends on most.

@@ -119,11 +119,11 @@ class Inserter {
 template <class Key, int Words>
 __global__ __launch_bounds__(kLongThreads) void insert_words_kernel(
     const __grid_constant__ LongList<Key, Words> list) {
-  __shared__ std::uint32_t segment_ends[kMostSegments];
+  __shared__ ListPlaces<Words> places;
   __shared__ ExpandScratch<Words> scratch[kLongThreads / 32];
-  ListWords<Words>::locate(list.task.segments, list.task.segment_count, list.list, segment_ends);
+  places.locate(list.task.segments, list.task.segment_count, list.list);
   __syncthreads();
-  const ListWords<Words> words(list.task.segments, list.task.segment_count, list.list, segment_ends);
+  const ListWords<Words> words(places);
   Expander<Key, Words> expander(scratch[threadIdx.x / 32], list.task.k, list.task.canonical);
   Inserter<Key, Words> inserter(list);
   const std::uint64_t warp = (std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x) / 32;
@@ -144,7 +144,7 @@ __global__ __launch_bounds__(kLongThreads) void insert_run_kernel(
     const __grid_constant__ LongList<Key, Words> list) {
   Inserter<Key, Words> inserter(list);
   const std::uint64_t begin = list.run.begins[list.list - list.run.first_list];
-  const std::uint32_t n = list.run.ranges_of(list.list)[kRanges];
+  const std::uint32_t n = list.run.size_of(list.list);
   const std::uint64_t thread = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x;
   for (std::uint64_t first = thread - threadIdx.x % 32; first < n;
        first += std::uint64_t{gridDim.x} * kLongThreads) {
@@ -183,9 +183,9 @@ __device__ CountedKmer<Key> entry(const LongList<Key, Words>& list, std::uint64_
 template <class Key, int Words>
 __global__ __launch_bounds__(kLongThreads) void measure_kernel(
     const __grid_constant__ LongList<Key, Words> list) {
-  __shared__ std::uint32_t sizes[kRanges];
+  __shared__ std::uint32_t sizes[kMostRanges];
   const ListOutput<Key, Words> output(list.task, nullptr);
-  for (std::uint32_t i = threadIdx.x; i < kRanges; i += kLongThreads) sizes[i] = 0;
+  for (std::uint32_t i = threadIdx.x; i < output.range_count(); i += kLongThreads) sizes[i] = 0;
   __syncthreads();
   const std::uint64_t end = (std::uint64_t{1} << list.slot_bits) + 1;
   for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x; slot < end;
@@ -194,7 +194,7 @@ __global__ __launch_bounds__(kLongThreads) void measure_kernel(
     if (output.keeps(kmer)) atomicAdd(&sizes[output.range_of(kmer.hash)], 1u);
   }
   __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < kRanges; i += kLongThreads) {
+  for (std::uint32_t i = threadIdx.x; i < output.range_count(); i += kLongThreads) {
     if (sizes[i] > 0) atomicAdd(&list.state->range_sizes[i], sizes[i]);
   }
 }
@@ -207,16 +207,16 @@ __global__ void reserve_kernel(const __grid_constant__ LongList<Key, Words> list
   ListOutput<Key, Words> output(list.task, nullptr);
   output.set_list(list.list);
   std::uint64_t kept = 0;
-  for (std::uint32_t range = 0; range < kRanges; ++range) kept += state.range_sizes[range];
+  for (std::uint32_t range = 0; range < output.range_count(); ++range) kept += state.range_sizes[range];
   unsigned long long begin = output.take_room(kept);
   if (list.task.out_capacity == 0) return;
   std::uint32_t before = 0;
-  for (std::uint32_t range = 0; range < kRanges; ++range) {
+  for (std::uint32_t range = 0; range < output.range_count(); ++range) {
     state.range_begins[range] = begin + before;
-    output.ranges()[range] = before;
+    output.note_range(range, before);
     before += state.range_sizes[range];
   }
-  output.ranges()[kRanges] = before;
+  output.note_end(before);
 }
 
 template <class Key, int Words>
@@ -289,7 +289,7 @@ void LongListCounter<Key, Words>::count(const CountTask<Key, Words>& task, std::
                                         cudaStream_t stream) {
   state_.reserve(1);
   slot_bits_ = std::min(kFirstSlotBits, most_slot_bits_);
-  fill_bytes(state_.data()->range_sizes, 0, kRanges, stream);
+  fill_bytes(state_.data()->range_sizes, 0, kMostRanges, stream);
   LongList<Key, Words> described = describe(task, list);
   const auto use = [&](const HashRange<Key>& part) -> const LongList<Key, Words>& {
     described.part = part;

@@ -18,10 +18,10 @@ struct LongListState {
   static constexpr std::uint32_t kMostCarries = 4096;
   std::uint32_t full;
   unsigned long long size;
-  unsigned long long empty_key_count;        ///< of the hash that marks empty slots
-  std::uint32_t range_sizes[kRanges];        ///< entries to be kept
-  unsigned long long range_begins[kRanges];  ///< in the output; where the next one goes
-  std::uint32_t carries;                     ///< what 32-bit counts could not hold
+  unsigned long long empty_key_count;            ///< of the hash that marks empty slots
+  std::uint32_t range_sizes[kMostRanges];        ///< entries to be kept
+  unsigned long long range_begins[kMostRanges];  ///< in the output; where the next one goes
+  std::uint32_t carries;                         ///< what 32-bit counts could not hold
   Key carry_keys[kMostCarries];
   std::uint64_t carry_counts[kMostCarries];
 };

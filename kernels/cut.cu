@@ -5,7 +5,6 @@
 #include "cut.cuh"
 #include "device_memory.cuh"
 #include "text_tile.cuh"
-#include "warp_scan.cuh"
 
 namespace warpmer::gpu {
 
@@ -20,27 +19,11 @@ struct CutTile : TextTile, MinimizerTile {
   std::uint16_t lengths[kTileStarts];  ///< in k-mers
   std::uint16_t ranks[kTileStarts];    ///< of their first words among the tile's words of the region
   std::uint32_t warp_last[kWarps + 1];
-  std::uint32_t warp_sums[kWarps + 1];
+  std::uint32_t warp_sums[kWarps];
   std::uint32_t region_words[kRegions], region_begins[kRegions];
   std::uint32_t kmers;
   bool full;
 };
-
-/// Sum over the block of what all lower threads give, and in `total` of what all give.
-__device__ std::uint32_t block_prefix(CutTile& tile, std::uint32_t mine, std::uint32_t& total) {
-  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const std::uint32_t sum = warp_inclusive_sum(mine);
-  if (lane == 31) tile.warp_sums[warp] = sum;
-  __syncthreads();
-  std::uint32_t before = 0;
-  total = 0;
-#pragma unroll
-  for (std::uint32_t w = 0; w < kWarps; ++w) {
-    if (w < warp) before += tile.warp_sums[w];
-    total += tile.warp_sums[w];
-  }
-  return before + sum - mine;
-}
 
 /// Finds where super-k-mers begin: `tile.starts` and `tile.minimizers`. Returns their number.
 __device__ std::uint32_t find_super_kmers(CutTile& tile, const CutParams& params) {
@@ -75,7 +58,7 @@ __device__ std::uint32_t find_super_kmers(CutTile& tile, const CutParams& params
   reinterpret_cast<std::uint8_t*>(tile.ends)[threadIdx.x] = static_cast<std::uint8_t>(begins | ~valid);
   if (threadIdx.x == 0) tile.ends[kTileStarts / 32] = ~0u;
   std::uint32_t total = 0;
-  std::uint32_t at = block_prefix(tile, __popc(begins), total);
+  std::uint32_t at = block_sum_before(tile.warp_sums, __popc(begins), total);
   for (std::uint32_t rest = begins; rest != 0; rest &= rest - 1, ++at) {
     const int j = __ffs(static_cast<int>(rest)) - 1;
     tile.starts[at] = static_cast<std::uint16_t>(first + j);
@@ -89,14 +72,6 @@ __device__ std::uint32_t find_super_kmers(CutTile& tile, const CutParams& params
   return total;
 }
 
-/// K-mers from `start` on, up to where its super-k-mer ends.
-__device__ std::uint32_t length_of(const CutTile& tile, std::uint32_t start) {
-  std::uint32_t at = start + 1, word = at / 32;
-  std::uint32_t ends = tile.ends[word] & (~0u << (at % 32));
-  while (ends == 0) ends = tile.ends[++word];
-  return 32 * word + __ffs(static_cast<int>(ends)) - 1 - start;
-}
-
 template <int Words>
 __device__ SuperKmer<Words> word_at(const CutTile& tile, std::uint32_t start, std::uint32_t kmers,
                                     std::uint32_t k) {
@@ -104,8 +79,8 @@ __device__ SuperKmer<Words> word_at(const CutTile& tile, std::uint32_t start, st
   const std::uint32_t bits = 2 * (kmers + k - 1);
 #pragma unroll
   for (std::uint32_t i = 0; i < Words; ++i) {
-    const std::uint64_t value =
-        packed_bits(tile, start + 32 * i) | std::uint64_t{packed_bits(tile, start + 32 * i + 16)} << 32;
+    const std::uint64_t value = packed_bits(tile.packed, start + 32 * i) |
+                                std::uint64_t{packed_bits(tile.packed, start + 32 * i + 16)} << 32;
     const int here = static_cast<int>(bits) - 64 * static_cast<int>(i);
     const std::uint64_t mask = here >= 64  ? ~std::uint64_t{0}
                                : here <= 0 ? 0
@@ -188,7 +163,7 @@ __global__ __launch_bounds__(kTileThreads) void cut_kernel(const char* text, std
   const std::uint32_t most = max_kmers_per_word<Words>(params.k);
   const std::uint32_t region_shift = params.list_bits - kRegionBits;
   for (std::uint32_t i = threadIdx.x; i < supers; i += kTileThreads) {
-    const std::uint32_t length = length_of(tile, tile.starts[i]);
+    const std::uint32_t length = stretch_at(tile.ends, tile.starts[i]);
     const std::uint32_t list = shard_of(tile.minimizers[i], params.list_bits);
     tile.lengths[i] = static_cast<std::uint16_t>(length);
     tile.minimizers[i] = list;

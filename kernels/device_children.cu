@@ -67,11 +67,6 @@ class BlockReport {
   ChildReport* report_;
 };
 
-__device__ void note(const table::ChildOutcome& outcome, ChildReport& report) {
-  report.left += outcome.is_done ? 0 : 1;
-  report.filled += outcome.is_new ? 1 : 0;
-}
-
 template <ChildStep kStep>
 __global__ void __launch_bounds__(kThreads)
     update_kernel(ChildInFrame child, std::uint64_t* updates, const std::uint32_t* order, std::size_t begin,
@@ -88,7 +83,7 @@ __global__ void __launch_bounds__(kThreads)
     table::ChildOutcome outcome = table.serve<kStep>(tile, *update);
     if (!outcome.is_mine) continue;
     outcome.is_done = outcome.is_done || !kIsLast;  // what has no place is told once
-    note(outcome, mine);
+    mine.note(outcome);
     tile.group.sync();
     if (kIsLast && outcome.is_done && tile.group.thread_rank() == 0) *update = table::kEmptyWord;
   }
@@ -111,7 +106,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int lane = 0; lane < kLanes; ++lane) {
       const std::uint64_t entry = tile.group.shfl(read, lane);
       if (table::key_of(entry) == table::kEmptyKey<Key32> || !table.takes_over(entry)) continue;
-      note(table.serve<ChildStep::insert>(tile, entry), mine);
+      mine.note(table.serve<ChildStep::insert>(tile, entry));
     }
   }
   if (rank == 0) sums.add(mine);
@@ -237,7 +232,9 @@ DeviceChildren::DeviceChildren(std::uint32_t frames, std::size_t frame_words, st
 }
 
 /// After an error, too, something may be under way in memory that is about to go.
-DeviceChildren::~DeviceChildren() {
+DeviceChildren::~DeviceChildren() { settle(); }
+
+void DeviceChildren::settle() noexcept {
   cudaStreamSynchronize(input_);
   for (const Frame& frame : frames_) cudaStreamSynchronize(frame.stream);
 }

@@ -50,6 +50,7 @@ class DeviceChildren {
   std::vector<std::size_t> sort_queries(const table::ChildDirectoryView<Key32>& directory);
   void take_answers(std::uint32_t* answers, std::size_t n);
   table::ChildDirectoryView<Key32> directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits);
+  void settle() noexcept;
   /// Of the device's memory that is held.
   [[nodiscard]] std::size_t device_bytes() const;
 

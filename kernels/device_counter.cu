@@ -1,57 +1,45 @@
 #include <algorithm>
 #include <bit>
-#include <numeric>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "chunk_pipeline.cuh"
 #include "core/minimizer.h"
-#include "count_long.cuh"
 #include "device_counter.cuh"
 #include "exchange.cuh"
+#include "list_counting.cuh"
 #include "pending.cuh"
 #include "span_clock.cuh"
+#include "spilled_groups.cuh"
 #include "staged.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
 
-/// Adds up the lengths of the lists of shards, beginning with list `first`.
-template <class Key>
-__global__ void shard_loads_kernel(const unsigned long long* list_kmers, CountedView<Key> run, bool has_run,
-                                   std::uint32_t first, std::uint32_t lists_per_shard, std::uint32_t shards,
-                                   unsigned long long* loads) {
-  const std::uint32_t shard = blockIdx.x * blockDim.x + threadIdx.x;
-  if (shard >= shards) return;
-  unsigned long long sum = 0;
-  const std::uint32_t begin = first + shard * lists_per_shard;
-  for (std::uint32_t list = begin; list < begin + lists_per_shard; ++list)
-    sum += list_length(list_kmers, run, has_run, list);
-  loads[shard] = sum;
-}
-
-/// Finds the lists from `first` to the one before `end` that are longer than `longest`.
-template <class Key>
-__global__ void long_lists_kernel(const unsigned long long* list_kmers, CountedView<Key> run, bool has_run,
-                                  std::uint32_t first, std::uint32_t end, std::uint64_t longest,
-                                  std::uint32_t* found, std::uint32_t* found_size) {
-  const std::uint32_t list = first + blockIdx.x * blockDim.x + threadIdx.x;
-  if (list < end && list_length(list_kmers, run, has_run, list) > longest)
-    found[atomicAdd(found_size, 1u)] = list;
-}
-
-/// Larger tables leave too few blocks on a multiprocessor.
-constexpr std::uint32_t kLeastSlotBits = 11;
-constexpr std::uint32_t kMostSlotBits = 13;
-
 constexpr std::uint32_t kMostListBits = kShardBits + std::bit_width(kMostListsPerShard) - 1;
 
-/// Device memory that goes with a list.
-constexpr std::uint64_t kListBytes = 28 + 2 * (kRanges + 4) * sizeof(std::uint32_t);
-
+/// Device memory that goes with a list, beside segments, runs and chunks.
+constexpr std::uint64_t kListBytes = 3 * sizeof(unsigned long long) + ListLoads<Key64>::kListBytes;
+/// Of all memory, what lists may take. (In segments they take less than an eighth then.)
+constexpr std::uint64_t kListShare = 48;
+/// For the chunks that are counted and frozen: a part of the memory for their k-mers, and one for lists.
+constexpr std::uint64_t kChunksShare = 8, kChunkListsShare = 32;
+/// The same when words were spilled, so that more are: a block freezes a shard, or a piece of one, and few
+/// at once leave the device idle.
+constexpr std::uint64_t kLargeChunksShare = 3;
 /// For the table of a long list: a part of the memory, so much at most.
 constexpr std::uint64_t kLongListShare = 64;
 constexpr std::uint64_t kMostLongListBytes = std::uint64_t{1} << 30;
+/// What is neither lists nor words nor k-mers: large counts of three sets of counted lists, and small arrays.
+constexpr std::uint64_t kOtherBytes = std::uint64_t{16} << 20;
+/// For words that come back (SpilledGroups): a part of what is for segments and runs.
+constexpr std::uint64_t kGroupShare = 4;
+/// Segments that leave while others are made.
+constexpr std::uint64_t kSegmentsAhead = 4;
+/// Segments that there must be room for: one, with a run of two, or what brings one back.
+constexpr std::uint64_t kLeastSegments = 6;
 
 std::uint32_t list_bits_for(const DeviceCountPlan& plan, std::uint32_t shard_bits) {
   std::uint32_t bits = shard_bits + 4;
@@ -60,7 +48,7 @@ std::uint32_t list_bits_for(const DeviceCountPlan& plan, std::uint32_t shard_bit
     bits = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(lists)));
   }
   bits = std::clamp(bits, shard_bits, kMostListBits);
-  while (bits > shard_bits && (kListBytes << bits) > plan.memory_bytes / 16) --bits;
+  while (bits > shard_bits && (kListBytes << bits) > plan.memory_bytes / kListShare) --bits;
   return bits;
 }
 
@@ -72,43 +60,28 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
       : plan_(plan),
         exchange_(std::move(exchange)),
         number_(number),
-        shard_bits_(shard_bits(plan.k)),
-        shards_(1u << shard_bits_),
-        list_bits_(list_bits_for(plan, shard_bits_)),
-        lists_(1u << list_bits_),
-        first_list_(exchange_ ? exchange_->first_list(number) : 0),
-        end_list_(exchange_ ? exchange_->first_list(number + 1) : lists_),
-        cut_{plan.k, minimizer_length(plan.k), list_bits_},
-        staged_(list_bits_, staging_words(plan), stream_),
-        pending_(list_bits_, stream_),
-        buffers_{Buffers(shards_), Buffers(shards_)},
-        long_list_counter_(std::min(plan.memory_bytes / kLongListShare, kMostLongListBytes)),
-        loads_(shards_),
-        long_lists_(lists_),
-        long_lists_size_(1),
-        fault_(1),
-        next_list_(1),
-        next_shard_(1),
-        bins_(CountHistogram::kBins),
-        large_size_(1) {
-    // Where shards are shared out, a chunk of as many of them as one GPU's takes more of its entries.
-    chunk_entries_ = std::clamp<std::uint64_t>(plan.memory_bytes / 8 / (2 * kChunkEntryBytes), kLeastEntries,
-                                               kMostEntries * plan.owners);
-    const std::uint64_t fixed = staged_.staging().capacity() * StagedWords<Words>::kStagingBytes +
+        range_(range_for(plan, exchange_.get(), number)),
+        cut_{plan.k, minimizer_length(plan.k), range_.list_bits},
+        staged_(range_.list_bits, staging_words(plan), stream_),
+        pending_(range_.list_bits, stream_),
+        counting_(plan_, range_, std::min(plan.memory_bytes / kLongListShare, kMostLongListBytes), stream_),
+        chunk_size_(chunk_size_for(plan, range_, kChunksShare)),
+        chunks_(plan_, range_, counting_, stream_),
+        spilled_(plan.spill, range_.first_list, range_.end_list, range_.lists_per_shard()) {
+    const std::uint64_t input = staged_.staging().capacity() * StagedWords<Words>::kStagingBytes +
                                 (exchange_ ? Exchange<Words>::kSegmentsHeld * staged_.segment_bytes() : 0) +
-                                2 * chunk_entries_ * kChunkEntryBytes + lists_ * kListBytes +
-                                long_list_counter_.most_bytes();
-    if (plan.memory_bytes < 2 * fixed) {
+                                (kListBytes << range_.list_bits) + counting_.most_long_list_bytes() +
+                                kOtherBytes;
+    const std::uint64_t fixed = input + Chunks::bytes_for(chunk_size_);
+    const std::uint64_t least = fixed + kLeastSegments * staged_.segment_bytes();
+    if (plan.memory_bytes < least) {
       throw ResourceError(
-          "counting on the GPU takes " + std::to_string((2 * fixed >> 20) + 1) +
+          "counting on the GPU takes " + std::to_string((least >> 20) + 1) +
           " MB of its memory at least, and " + std::to_string(plan.memory_bytes >> 20) +
           " MB are free or allowed; raise --device-memory, choose another GPU, or use --device cpu");
     }
     budget_ = plan.memory_bytes - fixed;
-    held_ = fixed - 2 * chunk_entries_ * kChunkEntryBytes;
-    fill_bytes(fault_.data(), 0, 1, stream_);
-    fill_bytes(bins_.data(), 0, bins_.size(), stream_);
-    fill_bytes(large_size_.data(), 0, 1, stream_);
+    early_budget_ = plan.memory_bytes - input;
   }
 
   [[nodiscard]] cudaStream_t stream() const override { return stream_; }
@@ -135,67 +108,51 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   }
 
   void make_room_for(std::uint64_t bytes, std::uint32_t parts) override {
-    // It must fit beside the segments there are and, at the end, the largest chunk.
-    if (pending_.segments() + parts > kMostSegments ||
-        pending_.segment_bytes() + run_bytes() + bytes > budget_)
-      count_early(bytes);
+    const bool has_room =
+        fits(bytes, parts, 0) || (spilled_.is_empty() && count_early(bytes) && fits(bytes, parts, 0));
+    // Others leave while the next are made; so what is made now finds room.
+    while (!has_room && pending_.segments() > 0 && !fits(bytes, parts, kSegmentsAhead * bytes))
+      spill_oldest();
+    // What is on its way takes room, too; there is that of the chunks, which are not there yet.
+    spilled_.wait_until_leaving(early_budget_ - std::min(early_budget_, held_bytes() + bytes));
   }
 
   void take(Segment<Words>&& segment) override {
+    words_ += segment.words.size();
     pending_.add(std::move(segment));
-    words_ = std::max(words_, counted_words_ + pending_.words());
   }
 
   void finish(const std::function<void(FrozenChunk&&)>& take,
               const std::function<void(std::uint32_t first_shard)>& reclaim) override {
-    const Event finish_begin(Event::Kind::timing), finish_end(Event::Kind::timing);
-    finish_begin.record(stream_);
-    const std::vector<unsigned long long> loads = shard_loads();
-    const std::uint64_t all = std::accumulate(loads.begin(), loads.end(), std::uint64_t{0});
-    usual_bound_ = std::max<std::uint64_t>(1, std::min(all, chunk_entries_));
-    // Of k-mers that occur so often there are no more than this.
-    large_ = DeviceArray<std::uint64_t>(all_kmers_bound(all) / CountHistogram::kBins + 1);
-    std::optional<Chunk> before;
-    std::uint32_t number = 0;
-    const std::uint32_t end = end_list_ / lists_per_shard();
-    for (std::uint32_t first = first_list_ / lists_per_shard(); first < end; ++number) {
-      // Few shards first: they show how large tables have to be.
-      const std::uint32_t most = number == 0 ? std::max(1u, shards_ / plan_.owners / 64) : end - first;
-      Chunk chunk = plan_chunk(first, std::min(most, end - first), loads);
-      Buffers& buffers = buffers_[number % 2];
-      count_chunk(chunk, buffers);
-      if (before) freeze_chunk(*before, buffers_[(number + 1) % 2], take, reclaim);
-      first += chunk.shards;
-      if (number == 0) {
-        // Nothing to overlap with, and what it shows is wanted now.
-        freeze_chunk(chunk, buffers, take, reclaim);
-        before.reset();
-      } else {
-        before = chunk;
-      }
+    const Event begin(Event::Kind::timing), end(Event::Kind::timing);
+    begin.record(stream_);
+    std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
+    std::uint64_t most_kmers = counted_words_ * SuperKmer<Words>::kMaxKmers;
+    for (const unsigned long long load : loads) most_kmers += load;
+    const typename Chunks::Outlets outlets{take, reclaim};
+    if (spilled_.is_empty()) {
+      chunks_.begin(std::move(loads), most_kmers, chunk_size_, budget_ - std::min(budget_, held_bytes()),
+                    false);
+      chunks_.add(range_.first_shard(), range_.end_shard(),
+                  {pending_.views(), pending_.segments(), waiting_kmers()}, outlets);
+    } else {
+      finish_groups(std::move(loads), most_kmers, outlets);
     }
-    if (before) freeze_chunk(*before, buffers_[(number + 1) % 2], take, reclaim);
-    finish_end.record(freeze_stream_);
-    note_histogram();
-    finish_end.wait();
-    count_and_freeze_seconds_ = finish_end.seconds_since(finish_begin);
-    for (SpanClock* clock : {&cut_clock_, &split_clock_, &count_clock_, &freeze_clock_}) clock->collect();
+    chunks_.finish(outlets, end);
+    count_and_freeze_seconds_ = end.seconds_since(begin);
+    for (SpanClock* clock : {&cut_clock_, &split_clock_}) clock->collect();
+    counting_.collect_times();
   }
 
-  void add_to(engine::Tally& tally) const override {
-    for (std::uint64_t count = 1; count < histogram_.size(); ++count) {
-      if (histogram_[count] > 0) tally.note(count, histogram_[count]);
-    }
-    for (const std::uint64_t count : large_counts_) tally.note(count, 1);
-  }
-
+  void add_to(engine::Tally& tally) const override { chunks_.add_to(tally); }
   [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
+  [[nodiscard]] SpillTotals spilled() const override { return spilled_.totals(); }
   [[nodiscard]] DeviceTimes times() const override {
     DeviceTimes times;
     times.cut = cut_clock_.seconds();
     times.split = split_clock_.seconds();
-    times.count = count_clock_.seconds();
-    times.freeze = freeze_clock_.seconds();
+    times.count = counting_.seconds();
+    times.freeze = chunks_.freeze_seconds();
     times.count_and_freeze = count_and_freeze_seconds_;
     times.words = words_;
     if (exchange_) {
@@ -206,39 +163,42 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   }
 
  private:
-  /// An entry counted, and its part of a payload.
-  static constexpr std::uint64_t kChunkEntryBytes = CountedLists<Key>::kEntryBytes + sizeof(Key) + 6;
+  using Chunks = ChunkPipeline<Key, Words>;
+  using Counting = ListCounting<Key, Words>;
+
   static constexpr std::uint64_t kLeastEntries = std::uint64_t{1} << 20;
   static constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 27;
   static constexpr std::uint64_t kLeastStaging = std::uint64_t{1} << 18;
   static constexpr std::uint64_t kMostStaging = std::uint64_t{1} << 26;
 
-  struct Chunk {
-    std::uint32_t first_shard, shards;
-    std::uint64_t bound;  ///< entries at most
-  };
-  /// What is counted, and what is frozen from it.
-  struct Buffers {
-    CountedLists<Key> counted;
-    DeviceArray<std::uint32_t> widths;
-    DeviceArray<unsigned long long> size;
-    DeviceArray<ShardPlan> plans;
-    DeviceArray<unsigned long long> payload;
-    PinnedArray<std::uint32_t> host_widths;
-    PinnedArray<unsigned long long> host_size;
-    PinnedArray<CountFault> host_fault;
-    Event counted_event, frozen_event;
-    std::uint32_t holds = UINT32_MAX;  ///< first shard of the chunk whose payload is here
-    std::uint32_t lists = 0;
+  static ListRange range_for(const DeviceCountPlan& plan, const Exchange<Words>* exchange,
+                             std::uint32_t number) {
+    ListRange range{0, shard_bits(plan.k), 0, 0};
+    range.list_bits = list_bits_for(plan, range.shard_bits);
+    range.first_list = exchange == nullptr ? 0 : exchange->first_list(number);
+    range.end_list = exchange == nullptr ? 1u << range.list_bits : exchange->first_list(number + 1);
+    return range;
+  }
 
-    explicit Buffers(std::uint32_t shards)
-        : widths(std::size_t{shards} * kWidths),
-          size(1),
-          plans(shards),
-          host_widths(std::size_t{shards} * kWidths),
-          host_size(1),
-          host_fault(1) {}
-  };
+  static typename Chunks::ChunkSize chunk_size_for(const DeviceCountPlan& plan, const ListRange& range,
+                                                   std::uint64_t share) {
+    const std::uint64_t entries = std::clamp<std::uint64_t>(
+        plan.memory_bytes / share / (2 * Chunks::kEntryBytes), kLeastEntries, kMostEntries);
+    const std::uint64_t lists = plan.memory_bytes / kChunkListsShare / (2 * CountedLists<Key>::kListBytes);
+    return {entries, static_cast<std::uint32_t>(
+                         std::clamp<std::uint64_t>(lists, range.lists_per_shard(), range.lists()))};
+  }
+
+  static std::uint32_t staging_words(const DeviceCountPlan& plan) {
+    // Segments that wait for those of others are held beside it.
+    const std::uint64_t share = plan.memory_bytes / (plan.owners > 1 ? 32 : 16);
+    const std::uint64_t words =
+        std::clamp(share / StagedWords<Words>::kStagingBytes, kLeastStaging, kMostStaging / (Words / 2));
+    // Small jobs need no large staging, and memory that is never touched costs time, too.
+    if (plan.expected_kmers == 0) return static_cast<std::uint32_t>(words);
+    return static_cast<std::uint32_t>(
+        std::clamp(plan.expected_kmers / plan.owners / 4, kLeastStaging, words));
+  }
 
   /// Staging becomes a segment: one's own, or one for all.
   void split() {
@@ -252,314 +212,170 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     }
   }
 
-  [[nodiscard]] std::uint32_t own_lists() const { return end_list_ - first_list_; }
-
-  static std::uint32_t staging_words(const DeviceCountPlan& plan) {
-    // Segments that wait for those of others are held beside it.
-    const std::uint64_t share = plan.memory_bytes / (plan.owners > 1 ? 32 : 16);
-    const std::uint64_t words =
-        std::clamp(share / StagedWords<Words>::kStagingBytes, kLeastStaging, kMostStaging / (Words / 2));
-    // Small jobs need no large staging, and memory that is never touched costs time, too.
-    if (plan.expected_kmers == 0) return static_cast<std::uint32_t>(words);
-    return static_cast<std::uint32_t>(
-        std::clamp(plan.expected_kmers / plan.owners / 4, kLeastStaging, words));
+  [[nodiscard]] std::uint64_t run_bytes() const { return run_ ? run_->bytes() : 0; }
+  [[nodiscard]] std::uint64_t held_bytes() const { return pending_.segment_bytes() + run_bytes(); }
+  /// Whether there is room for so much beside what is held, and so many bytes more.
+  [[nodiscard]] bool fits(std::uint64_t bytes, std::uint32_t parts, std::uint64_t more) const {
+    // In the end, one more segment comes back.
+    return pending_.segments() + parts < kMostSegments && held_bytes() + bytes + more <= budget_;
   }
 
-  [[nodiscard]] std::uint32_t lists_per_shard() const { return lists_ >> shard_bits_; }
-  [[nodiscard]] std::uint64_t run_bytes() const { return has_run_ ? run_.bytes() : 0; }
-
-  /// K-mers there can be behind so many pending k-mers and counted entries.
-  [[nodiscard]] std::uint64_t all_kmers_bound(std::uint64_t loads) const {
-    return loads + counted_words_ * SuperKmer<Words>::kMaxKmers;
+  [[nodiscard]] WaitingKmers<Key> waiting_kmers() const {
+    return {pending_.list_kmers(), run_ ? &run_view_ : nullptr};
   }
 
-  /// Takes the lengths of the lists of its shards, and finds the long ones among them.
-  std::vector<unsigned long long> shard_loads() {
-    const CountedView<Key> run = has_run_ ? run_.view(first_list_) : CountedView<Key>{};
-    const std::uint32_t shards = own_lists() / lists_per_shard();
-    shard_loads_kernel<<<(shards + 255) / 256, 256, 0, stream_>>>(
-        pending_.list_kmers(), run, has_run_, first_list_, lists_per_shard(), shards, loads_.data());
-    check_launch("measuring shards");
-    std::vector<unsigned long long> loads(shards);
-    copy_to_host(loads.data(), loads_.data(), shards, stream_);
-    check(cudaStreamSynchronize(stream_), "measuring shards");
-    find_long_lists(std::accumulate(loads.begin(), loads.end(), std::uint64_t{0}));
-    return loads;
-  }
-
-  void find_long_lists(std::uint64_t all) {
-    const CountedView<Key> run = has_run_ ? run_.view(first_list_) : CountedView<Key>{};
-    // Together blocks count in WarpDrive tables. Who asked for others gets them: then a block counts its list
-    // in as many parts as that takes.
-    if (plan_.table != engine::CountTable::automatic && plan_.table != engine::CountTable::warpdrive) return;
-    longest_ = std::max(plan_.tuning.long_list_kmers, plan_.tuning.long_list_ratio * (all / own_lists()));
-    fill_bytes(long_lists_size_.data(), 0, 1, stream_);
-    long_lists_kernel<<<(own_lists() + 255) / 256, 256, 0, stream_>>>(
-        pending_.list_kmers(), run, has_run_, first_list_, end_list_, longest_, long_lists_.data(),
-        long_lists_size_.data());
-    check_launch("looking for long lists");
-    std::uint32_t size = 0;
-    copy_to_host(&size, long_lists_size_.data(), 1, stream_);
-    check(cudaStreamSynchronize(stream_), "looking for long lists");
-    host_long_lists_.resize(size);
-    copy_to_host(host_long_lists_.data(), long_lists_.data(), size, stream_);
-    check(cudaStreamSynchronize(stream_), "looking for long lists");
-    std::sort(host_long_lists_.begin(), host_long_lists_.end());
-  }
-
-  [[nodiscard]] bool has_long_list(const Chunk& chunk) const {
-    const std::uint32_t first = chunk.first_shard * lists_per_shard();
-    const auto next = std::lower_bound(host_long_lists_.begin(), host_long_lists_.end(), first);
-    return next != host_long_lists_.end() && *next < first + chunk.shards * lists_per_shard();
-  }
-
-  /// Counts all lists of a task.
-  void count_lists(const CountTask<Key, Words>& task) {
-    count_clock_.time(stream_, [&] {
-      launch_count(task, tuning(), stream_);
-      for (auto list = std::lower_bound(host_long_lists_.begin(), host_long_lists_.end(), task.first_list);
-           list != host_long_lists_.end() && *list < task.first_list + task.lists; ++list)
-        long_list_counter_.count(task, *list, stream_);
-    });
-  }
-
-  Chunk plan_chunk(std::uint32_t first, std::uint32_t most, const std::vector<unsigned long long>& loads) {
-    const auto* const of_shard = loads.data() + (first - first_list_ / lists_per_shard());
-    Chunk chunk{first, 0, 0};
-    while (chunk.shards < most) {
-      const std::uint64_t next = of_shard[chunk.shards];
-      if (chunk.shards > 0 && chunk.bound + next > chunk_entries_) break;
-      chunk.bound += next;
-      ++chunk.shards;
-    }
-    // Not a few more than are frozen at once: the rest of the device would wait for these.
-    const std::uint32_t at_once = shards_at_once<Key>();
-    while (chunk.shards < most && chunk.shards > at_once && chunk.shards % at_once != 0)
-      chunk.bound -= of_shard[--chunk.shards];
-    return chunk;
-  }
-
-  /// Everything that does not depend on where results go.
-  CountTask<Key, Words> task_for(std::uint32_t first_shard, std::uint32_t shards) {
-    CountTask<Key, Words> task{};
-    task.segments = pending_.views();
-    task.segment_count = pending_.segments();
-    task.list_kmers = pending_.list_kmers();
-    if (has_run_) {
-      run_view_ = run_.view(first_list_);
-      task.run = &run_view_;
-    }
-    task.first_list = first_shard * lists_per_shard();
-    task.lists = shards * lists_per_shard();
-    task.longest = longest_;
-    task.k = plan_.k;
-    task.canonical = plan_.canonical;
-    task.list_bits = list_bits_;
-    task.shard_bits = shard_bits_;
-    task.min_count = 1;
-    task.max_count = UINT64_MAX;
-    task.fault = fault_.data();
-    task.next = next_list_.data();
-    return task;
-  }
-
-  [[nodiscard]] CountTuning tuning() const {
-    const std::uint32_t most = std::min(kMostSlotBits, largest_slot_bits<Key, Words>(plan_.table));
-    const auto slots = static_cast<std::uint64_t>(distinct_per_list_ / plan_.tuning.load);
-    const auto wanted = static_cast<std::uint32_t>(std::bit_width(slots));
-    CountTuning tuning;
-    tuning.table = plan_.table;
-    tuning.slot_bits = std::clamp(wanted, std::min(kLeastSlotBits, most), most);
-    tuning.split_bits = wanted > most ? wanted - most : 0;
-    return tuning;
-  }
-
-  void count_chunk(Chunk& chunk, Buffers& buffers) {
-    CountTask<Key, Words> task = task_for(chunk.first_shard, chunk.shards);
-    // A shard of more occurrences than fit, of fewer k-mers we hope: find out how many.
-    if (chunk.bound > chunk_entries_) chunk.bound = measure(task);
-    make_buffers(buffers, chunk);
-    task.min_count = plan_.min_count;
-    task.max_count = plan_.max_count;
-    task.out = buffers.counted.view(task.first_list);
-    task.out_capacity = buffers.counted.capacity();
-    task.out_size = buffers.size.data();
-    task.final = true;
-    task.histogram = {bins_.data(), large_.data(), large_size_.data()};
-    task.widths = buffers.widths.data();
-    check(cudaStreamWaitEvent(stream_, buffers.frozen_event), "ordering streams");
-    fill_bytes(buffers.size.data(), 0, 1, stream_);
-    fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
-    fill_bytes(buffers.widths.data(), 0, chunk.shards * kWidths, stream_);
-    count_lists(task);
-    copy_to_host(buffers.host_widths.data(), buffers.widths.data(), chunk.shards * kWidths, stream_);
-    copy_to_host(buffers.host_size.data(), buffers.size.data(), 1, stream_);
-    copy_to_host(buffers.host_fault.data(), fault_.data(), 1, stream_);
-    buffers.counted_event.record(stream_);
-    buffers.lists = task.lists;
-  }
-
-  /// Distinct k-mers in the task's lists.
-  std::uint64_t measure(CountTask<Key, Words> task) {
-    DeviceArray<unsigned long long> size(1);
-    fill_bytes(size.data(), 0, 1, stream_);
-    task.out_size = size.data();
-    task.out_capacity = 0;
-    count_lists(task);
-    unsigned long long entries = 0;
-    copy_to_host(&entries, size.data(), 1, stream_);
-    check(cudaStreamSynchronize(stream_), "counting");
-    return entries;
-  }
-
-  /// Of one size for all chunks but unusual ones: memory that the device works on is not to move.
-  void make_buffers(Buffers& buffers, const Chunk& chunk) {
-    if (buffers.counted.capacity() < std::max(chunk.bound, usual_bound_)) {
-      stream_.wait();
-      freeze_stream_.wait();
-      buffers.counted = {};
-      buffers.counted = CountedLists<Key>(std::max(chunk.bound, usual_bound_), own_lists());
-    }
-  }
-
-  void freeze_chunk(const Chunk& chunk, Buffers& buffers, const std::function<void(FrozenChunk&&)>& take,
-                    const std::function<void(std::uint32_t)>& reclaim) {
-    buffers.counted_event.wait();
-    throw_fault(buffers.host_fault[0]);
-    // Long lists say nothing of those that blocks count.
-    if (!has_long_list(chunk)) {
-      distinct_per_list_ =
-          std::max(distinct_per_list_ / 2, static_cast<double>(buffers.host_size[0]) / buffers.lists);
-    }
-    FrozenChunk frozen;
-    frozen.first_shard = chunk.first_shard;
-    std::uint64_t words = 0, all_entries = 0;
-    for (std::uint32_t s = 0; s < chunk.shards; ++s) {
-      index::CountWidths of_width{};
-      std::uint64_t entries = 0;
-      for (std::uint32_t b = 0; b < kWidths; ++b)
-        entries += of_width[b] = buffers.host_widths[s * kWidths + b];
-      ShardPlan plan;
-      plan.shape = index::choose_shape(entries, of_width, plan_.k);
-      plan.layout = index::payload_layout(plan.shape, plan_.k);
-      plan.first_word = words;
-      words += plan.layout.words;
-      all_entries += entries;
-      frozen.plans.push_back(plan);
-    }
-    if (buffers.holds != UINT32_MAX) reclaim(buffers.holds);
-    buffers.holds = chunk.first_shard;
-    if (buffers.payload.size() < words + kSpareWords) {
-      freeze_stream_.wait();
-      buffers.payload.reserve(words + words / 8 + kSpareWords);
-    }
-    copy_to_device(buffers.plans.data(), frozen.plans.data(), frozen.plans.size(), freeze_stream_);
-    FreezeTask<Key> task{};
-    task.counted = buffers.counted.view(chunk.first_shard * lists_per_shard());
-    task.k = plan_.k;
-    task.first_shard = chunk.first_shard;
-    task.shards = chunk.shards;
-    task.lists_per_shard = lists_per_shard();
-    task.plans = buffers.plans.data();
-    task.entries = all_entries;
-    task.output = buffers.payload.data();
-    task.next = next_shard_.data();
-    freeze_clock_.time(freeze_stream_, [&] { launch_freeze(task, freeze_stream_); });
-    buffers.frozen_event.record(freeze_stream_);
-    frozen.payload = buffers.payload.data();
-    frozen.ready = &buffers.frozen_event;
-    take(std::move(frozen));
-  }
-  /// What fields that end at a payload's end may look at.
-  static constexpr std::uint64_t kSpareWords = 4;
-
-  static void throw_fault(CountFault fault) {
-    if (fault == CountFault::none) return;
-    throw InternalError(fault == CountFault::output_full
-                            ? "counting on the GPU found more k-mers than there can be"
-                            : "counting on the GPU met too many counts beyond 2^32");
-  }
-
-  /// Counts everything pending into a run, which takes less room where k-mers repeat, and leaves room for
-  /// `next` bytes.
-  void count_early(std::uint64_t next) {
-    shard_loads();
-    CountTask<Key, Words> task = task_for(first_list_ / lists_per_shard(), own_lists() / lists_per_shard());
-    const std::uint64_t entries = measure(task);
-    const std::uint64_t bytes =
-        entries * CountedLists<Key>::kEntryBytes + std::uint64_t{own_lists()} * (kRanges + 4) * 4;
-    if (pending_.segment_bytes() + run_bytes() + bytes > plan_.memory_bytes - held_ ||
-        bytes + next > budget_) {
-      throw ResourceError("the GPU's memory is used up: the distinct k-mers so far need " +
-                          std::to_string((bytes >> 20) + 1) + " MB of the " +
-                          std::to_string((plan_.memory_bytes - held_) >> 20) +
-                          " MB that are free or allowed; raise --device-memory, or use --device cpu");
-    }
-    CountedLists<Key> run(std::max<std::uint64_t>(entries, 1), own_lists());
-    DeviceArray<unsigned long long> size(1);
-    fill_bytes(size.data(), 0, 1, stream_);
-    fill_bytes(run.big_size(), 0, 1, stream_);
-    task.out = run.view(first_list_);
-    task.out_capacity = run.capacity();
-    task.out_size = size.data();
-    count_lists(task);
-    CountFault fault{};
-    copy_to_host(&fault, fault_.data(), 1, stream_);
-    check(cudaStreamSynchronize(stream_), "counting");
-    throw_fault(fault);
+  /// Counts everything pending into a run, if that leaves room for `next` bytes, and, where memory is what is
+  /// lacking, takes half of it at most: a run that is hardly smaller would soon be counted again. False when
+  /// it does not pay.
+  bool count_early(std::uint64_t next) {
+    if (!plan_.tuning.counts_early) return false;
+    const std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
+    const std::uint64_t held = held_bytes();
+    const bool lacks_parts_only = held + next <= budget_;
+    const auto pays = [&](std::uint64_t entries) {
+      const std::uint64_t bytes = CountedLists<Key>::run_bytes(entries, range_.lists());
+      if (bytes + next > budget_ || held + bytes > early_budget_) return false;
+      return lacks_parts_only || (bytes <= held / 2 && bytes + next <= budget_ / 2);
+    };
+    if (!pays(expected_entries(loads))) return false;
+    const CountTask<Key, Words> task =
+        task_for(range_.first_shard(), range_.end_shard() - range_.first_shard());
+    const std::uint64_t entries = counting_.measure(task);
+    if (!pays(entries)) return false;
+    CountedLists<Key> run = counting_.run_of(task, entries);
+    counting_.learn(task, entries);
     counted_words_ += pending_.words();
     pending_.clear();
     run_ = std::move(run);
-    has_run_ = true;
+    run_view_ = run_->view(range_.first_list);
     ++early_counts_;
-    if (host_long_lists_.empty()) distinct_per_list_ = static_cast<double>(entries) / own_lists();
+    return true;
   }
 
-  void note_histogram() {
-    histogram_.resize(bins_.size());
-    copy_to_host(histogram_.data(), bins_.data(), bins_.size(), stream_);
-    std::uint32_t large = 0;
-    copy_to_host(&large, large_size_.data(), 1, stream_);
-    check(cudaStreamSynchronize(stream_), "counting");
-    large_counts_.resize(large);
-    copy_to_host(large_counts_.data(), large_.data(), large, stream_);
-    check(cudaStreamSynchronize(stream_), "counting");
+  /// How many different k-mers there are in all, from those of some shards: one of a size that is usual, and
+  /// the largest, if it is much larger.
+  std::uint64_t expected_entries(const std::vector<unsigned long long>& loads) {
+    const auto shards = static_cast<std::uint32_t>(loads.size());
+    const std::uint32_t sampled = std::max(1u, shards / kSampledShare);
+    const std::uint32_t first = shards / 2;
+    const auto largest =
+        static_cast<std::uint32_t>(std::max_element(loads.begin(), loads.end()) - loads.begin());
+    double all = 0, of_sample = 0, entries = 0;
+    for (const unsigned long long load : loads) all += static_cast<double>(load);
+    if (static_cast<double>(loads[largest]) > kMuchLarger * all / shards) {
+      entries = static_cast<double>(counting_.measure(task_for(range_.first_shard() + largest, 1)));
+      all -= static_cast<double>(loads[largest]);
+    }
+    for (std::uint32_t i = first; i < first + sampled; ++i)
+      of_sample += i == largest ? 0 : static_cast<double>(loads[i]);
+    if (of_sample > 0) {
+      const auto of_all =
+          static_cast<double>(counting_.measure(task_for(range_.first_shard() + first, sampled)));
+      entries += of_all * std::max(1.0, all / of_sample);
+    }
+    return static_cast<std::uint64_t>(entries);
+  }
+  static constexpr std::uint32_t kSampledShare = 64;
+  static constexpr double kMuchLarger = 8;
+
+  /// Of what is on the device.
+  [[nodiscard]] CountTask<Key, Words> task_for(std::uint32_t first_shard, std::uint32_t shards) const {
+    return counting_.task(first_shard, shards, {pending_.views(), pending_.segments(), waiting_kmers()});
+  }
+
+  void spill_oldest() { spilled_.put(pending_.release_oldest(), stream_); }
+
+  /// Brings back what was spilled, group after group, and counts it with what has stayed.
+  void finish_groups(std::vector<unsigned long long> loads, std::uint64_t most_kmers,
+                     const typename Chunks::Outlets& outlets) {
+    // What is not for chunks: they become larger, if what cannot leave allows it. Of a group, a part of a
+    // segment at least.
+    const std::uint64_t group_bytes = std::max(budget_ / kGroupShare, 4 * staged_.segment_bytes());
+    typename Chunks::ChunkSize size = chunk_size_for(plan_, range_, kLargeChunksShare);
+    std::uint64_t rest = budget_ + Chunks::bytes_for(chunk_size_);
+    if (Chunks::bytes_for(size) + group_bytes + run_bytes() > rest) size = chunk_size_;
+    rest -= Chunks::bytes_for(size);
+    while (pending_.segments() > 0 && held_bytes() + group_bytes > rest) spill_oldest();
+    spilled_.wait_until_leaving(0);
+    const auto make_groups = [&] {
+      return std::make_unique<SpilledGroups<Words>>(spilled_, pending_, range_.first_shard(),
+                                                    range_.end_shard(), range_.lists_per_shard(), group_bytes,
+                                                    stream_);
+    };
+    std::optional<CountedLists<Key>> hot_run;  // of a shard that comes in pieces
+    CountedView<Key> hot_view{};
+    auto groups = make_groups();
+    if (pending_.segments() > 0 && (groups->has_pieces() || has_large_shard(loads, size.entries))) {
+      // One shard may take whatever there is.
+      groups.reset();
+      while (pending_.segments() > 0) spill_oldest();
+      spilled_.wait_until_leaving(0);
+      groups = make_groups();
+    }
+    groups->start();
+    chunks_.begin(std::move(loads), most_kmers, size, rest - std::min(rest, held_bytes() + group_bytes),
+                  true);
+    for (std::size_t number = 0; number < groups->groups().size(); ++number) {
+      const ShardGroup& group = groups->groups()[number];
+      const auto views = groups->take(number);
+      const std::uint32_t first_list = group.first_shard * range_.lists_per_shard();
+      WaitingKmers<Key> kmers = waiting_kmers();
+      if (hot_run) kmers.run = &hot_view;
+      if (!group.is_last) {
+        chunks_.settle(outlets);
+        hot_run = count_piece(group, {views.own, 1, kmers});
+        hot_view = hot_run->view(first_list);
+        counting_.find_long_lists({kmers.list_kmers, &hot_view}, first_list,
+                                  first_list + range_.lists_per_shard());
+        continue;
+      }
+      chunks_.add(group.first_shard, group.first_shard + group.shards, {views.all, views.all_size, kmers},
+                  outlets);
+      if (hot_run) {
+        chunks_.settle(outlets);
+        hot_run.reset();
+        counting_.find_long_lists(waiting_kmers(), range_.first_list, range_.end_list);
+      }
+    }
+    chunks_.settle(outlets);  // the last one's words go now
+  }
+
+  /// Whether a shard may be too large for a chunk.
+  [[nodiscard]] static bool has_large_shard(const std::vector<unsigned long long>& loads,
+                                            std::uint64_t entries) {
+    return *std::max_element(loads.begin(), loads.end()) > entries;
+  }
+
+  /// A part of the words of a shard, with what was counted of it before.
+  CountedLists<Key> count_piece(const ShardGroup& group, const WaitingWords<Key, Words>& words) {
+    const CountTask<Key, Words> task = counting_.task(group.first_shard, 1, words);
+    const std::uint64_t entries = counting_.measure(task);
+    // This run and the one before, and then the chunk that is made of them.
+    const std::uint64_t more = entries - std::min(entries, chunk_size_.entries);
+    chunks_.check_room(entries,
+                       CountedLists<Key>::run_bytes(2 * entries, task.lists) + more * Chunks::kEntryBytes);
+    return counting_.run_of(task, entries);
   }
 
   const DeviceCountPlan plan_;
   const std::shared_ptr<Exchange<Words>> exchange_;
   const std::uint32_t number_;
-  std::uint32_t shard_bits_, shards_, list_bits_, lists_;
-  const std::uint32_t first_list_, end_list_;  ///< the range of lists that are its own
+  const ListRange range_;
   CutParams cut_;
   Stream stream_;
   StagedWords<Words> staged_;
   PendingWords<Words> pending_;
-  std::uint64_t budget_ = 0;  ///< for segments and runs
-  std::uint64_t held_ = 0;    ///< while input comes, besides
-  std::uint64_t chunk_entries_ = 0;
-  std::uint64_t usual_bound_ = 1;                 ///< entries of a chunk that is not one hot shard
-  Stream freeze_stream_{Stream::Priority::high};  ///< what is left of one launch runs beside the next count
-  Buffers buffers_[2];
-  CountedLists<Key> run_;
+  Counting counting_;
+  const typename Chunks::ChunkSize chunk_size_;
+  Chunks chunks_;
+  SpilledSegments<Words> spilled_;
+  std::uint64_t budget_ = 0;        ///< for segments and runs
+  std::uint64_t early_budget_ = 0;  ///< while input comes: there are no chunks yet
+  std::optional<CountedLists<Key>> run_;
   CountedView<Key> run_view_{};
-  bool has_run_ = false;
-  LongListCounter<Key, Words> long_list_counter_;
-  DeviceArray<unsigned long long> loads_;
-  DeviceArray<std::uint32_t> long_lists_, long_lists_size_;
-  std::vector<std::uint32_t> host_long_lists_;  ///< in order
-  std::uint64_t longest_ = UINT64_MAX;          ///< k-mers of a list that one block counts
-  DeviceArray<CountFault> fault_;
-  DeviceArray<std::uint32_t> next_list_, next_shard_;  ///< counting and freezing run side by side
-  DeviceArray<unsigned long long> bins_;
-  DeviceArray<std::uint64_t> large_;
-  DeviceArray<std::uint32_t> large_size_;
-  std::vector<unsigned long long> histogram_;
-  std::vector<std::uint64_t> large_counts_;
-  double distinct_per_list_ = 2048;
   std::uint64_t words_ = 0, counted_words_ = 0;
   std::uint64_t early_counts_ = 0;
-  SpanClock cut_clock_, split_clock_, count_clock_, freeze_clock_;
+  SpanClock cut_clock_, split_clock_;
   double count_and_freeze_seconds_ = 0;
 };
 

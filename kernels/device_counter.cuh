@@ -13,6 +13,7 @@
 #include "engine/tally.h"
 #include "freeze.cuh"
 #include "peers.cuh"
+#include "spilled_segments.cuh"
 
 namespace warpmer::gpu {
 
@@ -23,6 +24,10 @@ struct DeviceTuning {
   /// Lists of more k-mers than this, and than so many usual lists, are counted by all blocks together.
   std::uint64_t long_list_kmers = std::uint64_t{1} << 20;
   std::uint32_t long_list_ratio = 64;
+  /// Room for different k-mers in a chunk of spilled words, by those of the chunks before. A chunk that has
+  /// more is counted again, in halves.
+  double entries_margin = 1.15;
+  bool counts_early = true;  ///< what does not fit may be counted early, where that pays; else it is spilled
 };
 
 struct DeviceCountPlan {
@@ -35,6 +40,7 @@ struct DeviceCountPlan {
   DeviceTuning tuning;
   std::uint64_t expected_kmers = 0;  ///< occurrences, about, on all devices; 0: unknown
   std::uint32_t owners = 1;          ///< devices that share them
+  SpillPlan spill;                   ///< of each device
 };
 
 /// Consecutive shards, frozen. Valid until `reclaim` of its first shard has returned.
@@ -100,6 +106,7 @@ class DeviceCounter : public TextCounter {
   /// After `finish`, as are the others.
   virtual void add_to(engine::Tally& tally) const = 0;
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
+  [[nodiscard]] virtual SpillTotals spilled() const = 0;
   [[nodiscard]] virtual DeviceTimes times() const = 0;
 };
 

@@ -45,12 +45,6 @@ struct ShardsThere {
   std::uint32_t first, count;
 };
 
-/// DeviceIndex::look_up in some shards. Answers of k-mers that belong to others stay what they are.
-template <class Key>
-void look_up_in_shards(const char* text, std::uint32_t bytes, std::uint32_t starts,
-                       const LookupParams& params, const ShardsThere<Key>& shards, std::uint32_t* answers,
-                       CutStatus* status, cudaStream_t stream);
-
 /// The frozen shards as they are stored, for the current device, which is to reach the memory that they are
 /// in.
 std::unique_ptr<DeviceIndex> load_index(const index::IndexParams& params,

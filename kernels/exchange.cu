@@ -21,8 +21,12 @@ Exchange<Words>::~Exchange() {
   for (std::uint32_t i = 0; i < size(); ++i) {
     cudaSetDevice(gpu(i));
     cudaStreamSynchronize(*senders_[i].copies);
+  }
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    cudaSetDevice(gpu(i));
     senders_[i].sent.reset();
     senders_[i].waiting.clear();
+    if (!arriving_.empty()) arriving_[i] = {};
   }
 }
 
@@ -56,7 +60,7 @@ void Exchange<Words>::end(std::uint32_t sender) {
   while (std::any_of(senders_.begin(), senders_.end(),
                      [](const Sender& other) { return !other.waiting.empty(); }))
     transpose();
-  release_sent();
+  take_arrived();
   for (std::uint32_t i = 0; i < size(); ++i) {
     const CurrentDevice current(gpu(i));
     senders_[i].clock.collect();
@@ -67,7 +71,7 @@ void Exchange<Words>::end(std::uint32_t sender) {
 /// come of the partition table.
 template <int Words>
 void Exchange<Words>::transpose() {
-  release_sent();
+  take_arrived();
   comm::PartitionTable table(size());
   for (std::uint32_t i = 0; i < size(); ++i) {
     Sender& sender = senders_[i];
@@ -77,26 +81,19 @@ void Exchange<Words>::transpose() {
     for (std::uint32_t j = 0; j < size(); ++j)
       table.size(i, j) = sender.sent->bounds[j + 1] - sender.sent->bounds[j];
   }
-  std::vector<Segment<Words>> received = make_room(table);
+  arriving_ = make_room(table);
   for (std::uint32_t step = 0; step < size(); ++step) {
     for (std::uint32_t i = 0; i < size(); ++i) {
       if (!senders_[i].sent) continue;
       const CurrentDevice current(gpu(i));
       const std::uint32_t j = comm::ring_target(i, step, size());
-      senders_[i].clock.time(*senders_[i].copies, [&] { send(i, j, received[j], table); });
+      senders_[i].clock.time(*senders_[i].copies, [&] { send(i, j, arriving_[j], table); });
     }
   }
   for (std::uint32_t i = 0; i < size(); ++i) {
     if (!senders_[i].sent) continue;
     const CurrentDevice current(gpu(i));
     senders_[i].gone->record(*senders_[i].copies);
-  }
-  for (std::uint32_t j = 0; j < size(); ++j) {
-    const CurrentDevice current(gpu(j));
-    for (const Sender& sender : senders_) {
-      if (sender.sent) check(cudaStreamWaitEvent(owners_[j]->stream(), *sender.gone), "ordering streams");
-    }
-    owners_[j]->take(std::move(received[j]));
   }
 }
 
@@ -139,9 +136,10 @@ void Exchange<Words>::send(std::uint32_t sender, std::uint32_t receiver, const S
   copy(to.kmers.data() + part * lists, from.segment.kmers.data() + first, lists);
 }
 
-/// Waits until what was sent before has gone.
+/// Waits until what was sent before has gone, and hands it to its owners. Not earlier: their streams, in
+/// which the next texts are cut, would have to wait for it.
 template <int Words>
-void Exchange<Words>::release_sent() {
+void Exchange<Words>::take_arrived() {
   for (std::uint32_t i = 0; i < size(); ++i) {
     Sender& sender = senders_[i];
     if (!sender.sent) continue;
@@ -149,6 +147,11 @@ void Exchange<Words>::release_sent() {
     sender.gone->wait();
     sender.sent.reset();
   }
+  for (std::uint32_t j = 0; j < arriving_.size(); ++j) {
+    const CurrentDevice current(gpu(j));
+    owners_[j]->take(std::move(arriving_[j]));
+  }
+  arriving_.clear();
 }
 
 template class Exchange<2>;

@@ -24,11 +24,9 @@ template <int Words>
 class ListOwner {
  public:
   virtual ~ListOwner() = default;
-  /// The stream in which words are taken.
-  [[nodiscard]] virtual cudaStream_t stream() const = 0;
   /// Sees to it that so many bytes of words in so many parts can be allocated and added.
   virtual void make_room_for(std::uint64_t bytes, std::uint32_t parts) = 0;
-  /// Takes words that are complete in the order of the stream.
+  /// Takes words that are complete.
   virtual void take(Segment<Words>&& segment) = 0;
 };
 
@@ -88,13 +86,14 @@ class Exchange {
   std::vector<Segment<Words>> make_room(const comm::PartitionTable& table);
   void send(std::uint32_t sender, std::uint32_t receiver, const Segment<Words>& to,
             const comm::PartitionTable& table);
-  void release_sent();
+  void take_arrived();
 
   Peers& peers_;
   const std::uint32_t list_bits_;
   std::vector<ListOwner<Words>*> owners_;
   std::mutex mutex_;  ///< guards what follows
   std::deque<Sender> senders_;
+  std::vector<Segment<Words>> arriving_;  ///< for each GPU, of the last transposition
 };
 
 }  // namespace warpmer::gpu

@@ -10,38 +10,52 @@
 
 namespace warpmer::gpu {
 
-/// A list's words, segment after segment.
+/// Where a list's words are, in shared memory: segment after segment.
+template <int Words>
+struct ListPlaces {
+  std::uint32_t size;                           ///< words
+  std::uint32_t ends[kMostSegments];            ///< words up to the end of each segment
+  const SuperKmer<Words>* from[kMostSegments];  ///< of a segment: where word 0 of the list would be
+
+  /// By the first warp of a block. To be read after a barrier.
+  __device__ void locate(const SegmentView<Words>* segments, std::uint32_t segment_count,
+                         std::uint32_t list) {
+    if (threadIdx.x >= 32) return;
+    std::uint32_t before = 0;
+    for (std::uint32_t first = 0; first < segment_count; first += 32) {
+      const std::uint32_t s = first + threadIdx.x;
+      std::uint32_t n = 0;
+      const SuperKmer<Words>* begin = nullptr;
+      if (s < segment_count) {
+        const SegmentView<Words> view = segments[s];
+        const std::uint32_t offset = view.offsets[list];
+        n = view.offsets[list + 1] - offset;
+        begin = view.words + offset;
+      }
+      const std::uint32_t end = before + warp_inclusive_sum(n);
+      if (s < segment_count) {
+        ends[s] = end;
+        from[s] = begin - (end - n);
+      }
+      before = __shfl_sync(~0u, end, 31);
+    }
+    if (threadIdx.x == 0) size = before;
+  }
+};
+
+/// A list's words.
 template <int Words>
 class ListWords {
  public:
-  /// Thread 0 of a block fills `ends`, kMostSegments of them in shared memory: words of the list up to the
-  /// end of each segment. To be read after a barrier.
-  __device__ static void locate(const SegmentView<Words>* segments, std::uint32_t segment_count,
-                                std::uint32_t list, std::uint32_t* ends) {
-    if (threadIdx.x != 0) return;
-    std::uint32_t sum = 0;
-    for (std::uint32_t s = 0; s < segment_count; ++s) {
-      const std::uint32_t* offsets = segments[s].offsets + list;
-      sum += offsets[1] - offsets[0];
-      ends[s] = sum;
-    }
-  }
-
-  __device__ ListWords(const SegmentView<Words>* segments, std::uint32_t segment_count, std::uint32_t list,
-                       const std::uint32_t* ends)
-      : segments_(segments),
-        list_(list),
-        ends_(ends),
-        size_(segment_count == 0 ? 0 : ends[segment_count - 1]) {}
+  __device__ explicit ListWords(const ListPlaces<Words>& places) : places_(places), size_(places.size) {}
 
   [[nodiscard]] __device__ std::uint32_t size() const { return size_; }
   /// The word number `i`, below size().
   [[nodiscard]] __device__ SuperKmer<Words> operator[](std::uint32_t i) const {
-    std::uint32_t segment = 0, before = 0;
-    while (ends_[segment] <= i) before = ends_[segment++];
-    const SegmentView<Words> view = segments_[segment];
+    std::uint32_t segment = 0;
+    while (places_.ends[segment] <= i) ++segment;
     SuperKmer<Words> word{};
-    const auto* from = reinterpret_cast<const uint4*>(view.words + view.offsets[list_] + (i - before));
+    const auto* from = reinterpret_cast<const uint4*>(places_.from[segment] + i);
     auto* to = reinterpret_cast<uint4*>(&word);
 #pragma unroll
     for (int w = 0; w < Words / 2; ++w) to[w] = __ldcs(from + w);
@@ -49,9 +63,7 @@ class ListWords {
   }
 
  private:
-  const SegmentView<Words>* segments_;
-  std::uint32_t list_;
-  const std::uint32_t* ends_;
+  const ListPlaces<Words>& places_;
   std::uint32_t size_;
 };
 

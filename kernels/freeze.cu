@@ -1,63 +1,24 @@
-// A block freezes a shard: takes its entries, from all its lists, by parts of the hash range that fit shared
-// memory; puts a part in order (HashGraph, Green 2019: count, scan, place; then each entry finds its rank
-// among the few of its bucket); and packs it: every entry puts its bits where they belong. While a part is
-// put in order, the entries of the next are on their way, and one more warp finds out where those of the
-// next but one are.
+// A block freezes a shard, or a piece of one: takes its entries, from all its lists, by parts of the hash
+// range that fit shared memory; puts a part in order (HashGraph, Green 2019: count, scan, place; then each
+// entry finds its rank among the few of its bucket); and packs it: every entry puts its bits where they
+// belong. While a part is put in order, the entries of the next are on their way, and one more warp finds out
+// where those of the next but one are.
 
 #include <cuda_pipeline.h>
 
 #include <bit>
-#include <cmath>
-#include <type_traits>
 
 #include "bit_packing.cuh"
 #include "freeze.cuh"
+#include "freeze_shapes.cuh"
 #include "persistent_grid.cuh"
+#include "shard_parts.cuh"
+#include "shard_pieces.cuh"
 #include "warp_scan.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
-
-/// A block's threads but for the warp that plans, the entries that each of them holds in registers, and the
-/// blocks that are to share a multiprocessor (measured: registers that do not suffice cost more than fewer
-/// blocks).
-template <std::uint32_t threads, std::uint32_t each, std::uint32_t blocks>
-struct BlockShape {
-  static constexpr std::uint32_t kThreads = threads;
-  static constexpr std::uint32_t kBlocks = blocks;
-  static constexpr std::uint32_t kWarps = threads / 32;
-  static constexpr std::uint32_t kEach = each;
-  static constexpr std::uint32_t kCapacity = threads * each;  ///< entries of a part
-  static constexpr std::uint32_t kCapacityWords = kCapacity / 32;
-  /// Of the sort; more than entries, so that most have one or none.
-  static constexpr std::uint32_t kBuckets = 8 * threads;
-  static_assert(threads >= kRanges);  // a thread looks at each range
-  // So a shard whose ranges are less than a bucket of the index fits as a whole.
-  static_assert(kCapacity >= kRanges / 2 * index::kBucketEntries);
-};
-template <class Key>
-using SmallBlock = std::conditional_t<sizeof(Key) == 8, BlockShape<512, 3, 2>, BlockShape<256, 4, 3>>;
-/// Where a range has more entries than that.
-template <class Key>
-using LargeBlock = std::conditional_t<sizeof(Key) == 8, BlockShape<512, 6, 1>, BlockShape<512, 4, 1>>;
-
-/// Ranges from `first` to the one before `end`, whose entries are taken together. None: range `first` has
-/// too many. kRanges: there is no more.
-struct Part {
-  std::uint32_t first, end;
-  std::uint32_t size;  ///< entries
-};
-
-/// And where they are.
-template <class Shape>
-struct LocatedPart {
-  Part part;
-  std::uint32_t begin_bits[Shape::kCapacityWords];  ///< bit i: the i-th entry is its list's first
-  std::uint32_t begins_before[Shape::kCapacityWords];
-  std::uint64_t
-      list_from[kMostListsPerShard];  ///< of lists with entries: number in the arrays, less that here
-};
 
 template <class Key, class Shape>
 struct Sorter {
@@ -71,35 +32,38 @@ struct Sorter {
   /// A part's entries, packed. Zero between parts, but for the bits of the last word that is not full.
   std::uint32_t packed[Shape::kCapacity * kMostEntryWords + 4];
   std::uint32_t exceptions[Shape::kCapacityWords];  ///< bit i: the i-th entry is one
-  std::uint32_t exceptions_before[Shape::kCapacityWords + 1];
+  std::uint32_t exceptions_before[Shape::kCapacityWords];
+  std::uint64_t exceptions_here, exceptions_next;  ///< of the shard before this part, and the next
+  std::uint64_t seam;  ///< word of the entries that the piece before has a share in
   LocatedPart<Shape> parts[2];
-  std::uint32_t range_sizes[kRanges];
+  PieceRanges piece;
   std::uint32_t warp_sums[Shape::kWarps];
   std::uint32_t size;
   bool any_exception;
-  ShardPlan plan;  ///< of the shard at work; too large for registers
-  std::uint32_t shard;
+  ShardPlan plan;              ///< of the shard at work; too large for registers
+  std::uint32_t piece_number;  ///< of all pieces
 };
 
 template <class Key, class Shape>
 class ShardFreezer {
  public:
-  __device__ ShardFreezer(const FreezeTask<Key>& task, Sorter<Key, Shape>& sorter)
-      : task_(task), sorter_(sorter), lane_(threadIdx.x % 32), warp_(threadIdx.x / 32) {
+  __device__ ShardFreezer(const FreezeTask<Key>& task, std::uint32_t pieces, Sorter<Key, Shape>& sorter)
+      : task_(task), pieces_(pieces), sorter_(sorter), lane_(threadIdx.x % 32), warp_(threadIdx.x / 32) {
     for_indices(std::size(sorter.packed), [&](std::uint64_t i) { sorter.packed[i] = 0; });
     clear_buckets();
   }
 
+  /// Piece `number`, of those of all shards.
   __device__ void freeze(std::uint32_t number) {
-    if (threadIdx.x == 0) sorter_.plan = task_.plans[number];
+    const std::uint32_t shard = number / pieces_;
+    if (threadIdx.x == 0) sorter_.plan = task_.plans[shard];
     __syncthreads();
     if (plan().shape.entries == 0) return;
-    written_ = exceptions_ = next_bucket_ = 0;
     words_ = task_.output + plan().first_word;
-    first_list_ = (task_.first_shard + number) * task_.lists_per_shard;
-    clear_shared_words();
-    measure_ranges();
-    __syncthreads();
+    first_list_ = (task_.first_shard + shard) * task_.lists_per_shard;
+    if (pieces_ == 1) clear_shared_words();
+    measure_ranges(number % pieces_);
+    begin_piece(shard, number % pieces_);
     pack_parts();
     finish();
   }
@@ -136,10 +100,8 @@ class ShardFreezer {
   }
 
   [[nodiscard]] __device__ const ShardPlan& plan() const { return sorter_.plan; }
-  [[nodiscard]] __device__ std::uint32_t rest_of_range_bits() const { return 2 * task_.k - kRangeBits; }
-  /// First hash of a range.
-  [[nodiscard]] __device__ Key range_begin(std::uint32_t range) const {
-    return Key{range} << rest_of_range_bits();
+  [[nodiscard]] __device__ Key begin_of_range(std::uint32_t range) const {
+    return range_begin<Key>(range, task_.k, task_.counted.range_count);
   }
   [[nodiscard]] __device__ const std::uint32_t* ranges_of(std::uint32_t list) const {
     return task_.counted.ranges_of(first_list_ + list);
@@ -161,111 +123,91 @@ class ShardFreezer {
                 [&](std::uint64_t w) { words_[layout.exceptions_at + w] = 0; });
   }
 
-  __device__ void measure_ranges() {
-    if (threadIdx.x < kRanges) {
-      std::uint32_t sum = 0;
-      for (std::uint32_t list = 0; list < task_.lists_per_shard; ++list) {
-        const std::uint32_t* range = ranges_of(list) + threadIdx.x;
-        sum += range[1] - range[0];
-      }
-      sorter_.range_sizes[threadIdx.x] = sum;
+  /// Adds up the ranges of all lists. A thread has a range, or a range of some of the lists.
+  __device__ void measure_ranges(std::uint32_t number) {
+    PieceRanges& piece = sorter_.piece;
+    const std::uint32_t ranges = task_.counted.range_count;
+    const std::uint32_t first = piece_begin(number, pieces_, ranges);
+    const std::uint32_t end = piece_begin(number + 1, pieces_, ranges), columns = end - first + 1;
+    for_indices(columns, [&](std::uint32_t i) { piece.begins[i] = 0; });
+    for_indices(task_.lists_per_shard, [&](std::uint32_t i) {
+      const std::uint32_t list = list_at(i, task_.lists_per_shard);
+      piece.list_begins[i] = begin_of(list);
+      piece.list_offsets[i] = ranges_of(list)[first];
+    });
+    if (threadIdx.x == 0) {
+      piece.first = first;
+      piece.end = end;
+      // A range's ends are rounded to grains.
+      const std::uint32_t bucket_bits = plan().shape.bucket_bits;
+      piece.range_buckets = static_cast<std::uint32_t>((std::uint64_t{1} << bucket_bits) / ranges) + 1 +
+                            (bucket_bits > kRangeGrainBits ? 1u << (bucket_bits - kRangeGrainBits) : 0);
+      piece.entries_before = 0;
     }
+    __syncthreads();
+    for (std::uint32_t before = 0; !plans() && before < columns; before += kThreads) {
+      const std::uint32_t width = min(columns - before, kThreads), step = kThreads / width;
+      const std::uint32_t column = before + threadIdx.x % width;
+      if (threadIdx.x >= step * width) continue;
+      std::uint64_t sum = 0;
+#pragma unroll 8
+      for (std::uint32_t list = threadIdx.x / width; list < task_.lists_per_shard; list += step)
+        sum += ranges_of(list)[first + column];
+      atomicAdd(piece.begins + column, static_cast<std::uint32_t>(sum));
+      if (column == 0) atomicAdd(&piece.entries_before, static_cast<unsigned long long>(sum));
+    }
+    __syncthreads();
+  }
+
+  /// Where the piece's payload begins.
+  __device__ void begin_piece(std::uint32_t shard, std::uint32_t number) {
+    written_ = sorter_.piece.entries_before;
+    next_bucket_ = 0;
+    if (number > 0 && plan().layout.offset_bits > 0)
+      next_bucket_ = bucket_of(begin_of_range(sorter_.piece.first) - 1) + 1;
+    if (threadIdx.x != 0) return;
+    sorter_.seam = pieces_ == 1 ? UINT64_MAX : written_ * plan().layout.entry_bits / 32;
+    sorter_.exceptions_next = 0;
+    const std::uint32_t* exceptions = piece_exceptions(task_, shard, pieces_);
+    for (std::uint32_t piece = 0; piece < number; ++piece) sorter_.exceptions_next += exceptions[piece];
   }
 
   /// While a part is packed, the entries of the next are on their way, and the next but one is planned.
   __device__ void pack_parts() {
-    std::uint32_t next_range = 0;
-    if (plans()) plan_next(sorter_.parts[0], next_range);
+    const PartPlanner<Key, Shape> planner(task_, plan(), first_list_, sorter_.piece);
+    const std::uint32_t end = sorter_.piece.end;
+    if (plans()) {
+      planner.begin();
+      for (LocatedPart<Shape>& located : sorter_.parts) {
+        planner.locate(located);
+        planner.complete(located);
+      }
+    }
     __syncthreads();
-    if (plans()) plan_next(sorter_.parts[1], next_range);
     start_loading(sorter_.parts[0]);
     Part part = sorter_.parts[0].part;
     __syncthreads();
-    for (std::uint32_t number = 0; part.first < kRanges; ++number) {
+    for (std::uint32_t number = 0; part.first < end; ++number) {
       LocatedPart<Shape>&over = sorter_.parts[number % 2], &next = sorter_.parts[(number + 1) % 2];
       const Part next_part = next.part;
       const auto prepare = [&] {
         if (plans()) {
-          plan_next(over, next_range);
+          planner.locate(over);
         } else {
           start_loading(next);
         }
       };
+      const auto plan_more = [&] { planner.complete(over); };
       if (part.end > part.first) {
-        pack_ranges(part, prepare);
+        pack_ranges(part, prepare, plan_more);
       } else {
         pack_large_range(part.first);
         prepare();
+        if (plans()) plan_more();
       }
       __syncthreads();
       part = next_part;
     }
-  }
-
-  /// By one warp.
-  __device__ void plan_next(LocatedPart<Shape>& located, std::uint32_t& range) {
-    const Part part = plan_part(range);
-    if (part.end > part.first) locate(part, located);
-    if (lane_ == 0) located.part = part;
-    range = min(max(part.end, range + 1), kRanges);
-  }
-
-  /// From this range on, as many as fit. By one warp.
-  __device__ Part plan_part(std::uint32_t range) const {
-    // Whole ranges are whole buckets of the index, too, or all of them together are.
-    const std::uint32_t bucket_bits = plan().shape.bucket_bits;
-    const std::uint32_t range_buckets = bucket_bits > kRangeBits ? 1u << (bucket_bits - kRangeBits) : 1;
-    std::uint32_t end = range, entries = 0, more = 0;
-    do {
-      const std::uint32_t next = end + lane_;
-      const std::uint32_t sum = entries + warp_inclusive_sum(next < kRanges ? sorter_.range_sizes[next] : 0);
-      const bool fits = next < kRanges && sum <= kCapacity && (next + 1 - range) * range_buckets <= kBuckets;
-      const std::uint32_t not_fitting = ~__ballot_sync(~0u, fits);
-      more = not_fitting == 0 ? 32 : __ffs(static_cast<int>(not_fitting)) - 1;
-      const std::uint32_t sum_of_more = __shfl_sync(~0u, sum, (more + 31) % 32);
-      if (more > 0) entries = sum_of_more;
-      end += more;
-    } while (more == 32);
-    return {range, end, entries};
-  }
-
-  /// Finds where each list's entries of a part are. By one warp.
-  __device__ void locate(const Part& part, LocatedPart<Shape>& located) {
-    for (std::uint32_t w = lane_; w < kCapacityWords; w += 32) located.begin_bits[w] = 0;
-    __syncwarp();
-    std::uint32_t before = 0;  // entries; in the high half, lists that have some
-    for (std::uint32_t first = 0; first < task_.lists_per_shard; first += 32) {
-      std::uint32_t n = 0;
-      std::uint64_t from = 0;
-      if (const std::uint32_t list = first + lane_; list < task_.lists_per_shard) {
-        const std::uint32_t* ranges = ranges_of(list);
-        n = ranges[part.end] - ranges[part.first];
-        from = begin_of(list) + ranges[part.first];
-      }
-      const std::uint32_t both = n > 0 ? n | 1u << 16 : 0;
-      const std::uint32_t sum = before + warp_inclusive_sum(both);
-      if (n > 0) {
-        const std::uint32_t at = (sum - both) & 0xFFFF;
-        located.list_from[(sum - both) >> 16] = from - at;
-        atomicOr(&located.begin_bits[at / 32], 1u << (at % 32));
-      }
-      before = __shfl_sync(~0u, sum, 31);
-    }
-    __syncwarp();
-    count_bits_before(located.begin_bits, located.begins_before);
-  }
-
-  /// For each word, the bits in those before. Returns the bits in all. By one warp.
-  __device__ std::uint32_t count_bits_before(const std::uint32_t* words, std::uint32_t* before) const {
-    std::uint32_t all = 0;
-    for (std::uint32_t first = 0; first < kCapacityWords; first += 32) {
-      const std::uint32_t w = first + lane_;
-      const std::uint32_t n = w < kCapacityWords ? __popc(words[w]) : 0;
-      const std::uint32_t sum = all + warp_inclusive_sum(n);
-      if (w < kCapacityWords) before[w] = sum - n;
-      all = __shfl_sync(~0u, sum, 31);
-    }
-    return all;
   }
 
   /// Sends for a part's entries.
@@ -290,38 +232,39 @@ class ShardFreezer {
   }
 
   /// Sorts by buckets that are parts of those of the index, so that the scan over them gives their offsets.
-  /// Calls `prepare` when the room for entries on their way is free.
-  template <class Prepare>
-  __device__ void pack_ranges(const Part& part, Prepare&& prepare) {
+  /// Calls `prepare` when the room for entries on their way is free, and the warp that plans `plan_more`
+  /// later.
+  template <class Prepare, class PlanMore>
+  __device__ void pack_ranges(const Part& part, Prepare&& prepare, PlanMore&& plan_more) {
     const std::uint32_t n = part.size;
     Entries entries;
     take_loaded(n, entries);
     prepare();
-    const Key first = range_begin(part.first);
+    // A bucket that begins before the part has its offset.
+    const std::uint32_t buckets = part.buckets, begun = part.begins_inside ? 1 : 0;
     const std::uint32_t rest_bits = plan().layout.rest_bits;
-    const std::uint32_t buckets =
-        plan().shape.bucket_bits == 0
-            ? 1
-            : static_cast<std::uint32_t>((range_begin(part.end) - 1 - first) >> rest_bits) + 1;
     const std::uint32_t finer = min(rest_bits, kBucketBits - (32 - __clz(static_cast<int>(buckets - 1))));
+    const Key first = plan().shape.bucket_bits == 0 ? Key{0} : Key{next_bucket_ - begun} << rest_bits;
     sort(entries, n, first, rest_bits - finer, [&] {
+      if (plans()) plan_more();
       if (plan().layout.offset_bits == 0 || plans()) return;
-      pack_fields(words_, next_bucket_, buckets, plan().layout.offset_bits, threadIdx.x, kThreads,
-                  [&](std::uint32_t b) { return written_ + sorter_.buckets[b << finer]; });
-      next_bucket_ += buckets;
+      pack_fields(words_, next_bucket_, buckets - begun, plan().layout.offset_bits, threadIdx.x, kThreads,
+                  [&](std::uint32_t b) { return written_ + sorter_.buckets[(b + begun) << finer]; });
     });
+    next_bucket_ += buckets - begun;
     write(entries, n);
   }
 
   /// A range of more entries than fit, so of a shard that has buckets: part by part.
   __device__ void pack_large_range(std::uint32_t range) {
-    const Key begin = range_begin(range), last = range_begin(range + 1) - 1;
-    const std::uint32_t parts_bits =
-        32 - __clz(static_cast<int>(sorter_.range_sizes[range] / (kCapacity / 4 * 3)));
-    const std::uint32_t widest = rest_of_range_bits() - min(rest_of_range_bits(), parts_bits);
+    const Key begin = begin_of_range(range), last = begin_of_range(range + 1) - 1;
+    const std::uint32_t range_size = sorter_.piece.size(range, range + 1);
+    const std::uint32_t parts_bits = 32 - __clz(static_cast<int>(range_size / (kCapacity / 4 * 3)));
+    const std::uint32_t range_bits = 2 * task_.k - (31 - __clz(static_cast<int>(task_.counted.range_count)));
+    const std::uint32_t widest = range_bits - min(range_bits, parts_bits);
     std::uint32_t width = widest;
     for (Key first = begin;;) {
-      const Key end = first + ((Key{1} << width) - 1);
+      const Key end = first + std::min<Key>(last - first, (Key{1} << width) - 1);
       Entries entries;
       const std::uint32_t n = load_some(range, first, end, entries);
       if (n > kCapacity) {
@@ -334,7 +277,7 @@ class ShardFreezer {
       if (end == last) break;
       first = end + 1;
       // Where hashes crowd parts are narrow; behind there they are to grow again.
-      if (n <= kCapacity / 4 && width < widest && ((first >> width) & 1) == 0) ++width;
+      if (n <= kCapacity / 4 && width < widest) ++width;
     }
     // Buckets between the range's last entry and the next range.
     const std::uint64_t next = bucket_of(last) + 1;
@@ -474,7 +417,11 @@ class ShardFreezer {
     auto* out = reinterpret_cast<std::uint32_t*>(words_ + plan().layout.entries_at) + begin / 32;
     const std::uint32_t full_words = (skipped + n * bits) / 32;
     for_indices(full_words, [&](std::uint32_t w) {
-      out[w] = sorter_.packed[w];
+      if (w == 0 && begin / 32 == sorter_.seam) {
+        atomicOr(out, sorter_.packed[0]);
+      } else {
+        out[w] = sorter_.packed[w];
+      }
       sorter_.packed[w] = 0;
     });
     if (threadIdx.x == 0 && full_words > 0) {
@@ -514,8 +461,7 @@ class ShardFreezer {
     });
   }
   [[nodiscard]] __device__ std::uint64_t count(const Entries& entries, std::uint32_t e) const {
-    if (entries.counts[e] != kBigCount) return entries.counts[e];
-    return task_.counted.big.find(entries.keys[e], first_list_, ~(task_.lists_per_shard - 1));
+    return entry_count(task_, first_list_, entries.keys[e], entries.counts[e]);
   }
 
   __device__ void note_exception(std::uint32_t place) {
@@ -524,56 +470,65 @@ class ShardFreezer {
   }
   __device__ void write_exceptions(const Entries& entries, std::uint32_t n) {
     if (warp_ == 0) {
-      const std::uint32_t all = count_bits_before(sorter_.exceptions, sorter_.exceptions_before);
-      if (lane_ == 0) sorter_.exceptions_before[kCapacityWords] = all;
+      const std::uint32_t all =
+          count_bits_before(sorter_.exceptions, kCapacityWords, sorter_.exceptions_before);
+      if (lane_ == 0) {
+        sorter_.exceptions_here = sorter_.exceptions_next;
+        sorter_.exceptions_next += all;
+      }
     }
     __syncthreads();
     for_each(n, [&](std::uint32_t e, std::uint32_t) {
       const std::uint32_t place = entries.places[e], bits = sorter_.exceptions[place / 32];
       if (((bits >> (place % 32)) & 1) == 0) return;
-      const std::uint64_t number =
-          exceptions_ + sorter_.exceptions_before[place / 32] + __popc(bits & ((1u << (place % 32)) - 1));
+      const std::uint64_t number = sorter_.exceptions_here + sorter_.exceptions_before[place / 32] +
+                                   __popc(bits & ((1u << (place % 32)) - 1));
       const Key128 field = (Key128{written_ + place} << plan().shape.exception_bits) | count(entries, e);
       or_device(words_ + plan().layout.exceptions_at, number * plan().layout.exception_bits, field);
     });
-    exceptions_ += sorter_.exceptions_before[kCapacityWords];
   }
 
-  /// The last word of the entries, and the offsets behind the last.
+  /// The last word of the entries and, behind the last piece, offsets.
   __device__ void finish() {
-    if (plan().layout.offset_bits > 0)
+    if (plan().layout.offset_bits > 0 && sorter_.piece.end == task_.counted.range_count)
       write_offset(next_bucket_, (std::uint64_t{1} << plan().shape.bucket_bits) + 1);
     if (threadIdx.x != 0) return;
     auto* out = reinterpret_cast<std::uint32_t*>(words_ + plan().layout.entries_at);
-    const std::uint64_t bits = written_ * plan().layout.entry_bits;
-    if (bits % 32 != 0) out[bits / 32] = sorter_.packed[0];
+    const std::uint64_t bits = written_ * plan().layout.entry_bits, full_words = bits / 32;
+    const std::uint32_t rest = sorter_.packed[0];
     sorter_.packed[0] = 0;
+    if (pieces_ > 1) {
+      if (bits % 32 != 0) atomicOr(out + full_words, rest);
+      return;
+    }
+    if (bits % 32 != 0) out[full_words] = rest;
     if (const std::uint64_t out_words = (bits + 31) / 32; out_words % 2 != 0) out[out_words] = 0;
   }
 
   const FreezeTask<Key>& task_;
+  std::uint32_t pieces_;
   Sorter<Key, Shape>& sorter_;
   std::uint32_t lane_, warp_;
   unsigned long long* words_ = nullptr;
   std::uint32_t first_list_ = 0;
   std::uint64_t written_ = 0;      ///< entries
-  std::uint64_t exceptions_ = 0;   ///< written
   std::uint64_t next_bucket_ = 0;  ///< whose offset is to be written next
 };
 
 template <class Key, class Shape>
-__global__ __launch_bounds__(Shape::kThreads + 32, Shape::kBlocks) void freeze_kernel(
-    const __grid_constant__ FreezeTask<Key> task) {
+__global__ __launch_bounds__(Shape::kThreads + 32,
+                             Shape::kBlocks) void freeze_kernel(const __grid_constant__ FreezeTask<Key> task,
+                                                                std::uint32_t pieces) {
   extern __shared__ __align__(16) char shared[];
   auto& sorter = *reinterpret_cast<Sorter<Key, Shape>*>(shared);
-  ShardFreezer<Key, Shape> freezer(task, sorter);
+  ShardFreezer<Key, Shape> freezer(task, pieces, sorter);
   for (;;) {
-    if (threadIdx.x == 0) sorter.shard = atomicAdd(task.next, 1u);
+    if (threadIdx.x == 0) sorter.piece_number = atomicAdd(task.scratch, 1u);
     __syncthreads();
-    const std::uint32_t shard = sorter.shard;
+    const std::uint32_t number = sorter.piece_number;
     __syncthreads();
-    if (shard >= task.shards) return;
-    freezer.freeze(shard);
+    if (number >= task.shards * pieces) return;
+    freezer.freeze(number);
   }
 }
 
@@ -583,38 +538,40 @@ std::uint32_t blocks_at_once() {
 }
 
 template <class Key, class Shape>
-void launch(const FreezeTask<Key>& task, cudaStream_t stream) {
+void launch(const FreezeTask<Key>& task, std::uint32_t pieces, cudaStream_t stream) {
   constexpr std::uint32_t kThreads = Shape::kThreads + 32;
   constexpr std::size_t kBytes = sizeof(Sorter<Key, Shape>);
-  const std::uint32_t grid = std::min(task.shards, blocks_at_once<Key, Shape>());
-  freeze_kernel<Key, Shape><<<grid, kThreads, kBytes, stream>>>(task);
+  const std::uint32_t grid = std::min(task.shards * pieces, blocks_at_once<Key, Shape>());
+  freeze_kernel<Key, Shape><<<grid, kThreads, kBytes, stream>>>(task, pieces);
   check_launch("freezing shards");
 }
 
 }  // namespace
 
 template <class Key>
-std::uint32_t shards_at_once() {
-  return blocks_at_once<Key, SmallBlock<Key>>();
+std::uint32_t shards_at_once(double entries_per_shard) {
+  return std::max(1u, blocks_at_once<Key, SmallBlock<Key>>() / pieces_for(entries_per_shard));
 }
 
 template <class Key>
 void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream) {
   if (task.shards == 0) return;
-  fill_bytes(task.next, 0, 1, stream);
-  // Hashes are spread evenly: few ranges are much larger than the mean. (Those that are, and all of them on
-  // GPUs that have no room for large blocks, are taken in parts, each of which looks at the whole range.)
-  const double in_range = static_cast<double>(task.entries) / task.shards / kRanges;
-  const bool fits_small = in_range + 4 * std::sqrt(in_range) <= SmallBlock<Key>::kCapacity;
+  const double in_shard = static_cast<double>(task.entries) / task.shards;
+  const std::uint32_t pieces = pieces_for(in_shard);
+  fill_bytes(task.scratch, 0, 1, stream);
+  if (pieces > 1) launch_survey(task, pieces, stream);
+  // Ranges that do not fit, and all that do not fit small blocks on GPUs that have no room for large ones,
+  // are taken in parts, each of which looks at the whole range.
+  const bool fits_small = fits<SmallBlock<Key>>(in_shard / task.counted.range_count);
   if (!fits_small && sizeof(Sorter<Key, LargeBlock<Key>>) <= shared_limit()) {
-    launch<Key, LargeBlock<Key>>(task, stream);
+    launch<Key, LargeBlock<Key>>(task, pieces, stream);
   } else {
-    launch<Key, SmallBlock<Key>>(task, stream);
+    launch<Key, SmallBlock<Key>>(task, pieces, stream);
   }
 }
 
-template std::uint32_t shards_at_once<Key64>();
-template std::uint32_t shards_at_once<Key128>();
+template std::uint32_t shards_at_once<Key64>(double);
+template std::uint32_t shards_at_once<Key128>(double);
 template void launch_freeze(const FreezeTask<Key64>&, cudaStream_t);
 template void launch_freeze(const FreezeTask<Key128>&, cudaStream_t);
 

@@ -26,12 +26,20 @@ struct FreezeTask {
   const ShardPlan* plans;      ///< for each shard, on the device
   std::uint64_t entries;       ///< of all shards
   unsigned long long* output;  ///< room for the payloads; what stands there does not matter
-  std::uint32_t* next;         ///< scratch: the shard whose turn it is
+  std::uint32_t* scratch;      ///< freeze_scratch(shards) of them
 };
 
-/// Shards of usual size that the current device freezes at once.
+/// Shards of so many entries that the current device freezes at once.
 template <class Key>
-std::uint32_t shards_at_once();
+std::uint32_t shards_at_once(double entries_per_shard);
+
+/// Ranges of hashes with which lists of shards of so many entries are frozen fastest: at least kLeastRanges,
+/// at most kMostRanges.
+template <class Key>
+std::uint32_t ranges_for(double entries_per_shard);
+
+/// Of a task's `scratch`.
+std::size_t freeze_scratch(std::uint32_t shards);
 
 /// Enqueues the packing of all shards: puts their entries in order and writes their payloads.
 template <class Key>

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 #include <string>
 #include <type_traits>
@@ -7,22 +6,13 @@
 
 #include "core/error.h"
 #include "engine/limits.h"
-#include "engine/thread_team.h"
 #include "frozen_shards.cuh"
 #include "peers.cuh"
-#include "shard_uploader.cuh"
+#include "upload_team.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
-
-/// Where each shard's payload begins on the device, in words; and where the last one ends.
-std::vector<std::uint64_t> first_words(const index::IndexFile& index) {
-  const std::vector<std::uint64_t> words = shard_words(index);
-  std::vector<std::uint64_t> first(words.size() + 1);
-  std::inclusive_scan(words.begin(), words.end(), first.begin() + 1);
-  return first;
-}
 
 /// The first shard of each GPU, and the end: shares of about the same size.
 std::vector<std::uint32_t> share_out(const std::vector<std::uint64_t>& first, std::size_t gpus) {
@@ -43,6 +33,13 @@ std::vector<std::uint64_t> shard_words(const index::IndexFile& index) {
   return words;
 }
 
+std::vector<std::uint64_t> first_words(const index::IndexFile& index) {
+  const std::vector<std::uint64_t> words = shard_words(index);
+  std::vector<std::uint64_t> first(words.size() + 1);
+  std::inclusive_scan(words.begin(), words.end(), first.begin() + 1);
+  return first;
+}
+
 index::ShardView shard_of_words(const index::IndexFile& index, std::uint32_t shard, std::uint64_t words) {
   const index::ShardView view = index.shard(shard);
   if (view.payload_words != words)
@@ -51,7 +48,7 @@ index::ShardView shard_of_words(const index::IndexFile& index, std::uint32_t sha
 }
 
 unsigned upload_threads(std::uint64_t words) {
-  constexpr std::uint64_t kWordsPerThread = std::uint64_t{1} << 21;
+  constexpr std::uint64_t kWordsPerThread = std::uint64_t{1} << 18;
   constexpr std::uint64_t kMostThreads = 16;
   return static_cast<unsigned>(
       std::min<std::uint64_t>({engine::usable_cores(), kMostThreads, 1 + words / kWordsPerThread}));
@@ -72,8 +69,10 @@ FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<
     part.words.reserve(words + index::kReadAheadWords);
     const Stream stream;
     fill_bytes(part.words.data() + words, 0, index::kReadAheadWords, stream);
+    UploadTeam team(index, upload_threads(words), false);
+    team.start(part.first_shard, part.end_shard, part.words.data());
+    team.finish(stream);
     stream.wait();
-    upload(index, part);
   }
 }
 
@@ -93,26 +92,6 @@ index::ShardView FrozenPayloads::view(std::uint32_t shard) const {
   const Part& part = part_of(shard);
   return {shapes_[shard], part.words.data() + (first_words_[shard] - first_words_[part.first_shard]),
           first_words_[shard + 1] - first_words_[shard]};
-}
-
-/// Checks the shards of a part and copies their payloads.
-void FrozenPayloads::upload(const index::IndexFile& index, const Part& part) const {
-  constexpr std::uint32_t kShardsAtOnce = 32;
-  const unsigned threads = upload_threads(part.words.size());
-  std::atomic<std::uint32_t> next{part.first_shard};
-  const auto work = [&](unsigned /*thread*/) {
-    check(cudaSetDevice(part.gpu), "choosing a GPU");
-    Uploader uploader;
-    for (std::uint32_t s = 0; (s = next.fetch_add(kShardsAtOnce)) < part.end_shard;) {
-      uploader.begin(part.words.data() + (first_words_[s] - first_words_[part.first_shard]));
-      for (const std::uint32_t end = std::min(s + kShardsAtOnce, part.end_shard); s < end; ++s) {
-        const index::ShardView view = shard_of_words(index, s, first_words_[s + 1] - first_words_[s]);
-        uploader.add(view.payload, view.payload_words);
-      }
-    }
-    uploader.finish();
-  };
-  engine::run_team(threads, work, [&] { next = part.end_shard; });
 }
 
 template <class Key>

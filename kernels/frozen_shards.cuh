@@ -35,7 +35,6 @@ class FrozenPayloads {
   };
 
   [[nodiscard]] const Part& part_of(std::uint32_t shard) const;
-  void upload(const index::IndexFile& index, const Part& part) const;
 
   std::uint32_t k_;
   std::vector<index::ShardShape> shapes_;
@@ -65,6 +64,8 @@ class FrozenShards {
 
 /// Words of each shard's payload. Reads no shard.
 std::vector<std::uint64_t> shard_words(const index::IndexFile& index);
+/// Words of all payloads before a shard's, by shard; and of all.
+std::vector<std::uint64_t> first_words(const index::IndexFile& index);
 /// A shard, checked the first time. InternalError when it has not so many words.
 index::ShardView shard_of_words(const index::IndexFile& index, std::uint32_t shard, std::uint64_t words);
 /// Threads that are worth their while to copy so many words to the device.

@@ -37,18 +37,27 @@ constexpr std::uint32_t kMostCarries = 128;
 template <class Key, int Words>
 struct BlockState {
   std::uint32_t list;
-  std::uint32_t segment_ends[kMostSegments];  ///< see ListWords
+  ListPlaces<Words> places;
   bool full;
   std::uint32_t size;
-  unsigned long long empty_key_count;   ///< of the hash that marks empty slots
-  std::uint32_t fresh_ranges[kRanges];  ///< keys inserted, by range
-  std::uint32_t range_sizes[kRanges];   ///< entries to be kept
-  std::uint32_t range_cursors[kRanges];
+  unsigned long long empty_key_count;  ///< of the hash that marks empty slots
   unsigned long long out_begin;
   std::uint32_t small_counts[ListOutput<Key, Words>::kSmallCounts];
   std::uint32_t carries;
   Key carry_keys[kMostCarries];
   std::uint64_t carry_counts[kMostCarries];
+};
+
+/// Shared memory of a block, piece by piece: the table, what each warp expands with, and two numbers for each
+/// range.
+template <class Key, int Words>
+struct SharedLayout {
+  std::size_t scratch, ranges, bytes;
+
+  __host__ __device__ SharedLayout(std::uint32_t slot_bits, std::uint32_t threads, std::uint32_t range_count)
+      : scratch((sizeof(Key) + sizeof(std::uint32_t)) << slot_bits),
+        ranges(scratch + threads / 32 * sizeof(ExpandScratch<Words>)),
+        bytes(ranges + 2 * range_count * sizeof(std::uint32_t)) {}
 };
 
 /// `Store`: SharedWindows, or another table with the interface of SharedBuckets. Blocks have a multiple of 32
@@ -69,11 +78,13 @@ class ListCounter {
         state_(state),
         output_(task, state.small_counts),
         slot_bits_(slot_bits),
+        layout_(slot_bits, blockDim.x, task.out.range_count),
         slots_{reinterpret_cast<Key*>(shared),
                reinterpret_cast<std::uint32_t*>(shared + (sizeof(Key) << slot_bits))},
-        expander_(reinterpret_cast<ExpandScratch<Words>*>(
-                      shared + ((sizeof(Key) + sizeof(std::uint32_t)) << slot_bits))[threadIdx.x / 32],
-                  task.k, task.canonical),
+        fresh_ranges_(reinterpret_cast<std::uint32_t*>(shared + layout_.ranges)),
+        range_sizes_(fresh_ranges_ + task.out.range_count),
+        expander_(reinterpret_cast<ExpandScratch<Words>*>(shared + layout_.scratch)[threadIdx.x / 32], task.k,
+                  task.canonical),
         lane_(threadIdx.x % 32),
         store_(shared, slot_bits, state.size) {}
 
@@ -116,15 +127,20 @@ class ListCounter {
   }
 
   __device__ void locate() {
-    ListWords<Words>::locate(task_.segments, task_.segment_count, list_, state_.segment_ends);
+    state_.places.locate(task_.segments, task_.segment_count, list_);
     for (std::uint32_t i = threadIdx.x; i < Output::kSmallCounts; i += blockDim.x) state_.small_counts[i] = 0;
     clear_ranges();
   }
 
   __device__ void clear_ranges() {
     __syncthreads();
-    if (threadIdx.x < kRanges) state_.range_sizes[threadIdx.x] = 0;
+    for_each_range([&](std::uint32_t range) { range_sizes_[range] = 0; });
     __syncthreads();
+  }
+
+  template <class With>
+  __device__ void for_each_range(With&& with) const {
+    for (std::uint32_t range = threadIdx.x; range < output_.range_count(); range += blockDim.x) with(range);
   }
 
   /// Calls `take` after each part has been built. Parts that do not fit are halved; where they are nearly
@@ -153,7 +169,7 @@ class ListCounter {
     } else {
       clear_table();
     }
-    if (threadIdx.x < kRanges) state_.fresh_ranges[threadIdx.x] = 0;
+    for_each_range([&](std::uint32_t range) { fresh_ranges_[range] = 0; });
     if (threadIdx.x == 0) {
       state_.full = false;
       state_.size = 0;
@@ -201,7 +217,7 @@ class ListCounter {
   template <bool may_wrap, bool whole>
   __device__ void insert_pending(const HashRange<Key>& part) {
     const Table table = this->table(part);
-    const ListWords<Words> words(task_.segments, task_.segment_count, list_, state_.segment_ends);
+    const ListWords<Words> words(state_.places);
     if (words.size() == 0) return;
     // At most 32 words at a time, and as many for every warp: all of them wait for the last.
     const std::uint32_t warps = blockDim.x / 32, rounds = (words.size() + blockDim.x - 1) / blockDim.x;
@@ -221,7 +237,7 @@ class ListCounter {
   __device__ void insert_run(const HashRange<Key>& part) {
     const Table table = this->table(part);
     const std::uint64_t begin = run_.begins[list_ - run_.first_list];
-    const std::uint32_t n = run_.ranges_of(list_)[kRanges];
+    const std::uint32_t n = run_.size_of(list_);
     for (std::uint32_t first = threadIdx.x / 32 * 32; first < n; first += blockDim.x) {
       if (is_full()) return;
       std::uint32_t fresh = 0;
@@ -252,7 +268,7 @@ class ListCounter {
   }
 
   __device__ void insert_words_together(int pass, const HashRange<Key>& part) {
-    const ListWords<Words> words(task_.segments, task_.segment_count, list_, state_.segment_ends);
+    const ListWords<Words> words(state_.places);
     if (words.size() == 0) return;
     const std::uint32_t warps = blockDim.x / 32, rounds = (words.size() + blockDim.x - 1) / blockDim.x;
     const std::uint32_t most_kmers = max_kmers_per_word<Words>(task_.k);
@@ -274,7 +290,7 @@ class ListCounter {
 
   __device__ void insert_run_together(int pass, const HashRange<Key>& part) {
     const std::uint64_t begin = run_.begins[list_ - run_.first_list];
-    const std::uint32_t n = run_.ranges_of(list_)[kRanges];
+    const std::uint32_t n = run_.size_of(list_);
     const std::uint32_t at_once = min(blockDim.x, store_.most_in_a_round());
     for (std::uint32_t first = 0; first < n; first += at_once) {
       if (!may_go_on(at_once)) return;
@@ -335,7 +351,7 @@ class ListCounter {
     const table::Insertion done = table.insert(tile_, relative, n);
     if (done.is_new) {
       ++fresh;
-      atomicAdd(&state_.fresh_ranges[output_.range_of(hash)], 1u);
+      atomicAdd(fresh_ranges_ + output_.range_of(hash), 1u);
     }
     if (!done.placed) state_.full = true;
     if constexpr (may_wrap) {
@@ -404,7 +420,7 @@ class ListCounter {
       const Entry e = entry<false>(part, slot);
       if (!output_.keeps(e)) continue;
       ++mine;
-      atomicAdd(&state_.range_sizes[output_.range_of(e.hash)], 1u);
+      atomicAdd(range_sizes_ + output_.range_of(e.hash), 1u);
     }
     return block_sum(mine);
   }
@@ -412,11 +428,13 @@ class ListCounter {
   /// The same where everything is kept: counted when it was inserted.
   __device__ std::uint32_t measure_all() {
     std::uint32_t mine = 0;
-    if (threadIdx.x < kRanges) {
-      mine = state_.fresh_ranges[threadIdx.x];
-      if (threadIdx.x == kRanges - 1 && state_.empty_key_count > 0) ++mine;  // all ones: the last range
-      state_.range_sizes[threadIdx.x] += mine;
-    }
+    for_each_range([&](std::uint32_t range) {
+      std::uint32_t n = fresh_ranges_[range];
+      // All ones: the last range.
+      if (range == output_.range_count() - 1 && state_.empty_key_count > 0) ++n;
+      range_sizes_[range] += n;
+      mine += n;
+    });
     return block_sum(mine);
   }
 
@@ -438,23 +456,23 @@ class ListCounter {
     if (threadIdx.x / 32 == 1) lay_out_ranges();
     __syncthreads();
     if (task_.out_capacity == 0) return;
-    std::uint32_t* ranges = output_.ranges();
-    if (threadIdx.x < kRanges) ranges[threadIdx.x] = state_.range_cursors[threadIdx.x];
-    if (threadIdx.x == 0) ranges[kRanges] = static_cast<std::uint32_t>(kept);
+    for_each_range([&](std::uint32_t range) { output_.note_range(range, range_sizes_[range]); });
+    if (threadIdx.x == 0) output_.note_end(static_cast<std::uint32_t>(kept));
     __syncthreads();
   }
 
   /// Range sizes to offsets, by one warp; each lane has some neighbours.
   __device__ void lay_out_ranges() {
-    constexpr std::uint32_t kEach = kRanges / 32;
+    const std::uint32_t each = (output_.range_count() + 31) / 32;
+    const std::uint32_t first = min(each * lane_, output_.range_count());
+    const std::uint32_t end = min(first + each, output_.range_count());
     std::uint32_t sum = 0;
-#pragma unroll
-    for (std::uint32_t i = 0; i < kEach; ++i) sum += state_.range_sizes[kEach * lane_ + i];
-    std::uint32_t begin = warp_inclusive_sum(sum) - sum;
-#pragma unroll
-    for (std::uint32_t i = 0; i < kEach; ++i) {
-      state_.range_cursors[kEach * lane_ + i] = begin;
-      begin += state_.range_sizes[kEach * lane_ + i];
+    for (std::uint32_t range = first; range < end; ++range) sum += range_sizes_[range];
+    std::uint32_t before = warp_inclusive_sum(sum) - sum;
+    for (std::uint32_t range = first; range < end; ++range) {
+      const std::uint32_t n = range_sizes_[range];
+      range_sizes_[range] = before;
+      before += n;
     }
   }
 
@@ -477,7 +495,7 @@ class ListCounter {
       ones += e.count == 1 ? 1 : 0;
       // The table is nearly in the order of hashes: neighbours write to neighbouring places.
       if (is_open && kept)
-        output_.write(state_.out_begin + atomicAdd(&state_.range_cursors[output_.range_of(e.hash)], 1u), e);
+        output_.write(state_.out_begin + atomicAdd(range_sizes_ + output_.range_of(e.hash), 1u), e);
     }
     ones = __reduce_add_sync(~0u, ones);
     if (lane_ == 0 && ones > 0) output_.note_ones(ones);
@@ -496,7 +514,10 @@ class ListCounter {
   BlockState<Key, Words>& state_;
   Output output_;
   std::uint32_t slot_bits_;
+  SharedLayout<Key, Words> layout_;
   table::Slots<Key> slots_;
+  std::uint32_t* fresh_ranges_;  ///< keys inserted, by range
+  std::uint32_t* range_sizes_;  ///< entries to be kept, by range; when room is taken, where the next one goes
   Expander<Key, Words> expander_;
   std::uint32_t lane_;
   Store store_;
@@ -524,11 +545,6 @@ __global__ __launch_bounds__(kMostThreads, Store::kLeastBlocks) void count_kerne
   counter.flush();
 }
 
-template <class Key, int Words>
-std::size_t shared_bytes(std::uint32_t slot_bits, std::uint32_t threads) {
-  return ((sizeof(Key) + sizeof(std::uint32_t)) << slot_bits) + threads / 32 * sizeof(ExpandScratch<Words>);
-}
-
 /// Enough threads to keep a multiprocessor busy with as many tables as fit it.
 std::uint32_t threads_for(std::uint32_t slot_bits) { return slot_bits <= 11 ? 256 : kMostThreads; }
 
@@ -539,7 +555,7 @@ std::uint32_t largest_slot_bits_in() {
         "looking at the counting kernel");
   const std::size_t limit = shared_limit() - attributes.sharedSizeBytes;
   std::uint32_t bits = 10;
-  while (shared_bytes<Key, Words>(bits + 1, threads_for(bits + 1)) <= limit) ++bits;
+  while (SharedLayout<Key, Words>(bits + 1, threads_for(bits + 1), kMostRanges).bytes <= limit) ++bits;
   return bits;
 }
 
@@ -548,7 +564,7 @@ void launch_count_in(const CountTask<Key, Words>& task, const CountTuning& tunin
   if (task.lists == 0) return;
   const auto kernel = count_kernel<Key, Words, Store>;
   const std::uint32_t threads = threads_for(tuning.slot_bits);
-  const std::size_t bytes = shared_bytes<Key, Words>(tuning.slot_bits, threads);
+  const std::size_t bytes = SharedLayout<Key, Words>(tuning.slot_bits, threads, task.out.range_count).bytes;
   const std::uint32_t grid = std::min(task.lists, persistent_grid(kernel, threads, bytes));
   fill_bytes(task.next, 0, 1, stream);
   const CountedView<Key> run = task.run == nullptr ? CountedView<Key>{} : *task.run;

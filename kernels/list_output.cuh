@@ -51,7 +51,7 @@ class ListOutput {
     return kmer.present && kmer.count >= task_.min_count && kmer.count <= task_.max_count;
   }
   [[nodiscard]] __device__ std::uint32_t range_of(Key hash) const {
-    return static_cast<std::uint32_t>(hash >> (2 * task_.k - kRangeBits));
+    return gpu::range_of(hash, task_.k, task_.out.range_count);
   }
 
   /// Takes room for so many entries, and returns where it begins. By one thread for each list.
@@ -63,9 +63,14 @@ class ListOutput {
     }
     return begin;
   }
-  /// The list's kRanges + 1 offsets.
-  [[nodiscard]] __device__ std::uint32_t* ranges() const {
-    return task_.out.ranges + std::size_t{list_ - task_.out.first_list} * (kRanges + 1);
+  [[nodiscard]] __device__ std::uint32_t range_count() const { return task_.out.range_count; }
+  /// Where a range of the list begins, counted from the list's first entry, and where the last one ends.
+  __device__ void note_range(std::uint32_t range, std::uint32_t begin) const {
+    if (task_.out.ranges != nullptr) task_.out.ranges_of(list_)[range] = begin;
+  }
+  __device__ void note_end(std::uint32_t end) const {
+    note_range(range_count(), end);
+    task_.out.sizes[list_ - task_.out.first_list] = end;
   }
   /// Whether there is an output, and room in it.
   [[nodiscard]] __device__ bool is_open() const {

@@ -35,15 +35,25 @@ using engine::Profile;
 struct LaneShape {
   unsigned slots = 3;                     ///< one slice comes, one is looked up, one goes
   std::uint32_t slice_starts = 1u << 19;  ///< starts of k-mers that a slice has, a multiple of kTileStarts
+  bool is_cut_once = false;  ///< the text is not needed any more when answers come, and lies in their memory
 
   /// Characters of a slice, with those that its last k-mers reach into.
   [[nodiscard]] std::uint32_t slice_bytes() const { return slice_starts + kMaxK - 1; }
   /// What a lane holds on the device, the allocator's rounding included.
   [[nodiscard]] std::uint64_t device_bytes() const {
-    return slots * (slice_starts * kBytesPerStart + kBytesPerSlice);
+    return slots * (slice_starts * (sizeof(char) + kAnswerBytes) + kBytesPerSlice);
   }
-  static constexpr std::uint32_t kBytesPerStart = sizeof(char) + sizeof(std::uint32_t);
-  static constexpr std::uint64_t kBytesPerSlice = text_room(kMaxK - 1) + (std::uint64_t{64} << 10);
+  /// Answers of a slice, with the text behind three quarters of them where it lies there.
+  [[nodiscard]] std::size_t answer_room() const {
+    if (!is_cut_once) return slice_starts;
+    return (text_begin() + text_room(slice_bytes())) / kAnswerBytes;
+  }
+  /// Where the text begins then, in bytes.
+  [[nodiscard]] std::size_t text_begin() const { return std::size_t{slice_starts} * kAnswerBytes / 4 * 3; }
+
+  static constexpr std::uint32_t kAnswerBytes = sizeof(std::uint32_t);
+  static constexpr std::uint64_t kBytesPerSlice =
+      text_room(kMaxK - 1) + kTileStarts + (std::uint64_t{64} << 10);
 };
 
 /// A part of the joined text of a batch. Slices share no starts.
@@ -58,13 +68,19 @@ struct Slice {
 struct BatchSlot {
   explicit BatchSlot(const LaneShape& shape)
       : joined(shape.slice_bytes()),
-        text(text_room(shape.slice_bytes())),
-        answers(shape.slice_starts),
-        results(shape.slice_starts) {}
+        own_text(shape.is_cut_once ? 0 : text_room(shape.slice_bytes())),
+        answers(shape.answer_room()),
+        text(shape.is_cut_once ? reinterpret_cast<char*>(answers.data()) + shape.text_begin()
+                               : own_text.data()),
+        results(shape.slice_starts) {
+    // What stands behind a text does not matter, but tools that look for reads of it cannot know.
+    fill_bytes(text, 0, text_room(shape.slice_bytes()), stream);
+  }
 
   PinnedArray<char> joined;
-  DeviceArray<char> text;
+  DeviceArray<char> own_text;
   DeviceArray<std::uint32_t> answers;
+  char* text;
   PinnedArray<std::uint32_t> results;
   DeviceArray<CutStatus> status{1};
   PinnedArray<CutStatus> result{1};
@@ -91,8 +107,6 @@ class Lane {
       : index_(index), shape_(shape), k_(k), lenient_(lenient) {
     slots_.reserve(shape.slots);
     for (unsigned i = 0; i < shape.slots; ++i) slots_.emplace_back(shape);
-    // What stands behind a text does not matter, but tools that look for reads of it cannot know.
-    for (const BatchSlot& slot : slots_) fill_bytes(slot.text.data(), 0, slot.text.size(), slot.stream);
   }
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -132,9 +146,9 @@ class Lane {
   void send(BatchSlot& slot, const io::Batch& batch) {
     const Slice& slice = slot.slice;
     join(batch, slice.piece, slice.begin, slice.bytes, slot.joined.data());
-    copy_to_device(slot.text.data(), slot.joined.data(), slice.bytes, slot.stream);
+    copy_to_device(slot.text, slot.joined.data(), slice.bytes, slot.stream);
     reset_status(slot.status.data(), slot.stream);
-    index_.look_up(slot.text.data(), slice.bytes, slice.starts, slot.answers.data(), slot.status.data(),
+    index_.look_up(slot.text, slice.bytes, slice.starts, slot.answers.data(), slot.status.data(),
                    slot.stream);
     copy_to_host(slot.results.data(), slot.answers.data(), slice.starts, slot.stream);
     copy_to_host(slot.result.data(), slot.status.data(), 1, slot.stream);
@@ -304,7 +318,7 @@ class CudaLookup : public Lookup {
     }
   }
 
-  [[nodiscard]] unsigned callers(unsigned threads) const override { return std::max(threads, callers_); }
+  [[nodiscard]] unsigned callers(unsigned threads) const override { return threads + waiting_; }
 
   void profile(const io::Batch& batch, Profile& out) const override {
     lay_out(batch, out);
@@ -316,7 +330,7 @@ class CudaLookup : public Lookup {
   /// Each GPU by itself. A lane has one slice, which waits there for all children.
   void page(const std::vector<int>& gpus, std::uint64_t allowed, std::uint64_t cap_bytes) {
     const engine::PagedLookupCosts costs =
-        paged_costs(index(), LaneShape::kBytesPerStart, LaneShape::kBytesPerSlice);
+        paged_costs(index(), LaneShape::kAnswerBytes, LaneShape::kBytesPerSlice);
     const std::vector<std::uint64_t> words = shard_words(index());
     const engine::PagedLookupPlan plan =
         engine::plan_paged_lookup(words, allowed, costs, most_callers(gpus.size()));
@@ -324,8 +338,8 @@ class CudaLookup : public Lookup {
       throw_too_little(index(), peers_, false, engine::least_paged_memory(words, costs), allowed, cap_bytes);
     for (const int gpu : gpus) {
       const CurrentDevice current(gpu);
-      add_station(gpu, {1, plan.slice_starts}, plan.slices, page_index(index(), plan));
-      callers_ += plan.slices;
+      add_station(gpu, {1, plan.slice_starts, true}, plan.slices, page_index(index(), plan));
+      waiting_ += plan.slices;
     }
   }
   /// To each GPU. A batch that waits takes text, counts and answers on the host, where others have a claim,
@@ -343,7 +357,7 @@ class CudaLookup : public Lookup {
   }
 
   bool lenient_;
-  unsigned callers_ = 0;
+  unsigned waiting_ = 0;  ///< callers that wait while others work
   Peers peers_;
   std::vector<std::unique_ptr<Station>> stations_;
   mutable std::atomic<std::size_t> turn_{0};

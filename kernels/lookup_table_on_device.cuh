@@ -103,7 +103,7 @@ __global__ __launch_bounds__(kTileThreads) void look_up_in_table_kernel(
 #pragma unroll 1
   for (std::uint32_t start = threadIdx.x; start < kTileStarts; start += kTileThreads) {
     const bool is_kmer = ((shared.valid[start / 8] >> (start % 8)) & 1) != 0;
-    const Key key = hash(kmer_at<Key>(shared, start, k, canonical));
+    const Key key = hash(kmer_at<Key>(shared.packed, start, k, canonical));
     std::uint32_t answer = is_kmer ? marker_count : kNoKmerAnswer;
     table::share_work(tile, is_kmer && key != table::kEmptyKey<Key>, key, answer,
                       [&](Key one) { return scheme.find_with_count(tile, one).count; });

@@ -1,16 +1,16 @@
 #include <algorithm>
-#include <atomic>
-#include <optional>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 #include <vector>
 
-#include "current_device.cuh"
 #include "engine/child_carousel.h"
-#include "engine/thread_team.h"
+#include "engine/limits.h"
 #include "frozen_shards.cuh"
 #include "paged_index.cuh"
 #include "peers.cuh"
-#include "shard_uploader.cuh"
+#include "shard_runs.cuh"
+#include "upload_team.cuh"
 
 namespace warpmer::gpu {
 
@@ -18,18 +18,15 @@ namespace {
 
 using engine::PagedLookupPlan;
 
-/// A text on the device whose k-mers are looked up in one child after another.
+/// A cut text, of which one child after another is asked.
 struct TextQuestion {
-  const char* text;
-  std::uint32_t bytes, starts;
-  std::uint32_t* answers;
-  CutStatus* status;
-  Event arrived;   ///< the text
+  CutText text;
+  std::uint32_t starts;
   Event answered;  ///< by all children
 };
 
-/// The device as a carousel sees it (engine/child_carousel.h). All texts are asked about in one stream, and
-/// all children are loaded by a team, beside it.
+/// The device as a carousel sees it (engine/child_carousel.h). All children are asked in one stream, and
+/// loaded by a team, beside it.
 template <class Key>
 class ShardFrames {
  public:
@@ -38,31 +35,38 @@ class ShardFrames {
   ShardFrames(const index::IndexFile& index, const PagedLookupPlan& plan)
       : index_(index),
         plan_(plan),
-        words_(shard_words(index)),
         params_(index.params()),
         gpu_(current_gpu()),
-        uploaders_(upload_threads(plan.frame_words)) {
+        child_of_(index.params().shards()),
+        uploaders_(index, upload_threads(plan.frame_words), may_pin(index)) {
     std::uint32_t most_shards = 0;
     for (std::uint32_t child = 0; child < plan.children(); ++child)
       most_shards = std::max(most_shards, plan.first_shard[child + 1] - plan.first_shard[child]);
     for (Frame& frame : frames_) {
       frame.words.reserve(plan.frame_words + index::kReadAheadWords);
       frame.readers.reserve(most_shards);
+      frame.made.reserve(most_shards);
       // What is read behind a payload does not matter, but tools that look for such reads cannot know.
       fill_bytes(frame.words.data(), 0, frame.words.size(), stream_);
     }
+    const PinnedArray<std::uint16_t> child_of(child_of_.size());
+    for (std::uint32_t child = 0; child < plan.children(); ++child) {
+      std::fill(child_of.data() + plan.first_shard[child], child_of.data() + plan.first_shard[child + 1],
+                static_cast<std::uint16_t>(child));
+    }
+    copy_to_device(child_of_.data(), child_of.data(), child_of.size(), stream_);
     stream_.wait();
   }
   ShardFrames(const ShardFrames&) = delete;
   ShardFrames& operator=(const ShardFrames&) = delete;
   ~ShardFrames() { settle(); }
 
+  [[nodiscard]] const LookupParams& params() const { return params_; }
+  [[nodiscard]] ShardsByChild shards() const { return {child_of_.data(), plan_.children()}; }
   [[nodiscard]] std::vector<std::uint64_t> child_bytes() const {
     std::vector<std::uint64_t> bytes(plan_.children());
-    for (std::uint32_t child = 0; child < bytes.size(); ++child) {
-      for (std::uint32_t s = plan_.first_shard[child]; s < plan_.first_shard[child + 1]; ++s)
-        bytes[child] += words_[s] * sizeof(std::uint64_t);
-    }
+    for (std::uint32_t child = 0; child < bytes.size(); ++child)
+      bytes[child] = (begin_of(child + 1) - begin_of(child)) * sizeof(std::uint64_t);
     return bytes;
   }
 
@@ -72,25 +76,26 @@ class ShardFrames {
     Frame& frame = frames_[number];
     frame.asked.wait();  // passed at once when it was never recorded
     const std::uint32_t first = plan_.first_shard[child], end = plan_.first_shard[child + 1];
-    std::vector<std::uint64_t> begins(end - first + std::size_t{1});
-    for (std::uint32_t s = first; s < end; ++s) begins[s - first + 1] = begins[s - first] + words_[s];
-    upload(frame, first, begins);
-    std::vector<index::ShardReader<Key>> readers;
-    readers.reserve(end - first);
+    uploaders_.start(first, end, frame.words.data());
     for (std::uint32_t s = first; s < end; ++s) {
-      readers.emplace_back(
-          index::ShardView{index_.shape(s), frame.words.data() + begins[s - first], words_[s]},
-          index_.params().k);
+      const std::uint64_t at = uploaders_.first_words()[s], behind = uploaders_.first_words()[s + 1];
+      frame.made[s - first] = index::ShardReader<Key>(
+          {index_.shape(s), frame.words.data() + (at - begin_of(child)), behind - at}, index_.params().k);
     }
     frame.shards = {frame.readers.data(), first, end - first};
-    copy_to_device(frame.readers.data(), readers.data(), readers.size(), stream_);
-    stream_.wait();  // for `readers`
+    copy_to_device(frame.readers.data(), frame.made.data(), end - first, stream_);
+    uploaders_.finish(stream_);
   }
 
-  void ask(std::uint32_t /*child*/, std::uint32_t number, const TextQuestion& question) {
-    check(cudaStreamWaitEvent(stream_, question.arrived), "ordering streams");
-    look_up_in_shards<Key>(question.text, question.bytes, question.starts, params_, frames_[number].shards,
-                           question.answers, question.status, stream_);
+  void ask(std::uint32_t child, std::uint32_t number, const std::vector<TextQuestion*>& questions) {
+    texts_.clear();
+    std::uint64_t starts = 0;
+    for (const TextQuestion* const question : questions) {
+      texts_.push_back(question->text);
+      starts += question->starts;
+    }
+    look_up_runs<Key>(texts_, static_cast<std::uint32_t>(starts / texts_.size() / plan_.children()), child,
+                      params_, frames_[number].shards, stream_);
     frames_[number].asked.record(stream_);
   }
   void finish(const TextQuestion& question) { question.answered.record(stream_); }
@@ -101,63 +106,80 @@ class ShardFrames {
   struct Frame {
     DeviceArray<std::uint64_t> words;  ///< payloads, one behind the other
     DeviceArray<index::ShardReader<Key>> readers;
+    PinnedArray<index::ShardReader<Key>> made;  ///< on their way there
     ShardsThere<Key> shards{nullptr, 0, 0};
     Event asked;
   };
 
-  /// Copies the payloads of shards from `first` on, which begin where `begins` says.
-  void upload(const Frame& frame, std::uint32_t first, const std::vector<std::uint64_t>& begins) {
-    constexpr std::uint32_t kShardsAtOnce = 8;
-    const auto shards = static_cast<std::uint32_t>(begins.size() - 1);
-    std::atomic<std::uint32_t> next{0};
-    const auto work = [&](unsigned thread) {
-      check(cudaSetDevice(gpu_), "choosing a GPU");
-      Uploader& uploader = uploaders_[thread];
-      for (std::uint32_t s = 0; (s = next.fetch_add(kShardsAtOnce)) < shards;) {
-        uploader.begin(frame.words.data() + begins[s]);
-        for (const std::uint32_t end = std::min(s + kShardsAtOnce, shards); s < end; ++s) {
-          const index::ShardView view = shard_of_words(index_, first + s, words_[first + s]);
-          uploader.add(view.payload, view.payload_words);
-        }
-      }
-      uploader.finish();
-    };
-    engine::run_team(static_cast<unsigned>(uploaders_.size()), work, [&] { next = shards; });
+  /// Pinned pages are nobody else's: others shall have most of the memory.
+  static bool may_pin(const index::IndexFile& index) {
+    return index.file_bytes() <= engine::usable_memory_bytes() / 4;
+  }
+  [[nodiscard]] std::uint64_t begin_of(std::uint32_t child) const {
+    return uploaders_.first_words()[plan_.first_shard[child]];
   }
 
   const index::IndexFile& index_;
   PagedLookupPlan plan_;
-  std::vector<std::uint64_t> words_;  ///< by shard
   LookupParams params_;
   int gpu_;
   Frame frames_[engine::kPagedFrames];
-  std::vector<Uploader> uploaders_;
+  DeviceArray<std::uint16_t> child_of_;  ///< by shard
+  std::vector<CutText> texts_;           ///< those that are asked about
   Stream stream_{Stream::Priority::high};
+  UploadTeam uploaders_;  ///< ends before its frames go
 };
 
 template <class Key>
 class PagedShards : public PagedIndex {
  public:
   PagedShards(const index::IndexFile& index, const PagedLookupPlan& plan)
-      : frames_(index, plan), carousel_(frames_, engine::kPagedFrames, frames_.child_bytes()) {}
+      : frames_(index, plan), carousel_(frames_, engine::kPagedFrames, frames_.child_bytes()) {
+    for (std::uint32_t i = 0; i < plan.slices; ++i) {
+      runs_.push_back(std::make_unique<TextRuns>(plan.slice_starts, plan.children(), frames_.params()));
+      idle_.push_back(runs_.back().get());
+    }
+  }
 
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                CutStatus* status, cudaStream_t stream) const override {
     if (starts == 0) return;
-    TextQuestion question{text, bytes, starts, answers, status, Event(), Event()};
-    question.arrived.record(stream);
+    const auto give_back = [this](TextRuns* runs) {
+      const std::lock_guard lock(mutex_);
+      idle_.push_back(runs);
+      returned_.notify_one();
+    };
+    const std::unique_ptr<TextRuns, decltype(give_back)> runs(borrow(), give_back);
     try {
+      runs->cut(text, bytes, starts, frames_.params(), frames_.shards(), answers, status, stream);
+      TextQuestion question{runs->text(), starts, Event()};
+      // The carousel's stream is everybody's: it shall not wait for a text that comes.
+      question.answered.record(stream);
+      question.answered.wait();
       carousel_.ask(question, starts);
+      question.answered.wait();
     } catch (...) {
+      cudaStreamSynchronize(stream);
       frames_.settle();
       throw;
     }
-    check(cudaStreamWaitEvent(stream, question.answered), "ordering streams");
   }
   [[nodiscard]] table::PagingCounts counts() const override { return carousel_.counts(); }
 
  private:
-  ShardFrames<Key> frames_;
+  TextRuns* borrow() const {
+    std::unique_lock lock(mutex_);
+    returned_.wait(lock, [&] { return !idle_.empty(); });
+    TextRuns* const runs = idle_.back();
+    idle_.pop_back();
+    return runs;
+  }
+
+  mutable ShardFrames<Key> frames_;
+  std::vector<std::unique_ptr<TextRuns>> runs_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable returned_;
+  mutable std::vector<TextRuns*> idle_;
   mutable engine::ChildCarousel<ShardFrames<Key>> carousel_;  ///< ends before its frames go
 };
 
@@ -166,10 +188,14 @@ class PagedShards : public PagedIndex {
 engine::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32_t bytes_per_start,
                                      std::uint64_t bytes_per_slice) {
   constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  // the allocator's
-  return {kTileStarts, bytes_per_start, bytes_per_slice,
-          index::kReadAheadWords * sizeof(std::uint64_t) +
-              index.params().shards() * sizeof(index::ShardReader<Key128>) + kRounding,
-          kRounding};
+  const std::uint32_t shards = index.params().shards();
+  return {
+      kTileStarts,
+      kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(LookupParams(index.params())),
+      bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
+      index::kReadAheadWords * sizeof(std::uint64_t) + shards * sizeof(index::ShardReader<Key128>) +
+          kRounding,
+      kRounding};
 }
 
 std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const PagedLookupPlan& plan) {

@@ -18,14 +18,15 @@ class PagedIndex : public DeviceIndex {
   [[nodiscard]] virtual table::PagingCounts counts() const = 0;
 };
 
-/// What a plan for an index has to know of the device, when texts are slices of Lanes (lookup.cu) that take
-/// so much besides.
+/// What a plan for an index has to know of the device, when each text that waits takes so much besides, for
+/// each start of a k-mer and at all.
 engine::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32_t bytes_per_start,
                                      std::uint64_t bytes_per_slice);
 
-/// On the current device. `index` must outlive it. Its `look_up` returns when all children have been asked,
-/// or are going to be, in the order of the stream; the more callers there are at once, the more each child
-/// serves. Shards are checked when they are first needed, so that InputError may come from `look_up`.
+/// On the current device. `index` must outlive it. Its `look_up` returns when all children have answered; the
+/// more callers there are at once, up to the plan's slices, the more each child serves. A text has up to the
+/// slice's starts, and may lie in the memory of its answers (TextRuns::cut). Shards are checked when they are
+/// first needed, so that InputError may come from `look_up`.
 std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const engine::PagedLookupPlan& plan);
 
 }  // namespace warpmer::gpu

@@ -1,3 +1,6 @@
+#include <utility>
+#include <vector>
+
 #include "core/error.h"
 #include "pending.cuh"
 
@@ -21,8 +24,12 @@ __global__ void add_kmers_kernel(const std::uint32_t* kmers, std::uint32_t parts
 
 template <int Words>
 PendingWords<Words>::PendingWords(std::uint32_t list_bits, cudaStream_t stream)
-    : stream_(stream), list_kmers_(std::size_t{1} << list_bits), views_(kMostSegments) {
+    : stream_(stream),
+      list_kmers_(std::size_t{1} << list_bits),
+      released_kmers_(std::size_t{1} << list_bits),
+      views_(kMostSegments) {
   fill_bytes(list_kmers_.data(), 0, list_kmers_.size(), stream);
+  fill_bytes(released_kmers_.data(), 0, released_kmers_.size(), stream);
 }
 
 template <int Words>
@@ -30,16 +37,28 @@ void PendingWords<Words>::add(Segment<Words>&& segment) {
   const auto parts = static_cast<std::uint32_t>(segment.parts.size());
   if (parts == 0) return;
   if (views_held_ + parts > kMostSegments) throw InternalError("more segments of pending words than planned");
-  add_kmers_kernel<<<(segment.lists + kPendingThreads - 1) / kPendingThreads, kPendingThreads, 0, stream_>>>(
-      segment.kmers.data(), parts, segment.lists, list_kmers_.data() + segment.first_list);
-  check_launch("adding up super-k-mers");
-  std::vector<SegmentView<Words>> views(parts);
-  for (std::uint32_t part = 0; part < parts; ++part) views[part] = segment.view(part);
-  copy_to_device(views_.data() + views_held_, views.data(), parts, stream_);
-  views_held_ += parts;
+  add_kmers(segment, list_kmers_);
+  note_views(segment);
   words_ += segment.words.size();
   segment_bytes_ += segment.bytes();
   held_.push_back(std::move(segment));
+}
+
+template <int Words>
+void PendingWords<Words>::add_kmers(const Segment<Words>& segment,
+                                    const DeviceArray<unsigned long long>& sums) {
+  add_kmers_kernel<<<(segment.lists + kPendingThreads - 1) / kPendingThreads, kPendingThreads, 0, stream_>>>(
+      segment.kmers.data(), static_cast<std::uint32_t>(segment.parts.size()), segment.lists,
+      sums.data() + segment.first_list);
+  check_launch("adding up super-k-mers");
+}
+
+template <int Words>
+void PendingWords<Words>::note_views(const Segment<Words>& segment) {
+  std::vector<SegmentView<Words>> views(segment.parts.size());
+  for (std::size_t part = 0; part < views.size(); ++part) views[part] = segment.view(part);
+  copy_to_device(views_.data() + views_held_, views.data(), views.size(), stream_);
+  views_held_ += static_cast<std::uint32_t>(views.size());
 }
 
 template <int Words>
@@ -49,7 +68,21 @@ void PendingWords<Words>::clear() {
   views_held_ = 0;
   words_ = 0;
   segment_bytes_ = 0;
-  fill_bytes(list_kmers_.data(), 0, list_kmers_.size(), stream_);
+  check(cudaMemcpyAsync(list_kmers_.data(), released_kmers_.data(), list_kmers_.bytes(),
+                        cudaMemcpyDeviceToDevice, stream_),
+        "copying on the GPU");
+}
+
+template <int Words>
+Segment<Words> PendingWords<Words>::release_oldest() {
+  Segment<Words> oldest = std::move(held_.front());
+  held_.pop_front();
+  words_ -= oldest.words.size();
+  segment_bytes_ -= oldest.bytes();
+  add_kmers(oldest, released_kmers_);
+  views_held_ = 0;
+  for (const Segment<Words>& segment : held_) note_views(segment);
+  return oldest;
 }
 
 template class PendingWords<2>;

@@ -10,6 +10,7 @@
 #include "core/ownership.h"
 #include "dense_counter.cuh"
 #include "engine/dense_counts.h"
+#include "held_memory.cuh"
 #include "session.cuh"
 #include "shard_queue.cuh"
 
@@ -23,10 +24,9 @@ constexpr std::uint64_t kFeedBytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t kRuntimeBytes = std::uint64_t{300} << 20;
 constexpr std::uint64_t kFurtherGpuBytes = std::uint64_t{150} << 20;
 
-/// How much memory of each GPU a session may take beside its feeds. ResourceError when -m does not leave what
-/// feeding the GPUs and `more_host_bytes` take, or --device-memory allows more than can be had.
-std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountPlan& plan,
-                                        std::uint64_t more_host_bytes) {
+/// What of -m there is beside feeding the GPUs and `more_host_bytes`. ResourceError when these are more.
+std::uint64_t host_bytes_beside_feeds(const Peers& peers, const engine::CountPlan& plan,
+                                      std::uint64_t more_host_bytes) {
   const std::uint64_t host =
       plan.threads * kFeedBytes + kRuntimeBytes + (peers.size() - 1) * kFurtherGpuBytes + more_host_bytes;
   if (plan.memory_bytes < host) {
@@ -35,20 +35,33 @@ std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountP
                         " threads and for what comes back, which take " + megabytes(host) +
                         "; raise -m or lower -t");
   }
+  return plan.memory_bytes - host;
+}
+
+/// What may be held on a GPU, the current one, by all of its sharers. ResourceError when --device-memory
+/// allows more than can be had.
+std::uint64_t device_cap(const engine::CountPlan& plan) {
+  if (plan.device_memory_bytes == 0) return usable_bytes();
+  if (const std::uint64_t available = available_bytes(); plan.device_memory_bytes > available) {
+    throw ResourceError("--device-memory allows " + megabytes(plan.device_memory_bytes) + ", but only " +
+                        megabytes(available) + " of the GPU's memory are free");
+  }
+  return plan.device_memory_bytes;
+}
+
+/// Of a cap, what is not planned with: the pool takes memory in pieces of 32 MiB, and has holes.
+constexpr std::uint64_t kPoolShare = 32;
+
+/// How much memory of each GPU a session may take beside its feeds.
+std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountPlan& plan) {
   const std::uint64_t feeds = (plan.threads + peers.size() - 1) / peers.size() * kFeedBytes;
   std::uint64_t least = UINT64_MAX;
   for (const int gpu : peers.gpus()) {
     const CurrentDevice current(gpu);
     const auto sharers =
         static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
-    std::uint64_t device = plan.device_memory_bytes;
-    if (device == 0) {
-      device = usable_bytes();
-    } else if (const std::uint64_t available = available_bytes(); device > available) {
-      throw ResourceError("--device-memory allows " + megabytes(device) + ", but only " +
-                          megabytes(available) + " of the GPU's memory are free");
-    }
-    least = std::min(least, device / sharers);
+    const std::uint64_t cap = device_cap(plan);
+    least = std::min(least, (cap - cap / kPoolShare) / sharers);
   }
   return least - std::min(feeds, least);
 }
@@ -69,6 +82,11 @@ class Session : public engine::CountingSession {
  protected:
   Session(Peers& peers, const engine::CountPlan& plan)
       : peers_(peers), plan_(plan), locks_(peers.size()), feeds_(plan.threads), threads_in_(plan.threads) {
+    for (const int gpu : peers.gpus()) {
+      const CurrentDevice current(gpu);
+      forget_peak();
+      cap_bytes_ = std::max(cap_bytes_, device_cap(plan));
+    }
     // The pool keeps this, so that feeds, which allocate piece by piece, do not wait for the driver.
     const std::uint64_t feeds = (plan.threads + peers.size() - 1) / peers.size() * kFeedBytes;
     for (const int gpu : peers.gpus()) {
@@ -117,6 +135,17 @@ class Session : public engine::CountingSession {
     return {join, copy, find};
   }
 
+  [[nodiscard]] std::optional<engine::DeviceMemoryReport> device_memory() const override {
+    engine::DeviceMemoryReport report{cap_bytes_, 0, 0};
+    for (const int gpu : peers_.gpus()) {
+      const CurrentDevice current(gpu);
+      const HeldBytes held = held_bytes();
+      report.peak_bytes = std::max(report.peak_bytes, held.peak);
+      report.beside_bytes = std::max(report.beside_bytes, held.beside);
+    }
+    return report;
+  }
+
   [[nodiscard]] engine::FoundInText found_in_text() const override {
     engine::FoundInText all;
     for (const auto& feed : feeds_) {
@@ -141,6 +170,7 @@ class Session : public engine::CountingSession {
   const engine::CountPlan plan_;
 
  private:
+  std::uint64_t cap_bytes_ = 0;
   std::deque<std::mutex> locks_;  ///< of the counters
   std::vector<std::unique_ptr<BatchFeed>> feeds_;
   std::atomic<unsigned> threads_in_;
@@ -187,7 +217,8 @@ class DenseSession : public Session {
  private:
   static void check_room(const Peers& peers, const engine::CountPlan& plan) {
     const std::uint64_t counters = DenseCounter::device_bytes(plan.k);
-    const std::uint64_t allowed = device_bytes_beside_feeds(peers, plan, engine::dense_freeze_bytes(plan.k));
+    (void)host_bytes_beside_feeds(peers, plan, engine::dense_freeze_bytes(plan.k));
+    const std::uint64_t allowed = device_bytes_beside_feeds(peers, plan);
     if (counters > allowed) {
       throw ResourceError("counting k = " + std::to_string(plan.k) + " on the GPU takes " +
                           megabytes(counters + (1u << 20) - 1) + " of its memory beside the feeds, and " +
@@ -261,6 +292,9 @@ class ShardedSession : public Session {
     stages.push_back({"cut", times.cut, stages.front().bytes});
     stages.push_back({"split", times.split, bytes});
     if (peers_.size() > 1) stages.push_back({"exchange", times.exchange, times.exchanged_bytes});
+    const SpillTotals moved = spill_totals();
+    stages.push_back({"spill", moved.out_seconds, moved.to_host + moved.to_file});
+    stages.push_back({"read back", moved.back_seconds, moved.from_host + moved.from_file});
     stages.push_back({"count", times.count, bytes});
     stages.push_back({"freeze", times.freeze, fetched_bytes_});
     stages.push_back({"copy to host", fetch_seconds_, fetched_bytes_});
@@ -276,6 +310,10 @@ class ShardedSession : public Session {
     std::uint64_t all = 0;
     for (const auto& counter : counters_) all += counter->early_counts();
     return all;
+  }
+  [[nodiscard]] engine::SpillReport spilled() const override {
+    const SpillTotals moved = spill_totals();
+    return {.written_bytes = moved.to_file, .read_bytes = moved.from_file, .host_bytes = moved.to_host};
   }
   [[nodiscard]] std::vector<engine::OwnerLoad> owner_loads() const override {
     std::vector<engine::OwnerLoad> loads;
@@ -337,6 +375,13 @@ class ShardedSession : public Session {
     PinnedArray<unsigned long long> pinned_{kWords};
   };
 
+  /// Threads that copy what the GPUs have no room for: one for so many that read.
+  static constexpr unsigned kThreadsPerSpiller = 2, kMostSpillers = 8, kSpillersShare = 8;
+  static constexpr std::uint64_t kBytesOfSpiller = SpilledSegments<2>::kLeastBytesOfThread;
+  /// Of the whole process, what the index writer may keep of shards that wait for others
+  /// (engine/session_run).
+  static constexpr std::uint64_t kWriterShare = 16;
+
   static DeviceCountPlan device_plan(const Peers& peers, const engine::CountPlan& plan) {
     DeviceCountPlan device;
     device.k = plan.k;
@@ -344,9 +389,27 @@ class ShardedSession : public Session {
     device.min_count = plan.min_count;
     device.max_count = plan.max_count;
     device.table = plan.table;
-    device.memory_bytes = device_bytes_beside_feeds(peers, plan, 0);
+    device.spill = spill_plan(peers, plan);
+    device.memory_bytes = device_bytes_beside_feeds(peers, plan);
     device.expected_kmers = plan.input_bytes;
     return device;
+  }
+
+  /// What each counter may do with words that its device has no room for.
+  static SpillPlan spill_plan(const Peers& peers, const engine::CountPlan& plan) {
+    SpillPlan spill;
+    // Little memory is not for buffers.
+    const std::uint64_t affordable = plan.memory_bytes / kSpillersShare / kBytesOfSpiller / peers.size();
+    const std::uint64_t busy = plan.threads / (kThreadsPerSpiller * peers.size());
+    spill.threads =
+        static_cast<unsigned>(std::clamp<std::uint64_t>(std::min(busy, affordable), 1, kMostSpillers));
+    spill.directory = plan.tmp_directory;
+    spill.opens_file_at_once = plan.tmp_directory_is_chosen;
+    const std::uint64_t writer = plan.memory_cap_bytes / kWriterShare;
+    const std::uint64_t spillers = std::uint64_t{spill.threads} * peers.size() * kBytesOfSpiller;
+    const std::uint64_t left = host_bytes_beside_feeds(peers, plan, spillers);
+    spill.host_bytes = (left - std::min(left, writer)) / peers.size();
+    return spill;
   }
 
   TextCounter& counter(std::uint32_t number) override { return *counters_[number]; }
@@ -356,6 +419,12 @@ class ShardedSession : public Session {
       const CurrentDevice current(peers_.gpu(number));
       counters_[number]->end_of_input();
     }
+  }
+
+  [[nodiscard]] SpillTotals spill_totals() const {
+    SpillTotals all;
+    for (const auto& counter : counters_) all.add(counter->spilled());
+    return all;
   }
 
   [[nodiscard]] DeviceTimes device_times() const {

@@ -8,6 +8,7 @@
 #include "core/minimizer.h"
 #include "cut.cuh"
 #include "text_packing.cuh"
+#include "warp_scan.cuh"
 
 namespace warpmer::gpu {
 
@@ -70,16 +71,16 @@ __device__ inline void pack_tile(TextTile& tile, const char* text, std::uint32_t
   if (threadIdx.x < 4) tile.breaks[kTileChunks / 2 + threadIdx.x] = ~0u;
 }
 
-/// Sixteen bases from `base` on.
-__device__ inline std::uint32_t packed_bits(const TextTile& tile, std::uint32_t base) {
-  return __funnelshift_r(tile.packed[base / 16], tile.packed[base / 16 + 1], 2 * (base % 16));
+/// Sixteen bases from `base` on, of text that is packed as in a tile.
+__device__ inline std::uint32_t packed_bits(const std::uint32_t* packed, std::uint32_t base) {
+  return __funnelshift_r(packed[base / 16], packed[base / 16 + 1], 2 * (base % 16));
 }
 
-/// The k-mer that begins at a start, as read or canonical.
+/// The k-mer that begins at a start of packed text, as read or canonical.
 template <class Key>
-__device__ Key kmer_at(const TextTile& tile, std::uint32_t start, std::uint32_t k, bool canonical) {
+__device__ Key kmer_at(const std::uint32_t* packed, std::uint32_t start, std::uint32_t k, bool canonical) {
   const auto bases = [&](std::uint32_t at) {
-    return std::uint64_t{packed_bits(tile, at)} | std::uint64_t{packed_bits(tile, at + 16)} << 32;
+    return std::uint64_t{packed_bits(packed, at)} | std::uint64_t{packed_bits(packed, at + 16)} << 32;
   };
   // The text has the first base lowest, which a complement is to have; a k-mer has it highest.
   Key text = bases(start), kmer = reverse_pairs(bases(start));
@@ -149,6 +150,35 @@ __device__ inline std::uint32_t valid_starts(const TextTile& tile, std::uint32_t
     valid |= ((breaks & mask) == 0 ? 1u : 0u) << j;
   }
   return valid;
+}
+
+/// Starts of stretches of k-mers, and where they end: a bit for each start of the tile at which none goes on,
+/// and one behind. Returns the k-mers from `start` on, up to where its stretch ends.
+__device__ inline std::uint32_t stretch_at(const std::uint32_t (&ends)[kTileStarts / 32 + 1],
+                                           std::uint32_t start) {
+  const std::uint32_t at = start + 1;
+  std::uint32_t word = at / 32;
+  std::uint32_t bits = ends[word] & (~0u << (at % 32));
+  while (bits == 0) bits = ends[++word];
+  return 32 * word + __ffs(static_cast<int>(bits)) - 1 - start;
+}
+
+/// Sum over the block of what all lower threads give, and in `total` of what all give. `warp_sums` is of the
+/// block's, and free again after a barrier.
+__device__ inline std::uint32_t block_sum_before(std::uint32_t (&warp_sums)[kTileThreads / 32],
+                                                 std::uint32_t mine, std::uint32_t& total) {
+  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const std::uint32_t sum = warp_inclusive_sum(mine);
+  if (lane == 31) warp_sums[warp] = sum;
+  __syncthreads();
+  std::uint32_t before = 0;
+  total = 0;
+#pragma unroll
+  for (std::uint32_t w = 0; w < kTileThreads / 32; ++w) {
+    if (w < warp) before += warp_sums[w];
+    total += warp_sums[w];
+  }
+  return before + sum - mine;
 }
 
 }  // namespace warpmer::gpu

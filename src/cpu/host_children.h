@@ -58,7 +58,7 @@ class HostChildren {
                           [&](const table::Slot<Key32>& entry) {
                             const std::uint64_t pair = table::word_of(entry);
                             if (table.takes_over(pair))
-                              note(table.serve<table::ChildStep::insert>({}, pair), reports_[frame]);
+                              reports_[frame].note(table.serve<table::ChildStep::insert>({}, pair));
                           });
   }
   /// Does a step of the updates `begin` to `end` of the order made last; `own`: of those that were brought to
@@ -131,6 +131,8 @@ class HostChildren {
   table::ChildDirectoryView<Key32> directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits) {
     return {entries.data(), bits};
   }
+  /// Ends what is under way, after an error: nothing here.
+  void settle() noexcept {}
   /// Of memory that a device would have to have.
   [[nodiscard]] std::size_t device_bytes() const {
     return frames_.size() * frame_words_ * sizeof(std::uint64_t) + updates_.size() * sizeof(std::uint64_t) +
@@ -150,10 +152,6 @@ class HostChildren {
     child.words = frames_[frame].get();
     return child;
   }
-  static void note(const table::ChildOutcome& outcome, table::ChildReport& report) {
-    report.left += outcome.is_done ? 0 : 1;
-    report.filled += outcome.is_new ? 1 : 0;
-  }
 
   template <table::ChildStep kStep>
   void do_step(std::uint32_t frame, const table::ChildInFrame& child, std::uint64_t* updates,
@@ -165,7 +163,7 @@ class HostChildren {
       table::ChildOutcome outcome = table.serve<kStep>({}, update);
       if (!outcome.is_mine) continue;
       outcome.is_done = outcome.is_done || !kIsLast;  // what has no place is told once
-      note(outcome, reports_[frame]);
+      reports_[frame].note(outcome);
       if (kIsLast && outcome.is_done) update = table::kEmptyWord;
     }
   }

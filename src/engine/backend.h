@@ -47,11 +47,19 @@ struct StageReport {
   std::uint64_t bytes = 0;
 };
 
-/// What a session has written to its temporary file, and read back.
+/// What a session has written to its temporary file and read back, and what went from GPUs to host memory.
 struct SpillReport {
   std::uint64_t written_bytes = 0;
   std::uint64_t run_bytes = 0;  ///< of these, k-mers with counts; the rest is super-k-mers
   std::uint64_t read_bytes = 0;
+  std::uint64_t host_bytes = 0;
+};
+
+/// What a session has held on each of its GPUs; of several, the largest numbers.
+struct DeviceMemoryReport {
+  std::uint64_t cap_bytes = 0;     ///< of --device-memory, or what it took of what was free
+  std::uint64_t peak_bytes = 0;    ///< of the process's memory pool
+  std::uint64_t beside_bytes = 0;  ///< in use beside the pool: the CUDA context, and other processes
 };
 
 /// What a session has found in batches of text (io::Batch::plain_format), of which nobody else knows.
@@ -97,6 +105,8 @@ class CountingSession {
   [[nodiscard]] virtual std::optional<double> overlap() const { return std::nullopt; }
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
   [[nodiscard]] virtual SpillReport spilled() const { return {}; }
+  /// On GPUs.
+  [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
 };
 
 /// What a job's k-mers come to, before it is run.

@@ -11,7 +11,7 @@
 ///     using Question = ...;                 // a caller's, which waits for its end
 ///     void begin();                         // on the carousel's thread, before all others
 ///     void load(child, frame);              // over the child there, of which nothing more is asked
-///     void ask(child, frame, question);     // may only start it
+///     void ask(child, frame, questions);    // a vector of pointers; may only start it
 ///     void finish(question);                // it has been asked of all
 ///
 /// All are called on one thread, and what they throw ends all that waits.
@@ -69,6 +69,7 @@ class ChildCarousel {
     if (failure_) std::rethrow_exception(failure_);
   }
 
+  /// Has all that was done for the questions that are over.
   [[nodiscard]] table::PagingCounts counts() const {
     const std::lock_guard lock(mutex_);
     return counts_;
@@ -101,7 +102,6 @@ class ChildCarousel {
   /// Waits for something to do; false: there will be nothing more.
   bool take_new() {
     std::unique_lock lock(mutex_);
-    counts_ = pager_.counts();
     changed_.wait(lock, [&] { return is_over_ || !new_.empty() || !waiting_.empty(); });
     waiting_.insert(waiting_.end(), new_.begin(), new_.end());
     new_.clear();
@@ -117,20 +117,22 @@ class ChildCarousel {
         std::partition(waiting_.begin(), waiting_.end(), [](const Waiting* one) { return one->left > 0; });
     std::for_each(over, waiting_.end(), [&](Waiting* one) { device_.finish(*one->question); });
     const std::lock_guard lock(mutex_);
+    counts_ = pager_.counts();
     std::for_each(over, waiting_.end(), [](Waiting* one) { one->is_over = true; });
     waiting_.erase(over, waiting_.end());
     changed_.notify_all();
   }
   void ask_all(std::uint32_t child, std::uint32_t frame, bool was_there) {
-    bool is_asked = false;
+    asked_.clear();
     for (Waiting* const one : waiting_) {
       if (one->was_asked[child]) continue;
-      device_.ask(child, frame, *one->question);
+      asked_.push_back(one->question);
       one->was_asked[child] = true;
       --one->left;
-      is_asked = true;
     }
-    if (is_asked) pager_.served(child, was_there);
+    if (asked_.empty()) return;
+    device_.ask(child, frame, asked_);
+    pager_.served(child, was_there);
   }
 
   /// All that are there have been asked.
@@ -151,6 +153,7 @@ class ChildCarousel {
   std::uint32_t children_;
   table::ChildPager pager_;  ///< of the carousel's thread, as is `waiting_`
   std::vector<Waiting*> waiting_;
+  std::vector<Question*> asked_;  ///< together
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Waiting*> new_;

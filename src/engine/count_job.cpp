@@ -82,6 +82,7 @@ class CountJob {
     report_.device_choice = device_;
     report_.early_counts = session.early_counts();
     report_.spilled = session.spilled();
+    report_.device_memory = session.device_memory();
     report_.cpu_seconds = cpu_seconds();
     report_.overlap = session.overlap();
     report_.stages = session.stages();

@@ -52,10 +52,11 @@ struct CountReport : IndexReport {
   std::string device;              ///< what ran it, e.g. "cpu (avx512), 2 threads"
   DeviceChoice device_choice;      ///< why; the CPU, should a GPU that `auto` chose have turned out not to do
   std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
-  SpillReport spilled;             ///< to the temporary file, because memory was short
-  double read_seconds = 0;         ///< wall time until the input was exhausted
-  double count_seconds = 0;        ///< wall time from there to a complete file
-  double cpu_seconds = 0;          ///< user + system, whole process
+  SpillReport spilled;             ///< to host memory and the temporary file, because memory was short
+  std::optional<DeviceMemoryReport> device_memory;
+  double read_seconds = 0;   ///< wall time until the input was exhausted
+  double count_seconds = 0;  ///< wall time from there to a complete file
+  double cpu_seconds = 0;    ///< user + system, whole process
   std::vector<StageReport> stages;
   std::vector<OwnerLoad> owner_loads;  ///< of each device; none where not noted
   std::vector<RankReport> ranks;       ///< all of them, on rank 0; none in a job of one process

@@ -6,45 +6,56 @@ namespace warpmer::engine {
 
 namespace {
 
-/// The more text waits, the more k-mers each child serves that comes; what it takes cannot hold children. An
-/// eighth of the memory costs a seventh of the bytes moved in a round, and a batch (io/batch.h) is one slice
-/// where there is room for several.
-constexpr std::uint64_t kTextShare = 8;
+/// Each child that comes serves all text that waits. A round of them moves what the frames do not hold, two
+/// of which are of use to a text that comes: index - 2/3 (memory - text) bytes, for text / bytes_per_start
+/// k-mers. The more text, the fewer bytes for each k-mer, whenever the index is larger than two thirds of the
+/// memory; but a frame that is quickly filled costs more turns than bytes. Half and half is near the best of
+/// both (docs/algorithms.md).
+constexpr std::uint64_t kTextShare = 2;
 constexpr std::uint32_t kLeastTiles = 16;
-constexpr std::uint32_t kMostStarts = 1u << 22;
-constexpr std::uint64_t kFewSlices = 4;
+constexpr std::uint32_t kMostStarts = 1u << 22;  // a batch (io/batch.h) is one slice then
+/// While some wait, others come and go.
+constexpr std::uint64_t kEnoughSlices = 16;
+
+std::uint64_t bytes_of_slice(std::uint64_t tiles, const PagedLookupCosts& costs) {
+  return tiles * costs.bytes_per_tile + costs.bytes_per_slice;
+}
+
+/// For frames that just hold the largest shard.
+std::uint64_t bytes_of_least_frames(const std::vector<std::uint64_t>& shard_words,
+                                    const PagedLookupCosts& costs) {
+  const std::uint64_t largest =
+      shard_words.empty() ? 0 : *std::max_element(shard_words.begin(), shard_words.end());
+  return kPagedFrames * (costs.bytes_per_frame + std::max<std::uint64_t>(largest, 1) * sizeof(std::uint64_t));
+}
 
 }  // namespace
+
+std::uint64_t least_paged_memory(const std::vector<std::uint64_t>& shard_words,
+                                 const PagedLookupCosts& costs) {
+  return costs.bytes + bytes_of_slice(kLeastTiles, costs) + bytes_of_least_frames(shard_words, costs);
+}
 
 PagedLookupPlan plan_paged_lookup(const std::vector<std::uint64_t>& shard_words, std::uint64_t memory_bytes,
                                   const PagedLookupCosts& costs, std::uint32_t most_slices) {
   PagedLookupPlan plan;
-  const std::uint64_t least_starts = std::uint64_t{kLeastTiles} * costs.tile_starts;
-  const auto slice_bytes = [&](std::uint64_t starts) {
-    return starts * costs.bytes_per_start + costs.bytes_per_slice;
-  };
-  const std::uint64_t for_text = memory_bytes / kTextShare;
-  const std::uint64_t affordable =
-      for_text / kFewSlices > costs.bytes_per_slice
-          ? (for_text / kFewSlices - costs.bytes_per_slice) / costs.bytes_per_start
-          : 0;
-  const std::uint64_t starts = std::clamp<std::uint64_t>(affordable / costs.tile_starts * costs.tile_starts,
-                                                         least_starts, kMostStarts);
-  const std::uint64_t slices = std::clamp<std::uint64_t>(for_text / slice_bytes(starts), 1, most_slices);
-  const std::uint64_t spoken_for =
-      costs.bytes + slices * slice_bytes(starts) + kPagedFrames * costs.bytes_per_frame;
-  const std::uint64_t largest =
-      shard_words.empty() ? 0 : *std::max_element(shard_words.begin(), shard_words.end());
-  if (memory_bytes <= spoken_for) return plan;
-  const std::uint64_t words = (memory_bytes - spoken_for) / kPagedFrames / sizeof(std::uint64_t);
-  if (words < std::max<std::uint64_t>(largest, 1)) return plan;
-  plan.frame_words = words;
-  plan.slice_starts = static_cast<std::uint32_t>(starts);
-  plan.slices = static_cast<std::uint32_t>(slices);
+  if (memory_bytes < least_paged_memory(shard_words, costs)) return plan;
+  const std::uint64_t for_text =
+      std::min(std::max(memory_bytes / kTextShare, bytes_of_slice(kLeastTiles, costs)),
+               memory_bytes - costs.bytes - bytes_of_least_frames(shard_words, costs));
+  const std::uint64_t for_slice = std::max(for_text / kEnoughSlices, costs.bytes_per_slice);
+  const std::uint64_t tiles =
+      std::clamp<std::uint64_t>((for_slice - costs.bytes_per_slice) / costs.bytes_per_tile, kLeastTiles,
+                                kMostStarts / costs.tile_starts);
+  plan.slice_starts = static_cast<std::uint32_t>(tiles * costs.tile_starts);
+  plan.slices = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(for_text / bytes_of_slice(tiles, costs), 1, most_slices));
+  const std::uint64_t for_frames = memory_bytes - costs.bytes - plan.slices * bytes_of_slice(tiles, costs);
+  plan.frame_words = (for_frames / kPagedFrames - costs.bytes_per_frame) / sizeof(std::uint64_t);
   plan.first_shard = {0};
   std::uint64_t filled = 0;
   for (std::uint32_t shard = 0; shard < shard_words.size(); ++shard) {
-    if (filled + shard_words[shard] > words) {
+    if (filled + shard_words[shard] > plan.frame_words) {
       plan.first_shard.push_back(shard);
       filled = 0;
     }
@@ -52,16 +63,6 @@ PagedLookupPlan plan_paged_lookup(const std::vector<std::uint64_t>& shard_words,
   }
   plan.first_shard.push_back(static_cast<std::uint32_t>(shard_words.size()));
   return plan;
-}
-
-std::uint64_t least_paged_memory(const std::vector<std::uint64_t>& shard_words,
-                                 const PagedLookupCosts& costs) {
-  std::uint64_t low = 0, high = std::uint64_t{1} << 50;
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (plan_paged_lookup(shard_words, middle, costs, 1).frame_words > 0 ? high : low) = middle;
-  }
-  return high;
 }
 
 }  // namespace warpmer::engine

@@ -24,8 +24,8 @@ inline constexpr std::uint32_t kPagedFrames = 3;
 
 /// What a device's memory is needed for, but for payloads.
 struct PagedLookupCosts {
-  std::uint32_t tile_starts;      ///< slices are multiples of these
-  std::uint32_t bytes_per_start;  ///< of a slice
+  std::uint32_t tile_starts;      ///< slices are whole tiles of so many starts
+  std::uint64_t bytes_per_tile;   ///< of a slice, at least 1
   std::uint64_t bytes_per_slice;  ///< besides
   std::uint64_t bytes_per_frame;  ///< besides its payloads
   std::uint64_t bytes;            ///< besides all that

@@ -207,6 +207,23 @@ class PlanJob {
     const Range& pending = report_.kmers.pending_bytes;
     report_.device_memory_bytes =
         Range{std::min(pending.low, cap), std::min(pending.estimate * 1.25, cap), cap};
+    predict_spilled(cap);
+  }
+
+  /// What goes from the device to host memory and on to temporary files.
+  void predict_spilled(double device_cap) {
+    // More is said in docs/memory.md: words have a third of a device's memory, or two, and in the end less.
+    const Range& pending = report_.kmers.pending_bytes;
+    Range beyond{std::max(0.0, pending.low - device_cap),
+                 std::max(0.0, pending.estimate - device_cap * 2 / 3),
+                 pending.high > device_cap / 3 ? pending.high : 0};
+    // Where k-mers come often, they are counted early.
+    if (report_.kmers.run_bytes.low < pending.high / 2) beyond.low = 0;
+    const double host =
+        static_cast<double>(plan_.memory_bytes) - static_cast<double>(plan_.memory_cap_bytes) / 16;
+    report_.beyond_memory_bytes = beyond;
+    report_.temporary_bytes = Range{std::max(0.0, beyond.low - host), std::max(0.0, beyond.estimate - host),
+                                    host < beyond.high * 2 ? beyond.high : 0};
   }
 
   void predict_time() {

@@ -1,11 +1,7 @@
 #include "index/file_frame.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <bit>
-#include <memory>
-#include <new>
 
 #include "core/error.h"
 
@@ -54,28 +50,6 @@ void check_magic(const FileKind& kind, Bytes head, const std::string& name) {
 void refuse_damaged(const FileKind& kind, const std::string& name, const std::string& what) {
   throw InputError(fmt::format("{} is damaged: {}; copy it again, or {}", name, what, kind.redo));
 }
-
-std::uint64_t checksum(const void* data, std::size_t bytes) noexcept { return XXH3_64bits(data, bytes); }
-
-std::uint64_t checksum(std::span<const Piece> pieces) {
-  Checksum all;
-  for (const Piece& piece : pieces) all.add(piece);
-  return all.value();
-}
-
-struct Checksum::State {
-  XXH3_state_t* const xxh3 = XXH3_createState();
-  ~State() { XXH3_freeState(xxh3); }
-};
-
-Checksum::Checksum() : state_(std::make_unique<State>()) {
-  if (state_->xxh3 == nullptr) throw std::bad_alloc();
-  XXH3_64bits_reset(state_->xxh3);
-}
-Checksum::~Checksum() = default;
-
-void Checksum::add(const Piece& piece) noexcept { XXH3_64bits_update(state_->xxh3, piece.data, piece.bytes); }
-std::uint64_t Checksum::value() const noexcept { return XXH3_64bits_digest(state_->xxh3); }
 
 Builder begin_header(const FileKind& kind) {
   Builder out;

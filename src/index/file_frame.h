@@ -8,12 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "index/shared_memory_file.h"
+#include "index/checksum.h"
 
 namespace warpmer::index::layout {
 
@@ -44,27 +43,6 @@ struct FileTail {
   std::array<Section, 4> sections;
   std::uint64_t content_checksum = 0;
   std::uint64_t file_bytes = 0;
-};
-
-/// XXH3, 64 bits, seed 0.
-[[nodiscard]] std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;
-/// Of pieces, as if they stood one behind the other.
-[[nodiscard]] std::uint64_t checksum(std::span<const Piece> pieces);
-
-/// The checksum of bytes that come piece by piece.
-class Checksum {
- public:
-  Checksum();
-  ~Checksum();
-  Checksum(const Checksum&) = delete;
-  Checksum& operator=(const Checksum&) = delete;
-  void add(const Piece& piece) noexcept;
-  /// Of what has been added so far.
-  [[nodiscard]] std::uint64_t value() const noexcept;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// Throws the InputError for a file that was of this kind once.

@@ -95,6 +95,10 @@ ShardView IndexFile::shard(std::uint32_t shard) const {
   return view;
 }
 
+const std::uint64_t* IndexFile::payloads() const noexcept {
+  return reinterpret_cast<const std::uint64_t*>(impl_->input.bytes().data() + layout::kHeaderBytes);
+}
+
 void IndexFile::release(std::uint32_t shard) const noexcept {
   if (shard >= impl_->directory.size()) return;
   const layout::DirectoryEntry& entry = impl_->directory[shard];

@@ -151,6 +151,9 @@ class IndexFile {
   [[nodiscard]] std::uint64_t content_checksum() const noexcept;
   [[nodiscard]] const ShardShape& shape(std::uint32_t shard) const;
   [[nodiscard]] ShardView shard(std::uint32_t shard) const;
+  /// All payloads as they lie in the file, one behind the other: nothing of them is checked until `shard` has
+  /// been asked for it.
+  [[nodiscard]] const std::uint64_t* payloads() const noexcept;
   /// Tells the kernel that a shard's pages are not needed again soon.
   void release(std::uint32_t shard) const noexcept;
 

@@ -41,7 +41,6 @@ int open_and_unlink(const std::string& directory) {
 
 SpillFile::SpillFile(const std::string& directory) : directory_(directory) {
   open();
-  write_behind_.leave_cache();
   // Where the file system has to keep a name after all (NFS), the destructor tries again.
   if (made_directory_) made_directory_ = ::rmdir(directory_.c_str()) != 0;
 }

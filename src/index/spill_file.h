@@ -20,9 +20,8 @@ struct Spilled {
 };
 
 /// A file that has no name from the beginning (O_TMPFILE), or none from just after it, so that the system
-/// takes it back however the process ends. One descriptor; written from front to back, each byte once. It is
-/// on the disk, not in the page cache, if the disk keeps up. Safe to be used by several threads. All failures
-/// are ResourceErrors that name the directory.
+/// takes it back however the process ends. One descriptor; written from front to back, each byte once. Safe
+/// to be used by several threads. All failures are ResourceErrors that name the directory.
 class SpillFile {
  public:
   /// Creates it in `directory`, which is made if it is not there, and then, as nothing with a name is in it,
@@ -31,6 +30,9 @@ class SpillFile {
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
+
+  /// From now on, what is written does not stay in the page cache: for who says what he `will_need`.
+  void leave_cache() noexcept { write_behind_.leave_cache(); }
 
   /// Room for so many bytes at the end of the file: where they are to be written.
   std::uint64_t allocate(std::uint64_t bytes) noexcept { return end_.fetch_add(bytes); }

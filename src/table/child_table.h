@@ -125,6 +125,12 @@ struct ChildReport {
   std::uint64_t left = 0;    ///< operations, or entries carried over, that found no room
   std::uint64_t filled = 0;  ///< slots that were taken
   std::uint64_t found = 0;   ///< queries answered with a value
+
+  /// What became of an operation of the child, in its last step.
+  WARPMER_HD void note(const ChildOutcome& outcome) {
+    left += outcome.is_done ? 0 : 1;
+    filled += outcome.is_new ? 1 : 0;
+  }
 };
 
 }  // namespace warpmer::table

@@ -41,7 +41,7 @@ struct PagedTablePlan {
   double load = 0.85;               ///< a child that holds more when something found no room is enlarged
   Placement placement = Placement::by_key;
   Replacement replacement = Replacement::fifo;
-  std::size_t batch = std::size_t{1} << 20;  ///< operations that wait on the device at most
+  std::size_t batch = std::size_t{1} << 20;  ///< operations that wait on the device; at least `frames`
   std::size_t query_batch = 0;               ///< queries; 0: as many
   std::uint32_t first_seed = 1;
   std::uint32_t attempts = 8;   ///< builds of one child with different hash functions, without enlarging it
@@ -55,19 +55,19 @@ struct PagedTableCounts {
   std::uint64_t enlarged = 0, halved = 0, merged = 0;
 };
 
+/// An operation that throws, for example ResourceError, may leave a child half done. Nothing works on the
+/// caller's memory any more then, and the table can only be destroyed: all else throws InternalError.
 template <class Children>
 class PagedTable {
  public:
   /// `more`: what Children's constructor takes besides. ResourceError when memory does not suffice.
   template <class... More>
   explicit PagedTable(const PagedTablePlan& plan, More&&... more)
-      : plan_(plan),
-        children_(plan.frames, ChildShape{plan.frame_buckets, 0}.words(), plan.batch, plan.children,
+      : plan_(completed(plan)),
+        children_(plan.frames, ChildShape{plan.frame_buckets, 0}.words(), plan_.batch, plan.children,
                   std::forward<More>(more)...),
         pager_(plan.frames, plan.replacement),
         in_frame_(plan.frames) {
-    if (plan_.child_buckets == 0) plan_.child_buckets = plan_.frame_buckets;
-    if (plan_.query_batch == 0) plan_.query_batch = plan_.batch;
     if (plan_.placement == Placement::by_arrival) return;
     open_child();
     while (tables_.size() < plan_.children) add_child();
@@ -77,57 +77,64 @@ class PagedTable {
   /// Pairs are in memory that Children can read, and may change when this returns. `distinct`: each key comes
   /// once, which is quicker. ResourceError when a child cannot be built, or memory ends.
   void insert(const std::uint64_t* pairs, std::size_t n, bool distinct) {
-    if (plan_.placement == Placement::by_arrival) {
-      insert_by_arrival(pairs, n, distinct);
-    } else {
-      enqueue(distinct ? Kind::add_distinct : Kind::add, pairs, n);
-    }
+    guarded([&] {
+      if (plan_.placement == Placement::by_arrival) {
+        insert_by_arrival(pairs, n, distinct);
+      } else {
+        enqueue(distinct ? Kind::add_distinct : Kind::add, pairs, n);
+      }
+    });
   }
   /// Takes keys out of the table, as pairs of any value. Not by arrival.
   void erase(const std::uint64_t* pairs, std::size_t n) {
     if (plan_.placement == Placement::by_arrival) throw InternalError("a table by arrival does not erase");
-    enqueue(Kind::erase, pairs, n);
+    guarded([&] { enqueue(Kind::erase, pairs, n); });
   }
   /// Every operation that waits is done when this returns.
   void flush() {
-    serve_updates(0);
-    complete_all();
+    guarded([&] { serve_all(); });
   }
   /// The values of `n` keys, 0 for those that are not there, after all operations before.
   void find(const Key32* keys, std::size_t n, std::uint32_t* answers) {
-    flush();
-    while (n > 0) {
-      const std::size_t some = std::min(n, plan_.query_batch);
-      children_.bring_queries(keys, some);
-      find_all(some);
-      children_.take_answers(answers, some);
-      keys += some;
-      answers += some;
-      n -= some;
-    }
+    guarded([&] {
+      serve_all();
+      while (n > 0) {
+        const std::size_t some = std::min(n, plan_.query_batch);
+        children_.bring_queries(keys, some);
+        find_all(some);
+        children_.take_answers(answers, some);
+        keys += some;
+        answers += some;
+        n -= some;
+      }
+    });
   }
 
   /// One child more. By key, the one with the most entries is halved; by arrival, a new one is begun. Returns
   /// its number.
   std::uint32_t add_child() {
-    flush();
-    if (plan_.placement == Placement::by_arrival) return open_child();
-    const std::uint32_t child = fullest();
-    const std::uint32_t frame = pager_.frame_for(child);
-    bring_in(child, frame);
-    return halve(child, frame);
+    return guarded([&] {
+      serve_all();
+      if (plan_.placement == Placement::by_arrival) return open_child();
+      const std::uint32_t child = fullest();
+      const std::uint32_t frame = pager_.frame_for(child);
+      bring_in(child, frame);
+      return halve(child, frame);
+    });
   }
   /// One child less. By key, two halves become one, those with the fewest entries of all whose entries fit
   /// one child, and nothing is lost; false: there are none. By arrival, the oldest goes with all that it
   /// holds.
   bool drop_child() {
-    flush();
-    if (plan_.placement == Placement::by_arrival) return drop_oldest();
-    purge();
-    const auto [child, other] = smallest_siblings();
-    if (child == kNone) return false;
-    merge(child, other);
-    return true;
+    return guarded([&] {
+      serve_all();
+      if (plan_.placement == Placement::by_arrival) return drop_oldest();
+      purge();
+      const auto [child, other] = smallest_siblings();
+      if (child == kNone) return false;
+      merge(child, other);
+      return true;
+    });
   }
 
   [[nodiscard]] std::uint32_t children() const {
@@ -165,10 +172,30 @@ class PagedTable {
     Kind kind = Kind::add;
   };
 
+  /// A frame's part of a batch holds one operation at least: by arrival, each frame has pairs of its own.
+  static PagedTablePlan completed(PagedTablePlan plan) {
+    plan.batch = std::max<std::size_t>(plan.batch, plan.frames);
+    if (plan.child_buckets == 0) plan.child_buckets = plan.frame_buckets;
+    if (plan.query_batch == 0) plan.query_batch = plan.batch;
+    return plan;
+  }
+
+  template <class Work>
+  auto guarded(Work&& work) {
+    if (has_failed_) throw InternalError("a paged table that has failed is used again");
+    try {
+      return work();
+    } catch (...) {
+      has_failed_ = true;
+      children_.settle();
+      throw;
+    }
+  }
+
   // --- Queued by child.
 
   void enqueue(Kind kind, const std::uint64_t* pairs, std::size_t n) {
-    if (kind != kind_) flush();  // operations of one kind may be done in any order
+    if (kind != kind_) serve_all();  // operations of one kind may be done in any order
     kind_ = kind;
     while (n > 0) {
       if (queued_ == plan_.batch) serve_updates(plan_.batch / 2);
@@ -180,6 +207,10 @@ class PagedTable {
     }
   }
 
+  void serve_all() {
+    serve_updates(0);
+    complete_all();
+  }
   /// Serves one child after another until at most so many operations wait.
   void serve_updates(std::uint64_t limit) {
     if (queued_ == 0) return;
@@ -241,7 +272,7 @@ class PagedTable {
 
   void insert_by_arrival(const std::uint64_t* pairs, std::size_t n, bool distinct) {
     if (!distinct) throw InternalError("a table by arrival takes each key once");
-    const std::size_t most = std::max<std::size_t>(1, plan_.batch / plan_.frames);
+    const std::size_t most = plan_.batch / plan_.frames;
     while (n > 0) {
       if (tables_.empty() || !tables_.back().exists || room(newest()) == 0) open_child();
       const std::uint32_t child = newest();
@@ -537,6 +568,7 @@ class PagedTable {
   std::uint64_t most_found_ = 0;  ///< of those by one child
   std::uint64_t arrived_ = 0;     ///< pairs that the newest child by arrival has got
   std::uint32_t discarded_ = 0;
+  bool has_failed_ = false;
 };
 
 }  // namespace warpmer::table

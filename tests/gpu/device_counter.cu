@@ -2,9 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <map>
 #include <random>
 
+#include "core/error.h"
 #include "core/hash.h"
 #include "core/minimizer.h"
 #include "device_counter.cuh"
@@ -23,6 +25,8 @@ struct DeviceResult {
   Payloads payloads;
   index::Totals totals;
   index::Histogram histogram;
+  gpu::SpillTotals spilled;
+  std::uint64_t early_counts = 0;
 };
 
 DeviceResult on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& device) {
@@ -99,6 +103,8 @@ DeviceResult on_gpu(const std::vector<std::string>& reads, const gpu::DeviceCoun
   counter->add_to(tally);
   result.totals = tally.totals();
   result.histogram = tally.histogram();
+  result.spilled = counter->spilled();
+  result.early_counts = counter->early_counts();
   return result;
 }
 
@@ -263,6 +269,99 @@ TEST_CASE("long lists are counted by all blocks together") {
     plan.min_count = 2;
     plan.max_count = 1000;
     check_same(on_gpu(reads, plan), on_cpu(reads, plan));
+  }
+}
+
+/// With so little memory that most is spilled: to the host, or with less of that to files, too.
+gpu::DeviceCountPlan plan_that_spills(std::uint32_t k, std::uint64_t host_megabytes) {
+  auto plan = device_plan_for(k);
+  plan.memory_bytes = std::uint64_t{k <= 32 ? 140u : 200u} << 20;
+  plan.spill.host_bytes = host_megabytes << 20;
+  plan.spill.directory = std::filesystem::temp_directory_path();
+  return plan;
+}
+
+TEST_CASE("what does not fit goes to host memory and to files, and comes back") {
+  const auto reads = tests::random_reads(600000, 60000000, 13, 300);
+  for (const std::uint32_t k : {13u, 31u, 32u, 55u}) {
+    if (!tests::can_count(k)) continue;
+    CAPTURE(k);
+    auto plan = plan_that_spills(k, 1000);
+    const DeviceResult expected = on_cpu(reads, plan);
+    const DeviceResult by_host = on_gpu(reads, plan);
+    check_same(by_host, expected);
+    CHECK(by_host.spilled.to_host > 0);
+    CHECK(by_host.spilled.to_file == 0);
+    CHECK(by_host.spilled.from_host >= by_host.spilled.to_host);
+    plan.spill.host_bytes = 0;
+    plan.expected_kmers = 1;  // other lists, and few
+    const DeviceResult by_file = on_gpu(reads, plan);
+    check_same(by_file, expected);
+    CHECK(by_file.spilled.to_file > 0);
+    CHECK(by_file.spilled.from_file == by_file.spilled.to_file);
+  }
+}
+
+TEST_CASE("spilled chunks of more k-mers than were foreseen are counted again, in halves") {
+  auto reads = tests::random_reads(500000, 50000000, 16, 300);
+  for (const std::uint32_t k : {31u, 33u}) {
+    if (!tests::can_count(k)) continue;
+    CAPTURE(k);
+    reads.push_back(crowd(20000, k, 17));  // a shard that does not fit a chunk either
+    auto plan = plan_that_spills(k, 1000);
+    plan.tuning.entries_margin = 0.3;
+    const DeviceResult spilled = on_gpu(reads, plan);
+    check_same(spilled, on_cpu(reads, plan));
+    CHECK(spilled.spilled.to_host > 0);
+  }
+}
+
+TEST_CASE("filters, repeats and early runs, spilled") {
+  const auto reads = tests::random_reads(500000, 5000000, 14);
+  for (const std::uint32_t k : {21u, 64u}) {
+    if (!tests::can_count(k)) continue;
+    CAPTURE(k);
+    auto plan = plan_that_spills(k, 40);
+    plan.min_count = 2;
+    plan.max_count = 100;
+    auto roomy = plan;
+    roomy.memory_bytes = std::uint64_t{4} << 30;
+    const DeviceResult expected = on_gpu(reads, roomy, 12);
+    CHECK(expected.spilled.to_host == 0);
+    check_same(on_gpu(reads, plan, 12), expected);
+    plan.tuning.counts_early = false;
+    const DeviceResult spilled = on_gpu(reads, plan, 12);
+    check_same(spilled, expected);
+    CHECK(spilled.early_counts == 0);
+    CHECK(spilled.spilled.to_file > 0);
+  }
+}
+
+TEST_CASE("one minimizer with more words than come back at once") {
+  for (const std::uint32_t k : {31u, 33u}) {
+    if (!tests::can_count(k)) continue;
+    CAPTURE(k);
+    const std::vector<std::string> reads = {crowd(40000, k, 15)};
+    auto plan = plan_that_spills(k, 1000);
+    plan.tuning.counts_early = false;
+    auto roomy = device_plan_for(k);
+    roomy.memory_bytes = std::uint64_t{4} << 30;
+    const DeviceResult expected = on_gpu(reads, roomy, 60);
+    const DeviceResult spilled = on_gpu(reads, plan, 60);
+    check_same(spilled, expected);
+    CHECK(spilled.spilled.to_host > 0);
+  }
+}
+
+TEST_CASE("a directory that takes no files ends a count that needs one") {
+  const auto reads = tests::random_reads(600000, 60000000, 13, 300);
+  auto plan = plan_that_spills(31, 0);
+  plan.spill.directory = "/dev/null/nowhere";
+  try {
+    on_gpu(reads, plan);
+    FAIL("must not succeed");
+  } catch (const ResourceError& error) {
+    CHECK(std::string(error.what()).find("/dev/null/nowhere") != std::string::npos);
   }
 }
 

@@ -31,17 +31,18 @@ struct CountedShards {
   std::vector<std::uint32_t> ranges;
   std::vector<typename BigCounts<Key>::Entry> big;
 
-  void add(const Shard<Key>& shard, std::uint32_t lists, std::uint32_t k, std::mt19937_64& random) {
-    std::vector<std::vector<std::size_t>> members(std::size_t{lists} * kRanges);
+  void add(const Shard<Key>& shard, std::uint32_t lists, std::uint32_t range_count, std::uint32_t k,
+           std::mt19937_64& random) {
+    std::vector<std::vector<std::size_t>> members(std::size_t{lists} * range_count);
     for (std::size_t i = 0; i < shard.hashes.size(); ++i) {
-      const auto range = static_cast<std::size_t>(shard.hashes[i] >> (2 * k - kRangeBits));
-      members[random() % lists * kRanges + range].push_back(i);
+      const std::size_t range = range_of(shard.hashes[i], k, range_count);
+      members[random() % lists * range_count + range].push_back(i);
     }
     for (std::uint32_t list = 0; list < lists; ++list) {
       begins.push_back(keys.size());
-      for (std::uint32_t range = 0; range < kRanges; ++range) {
+      for (std::uint32_t range = 0; range < range_count; ++range) {
         ranges.push_back(static_cast<std::uint32_t>(keys.size() - begins.back()));
-        auto& here = members[std::size_t{list} * kRanges + range];
+        auto& here = members[std::size_t{list} * range_count + range];
         std::shuffle(here.begin(), here.end(), random);
         for (const std::size_t i : here) add_entry(shard.hashes[i], shard.counts[i]);
       }
@@ -58,8 +59,10 @@ struct CountedShards {
 };
 
 template <class Key>
-void check_freeze(const std::vector<Shard<Key>>& shards, std::uint32_t lists, std::uint32_t k) {
+void check_freeze(const std::vector<Shard<Key>>& shards, std::uint32_t lists, std::uint32_t k,
+                  std::uint32_t range_count = kLeastRanges) {
   CAPTURE(k);
+  CAPTURE(range_count);
   CAPTURE(lists);
   CAPTURE(shards[0].hashes.size());
   std::mt19937_64 random(lists + k);
@@ -68,7 +71,7 @@ void check_freeze(const std::vector<Shard<Key>>& shards, std::uint32_t lists, st
   std::vector<ShardPlan> plans;
   std::uint64_t words = 0;
   for (const Shard<Key>& shard : shards) {
-    counted.add(shard, lists, k, random);
+    counted.add(shard, lists, range_count, k, random);
     expected.push_back(index::freeze(shard.hashes.data(), shard.counts.data(), shard.hashes.size(), k));
     const auto layout = index::payload_layout(expected.back().shape, k);
     plans.push_back({expected.back().shape, layout, words});
@@ -84,16 +87,17 @@ void check_freeze(const std::vector<Shard<Key>>& shards, std::uint32_t lists, st
   const auto device_plans = on_device(plans, stream);
   DeviceArray<unsigned long long> output(words + 1);
   fill_bytes(output.data(), 0xA5, output.size(), stream);  // every word is to be written
-  DeviceArray<std::uint32_t> next(1);
+  DeviceArray<std::uint32_t> scratch(freeze_scratch(static_cast<std::uint32_t>(shards.size())));
   FreezeTask<Key> task{};
-  task.counted = {keys.data(), counts.data(), 0, begins.data(), ranges.data(), {big.data(), big_size.data()}};
+  task.counted = {keys.data(), counts.data(), 0,           begins.data(),
+                  nullptr,     ranges.data(), range_count, {big.data(), big_size.data()}};
   task.k = k;
   task.shards = static_cast<std::uint32_t>(shards.size());
   task.lists_per_shard = lists;
   task.plans = device_plans.data();
   task.entries = counted.keys.size();
   task.output = output.data();
-  task.next = next.data();
+  task.scratch = scratch.data();
   launch_freeze(task, stream);
   std::vector<unsigned long long> frozen(words + 1);
   copy_to_host(frozen.data(), output.data(), frozen.size(), stream);
@@ -142,6 +146,29 @@ TEST_CASE("shards of all sizes, ranges that fit a part and ranges that do not") 
   if (!tests::can_count(64)) return;
   for (const std::size_t n : {100, 1100, 50'000, 300'000, 700'000})
     check_freeze<Key128>({random_shard<Key128>(n, 110, ++seed)}, 32, 55);
+}
+
+TEST_CASE("large shards in pieces, among small ones, and ranges of any number") {
+  // Half of the shards have next to nothing: most of their pieces are empty.
+  std::vector<Shard<Key64>> shards;
+  unsigned seed = 100;
+  for (const std::size_t n : {900'000, 0, 1'000'000, 1, 9, 100, 3000})
+    shards.push_back(random_shard<Key64>(n, 62, ++seed));
+  // Counts that do not fit 32 bits, of pieces in the middle.
+  for (const std::size_t i : {std::size_t{300'000}, std::size_t{890'000}})
+    shards[0].counts[i] = UINT32_MAX + std::uint64_t{i};
+  for (const std::uint32_t ranges : {256u, 288u, 448u, 1024u}) check_freeze(shards, 64, 31, ranges);
+  // Buckets of the index and ranges have no ends in common, in pieces that crowd in one of them, too.
+  const Key64 all = (Key64{1} << 62) - 1;
+  for (const std::uint32_t ranges : {289u, 1000u}) {
+    check_freeze<Key64>(
+        {random_shard<Key64>(500'000, 40, ranges, all / 3), random_shard<Key64>(70'000, 62, 1)}, 256, 31,
+        ranges);
+    check_freeze<Key64>({random_shard<Key64>(400'000, 26, ranges)}, 16, 13, ranges);
+    check_freeze<Key64>({random_shard<Key64>(400'000, 64, ranges)}, 16, 32, ranges);
+    if (tests::can_count(64))
+      check_freeze<Key128>({random_shard<Key128>(400'000, 128, ranges)}, 16, 64, ranges);
+  }
 }
 
 TEST_CASE("entries of all widths") {

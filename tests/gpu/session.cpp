@@ -154,19 +154,40 @@ TEST_CASE("memory that cannot do is refused at once, with what is needed") {
   }
 }
 
-TEST_CASE("distinct k-mers that do not fit end with a resource error") {
+TEST_CASE("with any device memory that is accepted, the same bytes, and never more of it") {
   const auto batches = batches_of(simulated_reads(800000, 60000000, 4), 2000);
-  engine::CountPlan plan = plan_for(31);
-  plan.device_memory_bytes = std::uint64_t{200} << 20;
-  for (const unsigned threads : {1u, 3u}) {
-    CAPTURE(threads);
-    plan.threads = threads;
-    try {
-      on_gpu(plan, batches);
-      FAIL("200 MB should not do");
-    } catch (const ResourceError& error) {
-      CHECK(std::string(error.what()).find("--device-memory") != std::string::npos);
+  for (const std::uint32_t k : of({31, 64})) {
+    CAPTURE(k);
+    engine::CountPlan plan = plan_for(k);
+    plan.memory_bytes = std::uint64_t{8} << 30;
+    const Result expected = on_cpu(plan, batches);
+    std::uint64_t to_host = 0, to_file = 0;
+    for (const std::uint64_t megabytes : {100, 150, 200, 250, 300, 500, 1000, 2000}) {
+      for (const bool by_file : {false, true}) {
+        CAPTURE(megabytes);
+        CAPTURE(by_file);
+        plan.threads = by_file ? 1 : 3;
+        // What feeding takes, and next to nothing else.
+        plan.memory_bytes = by_file ? std::uint64_t{380} << 20 : std::uint64_t{8} << 30;
+        plan.device_memory_bytes = megabytes << 20;
+        try {
+          const Result tight = on_gpu(plan, batches);
+          check_same(tight, expected);
+          to_host += tight.spilled.host_bytes;
+          to_file += tight.spilled.written_bytes;
+          CHECK(tight.spilled.read_bytes == tight.spilled.written_bytes);
+          MESSAGE("cap ", megabytes, " MB, peak ", tight.device_memory.peak_bytes >> 20, " MB, beside ",
+                  tight.device_memory.beside_bytes >> 20, " MB");
+          CHECK(tight.device_memory.peak_bytes <= plan.device_memory_bytes);
+        } catch (const ResourceError& error) {
+          // Before anything has been read.
+          CHECK(std::string(error.what()).find("counting on the GPU takes ") != std::string::npos);
+          CHECK(megabytes < 250);
+        }
+      }
     }
+    CHECK(to_host > 0);
+    CHECK(to_file > 0);
   }
 }
 

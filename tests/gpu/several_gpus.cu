@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <string>
@@ -108,6 +109,27 @@ TEST_CASE("several GPUs with little memory count early, and the result is the sa
     }
   }
   CHECK(early > 0);
+}
+
+TEST_CASE("several GPUs each spill what they have no room for") {
+  const auto batches = batches_of(simulated_reads(1200000, 90000000, 4), 2000);
+  engine::CountPlan plan = roomy_plan_for(31);
+  const Result expected = run(*engine::make_cpu_backend(), plan, batches, Take::payloads);
+  plan.threads = 4;
+  std::uint64_t host_bytes = 0;
+  for (const std::vector<int>& gpus : sets_of_gpus()) {
+    CAPTURE(gpus.size());
+    const auto backend = engine::make_cuda_backend(gpus);
+    const auto sharers = static_cast<std::uint64_t>(std::count(gpus.begin(), gpus.end(), gpus.front()));
+    for (const std::uint64_t megabytes : {180, 240}) {
+      CAPTURE(megabytes);
+      plan.device_memory_bytes = (megabytes << 20) * sharers;  // for all that share the GPU
+      const Result tight = run(*backend, plan, batches, Take::payloads);
+      check_same_bytes(tight, expected);
+      host_bytes += tight.spilled.host_bytes;
+    }
+  }
+  CHECK(host_bytes > 0);
 }
 
 TEST_CASE("an error of the sink ends a session of several GPUs") {

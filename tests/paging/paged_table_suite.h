@@ -213,6 +213,10 @@ void check_forced_failures() {
       if (plan.attempts == 0) continue;
       PagedLedger<Table> failing(plan, 7);
       CHECK_THROWS_AS((failing.insert_next(1000), failing.table.flush()), ResourceError);
+      const Key32 key = 1;
+      std::uint32_t answer = 0;
+      CHECK_THROWS_AS(failing.table.find(&key, 1, &answer), InternalError);
+      CHECK_THROWS_AS(failing.table.add_child(), InternalError);
     }
   }
 }
@@ -240,6 +244,20 @@ void check_by_arrival() {
       CHECK(ledger.table.children() == 9);
       ledger.check_all();
     }
+  }
+}
+
+/// A batch that is smaller than the frames are many.
+template <class Table>
+void check_tiny_batch() {
+  for (const Placement placement : {Placement::by_key, Placement::by_arrival}) {
+    PagedTablePlan plan = small_plan(5, 3, Replacement::fifo);
+    plan.placement = placement;
+    plan.child_buckets = 1;
+    plan.batch = 2;
+    PagedLedger<Table> ledger(plan, 10);
+    ledger.insert_next(150);
+    ledger.check_all();
   }
 }
 

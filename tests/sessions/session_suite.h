@@ -32,6 +32,7 @@ struct Result {
   std::uint64_t early_counts = 0;
   std::size_t from_elsewhere = 0;  ///< shards whose payloads were not in memory
   engine::SpillReport spilled;
+  engine::DeviceMemoryReport device_memory;
   std::uint64_t exchanged_bytes = 0;
 };
 
@@ -117,6 +118,7 @@ inline Result run(engine::Backend& backend, const engine::CountPlan& plan,
   result.histogram = session->tally().histogram();
   result.early_counts = session->early_counts();
   result.spilled = session->spilled();
+  result.device_memory = session->device_memory().value_or(engine::DeviceMemoryReport{});
   for (const engine::StageReport& stage : session->stages()) {
     if (stage.name == "exchange") result.exchanged_bytes = stage.bytes;
   }

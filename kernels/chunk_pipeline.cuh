@@ -1,0 +1,367 @@
+#pragma once
+/// Consecutive shards, chunk after chunk, counted and frozen: one chunk is counted while the one before is
+/// frozen and on its way out.
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "list_counting.cuh"
+
+namespace warpmer::gpu {
+
+/// Adds up numbers of k-mers by count.
+void launch_add_bins(unsigned long long* sums, const unsigned long long* bins, std::uint32_t n,
+                     cudaStream_t stream);
+
+template <class Key, int Words>
+class ChunkPipeline {
+ public:
+  using Counting = ListCounting<Key, Words>;
+  using Waiting = WaitingWords<Key, Words>;
+
+  /// What a chunk may take.
+  struct ChunkSize {
+    std::uint64_t entries;  ///< k-mers kept
+    std::uint32_t lists;
+  };
+  struct Outlets {
+    std::function<void(FrozenChunk&&)> take;
+    std::function<void(std::uint32_t first_shard)> reclaim;  ///< see DeviceCounter::finish
+  };
+
+  /// An entry counted, and its part of a payload.
+  static constexpr std::uint64_t kEntryBytes = CountedLists<Key>::kEntryBytes + sizeof(Key) + 6;
+  /// Device memory of the two chunks there are at once.
+  static constexpr std::uint64_t bytes_for(const ChunkSize& size) {
+    return 2 * (size.entries * kEntryBytes + size.lists * CountedLists<Key>::kListBytes);
+  }
+
+  ChunkPipeline(const DeviceCountPlan& plan, const ListRange& range, Counting& counting, cudaStream_t stream)
+      : plan_(plan),
+        range_(range),
+        counting_(counting),
+        stream_(stream),
+        buffers_{Buffers(range.end_shard() - range.first_shard()),
+                 Buffers(range.end_shard() - range.first_shard())},
+        bins_(CountHistogram::kBins),
+        freeze_scratch_(freeze_scratch(range.end_shard() - range.first_shard())) {
+    fill_bytes(bins_.data(), 0, bins_.size(), freeze_stream_);
+  }
+
+  /// Before the first shard: the k-mers of each shard, how many occurrences there are behind all of them
+  /// at most, and what chunks may take. `spare_bytes` of device memory may be taken for a shard that is
+  /// larger than a chunk. `foresees`: where there are many more k-mers than chunks take, how many are
+  /// different in the chunks to come is concluded from those before.
+  void begin(std::vector<unsigned long long> loads, std::uint64_t most_kmers, const ChunkSize& size,
+             std::uint64_t spare_bytes, bool foresees) {
+    loads_ = std::move(loads);
+    size_ = size;
+    spare_bytes_ = spare_bytes;
+    foresees_ = foresees;
+    const std::uint64_t all = std::accumulate(loads_.begin(), loads_.end(), std::uint64_t{0});
+    usual_bound_ = std::max<std::uint64_t>(1, std::min(all, size_.entries));
+    // Of k-mers that occur so often there are no more than this.
+    for (Buffers& buffers : buffers_)
+      buffers.large = DeviceArray<std::uint64_t>(most_kmers / CountHistogram::kBins + 1);
+  }
+
+  /// Counts and freezes the shards [first, end), which come after those before. The words are looked at until
+  /// two chunks later, or `finish`.
+  void add(std::uint32_t first, std::uint32_t end, const Waiting& words, const Outlets& outlets) {
+    while (first < end) {
+      // Few shards first: they show how large tables have to be.
+      const std::uint32_t most =
+          number_ == 0 ? std::max(1u, (1u << range_.shard_bits) / plan_.owners / 64) : end - first;
+      Chunk chunk = plan_chunk(first, std::min(most, end - first), words);
+      Buffers& buffers = buffers_[number_ % 2];
+      count(chunk, buffers);
+      if (before_) freeze(*before_, buffers_[(number_ + 1) % 2], outlets);
+      before_.reset();
+      if (number_ == 0) {
+        // Nothing to overlap with, and what it shows is wanted now.
+        freeze(chunk, buffers, outlets);
+      } else {
+        before_ = chunk;
+      }
+      first += chunk.shards;
+      ++number_;
+    }
+  }
+
+  /// Enqueues all that has been added, and waits until it is counted: its words are no longer looked at.
+  void settle(const Outlets& outlets) {
+    if (before_) freeze(*before_, buffers_[(number_ + 1) % 2], outlets);
+    before_.reset();
+  }
+
+  /// Throws a ResourceError when a shard of so many different k-mers takes more memory than can be spared.
+  void check_room(std::uint64_t entries, std::uint64_t bytes) const {
+    if (bytes <= spare_bytes_) return;
+    throw ResourceError("a shard of " + std::to_string(entries) +
+                        " different k-mers takes more of the GPU's memory than there is; raise "
+                        "--device-memory by " +
+                        std::to_string((bytes - spare_bytes_ >> 20) + 1) + " MB, or use --device cpu");
+  }
+
+  /// No more shards come. Enqueues the rest; `end` marks when all is frozen.
+  void finish(const Outlets& outlets, const Event& end) {
+    settle(outlets);
+    end.record(freeze_stream_);
+    histogram_.resize(bins_.size());
+    copy_to_host(histogram_.data(), bins_.data(), bins_.size(), freeze_stream_);
+    freeze_stream_.wait();
+    clock_.collect();
+  }
+
+  void add_to(engine::Tally& tally) const {
+    for (std::uint64_t count = 1; count < histogram_.size(); ++count) {
+      if (histogram_[count] > 0) tally.note(count, histogram_[count]);
+    }
+    for (const std::uint64_t count : large_counts_) tally.note(count, 1);
+  }
+  [[nodiscard]] double freeze_seconds() const { return clock_.seconds(); }
+
+ private:
+  struct Chunk {
+    std::uint32_t first_shard, shards;
+    std::uint64_t kmers;  ///< as far as is known
+    std::uint64_t bound;  ///< entries at most, or so it seems
+    Waiting words;
+  };
+  /// What is counted, and what is frozen from it.
+  struct Buffers {
+    CountedLists<Key> counted;
+    DeviceArray<std::uint32_t> widths;
+    DeviceArray<unsigned long long> size;
+    DeviceArray<CountFault> fault;
+    DeviceArray<unsigned long long> bins;
+    DeviceArray<std::uint64_t> large;
+    DeviceArray<std::uint32_t> large_size;
+    DeviceArray<ShardPlan> plans;
+    DeviceArray<unsigned long long> payload;
+    PinnedArray<std::uint32_t> host_widths;
+    PinnedArray<unsigned long long> host_size;
+    PinnedArray<CountFault> host_fault;
+    PinnedArray<std::uint32_t> host_large_size;
+    Event counted_event, frozen_event;
+    std::uint32_t holds = UINT32_MAX;     ///< first shard of the chunk whose payload is here
+    std::uint32_t ranges = kLeastRanges;  ///< of each list counted
+
+    explicit Buffers(std::uint32_t shards)
+        : widths(std::size_t{shards} * kWidths),
+          size(1),
+          fault(1),
+          bins(CountHistogram::kBins),
+          large_size(1),
+          plans(shards),
+          host_widths(std::size_t{shards} * kWidths),
+          host_size(1),
+          host_fault(1),
+          host_large_size(1) {}
+  };
+
+  [[nodiscard]] std::uint64_t load_of(std::uint32_t shard) const {
+    return loads_[shard - range_.first_shard()];
+  }
+
+  Chunk plan_chunk(std::uint32_t first, std::uint32_t most, const Waiting& words) const {
+    Chunk chunk{first, 0, 0, 0, words};
+    most = std::min(most, std::max(1u, size_.lists / range_.lists_per_shard()));
+    while (chunk.shards < most) {
+      const std::uint64_t kmers = chunk.kmers + load_of(first + chunk.shards);
+      if (chunk.shards > 0 && foreseen(kmers) > size_.entries) break;
+      chunk.kmers = kmers;
+      ++chunk.shards;
+    }
+    // Not a few more than are frozen at once: the rest of the device would wait for these.
+    const std::uint32_t at_once = shards_at_once<Key>(entries_per_shard_);
+    while (chunk.shards < most && chunk.shards > at_once && chunk.shards % at_once != 0)
+      chunk.kmers -= load_of(first + --chunk.shards);
+    chunk.bound = foreseen(chunk.kmers);
+    return chunk;
+  }
+
+  /// Different k-mers to be kept of so many.
+  [[nodiscard]] std::uint64_t foreseen(std::uint64_t kmers) const {
+    if (!foresees_) return kmers;
+    const double expected =
+        static_cast<double>(kmers) * kept_of_kmers_ * plan_.tuning.entries_margin + kLeastBound;
+    return std::min(kmers, static_cast<std::uint64_t>(expected));
+  }
+
+  void count(Chunk& chunk, Buffers& buffers) {
+    CountTask<Key, Words> task = counting_.task(chunk.first_shard, chunk.shards, chunk.words);
+    task.min_count = plan_.min_count;
+    task.max_count = plan_.max_count;
+    // A shard of more occurrences than fit, of fewer k-mers we hope: find out how many.
+    if (chunk.bound > size_.entries) chunk.bound = counting_.measure(task);
+    make_room(buffers, chunk);
+    buffers.ranges = std::min(ranges_for<Key>(entries_per_shard_), buffers.counted.most_ranges(task.lists));
+    task.out = buffers.counted.view(task.first_list, buffers.ranges);
+    task.out_capacity = buffers.counted.capacity();
+    task.out_size = buffers.size.data();
+    task.fault = buffers.fault.data();
+    task.final = true;
+    task.histogram = {buffers.bins.data(), buffers.large.data(), buffers.large_size.data()};
+    task.widths = buffers.widths.data();
+    check(cudaStreamWaitEvent(stream_, buffers.frozen_event), "ordering streams");
+    fill_bytes(buffers.size.data(), 0, 1, stream_);
+    fill_bytes(buffers.fault.data(), 0, 1, stream_);
+    fill_bytes(buffers.bins.data(), 0, buffers.bins.size(), stream_);
+    fill_bytes(buffers.large_size.data(), 0, 1, stream_);
+    fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
+    fill_bytes(buffers.widths.data(), 0, chunk.shards * kWidths, stream_);
+    counting_.count(task);
+    copy_to_host(buffers.host_widths.data(), buffers.widths.data(), chunk.shards * kWidths, stream_);
+    copy_to_host(buffers.host_size.data(), buffers.size.data(), 1, stream_);
+    copy_to_host(buffers.host_fault.data(), buffers.fault.data(), 1, stream_);
+    copy_to_host(buffers.host_large_size.data(), buffers.large_size.data(), 1, stream_);
+    buffers.counted_event.record(stream_);
+  }
+
+  /// Of one size for all chunks but unusual ones: memory that the device works on is not to move.
+  void make_room(Buffers& buffers, const Chunk& chunk) {
+    const std::uint64_t entries = std::max(chunk.bound, usual_bound_);
+    const std::uint32_t lists = std::min(range_.lists(), std::max(size_.lists, range_.lists_per_shard()));
+    if (buffers.counted.capacity() >= entries) return;
+    if (entries > size_.entries) {
+      const Buffers& others = buffers_[&buffers == &buffers_[0] ? 1 : 0];
+      const std::uint64_t of_others = std::max(others.counted.capacity(), size_.entries) - size_.entries;
+      check_room(entries, (entries - size_.entries + of_others) * kEntryBytes);
+    }
+    check(cudaStreamSynchronize(stream_), "counting");
+    freeze_stream_.wait();
+    buffers.counted = {};
+    buffers.counted = CountedLists<Key>(entries, lists, CountedFor::freezing);
+  }
+
+  /// Waits until the chunk is counted, and enqueues what makes payloads of it. A chunk that has more k-mers
+  /// than were foreseen is counted again.
+  void freeze(const Chunk& chunk, Buffers& buffers, const Outlets& outlets) {
+    buffers.counted_event.wait();
+    const std::uint64_t entries = buffers.host_size[0];
+    if (buffers.host_fault[0] == CountFault::output_full && chunk.bound < chunk.kmers && foresees_) {
+      note_kept(chunk, entries);
+      return count_in_halves(chunk, entries, buffers, outlets);
+    }
+    Counting::throw_fault(buffers.host_fault[0]);
+    counting_.learn(counting_.task(chunk.first_shard, chunk.shards, chunk.words), entries);
+    note_kept(chunk, entries);
+    take_large_counts(buffers);
+    launch_add_bins(bins_.data(), buffers.bins.data(), CountHistogram::kBins, freeze_stream_);
+    FrozenChunk frozen;
+    frozen.first_shard = chunk.first_shard;
+    const std::uint64_t words = lay_out(chunk, buffers, frozen.plans);
+    if (buffers.holds != UINT32_MAX) outlets.reclaim(buffers.holds);
+    buffers.holds = chunk.first_shard;
+    if (buffers.payload.size() < words + kSpareWords) {
+      freeze_stream_.wait();
+      buffers.payload.reserve(words + words / 8 + kSpareWords);
+    }
+    copy_to_device(buffers.plans.data(), frozen.plans.data(), frozen.plans.size(), freeze_stream_);
+    FreezeTask<Key> task{};
+    task.counted = buffers.counted.view(chunk.first_shard * range_.lists_per_shard(), buffers.ranges);
+    task.k = plan_.k;
+    task.first_shard = chunk.first_shard;
+    task.shards = chunk.shards;
+    task.lists_per_shard = range_.lists_per_shard();
+    task.plans = buffers.plans.data();
+    task.entries =
+        std::accumulate(frozen.plans.begin(), frozen.plans.end(), std::uint64_t{0},
+                        [](std::uint64_t sum, const ShardPlan& plan) { return sum + plan.shape.entries; });
+    entries_per_shard_ = static_cast<double>(task.entries) / chunk.shards;
+    task.output = buffers.payload.data();
+    task.scratch = freeze_scratch_.data();
+    clock_.time(freeze_stream_, [&] { launch_freeze(task, freeze_stream_); });
+    buffers.frozen_event.record(freeze_stream_);
+    frozen.payload = buffers.payload.data();
+    frozen.ready = &buffers.frozen_event;
+    outlets.take(std::move(frozen));
+  }
+  /// What fields that end at a payload's end may look at.
+  static constexpr std::uint64_t kSpareWords = 4;
+
+  /// Decides on the payloads of a chunk's shards. Returns their words.
+  std::uint64_t lay_out(const Chunk& chunk, const Buffers& buffers, std::vector<ShardPlan>& plans) const {
+    std::uint64_t words = 0;
+    for (std::uint32_t s = 0; s < chunk.shards; ++s) {
+      index::CountWidths of_width{};
+      std::uint64_t entries = 0;
+      for (std::uint32_t b = 0; b < kWidths; ++b)
+        entries += of_width[b] = buffers.host_widths[s * kWidths + b];
+      ShardPlan plan;
+      plan.shape = index::choose_shape(entries, of_width, plan_.k);
+      plan.layout = index::payload_layout(plan.shape, plan_.k);
+      plan.first_word = words;
+      words += plan.layout.words;
+      plans.push_back(plan);
+    }
+    return words;
+  }
+
+  void count_in_halves(const Chunk& chunk, std::uint64_t entries, Buffers& buffers, const Outlets& outlets) {
+    // Shards go in order, so that both halves take turns in one buffer.
+    Chunk halves[2] = {chunk, chunk};
+    halves[0].shards = chunk.shards / 2;
+    halves[1].first_shard += halves[0].shards;
+    halves[1].shards -= halves[0].shards;
+    for (Chunk& half : halves) {
+      if (half.shards == 0) continue;
+      half.kmers = 0;
+      for (std::uint32_t shard = 0; shard < half.shards; ++shard)
+        half.kmers += load_of(half.first_shard + shard);
+      half.bound = std::min(half.kmers, entries);
+      // What is still too much is halved again; only a single shard may take more than a chunk has.
+      if (half.shards > 1) half.bound = std::min(half.bound, size_.entries);
+      count(half, buffers);
+      freeze(half, buffers, outlets);
+    }
+  }
+
+  /// What chunks to come are concluded from: the last one, or much of those before.
+  void note_kept(const Chunk& chunk, std::uint64_t entries) {
+    if (chunk.kmers == 0) return;
+    const double kept = static_cast<double>(entries) / static_cast<double>(chunk.kmers);
+    kept_of_kmers_ = number_ == 0 ? kept : std::max(kept, kept_of_kmers_ * 15 / 16);
+  }
+
+  /// Counts too large for bins are few.
+  void take_large_counts(const Buffers& buffers) {
+    const std::uint32_t n = buffers.host_large_size[0];
+    if (n == 0) return;
+    large_counts_.resize(large_counts_.size() + n);
+    copy_to_host(large_counts_.data() + large_counts_.size() - n, buffers.large.data(), n, freeze_stream_);
+    freeze_stream_.wait();
+  }
+
+  /// Different k-mers of a chunk are as many as was concluded, times a margin, and so many.
+  static constexpr double kLeastBound = 4096;
+
+  const DeviceCountPlan& plan_;
+  const ListRange range_;
+  Counting& counting_;
+  ChunkSize size_{};
+  const cudaStream_t stream_;
+  Stream freeze_stream_{Stream::Priority::high};  ///< what is left of one launch runs beside the next count
+  Buffers buffers_[2];
+  std::vector<unsigned long long> loads_;  ///< of the range's shards
+  std::uint64_t usual_bound_ = 1;          ///< entries of a chunk that is not one hot shard
+  std::uint64_t spare_bytes_ = 0;
+  bool foresees_ = false;
+  double kept_of_kmers_ = 1;
+  double entries_per_shard_ = 0;  ///< of the chunk that was frozen last; 0: not known yet
+  std::uint32_t number_ = 0;      ///< of chunks planned
+  std::optional<Chunk> before_;   ///< counted, to be frozen
+  DeviceArray<unsigned long long> bins_;
+  DeviceArray<std::uint32_t> freeze_scratch_;
+  std::vector<unsigned long long> histogram_;
+  std::vector<std::uint64_t> large_counts_;
+  SpanClock clock_;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,183 @@
+#pragma once
+/// Counts all lists of some shards of one GPU, short ones and long ones, and learns from each count how large
+/// tables should be for the next.
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "count_long.cuh"
+#include "device_counter.cuh"
+#include "list_loads.cuh"
+#include "span_clock.cuh"
+
+namespace warpmer::gpu {
+
+/// How a GPU's lists are numbered.
+struct ListRange {
+  std::uint32_t list_bits, shard_bits;
+  std::uint32_t first_list, end_list;  ///< its own
+
+  [[nodiscard]] std::uint32_t lists() const { return end_list - first_list; }
+  [[nodiscard]] std::uint32_t lists_per_shard() const { return 1u << (list_bits - shard_bits); }
+  [[nodiscard]] std::uint32_t first_shard() const { return first_list / lists_per_shard(); }
+  [[nodiscard]] std::uint32_t end_shard() const { return end_list / lists_per_shard(); }
+};
+
+/// Words of some shards, and what has been counted of them before.
+template <class Key, int Words>
+struct WaitingWords {
+  const SegmentView<Words>* segments;  ///< on the device
+  std::uint32_t segment_count;
+  WaitingKmers<Key> kmers;  ///< at least as many
+};
+
+template <class Key, int Words>
+class ListCounting {
+ public:
+  using Task = CountTask<Key, Words>;
+
+  /// Counts in one stream.
+  ListCounting(const DeviceCountPlan& plan, const ListRange& range, std::uint64_t most_long_list_bytes,
+               cudaStream_t stream)
+      : plan_(plan),
+        range_(range),
+        stream_(stream),
+        loads_(range.first_list, range.end_list, range.lists_per_shard(), stream),
+        long_lists_(most_long_list_bytes),
+        next_list_(1),
+        size_(1),
+        fault_(1) {}
+
+  [[nodiscard]] std::uint64_t most_long_list_bytes() const { return long_lists_.most_bytes(); }
+
+  /// The k-mers of each shard. Long lists are those that are long by them.
+  std::vector<unsigned long long> measure_shards(const WaitingKmers<Key>& kmers) {
+    std::vector<unsigned long long> loads = loads_.of_shards(kmers);
+    const std::uint64_t all = std::accumulate(loads.begin(), loads.end(), std::uint64_t{0});
+    const std::uint64_t usual = plan_.tuning.long_list_ratio * (all / range_.lists());
+    // Together blocks count in WarpDrive tables. Who asked for others gets them: then a block counts its list
+    // in as many parts as that takes.
+    if (plan_.table == engine::CountTable::automatic || plan_.table == engine::CountTable::warpdrive)
+      longest_ = std::max(plan_.tuning.long_list_kmers, usual);
+    find_long_lists(kmers, range_.first_list, range_.end_list);
+    return loads;
+  }
+  /// Finds those that are as long as this in other k-mers than those that were measured.
+  void find_long_lists(const WaitingKmers<Key>& kmers, std::uint32_t first, std::uint32_t end) {
+    if (longest_ != UINT64_MAX) loads_.find_long_lists(kmers, first, end, longest_);
+  }
+
+  /// All that does not depend on where results go.
+  [[nodiscard]] Task task(std::uint32_t first_shard, std::uint32_t shards,
+                          const WaitingWords<Key, Words>& words) const {
+    Task task{};
+    task.segments = words.segments;
+    task.segment_count = words.segment_count;
+    task.list_kmers = words.kmers.list_kmers;
+    task.run = words.kmers.run;
+    task.first_list = first_shard * range_.lists_per_shard();
+    task.lists = shards * range_.lists_per_shard();
+    task.longest = longest_;
+    task.k = plan_.k;
+    task.canonical = plan_.canonical;
+    task.list_bits = range_.list_bits;
+    task.shard_bits = range_.shard_bits;
+    task.min_count = 1;
+    task.max_count = UINT64_MAX;
+    task.out.range_count = kLeastRanges;
+    task.fault = fault_.data();
+    task.next = next_list_.data();
+    return task;
+  }
+
+  [[nodiscard]] bool has_long_list(const Task& task) const {
+    return !loads_.long_lists(task.first_list, task.first_list + task.lists).empty();
+  }
+
+  void count(const Task& task) {
+    clock_.time(stream_, [&] {
+      launch_count(task, tuning(), stream_);
+      for (const std::uint32_t list : loads_.long_lists(task.first_list, task.first_list + task.lists))
+        long_lists_.count(task, list, stream_);
+    });
+  }
+
+  /// Distinct k-mers in the task's lists. Waits for the stream.
+  std::uint64_t measure(Task task) {
+    fill_bytes(size_.data(), 0, 1, stream_);
+    task.out_size = size_.data();
+    task.out_capacity = 0;
+    count(task);
+    unsigned long long entries = 0;
+    copy_to_host(&entries, size_.data(), 1, stream_);
+    check(cudaStreamSynchronize(stream_), "counting");
+    return entries;
+  }
+
+  /// The task's lists with so many distinct k-mers as a run. Waits for the stream.
+  CountedLists<Key> run_of(Task task, std::uint64_t entries) {
+    CountedLists<Key> run(std::max<std::uint64_t>(entries, 1), task.lists, CountedFor::counting);
+    fill_bytes(size_.data(), 0, 1, stream_);
+    fill_bytes(run.big_size(), 0, 1, stream_);
+    fill_bytes(fault_.data(), 0, 1, stream_);
+    task.out = run.view(task.first_list);
+    task.out_capacity = run.capacity();
+    task.out_size = size_.data();
+    count(task);
+    CountFault fault{};
+    copy_to_host(&fault, fault_.data(), 1, stream_);
+    check(cudaStreamSynchronize(stream_), "counting");
+    throw_fault(fault);
+    return run;
+  }
+
+  /// What a count has shown.
+  void learn(const Task& task, std::uint64_t entries) {
+    // Long lists say nothing of those that blocks count.
+    if (has_long_list(task)) return;
+    distinct_per_list_ = std::max(distinct_per_list_ / 2, static_cast<double>(entries) / task.lists);
+  }
+
+  static void throw_fault(CountFault fault) {
+    if (fault == CountFault::none) return;
+    throw InternalError(fault == CountFault::output_full
+                            ? "counting on the GPU found more k-mers than there can be"
+                            : "counting on the GPU met too many counts beyond 2^32");
+  }
+
+  void collect_times() { clock_.collect(); }
+  [[nodiscard]] double seconds() const { return clock_.seconds(); }
+
+ private:
+  /// Larger tables leave too few blocks on a multiprocessor.
+  static constexpr std::uint32_t kLeastSlotBits = 11;
+  static constexpr std::uint32_t kMostSlotBits = 13;
+
+  [[nodiscard]] CountTuning tuning() const {
+    const std::uint32_t most = std::min(kMostSlotBits, largest_slot_bits<Key, Words>(plan_.table));
+    const auto slots = static_cast<std::uint64_t>(distinct_per_list_ / plan_.tuning.load);
+    const auto wanted = static_cast<std::uint32_t>(std::bit_width(slots));
+    CountTuning tuning;
+    tuning.table = plan_.table;
+    tuning.slot_bits = std::clamp(wanted, std::min(kLeastSlotBits, most), most);
+    tuning.split_bits = wanted > most ? wanted - most : 0;
+    return tuning;
+  }
+
+  const DeviceCountPlan& plan_;
+  const ListRange range_;
+  const cudaStream_t stream_;
+  ListLoads<Key> loads_;
+  LongListCounter<Key, Words> long_lists_;
+  std::uint64_t longest_ = UINT64_MAX;  ///< k-mers of a list that one block counts
+  double distinct_per_list_ = 2048;
+  DeviceArray<std::uint32_t> next_list_;
+  DeviceArray<unsigned long long> size_;
+  DeviceArray<CountFault> fault_;
+  SpanClock clock_;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,75 @@
+#pragma once
+/// The way of an index's payloads to the device.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "device_memory.cuh"
+#include "index/index_file.h"
+
+namespace warpmer::gpu {
+
+/// Threads that copy shards to the device that was current when they were made, for as long as the team
+/// lives. Each copies a part of the mapped file to pinned memory while the part before is on its way, so that
+/// the link has work while one range of shards ends and the next begins. Or, where the same shards are going
+/// to be copied again and again, the pages of the file are pinned, as soon as that is done: then threads only
+/// say what is to be copied, and nothing takes the host's time.
+class UploadTeam {
+ public:
+  /// `index` must outlive the team. `pins_file`: where the system allows it. ResourceError when there is no
+  /// room for so many threads.
+  UploadTeam(const index::IndexFile& index, unsigned threads, bool pins_file);
+  /// After an error, too, nothing is under way afterwards.
+  ~UploadTeam();
+  UploadTeam(const UploadTeam&) = delete;
+  UploadTeam& operator=(const UploadTeam&) = delete;
+
+  /// Begins to copy the payloads of shards `first` to `end` - 1, one behind the other, and checks the shards
+  /// that have not been. One range at a time.
+  void start(std::uint32_t first, std::uint32_t end, std::uint64_t* to);
+  /// Waits until all has been read; what is enqueued in `stream` from then on finds it copied. Throws what a
+  /// thread has thrown: InputError for a damaged shard.
+  void finish(cudaStream_t stream);
+
+  /// Words of all payloads before a shard's, by shard; and of all.
+  [[nodiscard]] const std::vector<std::uint64_t>& first_words() const { return first_words_; }
+
+ private:
+  struct Job {
+    std::uint32_t first_shard = 0;
+    std::uint64_t begin = 0, end = 0;  ///< words among all payloads
+    std::uint64_t* to = nullptr;
+  };
+  /// One thread's way: buffers by turn.
+  struct Lane;
+
+  void pin_file();
+  void work(Lane& lane);
+  void copy_parts(Lane& lane, const Job& job);
+  /// Checks the shards of words `begin` to `end` - 1 of all payloads; `shard` is one at or before the first.
+  void check_shards(std::uint32_t shard, std::uint64_t begin, std::uint64_t end) const;
+  void join();
+
+  const index::IndexFile& index_;
+  int gpu_;
+  std::vector<std::uint64_t> first_words_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::mutex mutex_;
+  std::condition_variable changed_, finished_;
+  Job job_;
+  std::uint64_t next_ = 0;    ///< word of the job that nobody has taken
+  std::uint64_t number_ = 0;  ///< of the job
+  std::size_t busy_ = 0;      ///< threads that have not done their part of it
+  bool is_over_ = false;
+  std::exception_ptr failure_;
+  std::atomic<bool> is_pinned_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace warpmer::gpu
