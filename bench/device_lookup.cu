@@ -175,9 +175,10 @@ class PagedBench {
   PagedBench(const index::IndexFile& index, const std::vector<Text>& texts, std::uint64_t memory_bytes)
       : gpu_(current_gpu()),
         plan_(plan_for(index, texts, memory_bytes)),
-        paged_(page_index(index, plan_)),
+        paged_(page_index(index, plan_, pages_to_pin(index))),
         all_(texts.begin(), texts.end()) {
-    ask_all(all_.size(), UINT32_MAX, 1);  // checks the shards, which is done once
+    // Checks the shards, which is done once, and pins them.
+    for (int round = 0; round < 3; ++round) ask_all(all_.size(), UINT32_MAX, 1);
   }
 
   /// Prints what the children's coming takes when hardly anything is asked, and then with all texts.

@@ -99,8 +99,13 @@ class ChunkPipeline {
     before_.reset();
   }
 
-  /// Throws a ResourceError when a shard of so many different k-mers takes more memory than can be spared.
-  void check_room(std::uint64_t entries, std::uint64_t bytes) const {
+  /// Of the spare memory, so much is taken by somebody else from now on.
+  void hold_beside(std::uint64_t bytes) { beside_bytes_ = bytes; }
+
+  /// Throws a ResourceError when a shard of so many different k-mers takes `more` bytes, and these are not to
+  /// be spared any more.
+  void check_room(std::uint64_t entries, std::uint64_t more) const {
+    const std::uint64_t bytes = beside_bytes_ + growth(buffers_[0]) + growth(buffers_[1]) + more;
     if (bytes <= spare_bytes_) return;
     throw ResourceError("a shard of " + std::to_string(entries) +
                         " different k-mers takes more of the GPU's memory than there is; raise "
@@ -224,16 +229,17 @@ class ChunkPipeline {
     buffers.counted_event.record(stream_);
   }
 
+  /// What entries take beyond a chunk's size.
+  [[nodiscard]] std::uint64_t growth(const Buffers& buffers) const {
+    return (std::max(buffers.counted.capacity(), size_.entries) - size_.entries) * kEntryBytes;
+  }
   /// Of one size for all chunks but unusual ones: memory that the device works on is not to move.
   void make_room(Buffers& buffers, const Chunk& chunk) {
     const std::uint64_t entries = std::max(chunk.bound, usual_bound_);
     const std::uint32_t lists = std::min(range_.lists(), std::max(size_.lists, range_.lists_per_shard()));
     if (buffers.counted.capacity() >= entries) return;
-    if (entries > size_.entries) {
-      const Buffers& others = buffers_[&buffers == &buffers_[0] ? 1 : 0];
-      const std::uint64_t of_others = std::max(others.counted.capacity(), size_.entries) - size_.entries;
-      check_room(entries, (entries - size_.entries + of_others) * kEntryBytes);
-    }
+    if (entries > size_.entries)
+      check_room(entries, (entries - size_.entries) * kEntryBytes - growth(buffers));
     check(cudaStreamSynchronize(stream_), "counting");
     freeze_stream_.wait();
     buffers.counted = {};
@@ -351,7 +357,7 @@ class ChunkPipeline {
   Buffers buffers_[2];
   std::vector<unsigned long long> loads_;  ///< of the range's shards
   std::uint64_t usual_bound_ = 1;          ///< entries of a chunk that is not one hot shard
-  std::uint64_t spare_bytes_ = 0;
+  std::uint64_t spare_bytes_ = 0, beside_bytes_ = 0;
   bool foresees_ = false;
   double kept_of_kmers_ = 1;
   double entries_per_shard_ = 0;  ///< of the chunk that was frozen last; 0: not known yet

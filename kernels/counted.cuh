@@ -26,7 +26,7 @@ __host__ __device__ std::uint32_t range_of(Key hash, std::uint32_t k, std::uint3
 /// The first hash of a range. Of the one behind the last: 2^2k, which keys of 2k bits have as 0.
 template <class Key>
 __host__ __device__ Key range_begin(std::uint32_t range, std::uint32_t k, std::uint32_t ranges) {
-  // Below the number of ranges, so that 32 bits suffice.
+  // The remainder is below the number of ranges, so that 32 bits suffice for the product.
   const std::uint32_t grain = ((range % ranges << kRangeGrainBits) + ranges - 1) / ranges;
   return Key{range == ranges ? 1u << kRangeGrainBits : grain} << (2 * k - kRangeGrainBits);
 }

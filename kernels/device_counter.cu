@@ -234,7 +234,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     const bool lacks_parts_only = held + next <= budget_;
     const auto pays = [&](std::uint64_t entries) {
       const std::uint64_t bytes = CountedLists<Key>::run_bytes(entries, range_.lists());
-      if (bytes + next > budget_ || held + bytes > early_budget_) return false;
+      // A run never leaves, and what is spilled later has to come back beside it.
+      if (bytes + std::max(next, group_bytes()) > budget_ || held + bytes > early_budget_) return false;
       return lacks_parts_only || (bytes <= held / 2 && bytes + next <= budget_ / 2);
     };
     if (!pays(expected_entries(loads))) return false;
@@ -288,19 +289,17 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   /// Brings back what was spilled, group after group, and counts it with what has stayed.
   void finish_groups(std::vector<unsigned long long> loads, std::uint64_t most_kmers,
                      const typename Chunks::Outlets& outlets) {
-    // What is not for chunks: they become larger, if what cannot leave allows it. Of a group, a part of a
-    // segment at least.
-    const std::uint64_t group_bytes = std::max(budget_ / kGroupShare, 4 * staged_.segment_bytes());
+    // What is not for chunks: they become larger, if what cannot leave allows it.
     typename Chunks::ChunkSize size = chunk_size_for(plan_, range_, kLargeChunksShare);
     std::uint64_t rest = budget_ + Chunks::bytes_for(chunk_size_);
-    if (Chunks::bytes_for(size) + group_bytes + run_bytes() > rest) size = chunk_size_;
+    if (Chunks::bytes_for(size) + group_bytes() + run_bytes() > rest) size = chunk_size_;
     rest -= Chunks::bytes_for(size);
-    while (pending_.segments() > 0 && held_bytes() + group_bytes > rest) spill_oldest();
+    while (pending_.segments() > 0 && held_bytes() + group_bytes() > rest) spill_oldest();
     spilled_.wait_until_leaving(0);
     const auto make_groups = [&] {
       return std::make_unique<SpilledGroups<Words>>(spilled_, pending_, range_.first_shard(),
-                                                    range_.end_shard(), range_.lists_per_shard(), group_bytes,
-                                                    stream_);
+                                                    range_.end_shard(), range_.lists_per_shard(),
+                                                    group_bytes(), stream_);
     };
     std::optional<CountedLists<Key>> hot_run;  // of a shard that comes in pieces
     CountedView<Key> hot_view{};
@@ -313,7 +312,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
       groups = make_groups();
     }
     groups->start();
-    chunks_.begin(std::move(loads), most_kmers, size, rest - std::min(rest, held_bytes() + group_bytes),
+    chunks_.begin(std::move(loads), most_kmers, size, rest - std::min(rest, held_bytes() + group_bytes()),
                   true);
     for (std::size_t number = 0; number < groups->groups().size(); ++number) {
       const ShardGroup& group = groups->groups()[number];
@@ -325,6 +324,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
         chunks_.settle(outlets);
         hot_run = count_piece(group, {views.own, 1, kmers});
         hot_view = hot_run->view(first_list);
+        chunks_.hold_beside(hot_run->bytes());
         counting_.find_long_lists({kmers.list_kmers, &hot_view}, first_list,
                                   first_list + range_.lists_per_shard());
         continue;
@@ -334,6 +334,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
       if (hot_run) {
         chunks_.settle(outlets);
         hot_run.reset();
+        chunks_.hold_beside(0);
         counting_.find_long_lists(waiting_kmers(), range_.first_list, range_.end_list);
       }
     }
@@ -346,14 +347,16 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     return *std::max_element(loads.begin(), loads.end()) > entries;
   }
 
+  /// Device memory for a group of shards that comes back: of one shard, a part of a segment at least.
+  [[nodiscard]] std::uint64_t group_bytes() const {
+    return std::max(budget_ / kGroupShare, 4 * staged_.segment_bytes());
+  }
+
   /// A part of the words of a shard, with what was counted of it before.
   CountedLists<Key> count_piece(const ShardGroup& group, const WaitingWords<Key, Words>& words) {
     const CountTask<Key, Words> task = counting_.task(group.first_shard, 1, words);
     const std::uint64_t entries = counting_.measure(task);
-    // This run and the one before, and then the chunk that is made of them.
-    const std::uint64_t more = entries - std::min(entries, chunk_size_.entries);
-    chunks_.check_room(entries,
-                       CountedLists<Key>::run_bytes(2 * entries, task.lists) + more * Chunks::kEntryBytes);
+    chunks_.check_room(entries, CountedLists<Key>::run_bytes(entries, task.lists));
     return counting_.run_of(task, entries);
   }
 
@@ -378,10 +381,6 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   SpanClock cut_clock_, split_clock_;
   double count_and_freeze_seconds_ = 0;
 };
-
-}  // namespace
-
-namespace {
 
 template <class Key, int Words>
 std::vector<std::unique_ptr<DeviceCounter>> make_counters(const DeviceCountPlan& plan, Peers& peers) {

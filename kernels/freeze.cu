@@ -554,6 +554,11 @@ std::uint32_t shards_at_once(double entries_per_shard) {
 }
 
 template <class Key>
+bool has_large_blocks() {
+  return sizeof(Sorter<Key, LargeBlock<Key>>) <= shared_limit();
+}
+
+template <class Key>
 void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream) {
   if (task.shards == 0) return;
   const double in_shard = static_cast<double>(task.entries) / task.shards;
@@ -563,7 +568,7 @@ void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream) {
   // Ranges that do not fit, and all that do not fit small blocks on GPUs that have no room for large ones,
   // are taken in parts, each of which looks at the whole range.
   const bool fits_small = fits<SmallBlock<Key>>(in_shard / task.counted.range_count);
-  if (!fits_small && sizeof(Sorter<Key, LargeBlock<Key>>) <= shared_limit()) {
+  if (!fits_small && has_large_blocks<Key>()) {
     launch<Key, LargeBlock<Key>>(task, pieces, stream);
   } else {
     launch<Key, SmallBlock<Key>>(task, pieces, stream);
@@ -572,6 +577,8 @@ void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream) {
 
 template std::uint32_t shards_at_once<Key64>(double);
 template std::uint32_t shards_at_once<Key128>(double);
+template bool has_large_blocks<Key64>();
+template bool has_large_blocks<Key128>();
 template void launch_freeze(const FreezeTask<Key64>&, cudaStream_t);
 template void launch_freeze(const FreezeTask<Key128>&, cudaStream_t);
 

@@ -25,7 +25,7 @@ template <class Key>
 std::uint32_t ranges_for(double entries_per_shard) {
   // Many ranges to a part leave little room.
   if (entries_per_shard / kLeastRanges < SmallBlock<Key>::kCapacity / 8.0) return kLeastRanges;
-  const bool is_small = fits<SmallBlock<Key>>(entries_per_shard / kMostRanges);
+  const bool is_small = fits<SmallBlock<Key>>(entries_per_shard / kMostRanges) || !has_large_blocks<Key>();
   const auto gain = [&](std::uint32_t ranges) {
     double use = 0;
     for (const double size : {0.97, 1.0, 1.03}) {  // shards differ
@@ -45,7 +45,8 @@ std::uint32_t ranges_for(double entries_per_shard) {
     best = ranges;
     best_gain = here;
   }
-  return best;
+  // None fits: the smallest ones take the fewest parts.
+  return best_gain > 0 ? best : kMostRanges;
 }
 
 template std::uint32_t ranges_for<Key64>(double);

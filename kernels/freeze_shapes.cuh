@@ -34,4 +34,8 @@ bool fits(double in_range) {
   return in_range + 4 * std::sqrt(in_range) <= Shape::kCapacity;
 }
 
+/// Whether the current device has the shared memory for large blocks.
+template <class Key>
+bool has_large_blocks();
+
 }  // namespace warpmer::gpu

@@ -69,7 +69,7 @@ FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<
     part.words.reserve(words + index::kReadAheadWords);
     const Stream stream;
     fill_bytes(part.words.data() + words, 0, index::kReadAheadWords, stream);
-    UploadTeam team(index, upload_threads(words), false);
+    UploadTeam team(index, upload_threads(words), nullptr);
     team.start(part.first_shard, part.end_shard, part.words.data());
     team.finish(stream);
     stream.wait();

@@ -336,9 +336,10 @@ class CudaLookup : public Lookup {
         engine::plan_paged_lookup(words, allowed, costs, most_callers(gpus.size()));
     if (plan.frame_words == 0)
       throw_too_little(index(), peers_, false, engine::least_paged_memory(words, costs), allowed, cap_bytes);
+    const std::shared_ptr<FilePages> pages = pages_to_pin(index());
     for (const int gpu : gpus) {
       const CurrentDevice current(gpu);
-      add_station(gpu, {1, plan.slice_starts, true}, plan.slices, page_index(index(), plan));
+      add_station(gpu, {1, plan.slice_starts, true}, plan.slices, page_index(index(), plan, pages));
       waiting_ += plan.slices;
     }
   }

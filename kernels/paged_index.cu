@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "engine/child_carousel.h"
-#include "engine/limits.h"
 #include "frozen_shards.cuh"
 #include "paged_index.cuh"
 #include "peers.cuh"
@@ -32,13 +31,13 @@ class ShardFrames {
  public:
   using Question = TextQuestion;
 
-  ShardFrames(const index::IndexFile& index, const PagedLookupPlan& plan)
+  ShardFrames(const index::IndexFile& index, const PagedLookupPlan& plan, std::shared_ptr<FilePages> pages)
       : index_(index),
         plan_(plan),
         params_(index.params()),
         gpu_(current_gpu()),
         child_of_(index.params().shards()),
-        uploaders_(index, upload_threads(plan.frame_words), may_pin(index)) {
+        uploaders_(index, upload_threads(plan.frame_words), std::move(pages)) {
     std::uint32_t most_shards = 0;
     for (std::uint32_t child = 0; child < plan.children(); ++child)
       most_shards = std::max(most_shards, plan.first_shard[child + 1] - plan.first_shard[child]);
@@ -111,10 +110,6 @@ class ShardFrames {
     Event asked;
   };
 
-  /// Pinned pages are nobody else's: others shall have most of the memory.
-  static bool may_pin(const index::IndexFile& index) {
-    return index.file_bytes() <= engine::usable_memory_bytes() / 4;
-  }
   [[nodiscard]] std::uint64_t begin_of(std::uint32_t child) const {
     return uploaders_.first_words()[plan_.first_shard[child]];
   }
@@ -133,8 +128,9 @@ class ShardFrames {
 template <class Key>
 class PagedShards : public PagedIndex {
  public:
-  PagedShards(const index::IndexFile& index, const PagedLookupPlan& plan)
-      : frames_(index, plan), carousel_(frames_, engine::kPagedFrames, frames_.child_bytes()) {
+  PagedShards(const index::IndexFile& index, const PagedLookupPlan& plan, std::shared_ptr<FilePages> pages)
+      : frames_(index, plan, std::move(pages)),
+        carousel_(frames_, engine::kPagedFrames, frames_.child_bytes()) {
     for (std::uint32_t i = 0; i < plan.slices; ++i) {
       runs_.push_back(std::make_unique<TextRuns>(plan.slice_starts, plan.children(), frames_.params()));
       idle_.push_back(runs_.back().get());
@@ -198,9 +194,10 @@ engine::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32_
       kRounding};
 }
 
-std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const PagedLookupPlan& plan) {
+std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const PagedLookupPlan& plan,
+                                       std::shared_ptr<FilePages> pages) {
   return with_key_type(index.params().k, [&]<class Key>(Key) -> std::unique_ptr<PagedIndex> {
-    return std::make_unique<PagedShards<Key>>(index, plan);
+    return std::make_unique<PagedShards<Key>>(index, plan, std::move(pages));
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "device_index.cuh"
 #include "engine/paged_lookup_plan.h"
+#include "file_pages.cuh"
 #include "index/index_file.h"
 #include "table/child_pager.h"
 
@@ -26,7 +27,9 @@ engine::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32_
 /// On the current device. `index` must outlive it. Its `look_up` returns when all children have answered; the
 /// more callers there are at once, up to the plan's slices, the more each child serves. A text has up to the
 /// slice's starts, and may lie in the memory of its answers (TextRuns::cut). Shards are checked when they are
-/// first needed, so that InputError may come from `look_up`.
-std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const engine::PagedLookupPlan& plan);
+/// first needed, so that InputError may come from `look_up`. `pages`: of the index, shared by those of
+/// several devices; or none.
+std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const engine::PagedLookupPlan& plan,
+                                       std::shared_ptr<FilePages> pages);
 
 }  // namespace warpmer::gpu

@@ -11,8 +11,8 @@
 namespace warpmer::gpu {
 
 /// Parts of segments. More would make counting slow. One GPU's staging is sized so that they suffice; of
-/// several, a round of the exchange takes one for each sender, and what is pending is counted early after
-/// kMostSegments / GPUs rounds.
+/// several, a round of the exchange takes one for each sender, and what is pending is counted early, or
+/// spilled, after kMostSegments / GPUs rounds.
 inline constexpr std::uint32_t kMostSegments = 64;
 
 template <int Words>

@@ -17,7 +17,7 @@ struct Part {
   std::uint32_t first, end;
   std::uint32_t size;     ///< entries
   std::uint32_t buckets;  ///< of the index, from the one that has the part's first hash to that of its last
-  bool begins_inside;     ///< the first of these, which begins before the part
+  bool begins_inside;     ///< whether the first of these begins before the part
 };
 
 /// And where they are.

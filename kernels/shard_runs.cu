@@ -216,7 +216,8 @@ __global__ __launch_bounds__(kTileThreads) void look_up_left_kernel(AskedTexts a
 }
 
 /// Runs that a tile has room for, on average over its text. Random text has 2 / (w + 1) of them for each
-/// start (docs/algorithms.md), w being the m-mers of a k-mer; real text fewer, short reads some more.
+/// start (docs/algorithms.md), w being the m-mers of a k-mer; real text fewer, short reads some more. At k =
+/// 13 (w = 4) one tile in twelve of random text has more than its answers' memory takes, and is left.
 std::uint32_t runs_of_tile(const LookupParams& params) {
   constexpr std::uint32_t kMost = kTileStarts * 3 / 8 - 16;  // three quarters of the tile's answers
   const std::uint32_t window = params.k - params.m + 1;

@@ -11,7 +11,7 @@ namespace warpmer::gpu {
 template <int Words>
 class SliceMerge {
  public:
-  /// `most_list_slices`: lists times slices, at most.
+  /// `most_list_slices`: lists times slices; more does not matter.
   SliceMerge(std::uint32_t most_slices, std::uint32_t most_lists, std::uint64_t most_list_slices);
 
   /// Device memory beside `lists` + 1 offsets of the segment, for each list of each slice.

@@ -22,7 +22,8 @@ template <int Words>
 class SpilledGroups {
  public:
   /// Of the shards [first_shard, end_shard), with at most so many bytes of device memory, if that is four
-  /// segments at least. Everything has been spilled; `resident` stays as it is.
+  /// segments at least. (An eighth more where one part of a segment has next to nothing but one shard's
+  /// words.) Everything has been spilled; `resident` stays as it is.
   SpilledGroups(SpilledSegments<Words>& spilled, const PendingWords<Words>& resident,
                 std::uint32_t first_shard, std::uint32_t end_shard, std::uint32_t lists_per_shard,
                 std::uint64_t most_bytes, cudaStream_t stream);

@@ -20,18 +20,6 @@ namespace {
 constexpr std::size_t kPartWords = std::size_t{1} << 19;
 constexpr unsigned kBuffers = 2;
 
-/// The pages of memory from `words` on.
-struct Pages {
-  Pages(const std::uint64_t* words, std::uint64_t n) {
-    constexpr std::uintptr_t kPage = 4096;
-    const auto at = reinterpret_cast<std::uintptr_t>(words);
-    begin = reinterpret_cast<void*>(at / kPage * kPage);
-    bytes = at % kPage + n * sizeof *words;
-  }
-  void* begin;
-  std::size_t bytes;
-};
-
 }  // namespace
 
 struct UploadTeam::Lane {
@@ -52,23 +40,25 @@ struct UploadTeam::Lane {
   unsigned turn = 0;
 };
 
-UploadTeam::UploadTeam(const index::IndexFile& index, unsigned threads, bool pins_file)
-    : index_(index), gpu_(current_gpu()), first_words_(warpmer::gpu::first_words(index)) {
+UploadTeam::UploadTeam(const index::IndexFile& index, unsigned threads, std::shared_ptr<FilePages> pages)
+    : index_(index),
+      gpu_(current_gpu()),
+      first_words_(warpmer::gpu::first_words(index)),
+      pages_(std::move(pages)),
+      was_first_(first_words_.size()) {
   for (unsigned i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>());
   try {
     for (const auto& lane : lanes_) threads_.emplace_back([this, &lane = *lane] { work(lane); });
-    if (pins_file && first_words_.back() > 0) threads_.emplace_back([this] { pin_file(); });
   } catch (const std::system_error& error) {
     join();
     throw ResourceError("cannot start " + std::to_string(threads) +
-                        " threads that copy to the GPU: " + error.what() + "; lower -t");
+                        " threads that copy to the GPU: " + error.what());
   }
 }
 
 UploadTeam::~UploadTeam() {
   join();
-  lanes_.clear();  // when nothing is copied any more
-  if (is_pinned_) cudaHostUnregister(Pages(index_.payloads(), first_words_.back()).begin);
+  lanes_.clear();  // when nothing is copied any more, before the pages go
 }
 
 void UploadTeam::join() {
@@ -82,6 +72,8 @@ void UploadTeam::join() {
 }
 
 void UploadTeam::start(std::uint32_t first, std::uint32_t end, std::uint64_t* to) {
+  if (pages_ && was_first_[first]) pages_->begin_to_pin();
+  was_first_[first] = true;
   const std::lock_guard lock(mutex_);
   job_ = {first, first_words_[first], first_words_[end], to};
   next_ = job_.begin;
@@ -97,17 +89,6 @@ void UploadTeam::finish(cudaStream_t stream) {
     if (failure_) std::rethrow_exception(failure_);
   }
   for (const auto& lane : lanes_) check(cudaStreamWaitEvent(stream, lane->issued), "ordering streams");
-}
-
-/// Reads the file where that has not been done. File systems may refuse: then nothing changes.
-void UploadTeam::pin_file() {
-  const Pages pages(index_.payloads(), first_words_.back());
-  if (cudaSetDevice(gpu_) == cudaSuccess &&
-      cudaHostRegister(pages.begin, pages.bytes, cudaHostRegisterReadOnly) == cudaSuccess) {
-    is_pinned_ = true;
-  } else {
-    (void)cudaGetLastError();
-  }
 }
 
 void UploadTeam::work(Lane& lane) {
@@ -148,7 +129,7 @@ void UploadTeam::copy_parts(Lane& lane, const Job& job) {
     check_shards(job.first_shard, begin, end);
     const std::uint64_t* from = index_.payloads() + begin;
     std::uint64_t* const to = job.to + (begin - job.begin);
-    if (is_pinned_) {
+    if (pages_ && pages_->are_pinned()) {
       copy_to_device<std::uint64_t>(to, from, end - begin, lane.stream);
       continue;
     }
@@ -163,7 +144,7 @@ void UploadTeam::copy_parts(Lane& lane, const Job& job) {
 
 void UploadTeam::check_shards(std::uint32_t shard, std::uint64_t begin, std::uint64_t end) const {
   const auto first = first_words_.begin();
-  shard = static_cast<std::uint32_t>(std::upper_bound(first + shard, first_words_.end(), begin) - first) - 1;
+  shard = static_cast<std::uint32_t>(std::lower_bound(first + shard, first_words_.end(), begin) - first);
   for (; first_words_[shard] < end; ++shard)
     (void)shard_of_words(index_, shard, first_words_[shard + 1] - first_words_[shard]);
 }

@@ -1,7 +1,6 @@
 #pragma once
 /// The way of an index's payloads to the device.
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -11,20 +10,21 @@
 #include <vector>
 
 #include "device_memory.cuh"
+#include "file_pages.cuh"
 #include "index/index_file.h"
 
 namespace warpmer::gpu {
 
 /// Threads that copy shards to the device that was current when they were made, for as long as the team
 /// lives. Each copies a part of the mapped file to pinned memory while the part before is on its way, so that
-/// the link has work while one range of shards ends and the next begins. Or, where the same shards are going
-/// to be copied again and again, the pages of the file are pinned, as soon as that is done: then threads only
-/// say what is to be copied, and nothing takes the host's time.
+/// the link has work while one range of shards ends and the next begins. Or, where the same shards are
+/// copied again and again, the pages of the file are pinned, as soon as that is done: then threads only say
+/// what is to be copied, and nothing takes the host's time.
 class UploadTeam {
  public:
-  /// `index` must outlive the team. `pins_file`: where the system allows it. ResourceError when there is no
-  /// room for so many threads.
-  UploadTeam(const index::IndexFile& index, unsigned threads, bool pins_file);
+  /// `index` must outlive the team. `pages`, if there are any, are pinned once the team begins to copy what
+  /// it has copied before. ResourceError when there is no room for so many threads.
+  UploadTeam(const index::IndexFile& index, unsigned threads, std::shared_ptr<FilePages> pages);
   /// After an error, too, nothing is under way afterwards.
   ~UploadTeam();
   UploadTeam(const UploadTeam&) = delete;
@@ -49,10 +49,9 @@ class UploadTeam {
   /// One thread's way: buffers by turn.
   struct Lane;
 
-  void pin_file();
   void work(Lane& lane);
   void copy_parts(Lane& lane, const Job& job);
-  /// Checks the shards of words `begin` to `end` - 1 of all payloads; `shard` is one at or before the first.
+  /// Checks the shards that begin at words `begin` to `end` - 1 of all payloads; none before `shard` does.
   void check_shards(std::uint32_t shard, std::uint64_t begin, std::uint64_t end) const;
   void join();
 
@@ -68,7 +67,8 @@ class UploadTeam {
   std::size_t busy_ = 0;      ///< threads that have not done their part of it
   bool is_over_ = false;
   std::exception_ptr failure_;
-  std::atomic<bool> is_pinned_{false};
+  const std::shared_ptr<FilePages> pages_;  ///< or none
+  std::vector<bool> was_first_;             ///< shards from which on it has copied
   std::vector<std::thread> threads_;
 };
 

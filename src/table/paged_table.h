@@ -180,11 +180,11 @@ class PagedTable {
     return plan;
   }
 
-  template <class Work>
-  auto guarded(Work&& work) {
+  template <class Operation>
+  auto guarded(Operation&& operation) {
     if (has_failed_) throw InternalError("a paged table that has failed is used again");
     try {
-      return work();
+      return operation();
     } catch (...) {
       has_failed_ = true;
       children_.settle();

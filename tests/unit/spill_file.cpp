@@ -88,6 +88,7 @@ TEST_CASE("spill file: more pieces than one write takes") {
   index::SpillFile file(folder.path);
   const std::vector<char> text = noise(3000, 1);
   std::vector<index::Piece> pieces;
+  pieces.reserve(text.size());
   for (const char& c : text) pieces.push_back({&c, 1});
   const std::uint64_t at = file.allocate(text.size());
   file.write(at, pieces);
@@ -129,6 +130,7 @@ TEST_CASE("spill file: several at once in a directory that is not there") {
   const Folder folder;
   std::atomic<int> made{0};
   std::vector<std::thread> threads;
+  threads.reserve(6);
   for (int t = 0; t < 6; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 300; ++i) {

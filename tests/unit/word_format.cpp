@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -34,10 +35,11 @@ void check_all_lengths(std::uint32_t k) {
   std::mt19937_64 random(k);
   const cpu::WordFormat<Words> format(k);
   std::vector<SuperKmer<Words>> words;
-  double bytes = 0, mean = 0;
+  std::ptrdiff_t bytes = 0;
+  double mean = 0;
   for (std::uint32_t kmers = 1; kmers <= max_kmers_per_word<Words>(k); ++kmers) {
     for (const bool is_random : {true, false}) words.push_back(make_word<Words>(random, k, kmers, is_random));
-    bytes += 2 * ((6 + 2 * (k - 1 + kmers) + 7) / 8);
+    bytes += 2 * std::ptrdiff_t{(6 + 2 * (k - 1 + kmers) + 7) / 8};
     mean += 2 * cpu::mean_word_bytes(k, kmers);
   }
   std::shuffle(words.begin(), words.end(), random);
@@ -45,7 +47,7 @@ void check_all_lengths(std::uint32_t k) {
   char* end = data.data();
   for (const auto& word : words) end = format.write(word, end);
   CHECK(end - data.data() == bytes);
-  CHECK(mean == doctest::Approx(bytes).epsilon(0.02));
+  CHECK(mean == doctest::Approx(static_cast<double>(bytes)).epsilon(0.02));
   const char* from = data.data();
   bool same = true;
   for (const auto& word : words) {

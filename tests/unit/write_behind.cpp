@@ -51,9 +51,10 @@ int make_file(const std::string& path, std::uint64_t bytes) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
   REQUIRE(fd >= 0);
   const std::vector<char> text(kMegabyte, 'x');
-  for (std::uint64_t at = 0; at < bytes; at += text.size())
+  for (std::uint64_t at = 0; at < bytes; at += text.size()) {
     REQUIRE(::pwrite(fd, text.data(), text.size(), static_cast<off_t>(at)) ==
             static_cast<ssize_t>(text.size()));
+  }
   REQUIRE(::fdatasync(fd) == 0);
   return fd;
 }

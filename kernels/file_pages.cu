@@ -1,0 +1,59 @@
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+
+#include "current_device.cuh"
+#include "engine/limits.h"
+#include "file_pages.cuh"
+#include "frozen_shards.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+/// Whole pages.
+struct Pages {
+  explicit Pages(const index::IndexFile& index) {
+    constexpr std::uintptr_t kPage = 4096;
+    const auto at = reinterpret_cast<std::uintptr_t>(index.payloads());
+    begin = reinterpret_cast<void*>(at / kPage * kPage);
+    bytes = at % kPage + first_words(index).back() * sizeof(std::uint64_t);
+  }
+  void* begin;
+  std::size_t bytes;
+};
+
+}  // namespace
+
+std::shared_ptr<FilePages> pages_to_pin(const index::IndexFile& index) {
+  const bool may_pin = index.file_bytes() <= engine::usable_memory_bytes() / 4;
+  return may_pin && first_words(index).back() > 0 ? std::make_shared<FilePages>(index) : nullptr;
+}
+
+FilePages::~FilePages() {
+  if (thread_.joinable()) thread_.join();
+  if (are_pinned_) cudaHostUnregister(Pages(index_).begin);
+}
+
+void FilePages::begin_to_pin() {
+  std::call_once(begun_, [this] {
+    try {
+      thread_ = std::thread([this, gpu = current_gpu()] { pin(gpu); });
+    } catch (const std::system_error&) {
+      // Copied through buffers, as before.
+    }
+  });
+}
+
+void FilePages::pin(int gpu) {
+  const Pages pages(index_);
+  constexpr unsigned kFlags = cudaHostRegisterReadOnly | cudaHostRegisterPortable;
+  if (cudaSetDevice(gpu) == cudaSuccess &&
+      cudaHostRegister(pages.begin, pages.bytes, kFlags) == cudaSuccess) {
+    are_pinned_ = true;
+  } else {
+    (void)cudaGetLastError();
+  }
+}
+
+}  // namespace warpmer::gpu
