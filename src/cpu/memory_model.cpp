@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/minimizer.h"
 #include "cpu/page_pool.h"
+#include "cpu/word_format.h"
 #include "engine/ranks.h"
 
 namespace warpmer::cpu {
@@ -21,6 +22,9 @@ constexpr std::uint64_t kLeastChunkBytes = std::uint64_t{64} << 10;
 /// What a thread keeps to count in after a shard of unusual size, at most.
 constexpr std::uint64_t kMostKeptBytes = std::uint64_t{64} << 20;
 
+/// Random minimizers change after half a window, on average.
+double mean_kmers_per_word(std::uint32_t k) { return (minimizer_window(k) + 1) / 2.0; }
+
 // What arrays and tables, whichever it is, and the frozen result take for a byte of words, k-mers of which
 // most are distinct; arrays' sizes are powers of two. High estimates.
 constexpr std::uint64_t kNarrowPerByte = 34, kWidePerByte = 48;
@@ -31,6 +35,13 @@ constexpr std::uint64_t kNarrowPerEntry = 80, kWidePerEntry = 128;
 // all of the shard; and besides them.
 constexpr std::uint64_t kNarrowPerHash = 40, kWidePerHash = 64, kPassBytes = std::uint64_t{2} << 20;
 
+/// What words take, as counting_bytes has it, for each byte of the pages they are on; for long k, whose words
+/// are full, they take no less.
+double word_bytes_of_page_byte(std::uint32_t k) {
+  const auto bytes = static_cast<double>(k > kMaxShortWordK ? sizeof(SuperKmer<4>) : sizeof(SuperKmer<2>));
+  return std::max(1.0, bytes / mean_word_bytes(k, mean_kmers_per_word(k)));
+}
+
 }  // namespace
 
 MemoryModel::Division::Division(const engine::CountPlan& plan, std::uint64_t thread_bytes,
@@ -39,7 +50,8 @@ MemoryModel::Division::Division(const engine::CountPlan& plan, std::uint64_t thr
       fixed(plan.threads * thread_bytes + shards * shard_bytes),
       writer(std::max(plan.memory_cap_bytes, plan.memory_bytes) / kWriterShare),
       // A shard in each thread's hands while others are pending, of this rank's; it may be twice the mean.
-      tables((key_bytes > 8 ? 70.0 : 56.0) * plan.threads * plan.ranks->size() / shards) {
+      tables((key_bytes > 8 ? 70.0 : 56.0) * word_bytes_of_page_byte(plan.k) * plan.threads *
+             plan.ranks->size() / shards) {
   const auto least_pages = static_cast<std::uint64_t>(
       static_cast<double>(shards * kLeastPages * PagePool::kPageBytes) * (1 + tables));
   least = fixed + counters + least_pages;
@@ -54,8 +66,7 @@ MemoryModel::MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_byt
     : threads_(plan.threads),
       is_wide_(key_bytes > 8),
       bytes_of_word_(bytes_of_word),
-      // Random minimizers change after half a window, on average.
-      bytes_of_kmer_(2.0 * static_cast<double>(bytes_of_word) / (minimizer_window(plan.k) + 1)) {
+      bytes_of_kmer_(static_cast<double>(bytes_of_word) / mean_kmers_per_word(plan.k)) {
   const Division division(plan, thread_bytes, shards, shard_bytes, key_bytes);
   if (plan.memory_bytes < division.least + division.writer) {
     const std::uint64_t all = division.least_cap(plan);
@@ -94,7 +105,7 @@ engine::SessionForecast MemoryModel::forecast(const engine::CountPlan& plan, std
   const double budget = std::max(0.0, memory - writer - held) / (1 + division.tables);
   forecast.peak_low_bytes = budget / 4 * 3;
   forecast.peak_high_bytes = memory;
-  forecast.beyond_bytes = std::max(0.0, page_bytes - budget);
+  forecast.beyond_bytes = std::max(0.0, page_bytes - budget * (1 - 1.0 / kLeftPart));
   const bool counts_early = run_bytes <= (1 - double{kLeastGain}) * word_bytes;
   forecast.temporary_bytes =
       counts_early ? std::max(0.0, run_bytes - budget / 2) : std::min(forecast.beyond_bytes, word_bytes);

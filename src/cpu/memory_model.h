@@ -31,6 +31,10 @@ class MemoryModel {
   /// Early counting is worth its while when it frees this part of what is pending.
   static constexpr float kLeastGain = 0.5f;
 
+  /// So much of the room for pages is left for what threads take while groups are written. Pages taken beyond
+  /// the room would be returned to the system one by one, only to be asked for again.
+  static constexpr std::uint64_t kLeftPart = 16;
+
   /// For pages, runs and counting together.
   [[nodiscard]] std::uint64_t total() const { return total_; }
   /// For pages and runs while words come in.

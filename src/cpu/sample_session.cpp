@@ -41,7 +41,7 @@ class ShardedSample : public engine::SampleSession {
  public:
   ShardedSample(const Kernels& kernels, const engine::SamplePlan& plan)
       : kernels_(kernels), plan_(plan), shards_(1u << shard_bits(plan.count.k)), loads_(shards_) {
-    for (int half = 0; half < 2; ++half) pending_.emplace_back(pool_, shards_);
+    for (int half = 0; half < 2; ++half) pending_.emplace_back(pool_, shards_, plan.count.k);
     sample_.shards.resize(shards_);
     sample_.word_bytes = sizeof(SuperKmer<Words>);
     for (unsigned t = 0; t < plan.count.threads; ++t)
@@ -175,7 +175,7 @@ class ShardedSample : public engine::SampleSession {
   void count_list(ShardCounter<Key, Words>& counter, PendingStore<Words>& pending, std::uint32_t shard,
                   const index::FrozenShard& run) {
     const PendingList<Words> list = pending.take(shard);
-    counter.count(list);
+    counter.count(ListedWords<Words>{pending.format(), list});
     counter.merge(run);
     pending.release(list);
   }

@@ -45,7 +45,7 @@ class ShardCounter {
   /// (for_each_page), at most as many as a page has. The result is in `keys()`, `counts()`, `size()` until
   /// the next call.
   template <class WordList>
-  void count(WordList& list) {
+  void count(WordList&& list) {
     const std::uint64_t words = list.size();
     begin(words);
     most_listed_ = kMostListed;
@@ -203,7 +203,7 @@ class ShardCounter {
   }
 
   template <class WordList>
-  void expand(WordList& list) {
+  void expand(WordList&& list) {
     std::uint64_t seen = 0, drained_at = 0;
     list.for_each_page([&](const SuperKmer<Words>* page, std::size_t n) {
       if (!combining_) return take(page, nullptr, n);

@@ -61,7 +61,7 @@ class ShardTiers {
       : kernels_(kernels),
         plan_(plan),
         memory_(memory),
-        pending_(pool_, shards),
+        pending_(pool_, shards, plan.k),
         shards_(shards),
         group_shards_(group_shards(shards, memory.budget())),
         groups_(shards / group_shards_),
@@ -75,7 +75,10 @@ class ShardTiers {
 
   // --- While words come in.
 
-  [[nodiscard]] bool over_budget() const { return pool_.bytes_in_use() > room_for_pending(); }
+  [[nodiscard]] bool over_budget() const {
+    const std::uint64_t room = room_for_pending();
+    return pool_.bytes_in_use() > room - room / MemoryModel::kLeftPart;
+  }
 
   /// Makes room: takes groups of shards by turn, counts what that makes clearly smaller, and spills the rest.
   void relieve(Desk& desk) {
@@ -111,25 +114,8 @@ class ShardTiers {
   template <class Use>
   void count(Desk& desk, std::uint32_t shard, Use&& use) {
     read_ahead(shard);
-    Parts parts = take(desk, shard);
-    std::uint64_t entries = 0;
-    for (const SpilledRun& run : parts.spilled_runs) entries += run.shape.entries;
-    ShardWords<Words> words(parts.pending, pool_, parts.spilled, spill_file_, desk.slice,
-                            desk.times.read_back_seconds);
-    do {
-      const std::uint64_t run_entries = entries + parts.run.shape.entries;
-      const std::uint64_t word_bytes = memory_.word_bytes(words.left(), words.kmers_left());
-      const std::uint64_t bytes = memory_.bytes_at_once(word_bytes, run_entries);
-      const std::uint64_t needed = memory_.counting_bytes(bytes, run_entries);
-      if (needed > memory_.thread_bytes()) return count_in_passes(desk, shard, words, parts, use);
-      reserve(desk, needed, shard);
-      words.begin_chunk(part_of(words.left(), bytes, word_bytes));
-      count_chunk(desk, words, parts.run);
-      if (words.left() > 0) parts.run = freeze(desk);
-    } while (words.left() > 0);
-    for (const SpilledRun& run : parts.spilled_runs) merge_spilled(desk, run);
-    const auto& counter = *desk.counter;
-    use(ShardPart<Key>{counter.keys(), counter.counts(), counter.size(), true});
+    count_all(desk, shard, use);
+    note_counted(shard);
   }
 
   /// Somewhere to put a shard that comes in parts.
@@ -166,9 +152,9 @@ class ShardTiers {
     std::mutex mutex;
     std::vector<Extent> extents;
     std::atomic<bool> is_being_read{false};
+    std::atomic<std::uint32_t> counted_shards{0};
   };
 
-  static constexpr std::uint64_t kWordBytes = sizeof(SuperKmer<Words>);
   /// The spill file is written about so many bytes at a time.
   static constexpr std::uint64_t kWriteBytes = std::uint64_t{4} << 20;
   static constexpr std::uint32_t kMostGroupShards = 64;
@@ -195,6 +181,7 @@ class ShardTiers {
   index::SpillFile& file() {
     std::call_once(file_made_, [&] {
       made_file_ = std::make_unique<index::SpillFile>(plan_.tmp_directory);
+      made_file_->leave_cache();
       spill_file_ = made_file_.get();
     });
     return *made_file_;
@@ -234,12 +221,12 @@ class ShardTiers {
     Shard& s = shards_[shard];
     do {
       const std::uint64_t run_before = s.run_bytes;
-      const std::uint64_t word_bytes = memory_.word_bytes(list.size(), list.kmers);
+      const std::uint64_t word_bytes = memory_.word_bytes(list.words, list.kmers);
       const std::uint64_t bytes = memory_.early_bytes_at_once(word_bytes, s.run.shape.entries);
-      ShardWords<Words> chunk(std::exchange(list, {}), pool_, {}, nullptr, desk.slice,
+      ShardWords<Words> chunk(pending_.format(), std::exchange(list, {}), pool_, {}, nullptr, desk.slice,
                               desk.times.read_back_seconds);
       chunk.begin_chunk(part_of(chunk.left(), bytes, word_bytes));
-      const auto counted = static_cast<float>(chunk.size() * kWordBytes);
+      const auto counted = static_cast<float>(chunk.page_bytes());
       list = chunk.take_rest();
       count_chunk(desk, chunk, s.run);
       s.run = freeze(desk);
@@ -323,6 +310,29 @@ class ShardTiers {
           std::make_unique<ShardCounter<Key, Words>>(kernels_, plan_.k, plan_.canonical, plan_.table);
     }
     return *desk.counter;
+  }
+
+  template <class Use>
+  void count_all(Desk& desk, std::uint32_t shard, Use& use) {
+    Parts parts = take(desk, shard);
+    std::uint64_t entries = 0;
+    for (const SpilledRun& run : parts.spilled_runs) entries += run.shape.entries;
+    ShardWords<Words> words(pending_.format(), parts.pending, pool_, parts.spilled, spill_file_, desk.slice,
+                            desk.times.read_back_seconds);
+    do {
+      const std::uint64_t run_entries = entries + parts.run.shape.entries;
+      const std::uint64_t word_bytes = memory_.word_bytes(words.left(), words.kmers_left());
+      const std::uint64_t bytes = memory_.bytes_at_once(word_bytes, run_entries);
+      const std::uint64_t needed = memory_.counting_bytes(bytes, run_entries);
+      if (needed > memory_.thread_bytes()) return count_in_passes(desk, shard, words, parts, use);
+      reserve(desk, needed, shard);
+      words.begin_chunk(part_of(words.left(), bytes, word_bytes));
+      count_chunk(desk, words, parts.run);
+      if (words.left() > 0) parts.run = freeze(desk);
+    } while (words.left() > 0);
+    for (const SpilledRun& run : parts.spilled_runs) merge_spilled(desk, run);
+    const auto& counter = *desk.counter;
+    use(ShardPart<Key>{counter.keys(), counter.counts(), counter.size(), true});
   }
 
   /// Counts a chunk together with a run, which is used up.
@@ -429,6 +439,15 @@ class ShardTiers {
       if (bytes > kMostReadAhead) continue;
       for (const Extent& extent : groups_[g].extents) file->will_need(extent.offset, extent.bytes);
     }
+  }
+
+  /// When the last shard of a group is counted, what the group has in the file is of no more use.
+  void note_counted(std::uint32_t shard) {
+    const index::SpillFile* file = spill_file_;
+    Group& group = groups_[shard / group_shards_];
+    if (++group.counted_shards < group_shards_ || file == nullptr) return;
+    const std::lock_guard lock(group.mutex);
+    for (const Extent& extent : group.extents) file->is_read(extent.offset, extent.bytes);
   }
 
   // --- Memory for counting, which pages and runs leave.

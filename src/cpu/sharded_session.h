@@ -52,13 +52,14 @@ class ShardedSession : public engine::CountingSession {
                                           const engine::ExpectedKmers& expected) {
     constexpr std::uint64_t kPage = PagePool::kPageBytes;
     const std::uint32_t shards = 1u << shard_bits(plan.k);
-    // Pages have a link, and each shard's last one is half empty; threads have some in stock.
     const double words = expected.pending_bytes / sizeof(SuperKmer<Words>);
-    const double filled = words / PendingPage<Words>::kCapacity + std::min<double>(words, shards) / 2;
+    const double bytes = words == 0 ? 0 : words * mean_word_bytes(plan.k, expected.occurrences / words);
+    // Each shard's last page is half empty; threads have some in stock.
+    const double filled = bytes / PendingPage<Words>::kBytes + std::min<double>(words, shards) / 2;
     const double stock = plan.threads * static_cast<double>(stock_pages(
                                             static_cast<std::uint64_t>(filled * kPage), plan.threads));
-    return MemoryModel::forecast(plan, Worker::memory_bytes(), shards, Tiers::kShardBytes, sizeof(Key),
-                                 expected.pending_bytes, (filled + stock) * kPage, expected.run_bytes);
+    return MemoryModel::forecast(plan, Worker::memory_bytes(), shards, Tiers::kShardBytes, sizeof(Key), bytes,
+                                 (filled + stock) * kPage, expected.run_bytes);
   }
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override {

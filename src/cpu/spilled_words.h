@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "core/super_kmer.h"
@@ -23,10 +24,11 @@ struct SpilledWords {
   std::uint64_t kmers = 0;  ///< in all words
 };
 
-/// A slice is this, and then words.
-struct alignas(32) SliceHead {
-  index::Spilled before;     ///< the shard's slice before this one
-  std::uint64_t unused = 0;  ///< written, too
+/// A slice is this, and then words, as they are on pages.
+struct SliceHead {
+  index::Spilled before;    ///< the shard's slice before this one
+  std::uint32_t words = 0;  ///< of this one
+  std::uint32_t kmers = 0;
 };
 
 /// A part of the file that was written at once.
@@ -42,7 +44,7 @@ class SliceBatch {
   /// Pages of a slice, at most.
   static constexpr std::uint32_t kSlicePages = 16;
   static constexpr std::uint64_t kMostSliceBytes =
-      sizeof(SliceHead) + kSlicePages * sizeof(PendingPage<Words>::words);
+      sizeof(SliceHead) + kSlicePages * PendingPage<Words>::kBytes;
 
   /// What is written is noted in `extents`.
   SliceBatch(index::SpillFile& file, std::vector<Extent>& extents) : file_(file), extents_(extents) {}
@@ -50,39 +52,40 @@ class SliceBatch {
   /// Adds the words of a list to what the file has of a shard. Until `flush` has returned, the list's pages
   /// stay as they are.
   void add(SpilledWords& shard, const PendingList<Words>& list) {
-    shard.kmers += list.kmers;
-    list.for_each_page([&](const SuperKmer<Words>* words, std::size_t n) {
+    list.for_each_page([&](const char* data, const PageContent& content) {
       if (slices_.empty() || slices_.back().shard != &shard || slices_.back().pages == kSlicePages) {
         if (pages_.size() >= kMostPages) flush();
-        slices_.push_back({&shard, 0, 0});
+        slices_.push_back({&shard, 0, 0, {}});
       }
-      pages_.push_back({words, n * sizeof(SuperKmer<Words>)});
-      slices_.back().pages += 1;
-      slices_.back().bytes += n * sizeof(SuperKmer<Words>);
+      pages_.push_back({data, content.bytes});
+      Slice& slice = slices_.back();
+      slice.pages += 1;
+      slice.bytes += content.bytes;
+      slice.head.words += content.words;
+      slice.head.kmers += content.kmers;
     });
   }
 
   void flush() {
     if (slices_.empty()) return;
     std::uint64_t bytes = 0;
-    for (const Slice& slice : slices_) bytes += sizeof(SliceHead) + slice.bytes;
+    for (const Slice& slice : slices_) bytes += sizeof slice.head + slice.bytes;
     const std::uint64_t begin = file_.allocate(bytes);
-    std::vector<SliceHead> heads(slices_.size());
     std::vector<index::Piece> pieces;
     pieces.reserve(slices_.size() + pages_.size());
     std::uint64_t at = begin;
     auto page = pages_.begin();
-    for (std::size_t i = 0; i < slices_.size(); ++i) {
-      const Slice& slice = slices_[i];
+    for (Slice& slice : slices_) {
       const std::size_t first = pieces.size();
-      heads[i].before = slice.shard->last;
-      pieces.push_back({&heads[i], sizeof heads[i]});
+      slice.head.before = slice.shard->last;
+      pieces.push_back({&slice.head, sizeof slice.head});
       pieces.insert(pieces.end(), page, page + slice.pages);
       page += slice.pages;
-      const std::uint64_t slice_bytes = sizeof(SliceHead) + slice.bytes;
+      const std::uint64_t slice_bytes = sizeof slice.head + slice.bytes;
       slice.shard->last = {at, slice_bytes,
                            index::layout::checksum({pieces.data() + first, pieces.size() - first})};
-      slice.shard->words += slice.bytes / sizeof(SuperKmer<Words>);
+      slice.shard->words += slice.head.words;
+      slice.shard->kmers += slice.head.kmers;
       at += slice_bytes;
     }
     file_.write(begin, pieces);
@@ -97,7 +100,8 @@ class SliceBatch {
   struct Slice {
     SpilledWords* shard;
     std::uint32_t pages;
-    std::uint64_t bytes;
+    std::uint64_t bytes;  ///< of these
+    SliceHead head;
   };
 
   index::SpillFile& file_;
@@ -116,9 +120,10 @@ class ShardWords {
 
   /// Pages of `list` go back to `pool` when the chunk they were in is done with. `file` may be null when
   /// nothing is in it. Time spent reading it is added to `read_seconds`.
-  ShardWords(PendingList<Words> list, PagePool& pool, const SpilledWords& spilled, index::SpillFile* file,
-             Buffer& buffer, double& read_seconds)
-      : rest_(list),
+  ShardWords(const WordFormat<Words>& format, PendingList<Words> list, PagePool& pool,
+             const SpilledWords& spilled, index::SpillFile* file, Buffer& buffer, double& read_seconds)
+      : format_(format),
+        rest_(list),
         pool_(pool),
         spilled_(spilled),
         file_(file),
@@ -131,17 +136,15 @@ class ShardWords {
   ShardWords(const ShardWords&) = delete;
   ShardWords& operator=(const ShardWords&) = delete;
 
-  /// Words not yet in any chunk, and k-mers in them; of those in the file, where only some slices are left,
-  /// about.
-  [[nodiscard]] std::uint64_t left() const { return rest_.size() + spilled_.words; }
+  /// Words not yet in any chunk, and k-mers in them.
+  [[nodiscard]] std::uint64_t left() const { return rest_.words + spilled_.words; }
   [[nodiscard]] std::uint64_t kmers_left() const { return rest_.kmers + spilled_.kmers; }
 
   /// Begins a chunk: about the next `most` words.
   void begin_chunk(std::uint64_t most) {
     end_chunk();
-    const std::uint64_t pages = most / PendingPage<Words>::kCapacity + 1;
-    front_ = rest_.take_front(static_cast<std::uint32_t>(std::min<std::uint64_t>(pages, UINT32_MAX)));
-    from_file_ = std::min(spilled_.words, most - std::min(most, front_.size()));
+    front_ = rest_.take_front(most);
+    from_file_ = std::min(spilled_.words, most - std::min(most, front_.words));
   }
   /// Gives the chunk's pages back.
   void end_chunk() { release(front_); }
@@ -156,7 +159,7 @@ class ShardWords {
     [[nodiscard]] std::uint64_t size() const { return words_.left(); }
     template <class Visit>
     void for_each_page(Visit&& visit) {
-      words_.rest_.for_each_page(visit);
+      ListedWords<Words>{words_.format_, words_.rest_}.for_each_page(visit);
       SpilledWords spilled = words_.spilled_;
       words_.visit_slices(spilled, spilled.words, visit);
     }
@@ -166,10 +169,12 @@ class ShardWords {
   };
 
   // The chunk.
-  [[nodiscard]] std::uint64_t size() const { return front_.size() + from_file_; }
+  /// What its pages in memory take.
+  [[nodiscard]] std::uint64_t page_bytes() const { return front_.pages * PagePool::kPageBytes; }
+  [[nodiscard]] std::uint64_t size() const { return front_.words + from_file_; }
   template <class Visit>
   void for_each_page(Visit&& visit) {
-    front_.for_each_page(visit);
+    ListedWords<Words>{format_, front_}.for_each_page(visit);
     visit_slices(spilled_, from_file_, visit);
   }
 
@@ -183,26 +188,26 @@ class ShardWords {
   template <class Visit>
   void visit_slices(SpilledWords& spilled, std::uint64_t most, Visit&& visit) {
     for (std::uint64_t seen = 0; seen < most;) {
-      const std::uint64_t words = read_slice(spilled);
-      const auto* first = reinterpret_cast<const SuperKmer<Words>*>(buffer_.data() + sizeof(SliceHead));
-      for (std::uint64_t at = 0; at < words; at += PendingPage<Words>::kCapacity)
-        visit(first + at, std::min<std::uint64_t>(words - at, PendingPage<Words>::kCapacity));
+      const std::uint32_t words = read_slice(spilled);
+      for_each_word(format_, buffer_.data() + sizeof(SliceHead), words, visit);
       seen += words;
     }
   }
 
   /// Reads the last slice, takes it away, and returns how many words it has.
-  std::uint64_t read_slice(SpilledWords& spilled) {
+  std::uint32_t read_slice(SpilledWords& spilled) {
     const Stopwatch watch(read_seconds_);
-    char* const to = buffer_.get(SliceBatch<Words>::kMostSliceBytes);
+    char* const to = buffer_.get(SliceBatch<Words>::kMostSliceBytes + WordFormat<Words>::kMostBytes);
     file_->read(spilled.last, to);
-    const std::uint64_t words = (spilled.last.bytes - sizeof(SliceHead)) / sizeof(SuperKmer<Words>);
-    spilled.kmers -= spilled.kmers / spilled.words * words;
-    spilled.words -= words;
-    spilled.last = reinterpret_cast<const SliceHead*>(to)->before;
-    return words;
+    SliceHead head;
+    std::memcpy(&head, to, sizeof head);
+    spilled.kmers -= head.kmers;
+    spilled.words -= head.words;
+    spilled.last = head.before;
+    return head.words;
   }
 
+  const WordFormat<Words>& format_;
   PendingList<Words> front_, rest_;
   PagePool& pool_;
   SpilledWords spilled_;

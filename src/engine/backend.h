@@ -114,7 +114,8 @@ class CountingSession {
 
 /// What a job's k-mers come to, before it is run.
 struct ExpectedKmers {
-  double pending_bytes = 0;  ///< of super-k-mers
+  double occurrences = 0;    ///< of k-mers
+  double pending_bytes = 0;  ///< of super-k-mers, in words
   double run_bytes = 0;      ///< of all distinct k-mers, frozen
 };
 

@@ -60,6 +60,7 @@ class CountJob {
     report_.read_seconds = seconds_since(start);
     if (input.must_read_again()) return false;
     const auto middle = Clock::now();
+    if (session->spilled().written_bytes > 0) index.writer().leave_cache();
     run_.freeze(index.own_shards().end - index.own_shards().first, shards_of(*session), index.writer(),
                 JobProgress::Stage::counting, ranks_);
     index::Totals totals = session->tally().totals();

@@ -159,7 +159,9 @@ class PlanJob {
     const auto backend = with_fallback(device, [&] { return make_backend(device); });
     report_.device = fmt::format("{}, {} thread{}", backend->describe(), threads_, threads_ == 1 ? "" : "s");
     const auto forecast_at = [&](double Range::*end) {
-      return backend->forecast(plan_, {report_.kmers.pending_bytes.*end, report_.kmers.run_bytes.*end});
+      const KmerPrediction& kmers = report_.kmers;
+      return backend->forecast(plan_,
+                               {kmers.occurrences.*end, kmers.pending_bytes.*end, kmers.run_bytes.*end});
     };
     const auto low = forecast_at(&Range::low), middle = forecast_at(&Range::estimate),
                high = forecast_at(&Range::high);

@@ -33,7 +33,7 @@ struct KmerPrediction {
   Range occurrences;
   Range distinct;
   Range stored;         ///< distinct k-mers within the filter
-  Range pending_bytes;  ///< of all super-k-mers
+  Range pending_bytes;  ///< of all super-k-mers, in words as they are cut
   Range run_bytes;      ///< of all distinct k-mers, frozen
   Range payload_bytes;  ///< of stored ones
 };

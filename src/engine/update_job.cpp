@@ -100,6 +100,7 @@ class UpdateJob {
     if (removed) report_.removed = run_.read(*removed, *session->removed(), k());
     report_.read_seconds = seconds_since(start);
     const auto middle = Clock::now();
+    if (session->spilled().written_bytes > 0) writer.leave_cache();
     run_.freeze(index_.params().shards(), shards_of(*session), writer);
     if (const Shortfall shortfall = session->shortfall(); !shortfall.is_none())
       throw_shortfall(shortfall, options_);

@@ -84,6 +84,9 @@ class IndexWriter {
   /// failed write (disk full).
   void put(std::uint32_t shard, FrozenShard&& frozen);
 
+  /// From now on, what is written does not stay in the page cache: for a job that is short of memory.
+  void leave_cache() noexcept;
+
   /// A payload that is written, for its memory (what it holds is of no more use); empty if there is none.
   std::vector<std::uint64_t> take_spare();
 

@@ -319,6 +319,10 @@ void IndexWriter::finish(const Totals& totals, const Histogram& histogram, const
   impl_->finish(totals, histogram, provenance);
 }
 
+void IndexWriter::leave_cache() noexcept {
+  if (impl_->file) impl_->file->leave_cache();
+}
+
 std::vector<std::uint64_t> IndexWriter::take_spare() {
   const std::lock_guard lock(impl_->mutex);
   if (impl_->spares.empty()) return {};

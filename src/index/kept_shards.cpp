@@ -54,7 +54,10 @@ KeptShards::Batch KeptShards::take_for_file() {
 
 /// Writes what is in memory; `lock` is held, but for the time that takes.
 void KeptShards::spill(std::unique_lock<std::mutex>& lock) {
-  if (!file_) file_ = std::make_unique<SpillFile>(directory_);
+  if (!file_) {
+    file_ = std::make_unique<SpillFile>(directory_);
+    file_->leave_cache();
+  }
   Batch batch = take_for_file();
   const std::uint64_t bytes = std::exchange(memory_bytes_, 0);
   in_writing_bytes_ += bytes;
@@ -106,6 +109,7 @@ void KeptShards::read_ahead(std::map<std::uint32_t, layout::DirectoryEntry>::con
 PreparedShard KeptShards::bring_back(std::uint32_t shard, const layout::DirectoryEntry& entry) const {
   PreparedShard prepared{shard, entry, std::vector<std::uint64_t>(entry.payload_words), nullptr};
   file_->read({entry.offset, prepared.bytes(), entry.checksum}, prepared.payload.data());
+  file_->is_read(entry.offset, prepared.bytes());
   prepared.entry.offset = 0;
   return prepared;
 }

@@ -21,9 +21,6 @@
 namespace warpmer::index {
 namespace {
 
-/// The kernel is asked to begin writing to the disk each time that so much has been written to its cache.
-constexpr std::uint64_t kWriteBackBytes = std::uint64_t{8} << 20;
-
 /// A few characters that no other process will think of at the same time.
 std::string random_suffix() {
   static constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -172,20 +169,13 @@ void OutputFile::write_to_descriptor(std::uint64_t offset, std::span<const Piece
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail("write", errno, wanted);
     if (n == 0 && wanted > 0) fail("write", EIO, wanted);
-    start_write_back(static_cast<std::uint64_t>(n));
     offset += static_cast<std::uint64_t>(n);
+    if (!is_stream()) write_behind_.note(fd_, offset, static_cast<std::uint64_t>(n));
     for (into_next += static_cast<std::size_t>(n); next < pieces.size() && into_next >= pieces[next].bytes;
          ++next) {
       into_next -= pieces[next].bytes;
     }
   }
-}
-
-/// Left to itself, the kernel lets a file pile up in memory, and `sync` waits for all of it.
-void OutputFile::start_write_back(std::uint64_t written_bytes) {
-  if (is_stream() || (cached_bytes_ += written_bytes) < kWriteBackBytes) return;
-  cached_bytes_ = 0;
-  ::sync_file_range(fd_, 0, 0, SYNC_FILE_RANGE_WRITE);  // all of it; failures are for `sync` to hear of
 }
 
 /// Disks, quotas and network file systems may refuse what the cache has taken.
@@ -195,6 +185,7 @@ void OutputFile::sync() {
   while (result != 0 && errno == EINTR);
   const bool can_sync = result == 0 || errno != EINVAL;  // some file systems have nothing to sync to
   if (result != 0 && can_sync) fail("complete", errno, 0);
+  write_behind_.complete(fd_);
 }
 
 void OutputFile::complete() {

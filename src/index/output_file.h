@@ -9,6 +9,7 @@
 
 #include "index/shared_memory_file.h"
 #include "index/unfinished_outputs.h"
+#include "index/write_behind.h"
 
 namespace warpmer::index {
 
@@ -41,6 +42,9 @@ class OutputFile {
   /// different ranges at once.
   void write(std::uint64_t offset, std::span<const Piece> pieces);
 
+  /// From now on, what is written to a file does not stay in the page cache.
+  void leave_cache() noexcept { write_behind_.leave_cache(); }
+
   /// Waits until a file is on the disk and closes it. What may fail late has then been done: outputs that
   /// belong together are all completed before the first gets its name.
   void complete();
@@ -51,7 +55,6 @@ class OutputFile {
   void open_stream();
   void create_temporary();
   void write_to_descriptor(std::uint64_t offset, std::span<const Piece> pieces);
-  void start_write_back(std::uint64_t written_bytes);
   void sync();
   [[noreturn]] void fail(const char* doing, int error, std::uint64_t bytes) const;
 
@@ -60,9 +63,9 @@ class OutputFile {
   std::string temporary_;  ///< empty for streams
   std::optional<UnfinishedOutput> registered_;
   int fd_ = -1;
-  std::optional<SharedMemoryFile> shared_;      ///< for large writes, where that is faster
-  std::atomic<std::uint64_t> end_{0};           ///< of what is written
-  std::atomic<std::uint64_t> cached_bytes_{0};  ///< written since the kernel was last asked to pass them on
+  std::optional<SharedMemoryFile> shared_;  ///< for large writes, where that is faster
+  std::atomic<std::uint64_t> end_{0};       ///< of what is written
+  WriteBehind write_behind_;
 };
 
 }  // namespace warpmer::index

@@ -96,8 +96,7 @@ void SpillFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
     }
   }
   written_ += offset - begin;
-  ::sync_file_range(fd_, static_cast<off_t>(begin), static_cast<off_t>(offset - begin),
-                    SYNC_FILE_RANGE_WRITE);
+  write_behind_.note(fd_, offset, offset - begin);
 }
 
 void SpillFile::read(const Spilled& what, void* to) {
@@ -119,6 +118,10 @@ void SpillFile::read(const Spilled& what, void* to) {
 
 void SpillFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+}
+
+void SpillFile::is_read(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
 }
 
 void SpillFile::fail(const char* doing, std::uint64_t bytes, int error) const {

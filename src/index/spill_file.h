@@ -8,6 +8,7 @@
 #include <string>
 
 #include "index/shared_memory_file.h"
+#include "index/write_behind.h"
 
 namespace warpmer::index {
 
@@ -19,8 +20,8 @@ struct Spilled {
 };
 
 /// A file that has no name from the beginning (O_TMPFILE), or none from just after it, so that the system
-/// takes it back however the process ends. One descriptor; written from front to back, each byte once.
-/// Safe to be used by several threads. All failures are ResourceErrors that name the directory.
+/// takes it back however the process ends. One descriptor; written from front to back, each byte once. Safe
+/// to be used by several threads. All failures are ResourceErrors that name the directory.
 class SpillFile {
  public:
   /// Creates it in `directory`, which is made if it is not there, and then, as nothing with a name is in it,
@@ -29,6 +30,9 @@ class SpillFile {
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
+
+  /// From now on, what is written does not stay in the page cache: for who says what he `will_need`.
+  void leave_cache() noexcept { write_behind_.leave_cache(); }
 
   /// Room for so many bytes at the end of the file: where they are to be written.
   std::uint64_t allocate(std::uint64_t bytes) noexcept { return end_.fetch_add(bytes); }
@@ -39,6 +43,8 @@ class SpillFile {
   void read(const Spilled& what, void* to);
   /// Tells the kernel that a range will be read soon, so that it reads ahead.
   void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// Tells it that a range has been read, so that its memory serves to read others.
+  void is_read(std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return written_; }
   [[nodiscard]] std::uint64_t bytes_read() const noexcept { return read_; }
@@ -50,6 +56,7 @@ class SpillFile {
   std::string directory_;
   bool made_directory_ = false;
   int fd_ = -1;
+  WriteBehind write_behind_;
   std::atomic<std::uint64_t> end_{0};
   std::atomic<std::uint64_t> written_{0};
   std::atomic<std::uint64_t> read_{0};

@@ -49,7 +49,7 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
                                                 std::uint32_t k, bool canonical) {
   const std::uint32_t shards = 1u << shard_bits(k);
   cpu::PagePool pool;
-  cpu::PendingStore<Words> pending(pool, shards);
+  cpu::PendingStore<Words> pending(pool, shards, k);
   cpu::PageStock stock(pool, 8);
   cpu::Cutter<Words> cutter(kernels, k, true);
   const auto pass_on = [&] {
@@ -67,7 +67,7 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     const auto list = pending.take(shard);
     if (list.pages == 0) continue;
-    counter.count(list);
+    counter.count(cpu::ListedWords<Words>{pending.format(), list});
     pending.release(list);
     sorted = sorted && std::is_sorted(counter.keys(), counter.keys() + counter.size());
     for (std::size_t i = 0; i < counter.size(); ++i) {
@@ -156,7 +156,7 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
   for (const Kernels* kernels : cpu::available_kernels()) {
     CAPTURE(kernels->name);
     cpu::PagePool pool;
-    cpu::PendingStore<2> pending(pool, 1);
+    cpu::PendingStore<2> pending(pool, 1, k);
     cpu::PageStock stock(pool, 8);
     std::map<Key64, std::uint64_t> expected;
     const KmerHash<Key64> hash(k);
@@ -176,8 +176,8 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
     }
     cpu::ShardCounter<Key64, 2> counter(*kernels, k, true);
     const auto list = pending.take(0);
-    CHECK(list.size() == 100000);
-    counter.count(list);
+    CHECK(list.words == 100000);
+    counter.count(cpu::ListedWords<2>{pending.format(), list});
     pending.release(list);
     REQUIRE(counter.size() == expected.size());
     bool same = true;
@@ -211,7 +211,7 @@ TEST_CASE("shards one after the other: in a list, in a table, or first in one an
     CAPTURE(kernels.name);
     CAPTURE(engine::name_of(table));
     cpu::PagePool pool;
-    cpu::PendingStore<2> pending(pool, 1);
+    cpu::PendingStore<2> pending(pool, 1, k);
     cpu::PageStock stock(pool, 8);
     cpu::ShardCounter<Key64, 2> counter(kernels, k, true, table);
     for (const Step& step : taken) {
@@ -226,7 +226,7 @@ TEST_CASE("shards one after the other: in a list, in a table, or first in one an
       }
       std::sort(expected.begin(), expected.end());
       const auto list = pending.take(0);
-      counter.count(list);
+      counter.count(cpu::ListedWords<2>{pending.format(), list});
       pending.release(list);
       bool same = true;
       std::size_t at = 0;

@@ -25,7 +25,7 @@ TEST_CASE("totals, histogram and filter follow from the counts") {
 
 TEST_CASE("with little memory, shards are counted early, and the result is the same") {
   const auto cpu = engine::make_cpu_backend();
-  const auto reads = simulated_reads(250000, 50000, 3, 2000);
+  const auto reads = simulated_reads(400000, 50000, 3, 2000);
   for (const std::uint32_t k : by_tier<std::vector<std::uint32_t>>({31, 55}, {31})) {
     CAPTURE(k);
     engine::CountPlan plan = plan_for(k);
@@ -48,7 +48,7 @@ TEST_CASE("with little memory, shards are counted early, and the result is the s
 
 TEST_CASE("counted early in any table, the result is the same") {
   const auto cpu = engine::make_cpu_backend();
-  const auto batches = batches_of(simulated_reads(150000, 50000, 3, 2000), 2000);
+  const auto batches = batches_of(simulated_reads(240000, 50000, 3, 2000), 2000);
   engine::CountPlan plan = plan_for(31);
   const Result ample = run(*cpu, plan, batches, Take::payloads);
   plan.memory_bytes = std::uint64_t{46} << 20;
@@ -74,7 +74,7 @@ TEST_CASE("memory that cannot do is refused at once, with what is needed") {
 
 TEST_CASE("distinct k-mers that do not fit are spilled, and the result is the same") {
   const auto cpu = engine::make_cpu_backend();
-  const auto batches = batches_of(simulated_reads(250000, 20000000, 4), 2000);
+  const auto batches = batches_of(simulated_reads(400000, 20000000, 4), 2000);
   for (const std::uint32_t k : by_tier<std::vector<std::uint32_t>>({31, 40, 55}, {31})) {
     CAPTURE(k);
     engine::CountPlan plan = plan_for(k);

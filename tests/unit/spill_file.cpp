@@ -88,6 +88,7 @@ TEST_CASE("spill file: more pieces than one write takes") {
   index::SpillFile file(folder.path);
   const std::vector<char> text = noise(3000, 1);
   std::vector<index::Piece> pieces;
+  pieces.reserve(text.size());
   for (const char& c : text) pieces.push_back({&c, 1});
   const std::uint64_t at = file.allocate(text.size());
   file.write(at, pieces);
@@ -129,6 +130,7 @@ TEST_CASE("spill file: several at once in a directory that is not there") {
   const Folder folder;
   std::atomic<int> made{0};
   std::vector<std::thread> threads;
+  threads.reserve(6);
   for (int t = 0; t < 6; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 300; ++i) {
@@ -150,7 +152,7 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
   index::SpillFile file(folder.path);
   cpu::PagePool pool;
   cpu::PageStock stock(pool, 16);
-  cpu::PendingStore<2> pending(pool, 3);
+  cpu::PendingStore<2> pending(pool, 3, 32);
   std::vector<cpu::SpilledWords> spilled(3);
   std::vector<cpu::Extent> extents;
   std::vector<std::vector<std::uint64_t>> expected(3);
@@ -183,7 +185,7 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
       const cpu::PendingList<2> list = pending.take(shard);
       std::vector<std::uint64_t> seen;
       {
-        cpu::ShardWords<2> words(list, pool, spilled[shard], &file, buffer, seconds);
+        cpu::ShardWords<2> words(pending.format(), list, pool, spilled[shard], &file, buffer, seconds);
         CHECK(words.left() == expected[shard].size());
         while (words.left() > 0) {
           words.begin_chunk(chunk);
@@ -205,5 +207,6 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
       }
     }
   }
-  CHECK(pool.bytes_in_use() == (stock.size() + 9) * cpu::PagePool::kPageBytes);
+  // 600 words of 9 bytes are two pages.
+  CHECK(pool.bytes_in_use() == (stock.size() + 3 * 2) * cpu::PagePool::kPageBytes);
 }
