@@ -19,7 +19,7 @@ constexpr std::uint64_t dense_freeze_bytes(std::uint32_t k) {
 }
 
 /// Adds the sums of all ranks up along a binary tree, at whose root is the one that owns the shard: the last
-/// one. Whether this is it. On all ranks together; `sums` of the others are used up.
+/// one. Whether this is it. On all ranks together.
 bool add_up_over_ranks(Ranks& ranks, std::vector<std::uint64_t>& sums);
 
 /// Adds the count of each k-mer that is the larger of its two strands to the other's, and leaves it 0.
