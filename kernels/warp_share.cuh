@@ -17,7 +17,6 @@ class WarpShare {
 
   /// Elements of the lanes before this one.
   [[nodiscard]] __device__ std::uint32_t before() const { return before_; }
-  [[nodiscard]] __device__ std::uint32_t total() const { return total_; }
 
   /// Calls `work(owner, number, is_there)` on all lanes together, neighbouring lanes with neighbouring
   /// elements: the lane that an element is from, and its number among those of all. If it is not there, the
