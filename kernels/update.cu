@@ -2,7 +2,6 @@
 // is merged there with that of the index.
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
