@@ -130,9 +130,10 @@ class Rounds {
     return message;
   }
   void tell_all(const engine::Message& message) {
-    for (unsigned step = 0; step + 1 < ranks_.size(); ++step)
+    for (unsigned step = 0; step + 1 < ranks_.size(); ++step) {
       ranks_.post(ring_target(ranks_.rank(), step, ranks_.size()), engine::Channel::words,
                   engine::Message(message));
+    }
   }
 
   engine::Ranks& ranks_;
