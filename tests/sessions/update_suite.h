@@ -190,9 +190,10 @@ void update_what_crowds(engine::Backend& backend, std::uint32_t k, const engine:
     counts[kmer] = any_count();
     ++crowded;
   }
-  for (int i = 0; i < 20000; ++i)
-    counts[hash.inverse((Key{random()} << (sizeof(Key) == 16 ? 63 : 0) ^ random()) & key_mask<Key>(k))] =
-        any_count();
+  for (int i = 0; i < 20000; ++i) {
+    const Key any = (Key{random()} << (sizeof(Key) == 16 ? 63 : 0)) ^ random();
+    counts[hash.inverse(any & key_mask<Key>(k))] = any_count();
+  }
   counts[hash.inverse(key_mask<Key>(k))] = 7;
   const TemporaryIndex path, expected_path;
   write_index(path.path(), counts, k, false);
