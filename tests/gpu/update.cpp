@@ -73,27 +73,3 @@ TEST_CASE("one shard that gets nearly everything") {
       update(*updater(), updating_plan(std::uint64_t{64} << 20), expected, {added, {}, true, false}),
       ResourceError);
 }
-
-TEST_CASE("a shard whose entries are out of order, its checksum right, is refused") {
-  const TemporaryIndex path;
-  const Reads was = simulated_reads(2000, 30000, 35);
-  write_index(path.path(), was, 31);
-  const TemporaryIndex bad_path;
-  {
-    const index::IndexFile good(path.path());
-    index::IndexWriter writer(bad_path.path(), good.params());
-    for (std::uint32_t shard = 0; shard < good.params().shards(); ++shard) {
-      const index::ShardView view = good.shard(shard);
-      index::FrozenShard frozen{view.shape, {view.payload, view.payload + view.payload_words}};
-      const std::size_t entries_at = index::payload_layout(view.shape, 31).entries_at;
-      if (shard == 1000)
-        std::reverse(frozen.payload.begin() + static_cast<std::ptrdiff_t>(entries_at), frozen.payload.end());
-      writer.put(shard, std::move(frozen));
-    }
-    writer.finish(good.totals(), good.histogram(), {});
-  }
-  const index::IndexFile bad(bad_path.path());
-  CHECK(bad.shape(1000).entries > 8);
-  CHECK_THROWS_WITH_AS(update(*updater(), updating_plan(), bad, {was, {}, true, false}),
-                       doctest::Contains("the entries of shard 1000 are damaged"), InputError);
-}

@@ -84,7 +84,10 @@ inline Result run(engine::Backend& backend, const engine::CountPlan& plan,
         }
         kmers += session->end_of_input(thread);
       },
-      [&] { next = rounds * batches.size(); });
+      [&] {
+        plan.ranks->report(std::current_exception());  // first: others end with errors of their own
+        next = rounds * batches.size();
+      });
   Result result;
   bool once = true;
   std::mutex mutex;
