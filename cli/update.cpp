@@ -159,7 +159,7 @@ void add_update_command(Application& application) {
   warpmer update sample.wmi --add lane_3.fq.gz lane_4.fq.gz -o larger.wmi
   warpmer update all.wmi --remove gone_1.fq --remove gone_2.fq -o rest.wmi
   warpmer update week_1.wmi --add new.fq --remove old.fq -m 16G -o week_2.wmi
-  warpmer update all.wmi --add lane_5.fq --device cuda --device-memory 8G -o more.wmi
+  warpmer update all.wmi --add lane_5.fq --device cuda -o more.wmi
 )");
   declare_flags(app, *command);
   command->job.provenance.tool_version = WARPMER_VERSION;
