@@ -91,7 +91,9 @@ engine::SessionForecast MemoryModel::forecast(const engine::CountPlan& plan, std
   const auto memory = static_cast<double>(plan.memory_bytes), writer = static_cast<double>(division.writer),
              other = static_cast<double>(plan.other_bytes);
   const auto held = static_cast<double>(division.fixed + division.counters);
-  const double needed = held + page_bytes * (1 + division.tables);
+  // What is pending takes at most this part of its room while groups are not relieved.
+  constexpr double kUsed = 1 - 1.0 / MemoryModel::kLeftPart;
+  const double needed = held + page_bytes / kUsed * (1 + division.tables);
   engine::SessionForecast forecast;
   forecast.begins = plan.memory_bytes >= division.least + division.writer;
   forecast.least_bytes = static_cast<double>(division.least_cap(plan) - plan.other_bytes);
@@ -99,13 +101,13 @@ engine::SessionForecast MemoryModel::forecast(const engine::CountPlan& plan, std
       std::max(forecast.least_bytes, (other + needed) / (kWriterShare - 1) * kWriterShare - other);
   if (memory >= needed + writer) {
     forecast.peak_low_bytes = word_bytes;  // if all are in a few shards
-    forecast.peak_high_bytes = needed;
+    forecast.peak_high_bytes = held + page_bytes * (1 + division.tables);
     return forecast;
   }
   const double budget = std::max(0.0, memory - writer - held) / (1 + division.tables);
   forecast.peak_low_bytes = budget / 4 * 3;
   forecast.peak_high_bytes = memory;
-  forecast.beyond_bytes = std::max(0.0, page_bytes - budget * (1 - 1.0 / kLeftPart));
+  forecast.beyond_bytes = std::max(0.0, page_bytes - budget * kUsed);
   const bool counts_early = run_bytes <= (1 - double{kLeastGain}) * word_bytes;
   forecast.temporary_bytes =
       counts_early ? std::max(0.0, run_bytes - budget / 2) : std::min(forecast.beyond_bytes, word_bytes);

@@ -36,6 +36,7 @@ struct PendingPage {
 };
 static_assert(sizeof(PendingPage<2>) == PagePool::kPageBytes);
 static_assert(sizeof(PendingPage<4>) == PagePool::kPageBytes);
+static_assert(PendingPage<2>::kBytes <= UINT16_MAX);
 
 /// Reads `words` words from `data`, and calls `visit(words, n)` for some at a time, at most as many as any
 /// page has room for.
@@ -69,7 +70,7 @@ struct PendingList {
   /// Takes the first pages away that have `n` words, at least one, or all if there are fewer.
   PendingList take_front(std::uint64_t n) {
     PendingList front;
-    if (pages == 0) return front;
+    if (n >= words) return std::exchange(*this, {});
     front.first = first;
     for (auto* page = first;; page = page->next) {
       front.last = page;

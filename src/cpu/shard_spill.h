@@ -11,7 +11,7 @@
 
 #include "cpu/freezer.h"
 #include "cpu/kernels.h"
-#include "index/file_frame.h"
+#include "index/checksum.h"
 #include "index/frozen_shard.h"
 #include "index/shard_codec.h"
 #include "index/spill_file.h"

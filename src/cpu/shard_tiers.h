@@ -447,7 +447,7 @@ class ShardTiers {
     Group& group = groups_[shard / group_shards_];
     if (++group.counted_shards < group_shards_ || file == nullptr) return;
     const std::lock_guard lock(group.mutex);
-    for (const Extent& extent : group.extents) file->is_read(extent.offset, extent.bytes);
+    for (const Extent& extent : group.extents) file->give_up(extent.offset, extent.bytes);
   }
 
   // --- Memory for counting, which pages and runs leave.

@@ -11,7 +11,7 @@
 #include "cpu/pending_store.h"
 #include "cpu/scratch.h"
 #include "cpu/stopwatch.h"
-#include "index/file_frame.h"
+#include "index/checksum.h"
 #include "index/spill_file.h"
 
 namespace warpmer::cpu {

@@ -16,6 +16,7 @@ template <int Words>
 class WordFormat {
  public:
   using Word = SuperKmer<Words>;
+  static_assert(Word::kMaxKmers <= 1u << 6);
   /// What a word takes at most. So many bytes are touched where one is written or read, whatever it takes.
   static constexpr std::size_t kMostBytes = sizeof(Word);
 
@@ -53,7 +54,7 @@ class WordFormat {
  private:
   static constexpr std::uint32_t kCountBits = 6, kCounts = 1u << kCountBits;
 
-  /// Of a word with one k-mer more than `less`.
+  /// Of a word with one k-mer more than `less`: its bases, and three for the number, four to a byte.
   [[nodiscard]] std::size_t bytes(std::uint64_t less) const { return (k_ + less + kCountBits / 2 + 3) / 4; }
 
   std::uint64_t k_;

@@ -109,7 +109,7 @@ void KeptShards::read_ahead(std::map<std::uint32_t, layout::DirectoryEntry>::con
 PreparedShard KeptShards::bring_back(std::uint32_t shard, const layout::DirectoryEntry& entry) const {
   PreparedShard prepared{shard, entry, std::vector<std::uint64_t>(entry.payload_words), nullptr};
   file_->read({entry.offset, prepared.bytes(), entry.checksum}, prepared.payload.data());
-  file_->is_read(entry.offset, prepared.bytes());
+  file_->give_up(entry.offset, prepared.bytes());
   prepared.entry.offset = 0;
   return prepared;
 }

@@ -110,6 +110,8 @@ void SpillFile::read(const Spilled& what, void* to) {
   }
   read_ += what.bytes;
   if (layout::checksum(first, what.bytes) == what.checksum) return;
+  // What did not get to the disk may have been given up since.
+  if (::fdatasync(fd_) != 0) fail("write", what.bytes, errno);
   throw ResourceError(fmt::format(
       "{} bytes of the temporary file in '{}' are not those that were written: its disk or memory "
       "is faulty; choose another --tmp-dir",
@@ -120,7 +122,7 @@ void SpillFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexc
   ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
 }
 
-void SpillFile::is_read(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+void SpillFile::give_up(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
 }
 

@@ -44,7 +44,7 @@ class SpillFile {
   /// Tells the kernel that a range will be read soon, so that it reads ahead.
   void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   /// Tells it that a range has been read, so that its memory serves to read others.
-  void is_read(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  void give_up(std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return written_; }
   [[nodiscard]] std::uint64_t bytes_read() const noexcept { return read_; }

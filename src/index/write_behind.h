@@ -11,7 +11,8 @@ namespace warpmer::index {
 /// pages that are on the disk, so that the pages after them are the same memory again. That matters beyond
 /// what others could do with the memory: on virtual machines whose hosts lend memory as it is touched, a page
 /// that was never touched costs ten times what writing to it does. Only hints, which never fail; safe for
-/// several threads.
+/// several threads. (They wait for nothing: who waits for the disk takes a failed write's error away from who
+/// syncs.)
 class WriteBehind {
  public:
   /// From now on, pages do not stay in the cache.
