@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/count_table.h"
+#include "engine/ranks.h"
 
 namespace warpmer::cli {
 namespace {

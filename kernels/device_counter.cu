@@ -7,6 +7,7 @@
 #include "chunk_pipeline.cuh"
 #include "core/minimizer.h"
 #include "device_counter.cuh"
+#include "engine/backend.h"
 #include "exchange.cuh"
 #include "list_counting.cuh"
 #include "pending.cuh"
@@ -17,6 +18,8 @@
 namespace warpmer::gpu {
 
 namespace {
+
+static_assert(engine::kMostGpuRanks <= kMostSegments);
 
 constexpr std::uint32_t kMostListBits = kShardBits + std::bit_width(kMostListsPerShard) - 1;
 

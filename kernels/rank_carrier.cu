@@ -114,6 +114,7 @@ class RankCarrier final : public Carrier {
       nccl_.check(nccl_.async_error(communicator_, &state), doing);
       nccl_.check(state, doing);
     } catch (...) {
+      ranks_.report(std::current_exception());  // first: aborting may wait for others, who have to know
       cut_off();
       throw;
     }

@@ -59,21 +59,31 @@ class CountJob {
     const ReadTotals read = run_.read(input, *session, options_.k);
     report_.read_seconds = seconds_since(start);
     if (input.must_read_again()) return false;
+    try {
+      write(*session, read, input, index);
+    } catch (...) {
+      // At once: the session waits for those of other ranks when it goes.
+      ranks_.report(std::current_exception());
+      throw;
+    }
+    return true;
+  }
+
+  void write(CountingSession& session, const ReadTotals& read, SharedInput& input, SharedIndex& index) {
     const auto middle = Clock::now();
-    if (session->spilled().written_bytes > 0) index.writer().leave_cache();
-    run_.freeze(index.own_shards().end - index.own_shards().first, shards_of(*session), index.writer(),
+    if (session.spilled().written_bytes > 0) index.writer().leave_cache();
+    run_.freeze(index.own_shards().end - index.own_shards().first, shards_of(session), index.writer(),
                 JobProgress::Stage::counting, ranks_);
-    index::Totals totals = session->tally().totals();
+    index::Totals totals = session.tally().totals();
     totals.records = read.records;
     totals.bases = read.bases;
     index::Provenance provenance = options_.provenance;
     provenance.inputs = input.own().files();
-    index.finish(totals, session->tally().histogram(), provenance);
+    index.finish(totals, session.tally().histogram(), provenance);
     report_.count_seconds = seconds_since(middle);
-    complete_report(*session, index);
-    report_.ranks = rank_reports(*session, totals, index.writer().bytes_spilled());
+    complete_report(session, index);
+    report_.ranks = rank_reports(session, totals, index.writer().bytes_spilled());
     progress_.stage = JobProgress::Stage::done;
-    return true;
   }
 
   void complete_report(const CountingSession& session, const SharedIndex& index) {
@@ -137,6 +147,11 @@ void check_devices(Ranks& ranks, const DeviceChoice& device) {
         fmt::format("several ranks count on one GPU each, and rank {} would take {}; start as many "
                     "ranks on a node as it has GPUs, or name one by --device cuda:N",
                     most - gpus.begin(), *most));
+  }
+  if (on_cpus == 0 && gpus.size() > kMostGpuRanks) {
+    throw UsageError(fmt::format(
+        "{} ranks were told to count on GPUs, and {} at most can; start fewer, or use --device cpu",
+        gpus.size(), kMostGpuRanks));
   }
 }
 
