@@ -57,6 +57,7 @@ struct Options {
   std::uint32_t spill_threads = 8;
   std::string directory = ".";
   DeviceTuning tuning;
+  bool separate_lists = false;
   std::string table = "auto";
 };
 
@@ -140,6 +141,7 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
   plan.expected_kmers =
       static_cast<std::uint64_t>(options.reads) * options.gpus * (options.length - options.k + 1);
   plan.tuning = options.tuning;
+  plan.tuning.joins_lists = !options.separate_lists;
   plan.table = engine::count_table_named(options.table);
   plan.spill.host_bytes = static_cast<std::uint64_t>(options.spill_gb * 1e9) / options.gpus;
   plan.spill.directory = options.directory;
@@ -281,6 +283,8 @@ int main(int argc, char** argv) {
   line.add_option("--tmp-dir", options.directory, "of a file for the rest");
   line.add_option("--kmers-per-list", options.tuning.kmers_per_list, "occurrences in a list, about");
   line.add_option("--load", options.tuning.load, "of tables");
+  line.add_flag("--separate-lists", options.separate_lists,
+                "each list is counted by itself, however few different k-mers it has");
   line.add_option("--table", options.table, "what lists are counted in: " + engine::count_table_names(", "));
   line.add_list("--case", cases, ' ',
                 "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options");

@@ -166,7 +166,7 @@ __global__ __launch_bounds__(kThreads) void count_kernel(const SegmentView<kWord
     __syncthreads();
     Table table(shared, shape, segment->words + std::uint64_t{list} * shape.words);
     table.clear();
-    places.locate(segment, 1, list);
+    places.locate(segment, 1, list, 1);
     if (threadIdx.x == 0) size = 0;
     __syncthreads();
     const ListWords<kWords> words(places);

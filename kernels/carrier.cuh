@@ -47,6 +47,8 @@ class Carrier {
   virtual void wait(const Event& event) = 0;
   /// Makes calls that wait for other ranks throw, now and from now on. Any thread.
   virtual void abandon() noexcept {}
+  /// Ends what is under way, because it may wait for a rank for ever. Nothing is carried any more.
+  virtual void give_up() noexcept {}
 
  private:
   Peers& peers_;

@@ -32,6 +32,8 @@ class ChunkPipeline {
   struct Outlets {
     std::function<void(FrozenChunk&&)> take;
     std::function<void(std::uint32_t first_shard)> reclaim;  ///< see DeviceCounter::finish
+    /// If there is one: returns when the words of all shards before `end_shard` are there.
+    std::function<void(std::uint32_t end_shard)> wait_for_words;
   };
 
   /// An entry counted, and its part of a payload.
@@ -79,6 +81,7 @@ class ChunkPipeline {
           number_ == 0 ? std::max(1u, (1u << range_.shard_bits) / plan_.owners / 64) : end - first;
       Chunk chunk = plan_chunk(first, std::min(most, end - first), words);
       Buffers& buffers = buffers_[number_ % 2];
+      if (outlets.wait_for_words) outlets.wait_for_words(chunk.first_shard + chunk.shards);
       count(chunk, buffers);
       if (before_) freeze(*before_, buffers_[(number_ + 1) % 2], outlets);
       before_.reset();
@@ -137,6 +140,7 @@ class ChunkPipeline {
     std::uint64_t kmers;  ///< as far as is known
     std::uint64_t bound;  ///< entries at most, or so it seems
     Waiting words;
+    std::uint32_t list_shift = 0;  ///< 2^this lists were counted as one
   };
   /// What is counted, and what is frozen from it.
   struct Buffers {
@@ -175,7 +179,7 @@ class ChunkPipeline {
   }
 
   Chunk plan_chunk(std::uint32_t first, std::uint32_t most, const Waiting& words) const {
-    Chunk chunk{first, 0, 0, 0, words};
+    Chunk chunk{first, 0, 0, 0, words, 0};
     most = std::min(most, std::max(1u, size_.lists / range_.lists_per_shard()));
     while (chunk.shards < most) {
       const std::uint64_t kmers = chunk.kmers + load_of(first + chunk.shards);
@@ -199,8 +203,13 @@ class ChunkPipeline {
     return std::min(kmers, static_cast<std::uint64_t>(expected));
   }
 
+  [[nodiscard]] CountTask<Key, Words> task_for(const Chunk& chunk) const {
+    return counting_.task(chunk.first_shard, chunk.shards, chunk.words, chunk.list_shift);
+  }
+
   void count(Chunk& chunk, Buffers& buffers) {
-    CountTask<Key, Words> task = counting_.task(chunk.first_shard, chunk.shards, chunk.words);
+    chunk.list_shift = counting_.joined(chunk.first_shard, chunk.shards, chunk.words);
+    CountTask<Key, Words> task = task_for(chunk);
     task.min_count = plan_.min_count;
     task.max_count = plan_.max_count;
     // A shard of more occurrences than fit, of fewer k-mers we hope: find out how many.
@@ -256,7 +265,7 @@ class ChunkPipeline {
       return count_in_halves(chunk, entries, buffers, outlets);
     }
     Counting::throw_fault(buffers.host_fault[0]);
-    counting_.learn(counting_.task(chunk.first_shard, chunk.shards, chunk.words), entries);
+    counting_.learn(task_for(chunk), entries);
     note_kept(chunk, entries);
     take_large_counts(buffers);
     launch_add_bins(bins_.data(), buffers.bins.data(), CountHistogram::kBins, freeze_stream_);
@@ -271,11 +280,11 @@ class ChunkPipeline {
     }
     copy_to_device(buffers.plans.data(), frozen.plans.data(), frozen.plans.size(), freeze_stream_);
     FreezeTask<Key> task{};
-    task.counted = buffers.counted.view(chunk.first_shard * range_.lists_per_shard(), buffers.ranges);
+    task.counted = buffers.counted.view(task_for(chunk).first_list, buffers.ranges);
     task.k = plan_.k;
     task.first_shard = chunk.first_shard;
     task.shards = chunk.shards;
-    task.lists_per_shard = range_.lists_per_shard();
+    task.lists_per_shard = range_.lists_per_shard() >> chunk.list_shift;
     task.plans = buffers.plans.data();
     task.entries =
         std::accumulate(frozen.plans.begin(), frozen.plans.end(), std::uint64_t{0},

@@ -34,6 +34,9 @@ struct CountTask {
   std::uint32_t k;
   bool canonical;
   std::uint32_t list_bits, shard_bits;
+  /// Of the lists of segments and of `list_kmers`, 2^list_shift neighbours are one of the task's. Zero with a
+  /// run.
+  std::uint32_t list_shift;
   std::uint64_t min_count, max_count;  ///< others are left out of `out`
   CountedView<Key> out;
   std::uint64_t out_capacity;
@@ -50,6 +53,15 @@ template <class Key>
 __device__ unsigned long long list_length(const unsigned long long* list_kmers, const CountedView<Key>& run,
                                           bool has_run, std::uint32_t list) {
   return list_kmers[list] + (has_run ? run.size_of(list) : 0);
+}
+
+/// K-mers that are pending in a list of the task.
+template <class Key, int Words>
+__device__ unsigned long long pending_kmers(const CountTask<Key, Words>& task, std::uint32_t list) {
+  unsigned long long sum = 0;
+  for (std::uint32_t i = list << task.list_shift; i < (list + 1) << task.list_shift; ++i)
+    sum += task.list_kmers[i];
+  return sum;
 }
 
 /// Measured: what counting depends on most.

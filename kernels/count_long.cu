@@ -121,7 +121,7 @@ __global__ __launch_bounds__(kLongThreads) void insert_words_kernel(
     const __grid_constant__ LongList<Key, Words> list) {
   __shared__ ListPlaces<Words> places;
   __shared__ ExpandScratch<Words> scratch[kLongThreads / 32];
-  places.locate(list.task.segments, list.task.segment_count, list.list);
+  places.locate(list.task.segments, list.task.segment_count, list.list, 1);
   __syncthreads();
   const ListWords<Words> words(places);
   Expander<Key, Words> expander(scratch[threadIdx.x / 32], list.task.k, list.task.canonical);

@@ -11,6 +11,7 @@
 #include "exchange.cuh"
 #include "list_counting.cuh"
 #include "pending.cuh"
+#include "slices.cuh"
 #include "span_clock.cuh"
 #include "spilled_groups.cuh"
 #include "staged.cuh"
@@ -19,7 +20,7 @@ namespace warpmer::gpu {
 
 namespace {
 
-static_assert(engine::kMostGpuRanks <= kMostSegments);
+static_assert(engine::kMostGpus <= kMostSegments);
 
 constexpr std::uint32_t kMostListBits = kShardBits + std::bit_width(kMostListsPerShard) - 1;
 
@@ -109,8 +110,11 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   }
 
   void end_of_input() override {
-    split();
-    if (exchange_) exchange_->end(number_);
+    if (exchange_) {
+      exchange_->end(number_, split_staged(), stream_);
+    } else {
+      split();
+    }
   }
 
   void make_room_for(std::uint64_t bytes, std::uint32_t parts) override {
@@ -123,9 +127,10 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     spilled_.wait_until_leaving(early_budget_ - std::min(early_budget_, held_bytes() + bytes));
   }
 
-  void take(Segment<Words>&& segment) override {
+  void take(Segment<Words>&& segment, bool comes_in_slices) override {
     words_ += segment.words.size();
     pending_.add(std::move(segment));
+    comes_in_slices_ = comes_in_slices;
   }
 
   void finish(const std::function<void(FrozenChunk&&)>& take,
@@ -135,7 +140,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
     std::uint64_t most_kmers = counted_words_ * SuperKmer<Words>::kMaxKmers;
     for (const unsigned long long load : loads) most_kmers += load;
-    const typename Chunks::Outlets outlets{take, reclaim};
+    const typename Chunks::Outlets outlets{take, reclaim, words_on_their_way()};
     if (spilled_.is_empty()) {
       chunks_.begin(std::move(loads), most_kmers, chunk_size_, budget_ - std::min(budget_, held_bytes()),
                     false);
@@ -145,6 +150,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
       finish_groups(std::move(loads), most_kmers, outlets);
     }
     chunks_.finish(outlets, end);
+    if (exchange_) exchange_->wait_until_over();
     count_and_freeze_seconds_ = end.seconds_since(begin);
     for (SpanClock* clock : {&cut_clock_, &split_clock_}) clock->collect();
     counting_.collect_times();
@@ -208,14 +214,31 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
 
   /// Staging becomes a segment: one's own, or one for all.
   void split() {
-    if (!exchange_) make_room_for(staged_.segment_bytes(), 1);
+    if (exchange_) {
+      exchange_->put(number_, split_staged(), stream_);
+    } else {
+      make_room_for(staged_.segment_bytes(), 1);
+      take(split_staged(), false);
+    }
+  }
+  Segment<Words> split_staged() {
     Segment<Words> segment;
     split_clock_.time(stream_, [&] { segment = staged_.split(); });
-    if (exchange_) {
-      exchange_->put(number_, std::move(segment), stream_);
-    } else {
-      take(std::move(segment));
+    return segment;
+  }
+
+  /// What waits until the words of all shards before `end_shard` are there; nothing, if they are.
+  std::function<void(std::uint32_t end_shard)> words_on_their_way() {
+    if (!comes_in_slices_) return nullptr;
+    if (!spilled_.is_empty()) {
+      // Words may leave again before their shards are counted.
+      exchange_->wait_for_slices(kSlices);
+      return nullptr;
     }
+    return [this, wanted = slices_wanted(pending_.newest(), range_.lists_per_shard(), stream_)](
+               std::uint32_t end_shard) {
+      exchange_->wait_for_slices(wanted[end_shard - 1 - range_.first_shard()]);
+    };
   }
 
   [[nodiscard]] std::uint64_t run_bytes() const { return run_ ? run_->bytes() : 0; }
@@ -382,6 +405,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   std::uint64_t early_budget_ = 0;  ///< while input comes: there are no chunks yet
   std::optional<CountedLists<Key>> run_;
   CountedView<Key> run_view_{};
+  bool comes_in_slices_ = false;  ///< the newest segment
   std::uint64_t words_ = 0, counted_words_ = 0;
   std::uint64_t early_counts_ = 0;
   SpanClock cut_clock_, split_clock_;

@@ -21,6 +21,8 @@ namespace warpmer::gpu {
 struct DeviceTuning {
   double kmers_per_list = 4096;  ///< where the number of k-mers is known beforehand
   double load = 0.7;             ///< of a table, as expected from the lists before
+  /// Neighbouring lists are counted as one where k-mers repeat so often that one table holds them.
+  bool joins_lists = true;
   /// Lists of more k-mers than this, and than so many usual lists, are counted by all blocks together.
   std::uint64_t long_list_kmers = std::uint64_t{1} << 20;
   std::uint32_t long_list_ratio = 64;
@@ -94,7 +96,8 @@ class TextCounter {
 class DeviceCounter : public TextCounter {
  public:
   /// No more text comes. When all counters that work together have been told so, what was cut is where it is
-  /// going to be counted; the last of this process's to be told waits for that.
+  /// going to be counted, or the last of it on its way there; the last of this process's to be told waits for
+  /// that.
   virtual void end_of_input() = 0;
 
   /// Then counts and freezes its shards, in chunks, in order; hands each over when it is enqueued. A

@@ -19,7 +19,7 @@ Exchange<Words>::Exchange(std::unique_ptr<Carrier> carrier, std::uint32_t list_b
   for (std::uint32_t i = 0; i < own(); ++i) {
     const CurrentDevice current(carrier_->gpus().gpu(i));
     senders_[i].moves.emplace();
-    senders_[i].gone.emplace();
+    for (auto& event : senders_[i].gone) event.emplace();
   }
 }
 
@@ -47,26 +47,47 @@ void Exchange<Words>::start() {
 
 template <int Words>
 void Exchange<Words>::put(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream) {
-  if (segment.parts.empty()) return;
-  Outgoing outgoing{std::move(segment), std::vector<std::uint32_t>(size_ + 1)};
-  for (std::uint32_t i = 0; i <= size_; ++i)
-    copy_to_host(&outgoing.bounds[i], outgoing.segment.offsets.data() + first_list(i), 1, stream);
-  check(cudaStreamSynchronize(stream), "splitting super-k-mers");
-  if (outgoing.bounds.back() == 0) return;
+  enqueue(sender, std::move(segment), stream, false);
+}
+
+template <int Words>
+void Exchange<Words>::end(std::uint32_t sender, Segment<Words>&& last, cudaStream_t stream) {
+  enqueue(sender, std::move(last), stream, true);
   std::unique_lock lock(mutex_);
-  auto& waiting = senders_[sender - first_own_].waiting;
-  waiting.push_back(std::move(outgoing));
+  if (!std::all_of(senders_.begin(), senders_.end(), [](const Sender& other) { return other.ended; })) return;
+  changed_.wait(lock, [&] { return failure_ || is_handed_over_ || is_over_; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+/// That a segment is the last is said along with it: so its round is known to be.
+template <int Words>
+void Exchange<Words>::enqueue(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream,
+                              bool is_last) {
+  Outgoing outgoing{std::move(segment), std::vector<std::uint32_t>(size_ + 1)};
+  if (!outgoing.segment.parts.empty()) {
+    for (std::uint32_t i = 0; i <= size_; ++i)
+      copy_to_host(&outgoing.bounds[i], outgoing.segment.offsets.data() + first_list(i), 1, stream);
+    check(cudaStreamSynchronize(stream), "splitting super-k-mers");
+  }
+  std::unique_lock lock(mutex_);
+  Sender& its = senders_[sender - first_own_];
+  if (outgoing.bounds.back() > 0) its.waiting.push_back(std::move(outgoing));
+  its.ended = is_last;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return failure_ || waiting.size() <= 1; });
+  changed_.wait(lock, [&] { return failure_ || its.waiting.size() <= 1; });
   if (failure_) std::rethrow_exception(failure_);
 }
 
 template <int Words>
-void Exchange<Words>::end(std::uint32_t sender) {
+void Exchange<Words>::wait_for_slices(std::uint32_t slices) {
   std::unique_lock lock(mutex_);
-  senders_[sender - first_own_].ended = true;
-  changed_.notify_all();
-  if (!std::all_of(senders_.begin(), senders_.end(), [](const Sender& other) { return other.ended; })) return;
+  changed_.wait(lock, [&] { return failure_ || is_over_ || slices_there_ >= slices; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+template <int Words>
+void Exchange<Words>::wait_until_over() {
+  std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failure_ || is_over_; });
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -97,7 +118,8 @@ void Exchange<Words>::run() noexcept {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
   } catch (...) {
-    rounds_.report(std::current_exception());
+    rounds_.report(std::current_exception());  // first: giving up may wait for others, who have to know
+    carrier_->give_up();
     const std::lock_guard lock(mutex_);
     failure_ = std::current_exception();
   }
@@ -113,8 +135,9 @@ void Exchange<Words>::carry_all() {
     if (rounds_.may_offer() && (is_ready() || rounds_.is_urged())) offer();
     if (rounds_.is_complete()) {
       const comm::PartitionTable table = rounds_.take();
+      const bool is_last = rounds_.have_ended();
       lock.unlock();
-      transpose(table);
+      transpose(table, is_last);
       lock.lock();
     } else if (rounds_.are_between_ranks()) {
       changed_.wait_for(lock, kLook);
@@ -156,11 +179,9 @@ void Exchange<Words>::offer() {
   changed_.notify_all();
 }
 
-/// Sender offsets are those of ranges of lists, receiver offsets come of the partition table. Owners get what
-/// has come when all of it is there, and not earlier: their streams, in which the next texts are cut, would
-/// have to wait for it.
+/// Sender offsets are those of ranges of lists, receiver offsets come of the partition table.
 template <int Words>
-void Exchange<Words>::transpose(const comm::PartitionTable& table) {
+void Exchange<Words>::transpose(const comm::PartitionTable& table, bool is_last) {
   Round round{table, {}, 0, {}, {}};
   for (std::uint32_t i = 0; i < size_; ++i) {
     round.part_of.push_back(round.parts);
@@ -168,18 +189,13 @@ void Exchange<Words>::transpose(const comm::PartitionTable& table) {
   }
   if (round.parts == 0) return;
   make_room(round);
-  for (std::uint32_t step = 0; step < size_; ++step) {
-    for (std::uint32_t i = 0; i < size_; ++i) {
-      const std::uint32_t j = comm::ring_target(i, step, size_);
-      if (table.sent(i) > 0 && (is_own(i) || is_own(j))) add_moves(i, j, round);
-    }
+  with_each_sender([](Sender& sender) { sender.clock.begin(*sender.moves); });
+  if (is_last) {
+    send_in_slices(round);
+  } else {
+    send_at_once(round);
   }
-  carry(round.moves);
-  for (std::uint32_t i = 0; i < own(); ++i) {
-    const CurrentDevice current(carrier_->gpus().gpu(i));
-    senders_[i].sent.reset();
-    owners_[i]->take(std::move(round.arriving[i]));
-  }
+  with_each_sender([](Sender& sender) { sender.sent.reset(); });
 }
 
 /// For what each GPU of this process receives: a part of each segment that is sent.
@@ -196,47 +212,131 @@ void Exchange<Words>::make_room(Round& round) {
       segment.parts[round.part_of[i]] = {table.receive_offset(i, j),
                                          static_cast<std::uint32_t>(table.send_offset(i, j))};
     }
+    round.words.push_back(segment.words.data());
     round.arriving.push_back(std::move(segment));
   }
 }
 
-/// Of a part that is sent: its words, where those of each list begin, and how many k-mers these have.
+/// Owners get what has come when all of it is there, and not earlier: their streams, in which the next texts
+/// are cut, would have to wait for it.
 template <int Words>
-void Exchange<Words>::add_moves(std::uint32_t sender, std::uint32_t receiver, Round& round) {
-  Sender* const giver = is_own(sender) ? &senders_[sender - first_own_] : nullptr;
-  Segment<Words>* const from = giver != nullptr ? &giver->sent->segment : nullptr;
-  Segment<Words>* const to = is_own(receiver) ? &round.arriving[receiver - first_own_] : nullptr;
-  const auto add = [&](auto array, std::size_t here, std::size_t there, std::size_t n) {
-    Move move{sender, receiver, nullptr, nullptr, n * sizeof((std::declval<Segment<Words>&>().*array)[0])};
-    if (from != nullptr) move.from = (from->*array).data() + here;
-    if (to != nullptr) move.to = (to->*array).data() + there;
-    if (giver != nullptr && sender != receiver) giver->bytes += move.bytes;
-    round.moves.push_back(move);
-  };
-  const std::size_t lists = lists_of(receiver), first = first_list(receiver);
-  const std::size_t part = round.part_of[sender];
-  add(&Segment<Words>::words, round.table.send_offset(sender, receiver),
-      round.table.receive_offset(sender, receiver), round.table.size(sender, receiver));
-  add(&Segment<Words>::offsets, first, part * (lists + 1), lists + 1);
-  add(&Segment<Words>::kmers, first, part * lists, lists);
+void Exchange<Words>::send_at_once(Round& round) {
+  add_lists(round);
+  add_words(round, 0, kSlices);
+  carry(round, 0);
+  with_each_sender([](Sender& sender) { sender.clock.end(*sender.moves); });
+  wait(0);
+  hand_over(round, false);
 }
 
-/// Returns when everything has come.
+/// No text comes any more: owners begin to count while words are on their way. One slice is sent before the
+/// one before it has come.
 template <int Words>
-void Exchange<Words>::carry(const std::vector<Move>& moves) {
+void Exchange<Words>::send_in_slices(Round& round) {
+  add_lists(round);
+  carry(round, 0);
+  for (std::uint32_t slice = 0; slice < kSlices; ++slice) {
+    add_words(round, slice, slice + 1);
+    carry(round, (slice + 1) % 2);
+    wait(slice % 2);
+    if (slice == 0) hand_over(round, true);
+    note_slices(slice);
+  }
+  with_each_sender([](Sender& sender) { sender.clock.end(*sender.moves); });
+  wait(kSlices % 2);
+  note_slices(kSlices);
+}
+
+/// Pairs of GPUs of which one gives the other something, and one at least is of this process.
+template <int Words>
+template <class Add>
+void Exchange<Words>::for_pairs(const Round& round, Add&& add) const {
+  for (std::uint32_t step = 0; step < size_; ++step) {
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      const std::uint32_t j = comm::ring_target(i, step, size_);
+      if (round.table.sent(i) > 0 && (is_own(i) || is_own(j))) add(i, j);
+    }
+  }
+}
+
+/// Of each part: where the words of each list begin, and how many k-mers these have.
+template <int Words>
+void Exchange<Words>::add_lists(Round& round) {
+  for_pairs(round, [&](std::uint32_t i, std::uint32_t j) {
+    const Segment<Words>* const from = is_own(i) ? &senders_[i - first_own_].sent->segment : nullptr;
+    const Segment<Words>* const to = is_own(j) ? &round.arriving[j - first_own_] : nullptr;
+    const std::size_t lists = lists_of(j), first = first_list(j), part = round.part_of[i];
+    add_move(round, i, j, from == nullptr ? nullptr : from->offsets.data() + first,
+             to == nullptr ? nullptr : to->offsets.data() + part * (lists + 1), lists + 1);
+    add_move(round, i, j, from == nullptr ? nullptr : from->kmers.data() + first,
+             to == nullptr ? nullptr : to->kmers.data() + part * lists, lists);
+  });
+}
+
+/// Of each part: its words, from slice `first` to the one before `end`.
+template <int Words>
+void Exchange<Words>::add_words(Round& round, std::uint32_t first, std::uint32_t end) {
+  for_pairs(round, [&](std::uint32_t i, std::uint32_t j) {
+    const SuperKmer<Words>* const from =
+        is_own(i) ? senders_[i - first_own_].sent->segment.words.data() + round.table.send_offset(i, j)
+                  : nullptr;
+    SuperKmer<Words>* const to =
+        is_own(j) ? round.words[j - first_own_] + round.table.receive_offset(i, j) : nullptr;
+    const std::uint64_t words = round.table.size(i, j), begin = slice_begin(words, first);
+    add_move(round, i, j, from == nullptr ? nullptr : from + begin, to == nullptr ? nullptr : to + begin,
+             slice_begin(words, end) - begin);
+  });
+}
+
+template <int Words>
+template <class T>
+void Exchange<Words>::add_move(Round& round, std::uint32_t sender, std::uint32_t receiver, const T* from,
+                               T* to, std::size_t n) {
+  round.moves.push_back({sender, receiver, from, to, n * sizeof(T)});
+  if (is_own(sender) && sender != receiver) senders_[sender - first_own_].bytes += n * sizeof(T);
+}
+
+/// Enqueues the moves that were added. There are two turns.
+template <int Words>
+void Exchange<Words>::carry(Round& round, std::uint32_t turn) {
   std::vector<cudaStream_t> streams;
+  for (const Sender& sender : senders_) streams.push_back(*sender.moves);
+  carrier_->carry(round.moves, streams);
+  round.moves.clear();
+  with_each_sender([&](Sender& sender) { sender.gone[turn]->record(*sender.moves); });
+}
+
+/// Until everything of that turn has come.
+template <int Words>
+void Exchange<Words>::wait(std::uint32_t turn) {
+  for (const Sender& sender : senders_) carrier_->wait(*sender.gone[turn]);
+}
+
+template <int Words>
+void Exchange<Words>::hand_over(Round& round, bool comes_in_slices) {
   for (std::uint32_t i = 0; i < own(); ++i) {
     const CurrentDevice current(carrier_->gpus().gpu(i));
-    streams.push_back(*senders_[i].moves);
-    senders_[i].clock.begin(streams.back());
+    owners_[i]->take(std::move(round.arriving[i]), comes_in_slices);
   }
-  carrier_->carry(moves, streams);
+}
+
+/// That so many are there. Owners have what comes in slices.
+template <int Words>
+void Exchange<Words>::note_slices(std::uint32_t there) {
+  const std::lock_guard lock(mutex_);
+  is_handed_over_ = true;
+  slices_there_ = there;
+  changed_.notify_all();
+}
+
+/// With its GPU current.
+template <int Words>
+template <class With>
+void Exchange<Words>::with_each_sender(With&& with) {
   for (std::uint32_t i = 0; i < own(); ++i) {
     const CurrentDevice current(carrier_->gpus().gpu(i));
-    senders_[i].clock.end(streams[i]);
-    senders_[i].gone->record(streams[i]);
+    with(senders_[i]);
   }
-  for (std::uint32_t i = 0; i < own(); ++i) carrier_->wait(*senders_[i].gone);
 }
 
 template class Exchange<2>;

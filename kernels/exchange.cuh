@@ -2,8 +2,10 @@
 /// The exchange of super-k-mers between GPUs, of one process or of several ranks. Each splits what it has cut
 /// by list, and lists by owner are ranges, so that a split by list is the multisplit by owner; from time to
 /// time the segments of all are transposed (WarpDrive, Juenger et al. 2018, section IV-B): part j of each
-/// goes to the GPU that counts the lists of range j, all at once, in ring order.
+/// goes to the GPU that counts the lists of range j, all at once, in ring order. The last transposition goes
+/// beside counting, slice by slice.
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include "carrier.cuh"
 #include "comm/transposition.h"
 #include "segment.cuh"
+#include "slices.cuh"
 #include "span_clock.cuh"
 
 namespace warpmer::gpu {
@@ -30,8 +33,9 @@ class ListOwner {
   virtual ~ListOwner() = default;
   /// Sees to it that so many bytes of words in so many parts can be allocated and added.
   virtual void make_room_for(std::uint64_t bytes, std::uint32_t parts) = 0;
-  /// Takes words that are complete.
-  virtual void take(Segment<Words>&& segment) = 0;
+  /// Takes a segment that is complete; or, when it `comes_in_slices`, all of it but the words (see
+  /// Exchange::wait_for_slices). That one is the last.
+  virtual void take(Segment<Words>&& segment, bool comes_in_slices) = 0;
 };
 
 /// GPUs have the numbers of the carrier. A thread of its own moves segments and gives them to their owners.
@@ -63,9 +67,13 @@ class Exchange {
   /// every GPU has given one, or one of them a second. Thread-safe. Waits for the scan in `stream`, and while
   /// another one of this sender waits.
   void put(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream);
-  /// No more segments come from this one. Who says so last of this process's waits until all GPUs have
-  /// received everything.
-  void end(std::uint32_t sender);
+  /// The same, with the last segment, which may be empty. Who says so last of this process's waits until all
+  /// GPUs have received everything, but for the slices of what comes last.
+  void end(std::uint32_t sender, Segment<Words>&& last, cudaStream_t stream);
+  /// Then: waits until this process's GPUs have so many slices of what came last, if it comes in slices.
+  void wait_for_slices(std::uint32_t slices);
+  /// And until all that they send has arrived, too.
+  void wait_until_over();
   /// Ends before that: owners are not called any more when it returns.
   void stop() noexcept;
 
@@ -88,7 +96,7 @@ class Exchange {
     std::deque<Outgoing> waiting;
     std::optional<Outgoing> sent;  ///< the courier's own
     std::optional<Stream> moves;
-    std::optional<Event> gone;  ///< behind what was moved
+    std::array<std::optional<Event>, 2> gone;  ///< behind what was moved, by turns
     SpanClock clock;
     std::uint64_t bytes = 0;  ///< that went to others
     bool ended = false;
@@ -100,7 +108,8 @@ class Exchange {
     std::vector<std::uint32_t> part_of;    ///< its number among the parts that each GPU receives, by sender
     std::uint32_t parts = 0;               ///< senders that give something
     std::vector<Segment<Words>> arriving;  ///< for each GPU of this process
-    std::vector<Move> moves;
+    std::vector<SuperKmer<Words>*> words;  ///< of these; owners may have them before the words
+    std::vector<Move> moves;               ///< not enqueued yet
   };
 
   /// How long the courier waits for this process before it listens to other ranks.
@@ -110,15 +119,29 @@ class Exchange {
     return first_list(number + 1) - first_list(number);
   }
   [[nodiscard]] bool is_own(std::uint32_t number) const { return number - first_own_ < own(); }
+  void enqueue(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream, bool is_last);
   void run() noexcept;
   void carry_all();
   [[nodiscard]] bool is_ready() const;
   [[nodiscard]] bool has_too_many() const;
   void offer();
-  void transpose(const comm::PartitionTable& table);
+  void transpose(const comm::PartitionTable& table, bool is_last);
   void make_room(Round& round);
-  void add_moves(std::uint32_t sender, std::uint32_t receiver, Round& round);
-  void carry(const std::vector<Move>& moves);
+  void send_at_once(Round& round);
+  void send_in_slices(Round& round);
+  template <class Add>
+  void for_pairs(const Round& round, Add&& add) const;
+  void add_lists(Round& round);
+  void add_words(Round& round, std::uint32_t first_slice, std::uint32_t end_slice);
+  template <class T>
+  void add_move(Round& round, std::uint32_t sender, std::uint32_t receiver, const T* from, T* to,
+                std::size_t n);
+  void carry(Round& round, std::uint32_t turn);
+  void wait(std::uint32_t turn);
+  void hand_over(Round& round, bool comes_in_slices);
+  void note_slices(std::uint32_t there);
+  template <class With>
+  void with_each_sender(With&& with);
 
   const std::unique_ptr<Carrier> carrier_;
   comm::Rounds& rounds_;  ///< under the lock
@@ -129,6 +152,8 @@ class Exchange {
   std::condition_variable changed_;
   std::deque<Sender> senders_;
   std::exception_ptr failure_;
+  bool is_handed_over_ = false;     ///< the last segment of each owner
+  std::uint32_t slices_there_ = 0;  ///< of it
   bool is_over_ = false;
   bool is_stopped_ = false;
   std::thread courier_;  ///< runs `run`

@@ -10,7 +10,7 @@
 
 namespace warpmer::gpu {
 
-/// Where a list's words are, in shared memory: segment after segment.
+/// Where the words of a list, or of some neighbouring lists, are, in shared memory: segment after segment.
 template <int Words>
 struct ListPlaces {
   std::uint32_t size;                           ///< words
@@ -18,8 +18,8 @@ struct ListPlaces {
   const SuperKmer<Words>* from[kMostSegments];  ///< of a segment: where word 0 of the list would be
 
   /// By the first warp of a block. To be read after a barrier.
-  __device__ void locate(const SegmentView<Words>* segments, std::uint32_t segment_count,
-                         std::uint32_t list) {
+  __device__ void locate(const SegmentView<Words>* segments, std::uint32_t segment_count, std::uint32_t list,
+                         std::uint32_t lists) {
     if (threadIdx.x >= 32) return;
     std::uint32_t before = 0;
     for (std::uint32_t first = 0; first < segment_count; first += 32) {
@@ -29,7 +29,7 @@ struct ListPlaces {
       if (s < segment_count) {
         const SegmentView<Words> view = segments[s];
         const std::uint32_t offset = view.offsets[list];
-        n = view.offsets[list + 1] - offset;
+        n = view.offsets[list + lists] - offset;
         begin = view.words + offset;
       }
       const std::uint32_t end = before + warp_inclusive_sum(n);

@@ -89,12 +89,13 @@ class ListCounter {
         store_(shared, slot_bits, state.size) {}
 
   __device__ void count(std::uint32_t list, std::uint32_t split_bits) {
-    if (list_length(task_.list_kmers, run_, has_run_, list) > task_.longest) return;
+    const unsigned long long pending = pending_kmers(task_, list);
+    if (pending + (has_run_ ? run_.size_of(list) : 0) > task_.longest) return;
     list_ = list;
     output_.set_list(list);
     locate();
     // Nothing wraps when there are not enough occurrences.
-    may_wrap_ = has_run_ || task_.list_kmers[list] >> 32 != 0;
+    may_wrap_ = has_run_ || pending >> 32 != 0;
     const std::uint32_t key_bits = 2 * task_.k;
     const std::uint32_t width = key_bits - min(split_bits, key_bits);
     if (width == key_bits && build({0, key_bits})) {
@@ -127,7 +128,8 @@ class ListCounter {
   }
 
   __device__ void locate() {
-    state_.places.locate(task_.segments, task_.segment_count, list_);
+    state_.places.locate(task_.segments, task_.segment_count, list_ << task_.list_shift,
+                         1u << task_.list_shift);
     for (std::uint32_t i = threadIdx.x; i < Output::kSmallCounts; i += blockDim.x) state_.small_counts[i] = 0;
     clear_ranges();
   }

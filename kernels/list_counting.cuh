@@ -70,20 +70,21 @@ class ListCounting {
     if (longest_ != UINT64_MAX) loads_.find_long_lists(kmers, first, end, longest_);
   }
 
-  /// All that does not depend on where results go.
+  /// All that does not depend on where results go. 2^list_shift lists are counted as one (see `joined`).
   [[nodiscard]] Task task(std::uint32_t first_shard, std::uint32_t shards,
-                          const WaitingWords<Key, Words>& words) const {
+                          const WaitingWords<Key, Words>& words, std::uint32_t list_shift = 0) const {
     Task task{};
     task.segments = words.segments;
     task.segment_count = words.segment_count;
     task.list_kmers = words.kmers.list_kmers;
     task.run = words.kmers.run;
-    task.first_list = first_shard * range_.lists_per_shard();
-    task.lists = shards * range_.lists_per_shard();
-    task.longest = longest_;
+    task.first_list = first_shard * range_.lists_per_shard() >> list_shift;
+    task.lists = shards * range_.lists_per_shard() >> list_shift;
+    task.longest = list_shift == 0 ? longest_ : UINT64_MAX;
     task.k = plan_.k;
     task.canonical = plan_.canonical;
-    task.list_bits = range_.list_bits;
+    task.list_bits = range_.list_bits - list_shift;
+    task.list_shift = list_shift;
     task.shard_bits = range_.shard_bits;
     task.min_count = 1;
     task.max_count = UINT64_MAX;
@@ -93,15 +94,25 @@ class ListCounting {
     return task;
   }
 
-  [[nodiscard]] bool has_long_list(const Task& task) const {
-    return !loads_.long_lists(task.first_list, task.first_list + task.lists).empty();
+  /// How lists of some shards are best counted: 2^(what this returns) neighbours as one, if none of them is
+  /// long. How many there are was decided when it was not known how often k-mers repeat, and fewer and fuller
+  /// lists are counted, and above all frozen, faster.
+  [[nodiscard]] std::uint32_t joined(std::uint32_t first_shard, std::uint32_t shards,
+                                     const WaitingWords<Key, Words>& words) const {
+    if (!plan_.tuning.joins_lists || words.kmers.run != nullptr) return 0;
+    if (has_long_list(task(first_shard, shards, words))) return 0;
+    std::uint32_t shift = 0;
+    while (shift < range_.list_bits - range_.shard_bits && wanted_slot_bits(shift + 1) <= kMostJoinedSlotBits)
+      ++shift;
+    return shift;
   }
+
+  [[nodiscard]] bool has_long_list(const Task& task) const { return !long_lists_of(task).empty(); }
 
   void count(const Task& task) {
     clock_.time(stream_, [&] {
-      launch_count(task, tuning(), stream_);
-      for (const std::uint32_t list : loads_.long_lists(task.first_list, task.first_list + task.lists))
-        long_lists_.count(task, list, stream_);
+      launch_count(task, tuning(task.list_shift), stream_);
+      for (const std::uint32_t list : long_lists_of(task)) long_lists_.count(task, list, stream_);
     });
   }
 
@@ -138,7 +149,8 @@ class ListCounting {
   void learn(const Task& task, std::uint64_t entries) {
     // Long lists say nothing of those that blocks count.
     if (has_long_list(task)) return;
-    distinct_per_list_ = std::max(distinct_per_list_ / 2, static_cast<double>(entries) / task.lists);
+    const double lists = static_cast<double>(task.lists) * (1u << task.list_shift);
+    distinct_per_list_ = std::max(distinct_per_list_ / 2, static_cast<double>(entries) / lists);
   }
 
   static void throw_fault(CountFault fault) {
@@ -155,11 +167,22 @@ class ListCounting {
   /// Larger tables leave too few blocks on a multiprocessor.
   static constexpr std::uint32_t kLeastSlotBits = 11;
   static constexpr std::uint32_t kMostSlotBits = 13;
+  /// Nor do tables grow beyond this for lists to be joined.
+  static constexpr std::uint32_t kMostJoinedSlotBits = sizeof(Key) == 8 ? 12 : kLeastSlotBits;
 
-  [[nodiscard]] CountTuning tuning() const {
+  /// For 2^list_shift lists in one table.
+  [[nodiscard]] std::uint32_t wanted_slot_bits(std::uint32_t list_shift) const {
+    const double slots = distinct_per_list_ * (1u << list_shift) / plan_.tuning.load;
+    return static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(slots)));
+  }
+  [[nodiscard]] std::vector<std::uint32_t> long_lists_of(const Task& task) const {
+    return loads_.long_lists(task.first_list << task.list_shift,
+                             (task.first_list + task.lists) << task.list_shift);
+  }
+
+  [[nodiscard]] CountTuning tuning(std::uint32_t list_shift) const {
     const std::uint32_t most = std::min(kMostSlotBits, largest_slot_bits<Key, Words>(plan_.table));
-    const auto slots = static_cast<std::uint64_t>(distinct_per_list_ / plan_.tuning.load);
-    const auto wanted = static_cast<std::uint32_t>(std::bit_width(slots));
+    const std::uint32_t wanted = wanted_slot_bits(list_shift);
     CountTuning tuning;
     tuning.table = plan_.table;
     tuning.slot_bits = std::clamp(wanted, std::min(kLeastSlotBits, most), most);

@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <array>
+#include <climits>
 #include <cstddef>
 
 namespace warpmer::gpu {
@@ -21,13 +22,21 @@ class NcclLibrary {
   /// Handles and codes as the library has them.
   using Communicator = void*;
   enum Result : int { success = 0, in_progress = 7 };
-  /// The beginning of ncclConfig_t, and all of it that version 2.14 had: the library asks for its size, and
-  /// takes what is not there as not set.
+  /// The beginning of ncclConfig_t, and all of it that version 2.17 had: the library asks for its size, and
+  /// takes what is not there as not set. Older ones take as much as they know.
   struct Config {
+    static constexpr int kNotSet = INT_MIN;
     std::size_t size = sizeof(Config);
     unsigned magic = 0xcafebeef;
-    unsigned version = 21400;
+    unsigned version = 21700;
     int blocking = 0;  ///< calls that wait for others return `in_progress`, and can be aborted
+    int cluster_size = kNotSet;
+    int least_blocks = kNotSet;
+    /// Blocks of a kernel, of which each has a channel to each other GPU. These take time to open: with all 32
+    /// that two H200s would have, the first exchange takes 0.2 s. The fewer still send what is cut from files
+    /// as fast as it is cut.
+    int most_blocks = 8;
+    const char* network = nullptr;
   };
   static constexpr int kBytes = 1;  ///< ncclUint8
 

@@ -30,6 +30,9 @@ class PendingWords {
   /// Gives up the segment that has been here longest, of which there is one. Its k-mers are still pending.
   Segment<Words> release_oldest();
 
+  /// The segment that was added last; there is one.
+  [[nodiscard]] const Segment<Words>& newest() const { return held_.back(); }
+
   /// Array of `segments()` descriptors on the device, in the order of the stream.
   [[nodiscard]] const SegmentView<Words>* views() const { return views_.data(); }
   [[nodiscard]] std::uint32_t segments() const { return views_held_; }

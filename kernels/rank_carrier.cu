@@ -18,30 +18,33 @@ using engine::Ranks;
 /// Between looks whether something is done: what waits takes milliseconds.
 constexpr std::chrono::microseconds kNap{50};
 
-/// A GPU by a number that no other one has, and where it is, for people.
-Message identity_of(int gpu) {
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, gpu), "asking for the GPU");
+/// Each GPU by a number that no other one has, and where it is, for people.
+Message identities_of(const Peers& peers) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  std::array<char, 32> address{};
-  check(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), gpu), "asking for the GPU");
   Message message;
-  engine::put_text(message, {properties.uuid.bytes, sizeof properties.uuid.bytes});
-  engine::put_text(message, std::string(address.data()) + " on " + host.data());
+  for (const int gpu : peers.gpus()) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, gpu), "asking for the GPU");
+    std::array<char, 32> address{};
+    check(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), gpu), "asking for the GPU");
+    engine::put_text(message, {properties.uuid.bytes, sizeof properties.uuid.bytes});
+    engine::put_text(message, std::string(address.data()) + " on " + host.data());
+  }
   return message;
 }
 
 /// On all ranks together. NCCL refuses a GPU that is there twice, but does not say so.
-void check_that_gpus_differ(Ranks& ranks, int gpu) {
+void check_that_gpus_differ(Ranks& ranks, const Peers& peers) {
   Message all;
-  for (const Message& each : ranks.gather(identity_of(gpu))) all.insert(all.end(), each.begin(), each.end());
+  for (const Message& each : ranks.gather(identities_of(peers))) all.insert(all.end(), each.begin(), each.end());
   all = ranks.broadcast(std::move(all));
   engine::MessageReader in(all);
   std::map<std::string_view, unsigned> seen;
-  for (unsigned rank = 0; rank < ranks.size(); ++rank) {
-    const std::string_view number = in.text(), place = in.text();
-    const auto [other, is_new] = seen.emplace(number, rank);
+  for (unsigned number = 0; number < ranks.size() * peers.size(); ++number) {
+    const std::string_view id = in.text(), place = in.text();
+    const unsigned rank = number / peers.size();
+    const auto [other, is_new] = seen.emplace(id, rank);
     if (is_new) continue;
     throw ResourceError("ranks " + std::to_string(other->second) + " and " + std::to_string(rank) +
                         " were given the same GPU (" + std::string(place) +
@@ -49,41 +52,54 @@ void check_that_gpus_differ(Ranks& ranks, int gpu) {
   }
 }
 
-/// Communicators do not block, so that whatever a rank waits for, it sees that another one has failed.
+/// Each GPU of each rank has a communicator. They do not block, so that whatever a rank waits for, it sees that
+/// another one has failed.
 class RankCarrier final : public Carrier {
  public:
   RankCarrier(Peers& peers, Ranks& ranks, const NcclLibrary& nccl, const NcclId& id)
-      : Carrier(peers), ranks_(ranks), nccl_(nccl), id_(id), rounds_(ranks, 1) {}
+      : Carrier(peers), ranks_(ranks), nccl_(nccl), id_(id), rounds_(ranks, peers.size()) {}
   ~RankCarrier() override { disconnect(); }
 
   comm::Rounds& rounds() override { return rounds_; }
 
   void connect() override {
-    const CurrentDevice current(gpus().gpu(0));
     NcclLibrary::Config config;
-    nccl_.check(nccl_.init(&communicator_, static_cast<int>(ranks_.size()), id_,
-                           static_cast<int>(ranks_.rank()), &config),
-                "connecting the GPUs of all ranks");
-    settle("connecting the GPUs of all ranks");
+    communicators_.resize(gpus().size());
+    in_group(kConnecting, [&] {
+      for (std::uint32_t i = 0; i < gpus().size(); ++i) {
+        const CurrentDevice current(gpus().gpu(i));
+        nccl_.check(nccl_.init(&communicators_[i], static_cast<int>(size()), id_,
+                               static_cast<int>(first() + i), &config),
+                    kConnecting);
+      }
+    });
+    settle(kConnecting);
   }
 
   void carry(const std::vector<Move>& moves, const std::vector<cudaStream_t>& streams) override {
-    const CurrentDevice current(gpus().gpu(0));
-    const cudaStream_t stream = streams.front();
-    nccl_.check(nccl_.group_start(), kSending);
-    for (const Move& move : moves) {
-      if (move.bytes == 0 || move.sender == move.receiver) continue;
-      const auto result = move.from != nullptr
-                              ? nccl_.send(move.from, move.bytes, NcclLibrary::kBytes,
-                                           static_cast<int>(move.receiver), communicator_, stream)
-                              : nccl_.receive(move.to, move.bytes, NcclLibrary::kBytes,
-                                              static_cast<int>(move.sender), communicator_, stream);
-      nccl_.check(result, kSending);
-    }
-    nccl_.check(nccl_.group_end(), kSending);
+    in_group(kSending, [&] {
+      for (const Move& move : moves) {
+        if (move.bytes == 0 || move.sender == move.receiver) continue;
+        if (move.from != nullptr) {
+          const std::uint32_t own = move.sender - first();
+          nccl_.check(nccl_.send(move.from, move.bytes, NcclLibrary::kBytes, static_cast<int>(move.receiver),
+                                 communicators_[own], streams[own]),
+                      kSending);
+        }
+        if (move.to != nullptr) {
+          const std::uint32_t own = move.receiver - first();
+          nccl_.check(nccl_.receive(move.to, move.bytes, NcclLibrary::kBytes, static_cast<int>(move.sender),
+                                    communicators_[own], streams[own]),
+                      kSending);
+        }
+      }
+    });
     settle(kSending);
     for (const Move& move : moves) {
-      if (move.sender == move.receiver) gpus().copy(move.to, 0, move.from, 0, move.bytes, stream);
+      if (move.sender != move.receiver) continue;
+      const std::uint32_t own = move.sender - first();
+      const CurrentDevice current(gpus().gpu(own));
+      gpus().copy(move.to, own, move.from, own, move.bytes, streams[own]);
     }
   }
 
@@ -98,54 +114,80 @@ class RankCarrier final : public Carrier {
   }
 
   void abandon() noexcept override { is_abandoned_ = true; }
+  void give_up() noexcept override { cut_off(); }
 
  private:
+  static constexpr const char* kConnecting = "connecting the GPUs of all ranks";
   static constexpr const char* kSending = "sending super-k-mers to other ranks";
 
-  /// Whether the communicator has done what it was asked for. Throws when it cannot, when a rank has failed,
-  /// or when nobody wants it any more; then it is gone, and with it what it had under way on the GPU.
+  /// What is enqueued begins together; a group that was begun is ended, whatever comes.
+  template <class Enqueue>
+  void in_group(const char* doing, Enqueue&& enqueue) {
+    nccl_.check(nccl_.group_start(), doing);
+    try {
+      enqueue();
+    } catch (...) {
+      nccl_.group_end();
+      throw;
+    }
+    nccl_.check(nccl_.group_end(), doing);
+  }
+
+  /// Whether all communicators have done what they were asked for. Throws when one cannot, when a rank has
+  /// failed, or when nobody wants them any more; then they are gone, and with them what they had under way on
+  /// the GPUs.
   bool is_settled(const char* doing) {
     if (is_abandoned_ || ranks_.have_failed()) {
       cut_off();
       throw InternalError("stopped because a rank has failed");
     }
-    NcclLibrary::Result state = NcclLibrary::success;
+    bool all = true;
     try {
-      nccl_.check(nccl_.async_error(communicator_, &state), doing);
-      nccl_.check(state, doing);
+      for (const auto communicator : communicators_) {
+        NcclLibrary::Result state = NcclLibrary::success;
+        nccl_.check(nccl_.async_error(communicator, &state), doing);
+        nccl_.check(state, doing);
+        all &= state == NcclLibrary::success;
+      }
     } catch (...) {
       ranks_.report(std::current_exception());  // first: aborting may wait for others, who have to know
       cut_off();
       throw;
     }
-    return state == NcclLibrary::success;
+    return all;
   }
   void settle(const char* doing) {
     while (!is_settled(doing)) std::this_thread::sleep_for(kNap);
   }
 
   void cut_off() noexcept {
-    if (communicator_ != nullptr) nccl_.abort_communicator(std::exchange(communicator_, nullptr));
+    for (auto& communicator : communicators_) {
+      if (communicator != nullptr) nccl_.abort_communicator(communicator);
+    }
+    communicators_.clear();
   }
 
   /// In good order, with all others; else at once.
   void disconnect() noexcept {
-    if (communicator_ == nullptr) return;
+    if (communicators_.empty()) return;
     try {
-      const CurrentDevice current(gpus().gpu(0));
-      nccl_.check(nccl_.finalize(communicator_), "disconnecting GPUs");
-      settle("disconnecting GPUs");
-      nccl_.destroy(std::exchange(communicator_, nullptr));
+      in_group(kDisconnecting, [&] {
+        for (const auto communicator : communicators_)
+          nccl_.check(nccl_.finalize(communicator), kDisconnecting);
+      });
+      settle(kDisconnecting);
+      for (const auto communicator : std::exchange(communicators_, {})) nccl_.destroy(communicator);
     } catch (...) {
       cut_off();
     }
   }
+  static constexpr const char* kDisconnecting = "disconnecting GPUs";
 
   Ranks& ranks_;
   const NcclLibrary& nccl_;
   const NcclId id_;
   comm::Rounds rounds_;
-  NcclLibrary::Communicator communicator_ = nullptr;
+  std::vector<NcclLibrary::Communicator> communicators_;  ///< by GPU of this process
   std::atomic<bool> is_abandoned_{false};
 };
 
@@ -153,7 +195,7 @@ class RankCarrier final : public Carrier {
 
 std::unique_ptr<Carrier> make_rank_carrier(Peers& peers, Ranks& ranks) {
   const NcclLibrary& nccl = NcclLibrary::open();
-  check_that_gpus_differ(ranks, peers.gpu(0));
+  check_that_gpus_differ(ranks, peers);
   NcclId id{};
   if (ranks.is_first()) nccl.check(nccl.get_unique_id(&id), "asking for an address of this rank");
   const Message shared = ranks.broadcast(Message(id.bytes.begin(), id.bytes.end()));

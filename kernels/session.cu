@@ -25,6 +25,8 @@ constexpr std::uint64_t kFeedBytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t kRuntimeBytes = std::uint64_t{300} << 20;
 constexpr std::uint64_t kFurtherGpuBytes = std::uint64_t{150} << 20;
 constexpr std::uint64_t kNcclBytes = std::uint64_t{200} << 20;
+/// What NCCL and the other rank's context hold of each GPU beside the pool, about (measured with two ranks).
+constexpr std::uint64_t kNcclDeviceBytes = std::uint64_t{1700} << 20;
 
 /// What of -m there is beside feeding the GPUs and `more_host_bytes`. ResourceError when these are more.
 std::uint64_t host_bytes_beside_feeds(const Peers& peers, const engine::CountPlan& plan,
@@ -41,6 +43,15 @@ std::uint64_t host_bytes_beside_feeds(const Peers& peers, const engine::CountPla
   return plan.memory_bytes - host;
 }
 
+/// What a session may hold of the current device. What nobody has limited leaves room for NCCL, which comes
+/// later.
+std::uint64_t device_cap_of(const engine::CountPlan& plan) {
+  const std::uint64_t cap = device_cap(plan.device_memory_bytes);
+  if (plan.device_memory_bytes > 0 || !plan.ranks->are_several()) return cap;
+  const std::uint64_t available = available_bytes();
+  return std::min(cap, available - std::min(available, kNcclDeviceBytes));
+}
+
 /// How much memory of each GPU a session may take beside its feeds.
 std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountPlan& plan) {
   const std::uint64_t feeds = (plan.threads + peers.size() - 1) / peers.size() * kFeedBytes;
@@ -49,8 +60,7 @@ std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountP
     const CurrentDevice current(gpu);
     const auto sharers =
         static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
-    const std::uint64_t cap = device_cap(plan.device_memory_bytes);
-    least = std::min(least, planned_with(cap) / sharers);
+    least = std::min(least, planned_with(device_cap_of(plan)) / sharers);
   }
   return least - std::min(feeds, least);
 }
@@ -75,7 +85,7 @@ class Session : public Interface {
     for (const int gpu : peers.gpus()) {
       const CurrentDevice current(gpu);
       forget_peak();
-      cap_bytes_ = std::max(cap_bytes_, device_cap(plan.device_memory_bytes));
+      cap_bytes_ = std::max(cap_bytes_, device_cap_of(plan));
     }
     // The pool keeps this, so that feeds, which allocate piece by piece, do not wait for the driver.
     const std::uint64_t feeds = (plan.threads + peers.size() - 1) / peers.size() * kFeedBytes;

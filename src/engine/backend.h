@@ -22,9 +22,9 @@ Ranks& alone();         // a job of one process
 class UpdatingSession;  // engine/update_session.h, as is the next
 struct UpdatePlan;
 
-/// Ranks that can count on GPUs together: a round of their exchange brings each of them a part of every other
-/// one's words, and counting goes through no more parts than these.
-inline constexpr std::uint32_t kMostGpuRanks = 64;
+/// GPUs, of all ranks, that can count together: a round of their exchange brings each of them a part of every
+/// other one's words, and counting goes through no more parts than these.
+inline constexpr std::uint32_t kMostGpus = 64;
 
 struct CountPlan {
   std::uint32_t k = 31;

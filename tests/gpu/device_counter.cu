@@ -3,23 +3,21 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <map>
 #include <random>
 
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/minimizer.h"
-#include "device_counter.cuh"
 #include "engine/backend.h"
+#include "gpu/counter_runs.cuh"
 #include "gpu/device.h"
 #include "gpu/random_text.h"
-#include "text_packing.cuh"
 
 namespace {
 
 using namespace warpmer;
 
-using Payloads = std::map<std::uint32_t, std::vector<std::uint64_t>>;
+using tests::Payloads;
 
 struct DeviceResult {
   Payloads payloads;
@@ -61,44 +59,10 @@ DeviceResult on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCoun
 
 DeviceResult on_gpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& plan, int times = 1) {
   const auto counter = gpu::make_device_counter(plan);
-  std::string text;
-  for (const auto& read : reads) text += read + gpu::kSeparator;
-  const auto bytes = static_cast<std::uint32_t>(text.size());
-  gpu::DeviceArray<char> device(gpu::text_room(bytes));
-  gpu::DeviceArray<std::uint32_t> left[2];
-  for (auto& tiles : left) tiles.reserve(gpu::tiles_of(bytes) + 1);
-  gpu::DeviceArray<gpu::CutStatus> status(1);
-  gpu::copy_to_device(device.data(), text.data(), bytes, counter->stream());
-  for (int i = 0; i < times; ++i) {
-    const std::uint32_t* tiles = nullptr;
-    for (std::uint32_t tile_count = gpu::tiles_of(bytes); tile_count > 0;) {
-      gpu::reset_status(status.data(), counter->stream());
-      counter->add(device.data(), bytes, tiles, tile_count, left[0].data(), status.data());
-      gpu::CutStatus now{};
-      gpu::copy_to_host(&now, status.data(), 1, counter->stream());
-      gpu::check(cudaStreamSynchronize(counter->stream()), "cutting");
-      tile_count = now.tiles_left;
-      if (tile_count > 0 || counter->wants_room(now.fullest)) counter->make_room();
-      std::swap(left[0], left[1]);
-      tiles = left[1].data();
-    }
-  }
+  tests::feed(*counter, reads, times);
   DeviceResult result;
   counter->end_of_input();
-  counter->finish(
-      [&](gpu::FrozenChunk&& chunk) {
-        gpu::check(cudaEventSynchronize(*chunk.ready), "freezing");
-        for (std::size_t s = 0; s < chunk.plans.size(); ++s) {
-          const auto& plan_of = chunk.plans[s];
-          if (plan_of.shape.entries == 0) continue;
-          auto& payload = result.payloads[chunk.first_shard + static_cast<std::uint32_t>(s)];
-          payload.resize(plan_of.layout.words);
-          gpu::check(cudaMemcpy(payload.data(), chunk.payload + plan_of.first_word, payload.size() * 8,
-                                cudaMemcpyDeviceToHost),
-                     "copying");
-        }
-      },
-      [](std::uint32_t) {});
+  tests::finish(*counter, result.payloads);
   engine::Tally tally(plan.min_count, plan.max_count);
   counter->add_to(tally);
   result.totals = tally.totals();

@@ -1,0 +1,127 @@
+// What GPUs exchange arrives, by copies and by NCCL; slices are those that shards want.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "engine/ranks.h"
+#include "gpu/counter_runs.cuh"
+#include "gpu/device.h"
+#include "gpu/random_text.h"
+#include "nccl.cuh"
+#include "rank_carrier.cuh"
+#include "slices.cuh"
+
+namespace {
+
+using namespace warpmer;
+using tests::Payloads;
+
+gpu::DeviceCountPlan plan_for(std::uint32_t k) {
+  gpu::DeviceCountPlan plan;
+  plan.k = k;
+  plan.memory_bytes = std::uint64_t{2} << 30;
+  plan.expected_kmers = 1000000;  // little staging, so that there are several rounds
+  return plan;
+}
+
+Payloads on_one(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& plan, int times) {
+  const auto counter = gpu::make_device_counter(plan);
+  tests::feed(*counter, reads, times);
+  counter->end_of_input();
+  Payloads payloads;
+  tests::finish(*counter, payloads);
+  return payloads;
+}
+
+/// Each GPU has some of the reads, the first one none.
+Payloads on_several(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& plan, int times,
+                    gpu::Peers& peers, std::unique_ptr<gpu::Carrier> carrier) {
+  auto counters = gpu::make_device_counters(plan, std::move(carrier));
+  // A GPU that is ahead waits for the others.
+  std::vector<std::thread> feeders;
+  for (std::uint32_t i = 0; i < peers.size(); ++i) {
+    feeders.emplace_back([&, i] {
+      const gpu::CurrentDevice current(peers.gpu(i));
+      std::vector<std::string> own;
+      for (std::size_t r = 0; r < reads.size(); ++r) {
+        if (i > 0 && r % (peers.size() - 1) == i - 1) own.push_back(reads[r]);
+      }
+      tests::feed(*counters[i], own, times);
+      counters[i]->end_of_input();
+    });
+  }
+  for (auto& feeder : feeders) feeder.join();
+  Payloads payloads;
+  for (std::uint32_t i = 0; i < peers.size(); ++i) {
+    const gpu::CurrentDevice current(peers.gpu(i));
+    tests::finish(*counters[i], payloads);
+    counters[i].reset();
+  }
+  return payloads;
+}
+
+TEST_CASE("GPUs of one process exchange by copies, or by NCCL as those of ranks do") {
+  const auto reads = tests::random_reads(4000, 30000, 4);
+  const std::vector<int> all = tests::all_gpus();
+  bool has_nccl = all.size() > 1;
+  try {
+    gpu::NcclLibrary::open();
+  } catch (const ResourceError& error) {
+    MESSAGE("without NCCL: ", error.what());
+    has_nccl = false;
+  }
+  for (const std::uint32_t k : {21u, 31u, 55u}) {
+    if (!tests::can_count(k)) continue;
+    CAPTURE(k);
+    // Once, the only round is the last; many times, there are several.
+    for (const int times : {1, 40}) {
+      CAPTURE(times);
+      const auto plan = plan_for(k);
+      const Payloads expected = on_one(reads, plan, times);
+      for (const std::vector<int>& gpus : tests::sets_of_gpus()) {
+        gpu::Peers peers(gpus);
+        CHECK((on_several(reads, plan, times, peers, std::make_unique<gpu::PeerCarrier>(peers)) == expected));
+      }
+      if (!has_nccl) continue;
+      gpu::Peers peers(all);
+      CHECK((on_several(reads, plan, times, peers, gpu::make_rank_carrier(peers, engine::alone())) == expected));
+    }
+  }
+}
+
+TEST_CASE("slices that shards want") {
+  constexpr std::uint32_t kShards = 300, kListsPerShard = 4, kLists = kShards * kListsPerShard;
+  std::mt19937 random(3);
+  gpu::Stream stream;
+  for (const std::uint32_t parts : {1u, 3u}) {
+    gpu::Segment<2> segment(0, 0, kLists, parts);
+    std::vector<std::uint32_t> offsets, wanted(kShards);
+    for (std::uint32_t part = 0; part < parts; ++part) {
+      std::vector<std::uint32_t> of_part = {part * 1000};
+      // One list has most of the words of a part, and one part has none.
+      for (std::uint32_t list = 0; list < kLists; ++list)
+        of_part.push_back(of_part.back() + (part == 1 ? 0 : list == 700 ? 5000 : random() % 5));
+      const std::uint64_t words = of_part.back() - of_part.front();
+      for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+        const std::uint64_t before = of_part[(shard + 1) * kListsPerShard] - of_part.front();
+        std::uint32_t slices = 0;
+        while (gpu::slice_begin(words, slices) < before) ++slices;
+        wanted[shard] = std::max(wanted[shard], slices);
+      }
+      offsets.insert(offsets.end(), of_part.begin(), of_part.end());
+    }
+    gpu::copy_to_device(segment.offsets.data(), offsets.data(), offsets.size(), stream);
+    CHECK((gpu::slices_wanted(segment, kListsPerShard, stream) == wanted));
+    CHECK(wanted.back() == gpu::kSlices);
+    CHECK(wanted.front() == 1);
+  }
+}
+
+}  // namespace
