@@ -176,8 +176,8 @@ class ListCounting {
     return static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(slots)));
   }
   [[nodiscard]] std::vector<std::uint32_t> long_lists_of(const Task& task) const {
-    return loads_.long_lists(task.first_list << task.list_shift,
-                             (task.first_list + task.lists) << task.list_shift);
+    return loads_.long_lists(task.first_list << task.list_shift, (task.first_list + task.lists)
+                                                                     << task.list_shift);
   }
 
   [[nodiscard]] CountTuning tuning(std::uint32_t list_shift) const {

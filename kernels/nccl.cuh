@@ -32,9 +32,9 @@ class NcclLibrary {
     int blocking = 0;  ///< calls that wait for others return `in_progress`, and can be aborted
     int cluster_size = kNotSet;
     int least_blocks = kNotSet;
-    /// Blocks of a kernel, of which each has a channel to each other GPU. These take time to open: with all 32
-    /// that two H200s would have, the first exchange takes 0.2 s. The fewer still send what is cut from files
-    /// as fast as it is cut.
+    /// Blocks of a kernel, of which each has a channel to each other GPU. These take time to open: with all
+    /// 32 that two H200s would have, the first exchange takes 0.2 s. These few still send what is cut from
+    /// files as fast as it is cut.
     int most_blocks = 8;
     const char* network = nullptr;
   };

@@ -37,7 +37,8 @@ Message identities_of(const Peers& peers) {
 /// On all ranks together. NCCL refuses a GPU that is there twice, but does not say so.
 void check_that_gpus_differ(Ranks& ranks, const Peers& peers) {
   Message all;
-  for (const Message& each : ranks.gather(identities_of(peers))) all.insert(all.end(), each.begin(), each.end());
+  for (const Message& each : ranks.gather(identities_of(peers)))
+    all.insert(all.end(), each.begin(), each.end());
   all = ranks.broadcast(std::move(all));
   engine::MessageReader in(all);
   std::map<std::string_view, unsigned> seen;
@@ -52,8 +53,8 @@ void check_that_gpus_differ(Ranks& ranks, const Peers& peers) {
   }
 }
 
-/// Each GPU of each rank has a communicator. They do not block, so that whatever a rank waits for, it sees that
-/// another one has failed.
+/// Each GPU of each rank has a communicator. They do not block, so that whatever a rank waits for, it sees
+/// that another one has failed.
 class RankCarrier final : public Carrier {
  public:
   RankCarrier(Peers& peers, Ranks& ranks, const NcclLibrary& nccl, const NcclId& id)

@@ -30,8 +30,8 @@ std::vector<std::uint32_t> slices_wanted(const Segment<Words>& segment, std::uin
   const std::uint32_t shards = segment.lists / lists_per_shard;
   const DeviceArray<std::uint32_t> on_device(shards);
   slices_wanted_kernel<<<(shards + kSliceThreads - 1) / kSliceThreads, kSliceThreads, 0, stream>>>(
-      segment.offsets.data(), static_cast<std::uint32_t>(segment.parts.size()), segment.lists, lists_per_shard,
-      shards, on_device.data());
+      segment.offsets.data(), static_cast<std::uint32_t>(segment.parts.size()), segment.lists,
+      lists_per_shard, shards, on_device.data());
   check_launch("asking what is on its way");
   std::vector<std::uint32_t> wanted(shards);
   copy_to_host(wanted.data(), on_device.data(), shards, stream);

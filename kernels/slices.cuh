@@ -1,7 +1,7 @@
 #pragma once
-/// The words of a segment that come in slices, while those that are there are counted: with each slice the same
-/// share of every part. Parts are in order of lists, so that the first slices have the words of the first
-/// shards.
+/// The words of a segment that come in slices, while those that are there are counted: with each slice the
+/// same share of every part. Parts are in order of lists, so that the first slices have the words of the
+/// first shards.
 
 #include <cstdint>
 #include <vector>

@@ -144,10 +144,10 @@ void check_devices(Ranks& ranks, const DeviceChoice& device) {
   if (on_cpus > 0) return;
   const auto [least, most] = std::minmax_element(gpus.begin(), gpus.end());
   if (*least < *most) {
-    throw UsageError(
-        fmt::format("ranks take as many GPUs each, but rank {} would take {}, and rank {} {}; start one rank on "
-                    "each node, or one for each GPU, or name GPUs by --device cuda:N",
-                    least - gpus.begin(), *least, most - gpus.begin(), *most));
+    throw UsageError(fmt::format(
+        "ranks take as many GPUs each, but rank {} would take {}, and rank {} {}; start one rank on "
+        "each node, or one for each GPU, or name GPUs by --device cuda:N",
+        least - gpus.begin(), *least, most - gpus.begin(), *most));
   }
   if (gpus.size() * *most > kMostGpus) {
     throw UsageError(fmt::format(

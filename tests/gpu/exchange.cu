@@ -91,7 +91,8 @@ TEST_CASE("GPUs of one process exchange by copies, or by NCCL as those of ranks 
       }
       if (!has_nccl) continue;
       gpu::Peers peers(all);
-      CHECK((on_several(reads, plan, times, peers, gpu::make_rank_carrier(peers, engine::alone())) == expected));
+      CHECK((on_several(reads, plan, times, peers, gpu::make_rank_carrier(peers, engine::alone())) ==
+             expected));
     }
   }
 }
