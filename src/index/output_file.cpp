@@ -4,10 +4,8 @@
 #include <fmt/core.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -185,42 +183,16 @@ const std::string& OutputFile::temporary() {
 }
 
 void OutputFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
-  std::uint64_t bytes = 0;
-  for (const Piece& piece : pieces) bytes += piece.bytes;
+  const std::uint64_t bytes = bytes_of(pieces), end = offset + bytes;
   if (shared_ && bytes >= SharedMemoryFile::kLeastBytes) {
     if (const int error = shared_->write(offset, pieces); error != 0) fail("write", error, bytes);
   } else {
-    write_to_descriptor(offset, pieces);
+    const PiecesWritten written =
+        write_pieces(fd_, is_stream() ? std::nullopt : std::optional(offset), pieces);
+    if (written.error != 0) fail("write", written.error, bytes - written.bytes);
+    if (!is_stream()) write_behind_.note(fd_, end, bytes);
   }
-  const std::uint64_t end = offset + bytes;
   for (std::uint64_t seen = end_; seen < end && !end_.compare_exchange_weak(seen, end);) {
-  }
-}
-
-void OutputFile::write_to_descriptor(std::uint64_t offset, std::span<const Piece> pieces) {
-  std::array<iovec, 64> batch;
-  std::size_t next = 0;       // the first piece not written completely
-  std::size_t into_next = 0;  // how much of it is
-  while (next < pieces.size()) {
-    int used = 0;
-    std::uint64_t wanted = 0;
-    for (std::size_t i = next; i < pieces.size() && used < static_cast<int>(batch.size()); ++i) {
-      const std::size_t skip = i == next ? into_next : 0;
-      auto* begin = const_cast<char*>(static_cast<const char*>(pieces[i].data)) + skip;
-      batch[static_cast<std::size_t>(used++)] = {begin, pieces[i].bytes - skip};
-      wanted += pieces[i].bytes - skip;
-    }
-    const ssize_t n = is_stream() ? ::writev(fd_, batch.data(), used)
-                                  : ::pwritev(fd_, batch.data(), used, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("write", errno, wanted);
-    if (n == 0 && wanted > 0) fail("write", EIO, wanted);
-    offset += static_cast<std::uint64_t>(n);
-    if (!is_stream()) write_behind_.note(fd_, offset, static_cast<std::uint64_t>(n));
-    for (into_next += static_cast<std::size_t>(n); next < pieces.size() && into_next >= pieces[next].bytes;
-         ++next) {
-      into_next -= pieces[next].bytes;
-    }
   }
 }
 

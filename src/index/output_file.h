@@ -10,6 +10,7 @@
 #include "index/shared_memory_file.h"
 #include "index/unfinished_outputs.h"
 #include "index/write_behind.h"
+#include "index/write_pieces.h"
 
 namespace warpmer::index {
 
@@ -61,7 +62,6 @@ class OutputFile {
   /// Finds a temporary name that is free; `take(name)` returns 0 or errno, EEXIST where it is not.
   template <class Take>
   int take_temporary_name(const Take& take);
-  void write_to_descriptor(std::uint64_t offset, std::span<const Piece> pieces);
   void sync();
   [[noreturn]] void fail(const char* doing, int error, std::uint64_t bytes) const;
 

@@ -8,6 +8,7 @@ import pty
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, WARPMER, CliTest, has_files_without_names, main
@@ -30,6 +31,15 @@ class Inputs(CliTest):
         self.same("-", stdin=content)
         self.same("-", stdin=gzip.compress(content))
         self.same("/dev/stdin", stdin=content)
+
+    def test_lists_from_pipes(self):
+        """Twice: where there is an output already, that is compared with the inputs."""
+        names = f"{READS}\n"
+        os.mkfifo(self.folder / "list")
+        for _ in range(2):
+            self.same("@-", stdin=names)
+            threading.Thread(target=(self.folder / "list").write_text, args=[names], daemon=True).start()
+            self.same("@list")
 
     def test_lists(self):
         first, second = self.file("1.fa", b""), self.file("2.fa", READS.read_bytes())
