@@ -27,8 +27,8 @@ struct MergerPlan {
   [[nodiscard]] std::uint64_t host_bytes() const;
 };
 
-/// The plan that takes so many bytes of a GPU and of the host, or less where more would not be faster, for each
-/// of `devices` at once. ResourceError when the largest shard does not fit.
+/// The plan that takes so many bytes of a GPU and of the host, or less where more would not be faster, for
+/// each of `devices` at once. ResourceError when the largest shard does not fit.
 MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes, std::uint64_t host_bytes,
                        std::size_t devices);
 

@@ -14,12 +14,11 @@
 
 namespace warpmer::index {
 
-/// Writes a file without a name, which gets `path` when it is complete: until then, nothing is left of it however
-/// the process ends. Where the file system has no such files (NFS), and for other processes that are to write, too,
-/// it has a temporary name beside `path`, and is renamed. "-", and whatever exists under `path` but is no regular
-/// file (a pipe, a device), is written to directly and in order. A file's content is on the disk before it gets
-/// its name.
-/// All failures are ResourceErrors that name the path.
+/// Writes a file without a name, which gets `path` when it is complete: until then, nothing is left of it
+/// however the process ends. Where the file system has no such files (NFS), and for other processes that are
+/// to write, too, it has a temporary name beside `path`, and is renamed. "-", and whatever exists under
+/// `path` but is no regular file (a pipe, a device), is written to directly and in order. A file's content is
+/// on the disk before it gets its name. All failures are ResourceErrors that name the path.
 class OutputFile {
  public:
   /// `writers` is how many threads will call `write` at once.

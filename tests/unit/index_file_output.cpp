@@ -159,7 +159,7 @@ TEST_CASE("index output: a signal handler can remove what is unfinished, and onl
   CHECK(same_shards(IndexFile(scratch / "done.wmi"), sample));
 }
 
-TEST_CASE("index output: with a temporary name or without, a file replaces what was there, and only when complete") {
+TEST_CASE("index output: only a complete file replaces one that was there, by whichever way") {
   const ScratchFolder scratch;
   const Sample sample = make_sample(11, 2, 20);
   const int fd = ::open(scratch.path().c_str(), O_TMPFILE | O_RDWR, 0600);
