@@ -109,7 +109,7 @@ struct NamedOutput {
 /// UsageError when two outputs are one file, by whichever names.
 void check_outputs_differ(const std::vector<NamedOutput>& outputs);
 /// UsageError when `output` is one of the files to be read, which it would replace; "@LIST" stands for itself
-/// and the files in it.
+/// and, unless it comes through a pipe, the files in it.
 void check_output(const std::string& output, const std::vector<std::string>& inputs);
 
 }  // namespace warpmer::cli

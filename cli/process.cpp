@@ -45,6 +45,7 @@ void install_signal_handlers() {
   for (const int signal : kHandledSignals) {
     sigaddset(&action.sa_mask, signal);
   }
+  signal(SIGXFSZ, SIG_IGN);
   for (const int signal : kHandledSignals) {
     struct sigaction present = {};
     if (sigaction(signal, nullptr, &present) == 0 && present.sa_handler != SIG_IGN) {

@@ -4,7 +4,8 @@
 namespace warpmer::cli {
 
 /// SIGINT, SIGTERM, SIGHUP and SIGPIPE remove unfinished outputs, then end the process as they would
-/// have without us. Signals that whoever started us ignores stay ignored.
+/// have without us. Signals that whoever started us ignores stay ignored. A limit on file sizes is
+/// an error of whoever writes, and no signal.
 void install_signal_handlers();
 
 /// Occupies descriptors 0, 1 and 2 if they came closed, so that no output file lands on one of them

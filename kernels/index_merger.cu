@@ -332,7 +332,8 @@ std::uint64_t MergerPlan::host_bytes() const {
   return kFrames * frame_words * sizeof(std::uint64_t) + uploaders * UploadTeam::kPinnedBytes;
 }
 
-MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes, std::uint64_t host_bytes) {
+MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes, std::uint64_t host_bytes,
+                       std::size_t devices) {
   const std::vector<std::uint64_t> words = shard_words(index);
   const std::uint64_t all = std::accumulate(words.begin(), words.end(), std::uint64_t{0});
   const std::uint64_t largest = *std::max_element(words.begin(), words.end());
@@ -342,8 +343,8 @@ MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes
     plan.payload_words = payload_words_for(frame_words);
     plan.most_pieces = static_cast<std::uint32_t>(
         std::max<std::uint64_t>(index.params().shards(), plan.payload_words / kWordsPerPiece));
-    plan.uploaders = static_cast<unsigned>(
-        std::clamp<std::uint64_t>(host_bytes / 4 / UploadTeam::kPinnedBytes, 1, upload_threads(frame_words)));
+    plan.uploaders = static_cast<unsigned>(std::clamp<std::uint64_t>(
+        host_bytes / 4 / UploadTeam::kPinnedBytes, 1, upload_threads(frame_words, devices)));
     // The largest shard may become twice as large, at least.
     plan.most_payload_words = std::max(plan.payload_words, 2 * largest);
     return plan;

@@ -27,9 +27,10 @@ struct MergerPlan {
   [[nodiscard]] std::uint64_t host_bytes() const;
 };
 
-/// The plan that takes so many bytes of a GPU and of the host, or less where more would not be faster.
-/// ResourceError when the largest shard does not fit.
-MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes, std::uint64_t host_bytes);
+/// The plan that takes so many bytes of a GPU and of the host, or less where more would not be faster, for
+/// each of `devices` at once. ResourceError when the largest shard does not fit.
+MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes, std::uint64_t host_bytes,
+                       std::size_t devices);
 
 /// Some consecutive shards, on the current device. Not thread-safe.
 class IndexMerger {

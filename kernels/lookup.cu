@@ -304,7 +304,7 @@ class CudaLookup : public Lookup {
       throw_too_little(index, peers_, builds, can_divide ? least_routed_memory(index, peers_.size()) : needed,
                        allowed, device_memory_bytes);
     } else {
-      page(allowed, device_memory_bytes);
+      page(needed, allowed, device_memory_bytes);
     }
   }
 
@@ -339,15 +339,18 @@ class CudaLookup : public Lookup {
     }
   }
 
-  /// Each GPU by itself. A lane has one slice, which waits there for all children.
-  void page(std::uint64_t allowed, std::uint64_t cap_bytes) {
+  /// Each GPU by itself. A lane has one slice, which waits there for all children. Of a small index, `whole`,
+  /// which is what it takes not to page, may be less.
+  void page(std::uint64_t whole, std::uint64_t allowed, std::uint64_t cap_bytes) {
     const engine::PagedLookupCosts costs =
         paged_costs(index(), LaneShape::kAnswerBytes, LaneShape::kBytesPerSlice);
     const std::vector<std::uint64_t> words = shard_words(index());
     const engine::PagedLookupPlan plan =
         engine::plan_paged_lookup(words, allowed, costs, most_callers(peers_.size()));
-    if (plan.frame_words == 0)
-      throw_too_little(index(), peers_, false, engine::least_paged_memory(words, costs), allowed, cap_bytes);
+    if (plan.frame_words == 0) {
+      const std::uint64_t least = std::min(whole, engine::least_paged_memory(words, costs));
+      throw_too_little(index(), peers_, false, least, allowed, cap_bytes);
+    }
     const std::shared_ptr<FilePages> pages = pages_to_pin(index());
     for (const int gpu : peers_.gpus()) {
       const CurrentDevice current(gpu);

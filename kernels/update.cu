@@ -52,7 +52,7 @@ Division divide(const Peers& peers, const engine::UpdatePlan& plan, const index:
     const auto sharers =  // of one GPU, in tests
         static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), peers.gpu(0)));
     division.merger = plan_merger(index, planned_with(least) / kMergerShare / sharers,
-                                  any.memory_bytes / kMergerHostShare / peers.size());
+                                  any.memory_bytes / kMergerHostShare / peers.size(), peers.size());
     mergers = division.merger.device_bytes(index.params()) * sharers;
     host = division.merger.host_bytes() * peers.size();
   }
@@ -124,20 +124,6 @@ class ShardedUpdate : public engine::UpdatingSession {
   [[nodiscard]] engine::Shortfall shortfall() const override {
     engine::Shortfall all;
     for (const auto& merger : mergers_) all.merge(merger->shortfall());
-    return all;
-  }
-  [[nodiscard]] std::uint64_t early_counts() const override {
-    return (added_ ? added_->early_counts() : 0) + (removed_ ? removed_->early_counts() : 0);
-  }
-  [[nodiscard]] engine::SpillReport spilled() const override {
-    engine::SpillReport all;
-    for (const ShardedCounting* session : {added_.get(), removed_.get()}) {
-      if (session == nullptr) continue;
-      const engine::SpillReport one = session->spilled();
-      all.written_bytes += one.written_bytes;
-      all.read_bytes += one.read_bytes;
-      all.host_bytes += one.host_bytes;
-    }
     return all;
   }
   [[nodiscard]] std::optional<engine::DeviceMemoryReport> device_memory() const override {

@@ -80,7 +80,8 @@ MemoryModel::MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_byt
   budget_ =
       static_cast<std::uint64_t>(static_cast<double>(total_ - division.counters) / (1 + division.tables));
   early_bytes_ = (total_ - budget_) / plan.threads;
-  kept_bytes_ = std::min(kMostKeptBytes, std::max(kCounterBytes, total_ / (4 * plan.threads)));
+  // What all threads together may take, so that none has to wait for what another one keeps.
+  kept_bytes_ = std::min(kMostKeptBytes, std::max(kCounterBytes, this->thread_bytes()));
 }
 
 engine::SessionForecast MemoryModel::forecast(const engine::CountPlan& plan, std::uint64_t thread_bytes,

@@ -86,20 +86,6 @@ class ShardedUpdate : public engine::UpdatingSession {
     for (const Worker& worker : workers_) all.merge(worker.shortfall);
     return all;
   }
-  [[nodiscard]] std::uint64_t early_counts() const override {
-    return (added_ ? added_->early_counts() : 0) + (removed_ ? removed_->early_counts() : 0);
-  }
-  [[nodiscard]] engine::SpillReport spilled() const override {
-    engine::SpillReport all;
-    for (const Session* session : {added_.get(), removed_.get()}) {
-      if (session == nullptr) continue;
-      const engine::SpillReport one = session->spilled();
-      all.written_bytes += one.written_bytes;
-      all.run_bytes += one.run_bytes;
-      all.read_bytes += one.read_bytes;
-    }
-    return all;
-  }
 
  private:
   using Session = ShardedSession<Key, Words>;

@@ -9,6 +9,9 @@
 
 namespace warpmer::cpu {
 
+/// A word's number of k-mers takes so many bits.
+inline constexpr std::uint32_t kWordCountBits = 6;
+
 /// A super-k-mer has a word of 16 or 32 bytes, of which a third is empty for k = 31 on average, and more for
 /// smaller k. Turned left by six bits, so that the number of k-mers stands in front of the bases, what is
 /// empty is at the end; it is cut off in whole bytes, and the number says how many are left. (little-endian)
@@ -16,7 +19,7 @@ template <int Words>
 class WordFormat {
  public:
   using Word = SuperKmer<Words>;
-  static_assert(Word::kMaxKmers <= 1u << 6);
+  static_assert(Word::kMaxKmers <= 1u << kWordCountBits);
   /// What a word takes at most. So many bytes are touched where one is written or read, whatever it takes.
   static constexpr std::size_t kMostBytes = sizeof(Word);
 
@@ -52,7 +55,7 @@ class WordFormat {
   }
 
  private:
-  static constexpr std::uint32_t kCountBits = 6, kCounts = 1u << kCountBits;
+  static constexpr std::uint32_t kCountBits = kWordCountBits, kCounts = 1u << kCountBits;
 
   /// Of a word with one k-mer more than `less`: its bases, and three for the number, four to a byte.
   [[nodiscard]] std::size_t bytes(std::uint64_t less) const { return (k_ + less + kCountBits / 2 + 3) / 4; }
@@ -64,8 +67,8 @@ class WordFormat {
 /// What words take on average, as WordFormat writes them, that have so many k-mers on average.
 inline double mean_word_bytes(std::uint32_t k, double kmers) {
   // Of the last byte 0, 2, 4 or 6 bits are empty.
-  constexpr double kCountBits = 6, kEmptyBits = 3;
-  return (2 * (k - 1 + kmers) + kCountBits + kEmptyBits) / 8;
+  constexpr double kEmptyBits = 3;
+  return (2 * (k - 1 + kmers) + kWordCountBits + kEmptyBits) / 8;
 }
 
 }  // namespace warpmer::cpu

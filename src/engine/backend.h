@@ -59,6 +59,13 @@ struct SpillReport {
   std::uint64_t run_bytes = 0;  ///< of these, k-mers with counts; the rest is super-k-mers
   std::uint64_t read_bytes = 0;
   std::uint64_t host_bytes = 0;
+
+  void add(const SpillReport& other) {
+    written_bytes += other.written_bytes;
+    run_bytes += other.run_bytes;
+    read_bytes += other.read_bytes;
+    host_bytes += other.host_bytes;
+  }
 };
 
 /// What a session has held on each of its GPUs; of several, the largest numbers.

@@ -33,13 +33,8 @@ class CountJob {
         run_(threads_, memory_cap_, progress) {}
 
   CountReport run() {
-    try {
-      if (read_and_count(true)) return report_;
-    } catch (const io::NotPlainText&) {
-    }
-    // What was taken for records were none, or were not like others: begin again, carefully.
-    progress_.kmers = 0;
-    read_and_count(false);
+    with_text_or_records(options_.inputs, progress_,
+                         [&](bool may_take_text) { return read_and_count(may_take_text); });
     return report_;
   }
 
@@ -53,8 +48,7 @@ class CountJob {
       backend_ = make_backend(device_);
       return backend_->start(count_plan_for(options_, device_, run_, input.own()));
     });
-    const io::TextMemory* const text_memory = backend_->text_memory();
-    if (may_take_text && text_memory != nullptr) input.own().hand_over_text(*text_memory);
+    if (may_take_text) input.hand_over_text(*backend_);
     const auto start = Clock::now();
     const ReadTotals read = run_.read(input, *session, options_.k);
     report_.read_seconds = seconds_since(start);

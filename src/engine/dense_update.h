@@ -43,7 +43,6 @@ class DenseUpdate : public UpdatingSession {
 
   [[nodiscard]] Tally tally() const override { return tally_; }
   [[nodiscard]] Shortfall shortfall() const override { return shortfall_; }
-  [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
   [[nodiscard]] std::optional<DeviceMemoryReport> device_memory() const override { return device_memory_; }
 
  private:

@@ -5,10 +5,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "engine/backend.h"
 #include "index/index_file.h"
 #include "io/input.h"
+#include "io/input_list.h"
 
 namespace warpmer::engine {
 
@@ -44,6 +47,19 @@ struct IndexReport {
 /// `CountingSession::finish` of one session, or of what stands for it.
 using FinishShards =
     std::function<void(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done)>;
+
+/// Does `work(may_take_text)`: first with true, which allows it to take files for more regular than they must
+/// be, and to divide them; then, if it says by false or by io::NotPlainText that some were not, once more,
+/// carefully. Inputs that cannot be listed twice are read carefully in the first place.
+template <class Work>
+void with_text_or_records(const std::vector<std::string>& inputs, JobProgress& progress, const Work& work) {
+  try {
+    if (work(io::can_be_listed_again(inputs))) return;
+  } catch (const io::NotPlainText&) {
+  }
+  progress.kmers = 0;
+  work(false);
+}
 
 /// All shards of a session, of whatever kind; it must live as long.
 template <class Session>

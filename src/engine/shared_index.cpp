@@ -77,13 +77,13 @@ SharedIndex::SharedIndex(Ranks& ranks, const std::string& path, const index::Ind
       k_(params.k),
       own_{first_shard_of(ranks.rank(), ranks.size(), params.shards()),
            first_shard_of(ranks.rank() + 1, ranks.size(), params.shards())} {
+  if (ranks.is_first()) writer_ = std::make_unique<index::IndexWriter>(path, params, threads);
+  if (!ranks.are_several()) return;
   Message temporary;
   if (ranks.is_first()) {
-    writer_ = std::make_unique<index::IndexWriter>(path, params, threads);
     const std::string& name = writer_->temporary();
     temporary.assign(name.begin(), name.end());
   }
-  if (!ranks.are_several()) return;
   temporary = ranks.broadcast(std::move(temporary));
   is_stream_ = temporary.empty();
   if (!ranks.is_first()) {

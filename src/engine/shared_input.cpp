@@ -58,6 +58,10 @@ SharedInput::SharedInput(Ranks& ranks, const std::vector<std::string>& paths, co
 
 SharedInput::~SharedInput() = default;
 
+void SharedInput::hand_over_text(const Backend& backend) {
+  if (const io::TextMemory* const memory = backend.text_memory()) own_->hand_over_text(*memory);
+}
+
 bool SharedInput::next(io::Batch& batch, unsigned thread) {
   if (!ranks_.are_several()) return own_->next(batch);
   // What others have read comes first: they wait when too much of it does.

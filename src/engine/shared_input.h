@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/backend.h"
 #include "engine/ranks.h"
 #include "io/input.h"
 
@@ -31,6 +32,9 @@ class SharedInput {
   /// As io::InputSet::next, by threads 0 to `threads` - 1 at once. Batches that one rank reads for all go to
   /// the ranks in turn.
   bool next(io::Batch& batch, unsigned thread);
+
+  /// From now on, batches are text where the backend's sessions take it (io::InputSet::hand_over_text).
+  void hand_over_text(const Backend& backend);
 
   /// Makes all calls of `next` on this rank return false soon.
   void cancel() noexcept;

@@ -69,14 +69,13 @@ class UpdateJob {
   }
 
   UpdateReport run() {
-    try {
-      update(true);
-    } catch (const io::NotPlainText&) {
-      // What was taken for records were none, or were not like others: begin again, carefully.
-      progress_.kmers = 0;
+    std::vector<std::string> inputs = options_.added;
+    inputs.insert(inputs.end(), options_.removed.begin(), options_.removed.end());
+    with_text_or_records(inputs, progress_, [&](bool may_take_text) {
       report_ = {};
-      update(false);
-    }
+      update(may_take_text);
+      return true;
+    });
     return report_;
   }
 
@@ -90,10 +89,8 @@ class UpdateJob {
       backend_ = make_backend(device_);
       return backend_->start_update(plan(added, removed), index_);
     });
-    if (const io::TextMemory* const memory = backend_->text_memory(); may_take_text && memory != nullptr) {
-      for (auto* input : {&added, &removed}) {
-        if (*input) (*input)->own().hand_over_text(*memory);
-      }
+    for (auto* input : {&added, &removed}) {
+      if (*input && may_take_text) (*input)->hand_over_text(*backend_);
     }
     const auto start = Clock::now();
     if (added) report_.added = run_.read(*added, *session->added(), k());

@@ -50,11 +50,20 @@ class UpdatingSession {
   /// in this order. What cannot be removed is noted and the shard left without that k-mer.
   virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
 
+  /// Of both sessions, after all threads have said `end_of_input`.
+  [[nodiscard]] std::uint64_t early_counts() {
+    return (added() ? added()->early_counts() : 0) + (removed() ? removed()->early_counts() : 0);
+  }
+  [[nodiscard]] SpillReport spilled() {
+    SpillReport all;
+    if (added()) all.add(added()->spilled());
+    if (removed()) all.add(removed()->spilled());
+    return all;
+  }
+
   // After all threads have returned from `finish`.
   [[nodiscard]] virtual Tally tally() const = 0;
   [[nodiscard]] virtual Shortfall shortfall() const = 0;
-  [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
-  [[nodiscard]] virtual SpillReport spilled() const { return {}; }
   /// On GPUs, as are the stages: of those after the input has ended.
   [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
   [[nodiscard]] virtual std::vector<StageReport> stages() const { return {}; }

@@ -29,8 +29,8 @@ class BufferedOutput {
   /// Completes the file, unless that has been done, and gives it its name.
   void finish();
 
-  /// Where it is written until it is complete; empty for a stream.
-  [[nodiscard]] const std::string& temporary() const noexcept { return file_.temporary(); }
+  /// See OutputFile::temporary.
+  [[nodiscard]] const std::string& temporary() { return file_.temporary(); }
 
   /// Bytes taken so far, buffered ones included.
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return offset_ + used_; }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "index/shared_memory_file.h"
+#include "index/write_pieces.h"
 
 namespace warpmer::index::layout {
 

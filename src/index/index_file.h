@@ -63,8 +63,8 @@ struct PartOfIndex {
   std::uint64_t most_kept_bytes = UINT64_MAX;
 };
 
-/// Writes an index to a temporary name beside `path` and renames it when complete ("-": standard
-/// output, streamed). Destroyed before `finish` has returned, it leaves nothing behind.
+/// Writes an index that gets the name `path` when it is complete ("-": standard output, streamed). Destroyed
+/// before `finish` has returned, it leaves nothing behind.
 class IndexWriter {
  public:
   /// `writers` is how many threads will call `put` at once. ResourceError (with the path) when the file
@@ -95,8 +95,8 @@ class IndexWriter {
 
   // --- For processes that write one file together. All are called by one thread, when all shards are put.
 
-  /// Where it is written until it is complete; empty for a stream.
-  [[nodiscard]] const std::string& temporary() const noexcept;
+  /// See OutputFile::temporary.
+  [[nodiscard]] const std::string& temporary();
   /// What the shards put so far take in the file.
   [[nodiscard]] std::uint64_t payload_bytes() const noexcept;
   /// Writes a part behind `bytes_before` of payload, and completes it on the disk. Returns what the first

@@ -331,7 +331,7 @@ std::vector<std::uint64_t> IndexWriter::take_spare() {
   return spare;
 }
 
-const std::string& IndexWriter::temporary() const noexcept { return impl_->output().temporary(); }
+const std::string& IndexWriter::temporary() { return impl_->output().temporary(); }
 std::uint64_t IndexWriter::payload_bytes() const noexcept { return impl_->bytes_put; }
 std::string IndexWriter::write_part(std::uint64_t bytes_before) { return impl_->write_part(bytes_before); }
 void IndexWriter::adopt_part(const std::string& part) { impl_->adopt_part(part); }

@@ -11,7 +11,7 @@ namespace warpmer::index {
 namespace {
 
 /// How far ahead the kernel is asked to read the file back.
-constexpr std::ptrdiff_t kShardsAhead = 8;
+constexpr int kShardsAhead = 8;
 
 }  // namespace
 
@@ -84,6 +84,9 @@ void KeptShards::write(const Batch& batch, std::uint64_t offset) {
 
 void KeptShards::take_all(const std::function<void(PreparedShard&&)>& take) {
   const std::lock_guard lock(mutex_);
+  // The kernel is always asked for this many shards ahead of the one that is read.
+  auto ahead = in_file_.cbegin();
+  for (int i = 0; i < kShardsAhead && ahead != in_file_.cend(); ++i) will_need((ahead++)->second);
   while (!in_memory_.empty() || !in_file_.empty()) {
     const auto kept = in_memory_.begin();
     const auto spilled = in_file_.begin();
@@ -92,18 +95,15 @@ void KeptShards::take_all(const std::function<void(PreparedShard&&)>& take) {
       take(std::move(next.mapped()));
       continue;
     }
-    read_ahead(spilled);
+    if (ahead != in_file_.cend()) will_need((ahead++)->second);
     take(bring_back(spilled->first, spilled->second));
     in_file_.erase(spilled);
   }
   memory_bytes_ = 0;
 }
 
-/// Asks for one shard more each time, as the one before it asked for the others.
-void KeptShards::read_ahead(std::map<std::uint32_t, layout::DirectoryEntry>::const_iterator from) const {
-  for (std::ptrdiff_t i = 0; i < kShardsAhead && from != in_file_.end(); ++i) ++from;
-  if (from != in_file_.end())
-    file_->will_need(from->second.offset, from->second.payload_words * sizeof(std::uint64_t));
+void KeptShards::will_need(const layout::DirectoryEntry& entry) const {
+  file_->will_need(entry.offset, entry.payload_words * sizeof(std::uint64_t));
 }
 
 PreparedShard KeptShards::bring_back(std::uint32_t shard, const layout::DirectoryEntry& entry) const {

@@ -55,7 +55,7 @@ class KeptShards {
   void write(const Batch& batch, std::uint64_t offset);
   Batch take_for_file();
   PreparedShard bring_back(std::uint32_t shard, const layout::DirectoryEntry& entry) const;
-  void read_ahead(std::map<std::uint32_t, layout::DirectoryEntry>::const_iterator from) const;
+  void will_need(const layout::DirectoryEntry& entry) const;
 
   const std::string directory_;
   const std::uint64_t most_bytes_;

@@ -4,10 +4,8 @@
 #include <fmt/core.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -46,6 +44,16 @@ std::string resolve(const std::string& path) {
 std::string parent_of(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
   return parent.empty() ? "." : parent;
+}
+
+/// Gives a file without a name one. Returns 0 or errno.
+int link_descriptor(int fd, const std::string& path) {
+  const std::string self = fmt::format("/proc/self/fd/{}", fd);
+  return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+int open_without_name(const std::string& parent) {
+  return ::open(parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
 }
 
 /// Why a file cannot be made in a directory, in words.
@@ -89,7 +97,7 @@ OutputFile::OutputFile(const std::string& path, unsigned writers) : path_(path),
   if (is_standard_output(path) || (exists && !S_ISREG(status.st_mode))) {
     open_stream();
   } else {
-    create_temporary();
+    create();
     if (writers >= SharedMemoryFile::kLeastWriters && SharedMemoryFile::is_one(fd_)) shared_.emplace(fd_);
   }
 }
@@ -111,70 +119,80 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::open_stream() {
+  is_stream_ = true;
   fd_ = is_standard_output(path_) ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                                   : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd_ < 0)
     throw ResourceError(fmt::format("cannot open {} for writing: {}", name_of(path_), std::strerror(errno)));
 }
 
-void OutputFile::create_temporary() {
-  target_ = resolve(path_);
-  const std::string parent = parent_of(target_);
+template <class Take>
+int OutputFile::take_temporary_name(const Take& take) {
   // Names may have 255 bytes; the ones the user sees need not leave room for the additions.
   const std::string name = std::filesystem::path(target_).filename().string().substr(0, 200);
-  if (name.empty())
-    throw ResourceError(fmt::format("cannot write '{}': it names a directory, not a file", path_));
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    temporary_ = fmt::format("{}/.{}.{}.tmp", parent, name, random_suffix());
+  int error = EEXIST;
+  for (int attempt = 0; attempt < 100 && (error == EEXIST || error == EINTR); ++attempt) {
+    temporary_ = fmt::format("{}/.{}.{}.tmp", parent_of(target_), name, random_suffix());
     registered_.emplace(temporary_);  // before it exists: a signal at any moment finds it
-    fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_ >= 0) return;
-    const int error = errno;
+    error = take(temporary_);
+    if (error == 0) return 0;
     registered_.reset();
-    if (error != EEXIST && error != EINTR) {
-      throw ResourceError(fmt::format("cannot create '{}': {}", path_, creation_fault(parent, error)));
-    }
+    temporary_.clear();
   }
-  throw ResourceError(fmt::format("cannot create '{}': no free temporary name in '{}'", path_, parent));
+  return error;
+}
+
+/// False where there can be none, or where it could not be named in the end. That is tried with another one:
+/// a file that has had a name and lost it cannot get one again.
+bool OutputFile::create_without_name() {
+  const std::string parent = parent_of(target_);
+  const int other = open_without_name(parent);
+  if (other < 0) return false;
+  const bool can_be_named =
+      take_temporary_name([&](const std::string& name) { return link_descriptor(other, name); }) == 0;
+  if (can_be_named) ::unlink(temporary_.c_str());
+  registered_.reset();
+  temporary_.clear();
+  ::close(other);
+  if (can_be_named) fd_ = open_without_name(parent);
+  return fd_ >= 0;
+}
+
+void OutputFile::create() {
+  target_ = resolve(path_);
+  if (std::filesystem::path(target_).filename().empty())
+    throw ResourceError(fmt::format("cannot write '{}': it names a directory, not a file", path_));
+  if (create_without_name()) return;
+  const int error = take_temporary_name([&](const std::string& name) {
+    fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return fd_ >= 0 ? 0 : errno;
+  });
+  if (error != 0) {
+    throw ResourceError(
+        fmt::format("cannot create '{}': {}", path_, creation_fault(parent_of(target_), error)));
+  }
+}
+
+const std::string& OutputFile::temporary() {
+  if (!is_stream_ && temporary_.empty()) {
+    const int error =
+        take_temporary_name([&](const std::string& name) { return link_descriptor(fd_, name); });
+    if (error != 0) fail("name", error, 0);
+  }
+  return temporary_;
 }
 
 void OutputFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
-  std::uint64_t bytes = 0;
-  for (const Piece& piece : pieces) bytes += piece.bytes;
+  const std::uint64_t bytes = bytes_of(pieces), end = offset + bytes;
   if (shared_ && bytes >= SharedMemoryFile::kLeastBytes) {
     if (const int error = shared_->write(offset, pieces); error != 0) fail("write", error, bytes);
   } else {
-    write_to_descriptor(offset, pieces);
+    const PiecesWritten written =
+        write_pieces(fd_, is_stream() ? std::nullopt : std::optional(offset), pieces);
+    if (written.error != 0) fail("write", written.error, bytes - written.bytes);
+    if (!is_stream()) write_behind_.note(fd_, end, bytes);
   }
-  const std::uint64_t end = offset + bytes;
   for (std::uint64_t seen = end_; seen < end && !end_.compare_exchange_weak(seen, end);) {
-  }
-}
-
-void OutputFile::write_to_descriptor(std::uint64_t offset, std::span<const Piece> pieces) {
-  std::array<iovec, 64> batch;
-  std::size_t next = 0;       // the first piece not written completely
-  std::size_t into_next = 0;  // how much of it is
-  while (next < pieces.size()) {
-    int used = 0;
-    std::uint64_t wanted = 0;
-    for (std::size_t i = next; i < pieces.size() && used < static_cast<int>(batch.size()); ++i) {
-      const std::size_t skip = i == next ? into_next : 0;
-      auto* begin = const_cast<char*>(static_cast<const char*>(pieces[i].data)) + skip;
-      batch[static_cast<std::size_t>(used++)] = {begin, pieces[i].bytes - skip};
-      wanted += pieces[i].bytes - skip;
-    }
-    const ssize_t n = is_stream() ? ::writev(fd_, batch.data(), used)
-                                  : ::pwritev(fd_, batch.data(), used, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("write", errno, wanted);
-    if (n == 0 && wanted > 0) fail("write", EIO, wanted);
-    offset += static_cast<std::uint64_t>(n);
-    if (!is_stream()) write_behind_.note(fd_, offset, static_cast<std::uint64_t>(n));
-    for (into_next += static_cast<std::size_t>(n); next < pieces.size() && into_next >= pieces[next].bytes;
-         ++next) {
-      into_next -= pieces[next].bytes;
-    }
   }
 }
 
@@ -189,10 +207,12 @@ void OutputFile::sync() {
 }
 
 void OutputFile::complete() {
-  if (fd_ < 0) return;
+  if (is_complete_) return;
   // What was allocated ahead is given back.
   if (shared_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) fail("complete", errno, 0);
   if (!is_stream()) sync();
+  is_complete_ = true;
+  if (!is_stream() && temporary_.empty()) return;  // it would be gone
   // Closing is the last chance to hear of a failure.
   const int fd = std::exchange(fd_, -1);
   if (::close(fd) != 0 && errno != EINTR) fail("complete", errno, 0);
@@ -201,7 +221,9 @@ void OutputFile::complete() {
 void OutputFile::commit() {
   complete();
   if (is_stream()) return;
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("name", errno, 0);
+  // A link replaces nothing.
+  const bool is_named = temporary_.empty() && link_descriptor(fd_, target_) == 0;
+  if (!is_named && ::rename(temporary().c_str(), target_.c_str()) != 0) fail("name", errno, 0);
   registered_.reset();
 }
 

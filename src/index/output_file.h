@@ -1,5 +1,5 @@
 #pragma once
-/// The file an index is written to: a temporary name that becomes the final one, or a stream.
+/// The file an index is written to: one that gets its name when it is complete, or a stream.
 
 #include <atomic>
 #include <cstdint>
@@ -10,13 +10,15 @@
 #include "index/shared_memory_file.h"
 #include "index/unfinished_outputs.h"
 #include "index/write_behind.h"
+#include "index/write_pieces.h"
 
 namespace warpmer::index {
 
-/// Writes beside `path` under a temporary name and renames when complete. "-", and whatever exists
-/// under `path` but is no regular file (a pipe, a device), is written to directly and in order.
-/// A file's content is on the disk before it gets its name.
-/// All failures are ResourceErrors that name the path.
+/// Writes a file without a name, which gets `path` when it is complete: until then, nothing is left of it
+/// however the process ends. Where the file system has no such files (NFS), and for other processes that are
+/// to write, too, it has a temporary name beside `path`, and is renamed. "-", and whatever exists under
+/// `path` but is no regular file (a pipe, a device), is written to directly and in order. A file's content is
+/// on the disk before it gets its name. All failures are ResourceErrors that name the path.
 class OutputFile {
  public:
   /// `writers` is how many threads will call `write` at once.
@@ -27,16 +29,17 @@ class OutputFile {
     const std::string& temporary;
   };
   OutputFile(const std::string& path, const PartOf& other);
-  /// Removes the temporary file unless `commit` has returned.
+  /// Nothing is left unless `commit` has returned.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   /// Whether only writes in order are possible; then `offset` in `write` must be what was written so far.
-  [[nodiscard]] bool is_stream() const noexcept { return temporary_.empty(); }
+  [[nodiscard]] bool is_stream() const noexcept { return is_stream_; }
 
-  /// The name under which the file is written; empty for streams.
-  [[nodiscard]] const std::string& temporary() const noexcept { return temporary_; }
+  /// The name under which other processes find the file until `commit`: it has one from now on. Empty for
+  /// streams.
+  [[nodiscard]] const std::string& temporary();
 
   /// Writes the pieces one after the other from `offset` on. On a file, several threads may write
   /// different ranges at once.
@@ -53,14 +56,19 @@ class OutputFile {
 
  private:
   void open_stream();
-  void create_temporary();
-  void write_to_descriptor(std::uint64_t offset, std::span<const Piece> pieces);
+  void create();
+  bool create_without_name();
+  /// Finds a temporary name that is free; `take(name)` returns 0 or errno, EEXIST where it is not.
+  template <class Take>
+  int take_temporary_name(const Take& take);
   void sync();
   [[noreturn]] void fail(const char* doing, int error, std::uint64_t bytes) const;
 
   std::string path_;       ///< as the user knows it
   std::string target_;     ///< where the file goes: `path_` with links resolved
-  std::string temporary_;  ///< empty for streams
+  std::string temporary_;  ///< empty: it has no name yet
+  bool is_stream_ = false;
+  bool is_complete_ = false;
   std::optional<UnfinishedOutput> registered_;
   int fd_ = -1;
   std::optional<SharedMemoryFile> shared_;  ///< for large writes, where that is faster

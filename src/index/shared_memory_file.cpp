@@ -48,8 +48,7 @@ int SharedMemoryFile::allocate(std::uint64_t end) {
 }
 
 int SharedMemoryFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
-  std::uint64_t end = offset;
-  for (const Piece& piece : pieces) end += piece.bytes;
+  const std::uint64_t end = offset + bytes_of(pieces);
   if (end == offset) return 0;
   if (const int error = allocate(end); error != 0) return error;
   const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

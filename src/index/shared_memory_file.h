@@ -6,13 +6,9 @@
 #include <mutex>
 #include <span>
 
-namespace warpmer::index {
+#include "index/write_pieces.h"
 
-/// A piece of memory to be written.
-struct Piece {
-  const void* data = nullptr;
-  std::size_t bytes = 0;
-};
+namespace warpmer::index {
 
 /// `pwrite` holds the lock of the file while it finds pages and copies, so that a tmpfs takes 2.5 GB/s from
 /// one thread and no more from sixteen. Here one thread at a time asks for pages (10 GB/s: they are not

@@ -3,10 +3,8 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -53,50 +51,31 @@ SpillFile::~SpillFile() {
 void SpillFile::open() {
   // Other processes of the job may make the directory, and take it away, at the same time.
   constexpr int kMostAttempts = 1000;
+  int error = 0;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     made_directory_ = ::mkdir(directory_.c_str(), 0700) == 0;
-    const bool is_there = made_directory_ || errno == EEXIST;
+    error = made_directory_ ? 0 : errno;
+    const bool is_there = made_directory_ || error == EEXIST;
     fd_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     // Kernels and file systems that know no O_TMPFILE say so in different ways.
     if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOSYS))
       fd_ = open_and_unlink(directory_);
     if (fd_ >= 0) return;
+    if (is_there) error = errno;
     // Of a directory that has been removed since it was found, ext4 says EPERM.
-    if ((errno != ENOENT && errno != EPERM) || !is_there) break;
+    if ((error != ENOENT && error != EPERM) || !is_there) break;
   }
-  const int error = errno;
   if (made_directory_) ::rmdir(directory_.c_str());
   throw ResourceError(fmt::format("cannot make a temporary file in '{}': {}; choose another --tmp-dir",
                                   directory_, std::strerror(error)));
 }
 
 void SpillFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
-  constexpr std::size_t kPiecesAtOnce = 256;
-  std::array<iovec, kPiecesAtOnce> batch;
-  const std::uint64_t begin = offset;
-  std::size_t next = 0;       // the first piece not written completely
-  std::size_t into_next = 0;  // how much of it is
-  while (next < pieces.size()) {
-    std::size_t used = 0;
-    std::uint64_t wanted = 0;
-    for (std::size_t i = next; i < pieces.size() && used < batch.size(); ++i) {
-      const std::size_t skip = i == next ? into_next : 0;
-      batch[used++] = {const_cast<char*>(static_cast<const char*>(pieces[i].data)) + skip,
-                       pieces[i].bytes - skip};
-      wanted += pieces[i].bytes - skip;
-    }
-    const ssize_t n = ::pwritev(fd_, batch.data(), static_cast<int>(used), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("write", wanted, errno);
-    if (n == 0 && wanted > 0) fail("write", wanted, EIO);
-    offset += static_cast<std::uint64_t>(n);
-    for (into_next += static_cast<std::size_t>(n); next < pieces.size() && into_next >= pieces[next].bytes;
-         ++next) {
-      into_next -= pieces[next].bytes;
-    }
-  }
-  written_ += offset - begin;
-  write_behind_.note(fd_, offset, offset - begin);
+  const std::uint64_t bytes = bytes_of(pieces);
+  const PiecesWritten written = write_pieces(fd_, offset, pieces);
+  if (written.error != 0) fail("write", bytes - written.bytes, written.error);
+  written_ += bytes;
+  write_behind_.note(fd_, offset + bytes, bytes);
 }
 
 void SpillFile::read(const Spilled& what, void* to) {

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "index/shared_memory_file.h"
 #include "index/write_behind.h"
+#include "index/write_pieces.h"
 
 namespace warpmer::index {
 

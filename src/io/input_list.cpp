@@ -77,6 +77,14 @@ bool can_be_opened_again(const InputFile& file) {
   return file.is_regular && descriptor_in_path(file.path) < 0;
 }
 
+bool can_be_listed_again(const std::vector<std::string>& paths) {
+  return std::all_of(paths.begin(), paths.end(), [](const std::string& path) {
+    struct stat status {};
+    return !path.starts_with('@') || (descriptor_in_path(path.substr(1)) < 0 &&
+                                      ::stat(path.c_str() + 1, &status) == 0 && S_ISREG(status.st_mode));
+  });
+}
+
 std::vector<InputFile> list_inputs(const std::vector<std::string>& paths) {
   std::vector<InputFile> files;
   for (const std::string& path : paths) {

@@ -5,11 +5,11 @@ WARPMER_DATA (the folder data/).
 """
 
 import collections
+import contextlib
 import gzip
 import os
 import pathlib
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -76,9 +76,17 @@ def fasta(records):
 
 
 def file_size_limit(most=100):
-    """For preexec_fn: files of `most` bytes, and to exceed that is an error and no signal."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    """For preexec_fn: files of `most` bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
+def has_files_without_names(folder):
+    """Whether the file system has them: then nothing is left of an output however a process ends."""
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_RDWR))
+    except OSError:
+        return False
+    return True
 
 
 class CliTest(unittest.TestCase):
@@ -97,6 +105,17 @@ class CliTest(unittest.TestCase):
         path = self.folder / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
+
+    def unfinished_bytes(self, process):
+        """The sizes of the outputs in the folder that a process writes and that have no name yet, or a temporary one."""
+        sizes = []
+        descriptors = pathlib.Path(f"/proc/{process.pid}/fd")
+        with contextlib.suppress(OSError):  # it has ended
+            for descriptor in descriptors.iterdir():
+                leads_to = os.readlink(descriptor)
+                if leads_to.startswith(f"{self.folder.resolve()}/") and leads_to.endswith((".tmp", " (deleted)")):
+                    sizes.append(descriptor.stat().st_size)
+        return sizes
 
     def files(self):
         """Everything in the folder, hidden files included."""

@@ -8,9 +8,10 @@ import pty
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
-from common_cli import DATA, INPUT, RESOURCE, USAGE, WARPMER, CliTest, main
+from common_cli import DATA, INPUT, RESOURCE, USAGE, WARPMER, CliTest, has_files_without_names, main
 from common_tier import FULL, by_tier
 
 READS = DATA / "forty.fa"
@@ -30,6 +31,15 @@ class Inputs(CliTest):
         self.same("-", stdin=content)
         self.same("-", stdin=gzip.compress(content))
         self.same("/dev/stdin", stdin=content)
+
+    def test_lists_from_pipes(self):
+        """Twice: where there is an output already, that is compared with the inputs."""
+        names = f"{READS}\n"
+        os.mkfifo(self.folder / "list")
+        for _ in range(2):
+            self.same("@-", stdin=names)
+            threading.Thread(target=(self.folder / "list").write_text, args=[names], daemon=True).start()
+            self.same("@list")
 
     def test_lists(self):
         first, second = self.file("1.fa", b""), self.file("2.fa", READS.read_bytes())
@@ -176,7 +186,7 @@ class Terminal(CliTest):
 
 
 class Interrupts(CliTest):
-    def interrupt(self, signal_number, arguments, unfinished):
+    def interrupt(self, signal_number, arguments):
         """Sends the signal while a job waits for more input."""
         process = subprocess.Popen(
             [WARPMER, *map(str, arguments)], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
@@ -184,10 +194,9 @@ class Interrupts(CliTest):
         process.stdin.write(READS.read_bytes())
         process.stdin.flush()
         deadline = time.monotonic() + 30
-        while time.monotonic() < deadline and not any(name.endswith(".tmp") for name in self.files()):
+        while time.monotonic() < deadline and not self.unfinished_bytes(process):
             time.sleep(0.02)
-        if unfinished:
-            self.assertTrue(any(name.endswith(".tmp") for name in self.files()), self.files())
+        self.assertTrue(self.unfinished_bytes(process), self.files())
         process.send_signal(signal_number)
         _, error = process.communicate(timeout=60)
         self.assertEqual(process.returncode, -signal_number, error)
@@ -195,15 +204,23 @@ class Interrupts(CliTest):
     def test_nothing_is_left(self):
         for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal_number):
-                self.interrupt(signal_number, ["count", "-k", "15", "-o", "out.wmi", "--stats", "s.json", "-"], True)
+                self.interrupt(signal_number, ["count", "-k", "15", "-o", "out.wmi", "--stats", "s.json", "-"])
                 self.assertEqual(self.files(), [])
+
+    def test_killed(self):
+        """Nothing is left where files need no name."""
+        if not has_files_without_names(self.folder):
+            self.skipTest("this file system has no files without names")
+        for signal_number in (signal.SIGKILL, signal.SIGXCPU):
+            self.interrupt(signal_number, ["count", "-k", "15", "-o", "out.wmi", "--stats", "s.json", "-"])
+            self.assertEqual(self.files(), [])
 
     def test_while_it_writes(self):
         genome = os.urandom(LARGE_BASES).translate(bytes(b"ACGT"[i % 4] for i in range(256)))
         (self.folder / "genome.fa").write_bytes(b">g\n" + genome + b"\n")
         for _ in range(5):  # now and then the whole file is there before the signal is
             process = subprocess.Popen([WARPMER, "count", "-t", "1", "-o", "out.wmi", "genome.fa"], cwd=self.folder)
-            while process.poll() is None and not any(path.stat().st_size > 0 for path in self.folder.glob(".*.tmp")):
+            while process.poll() is None and not any(self.unfinished_bytes(process)):
                 time.sleep(0.001)
             start = time.monotonic()
             process.send_signal(signal.SIGTERM)
@@ -217,7 +234,7 @@ class Interrupts(CliTest):
 
     def test_query_too(self):
         index = self.count(READS, k=15)
-        self.interrupt(signal.SIGINT, ["query", index, "--reads", "-", "-o", "out.tsv"], True)
+        self.interrupt(signal.SIGINT, ["query", index, "--reads", "-", "-o", "out.tsv"])
         self.assertEqual(self.files(), [index])
 
     def test_an_ignored_signal_stays_ignored(self):

@@ -5,11 +5,14 @@ warpmer takes of a node in jobs of several shapes, and that a job that is ended 
 ctest: release only (everything here is between processes)
 """
 
+import array
+import fcntl
 import json
 import os
 import pathlib
 import sys
 import tempfile
+import termios
 import unittest
 
 from local_cluster import GPUS, CannotStart, LocalCluster
@@ -24,6 +27,13 @@ HAS_MPI = any(WARPMER.parent.glob("*warpmer_mpi*.so"))
 
 cluster = None
 jobs = None
+
+
+def bytes_waiting(pipe):
+    """What has been written to a pipe and not been read."""
+    number = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, number)
+    return number[0]
 
 
 class Jobs:
@@ -143,13 +153,11 @@ class Ends(unittest.TestCase):
         """Lets a job wait for more reads, ends it while it does, and returns how it ended."""
         script = jobs.script(f"{self.id()}.sh", command)
         job = jobs.submit("--ntasks=1", script, environment={"READS": str(self.pipe), "OUT": str(self.folder / "out.wmi")})
-        unfinished = lambda: list(self.folder.glob(".out.wmi.*.tmp"))
         pipe = os.open(self.pipe, os.O_RDWR)  # so that it opens before warpmer has it, and stays open
         try:
             os.write(pipe, b"@r\n" + b"ACGTTGCA" * 20 + b"\n+\n" + b"I" * 160 + b"\n")
-            cluster.wait_for("an unfinished file", unfinished)
+            cluster.wait_for("warpmer to read", lambda: bytes_waiting(pipe) == 0)
             cluster.run("scancel", *scancel, job)
-            cluster.wait_for("an unfinished file to go", lambda: not unfinished(), seconds=5)
             ended = cluster.wait_for_end(job)[0]
         finally:
             os.close(pipe)

@@ -110,6 +110,8 @@ TEST_CASE("index output: nothing is left of an unfinished file") {
   {
     IndexWriter writer(scratch / "old.wmi", sample.params);
     put_in_reverse(writer, sample);
+    CHECK(scratch.files() <= 2);
+    CHECK(std::filesystem::exists(writer.temporary()));
     CHECK(scratch.files() == 2);
     CHECK(read_bytes(scratch / "old.wmi") == "something of the user's");
   }
@@ -130,6 +132,7 @@ TEST_CASE("index output: a signal handler can remove what is unfinished, and onl
     writers.reserve(40);
     for (int i = 0; i < 40; ++i) {
       writers.push_back(std::make_unique<IndexWriter>(scratch / std::to_string(i), sample.params));
+      CHECK(!writers.back()->temporary().empty());
     }
     CHECK(scratch.files() == 41);
     remove_unfinished_outputs();
@@ -145,8 +148,8 @@ TEST_CASE("index output: a signal handler can remove what is unfinished, and onl
       remove_unfinished_outputs();
       ::_exit(7);
     });
-    const IndexWriter writer(scratch / "killed.wmi", sample.params);
-    ::raise(SIGTERM);
+    IndexWriter writer(scratch / "killed.wmi", sample.params);
+    if (!writer.temporary().empty()) ::raise(SIGTERM);
     ::_exit(8);
   }
   int status = 0;
@@ -154,6 +157,31 @@ TEST_CASE("index output: a signal handler can remove what is unfinished, and onl
   CHECK(WEXITSTATUS(status) == 7);
   CHECK(scratch.files() == 1);
   CHECK(same_shards(IndexFile(scratch / "done.wmi"), sample));
+}
+
+TEST_CASE("index output: only a complete file replaces one that was there, by whichever way") {
+  const ScratchFolder scratch;
+  const Sample sample = make_sample(11, 2, 20);
+  const int fd = ::open(scratch.path().c_str(), O_TMPFILE | O_RDWR, 0600);
+  const bool can_do_without = fd >= 0;
+  if (can_do_without) ::close(fd);
+  for (const bool is_named : {false, true}) {
+    for (const bool was_there : {false, true}) {
+      CAPTURE(is_named);
+      CAPTURE(was_there);
+      std::filesystem::remove(scratch / "a.wmi");
+      if (was_there) write_bytes(scratch / "a.wmi", "something of the user's");
+      const std::size_t before = scratch.files();
+      IndexWriter writer(scratch / "a.wmi", sample.params);
+      if (is_named) CHECK(std::filesystem::exists(writer.temporary()));
+      if (can_do_without || is_named) CHECK(scratch.files() == before + (is_named ? 1 : 0));
+      put_in_reverse(writer, sample);
+      CHECK(std::filesystem::exists(scratch / "a.wmi") == was_there);
+      writer.finish(sample.totals, sample.histogram, sample_provenance());
+      CHECK(scratch.files() == 1);
+      CHECK(same_shards(IndexFile(scratch / "a.wmi"), sample));
+    }
+  }
 }
 
 TEST_CASE("index output: devices and named pipes are written to, not replaced") {
