@@ -6,6 +6,13 @@ namespace warpmer::gpu {
 
 namespace {
 
+/// With more ranges than this a block that counts takes more shared memory than a third of what a
+/// multiprocessor has, so that two are at work there instead of three (measured: tables of 4,096 slots). What
+/// that costs, where these ranges are used.
+template <class Key>
+constexpr std::uint32_t kCheapRanges = sizeof(Key) == 8 ? 384 : kMostRanges;
+constexpr double kDearRanges = 0.15;
+
 /// What parts are expected to have, of the room there is, when ranges have so many entries on average.
 template <class Shape>
 double expected_use(double in_range) {
@@ -33,7 +40,7 @@ std::uint32_t ranges_for(double entries_per_shard) {
       use += is_small ? expected_use<SmallBlock<Key>>(in_range) : expected_use<LargeBlock<Key>>(in_range);
     }
     // Ranges cost where they are made: about so much.
-    return use / (1 + ranges / 8192.0);
+    return use / (1 + ranges / 8192.0 + (ranges > kCheapRanges<Key> ? kDearRanges : 0));
   };
   constexpr double kWorthIt = 1.01;
   constexpr std::uint32_t kStep = 32;
