@@ -20,7 +20,7 @@ namespace warpmer::gpu {
 
 namespace {
 
-static_assert(engine::kMostGpus <= kMostSegments);
+static_assert(engine::kMostGpus < kMostSegments);  // one more comes back in the end
 
 constexpr std::uint32_t kMostListBits = kShardBits + std::bit_width(kMostListsPerShard) - 1;
 
@@ -169,6 +169,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     times.words = words_;
     if (exchange_) {
       times.exchange = exchange_->seconds(number_);
+      times.late_exchange = exchange_->late_seconds(number_);
       times.exchanged_bytes = exchange_->bytes(number_);
     }
     return times;

@@ -58,6 +58,7 @@ struct FrozenChunk {
 struct DeviceTimes {
   double cut = 0, split = 0, count = 0, freeze = 0;
   double exchange = 0;          ///< copying what it has cut to other GPUs, beside the others
+  double late_exchange = 0;     ///< of that, what was beside counting
   double count_and_freeze = 0;  ///< from the begin of the one to the end of the other, early counts aside
   std::uint64_t words = 0;      ///< super-k-mers counted, and places for some that were left empty
   std::uint64_t exchanged_bytes = 0;  ///< that went to other GPUs
@@ -68,6 +69,7 @@ struct DeviceTimes {
     count += other.count;
     freeze += other.freeze;
     exchange += other.exchange;
+    late_exchange += other.late_exchange;
     count_and_freeze += other.count_and_freeze;
     words += other.words;
     exchanged_bytes += other.exchanged_bytes;

@@ -114,6 +114,7 @@ void Exchange<Words>::run() noexcept {
     for (std::uint32_t i = 0; i < own(); ++i) {
       const CurrentDevice current(carrier_->gpus().gpu(i));
       senders_[i].clock.collect();
+      senders_[i].last_clock.collect();
     }
     const std::lock_guard lock(mutex_);
     is_over_ = true;
@@ -189,7 +190,6 @@ void Exchange<Words>::transpose(const comm::PartitionTable& table, bool is_last)
   }
   if (round.parts == 0) return;
   make_room(round);
-  with_each_sender([](Sender& sender) { sender.clock.begin(*sender.moves); });
   if (is_last) {
     send_in_slices(round);
   } else {
@@ -221,6 +221,7 @@ void Exchange<Words>::make_room(Round& round) {
 /// are cut, would have to wait for it.
 template <int Words>
 void Exchange<Words>::send_at_once(Round& round) {
+  with_each_sender([](Sender& sender) { sender.clock.begin(*sender.moves); });
   add_lists(round);
   add_words(round, 0, kSlices);
   carry(round, 0);
@@ -233,6 +234,7 @@ void Exchange<Words>::send_at_once(Round& round) {
 /// one before it has come.
 template <int Words>
 void Exchange<Words>::send_in_slices(Round& round) {
+  with_each_sender([](Sender& sender) { sender.last_clock.begin(*sender.moves); });
   add_lists(round);
   carry(round, 0);
   for (std::uint32_t slice = 0; slice < kSlices; ++slice) {
@@ -242,7 +244,7 @@ void Exchange<Words>::send_in_slices(Round& round) {
     if (slice == 0) hand_over(round, true);
     note_slices(slice);
   }
-  with_each_sender([](Sender& sender) { sender.clock.end(*sender.moves); });
+  with_each_sender([](Sender& sender) { sender.last_clock.end(*sender.moves); });
   wait(kSlices % 2);
   note_slices(kSlices);
 }

@@ -79,7 +79,11 @@ class Exchange {
 
   /// When all is over: the time that a sender's moves took, and its bytes that went to other GPUs.
   [[nodiscard]] double seconds(std::uint32_t sender) const {
-    return senders_[sender - first_own_].clock.seconds();
+    return senders_[sender - first_own_].clock.seconds() + late_seconds(sender);
+  }
+  /// Of the time, that of the last round.
+  [[nodiscard]] double late_seconds(std::uint32_t sender) const {
+    return senders_[sender - first_own_].last_clock.seconds();
   }
   [[nodiscard]] std::uint64_t bytes(std::uint32_t sender) const {
     return senders_[sender - first_own_].bytes;
@@ -97,8 +101,8 @@ class Exchange {
     std::optional<Outgoing> sent;  ///< the courier's own
     std::optional<Stream> moves;
     std::array<std::optional<Event>, 2> gone;  ///< behind what was moved, by turns
-    SpanClock clock;
-    std::uint64_t bytes = 0;  ///< that went to others
+    SpanClock clock, last_clock;               ///< the last round has its own
+    std::uint64_t bytes = 0;                   ///< that went to others
     bool ended = false;
   };
 

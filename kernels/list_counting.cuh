@@ -96,14 +96,17 @@ class ListCounting {
 
   /// How lists of some shards are best counted: 2^(what this returns) neighbours as one, if none of them is
   /// long. How many there are was decided when it was not known how often k-mers repeat, and fewer and fuller
-  /// lists are counted, and above all frozen, faster.
+  /// lists are counted, and above all frozen, faster. Where not all k-mers are kept, it is not known how many
+  /// a table would hold; nor are long lists told from others for all tables (`measure_shards`).
   [[nodiscard]] std::uint32_t joined(std::uint32_t first_shard, std::uint32_t shards,
                                      const WaitingWords<Key, Words>& words) const {
-    if (!plan_.tuning.joins_lists || words.kmers.run != nullptr) return 0;
+    const bool keeps_all = plan_.min_count <= 1 && plan_.max_count == UINT64_MAX;
+    if (!plan_.tuning.joins_lists || !keeps_all || longest_ == UINT64_MAX) return 0;
+    if (words.kmers.run != nullptr) return 0;
     if (has_long_list(task(first_shard, shards, words))) return 0;
+    const std::uint32_t most = std::min(kMostJoinedSlotBits, largest_slot_bits<Key, Words>(plan_.table));
     std::uint32_t shift = 0;
-    while (shift < range_.list_bits - range_.shard_bits && wanted_slot_bits(shift + 1) <= kMostJoinedSlotBits)
-      ++shift;
+    while (shift < range_.list_bits - range_.shard_bits && wanted_slot_bits(shift + 1) <= most) ++shift;
     return shift;
   }
 

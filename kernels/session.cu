@@ -294,7 +294,7 @@ class ShardedSession : public Session<ShardedCounting> {
   }
   [[nodiscard]] std::optional<double> overlap() const override {
     const DeviceTimes times = device_times();
-    double busy = times.cut + times.split + times.exchange;
+    double busy = times.cut + times.split + times.exchange - times.late_exchange;
     for (const engine::StageReport& stage : feed_stages()) busy += stage.busy_seconds;
     return reading_seconds() > 0 ? std::optional(busy / reading_seconds()) : std::nullopt;
   }

@@ -23,8 +23,8 @@ class UpdatingSession;  // engine/update_session.h, as is the next
 struct UpdatePlan;
 
 /// GPUs, of all ranks, that can count together: a round of their exchange brings each of them a part of every
-/// other one's words, and counting goes through no more parts than these.
-inline constexpr std::uint32_t kMostGpus = 64;
+/// other one's words, and counting goes through these and one that was spilled, of 64 at most.
+inline constexpr std::uint32_t kMostGpus = 63;
 
 struct CountPlan {
   std::uint32_t k = 31;

@@ -143,19 +143,20 @@ void check_devices(Ranks& ranks, const DeviceChoice& device) {
                     "them the same --device",
                     on_cpus, gpus.size()));
   }
-  if (on_cpus > 0) return;
-  const auto [least, most] = std::minmax_element(gpus.begin(), gpus.end());
-  if (*least < *most) {
-    throw UsageError(fmt::format(
-        "ranks take as many GPUs each, but rank {} would take {}, and rank {} {}; start one rank on "
-        "each node, or one for each GPU, or name GPUs by --device cuda:N",
-        least - gpus.begin(), *least, most - gpus.begin(), *most));
+  // Not several: NCCL starts a kernel on each GPU, which wait for each other, and a thread of the process
+  // that frees pinned memory in between may wait for the first one while it keeps the driver from starting
+  // the next.
+  const auto most = std::max_element(gpus.begin(), gpus.end());
+  if (*most > 1) {
+    throw UsageError(
+        fmt::format("several ranks count on one GPU each, and rank {} would take {}; start as many "
+                    "ranks on a node as it has GPUs, or name one by --device cuda:N",
+                    most - gpus.begin(), *most));
   }
-  if (gpus.size() * *most > kMostGpus) {
+  if (on_cpus == 0 && gpus.size() > kMostGpus) {
     throw UsageError(fmt::format(
-        "{} ranks were told to count on {} GPUs, and {} at most can work together; take fewer, or use "
-        "--device cpu",
-        gpus.size(), gpus.size() * *most, kMostGpus));
+        "{} ranks were told to count on GPUs, and {} at most can; start fewer, or use --device cpu",
+        gpus.size(), kMostGpus));
   }
 }
 
