@@ -562,7 +562,8 @@ template <class Key>
 void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream) {
   if (task.shards == 0) return;
   const double in_shard = static_cast<double>(task.entries) / task.shards;
-  const std::uint32_t pieces = pieces_for(in_shard);
+  const std::uint32_t pieces = std::min(
+      pieces_for(in_shard, task.shards, blocks_at_once<Key, SmallBlock<Key>>()), task.counted.range_count);
   fill_bytes(task.scratch, 0, 1, stream);
   if (pieces > 1) launch_survey(task, pieces, stream);
   // Ranges that do not fit, and all that do not fit small blocks on GPUs that have no room for large ones,

@@ -52,15 +52,31 @@ std::uint64_t device_cap_of(const engine::CountPlan& plan) {
   return std::min(cap, available - std::min(available, kNcclDeviceBytes));
 }
 
+/// How many of the peers a GPU stands for.
+std::uint64_t sharers_of(const Peers& peers, int gpu) {
+  return static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
+}
+
+/// Of a GPU's memory, what feeds may take: a part.
+constexpr std::uint64_t kFeedsShare = 4;
+
+/// Feeds of each GPU. Threads share them where there is little memory: eight are nearly as fast as sixteen.
+std::uint32_t feeds_per_gpu(const Peers& peers, const engine::CountPlan& plan) {
+  std::uint64_t most = (plan.threads + peers.size() - 1) / peers.size();
+  for (const int gpu : peers.gpus()) {
+    const CurrentDevice current(gpu);
+    most = std::min(most, device_cap_of(plan) / sharers_of(peers, gpu) / kFeedsShare / kFeedBytes);
+  }
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(most, 1));
+}
+
 /// How much memory of each GPU a session may take beside its feeds.
 std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountPlan& plan) {
-  const std::uint64_t feeds = (plan.threads + peers.size() - 1) / peers.size() * kFeedBytes;
+  const std::uint64_t feeds = feeds_per_gpu(peers, plan) * kFeedBytes;
   std::uint64_t least = UINT64_MAX;
   for (const int gpu : peers.gpus()) {
     const CurrentDevice current(gpu);
-    const auto sharers =
-        static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
-    least = std::min(least, planned_with(device_cap_of(plan)) / sharers);
+    least = std::min(least, planned_with(device_cap_of(plan)) / sharers_of(peers, gpu));
   }
   return least - std::min(feeds, least);
 }
@@ -69,9 +85,11 @@ std::uint64_t device_bytes_beside_feeds(const Peers& peers, const engine::CountP
 template <class Interface>
 class Session : public Interface {
  public:
-  std::uint64_t add(io::Batch& batch, unsigned thread) override { return feed(thread).add(batch); }
+  std::uint64_t add(io::Batch& batch, unsigned thread) override {
+    return with_feed(thread, [&](BatchFeed& feed) { return feed.add(batch); });
+  }
   std::uint64_t end_of_input(unsigned thread) override {
-    const std::uint64_t kmers = feed(thread).finish();
+    const std::uint64_t kmers = with_feed(thread, [](BatchFeed& feed) { return feed.finish(); });
     if (threads_in_.fetch_sub(1) == 1) {
       end_all_input();
       end_ = std::chrono::steady_clock::now();
@@ -81,23 +99,27 @@ class Session : public Interface {
 
  protected:
   Session(Peers& peers, const engine::CountPlan& plan)
-      : peers_(peers), plan_(plan), locks_(peers.size()), feeds_(plan.threads), threads_in_(plan.threads) {
+      : peers_(peers),
+        plan_(plan),
+        locks_(peers.size()),
+        feeds_(feeds_per_gpu(peers, plan) * peers.size()),
+        threads_in_(plan.threads) {
     for (const int gpu : peers.gpus()) {
       const CurrentDevice current(gpu);
       forget_peak();
       cap_bytes_ = std::max(cap_bytes_, device_cap_of(plan));
     }
     // The pool keeps this, so that feeds, which allocate piece by piece, do not wait for the driver.
-    const std::uint64_t feeds = (plan.threads + peers.size() - 1) / peers.size() * kFeedBytes;
+    const std::uint64_t feeds = feeds_.size() / peers.size() * kFeedBytes;
     for (const int gpu : peers.gpus()) {
       const CurrentDevice current(gpu);
       const DeviceArray<char> for_feeds(std::min(feeds, available_bytes() / 2));
     }
   }
   ~Session() override {
-    for (unsigned thread = 0; thread < feeds_.size(); ++thread) {
-      cudaSetDevice(peers_.gpu(number_of(thread)));
-      feeds_[thread].reset();
+    for (std::uint32_t number = 0; number < feeds_.size(); ++number) {
+      cudaSetDevice(peers_.gpu(number % peers_.size()));
+      feeds_[number].feed.reset();
     }
   }
 
@@ -110,21 +132,22 @@ class Session : public Interface {
     }
   }
 
-  [[nodiscard]] std::uint32_t number_of(unsigned thread) const { return thread % peers_.size(); }
-
-  /// The thread's own, made by the thread itself, with its GPU current.
-  BatchFeed& feed(unsigned thread) {
-    const std::uint32_t number = number_of(thread);
+  /// Calls `work` with a thread's feed, whose GPU is current, while nobody else uses it.
+  template <class Work>
+  std::uint64_t with_feed(unsigned thread, Work&& work) {
+    LockedFeed& own = feeds_[thread % feeds_.size()];
+    const std::uint32_t number = thread % feeds_.size() % peers_.size();
+    const std::lock_guard lock(own.mutex);
     check(cudaSetDevice(peers_.gpu(number)), "choosing a GPU");
-    if (!feeds_[thread])
-      feeds_[thread] = std::make_unique<BatchFeed>(SharedCounter{&counter(number), &locks_[number]},
-                                                   plan_.lenient, plan_.lowest_quality);
-    return *feeds_[thread];
+    if (!own.feed)
+      own.feed = std::make_unique<BatchFeed>(SharedCounter{&counter(number), &locks_[number]}, plan_.lenient,
+                                             plan_.lowest_quality);
+    return work(*own.feed);
   }
 
   [[nodiscard]] std::vector<engine::StageReport> feed_stages() const {
     engine::StageReport join{"join", 0, 0}, copy{"copy to device", 0, 0}, find{"find records", 0, 0};
-    for (const auto& feed : feeds_) {
+    for (const auto& [mutex, feed] : feeds_) {
       if (!feed) continue;
       join.busy_seconds += feed->join_seconds();
       copy.busy_seconds += feed->copy_seconds();
@@ -148,7 +171,7 @@ class Session : public Interface {
 
   [[nodiscard]] engine::FoundInText found_in_text() const override {
     engine::FoundInText all;
-    for (const auto& feed : feeds_) {
+    for (const auto& [mutex, feed] : feeds_) {
       if (!feed) continue;
       all.records += feed->found_in_text().records;
       all.bases += feed->found_in_text().bases;
@@ -172,7 +195,11 @@ class Session : public Interface {
  private:
   std::uint64_t cap_bytes_ = 0;
   std::deque<std::mutex> locks_;  ///< of the counters
-  std::vector<std::unique_ptr<BatchFeed>> feeds_;
+  struct LockedFeed {
+    std::mutex mutex;
+    std::unique_ptr<BatchFeed> feed;  ///< made when it is needed
+  };
+  std::deque<LockedFeed> feeds_;  ///< those of the GPUs by turns
   std::atomic<unsigned> threads_in_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point end_ = start_;

@@ -22,7 +22,9 @@ constexpr std::uint32_t kInputs = 3;  ///< was, added, removed
 template <class Key>
 inline constexpr std::uint32_t kMergeCapacity = sizeof(Key) == 8 ? 2048 : 1024;
 
-template <class Key>
+/// What a block has in shared memory: little enough for three blocks on a multiprocessor, since most of a
+/// piece's time is waiting for memory and for other threads.
+template <class Key, bool writes>
 struct MergeMemory {
   static constexpr std::uint32_t kCapacity = kMergeCapacity<Key>;
   static constexpr std::uint32_t kBitWords = kCapacity / 32;
@@ -31,14 +33,16 @@ struct MergeMemory {
   static constexpr std::uint32_t kSmallCounts = 512;
 
   Key keys[kCapacity];  ///< of the three inputs, one behind the other
-  std::uint64_t counts[kCapacity];
-  Key sorted[kCapacity];              ///< what is left, in order
+  union {
+    std::uint64_t counts[kCapacity];     ///< theirs, until they have been added up
+    Key sorted[writes ? kCapacity : 1];  ///< then what is left, in order
+  };
   std::uint32_t kept[kBitWords + 1];  ///< bit i: entry i of the first two is left; a word of 0 behind
   std::uint32_t kept_before[kBitWords + 1];
   std::uint32_t exceptions[kBitWords];  ///< bit i: the i-th of what is left is one
   std::uint32_t exceptions_before[kBitWords];
   /// What is left, packed. Zero between ranges.
-  std::uint32_t packed[kCapacity * kMostEntryWords + 4];
+  std::uint32_t packed[writes ? kCapacity * kMostEntryWords + 4 : 1];
   std::uint32_t small_counts[kSmallCounts];
   std::uint32_t widths[kWidths];
   std::uint64_t begins[kInputs], ends[kInputs];  ///< the range's entries
@@ -56,7 +60,7 @@ __device__ constexpr Key low_hash_bits(std::uint32_t bits) {
 template <class Key, bool writes>
 class PieceMerger {
  public:
-  using Memory = MergeMemory<Key>;
+  using Memory = MergeMemory<Key, writes>;
   static constexpr std::uint32_t kCapacity = Memory::kCapacity;
   static constexpr std::uint32_t kEach = kCapacity / kPieceThreads;
 
@@ -433,9 +437,9 @@ class PieceMerger {
 
 template <class Key, bool writes>
 __global__ __launch_bounds__(kPieceThreads,
-                             2) void merge_kernel(const __grid_constant__ MergeTask<Key> task) {
+                             3) void merge_kernel(const __grid_constant__ MergeTask<Key> task) {
   extern __shared__ __align__(16) char shared[];
-  auto& memory = *reinterpret_cast<MergeMemory<Key>*>(shared);
+  auto& memory = *reinterpret_cast<MergeMemory<Key, writes>*>(shared);
   PieceMerger<Key, writes> merger(task, memory);
   for (;;) {
     __syncthreads();
@@ -476,7 +480,7 @@ __global__ void place_pieces_kernel(const __grid_constant__ MergeTask<Key> task)
 
 template <class Key, bool writes>
 void launch_merge(const MergeTask<Key>& task, cudaStream_t stream) {
-  constexpr std::size_t kBytes = sizeof(MergeMemory<Key>);
+  constexpr std::size_t kBytes = sizeof(MergeMemory<Key, writes>);
   const std::uint32_t blocks = persistent_grid(merge_kernel<Key, writes>, kPieceThreads, kBytes);
   fill_bytes(task.next, 0, 1, stream);
   merge_kernel<Key, writes><<<std::min(task.pieces, blocks), kPieceThreads, kBytes, stream>>>(task);

@@ -10,6 +10,8 @@ namespace {
 /// With fewer, starting pieces and surveying them costs (measured: shards of 179,000 entries in two pieces
 /// each took 4 % longer); with more, the last ones keep the device waiting.
 constexpr double kEntriesPerPiece = 196608;
+/// And at least, where blocks would have nothing to do.
+constexpr double kLeastEntriesPerPiece = 16384;
 
 constexpr std::uint32_t kSurveyThreads = 256;
 /// Lists of a piece that a block surveys, at most.
@@ -135,6 +137,11 @@ __global__ __launch_bounds__(kSurveyThreads) void survey_kernel(const __grid_con
 std::uint32_t pieces_for(double entries_per_shard) {
   return static_cast<std::uint32_t>(
       std::clamp(std::ceil(entries_per_shard / kEntriesPerPiece), 1.0, double{kMostPieces}));
+}
+
+std::uint32_t pieces_for(double entries_per_shard, std::uint32_t shards, std::uint32_t blocks) {
+  const double most = std::min<double>(kMostPieces, entries_per_shard / kLeastEntriesPerPiece);
+  return std::max(pieces_for(entries_per_shard), std::min(blocks / shards, static_cast<std::uint32_t>(most)));
 }
 
 // The number of the piece whose turn it is comes first.

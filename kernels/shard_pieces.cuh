@@ -13,6 +13,9 @@ inline constexpr std::uint32_t kMostPieces = 64;
 
 /// Pieces of each shard, of so many entries each on average.
 std::uint32_t pieces_for(double entries_per_shard);
+/// The same where there are too few shards for so many blocks: as many as keep these busy, as far as pieces
+/// are worth their cost.
+std::uint32_t pieces_for(double entries_per_shard, std::uint32_t shards, std::uint32_t blocks);
 
 /// The first range of a piece. Of the one behind the last: their number.
 __host__ __device__ constexpr std::uint32_t piece_begin(std::uint32_t piece, std::uint32_t pieces,

@@ -85,7 +85,7 @@ class UpdateJob {
     std::optional<SharedInput> added, removed;
     if (!options_.added.empty()) added.emplace(options_.added, input_options());
     if (!options_.removed.empty()) removed.emplace(options_.removed, input_options());
-    index::IndexWriter writer(options_.output, index_.params());
+    index::IndexWriter writer(options_.output, index_.params(), threads_);
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
       return backend_->start_update(plan(added, removed), index_);
