@@ -16,6 +16,15 @@ std::unique_ptr<ReadAhead> decompressed_ahead(std::unique_ptr<ByteFile> file, Co
   return std::make_unique<ReadAhead>(std::move(stream), gzip_threads, cancelled);
 }
 
+std::unique_ptr<ReadAhead> decompressed_for_readers(std::unique_ptr<ByteFile> file, Content content,
+                                                    unsigned readers, const std::atomic<bool>& cancelled) {
+  // Of more of them, one at a time is busy decompressing anyway, and should be the same all the time.
+  constexpr unsigned kMostDecompressing = 2;
+  if (content == Content::bgzf || readers > kMostDecompressing)
+    return decompressed_ahead(std::move(file), content, readers, cancelled);
+  return std::make_unique<ReadAhead>(std::make_unique<GzipStream>(std::move(file), 1), 0, cancelled, readers);
+}
+
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteFile> file, Content content, unsigned threads,
                                          const std::atomic<bool>& cancelled) {
   if (content != Content::gzip && content != Content::bgzf) return file;

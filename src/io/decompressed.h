@@ -13,6 +13,10 @@ namespace warpmer::io {
 /// The text of a gzip or BGZF file, decompressed by threads of its own, up to `threads` of them.
 std::unique_ptr<ReadAhead> decompressed_ahead(std::unique_ptr<ByteFile> file, Content content,
                                               unsigned threads, const std::atomic<bool>& cancelled);
+/// The same for `readers` threads that borrow its texts. A gzip file that two of them share is decompressed
+/// by themselves: with a third thread on two cores, now a reader waits for it, and now it waits for a core.
+std::unique_ptr<ReadAhead> decompressed_for_readers(std::unique_ptr<ByteFile> file, Content content,
+                                                    unsigned readers, const std::atomic<bool>& cancelled);
 
 /// What gzip or BGZF has compressed, decompressed by threads of its own, up to `threads` of them;
 /// any other content as it is. `cancelled` must be set before the stream is destroyed, if it has not been

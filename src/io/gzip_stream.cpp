@@ -150,7 +150,7 @@ void GzipStream::Chunk::sum_up(std::string_view text) {
 }
 
 unsigned GzipStream::useful_threads(unsigned threads) {
-  constexpr unsigned kFewest = 4;
+  constexpr unsigned kFewest = 6;
   return threads < kFewest ? 1 : std::min(threads, kMostThreads);
 }
 
@@ -239,6 +239,7 @@ void GzipStream::work(Portion& portion) {
       decode_in_turn(portion, chunk);
     }
     chunk.sum_up({portion.text.get(), portion.text_size});
+    portion.has_more = !chunk.is_done;
   } catch (...) {
     stop();
     throw;

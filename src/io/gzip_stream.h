@@ -44,7 +44,8 @@ class GzipStream final : public PortionLoader {
   bool hand_over(Portion& portion) override;
   void stop() noexcept override;
 
-  /// What a stream and its portions hold at most, text included.
+  /// What a stream and its portions hold at most, text included; also where two readers decompress,
+  /// which is a matter of one thread at a time, in as large a ring.
   static std::uint64_t memory_bytes(unsigned threads);
 
   /// Chunks that were decompressed before their turn, and rightly.

@@ -166,8 +166,10 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
 std::unique_ptr<RecordReader> InputSet::Impl::open_compressed(const InputFile& input,
                                                               std::unique_ptr<ByteFile> file,
                                                               Content content) const {
-  auto text = decompressed_ahead(std::move(file), content, threads_per_file, cancelled);
-  if (threads_per_file == 1 || options.one_caller || !TextStream::suits(text->text_capacity(), options))
+  const bool is_shared = threads_per_file > 1 && !options.one_caller;
+  auto text = is_shared ? decompressed_for_readers(std::move(file), content, threads_per_file, cancelled)
+                        : decompressed_ahead(std::move(file), content, threads_per_file, cancelled);
+  if (!is_shared || !TextStream::suits(text->text_capacity(), options))
     return std::make_unique<TextReader>(std::move(text), input.shown, options);
   return std::make_unique<TextStreamReader>(
       std::make_shared<TextStream>(std::move(text), input.shown, options, cancelled));

@@ -8,9 +8,25 @@
 #include "io/quiet_thread.h"
 
 namespace warpmer::io {
+namespace {
+
+/// Counts who is somewhere.
+class Presence {
+ public:
+  explicit Presence(std::atomic<unsigned>& count) : count_(count) { ++count_; }
+  ~Presence() { --count_; }
+  Presence(const Presence&) = delete;
+  Presence& operator=(const Presence&) = delete;
+
+ private:
+  std::atomic<unsigned>& count_;
+};
+
+}  // namespace
+
 ReadAhead::ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads,
-                     const std::atomic<bool>& cancelled)
-    : loader_(std::move(loader)), cancelled_(cancelled), ring_(ring_size(threads)) {
+                     const std::atomic<bool>& cancelled, unsigned readers)
+    : loader_(std::move(loader)), cancelled_(cancelled), ring_(ring_size(threads, readers)) {
   threads_.reserve(threads);
   try {
     for (unsigned i = 0; i < threads; ++i) threads_.push_back(start_quiet_thread([this] { run(); }));
@@ -47,6 +63,7 @@ bool ReadAhead::produce() {
   try {
     if (!slot.portion.text) slot.portion.text.reset(new char[loader_->text_capacity()]);
     slot.portion.text_size = 0;
+    slot.portion.has_more = false;
     slot.portion.disk_bytes = 0;
     slot.portion.is_handed_over = false;
     is_used = loader_->load(slot.portion);
@@ -65,6 +82,7 @@ bool ReadAhead::produce() {
     if (is_used) {
       slot.state = SlotState::ready;
       ++ready_count_;
+      is_last_open_ = slot.portion.has_more;
     } else {
       end_ = number;
     }
@@ -82,13 +100,26 @@ bool ReadAhead::claim(Slot& slot) {
   return !stopping();
 }
 
+/// Under the lock, which is given up meanwhile: takes one portion through load and work.
+void ReadAhead::produce_as_reader(std::unique_lock<std::mutex>& lock) {
+  is_reader_producing_ = true;
+  lock.unlock();
+  produce();
+  lock.lock();
+  is_reader_producing_ = false;
+}
+
 /// The slot that comes next, filled; null at the end of the stream.
 ReadAhead::Slot* ReadAhead::await_ready() {
   Slot& slot = ring_[next_to_read_ % ring_.size()];
   std::unique_lock<std::mutex> lock(ring_mutex_);
   while (slot.state != SlotState::ready && next_to_read_ < end_) {
     if (cancelled_.load()) throw Cancelled{};
-    is_ready_.wait_for(lock, kCancelCheck);
+    if (threads_.empty() && !is_reader_producing_) {
+      produce_as_reader(lock);
+    } else {
+      is_ready_.wait_for(lock, kCancelCheck);
+    }
   }
   return slot.state == SlotState::ready ? &slot : nullptr;
 }
@@ -115,9 +146,18 @@ void ReadAhead::lend(Slot& slot, Loan& loan) {
   slot.state = SlotState::lent;
   slot.has_more = is_in_portion_;
   if (is_first) --ready_count_;
+  is_last_open_ &= is_in_portion_;
 }
 
 ReadAhead::Loan ReadAhead::borrow() {
+  const Presence presence(borrowing_);
+  if (threads_.empty()) {
+    // Not behind a portion that has more: its rest is decompressed when that is borrowed.
+    std::unique_lock<std::mutex> lock(ring_mutex_);
+    while (!is_reader_producing_ && ready_count_ < borrowing_ && !is_last_open_ && !is_loaded_to_end_ &&
+           !stopping())
+      produce_as_reader(lock);
+  }
   const std::lock_guard<std::mutex> guard(borrow_mutex_);
   Loan loan;
   loan.number = next_text_;

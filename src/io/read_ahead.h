@@ -1,6 +1,6 @@
 #pragma once
-/// Decompression in the background: threads of its own fill a ring of buffers in order, readers empty them,
-/// and neither wait for the other while there is room.
+/// Decompression ahead of who reads: a ring of buffers is filled in order, by threads of its own or by the
+/// readers themselves, and readers empty it.
 
 #include <atomic>
 #include <condition_variable>
@@ -23,6 +23,7 @@ struct Portion {
   bool is_urgent = false;        ///< less than half of the ring is ready for readers
   std::unique_ptr<char[]> text;  ///< decompressed; `PortionLoader::text_capacity` bytes
   std::size_t text_size = 0;
+  bool has_more = false;          ///< than this text: `hand_over` is going to put it here
   std::uint64_t disk_bytes = 0;   ///< of the file that this portion used up
   bool is_handed_over = false;    ///< to a reader, at least in part
   std::shared_ptr<void> scratch;  ///< whatever `work` wants to keep for the next time
@@ -65,8 +66,10 @@ class ReadAhead final : public ByteSource {
   };
 
   /// Starts `threads` threads. `cancelled` must be set before destruction if the stream was not read
-  /// to its end and may be waiting for a pipe.
-  ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads, const std::atomic<bool>& cancelled);
+  /// to its end and may be waiting for a pipe. With 0 threads the `readers`, which borrow texts, decompress
+  /// them: one at a time, who goes on as long as others wait for what he makes.
+  ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads, const std::atomic<bool>& cancelled,
+            unsigned readers = 1);
   ~ReadAhead() override;
 
   std::size_t read(char* into, std::size_t size) override;
@@ -79,8 +82,11 @@ class ReadAhead final : public ByteSource {
   /// The most bytes in a text.
   [[nodiscard]] std::size_t text_capacity() const noexcept { return loader_->text_capacity(); }
 
-  /// Portions that a stream read by `threads` threads may hold at once.
-  static unsigned ring_size(unsigned threads) { return 2 * threads + 2; }
+  /// Portions that a stream decompressed by `threads` threads may hold at once; with 0 threads, one read by
+  /// `readers`. Of these, each may have a text, and a text that one is in the middle of may be nobody's.
+  static unsigned ring_size(unsigned threads, unsigned readers = 0) {
+    return threads == 0 ? readers + 2 : 2 * threads + 2;
+  }
 
  private:
   enum class SlotState { empty, filling, ready, lent };
@@ -94,6 +100,7 @@ class ReadAhead final : public ByteSource {
   void run();
   bool produce();
   bool claim(Slot& slot);
+  void produce_as_reader(std::unique_lock<std::mutex>& lock);
   Slot* await_ready();
   void lend(Slot& slot, Loan& loan);
   void await_return();
@@ -115,7 +122,11 @@ class ReadAhead final : public ByteSource {
   std::condition_variable is_returned_;
   std::uint64_t end_ = ~std::uint64_t{0};  ///< number of portions, once known
   std::size_t ready_count_ = 0;            ///< slots that are ready, and not lent yet
+  bool is_reader_producing_ = false;
+  bool is_last_open_ = false;  ///< the portion produced last has more than was lent of it
   std::vector<Slot> ring_;
+
+  std::atomic<unsigned> borrowing_ = 0;  ///< readers that want a text
 
   std::mutex borrow_mutex_;         ///< held while a text is borrowed; guards what follows
   std::uint64_t next_to_read_ = 0;  ///< number of the portion

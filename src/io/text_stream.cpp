@@ -75,15 +75,20 @@ bool TextStream::fill(Batch& batch, Share& share) {
   while (true) {
     std::unique_lock<std::mutex> lock(mutex_);
     Text text;
-    if (begun_) {
-      text.loan = *std::exchange(begun_, std::nullopt);
+    if (const auto left = take_left(lock)) {
+      text.loan = *left;
     } else {
-      if (is_over_) return false;
+      if (is_over_ || cancelled_) return false;
       lock.unlock();
       text.loan = source_->borrow();
       text.ahead = parse_ahead(text.loan.text, batch);
       text.batch = &batch;
       lock.lock();
+      if (!text.ahead && !is_over_) {
+        // If its turn comes while this thread cuts what it was given before, another one reads it.
+        leave(text.loan);
+        continue;
+      }
       if (!await_turn(lock, text)) {
         source_->give_back(text.loan);
         return false;
@@ -103,6 +108,26 @@ bool TextStream::fill(Batch& batch, Share& share) {
     complete(text, batch, share);
     return true;
   }
+}
+
+/// Under the lock: the text that is to be read in its turn next, when that has come; nothing if there is
+/// none, or no turn any more.
+std::optional<ReadAhead::Loan> TextStream::take_left(std::unique_lock<std::mutex>& lock) {
+  while (!left_.empty() && left_.front().number != turn_ && !is_over_ && !cancelled_)
+    left_changed_.wait_for(lock, kCancelCheck);
+  if (left_.empty() || is_over_ || cancelled_) return std::nullopt;
+  const ReadAhead::Loan loan = left_.front();
+  left_.erase(left_.begin());
+  if (left_.empty()) left_changed_.notify_all();  // who has waited can read on
+  return loan;
+}
+
+/// Under the lock: puts a text there.
+void TextStream::leave(const ReadAhead::Loan& loan) {
+  const auto place = std::find_if(left_.begin(), left_.end(),
+                                  [&](const ReadAhead::Loan& other) { return other.number >= loan.number; });
+  left_.insert(place, loan);
+  if (loan.number == turn_) left_changed_.notify_one();
 }
 
 /// Under the lock: waits for the text's turn, or until it is taken over; false if there is no turn any more.
@@ -186,8 +211,9 @@ bool TextStream::read_in_turn(const ReadAhead::Loan& loan, Batch& batch, Share& 
   share.records += reader_->records() - records;
   if (is_filled) share.batch = next_batch_++;
   if (is_filled && (loan.is_end || !feed_->is_used_up())) {
-    begun_ = loan;
-    begun_->disk_bytes = 0;
+    ReadAhead::Loan rest = loan;
+    rest.disk_bytes = 0;
+    leave(rest);
     return true;
   }
   if (loan.is_end) {
@@ -209,7 +235,10 @@ void TextStream::end_turn() {
     if (left > most_left_ && left <= kMostLeft) most_left_ = std::min(2 * left, kMostLeft);
     const auto next = std::find_if(waiting_.begin(), waiting_.end(),
                                    [&](Text* text) { return text->loan.number == turn_; });
-    if (next == waiting_.end()) return;
+    if (next == waiting_.end()) {
+      if (!left_.empty() && left_.front().number == turn_) left_changed_.notify_one();
+      return;
+    }
     goes_on = take_over(**next);
     (*next)->changed.notify_one();
   }
@@ -219,6 +248,9 @@ void TextStream::end_turn() {
 void TextStream::end_all() noexcept {
   is_over_ = true;
   for (Text* const text : waiting_) text->changed.notify_one();
+  left_changed_.notify_all();
+  for (const ReadAhead::Loan& loan : left_) source_->give_back(loan);
+  left_.clear();
 }
 
 }  // namespace warpmer::io

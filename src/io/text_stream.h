@@ -22,8 +22,8 @@ namespace warpmer::io {
 /// guesses where its first record begins, and parses the records in a copy of it, while others do so with
 /// theirs. Then texts have their turns: what is left of the text before and what is in front of the guess are
 /// read by the one reader of the stream (`TextReader`), and only if they are whole records was the guess
-/// right. Otherwise, or without a guess, that reader reads the text in its turn. So what is handed over is
-/// what reading from the beginning gives, and errors are that reader's.
+/// right. Otherwise, or without a guess, that reader reads the text in its turn, for whoever has nothing else
+/// to do then. So what is handed over is what reading from the beginning gives, and errors are that reader's.
 class TextStream {
  public:
   /// Whether texts of this size leave room in a batch.
@@ -64,6 +64,8 @@ class TextStream {
   };
 
   std::optional<TextAhead> parse_ahead(std::string_view text, Batch& batch) const;
+  std::optional<ReadAhead::Loan> take_left(std::unique_lock<std::mutex>& lock);
+  void leave(const ReadAhead::Loan& loan);
   bool await_turn(std::unique_lock<std::mutex>& lock, Text& text);
   bool take_over(Text& text);
   void complete(const Text& text, Batch& batch, Share& share);
@@ -81,8 +83,10 @@ class TextStream {
   std::mutex mutex_;            ///< guards what follows
   std::vector<Text*> waiting_;  ///< for their turns
   std::uint64_t turn_ = 0;      ///< number of the text that comes next
-  /// That text, if batches were filled of it, and there is more.
-  std::optional<ReadAhead::Loan> begun_;
+  /// Texts that nobody has and that are read in their turns, by number: nothing was parsed ahead, or batches
+  /// were filled of it, and there is more.
+  std::vector<ReadAhead::Loan> left_;
+  std::condition_variable left_changed_;
   bool is_over_ = false;
   std::uint64_t next_batch_ = 0;
   Feed* feed_ = nullptr;  ///< of the reader

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <span>
 #include <thread>
@@ -12,6 +14,7 @@
 #include "io/deflate_window.h"
 #include "io/gzip_members.h"
 #include "io/gzip_stream.h"
+#include "io/input_error.h"
 #include "io_fixture.h"
 #include "tier.h"
 
@@ -34,6 +37,13 @@ std::string reads_text(unsigned seed, std::size_t bytes) {
     text += '\n';
   }
   return text;
+}
+
+/// The text of a gzip file, decompressed by so many threads; 0: by the readers.
+std::unique_ptr<io::ReadAhead> read_ahead(std::unique_ptr<io::ByteFile> file, unsigned threads,
+                                          unsigned readers = 1) {
+  auto stream = std::make_unique<io::GzipStream>(std::move(file), std::max(threads, 1U));
+  return std::make_unique<io::ReadAhead>(std::move(stream), threads, kNeverCancelled, readers);
 }
 
 /// Appends all that a portion has.
@@ -362,13 +372,71 @@ TEST_CASE("io gzip stream: a reader may leave at any time") {
   const std::string text = reads_text(8, 3'000'000) + std::string(8'000'000, 'N');
   const std::string path = folder.file("x.gz", deflate(text, 1));
   for (const std::size_t taken : {std::size_t{0}, std::size_t{1}, text.size() / 9, text.size() / 2}) {
-    auto stream =
-        std::make_unique<io::GzipStream>(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), 4);
-    io::ReadAhead reader(std::move(stream), 4, kNeverCancelled);
-    std::string read(taken, '\0');
-    for (std::size_t done = 0; done < taken;) done += reader.read(read.data() + done, taken - done);
-    CHECK((read == text.substr(0, taken)));
+    for (const unsigned threads : {0U, 1U, 4U}) {
+      const auto reader = read_ahead(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), threads);
+      std::string read(taken, '\0');
+      for (std::size_t done = 0; done < taken;) done += reader->read(read.data() + done, taken - done);
+      CHECK((read == text.substr(0, taken)));
+    }
   }
+}
+
+TEST_CASE("io gzip stream: decompressed by those who borrow the texts") {
+  const TempFolder folder;
+  // In the middle, chunks of many texts each.
+  const std::string half = reads_text(10, 2'000'000);
+  const std::string text = half + std::string(8'000'000, 'N') + half;
+  const std::string path = folder.file("x.gz", deflate(text, 1) + deflate(half, 1));
+  for (const unsigned readers : {1U, 2U, 5U}) {
+    const auto stream = read_ahead(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), 0, readers);
+    std::mutex mutex;
+    std::map<std::uint64_t, std::string> texts;
+    const auto work = [&] {
+      for (io::ReadAhead::Loan loan = stream->borrow(); !loan.is_end; loan = stream->borrow()) {
+        {
+          const std::lock_guard lock(mutex);
+          CHECK_FALSE(loan.error);
+          CHECK(texts.emplace(loan.number, loan.text).second);
+        }
+        stream->give_back(loan);
+      }
+    };
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < readers; ++t) threads.emplace_back(work);
+    for (std::thread& thread : threads) thread.join();
+    std::string read;
+    for (const auto& [number, each] : texts) read += each;
+    CHECK((read == text + half));
+    CHECK(texts.size() > text.size() / (std::size_t{1} << 20));
+  }
+}
+
+TEST_CASE("io gzip stream: readers that decompress end when the job is cancelled") {
+  const TempFolder folder;
+  const std::string text = reads_text(11, 4'000'000);
+  const std::string path = folder.file("x.gz", deflate(text, 1));
+  std::atomic<bool> cancelled = false;
+  const auto stream = std::make_unique<io::ReadAhead>(
+      std::make_unique<io::GzipStream>(std::make_unique<io::ByteFile>(path, path, cancelled), 1), 0,
+      cancelled, 3);
+  std::atomic<int> ended = 0;
+  const auto work = [&] {
+    try {
+      while (true) {
+        const io::ReadAhead::Loan loan = stream->borrow();
+        if (loan.error) std::rethrow_exception(loan.error);
+        if (loan.is_end || loan.number <= 1) break;  // two keep what they have
+        stream->give_back(loan);
+        if (loan.number == 3) cancelled = true;
+      }
+    } catch (const io::Cancelled&) {
+      ++ended;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  CHECK(ended == 1);
 }
 
 namespace {
@@ -459,11 +527,11 @@ TEST_CASE("io gzip stream: what comes before a place that cannot be read is ther
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1000}, std::size_t{2'000'000}}) {
     const std::string text = reads_text(9, bytes);
     const EndsUnreadable disk(bytes == 0 ? "" : deflate(text, 1));
-    for (const unsigned threads : {1U, 4U}) {
-      io::ReadAhead reader(std::make_unique<io::GzipStream>(disk.file(), threads), threads, kNeverCancelled);
+    for (const unsigned threads : {0U, 1U, 4U}) {
+      const auto reader = read_ahead(disk.file(), threads);
       std::string read, step(100'000, '\0'), message;
       try {
-        while (const std::size_t count = reader.read(step.data(), step.size())) read.append(step, 0, count);
+        while (const std::size_t count = reader->read(step.data(), step.size())) read.append(step, 0, count);
       } catch (const warpmer::InputError& error) {
         message = error.what();
       }
@@ -478,17 +546,15 @@ TEST_CASE("io gzip stream: endless empty members come in several texts") {
   std::string data;
   for (int i = 0; i < 10'000; ++i) data += deflate("");
   const std::string path = folder.file("x.gz", data + deflate("ACGT\n"));
-  for (const unsigned threads : {1U, 4U}) {
-    io::ReadAhead reader(std::make_unique<io::GzipStream>(
-                             std::make_unique<io::ByteFile>(path, path, kNeverCancelled), threads),
-                         threads, kNeverCancelled);
+  for (const unsigned threads : {0U, 1U, 4U}) {
+    const auto reader = read_ahead(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), threads);
     std::string text;
     std::size_t texts = 0;
-    for (io::ReadAhead::Loan loan = reader.borrow(); !loan.is_end; loan = reader.borrow()) {
+    for (io::ReadAhead::Loan loan = reader->borrow(); !loan.is_end; loan = reader->borrow()) {
       REQUIRE(!loan.error);
       text += loan.text;
       ++texts;
-      reader.give_back(loan);
+      reader->give_back(loan);
     }
     CHECK(text == "ACGT\n");
     CHECK(texts >= 9);  // 1024 members in each, at most

@@ -24,6 +24,7 @@ struct Cut {
   std::size_t longest = 1000;  ///< bytes in a text; at least 1
   unsigned seed = 0;
   std::size_t fails_at = std::string::npos;  ///< there the rest is an error
+  unsigned threads = 2;                      ///< that make portions; 0: the readers do
 };
 
 /// Hands out a text in portions of random sizes, some of which have several texts and some nothing.
@@ -44,7 +45,10 @@ class TextPortions final : public io::PortionLoader {
     at_ = end;
     return true;
   }
-  void work(io::Portion& /*portion*/) override { std::this_thread::yield(); }
+  void work(io::Portion& portion) override {
+    std::this_thread::yield();
+    portion.has_more = static_cast<const std::string*>(portion.scratch.get())->size() > cut_.longest;
+  }
   bool hand_over(io::Portion& portion) override {
     auto& rest = *static_cast<std::string*>(portion.scratch.get());
     portion.text_size = std::min(rest.size(), cut_.longest);
@@ -108,8 +112,9 @@ Reading read_alone(const std::string& text, const io::InputOptions& options, con
 Reading read_together(const std::string& text, const io::InputOptions& options, const Cut& cut) {
   std::atomic<bool> cancelled = false;
   auto stream = std::make_shared<io::TextStream>(
-      std::make_unique<io::ReadAhead>(std::make_unique<TextPortions>(text, cut), 2, cancelled), "in.fq",
-      options, cancelled);
+      std::make_unique<io::ReadAhead>(std::make_unique<TextPortions>(text, cut), cut.threads, cancelled,
+                                      options.threads),
+      "in.fq", options, cancelled);
   Reading reading;
   std::mutex mutex;
   std::map<std::uint64_t, io::Batch> batches;
@@ -160,7 +165,9 @@ std::uint64_t check_same(const std::string& text, const io::InputOptions& option
   for (const std::size_t longest : {1, 20, 100, 400, 1000, 5000, 60'000}) {
     if (text.size() / longest > 2000) continue;
     CAPTURE(longest);
-    const Reading many = read_together(text, options, {longest, ++seed});
+    // By threads of their own, and by the readers.
+    const unsigned makers = ++seed % 2 == 0 ? 2 : 0;
+    const Reading many = read_together(text, options, {.longest = longest, .seed = seed, .threads = makers});
     CHECK(many.error == one.error);
     ahead += many.ahead;
     // Nothing that is given out was not in the text; and without an error, all is.
@@ -293,9 +300,11 @@ TEST_CASE("io text stream: an error of the stream comes after the text before it
   // An error in the text comes first.
   const std::size_t record = text.find("\n@read", 15'000) + 1;
   const std::string bad = text.substr(0, record) + "@bad\nACGT\n+\nIII\n" + text.substr(record);
-  const Reading many = read_together(bad, options_for(3), {700, 1, record + 100});
-  CHECK(contains(many.error, "('bad')"));
-  CHECK(many.error == read_alone(bad, options_for(3), {700, 1, record + 100}).error);
+  for (const unsigned makers : {0U, 2U}) {
+    const Reading many = read_together(bad, options_for(3), {700, 1, record + 100, makers});
+    CHECK(contains(many.error, "('bad')"));
+    CHECK(many.error == read_alone(bad, options_for(3), {700, 1, record + 100}).error);
+  }
 }
 
 TEST_CASE("io text stream: for one reader, where batches end does not depend on where texts do") {
@@ -338,8 +347,10 @@ TEST_CASE("io text stream: compressed files, by many threads, in order and not")
     CHECK(error.empty() == (*each.error == '\0'));
     CHECK(contains(error, each.error));
     if (error.empty()) expected = read_all(paths, options);
-    for (const bool in_order : {false, true}) {
-      options.threads = 4;
+    // Few threads decompress what they read; with many, others do.
+    const std::pair<unsigned, bool> ways[] = {{2, true}, {4, false}, {4, true}, {8, true}};
+    for (const auto& [thread_count, in_order] : ways) {
+      options.threads = thread_count;
       options.in_order = in_order;
       io::InputSet inputs(paths, options);
       std::mutex mutex;
