@@ -45,6 +45,9 @@ inline std::uint64_t device_cap(std::uint64_t asked_bytes) {
 }
 /// Of a cap, what can be planned with: the pool takes memory in pieces of 32 MiB, and has holes (a 32nd was
 /// not enough: docs/benchmarks.md, "an index 4 and 16 times the cap").
-constexpr std::uint64_t planned_with(std::uint64_t cap_bytes) { return cap_bytes - cap_bytes / 16; }
+constexpr std::uint64_t planned_with(std::uint64_t cap_bytes) {
+  const std::uint64_t pools = cap_bytes / 16 + (std::uint64_t{16} << 20);
+  return cap_bytes - (pools < cap_bytes ? pools : cap_bytes);
+}
 
 }  // namespace warpmer::gpu
