@@ -82,7 +82,7 @@ bool ReadAhead::produce() {
     if (is_used) {
       slot.state = SlotState::ready;
       ++ready_count_;
-      is_last_open_ = slot.portion.has_more;
+      open_ = slot.portion.has_more ? number : kNone;
     } else {
       end_ = number;
     }
@@ -146,7 +146,7 @@ void ReadAhead::lend(Slot& slot, Loan& loan) {
   slot.state = SlotState::lent;
   slot.has_more = is_in_portion_;
   if (is_first) --ready_count_;
-  is_last_open_ &= is_in_portion_;
+  if (!is_in_portion_ && open_ == next_to_read_) open_ = kNone;
 }
 
 ReadAhead::Loan ReadAhead::borrow() {
@@ -154,7 +154,7 @@ ReadAhead::Loan ReadAhead::borrow() {
   if (threads_.empty()) {
     // Not behind a portion that has more: its rest is decompressed when that is borrowed.
     std::unique_lock<std::mutex> lock(ring_mutex_);
-    while (!is_reader_producing_ && ready_count_ < borrowing_ && !is_last_open_ && !is_loaded_to_end_ &&
+    while (!is_reader_producing_ && ready_count_ < borrowing_ && open_ == kNone && !is_loaded_to_end_ &&
            !stopping())
       produce_as_reader(lock);
   }

@@ -97,6 +97,8 @@ class ReadAhead final : public ByteSource {
     bool has_more = false;  ///< than the text that is lent
   };
 
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
   void run();
   bool produce();
   bool claim(Slot& slot);
@@ -123,7 +125,7 @@ class ReadAhead final : public ByteSource {
   std::uint64_t end_ = ~std::uint64_t{0};  ///< number of portions, once known
   std::size_t ready_count_ = 0;            ///< slots that are ready, and not lent yet
   bool is_reader_producing_ = false;
-  bool is_last_open_ = false;  ///< the portion produced last has more than was lent of it
+  std::uint64_t open_ = kNone;  ///< number of the portion produced last, if more is to be lent of it
   std::vector<Slot> ring_;
 
   std::atomic<unsigned> borrowing_ = 0;  ///< readers that want a text
