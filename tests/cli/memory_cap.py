@@ -17,6 +17,7 @@ import time
 import unittest
 
 from common_cli import DONE, INPUT, RESOURCE, WARPMER, CliTest, file_size_limit, has_files_without_names, main, reverse_complement
+from common_file_systems import WITHOUT_NAMELESS_FILES, LackingTest
 
 MEGABYTE = 1 << 20
 BASES = bytes(b"ACGT"[byte & 3] for byte in range(256))
@@ -216,9 +217,10 @@ class MemoryCap(CliTest):
         self.assertEqual(self.content("out.wmi"), self.content("ample.wmi"))
 
 
-class SpillFailures(CliTest):
+class SpillFailures(LackingTest, CliTest):
     @classmethod
     def setUpClass(cls):
+        super().setUpClass()
         chance = random.Random(8)
         cls.text = (">r\n" + random_bases(chance, 36_000_000) + "\n").encode()
 
@@ -286,6 +288,23 @@ class SpillFailures(CliTest):
             with self.subTest(fault):
                 environment = os.environ | {"LD_PRELOAD": str(self.folder / "shim.so"), "FAULT": fault, "FAULT_AFTER": "2"}
                 self.assert_fails(pattern, self.command(self.input), env=environment)
+
+    def test_files_that_must_have_a_name(self):
+        """The spill file has one for a moment only, so that a job that is killed leaves none."""
+        for lacks in WITHOUT_NAMELESS_FILES:
+            with self.subTest(lacks):
+                environment = self.lacking(lacks)
+                process = self.run_process(*self.command("--stats", "s.json", self.input), env=environment)
+                self.assertEqual((process.returncode, process.stderr), (DONE, b""))
+                self.assertGreater(json.loads((self.folder / "s.json").read_text())["spilled"]["written_bytes"], 0)
+                self.assertEqual(os.listdir(self.tmp), [])
+                process = subprocess.Popen([WARPMER, *self.command("-")], cwd=self.folder, stdin=subprocess.PIPE, env=environment)
+                process.stdin.write(self.text[: len(self.text) * 9 // 10])
+                process.kill()
+                process.wait()
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.close()
+                self.assertEqual(os.listdir(self.tmp), [])
 
     def test_killed(self):
         """While reads come in, and while shards are counted: nothing is left, of the spill file or of the output."""
