@@ -134,8 +134,8 @@ class MemoryCap(CliTest):
         process = self.run_process("count", "-m", "2M", "-o", "none.wmi", *arguments)
         error = process.stderr.decode()
         self.assertEqual(process.returncode, RESOURCE, error)
-        self.assertRegex(error, r"\Awarpmer: error: -m 2 MB is too little for [^\n]*: \d+ MB would do[^\n]*\n\Z")
-        return int(re.search(r"(\d+) MB would do", error)[1])
+        self.assertRegex(error, r"\Awarpmer: error: -m 2 MiB is too little for [^\n]*: \d+ MiB would do[^\n]*\n\Z")
+        return int(re.search(r"(\d+) MiB would do", error)[1])
 
     def count_within(self, cap, *arguments):
         """Counts with a cap, in megabytes; the resident set must be within it. Returns --stats."""
@@ -150,7 +150,7 @@ class MemoryCap(CliTest):
     def test_too_small_a_cap_is_refused_before_any_input_is_read(self):
         garbage = self.file("garbage.fa", ">r\nAC!GT\n")
         cap = self.smallest_cap("-t", 1, garbage)
-        self.refused(RESOURCE, "MB would do", "count", "-t", "1", "-m", f"{cap - 8}M", "-o", "none.wmi", garbage)
+        self.refused(RESOURCE, "MiB would do", "count", "-t", "1", "-m", f"{cap - 8}M", "-o", "none.wmi", garbage)
         self.refused(INPUT, "garbage", "count", "-t", "1", "-m", f"{cap}M", "-o", "none.wmi", garbage)
 
     def test_any_cap_gives_the_same_bytes(self):
@@ -194,8 +194,8 @@ class MemoryCap(CliTest):
                 command = ("update", "-t", 2, *changes, "--tmp-dir", "tmp", "--stats", "stats.json", "-o", "out.wmi",
                            f"{index}.wmi")
                 error = self.run_process(*command, "-m", "2M").stderr.decode()
-                self.assertRegex(error, r"\Awarpmer: error: -m 2 MB is too little for updating [^\n]+\n\Z")
-                cap = int(re.search(r"(\d+) MB would do", error)[1])
+                self.assertRegex(error, r"\Awarpmer: error: -m 2 MiB is too little for updating [^\n]+\n\Z")
+                cap = int(re.search(r"(\d+) MiB would do", error)[1])
                 self.warpmer(*command, "-m", f"{cap}M")
                 self.assertEqual(self.content("out.wmi"), self.content(f"{result}.wmi"))
                 stats = json.loads((self.folder / "stats.json").read_text())
@@ -230,7 +230,7 @@ class SpillFailures(LackingTest, CliTest):
         self.tmp.mkdir()
         self.input = self.file("in.fa", self.text)
         refusal = self.run_process("count", "-t", 1, "-m", "2M", "-o", "out.wmi", self.input).stderr.decode()
-        self.cap = re.search(r"(\d+) MB would do", refusal)[1]
+        self.cap = re.search(r"(\d+) MiB would do", refusal)[1]
         self.before = self.files()
 
     def command(self, *arguments, tmp="tmp"):
