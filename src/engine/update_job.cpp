@@ -16,7 +16,6 @@
 #include "engine/tmp_directory.h"
 #include "engine/update_session.h"
 #include "io/input.h"
-#include "io/input_list.h"
 #include "io/quality.h"
 
 namespace warpmer::engine {
@@ -71,9 +70,7 @@ class UpdateJob {
   }
 
   UpdateReport run() {
-    std::vector<std::string> inputs = options_.added;
-    inputs.insert(inputs.end(), options_.removed.begin(), options_.removed.end());
-    with_text_or_records(io::can_be_listed_again(inputs), progress_, [&](bool may_take_text) {
+    with_text_or_records(progress_, [&](bool may_take_text) {
       report_ = {};
       update(may_take_text);
       return true;
