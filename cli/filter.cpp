@@ -198,6 +198,7 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
   };
   engine::run_team(callers, work, [&] {
     reads.cancel();
+    lookup.cancel();
     ordered.stop();
   });
   return totals;

@@ -201,6 +201,7 @@ void read_alone(Query& query, BatchJoiner& joiner) {
   };
   engine::run_team(callers, work, [&] {
     inputs.cancel();
+    query.lookup.cancel();
     ordered.stop();
   });
 }
