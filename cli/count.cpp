@@ -101,8 +101,8 @@ void complete(CountCommand& command) {
     throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
   }
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
-  check_output(job.output, job.inputs);
-  check_output(command.stats, job.inputs);
+  // The others' inputs do not count, and lists may be the first one's alone.
+  if (job.ranks->is_first()) expand_lists(job.inputs, {job.output, command.stats});
   command.flags.complete();
 }
 

@@ -94,15 +94,18 @@ void check_outputs(const FilterOptions& options) {
     if (!options.output.empty()) throw UsageError("-o and --out1, --out2 exclude each other");
     if (!options.is_paired()) throw UsageError("--out1 and --out2 need pairs: -1 and -2, or --interleaved");
   }
-  std::vector<std::string> outputs = options.outputs();
+  const std::vector<std::string> outputs = options.outputs();
   check_outputs_differ({{outputs.size() == 1 ? "-o" : "--out1", outputs.front()},
                         {"--out2", options.output_2},
                         {"--stats", options.stats}});
+}
+
+/// Of everything that is read, none is written.
+void expand_all_lists(FilterOptions& options) {
+  std::vector<std::string> outputs = options.outputs();
   outputs.push_back(options.stats);
-  for (const std::string& output : outputs) {
-    check_output(output, {options.index});
-    check_output(output, options.all_inputs());
-  }
+  for (const std::string& output : outputs) check_output(output, {options.index});
+  for (auto* inputs : {&options.first, &options.second, &options.reads}) expand_lists(*inputs, outputs);
 }
 
 void check_rule(const FilterOptions& options) {
@@ -195,6 +198,7 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
   };
   engine::run_team(callers, work, [&] {
     reads.cancel();
+    lookup.cancel();
     ordered.stop();
   });
   return totals;
@@ -226,9 +230,10 @@ engine::LookupRequest request_of(const FilterOptions& options, unsigned threads)
   return request;
 }
 
-int run_filter(const FilterOptions& options) {
+int run_filter(FilterOptions options) {
   check_inputs(options);
   check_outputs(options);
+  expand_all_lists(options);
   check_rule(options);
   const auto start = std::chrono::steady_clock::now();
   const unsigned threads = threads_or_default(options.threads);

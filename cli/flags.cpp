@@ -247,21 +247,18 @@ void check_output(const std::string& output, const std::vector<std::string>& inp
   if (!fs::is_regular_file(output, ignored)) {
     return;
   }
-  const auto check = [&](const std::string& input) {
-    if (fs::equivalent(output, input, ignored)) {
+  for (const std::string& input : inputs) {
+    if (fs::equivalent(output, input.substr(input.starts_with('@') ? 1 : 0), ignored)) {
       throw UsageError(fmt::format(
           "the output '{}' is one of the inputs and would replace it; choose another name", output));
     }
-  };
-  for (const std::string& input : inputs) {
-    if (!input.starts_with('@')) {
-      check(input);
-      continue;
-    }
-    check(input.substr(1));
-    if (!io::can_be_listed_again({input})) continue;  // it is the job's to read
-    for (const io::InputFile& file : io::list_inputs({input})) check(file.path);
   }
+}
+
+void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+  for (const std::string& output : outputs) check_output(output, inputs);
+  inputs = io::expand_lists(inputs);
+  for (const std::string& output : outputs) check_output(output, inputs);
 }
 
 }  // namespace warpmer::cli

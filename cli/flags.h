@@ -108,8 +108,11 @@ struct NamedOutput {
 };
 /// UsageError when two outputs are one file, by whichever names.
 void check_outputs_differ(const std::vector<NamedOutput>& outputs);
-/// UsageError when `output` is one of the files to be read, which it would replace; "@LIST" stands for itself
-/// and, unless it comes through a pipe, the files in it.
+/// UsageError when `output` is one of the files to be read, which it would replace; "@LIST" stands for the
+/// list.
 void check_output(const std::string& output, const std::vector<std::string>& inputs);
+/// Puts what lists name in their place (io/input_list.h), once for a command. UsageError when one of the
+/// `outputs` is a list or one of the inputs.
+void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
 }  // namespace warpmer::cli

@@ -68,7 +68,8 @@ void add_index_inputs(CLI::App& app, IndexInputs& inputs) {
 }
 
 void complete(IndexInputs& inputs) {
-  for (const io::InputFile& file : io::list_inputs(inputs.arguments)) inputs.paths.push_back(file.path);
+  for (const io::InputFile& file : io::list_inputs(io::expand_lists(inputs.arguments)))
+    inputs.paths.push_back(file.path);
   const std::size_t number = inputs.paths.size();
   check_number("--input-min-count", inputs.min_counts, number);
   check_number("--input-max-count", inputs.max_counts, number);

@@ -327,11 +327,11 @@ void check(const LocateOptions& options) {
     throw UsageError("--summary needs --reads");
   }
   check_output(options.output, {options.index, options.kmer_file});
-  check_output(options.output, options.reads);
 }
 
-int run_locate(const LocateOptions& options) {
+int run_locate(LocateOptions options) {
   check(options);
+  expand_lists(options.reads, {options.output});
   const index::PositionFile index(options.index);
   const auto locator = engine::make_cpu_locator(index, options.reading.lenient);
   TextOutput output(options.output);

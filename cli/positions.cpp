@@ -49,7 +49,7 @@ void complete(PositionsCommand& command) {
   if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
   }
-  check_output(job.output, job.inputs);
+  expand_lists(job.inputs, {job.output});
   job.lenient = command.reading.lenient;
   job.min_base_quality = command.reading.min_base_quality;
   job.reference = command.reading.reference;

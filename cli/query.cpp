@@ -201,6 +201,7 @@ void read_alone(Query& query, BatchJoiner& joiner) {
   };
   engine::run_team(callers, work, [&] {
     inputs.cancel();
+    query.lookup.cancel();
     ordered.stop();
   });
 }
@@ -268,7 +269,6 @@ void check(const QueryOptions& options) {
     throw UsageError("only --reads are looked up by several ranks; start it without mpirun or srun");
   }
   check_output(options.output, {options.index, options.kmer_file});
-  check_output(options.output, options.reads);
 }
 
 /// Single k-mers are looked up on the CPU, whatever profiles reads.
@@ -331,8 +331,10 @@ class SharedOutput {
   std::optional<index::UnfinishedOutput> unfinished_;
 };
 
-int run_query(const QueryOptions& options) {
+int run_query(QueryOptions options) {
   check(options);
+  // The others' reads do not count, and lists may be the first one's alone.
+  if (options.ranks->is_first()) expand_lists(options.reads, {options.output});
   const index::IndexFile index(options.index);
   engine::DeviceChoice device = device_for(options);
   const auto lookup = engine::make_lookup(index, request_of(options), device);

@@ -225,14 +225,12 @@ void check(const QvOptions& options) {
   if (options.index == "-" && std::ranges::count(options.assemblies, "-") > 0) {
     throw UsageError("standard input is named twice: as the index, and as an assembly");
   }
-  for (const std::string& path : {output, options.sequences}) {
-    check_output(path, {options.index});
-    check_output(path, options.assemblies);
-  }
+  for (const std::string& path : {output, options.sequences}) check_output(path, {options.index});
 }
 
-int run_qv(const QvOptions& options) {
+int run_qv(QvOptions options) {
   check(options);
+  expand_lists(options.assemblies, {options.report.output, options.sequences});
   const index::IndexFile index(options.index);
   if (!index.params().canonical) {
     throw UsageError("'" + options.index +

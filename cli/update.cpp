@@ -83,19 +83,16 @@ void complete(UpdateCommand& command) {
     throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
   }
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
-  std::vector<std::string> inputs{job.index};
-  inputs.insert(inputs.end(), job.added.begin(), job.added.end());
-  inputs.insert(inputs.end(), job.removed.begin(), job.removed.end());
-  if (std::count(inputs.begin(), inputs.end(), "-") > 1) {
+  for (const std::string& output : {job.output, command.stats}) check_output(output, {job.index});
+  for (auto* reads : {&job.added, &job.removed}) expand_lists(*reads, {job.output, command.stats});
+  std::vector<std::string> reads = job.added;
+  reads.insert(reads.end(), job.removed.begin(), job.removed.end());
+  if (std::count(reads.begin(), reads.end(), "-") + (job.index == "-" ? 1 : 0) > 1) {
     throw UsageError("standard input (-) can be one input only");
   }
-  check_output(job.output, inputs);
-  check_output(command.stats, inputs);
   job.lenient = command.reading.lenient;
   job.min_base_quality = command.reading.min_base_quality;
   job.reference = command.reading.reference;
-  std::vector<std::string> reads = job.added;
-  reads.insert(reads.end(), job.removed.begin(), job.removed.end());
   job.device = choose_device(command.device, reads);
 }
 

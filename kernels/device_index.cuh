@@ -25,6 +25,9 @@ class DeviceIndex {
   /// `reset_status`; it learns of characters that are no nucleotide codes. Thread-safe.
   virtual void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                        CutStatus* status, cudaStream_t stream) const = 0;
+
+  /// See engine::Lookup.
+  virtual void cancel() const noexcept {}
 };
 
 /// How a text's k-mers are cut from it and which shards they belong to.

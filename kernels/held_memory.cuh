@@ -43,8 +43,8 @@ inline std::uint64_t device_cap(std::uint64_t asked_bytes) {
   }
   return asked_bytes;
 }
-/// Of a cap, what can be planned with: the pool takes memory in pieces of 32 MiB, and has holes, the larger
-/// the segments are (docs/benchmarks.md, "an index 4 and 16 times the cap").
+/// Of a cap, what can be planned with: the pool takes memory in pieces of 32 MiB, and has holes, which are
+/// larger where segments are (docs/benchmarks.md, "an index 4 and 16 times the cap").
 constexpr std::uint64_t planned_with(std::uint64_t cap_bytes) {
   const std::uint64_t part = cap_bytes / 32, most_more = std::uint64_t{512} << 20;
   return cap_bytes - part - (3 * part < most_more ? 3 * part : most_more);

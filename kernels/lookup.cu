@@ -231,6 +231,8 @@ class Station {
     lane->profile(batch, lookup, out);
   }
 
+  void cancel() const noexcept { loaded_->cancel(); }
+
  private:
   /// Waits for a lane when there is no memory for another.
   Lane* borrow() {
@@ -314,6 +316,10 @@ class CudaLookup : public Lookup {
     lay_out(batch, out);
     const std::size_t turn = turn_.fetch_add(1, std::memory_order_relaxed);
     stations_[turn % stations_.size()]->profile(batch, *this, out);
+  }
+
+  void cancel() const noexcept override {
+    for (const auto& station : stations_) station->cancel();
   }
 
  private:

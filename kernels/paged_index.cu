@@ -160,6 +160,7 @@ class PagedShards : public PagedIndex {
       throw;
     }
   }
+  void cancel() const noexcept override { carousel_.cancel(); }
   [[nodiscard]] table::PagingCounts counts() const override { return carousel_.counts(); }
 
  private:

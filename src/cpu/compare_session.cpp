@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "cpu/sample_groups.h"
 #include "cpu/sorted_lists.h"
+#include "engine/memory_text.h"
 
 namespace warpmer::cpu {
 
@@ -78,13 +79,13 @@ class Comparer : public engine::CompareSession {
  public:
   Comparer(const std::vector<index::IndexFile>& inputs, const std::vector<engine::CountBounds>& bounds,
            unsigned threads, std::uint64_t memory_bytes)
-      : bounds_(bounds), shards_(inputs.front().params().shards()), budget_(memory_bytes) {
+      : bounds_(bounds), shards_(inputs.front().params().shards()), budget_(memory_bytes, threads) {
     const std::uint64_t tables = threads * inputs.size() * inputs.size() / 2 * sizeof(engine::PairSums);
     if (tables > memory_bytes) {
       throw ResourceError(
-          fmt::format("{} indexes make so many pairs that {} threads need {} MB for them, and -m "
-                      "leaves {} MB; raise -m or lower -t",
-                      inputs.size(), threads, (tables >> 20) + 1, memory_bytes >> 20));
+          fmt::format("{} indexes make so many pairs that they take {} with {}, and -m leaves {}; {}",
+                      inputs.size(), engine::mebibytes_needed(tables), engine::number_of_threads(threads),
+                      engine::mebibytes(memory_bytes), engine::memory_advice(threads)));
     }
     for (unsigned t = 0; t < threads; ++t) workers_.emplace_back(inputs, bounds_, budget_);
   }

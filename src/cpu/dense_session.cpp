@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "cpu/stopwatch.h"
 #include "engine/dense_counts.h"
+#include "engine/memory_text.h"
 
 namespace warpmer::cpu {
 
@@ -53,8 +54,9 @@ std::uint64_t least_bytes(const engine::CountPlan& plan) {
 DenseSession::DenseSession(const Kernels& kernels, const engine::CountPlan& plan)
     : plan_(plan), times_(plan.threads), tally_(plan.min_count, plan.max_count) {
   if (plan.memory_bytes < least_bytes(plan)) {
-    throw ResourceError(fmt::format("-m leaves {} MB for counting, and k = {} takes {} MB; raise -m",
-                                    plan.memory_bytes >> 20, plan.k, (least_bytes(plan) >> 20) + 1));
+    throw ResourceError(fmt::format("-m leaves {} for counting, and k = {} takes {}; raise -m",
+                                    engine::mebibytes(plan.memory_bytes), plan.k,
+                                    engine::mebibytes_needed(least_bytes(plan))));
   }
   for (unsigned i = 0; i < copies_for(plan); ++i)
     copies_.push_back(std::make_unique<Copy>(std::size_t{1} << (2 * plan.k)));

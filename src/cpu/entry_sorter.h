@@ -19,6 +19,7 @@
 #include "cpu/scratch.h"
 #include "cpu/sorted_lists.h"
 #include "engine/limits.h"
+#include "engine/memory_text.h"
 #include "engine/thread_team.h"
 #include "index/index_file.h"
 
@@ -241,8 +242,8 @@ class EntrySorter {
     while (end < bins() && sum + bytes_of(end) <= room_) sum += bytes_of(end++);
     if (end == first) {
       const std::uint64_t needed = others_ + bytes_of(first);
-      throw ResourceError(
-          fmt::format("sorting needs {} MB in all; raise -m or do without sorting", (needed >> 20) + 1));
+      throw ResourceError(fmt::format("sorting needs {} in all; raise -m or do without sorting",
+                                      engine::mebibytes_needed(needed)));
     }
     return end;
   }

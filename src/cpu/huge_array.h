@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "engine/memory_text.h"
 
 namespace warpmer::cpu {
 
@@ -26,8 +27,8 @@ class HugeArray {
     if (size == 0) return;
     void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-      throw ResourceError("the system has no " + std::to_string((bytes_ >> 20) + 1) +
-                          " MB of memory for k-mers (" + std::strerror(errno) + "); lower -m or free memory");
+      throw ResourceError("the system has no " + engine::mebibytes_needed(bytes_) +
+                          " of memory for k-mers (" + std::strerror(errno) + "); lower -m or free memory");
     }
     ::madvise(memory, bytes_, MADV_HUGEPAGE);  // only a hint
     data_ = static_cast<T*>(memory);

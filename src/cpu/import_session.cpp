@@ -20,6 +20,7 @@
 #include "cpu/sorted_buckets.h"
 #include "cpu/sorted_lists.h"
 #include "engine/dense_counts.h"
+#include "engine/memory_text.h"
 
 namespace warpmer::cpu {
 namespace {
@@ -39,10 +40,9 @@ template <class Key>
 [[noreturn]] void refuse_memory(const ImportPlan& plan, std::uint64_t needed_bytes) {
   // The writer may keep a sixteenth of all.
   throw ResourceError(
-      fmt::format("-m leaves {} MB for the k-mers of {}, and they need {} MB, with all else {} MB; "
-                  "raise -m",
-                  plan.memory_bytes >> 20, plan.input, (needed_bytes >> 20) + 1,
-                  ((needed_bytes + plan.other_bytes) / 15 * 16 >> 20) + 1));
+      fmt::format("-m leaves {} for the k-mers of {}, and they need {}, with all else {}; raise -m",
+                  engine::mebibytes(plan.memory_bytes), plan.input, engine::mebibytes_needed(needed_bytes),
+                  engine::mebibytes_needed((needed_bytes + plan.other_bytes) / 15 * 16)));
 }
 
 /// All counts together must fit a 64-bit number.
@@ -221,7 +221,7 @@ class ShardedImport final : public engine::ImportSession {
       refuse_memory(plan_, needed_for(entries, bytes_of_all));
     }
     check_sum(plan_, sum);
-    budget_.emplace(plan_.memory_bytes - std::min(bytes, plan_.memory_bytes));
+    budget_.emplace(plan_.memory_bytes - std::min(bytes, plan_.memory_bytes), plan_.threads);
   }
 
   void finish(unsigned thread, const engine::ShardSink& sink,

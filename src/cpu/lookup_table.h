@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "cpu/huge_array.h"
 #include "engine/limits.h"
+#include "engine/memory_text.h"
 #include "engine/thread_team.h"
 #include "index/index_file.h"
 #include "index/shard_codec.h"
@@ -104,9 +105,8 @@ class HostLookupTable {
         table::lookup_slot_bytes<Lookup, Key>(index.totals().stored_distinct, plan) +
         children_.size() * (table::kStashSlots + Lookup::kBucket) * table::Slots<Key>::kBytes;
     if (const std::uint64_t usable = engine::usable_memory_bytes(); bytes > usable) {
-      throw ResourceError("a lookup table for " + index.path() + " needs " +
-                          std::to_string((bytes >> 20) + 1) + " MB of memory, and " +
-                          std::to_string(usable >> 20) + " MB can be had; use --table index");
+      throw ResourceError("a lookup table for " + index.path() + " needs " + engine::mebibytes_needed(bytes) +
+                          " of memory, and " + engine::mebibytes(usable) + " can be had; use --table index");
     }
   }
 

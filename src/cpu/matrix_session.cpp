@@ -79,7 +79,7 @@ class MatrixMaker : public engine::MatrixSession {
  public:
   MatrixMaker(const engine::MatrixPlan& plan, const std::vector<index::IndexFile>& inputs)
       : plan_(plan),
-        budget_(plan.memory_bytes),
+        budget_(plan.memory_bytes, plan.threads),
         rows_(inputs.front().params().k, plan.presence, 0, inputs.size()),
         pieces_(cut_into_pieces(inputs.front().params().shards(),
                                 entries_of_part(inputs.front().params().k, inputs.size(), inputs.size()),
@@ -142,7 +142,7 @@ class MatrixExtender : public engine::MatrixSession {
         k_(inputs.front().params().k),
         shard_bits_(inputs.front().params().shard_bits),
         hash_(k_),
-        budget_(plan.memory_bytes),
+        budget_(plan.memory_bytes, plan.threads),
         rows_(k_, plan.presence, old.samples().size(), inputs.size()),
         wanted_(entries_of_part(k_, old.samples().size() + inputs.size(), inputs.size())) {
     for (unsigned t = 0; t < plan.threads; ++t) workers_.emplace_back(inputs, plan_, budget_);

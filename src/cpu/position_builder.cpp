@@ -17,6 +17,7 @@
 #include "cpu/kmer_window.h"
 #include "cpu/packed_reference.h"
 #include "engine/limits.h"
+#include "engine/memory_text.h"
 #include "engine/positions.h"
 #include "engine/thread_team.h"
 #include "index/position_codec.h"
@@ -32,8 +33,6 @@ using table::TopBitsBucket;
 
 /// Reserve for what no one accounts for: stacks, allocator slack, the C++ runtime.
 constexpr std::uint64_t kSlackBytes = std::uint64_t{24} << 20;
-
-std::uint64_t to_megabytes(std::uint64_t bytes) { return (bytes >> 20) + 1; }
 
 /// What all widths have in common.
 struct Job {
@@ -177,9 +176,9 @@ class PositionBuilder {
       if (needed > job_.memory_cap) break;
     }
     if (last == first) {
-      throw ResourceError(
-          fmt::format("-m {} MB is too little to index these sequences: {} MB are needed at least; raise -m",
-                      job_.memory_cap >> 20, to_megabytes(needed_for_any_bin(spoken_for))));
+      throw ResourceError(fmt::format(
+          "-m {} is too little to index these sequences: {} are needed at least; raise -m",
+          engine::mebibytes(job_.memory_cap), engine::mebibytes_needed(needed_for_any_bin(spoken_for))));
     }
     return last;
   }
@@ -300,10 +299,11 @@ void read(io::InputSet& input, PackedReference& reference, std::uint64_t memory_
             ? 1
             : static_cast<double>(bytes.bytes_done) / static_cast<double>(bytes.bytes_total);
     throw ResourceError(fmt::format(
-        "-m {} MB is too little: the sequences alone, of which {} bases are read, take {} {} MB; raise -m",
-        memory_cap >> 20, reference.bases(), fraction == 1 ? "more than" : "about",
-        to_megabytes(spoken_for + static_cast<std::uint64_t>(static_cast<double>(reference.memory_bytes()) /
-                                                             std::min(fraction, 1.0)))));
+        "-m {} is too little: the sequences alone, of which {} bases are read, take {} {}; raise -m",
+        engine::mebibytes(memory_cap), reference.bases(), fraction == 1 ? "more than" : "about",
+        engine::mebibytes_needed(spoken_for +
+                                 static_cast<std::uint64_t>(static_cast<double>(reference.memory_bytes()) /
+                                                            std::min(fraction, 1.0)))));
   }
 }
 

@@ -230,7 +230,7 @@ class SetOperator : public engine::SetSession {
  public:
   SetOperator(const Kernels& kernels, const engine::SetPlan& plan,
               const std::vector<index::IndexFile>& inputs)
-      : plan_(plan), shards_(inputs.front().params().shards()), budget_(plan.memory_bytes) {
+      : plan_(plan), shards_(inputs.front().params().shards()), budget_(plan.memory_bytes, plan.threads) {
     for (unsigned t = 0; t < plan.threads; ++t) workers_.emplace_back(kernels, plan_, inputs, budget_);
   }
 

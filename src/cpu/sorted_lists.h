@@ -17,6 +17,7 @@
 #include "cpu/shard_pieces.h"
 #include "cpu/sorted_merge.h"
 #include "engine/index_set.h"
+#include "engine/memory_text.h"
 #include "engine/set_session.h"
 #include "index/index_file.h"
 #include "index/shard_decoder.h"
@@ -43,7 +44,7 @@ inline std::uint64_t entries_in(std::span<const index::IndexFile> inputs, std::u
 /// What all threads of a job hold together, at most.
 class MemoryBudget {
  public:
-  explicit MemoryBudget(std::uint64_t bytes) : most_(bytes) {}
+  MemoryBudget(std::uint64_t bytes, unsigned threads) : most_(bytes), threads_(threads) {}
   /// A thread that held `before` is about to hold `now`. ResourceError when that is too much.
   void change(std::uint64_t& before, std::uint64_t now) {
     const std::uint64_t all = held_.fetch_add(now - before) + (now - before);
@@ -51,14 +52,14 @@ class MemoryBudget {
     before = now;
     if (grows && all > most_) {
       throw ResourceError(
-          fmt::format("-m leaves {} MB for working, and the shards at hand take more than {} MB; "
-                      "raise -m or lower -t",
-                      most_ >> 20, all >> 20));
+          fmt::format("-m leaves {} for working, and the shards at hand take more than {}; {}",
+                      engine::mebibytes(most_), engine::mebibytes(all), engine::memory_advice(threads_)));
     }
   }
 
  private:
   const std::uint64_t most_;
+  const unsigned threads_;
   std::atomic<std::uint64_t> held_{0};
 };
 

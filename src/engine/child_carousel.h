@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "table/child_pager.h"
 
 namespace warpmer::engine {
@@ -69,6 +70,13 @@ class ChildCarousel {
     if (failure_) std::rethrow_exception(failure_);
   }
 
+  /// All that wait, and all that will come, end soon, by an InternalError.
+  void cancel() noexcept {
+    const std::lock_guard lock(mutex_);
+    is_cancelled_ = true;
+    changed_.notify_all();
+  }
+
   /// Has all that was done for the questions that are over.
   [[nodiscard]] table::PagingCounts counts() const {
     const std::lock_guard lock(mutex_);
@@ -102,7 +110,8 @@ class ChildCarousel {
   /// Waits for something to do; false: there will be nothing more.
   bool take_new() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return is_over_ || !new_.empty() || !waiting_.empty(); });
+    changed_.wait(lock, [&] { return is_over_ || is_cancelled_ || !new_.empty() || !waiting_.empty(); });
+    if (is_cancelled_) throw InternalError("stopped because another thread failed");
     waiting_.insert(waiting_.end(), new_.begin(), new_.end());
     new_.clear();
     return !is_over_;
@@ -158,6 +167,7 @@ class ChildCarousel {
   std::condition_variable changed_;
   std::vector<Waiting*> new_;
   bool is_over_ = false;
+  bool is_cancelled_ = false;
   std::exception_ptr failure_;
   table::PagingCounts counts_;
   std::thread thread_;

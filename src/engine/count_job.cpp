@@ -14,7 +14,6 @@
 #include "engine/shared_input.h"
 #include "engine/tmp_directory.h"
 #include "io/input.h"
-#include "io/input_list.h"
 #include "io/quality.h"
 
 namespace warpmer::engine {
@@ -34,19 +33,11 @@ class CountJob {
         run_(threads_, memory_cap_, progress) {}
 
   CountReport run() {
-    with_text_or_records(may_begin_again(), progress_,
-                         [&](bool may_take_text) { return read_and_count(may_take_text); });
+    with_text_or_records(progress_, [&](bool may_take_text) { return read_and_count(may_take_text); });
     return report_;
   }
 
  private:
-  /// Rank 0 alone reads lists, and may be the only one that sees them: it decides for all.
-  bool may_begin_again() {
-    Message answer;
-    if (ranks_.is_first()) put_plain(answer, io::can_be_listed_again(options_.inputs));
-    answer = ranks_.broadcast(std::move(answer));
-    return MessageReader(answer).plain<bool>();
-  }
   /// False when all has to be read again without taking files for more regular than they must be.
   bool read_and_count(bool may_take_text) {
     SharedInput input(ranks_, options_.inputs, input_options_for(options_), threads_, may_take_text);

@@ -63,9 +63,7 @@ std::uint64_t working_bytes(unsigned threads) {
 std::uint64_t memory_to_work_in(std::uint64_t cap, std::uint64_t other_bytes, unsigned threads,
                                 std::size_t inputs) {
   const std::uint64_t spoken_for = working_bytes(threads) + other_bytes;
-  check_memory(cap, spoken_for,
-               fmt::format("{} thread{} and {} input{}", threads, threads == 1 ? "" : "s", inputs,
-                           inputs == 1 ? "" : "s"));
+  check_memory(cap, spoken_for, threads, fmt::format(" and {} input{}", inputs, inputs == 1 ? "" : "s"));
   return cap - spoken_for;
 }
 

@@ -17,6 +17,7 @@
 
 #include "core/error.h"
 #include "engine/environment.h"
+#include "engine/memory_text.h"
 #include "engine/node_share.h"
 #include "engine/slurm_grant.h"
 
@@ -136,11 +137,11 @@ std::uint64_t memory_or_most(std::uint64_t memory_bytes) {
   return memory_bytes > 0 ? memory_bytes : usable_memory_bytes() / 10 * 9;
 }
 
-void check_memory(std::uint64_t cap, std::uint64_t spoken_for, std::string_view job) {
+void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads, std::string_view and_more) {
   if (cap > spoken_for) return;
-  throw ResourceError(
-      fmt::format("-m {} MB is too little for {}: reading and writing alone need {} MB; raise -m or lower -t",
-                  cap >> 20, job, (spoken_for >> 20) + 1));
+  throw ResourceError(fmt::format("-m {} is too little for {}{}: reading and writing alone need {}; {}",
+                                  mebibytes(cap), number_of_threads(threads), and_more,
+                                  mebibytes_needed(spoken_for), memory_advice(threads)));
 }
 
 std::uint64_t resident_bytes() { return kilobytes_in_status("VmRSS:") * 1024; }

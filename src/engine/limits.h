@@ -22,8 +22,9 @@ unsigned threads_or_all(unsigned threads);
 std::uint64_t memory_or_most(std::uint64_t memory_bytes);
 
 /// ResourceError unless a cap of so many bytes for the whole process leaves something to work in besides
-/// `spoken_for`, which reading and writing alone need; `job` says for what, as "2 threads".
-void check_memory(std::uint64_t cap, std::uint64_t spoken_for, std::string_view job);
+/// `spoken_for`, which reading and writing alone need with so many threads `and_more`, as " and 3 inputs".
+void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads,
+                  std::string_view and_more = {});
 
 /// Resident set of this process now, and the largest it has been, as the kernel counts them.
 std::uint64_t resident_bytes();

@@ -52,6 +52,10 @@ class Lookup {
   /// InputError for characters that are no nucleotide code, unless lenient.
   virtual void profile(const io::Batch& batch, Profile& out) const = 0;
 
+  /// Calls of `profile` that wait for others end soon, by an InternalError, and so do those that come: to be
+  /// called when what they would say is of no use any more.
+  virtual void cancel() const noexcept {}
+
   /// How many threads should call `profile` side by side where there are so many: more than that, if what is
   /// looked up waits long and is served together.
   [[nodiscard]] virtual unsigned callers(unsigned threads) const { return threads; }

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "engine/limits.h"
+#include "engine/memory_text.h"
 
 namespace warpmer::engine {
 
@@ -17,10 +18,10 @@ MetKmers::MetKmers(const index::IndexFile& index, std::uint64_t min_count) : min
   }
   const std::uint64_t bytes = words * sizeof(std::uint64_t), usable = usable_memory_bytes();
   if (bytes + resident_bytes() > usable) {
-    throw ResourceError(
-        fmt::format("{}: a bit for each of its {} k-mers takes {} MB, and there are {} MB; give the job "
-                    "more memory, or count fewer reads",
-                    index.path(), index.totals().stored_distinct, (bytes >> 20) + 1, usable >> 20));
+    throw ResourceError(fmt::format(
+        "{}: a bit for each of its {} k-mers takes {}, and there are {}; give the job "
+        "more memory, or count fewer reads",
+        index.path(), index.totals().stored_distinct, mebibytes_needed(bytes), mebibytes(usable)));
   }
   bits_ = std::vector<std::atomic<std::uint64_t>>(words);
 }

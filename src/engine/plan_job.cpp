@@ -10,6 +10,7 @@
 #include "engine/gpus.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
+#include "engine/memory_text.h"
 #include "engine/thread_team.h"
 #include "index/index_layout.h"
 
@@ -188,13 +189,13 @@ class PlanJob {
 
   /// Says why the job would not begin, if it would not.
   void refuse(const SessionForecast& forecast) {
-    const auto megabytes = [](double bytes) { return static_cast<std::uint64_t>(bytes / (1 << 20)) + 1; };
     const auto cap = static_cast<double>(report_.memory_cap_bytes);
     const double least = static_cast<double>(plan_.other_bytes) + forecast.least_bytes;
     if (cap >= least) return;
     report_.refusal =
-        fmt::format("-m {} MB is too little for {} thread{}: it takes {} MB to begin; raise -m or lower -t",
-                    report_.memory_cap_bytes >> 20, threads_, threads_ == 1 ? "" : "s", megabytes(least));
+        fmt::format("-m {} is too little for {}: it takes {} to begin; {}",
+                    mebibytes(report_.memory_cap_bytes), number_of_threads(threads_),
+                    mebibytes_needed(static_cast<std::uint64_t>(least)), memory_advice(threads_));
   }
 
   /// The device's pending words, as far as there is room: what else it holds depends on what it finds.

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "engine/memory_text.h"
+
 namespace warpmer::engine {
 
 namespace {
@@ -261,8 +263,8 @@ void Ranks::enqueue(unsigned to, Channel channel, Message&& message) {
 void Ranks::post(unsigned to, Channel channel, Message&& message) {
   if (message.size() > INT32_MAX) {
     throw ResourceError(
-        fmt::format("{} MB cannot go from one rank to another in one piece; run the job in one process",
-                    message.size() >> 20));
+        fmt::format("{} cannot go from one rank to another in one piece; run the job in one process",
+                    mebibytes(message.size())));
   }
   const std::lock_guard lock(mutex_);
   throw_if_failed();

@@ -45,14 +45,13 @@ struct IndexReport {
 using FinishShards =
     std::function<void(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done)>;
 
-/// Does `work(may_take_text)`: if it `may_begin_again`, first with true, which allows it to take files for
-/// more regular than they must be, and to divide them; then, if it says by false or by io::NotPlainText that
-/// some were not, once more, carefully. Inputs that cannot be listed twice are read carefully in the first
-/// place.
+/// Does `work(may_take_text)`: first with true, which allows it to take files for more regular than they must
+/// be, and to divide them; then, if it says by false or by io::NotPlainText that some were not, once more,
+/// carefully.
 template <class Work>
-void with_text_or_records(bool may_begin_again, JobProgress& progress, const Work& work) {
+void with_text_or_records(JobProgress& progress, const Work& work) {
   try {
-    if (work(may_begin_again)) return;
+    if (work(true)) return;
   } catch (const io::NotPlainText&) {
   }
   progress.kmers = 0;

@@ -11,11 +11,11 @@
 #include "engine/device_choice.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
+#include "engine/memory_text.h"
 #include "engine/shared_input.h"
 #include "engine/tmp_directory.h"
 #include "engine/update_session.h"
 #include "io/input.h"
-#include "io/input_list.h"
 #include "io/quality.h"
 
 namespace warpmer::engine {
@@ -70,9 +70,7 @@ class UpdateJob {
   }
 
   UpdateReport run() {
-    std::vector<std::string> inputs = options_.added;
-    inputs.insert(inputs.end(), options_.removed.begin(), options_.removed.end());
-    with_text_or_records(io::can_be_listed_again(inputs), progress_, [&](bool may_take_text) {
+    with_text_or_records(progress_, [&](bool may_take_text) {
       report_ = {};
       update(may_take_text);
       return true;
@@ -139,17 +137,17 @@ class UpdateJob {
     const UpdateNeeds needs = update_needs(index_, threads_);
     const auto does = [&](std::uint64_t cap) { return divide(cap, spoken_for, needs, *backend_, plan); };
     if (does(memory_cap_)) return plan;
-    constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
-    std::uint64_t too_little = memory_cap_ / kMegabyte, enough = too_little + 1;
-    for (; !does(enough * kMegabyte); enough *= 2) too_little = enough;
+    constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+    std::uint64_t too_little = memory_cap_ / kMebibyte, enough = too_little + 1;
+    for (; !does(enough * kMebibyte); enough *= 2) too_little = enough;
     while (enough - too_little > 1) {
       const std::uint64_t between = (too_little + enough) / 2;
-      (does(between * kMegabyte) ? enough : too_little) = between;
+      (does(between * kMebibyte) ? enough : too_little) = between;
     }
     // What the process itself takes is not the same each time.
-    throw ResourceError(fmt::format(
-        "-m {} MB is too little for updating {} with {} thread{}: {} MB would do; raise -m or lower -t",
-        memory_cap_ / kMegabyte, options_.index, threads_, threads_ == 1 ? "" : "s", enough + 3));
+    throw ResourceError(fmt::format("-m {} is too little for updating {} with {}: {} would do; {}",
+                                    mebibytes(memory_cap_), options_.index, number_of_threads(threads_),
+                                    mebibytes((enough + 3) * kMebibyte), memory_advice(threads_)));
   }
 
   /// One session's plan, but for its memory.

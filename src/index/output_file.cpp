@@ -4,12 +4,15 @@
 #include <fmt/core.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <utility>
@@ -52,8 +55,31 @@ int link_descriptor(int fd, const std::string& path) {
   return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-int open_without_name(const std::string& parent) {
-  return ::open(parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+constexpr mode_t kNewFileMode = 0666;
+
+/// The umask of this process, without changing it, as umask(2) would for all threads. Nothing where the
+/// kernel (before 4.7) does not tell, or /proc is not mounted.
+std::optional<mode_t> file_mode_mask() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    mode_t mask = 0;
+    if (std::sscanf(line.c_str(), "Umask: %o", &mask) == 1) return mask;
+  }
+  return std::nullopt;
+}
+
+/// The mode to make a file without a name with, so that it gets the rights of any new file in the directory:
+/// in file systems without ACLs, kernels before 6.0 do not apply the umask to such files. Where the directory
+/// has a default ACL, that is applied, and no umask.
+std::optional<mode_t> mode_without_name(const std::string& parent) {
+  if (::getxattr(parent.c_str(), "system.posix_acl_default", nullptr, 0) > 0) return kNewFileMode;
+  const std::optional<mode_t> mask = file_mode_mask();
+  if (!mask) return std::nullopt;
+  return kNewFileMode & ~*mask;
+}
+
+int open_without_name(const std::string& parent, mode_t mode) {
+  return ::open(parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 }
 
 /// Why a file cannot be made in a directory, in words.
@@ -142,11 +168,13 @@ int OutputFile::take_temporary_name(const Take& take) {
   return error;
 }
 
-/// False where there can be none, or where it could not be named in the end. That is tried with another one:
-/// a file that has had a name and lost it cannot get one again.
+/// False where there can be none, where its rights would not be certain, or where it could not be named in
+/// the end. That is tried with another one: a file that has had a name and lost it cannot get one again.
 bool OutputFile::create_without_name() {
   const std::string parent = parent_of(target_);
-  const int other = open_without_name(parent);
+  const std::optional<mode_t> mode = mode_without_name(parent);
+  if (!mode) return false;
+  const int other = open_without_name(parent, *mode);
   if (other < 0) return false;
   const bool can_be_named =
       take_temporary_name([&](const std::string& name) { return link_descriptor(other, name); }) == 0;
@@ -154,7 +182,7 @@ bool OutputFile::create_without_name() {
   registered_.reset();
   temporary_.clear();
   ::close(other);
-  if (can_be_named) fd_ = open_without_name(parent);
+  if (can_be_named) fd_ = open_without_name(parent, *mode);
   return fd_ >= 0;
 }
 
@@ -164,7 +192,7 @@ void OutputFile::create() {
     throw ResourceError(fmt::format("cannot write '{}': it names a directory, not a file", path_));
   if (create_without_name()) return;
   const int error = take_temporary_name([&](const std::string& name) {
-    fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode);
     return fd_ >= 0 ? 0 : errno;
   });
   if (error != 0) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <ranges>
 
 #include "core/kmer.h"
 #include "index/bit_stream.h"
@@ -176,16 +177,9 @@ class ShardDecoder {
 
   /// The first exception of entry `entry` or a later one.
   [[nodiscard]] std::uint64_t first_exception(std::uint64_t entry) const {
-    std::uint64_t low = 0, high = shape_.exceptions;
-    while (low < high) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      if (exception_number(middle) < entry) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    const auto all = std::views::iota(std::uint64_t{0}, shape_.exceptions);
+    const auto is_before = [&](std::uint64_t x) { return exception_number(x) < entry; };
+    return static_cast<std::uint64_t>(std::ranges::partition_point(all, is_before) - all.begin());
   }
   [[nodiscard]] std::uint64_t exception_number(std::uint64_t x) const {
     return read_bits<std::uint64_t>(exceptions_, x * layout_.exception_bits + shape_.exception_bits,

@@ -14,7 +14,8 @@ namespace warpmer::io {
 std::unique_ptr<ReadAhead> decompressed_ahead(std::unique_ptr<ByteFile> file, Content content,
                                               unsigned threads, const std::atomic<bool>& cancelled);
 /// The same for `readers` threads that borrow its texts. A gzip file that two of them share is decompressed
-/// by themselves: with a third thread on two cores, now a reader waits for it, and now it waits for a core.
+/// by themselves: a third thread on two cores would wait for a core at one time, and keep a reader waiting at
+/// another.
 std::unique_ptr<ReadAhead> decompressed_for_readers(std::unique_ptr<ByteFile> file, Content content,
                                                     unsigned readers, const std::atomic<bool>& cancelled);
 

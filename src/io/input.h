@@ -1,5 +1,5 @@
 #pragma once
-/// Inputs: any mix of FASTA and FASTQ (plain, gzip, BGZF), BAM and CRAM, from files, lists and stdin.
+/// Inputs: any mix of FASTA and FASTQ (plain, gzip, BGZF), BAM and CRAM, from files and stdin.
 
 #include <cstdint>
 #include <memory>
@@ -43,10 +43,9 @@ struct InputProgress {
 /// All inputs of a job. `next` may be called from any number of threads at once.
 class InputSet {
  public:
-  /// `paths` as given on the command line: files, "-" for standard input (once), "@list.txt" for a
-  /// file of paths, one a line. Opens nothing but lists; checks that every file exists and can be
-  /// read, and throws InputError naming the first that cannot. UsageError when there is no input, or a pipe
-  /// is to be sampled.
+  /// `paths`: files, and "-" for standard input (once); lists have been expanded (io/input_list.h). Opens
+  /// nothing; checks that every file exists and can be read, and throws InputError naming the first that
+  /// cannot. UsageError when there is no input, or a pipe is to be sampled.
   InputSet(const std::vector<std::string>& paths, const InputOptions& options);
   /// What process `owner` reads of inputs that have been shared out. Checks nothing in advance.
   InputSet(const InputShares& shares, std::uint32_t owner, const InputOptions& options);
@@ -70,7 +69,7 @@ class InputSet {
   [[nodiscard]] InputProgress progress() const noexcept;
   /// When a sample is wanted: inputs of which only the beginning is read, which are known once they are open.
   [[nodiscard]] std::uint64_t begun_inputs() const noexcept;
-  /// Inputs after expansion of lists, in the order given.
+  /// All inputs, in the order given.
   [[nodiscard]] const std::vector<std::string>& files() const noexcept;
   /// Bytes of host memory that reading with these options may hold at any time, buffers of
   /// `batches` batches in flight included (for the memory plan). Looks whether files are CRAM. Not foreseen:

@@ -46,7 +46,8 @@ void add_file(std::vector<InputFile>& files, const std::string& path) {
   files.push_back(std::move(file));
 }
 
-void add_list(std::vector<InputFile>& files, const std::string& list) {
+/// Adds the paths in a list, each of a file that can be read.
+void add_listed(std::vector<std::string>& paths, const std::string& list) {
   if (list.empty()) throw UsageError("'@' must be followed by the name of a file that lists inputs");
   const std::atomic<bool> never = false;
   check_file(list);
@@ -64,7 +65,7 @@ void add_list(std::vector<InputFile>& files, const std::string& list) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.find_first_not_of(" \t") == std::string_view::npos || line.starts_with('#')) continue;
     try {
-      add_file(files, std::string(line));
+      check_file(paths.emplace_back(line));
     } catch (const InputError& error) {
       throw InputError(fmt::format("{} (line {} of {})", error.what(), number, list));
     }
@@ -77,27 +78,23 @@ bool can_be_opened_again(const InputFile& file) {
   return file.is_regular && descriptor_in_path(file.path) < 0;
 }
 
-bool can_be_listed_again(const std::vector<std::string>& paths) {
-  return std::all_of(paths.begin(), paths.end(), [](const std::string& path) {
-    struct stat status {};
-    return !path.starts_with('@') || (descriptor_in_path(path.substr(1)) < 0 &&
-                                      ::stat(path.c_str() + 1, &status) == 0 && S_ISREG(status.st_mode));
-  });
+std::vector<std::string> expand_lists(const std::vector<std::string>& paths) {
+  std::vector<std::string> expanded;
+  for (const std::string& path : paths) {
+    if (path.starts_with('@')) {
+      add_listed(expanded, path.substr(1));
+    } else {
+      expanded.push_back(path);
+    }
+  }
+  if (expanded.empty() && !paths.empty()) throw UsageError("no input: the lists of files are empty");
+  return expanded;
 }
 
 std::vector<InputFile> list_inputs(const std::vector<std::string>& paths) {
   std::vector<InputFile> files;
-  for (const std::string& path : paths) {
-    if (path.starts_with('@')) {
-      add_list(files, path.substr(1));
-    } else {
-      add_file(files, path);
-    }
-  }
-  if (files.empty()) {
-    throw UsageError(paths.empty() ? "no input; name files, or '-' for standard input"
-                                   : "no input: the lists of files are empty");
-  }
+  for (const std::string& path : paths) add_file(files, path);
+  if (files.empty()) throw UsageError("no input; name files, or '-' for standard input");
   return files;
 }
 

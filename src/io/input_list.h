@@ -18,12 +18,14 @@ struct InputFile {
 /// descriptor that this process was given ("-", /dev/fd/N), whatever that leads to.
 bool can_be_opened_again(const InputFile& file);
 
-/// Whether `list_inputs` can be asked again: no list among the paths comes through a pipe.
-bool can_be_listed_again(const std::vector<std::string>& paths);
+/// Puts the paths that a list names (one a line; blank lines and lines that start with '#' are skipped) in
+/// the place of "@list.txt". To be called once for what a command line says, since a list may be a pipe.
+/// InputError for a list that cannot be read, or names a file that cannot, with its line; UsageError for
+/// lists that name nothing.
+std::vector<std::string> expand_lists(const std::vector<std::string>& paths);
 
-/// Expands "@list.txt" (one path a line; blank lines and lines that start with '#' are skipped) and
-/// checks each file without opening it. InputError names the first that does not exist, is a folder or
-/// may not be read; UsageError for no input at all, and for a pipe named twice.
+/// Checks each file without opening it. InputError names the first that does not exist, is a folder or may
+/// not be read; UsageError for no input at all, and for a pipe named twice.
 std::vector<InputFile> list_inputs(const std::vector<std::string>& paths);
 
 }  // namespace warpmer::io

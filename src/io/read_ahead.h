@@ -83,7 +83,7 @@ class ReadAhead final : public ByteSource {
   [[nodiscard]] std::size_t text_capacity() const noexcept { return loader_->text_capacity(); }
 
   /// Portions that a stream decompressed by `threads` threads may hold at once; with 0 threads, one read by
-  /// `readers`. Of these, each may have a text, and a text that one is in the middle of may be nobody's.
+  /// `readers`: each of them may have a text, one that was begun may be nobody's, and one is being filled.
   static unsigned ring_size(unsigned threads, unsigned readers = 0) {
     return threads == 0 ? readers + 2 : 2 * threads + 2;
   }
@@ -122,8 +122,8 @@ class ReadAhead final : public ByteSource {
   std::condition_variable is_free_;
   std::condition_variable is_ready_;
   std::condition_variable is_returned_;
-  std::uint64_t end_ = ~std::uint64_t{0};  ///< number of portions, once known
-  std::size_t ready_count_ = 0;            ///< slots that are ready, and not lent yet
+  std::uint64_t end_ = kNone;    ///< number of portions, once known
+  std::size_t ready_count_ = 0;  ///< slots that are ready, and not lent yet
   bool is_reader_producing_ = false;
   std::uint64_t open_ = kNone;  ///< number of the portion produced last, if more is to be lent of it
   std::vector<Slot> ring_;

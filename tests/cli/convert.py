@@ -117,9 +117,9 @@ class Text(ConvertTest):
     def test_memory(self):
         counts = random_counts(31, 40000, 9)
         self.file("many.tsv", tsv(counts))
-        self.refused(RESOURCE, r"-m 2 MB is too little", "convert", "many.tsv", "-m", "2M", "-o", "x.wmi")
+        self.refused(RESOURCE, r"-m 2 MiB is too little", "convert", "many.tsv", "-m", "2M", "-o", "x.wmi")
         self.file("k12.tsv", "ACGTACGTACGT\t1\n")
-        self.refused(RESOURCE, r"they need 5\d\d MB.* raise -m", "convert", "k12.tsv", "-m", "300M", "-o", "x.wmi")
+        self.refused(RESOURCE, r"they need 5\d\d MiB.* raise -m", "convert", "k12.tsv", "-m", "300M", "-o", "x.wmi")
 
     def test_command_lines_that_make_no_sense(self):
         index = self.count(READS, k=5)

@@ -118,7 +118,16 @@ class OutputFailures(CliTest):
         self.assertEqual(self.files(), [])
 
     def test_too_little_memory(self):
-        self.refused(RESOURCE, "-m", "count", "-k", "31", "-m", "2M", "-o", "out.wmi", READS)
+        """What would do, in the units of -m; and one thread cannot be fewer."""
+        index = self.count(READS)
+        jobs = (["count", "-o", "out.wmi", READS], ["update", index, "-o", "new.wmi", "--add", READS],
+                ["merge", "-o", "new.wmi", index, index], ["convert", "-o", "new.wmi", self.file("a.tsv", "ACGTA\t1\n")])
+        for threads, advice in (("1", "raise -m"), ("2", "raise -m or lower -t")):
+            number = "1 thread" if threads == "1" else "2 threads"
+            for job in jobs:
+                with self.subTest(job[0], threads=threads):
+                    self.refused(RESOURCE, rf"-m 2 MiB is too little .*{number}.* \d+ MiB( would do)?; {advice}\n",
+                                 *job, "-t", threads, "-m", "2M")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def main():
         for cap in ("100M", "120M", "160M", "400M"):
             status, stats, errors = count(folder, ["-t", "2", "-m", cap, str(reads)])
             if status == 4:
-                check(f"{cap}: says what is needed", "MB" in errors and "-m" in errors, errors)
+                check(f"{cap}: says what is needed", "MiB" in errors and "-m" in errors, errors)
                 continue
             check(f"{cap}: counts", status == 0, errors)
             early += stats["early_counts"]

@@ -17,6 +17,7 @@ import time
 import unittest
 
 from common_cli import DONE, INPUT, RESOURCE, WARPMER, CliTest, file_size_limit, has_files_without_names, main, reverse_complement
+from common_file_systems import WITHOUT_NAMELESS_FILES, LackingTest
 
 MEGABYTE = 1 << 20
 BASES = bytes(b"ACGT"[byte & 3] for byte in range(256))
@@ -133,8 +134,8 @@ class MemoryCap(CliTest):
         process = self.run_process("count", "-m", "2M", "-o", "none.wmi", *arguments)
         error = process.stderr.decode()
         self.assertEqual(process.returncode, RESOURCE, error)
-        self.assertRegex(error, r"\Awarpmer: error: -m 2 MB is too little for [^\n]*: \d+ MB would do[^\n]*\n\Z")
-        return int(re.search(r"(\d+) MB would do", error)[1])
+        self.assertRegex(error, r"\Awarpmer: error: -m 2 MiB is too little for [^\n]*: \d+ MiB would do[^\n]*\n\Z")
+        return int(re.search(r"(\d+) MiB would do", error)[1])
 
     def count_within(self, cap, *arguments):
         """Counts with a cap, in megabytes; the resident set must be within it. Returns --stats."""
@@ -149,7 +150,7 @@ class MemoryCap(CliTest):
     def test_too_small_a_cap_is_refused_before_any_input_is_read(self):
         garbage = self.file("garbage.fa", ">r\nAC!GT\n")
         cap = self.smallest_cap("-t", 1, garbage)
-        self.refused(RESOURCE, "MB would do", "count", "-t", "1", "-m", f"{cap - 8}M", "-o", "none.wmi", garbage)
+        self.refused(RESOURCE, "MiB would do", "count", "-t", "1", "-m", f"{cap - 8}M", "-o", "none.wmi", garbage)
         self.refused(INPUT, "garbage", "count", "-t", "1", "-m", f"{cap}M", "-o", "none.wmi", garbage)
 
     def test_any_cap_gives_the_same_bytes(self):
@@ -193,8 +194,8 @@ class MemoryCap(CliTest):
                 command = ("update", "-t", 2, *changes, "--tmp-dir", "tmp", "--stats", "stats.json", "-o", "out.wmi",
                            f"{index}.wmi")
                 error = self.run_process(*command, "-m", "2M").stderr.decode()
-                self.assertRegex(error, r"\Awarpmer: error: -m 2 MB is too little for updating [^\n]+\n\Z")
-                cap = int(re.search(r"(\d+) MB would do", error)[1])
+                self.assertRegex(error, r"\Awarpmer: error: -m 2 MiB is too little for updating [^\n]+\n\Z")
+                cap = int(re.search(r"(\d+) MiB would do", error)[1])
                 self.warpmer(*command, "-m", f"{cap}M")
                 self.assertEqual(self.content("out.wmi"), self.content(f"{result}.wmi"))
                 stats = json.loads((self.folder / "stats.json").read_text())
@@ -216,9 +217,10 @@ class MemoryCap(CliTest):
         self.assertEqual(self.content("out.wmi"), self.content("ample.wmi"))
 
 
-class SpillFailures(CliTest):
+class SpillFailures(LackingTest, CliTest):
     @classmethod
     def setUpClass(cls):
+        super().setUpClass()
         chance = random.Random(8)
         cls.text = (">r\n" + random_bases(chance, 36_000_000) + "\n").encode()
 
@@ -228,7 +230,7 @@ class SpillFailures(CliTest):
         self.tmp.mkdir()
         self.input = self.file("in.fa", self.text)
         refusal = self.run_process("count", "-t", 1, "-m", "2M", "-o", "out.wmi", self.input).stderr.decode()
-        self.cap = re.search(r"(\d+) MB would do", refusal)[1]
+        self.cap = re.search(r"(\d+) MiB would do", refusal)[1]
         self.before = self.files()
 
     def command(self, *arguments, tmp="tmp"):
@@ -286,6 +288,23 @@ class SpillFailures(CliTest):
             with self.subTest(fault):
                 environment = os.environ | {"LD_PRELOAD": str(self.folder / "shim.so"), "FAULT": fault, "FAULT_AFTER": "2"}
                 self.assert_fails(pattern, self.command(self.input), env=environment)
+
+    def test_files_that_must_have_a_name(self):
+        """The spill file has one for a moment only, so that a job that is killed leaves none."""
+        for lacks in WITHOUT_NAMELESS_FILES:
+            with self.subTest(lacks):
+                environment = self.lacking(lacks)
+                process = self.run_process(*self.command("--stats", "s.json", self.input), env=environment)
+                self.assertEqual((process.returncode, process.stderr), (DONE, b""))
+                self.assertGreater(json.loads((self.folder / "s.json").read_text())["spilled"]["written_bytes"], 0)
+                self.assertEqual(os.listdir(self.tmp), [])
+                process = subprocess.Popen([WARPMER, *self.command("-")], cwd=self.folder, stdin=subprocess.PIPE, env=environment)
+                process.stdin.write(self.text[: len(self.text) * 9 // 10])
+                process.kill()
+                process.wait()
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.close()
+                self.assertEqual(os.listdir(self.tmp), [])
 
     def test_killed(self):
         """While reads come in, and while shards are counted: nothing is left, of the spill file or of the output."""

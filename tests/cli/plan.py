@@ -91,7 +91,7 @@ class Plan(CliTest):
             return plan["refusal"], plan["needed_memory_bytes"]["high"] >> 20
 
         text, needed = refusal(30)
-        self.assertIn("-m 30 MB is too little for 1 thread: it takes ", text)
+        self.assertIn("-m 30 MiB is too little for 1 thread: it takes ", text)
         cap = f"{needed + 1}M"
         plan = self.plan("--full", "-t", 1, "-m", cap, "genome.fa")
         self.assertTrue(plan["fits"])

@@ -344,7 +344,7 @@ class Positions(CliTest):
                 "positions", "-t", 2, "-m", f"{megabytes}M", "--progress", "-o", "tight.wmp", "ref.fa"
             )
             if run.returncode == RESOURCE:
-                self.assertRegex(run.stderr.decode(), r"-m \d+ MB is too little.* \d+ MB.*raise -m\n\Z")
+                self.assertRegex(run.stderr.decode(), r"-m \d+ MiB is too little.* \d+ MiB.*raise -m\n\Z")
                 self.assertNotIn("tight.wmp", self.files())
                 self.assertEqual(several + one_pass, 0, "more memory must not be too little")
                 continue

@@ -53,6 +53,7 @@ class Ranks(RanksTest):
         self.file("list", "\n".join([*names, "empty.fq"]))
         self.file("empty.fq", "")
         self.check_count(4, 55, "@list")
+        self.check_count(4, 55, "@-", stdin=(self.folder / "list").read_bytes())
         self.check_count(5, 12, names[1], names[3])
         self.file("two.fq", "@a\n" + self.genome[:40] + "\n+\n" + "@" * 40 + "\n@b\nACGTT\n+\n@@@@@\n")
         self.check_count(5, 31, "two.fq")
@@ -64,6 +65,7 @@ class Ranks(RanksTest):
         record = "@long\n" + "\n".join(lines) + "\n+\n" + "\n".join("I" * 150 for _ in lines) + "\n"
         self.file("lines.fq", (record * 3 + false_start) * 700)
         self.check_count(3, 31, "lines.fq")
+        self.check_count(3, 31, "@-", stdin=b"lines.fq\n")  # whatever is read again is no list
         (self.folder / "out.wmi").unlink()
         self.file("damaged.fq", self.reads[:1_500_000] + b"@damaged\nACGT\n+\nI\n" + self.reads[1_500_000:])
         alone = self.run_process("count", "-o", "out.wmi", "damaged.fq")
@@ -100,6 +102,7 @@ class Ranks(RanksTest):
         self.file("bad.fa", ">bad\nACGT!CGT\n")
         self.check_refused(3, INPUT, "bad.fa.*'!'", "count", "-o", "out.wmi", "reads.fq", "bad.fa")
         self.check_refused(3, INPUT, "missing.fq", "count", "-o", "out.wmi", "reads.fq", "missing.fq")
+        self.check_refused(3, INPUT, "missing.fq.*line 2 of -", "count", "-o", "out.wmi", "@-", stdin=b"reads.fq\nmissing.fq\n")
         self.check_refused(2, USAGE, "-k", "count", "-k", 0, "-o", "out.wmi", "reads.fq")
         self.check_refused(2, RESOURCE, "folder/out.wmi", "count", "-o", "folder/out.wmi", "reads.fq")
         script = self.file("limited", f'#!/bin/sh\ntrap "" XFSZ\nulimit -f 600\nexec "{common.WARPMER}" "$@"\n')

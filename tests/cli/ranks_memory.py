@@ -33,7 +33,7 @@ class RanksMemory(RanksTest):
     def smallest_cap(self, number):
         process = self.ranks(number, "count", "-t", 1, "-m", "2M", "-o", "none.wmi", "in.fa")
         self.assertEqual(process.returncode, RESOURCE, process.stderr)
-        return int(re.search(rb"(\d+) MB would do", process.stderr)[1])
+        return int(re.search(rb"(\d+) MiB would do", process.stderr)[1])
 
     def command(self, cap, output="out.wmi"):
         return ["count", "-t", 1, "-m", f"{cap}M", "--tmp-dir", "tmp", "--stats", "stats.json", "-o", output, "in.fa"]

@@ -3,6 +3,7 @@
 
 import contextlib
 import gzip
+import json
 import os
 import pty
 import shutil
@@ -40,6 +41,22 @@ class Inputs(CliTest):
             self.same("@-", stdin=names)
             threading.Thread(target=(self.folder / "list").write_text, args=[names], daemon=True).start()
             self.same("@list")
+
+    def test_lists_from_pipes_are_lists_of_files(self):
+        """Whatever a list comes through, a job knows its files, and may read them more than once."""
+        names = f"{READS}\n"
+        self.file("list", names)
+        for inputs in ("@list", "@-"):
+            self.warpmer("count", "-k", 15, "-o", "out.wmi", "--stats", "s.json", inputs, stdin=names)
+            stats = json.loads((self.folder / "s.json").read_text())
+            self.assertEqual((stats["inputs"], stats["device_choice"]),
+                             ([str(READS)], "the input is too small for a GPU to be worth starting"))
+            self.assertIn("all of the input", self.warpmer("plan", "-k", 15, inputs, stdin=names))
+        self.file("precious.fa", READS.read_bytes())
+        names = "precious.fa\n"
+        self.file("list", names)
+        for output, inputs in (("list", "@list"), ("precious.fa", "@list"), ("precious.fa", "@-")):
+            self.refused(USAGE, "is one of the inputs", "count", "-o", output, inputs, stdin=names)
 
     def test_lists(self):
         first, second = self.file("1.fa", b""), self.file("2.fa", READS.read_bytes())

@@ -182,7 +182,7 @@ class Update(CliTest):
         self.refused(RESOURCE, "none/out.wmi", "update", index, "--add", READS_2, "-o", "none/out.wmi")
         self.refused(RESOURCE, "/dev/full", "update", index, "--add", READS_2, "-o", "/dev/full")
         named = self.run_process("update", index, "--add", READS_2, "-m", "2M", "-o", "out.wmi").stderr.decode()
-        named = re.search(r"-m 2 MB is too little for updating one.wmi with \d+ threads?: (\d+) MB would do", named)[1]
+        named = re.search(r"-m 2 MiB is too little for updating one.wmi with \d+ threads?: (\d+) MiB would do", named)[1]
         self.warpmer("update", index, "--add", READS_2, "-m", f"{int(named) + by_tier(0, 100)}M", "-o", "out.wmi")
 
     @one_thread
@@ -214,8 +214,8 @@ class Update(CliTest):
         one = self.count("a.fa", k=31, output="one.wmi")
         command = ("update", one, "--add", "b.fa", "b.fa", "--remove", "b.fa", "-t", 2, "-o", "out.wmi", "--stats", "stats.json")
         error = self.run_process(*command, "-m", "2M").stderr.decode()
-        named = int(re.search(r"-m 2 MB is too little for updating one.wmi with 2 threads: (\d+) MB would do", error)[1])
-        self.refused(RESOURCE, r": \d+ MB would do", *command, "-m", f"{named - 8}M")
+        named = int(re.search(r"-m 2 MiB is too little for updating one.wmi with 2 threads: (\d+) MiB would do", error)[1])
+        self.refused(RESOURCE, r": \d+ MiB would do", *command, "-m", f"{named - 8}M")
         early = 0
         for cap in (named + by_tier(0, 100), named + by_tier(30, 130), 1000):  # sanitizers' own memory comes and goes
             stats = self.folder / "stats.json"

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "io/input_list.h"
 #include "io_fixture.h"
 
 using namespace io_test;
@@ -65,8 +66,8 @@ TEST_CASE("io set: several files, and lists of them") {
   const std::string list = folder.file("list", "# files\n\n" + b + "\r\n  \n" + c);
   const Records expected = {{"a1", "AC"}, {"a2", "GT"}, {"b1", "A"}, {"c1", "TT"}};
   CHECK(read_all({a, b, c}) == expected);
-  CHECK(read_all({a, "@" + list}) == expected);
-  CHECK(io::InputSet({a, "@" + list}, {}).files() == std::vector<std::string>{a, b, c});
+  CHECK(io::expand_lists({a, "@" + list}) == std::vector<std::string>{a, b, c});
+  CHECK(io::InputSet({a, b, c}, {}).files() == std::vector<std::string>{a, b, c});
 }
 
 TEST_CASE("io set: what cannot be opened is said at once") {
@@ -74,7 +75,7 @@ TEST_CASE("io set: what cannot be opened is said at once") {
   const std::string good = folder.file("good", ">a\nAC\n");
   const auto error_of = [](const std::vector<std::string>& paths) -> std::string {
     try {
-      const io::InputSet inputs(paths, {});
+      const io::InputSet inputs(io::expand_lists(paths), {});
     } catch (const warpmer::Error& error) {
       return (error.kind() == warpmer::ErrorKind::usage ? "usage: " : "input: ") + std::string(error.what());
     }

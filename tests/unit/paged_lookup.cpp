@@ -5,12 +5,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "core/error.h"
 #include "engine/child_carousel.h"
 #include "engine/paged_lookup_plan.h"
 
@@ -32,6 +34,7 @@ struct FakeDevice {
     for (const std::uint32_t other : in_frame) wrong += other == child ? 1 : 0;  // it is there already
     in_frame[frame] = child;
     if (++loads == fails_at) throw std::runtime_error("no more");
+    if (at_load) at_load();
   }
   void ask(std::uint32_t child, std::uint32_t frame, const std::vector<Question*>& asked) {
     wrong += in_frame[frame] == child && !asked.empty() ? 0 : 1;
@@ -49,6 +52,7 @@ struct FakeDevice {
   std::vector<std::uint32_t> in_frame;
   bool began = false;
   int wrong = 0, loads = 0, questions = 0, fails_at = -1;
+  std::function<void()> at_load;
 };
 
 TEST_CASE("one question after another: as many loads as must be") {
@@ -126,6 +130,31 @@ TEST_CASE("a failure ends all that waits and all that comes") {
     for (std::thread& caller : callers) caller.join();
   }
   CHECK(failed == 4);
+  CHECK(device.loads == 20);
+}
+
+TEST_CASE("what is cancelled ends all that waits and all that comes, without another round") {
+  FakeDevice device(2);
+  ChildCarousel<FakeDevice> carousel(device, 2, std::vector<std::uint64_t>(1000, 10));
+  device.at_load = [&] {
+    if (device.loads == 20) carousel.cancel();
+  };
+  std::atomic<int> cancelled{0};
+  std::vector<std::thread> callers;
+  for (unsigned caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < 2; ++i) {
+        FakeDevice::Question question{std::vector<int>(1000), false};
+        try {
+          carousel.ask(question, 1);
+        } catch (const InternalError&) {
+          ++cancelled;
+        }
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  CHECK(cancelled == 8);
   CHECK(device.loads == 20);
 }
 
