@@ -310,7 +310,7 @@ class ShardedSession : public Session<ShardedCounting> {
         times.words * (plan_.k <= kMaxShortWordK ? sizeof(SuperKmer<2>) : sizeof(SuperKmer<4>));
     stages.push_back({"cut", times.cut, stages.front().bytes});
     stages.push_back({"split", times.split, bytes});
-    if (owners() > 1) stages.push_back({"exchange", times.exchange, times.exchanged_bytes});
+    if (are_several_owners()) stages.push_back({"exchange", times.exchange, times.exchanged_bytes});
     const SpillTotals moved = spill_totals();
     stages.push_back({"spill", moved.out_seconds, moved.to_host + moved.to_file});
     stages.push_back({"read back", moved.back_seconds, moved.from_host + moved.from_file});
@@ -336,7 +336,7 @@ class ShardedSession : public Session<ShardedCounting> {
   }
   [[nodiscard]] std::vector<engine::OwnerLoad> owner_loads() const override {
     std::vector<engine::OwnerLoad> loads;
-    for (std::uint32_t number = 0; owners() > 1 && number < peers_.size(); ++number) {
+    for (std::uint32_t number = 0; are_several_owners() && number < peers_.size(); ++number) {
       const CurrentDevice current(peers_.gpu(number));
       engine::Tally tally(1, UINT64_MAX);
       counters_[number]->add_to(tally);
@@ -415,8 +415,8 @@ class ShardedSession : public Session<ShardedCounting> {
     return all;
   }
 
-  /// The GPUs among which all shards are divided, of all ranks.
-  [[nodiscard]] std::uint32_t owners() const { return plan_.ranks->size() * peers_.size(); }
+  /// Whether several GPUs, be it of other ranks, divide all shards among them.
+  [[nodiscard]] bool are_several_owners() const { return plan_.ranks->are_several() || peers_.size() > 1; }
 
   std::vector<std::unique_ptr<DeviceCounter>> counters_;  ///< by GPU
   ShardDelivery delivery_;

@@ -1,0 +1,159 @@
+// What the GPUs of one rank send each other by NCCL arrives, whatever other threads ask of the driver
+// meanwhile.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "engine/ranks.h"
+#include "gpu/device.h"
+#include "held_memory.cuh"
+#include "nccl.cuh"
+#include "rank_carrier.cuh"
+
+namespace {
+
+using namespace warpmer;
+
+/// Each kernel needs more local memory than the one before.
+template <int Number>
+__global__ void write_locally_kernel(std::uint32_t* sum) {
+  volatile std::uint32_t local[(Number + 1) * 64];
+  for (int i = 0; i < (Number + 1) * 64; ++i) local[(i * 7) % ((Number + 1) * 64)] = i + threadIdx.x;
+  *sum = local[*sum % ((Number + 1) * 64)];
+}
+
+using Launch = void (*)(std::uint32_t* sum, cudaStream_t stream);
+template <int... Numbers>
+std::vector<Launch> launches_of(std::integer_sequence<int, Numbers...>) {
+  return {+[](std::uint32_t* sum, cudaStream_t stream) {
+    write_locally_kernel<Numbers><<<1, 32, 0, gpu::DriverUse(stream)>>>(sum);
+  }...};
+}
+
+/// Threads that do over and over what waits for GPUs: pinned memory and pools that grow and shrink; and one
+/// that launches kernels for the first time, until there are no more.
+class Disturbance {
+ public:
+  explicit Disturbance(const std::vector<int>& gpus) {
+    for (const int gpu : gpus) {
+      for (int i = 0; i < 3; ++i) threads_.emplace_back([this, gpu, i] { disturb(gpu, i); });
+      threads_.emplace_back([this, gpu] { load_kernels(gpu); });
+    }
+  }
+  ~Disturbance() {
+    is_over_ = true;
+    for (auto& thread : threads_) thread.join();
+  }
+  [[nodiscard]] std::uint64_t times() const { return times_; }
+
+ private:
+  void disturb(int gpu, int number) {
+    gpu::check(cudaSetDevice(gpu), "choosing a GPU");
+    std::mt19937 random(static_cast<unsigned>(17 * gpu + number));
+    while (!is_over_) {
+      const std::size_t bytes = std::size_t{1} << (12 + random() % 14);
+      const gpu::PinnedArray<char> pinned(bytes);
+      {
+        const gpu::DeviceArray<char> device(4 * bytes);
+        const gpu::Stream stream;
+        gpu::copy_to_device(device.data(), pinned.data(), bytes, stream);
+        stream.wait();
+      }
+      if (random() % 8 == 0) gpu::forget_peak();
+      ++times_;
+    }
+  }
+  void load_kernels(int gpu) {
+    gpu::check(cudaSetDevice(gpu), "choosing a GPU");
+    const gpu::Stream stream;
+    gpu::DeviceArray<std::uint32_t> sum(1);
+    gpu::fill_bytes(sum.data(), 0, 1, stream);
+    for (const Launch launch : launches_of(std::make_integer_sequence<int, 48>())) {
+      if (is_over_) break;
+      launch(sum.data(), stream);
+      stream.wait();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      ++times_;
+    }
+  }
+
+  std::atomic<bool> is_over_{false};
+  std::atomic<std::uint64_t> times_{0};
+  std::vector<std::thread> threads_;
+};
+
+/// A GPU of the rank: what it sends to each other one, and gets.
+struct OneGpu {
+  OneGpu(std::uint32_t gpus, std::size_t bytes) : from(gpus * bytes), to(gpus * bytes), got(gpus * bytes) {}
+  gpu::Stream stream;
+  gpu::Event gone;
+  gpu::DeviceArray<char> from, to;
+  gpu::PinnedArray<char> got;
+};
+
+TEST_CASE("GPUs of one rank send by NCCL while other threads wait for these GPUs") {
+  constexpr std::size_t kBytes = 200'000;
+  constexpr int kRounds = 1500;
+  const std::vector<int> ordinals = tests::all_gpus();
+  try {
+    gpu::NcclLibrary::open();
+  } catch (const ResourceError& error) {
+    MESSAGE("skipped: ", error.what());
+    return;
+  }
+  if (ordinals.size() < 2) {
+    MESSAGE("skipped: one GPU");
+    return;
+  }
+  gpu::Peers peers(ordinals);
+  const auto carrier = gpu::make_rank_carrier(peers, engine::alone());
+  carrier->connect();
+  std::vector<gpu::OnOneDevice<OneGpu>> gpus;
+  std::vector<cudaStream_t> streams;
+  for (const int ordinal : ordinals) {
+    gpus.emplace_back(ordinal, peers.size(), kBytes);
+    streams.push_back(gpus.back()->stream);
+  }
+  const Disturbance disturbance(ordinals);
+  const auto said_by = [](int round, std::uint32_t sender, std::uint32_t receiver) {
+    return static_cast<char>(static_cast<unsigned>(round) * 31 + sender * 7 + receiver);
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<gpu::Move> moves;
+    for (std::uint32_t i = 0; i < peers.size(); ++i) {
+      const gpu::CurrentDevice current(peers.gpu(i));
+      for (std::uint32_t j = 0; j < peers.size(); ++j) {
+        char* const from = gpus[i]->from.data() + j * kBytes;
+        gpu::fill_bytes(from, said_by(round, i, j), kBytes, streams[i]);
+        moves.push_back({i, j, from, gpus[j]->to.data() + i * kBytes, kBytes});
+      }
+    }
+    carrier->carry(moves, streams);
+    for (std::uint32_t i = 0; i < peers.size(); ++i) {
+      const gpu::CurrentDevice current(peers.gpu(i));
+      gpu::copy_to_host(gpus[i]->got.data(), gpus[i]->to.data(), gpus[i]->got.size(), streams[i]);
+      gpus[i]->gone.record(streams[i]);
+    }
+    for (const auto& gpu : gpus) carrier->wait(gpu->gone);
+    for (std::uint32_t j = 0; j < peers.size(); ++j) {
+      for (std::uint32_t i = 0; i < peers.size(); ++i) {
+        const char* const got = gpus[j]->got.data() + i * kBytes;
+        const char wanted = said_by(round, i, j);
+        REQUIRE(std::all_of(got, got + kBytes, [&](char c) { return c == wanted; }));
+      }
+    }
+  }
+  CHECK(disturbance.times() > 100);
+}
+
+}  // namespace
