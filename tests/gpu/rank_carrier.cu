@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
-#include <optional>
 #include <random>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -27,9 +26,11 @@ using namespace warpmer;
 /// Each kernel needs more local memory than the one before.
 template <int Number>
 __global__ void write_locally_kernel(std::uint32_t* sum) {
-  volatile std::uint32_t local[(Number + 1) * 64];
-  for (int i = 0; i < (Number + 1) * 64; ++i) local[(i * 7) % ((Number + 1) * 64)] = i + threadIdx.x;
-  *sum = local[*sum % ((Number + 1) * 64)];
+  constexpr std::uint32_t kSize = (Number + 1) * 64;
+  volatile std::uint32_t local[kSize];
+#pragma unroll 1
+  for (std::uint32_t i = 0; i < kSize; ++i) local[i * 7 % kSize] = i + threadIdx.x;
+  *sum = local[*sum % kSize];
 }
 
 using Launch = void (*)(std::uint32_t* sum, cudaStream_t stream);
@@ -40,8 +41,8 @@ std::vector<Launch> launches_of(std::integer_sequence<int, Numbers...>) {
   }...};
 }
 
-/// Threads that do over and over what waits for GPUs: pinned memory and pools that grow and shrink; and one
-/// that launches kernels for the first time, until there are no more.
+/// Threads that do over and over what waits for GPUs: pinned memory, and pools, that grow and shrink; and one
+/// for each GPU that launches kernels for the first time, until there are no more.
 class Disturbance {
  public:
   explicit Disturbance(const std::vector<int>& gpus) {
@@ -63,12 +64,14 @@ class Disturbance {
     while (!is_over_) {
       const std::size_t bytes = std::size_t{1} << (12 + random() % 14);
       const gpu::PinnedArray<char> pinned(bytes);
-      {
+      // A thread has a stream of its own, which is made and unmade with it.
+      std::thread([&] {
+        gpu::check(cudaSetDevice(gpu), "choosing a GPU");
         const gpu::DeviceArray<char> device(4 * bytes);
         const gpu::Stream stream;
         gpu::copy_to_device(device.data(), pinned.data(), bytes, stream);
         stream.wait();
-      }
+      }).join();
       if (random() % 8 == 0) gpu::forget_peak();
       ++times_;
     }
@@ -78,7 +81,7 @@ class Disturbance {
     const gpu::Stream stream;
     gpu::DeviceArray<std::uint32_t> sum(1);
     gpu::fill_bytes(sum.data(), 0, 1, stream);
-    for (const Launch launch : launches_of(std::make_integer_sequence<int, 48>())) {
+    for (const Launch launch : launches_of(std::make_integer_sequence<int, 32>())) {
       if (is_over_) break;
       launch(sum.data(), stream);
       stream.wait();
