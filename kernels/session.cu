@@ -20,7 +20,7 @@ namespace warpmer::gpu {
 namespace {
 
 /// Pinned and device memory of a feed, and what the CUDA runtime holds in the process for the first GPU and
-/// for each further one, and NCCL for ranks, about.
+/// for each further one, and NCCL, in ranks, for each, about.
 constexpr std::uint64_t kFeedBytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t kRuntimeBytes = std::uint64_t{300} << 20;
 constexpr std::uint64_t kFurtherGpuBytes = std::uint64_t{150} << 20;
@@ -33,7 +33,7 @@ std::uint64_t host_bytes_beside_feeds(const Peers& peers, const engine::CountPla
                                       std::uint64_t more_host_bytes) {
   const std::uint64_t host = plan.threads * kFeedBytes + kRuntimeBytes +
                              (peers.size() - 1) * kFurtherGpuBytes +
-                             (plan.ranks->are_several() ? kNcclBytes : 0) + more_host_bytes;
+                             (plan.ranks->are_several() ? peers.size() * kNcclBytes : 0) + more_host_bytes;
   if (plan.memory_bytes < host) {
     throw ResourceError("-m leaves " + megabytes(plan.memory_bytes) +
                         " of host memory for feeding the GPU with " + std::to_string(plan.threads) +

@@ -31,6 +31,7 @@ TEST_CASE("who has closed the gate is alone, and what was done inside before is 
   std::atomic<bool> is_over{false};
   int alone = 0;  // no atomic: the gate guards it, and sanitizers watch
   std::vector<std::thread> threads;
+  threads.reserve(3);
   for (int i = 0; i < 3; ++i) {
     threads.emplace_back([&] {
       while (!is_over) {
@@ -43,6 +44,7 @@ TEST_CASE("who has closed the gate is alone, and what was done inside before is 
     });
   }
   std::vector<std::thread> closers;
+  closers.reserve(2);
   for (int i = 0; i < 2; ++i) {
     closers.emplace_back([&] {
       for (int time = 0; time < kTimes; ++time) {
@@ -72,6 +74,7 @@ TEST_CASE("who closes the gate waits for those inside, and is not kept waiting b
   // Visitors whose visits overlap: without a break, somebody is inside.
   std::atomic<int> visits{0};
   std::vector<std::thread> visitors;
+  visitors.reserve(2);
   for (int i = 0; i < 2; ++i) {
     visitors.emplace_back([&] {
       while (!is_over) {

@@ -1,5 +1,5 @@
-// What the GPUs of one rank send each other by NCCL arrives, whatever other threads ask of the driver
-// meanwhile.
+// Kernels that wait for each other, the tests' own and NCCL's, are started on several GPUs, whatever other
+// threads ask of the driver meanwhile.
 
 #include <doctest/doctest.h>
 
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "driver_use.cuh"
 #include "engine/ranks.h"
 #include "gpu/device.h"
 #include "held_memory.cuh"
@@ -95,6 +96,86 @@ class Disturbance {
   std::vector<std::thread> threads_;
 };
 
+TEST_CASE("while one thread is alone with the driver, others wait for it") {
+  gpu::PinnedArray<char> pinned;
+  std::atomic<bool> is_there{false};
+  std::thread other;
+  {
+    const gpu::DriverAlone alone;
+    const gpu::PinnedArray<char> own(1);  // by this thread itself
+    other = std::thread([&] {
+      pinned.reserve(1);
+      is_there = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    CHECK(!is_there);
+  }
+  other.join();
+  CHECK(is_there);
+}
+
+/// Nanoseconds of a GPU's clock after which a kernel gives up.
+constexpr std::uint64_t kPatience = 3'000'000'000;
+
+__device__ std::uint64_t nanoseconds() {
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
+/// Waits until kernels on the first `gpus` GPUs have come to this round. In host memory, what each has come
+/// to, and how often it has not met the others.
+__global__ void meet_kernel(volatile std::uint32_t* come_to, std::uint32_t gpus, std::uint32_t gpu,
+                            std::uint32_t round, volatile std::uint32_t* missed) {
+  come_to[gpu] = round;
+  __threadfence_system();
+  const std::uint64_t begin = nanoseconds();
+  for (std::uint32_t other = 0; other < gpus; ++other) {
+    while (come_to[other] < round) {
+      if (nanoseconds() - begin < kPatience) continue;
+      missed[gpu] = missed[gpu] + 1;
+      return;
+    }
+  }
+}
+
+TEST_CASE("kernels that wait for each other are started while other threads wait for their GPUs") {
+  constexpr std::uint32_t kRounds = 20;
+  const std::vector<int> ordinals = tests::all_gpus();
+  if (ordinals.size() < 2) {
+    MESSAGE("skipped: one GPU");
+    return;
+  }
+  const gpu::Peers peers(ordinals);
+  const std::uint32_t size = peers.size();
+  gpu::PinnedArray<std::uint32_t> come_to(size), missed(size);
+  std::fill_n(come_to.data(), size, 0);
+  std::fill_n(missed.data(), size, 0);
+  std::vector<gpu::OnOneDevice<gpu::Stream>> streams;
+  for (const int ordinal : ordinals) streams.emplace_back(ordinal);
+  const auto meet = [&](std::uint32_t i, std::uint32_t gpus, std::uint32_t round) {
+    const gpu::CurrentDevice current(peers.gpu(i));
+    meet_kernel<<<1, 1, 0, gpu::DriverUse(*streams[i])>>>(come_to.data(), gpus, i, round, missed.data());
+    gpu::check_launch("meeting");
+  };
+  // Loaded, as NCCL's are.
+  for (std::uint32_t i = 0; i < size; ++i) meet(i, 0, 0);
+  for (const auto& stream : streams) stream->wait();
+  const Disturbance disturbance(ordinals);
+  for (std::uint32_t round = 1; round <= kRounds; ++round) {
+    {
+      const gpu::DriverAlone alone;
+      for (std::uint32_t i = 0; i < size; ++i) {
+        meet(i, size, round);
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));  // for others to come in between
+      }
+    }
+    for (const auto& stream : streams) stream->wait();
+  }
+  for (std::uint32_t i = 0; i < size; ++i) CHECK(missed[i] == 0);
+  CHECK(disturbance.times() > 20);
+}
+
 /// A GPU of the rank: what it sends to each other one, and gets.
 struct OneGpu {
   OneGpu(std::uint32_t gpus, std::size_t bytes) : from(gpus * bytes), to(gpus * bytes), got(gpus * bytes) {}
@@ -106,7 +187,7 @@ struct OneGpu {
 
 TEST_CASE("GPUs of one rank send by NCCL while other threads wait for these GPUs") {
   constexpr std::size_t kBytes = 200'000;
-  constexpr int kRounds = 1500;
+  constexpr int kRounds = 300;
   const std::vector<int> ordinals = tests::all_gpus();
   try {
     gpu::NcclLibrary::open();
