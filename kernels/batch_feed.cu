@@ -76,7 +76,7 @@ void BatchFeed::send() {
   }
   ready_.record(copies_);
   const std::lock_guard lock(*shared_.mutex);
-  check(cudaStreamWaitEvent(shared_.counter->stream(), ready_), "ordering streams");
+  check(cudaStreamWaitEvent(DriverUse(shared_.counter->stream()), ready_), "ordering streams");
   enqueue(nullptr, tiles_of(bytes_), left_[0].data());
   busy_ = true;
 }

@@ -57,7 +57,7 @@ class Carrier {
 /// All GPUs are of this process.
 class PeerCarrier final : public Carrier {
  public:
-  explicit PeerCarrier(Peers& peers) : Carrier(peers), rounds_(engine::alone(), peers.size()) {}
+  explicit PeerCarrier(Peers& peers) : Carrier(peers), rounds_(engine::alone(), {peers.size()}) {}
 
   comm::Rounds& rounds() override { return rounds_; }
   void carry(const std::vector<Move>& moves, const std::vector<cudaStream_t>& streams) override {

@@ -42,7 +42,7 @@ class ChunkFeed {
       if (failure_) std::rethrow_exception(failure_);
       const FrozenChunk& chunk = chunks_.front();
       if (shard < chunk.first_shard + chunk.plans.size()) {
-        check(cudaStreamWaitEvent(stream, *chunk.ready), "ordering streams");
+        check(cudaStreamWaitEvent(DriverUse(stream), *chunk.ready), "ordering streams");
         return chunk;
       }
       passed_[chunk.first_shard].record(stream);

@@ -223,7 +223,7 @@ class ChunkPipeline {
     task.final = true;
     task.histogram = {buffers.bins.data(), buffers.large.data(), buffers.large_size.data()};
     task.widths = buffers.widths.data();
-    check(cudaStreamWaitEvent(stream_, buffers.frozen_event), "ordering streams");
+    check(cudaStreamWaitEvent(DriverUse(stream_), buffers.frozen_event), "ordering streams");
     fill_bytes(buffers.size.data(), 0, 1, stream_);
     fill_bytes(buffers.fault.data(), 0, 1, stream_);
     fill_bytes(buffers.bins.data(), 0, buffers.bins.size(), stream_);

@@ -7,6 +7,7 @@
 
 #include "core/kmer.h"
 #include "cuda_error.cuh"
+#include "driver_use.cuh"
 #include "engine/backend.h"
 #include "engine/gpus.h"
 #include "session.cuh"
@@ -28,6 +29,7 @@ class PinnedText : public io::TextMemory {
     if (memory == nullptr) return nullptr;
     ::madvise(memory, rounded, MADV_HUGEPAGE);
     // Were the GPU not named, the first one would get a context.
+    const DriverUse use;
     if (cudaSetDevice(gpu_) == cudaSuccess &&
         cudaHostRegister(memory, bytes, cudaHostRegisterPortable) == cudaSuccess)
       return static_cast<char*>(memory);
@@ -37,6 +39,7 @@ class PinnedText : public io::TextMemory {
   }
   void release(char* memory) const noexcept override {
     if (memory == nullptr) return;
+    const DriverUse use;
     cudaHostUnregister(memory);
     std::free(memory);
   }

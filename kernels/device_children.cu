@@ -255,14 +255,14 @@ void DeviceChildren::drop_image(std::uint32_t child) {
 void DeviceChildren::swap_images(std::uint32_t a, std::uint32_t b) { std::swap(images_[a], images_[b]); }
 
 void DeviceChildren::clear(std::uint32_t frame, const ChildShape& shape) {
-  clear_kernel<<<blocks_for<clear_kernel>(shape.words(), kThreads), kThreads, 0, frames_[frame].stream>>>(
-      frames_[frame].words.data(), shape.words());
+  clear_kernel<<<blocks_for<clear_kernel>(shape.words(), kThreads), kThreads, 0,
+                 DriverUse(frames_[frame].stream)>>>(frames_[frame].words.data(), shape.words());
   check_launch("emptying a child table");
 }
 
 /// The image may be on its way from another frame.
 void DeviceChildren::read_after_write(std::uint32_t frame, const Image& image) const {
-  check(cudaStreamWaitEvent(frames_[frame].stream, *image.written), "ordering streams");
+  check(cudaStreamWaitEvent(DriverUse(frames_[frame].stream), *image.written), "ordering streams");
 }
 
 void DeviceChildren::fetch(std::uint32_t frame, std::uint32_t child, const ChildShape& shape) {
@@ -285,8 +285,9 @@ ChildInFrame DeviceChildren::at(std::uint32_t frame, ChildInFrame child) const {
 void DeviceChildren::pour(std::uint32_t frame, const ChildInFrame& child, std::uint32_t image,
                           const ChildShape& shape) {
   read_after_write(frame, images_[image]);
-  pour_kernel<<<blocks_for<pour_kernel>(shape.words(), kThreads), kThreads, 0, frames_[frame].stream>>>(
-      at(frame, child), images_[image].words.data(), shape.words(), frames_[frame].report.data());
+  pour_kernel<<<blocks_for<pour_kernel>(shape.words(), kThreads), kThreads, 0,
+                DriverUse(frames_[frame].stream)>>>(at(frame, child), images_[image].words.data(),
+                                                    shape.words(), frames_[frame].report.data());
   check_launch("building a child table");
 }
 
@@ -298,10 +299,10 @@ template <ChildStep kStep>
 void DeviceChildren::do_step(std::uint32_t frame, const ChildInFrame& child, bool own, std::size_t begin,
                              std::size_t end) {
   if (begin == end) return;
-  update_kernel<kStep>
-      <<<blocks_for<update_kernel<kStep>>(end - begin, kGroups), kThreads, 0, frames_[frame].stream>>>(
-          at(frame, child), own ? own_updates(frame) : updates_.data(), own ? nullptr : update_order_.data(),
-          begin, end, frames_[frame].report.data());
+  update_kernel<kStep><<<blocks_for<update_kernel<kStep>>(end - begin, kGroups), kThreads, 0,
+                         DriverUse(frames_[frame].stream)>>>(
+      at(frame, child), own ? own_updates(frame) : updates_.data(), own ? nullptr : update_order_.data(),
+      begin, end, frames_[frame].report.data());
   check_launch("updating a child table");
 }
 
@@ -322,7 +323,8 @@ void DeviceChildren::update(std::uint32_t frame, const ChildInFrame& child, Chil
 void DeviceChildren::find(std::uint32_t frame, const ChildInFrame& child, std::size_t begin,
                           std::size_t end) {
   if (begin == end) return;
-  find_kernel<<<blocks_for<find_kernel>(end - begin, kGroups), kThreads, 0, frames_[frame].stream>>>(
+  find_kernel<<<blocks_for<find_kernel>(end - begin, kGroups), kThreads, 0,
+                DriverUse(frames_[frame].stream)>>>(
       at(frame, child), queries_.data(), queries_are_sorted_ ? query_order_.data() : nullptr, begin, end,
       answers_.data(), frames_[frame].report.data());
   check_launch("looking keys up in a child table");
@@ -337,7 +339,8 @@ ChildReport DeviceChildren::wait(std::uint32_t frame) {
 }
 
 void DeviceChildren::bring_updates(const std::uint64_t* pairs, std::size_t n) {
-  check(cudaMemcpyAsync(updates_.data() + waiting_, pairs, n * sizeof *pairs, cudaMemcpyDefault, input_),
+  check(cudaMemcpyAsync(updates_.data() + waiting_, pairs, n * sizeof *pairs, cudaMemcpyDefault,
+                        DriverUse(input_)),
         "copying to the GPU");
   input_.wait();
   waiting_ += n;
@@ -345,8 +348,9 @@ void DeviceChildren::bring_updates(const std::uint64_t* pairs, std::size_t n) {
 
 void DeviceChildren::bring_to_frame(std::uint32_t frame, const std::uint64_t* pairs, std::size_t n) {
   const Frame& one = frames_[frame];
-  check(cudaMemcpyAsync(own_updates(frame), pairs, n * sizeof *pairs, cudaMemcpyDefault, one.stream),
-        "copying to the GPU");
+  check(
+      cudaMemcpyAsync(own_updates(frame), pairs, n * sizeof *pairs, cudaMemcpyDefault, DriverUse(one.stream)),
+      "copying to the GPU");
   one.uploaded.record(one.stream);
 }
 
@@ -369,7 +373,7 @@ std::vector<std::size_t> DeviceChildren::sort(const Item* items, std::size_t n,
   std::uint32_t* const counters = counters_[0].data();
   std::vector<std::uint32_t> counts(children);
   fill_bytes(counters, 0, children, input_);
-  count_kernel<<<blocks, kThreads, 0, input_>>>(items, n, directory, children, counters);
+  count_kernel<<<blocks, kThreads, 0, DriverUse(input_)>>>(items, n, directory, children, counters);
   check_launch("counting the operations of child tables");
   copy_to_host(counts.data(), counters, children, input_);
   input_.wait();
@@ -377,10 +381,12 @@ std::vector<std::size_t> DeviceChildren::sort(const Item* items, std::size_t n,
   std::inclusive_scan(counts.begin(), counts.end(), begins.begin() + 1, std::plus<>(), std::size_t{0});
   std::copy(begins.begin(), begins.end() - 1, counts.begin());
   copy_to_device(counters, counts.data(), children, input_);
-  order_kernel<<<blocks, kThreads, 0, input_>>>(items, n, directory, children, counters, order.data());
+  order_kernel<<<blocks, kThreads, 0, DriverUse(input_)>>>(items, n, directory, children, counters,
+                                                           order.data());
   check_launch("ordering operations by their child tables");
   sorted_.record(input_);
-  for (const Frame& frame : frames_) check(cudaStreamWaitEvent(frame.stream, sorted_), "ordering streams");
+  for (const Frame& frame : frames_)
+    check(cudaStreamWaitEvent(DriverUse(frame.stream), sorted_), "ordering streams");
   input_.wait();  // for `counts`
   return begins;
 }
@@ -393,8 +399,8 @@ std::size_t DeviceChildren::keep_waiting() {
   kept_.reserve(batch_);
   std::uint32_t* const size = counters_[0].data();
   fill_bytes(size, 0, 1, input_);
-  keep_kernel<<<blocks_for<keep_kernel>(waiting_, kThreads), kThreads, 0, input_>>>(updates_.data(), waiting_,
-                                                                                    kept_.data(), size);
+  keep_kernel<<<blocks_for<keep_kernel>(waiting_, kThreads), kThreads, 0, DriverUse(input_)>>>(
+      updates_.data(), waiting_, kept_.data(), size);
   check_launch("looking for what waits");
   std::uint32_t waiting = 0;
   copy_to_host(&waiting, size, 1, input_);
@@ -409,11 +415,12 @@ void DeviceChildren::bring_queries(const Key32* keys, std::size_t n) {
   answers_.reserve(n);
   asked_ = n;
   queries_are_sorted_ = false;
-  check(cudaMemcpyAsync(queries_.data(), keys, n * sizeof *keys, cudaMemcpyDefault, input_),
+  check(cudaMemcpyAsync(queries_.data(), keys, n * sizeof *keys, cudaMemcpyDefault, DriverUse(input_)),
         "copying to the GPU");
   fill_bytes(answers_.data(), 0, n, input_);
   sorted_.record(input_);
-  for (const Frame& frame : frames_) check(cudaStreamWaitEvent(frame.stream, sorted_), "ordering streams");
+  for (const Frame& frame : frames_)
+    check(cudaStreamWaitEvent(DriverUse(frame.stream), sorted_), "ordering streams");
 }
 
 std::vector<std::size_t> DeviceChildren::sort_queries(const table::ChildDirectoryView<Key32>& directory) {
@@ -422,7 +429,7 @@ std::vector<std::size_t> DeviceChildren::sort_queries(const table::ChildDirector
 }
 
 void DeviceChildren::take_answers(std::uint32_t* answers, std::size_t n) {
-  check(cudaMemcpyAsync(answers, answers_.data(), n * sizeof *answers, cudaMemcpyDefault, input_),
+  check(cudaMemcpyAsync(answers, answers_.data(), n * sizeof *answers, cudaMemcpyDefault, DriverUse(input_)),
         "copying from the GPU");
   input_.wait();
 }

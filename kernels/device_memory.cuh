@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cuda_error.cuh"
+#include "driver_use.cuh"
 
 namespace warpmer::gpu {
 
@@ -69,11 +70,11 @@ struct OnDevice {
   static void* allocate(std::size_t bytes) {
     keep_freed_memory();
     void* memory = nullptr;
-    check(cudaMallocAsync(&memory, bytes, cudaStreamPerThread), "allocating device memory");
+    check(cudaMallocAsync(&memory, bytes, DriverUse(cudaStreamPerThread)), "allocating device memory");
     check(cudaStreamSynchronize(cudaStreamPerThread), "allocating device memory");
     return memory;
   }
-  static void free(void* memory) { cudaFreeAsync(memory, cudaStreamPerThread); }
+  static void free(void* memory) { cudaFreeAsync(memory, DriverUse(cudaStreamPerThread)); }
 
  private:
   static void keep_freed_memory() {
@@ -85,11 +86,15 @@ struct OnDevice {
 /// Pages the GPU can copy from and to by itself.
 struct Pinned {
   static void* allocate(std::size_t bytes) {
+    const DriverUse use;
     void* memory = nullptr;
     check(cudaMallocHost(&memory, bytes), "allocating pinned host memory");
     return memory;
   }
-  static void free(void* memory) { cudaFreeHost(memory); }
+  static void free(void* memory) {
+    const DriverUse use;
+    cudaFreeHost(memory);
+  }
 };
 
 }  // namespace detail
@@ -125,6 +130,7 @@ class Stream {
   enum class Priority { usual, high };
   /// Of kernels that wait for room on the device, those of high priority get it first.
   explicit Stream(Priority priority = Priority::usual) {
+    const DriverUse use;
     int least = 0, greatest = 0;
     check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "creating a stream");
     check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
@@ -132,7 +138,9 @@ class Stream {
           "creating a stream");
   }
   ~Stream() {
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+    if (stream_ == nullptr) return;
+    const DriverUse use;
+    cudaStreamDestroy(stream_);
   }
   Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
   Stream& operator=(Stream&&) = delete;
@@ -152,15 +160,20 @@ class Event {
     timing = cudaEventBlockingSync
   };
   explicit Event(Kind kind = Kind::ordering) {
+    const DriverUse use;
     check(cudaEventCreateWithFlags(&event_, static_cast<unsigned>(kind)), "creating an event");
   }
   ~Event() {
-    if (event_ != nullptr) cudaEventDestroy(event_);
+    if (event_ == nullptr) return;
+    const DriverUse use;
+    cudaEventDestroy(event_);
   }
   Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
   Event& operator=(Event&&) = delete;
   operator cudaEvent_t() const { return event_; }
-  void record(cudaStream_t stream) const { check(cudaEventRecord(event_, stream), "marking a stream"); }
+  void record(cudaStream_t stream) const {
+    check(cudaEventRecord(event_, DriverUse(stream)), "marking a stream");
+  }
   void wait() const { check(cudaEventSynchronize(event_), "waiting for the GPU"); }
   /// Of two timing events that have passed.
   [[nodiscard]] float seconds_since(const Event& earlier) const {
@@ -175,15 +188,17 @@ class Event {
 
 template <class T>
 void copy_to_device(T* to, const T* from, std::size_t n, cudaStream_t stream) {
-  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyHostToDevice, stream), "copying to the GPU");
+  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyHostToDevice, DriverUse(stream)),
+        "copying to the GPU");
 }
 template <class T>
 void copy_to_host(T* to, const T* from, std::size_t n, cudaStream_t stream) {
-  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToHost, stream), "copying from the GPU");
+  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToHost, DriverUse(stream)),
+        "copying from the GPU");
 }
 template <class T>
 void fill_bytes(T* at, int value, std::size_t n, cudaStream_t stream) {
-  check(cudaMemsetAsync(at, value, n * sizeof(T), stream), "filling device memory");
+  check(cudaMemsetAsync(at, value, n * sizeof(T), DriverUse(stream)), "filling device memory");
 }
 
 }  // namespace warpmer::gpu

@@ -54,10 +54,10 @@ struct TableLane {
   template <class Work>
   void use_table(Work&& work) {
     arrived.record(stream);
-    check(cudaStreamWaitEvent(table_stream, arrived), "ordering streams");
+    check(cudaStreamWaitEvent(DriverUse(table_stream), arrived), "ordering streams");
     work(static_cast<cudaStream_t>(table_stream));
     finished.record(table_stream);
-    check(cudaStreamWaitEvent(stream, finished), "ordering streams");
+    check(cudaStreamWaitEvent(DriverUse(stream), finished), "ordering streams");
   }
 
   Stream stream{Stream::Priority::high}, table_stream;

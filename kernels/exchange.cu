@@ -95,7 +95,9 @@ void Exchange<Words>::wait_until_over() {
 template <int Words>
 void Exchange<Words>::stop() noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    // All GPUs have ended then, what is on its way comes soon, and other ranks may want it.
+    if (is_handed_over_) changed_.wait(lock, [&] { return failure_ || is_over_; });
     is_stopped_ = true;
     changed_.notify_all();
     if (!is_over_) carrier_->abandon();
@@ -119,9 +121,12 @@ void Exchange<Words>::run() noexcept {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
   } catch (...) {
-    rounds_.report(std::current_exception());  // first: giving up may wait for others, who have to know
+    std::unique_lock lock(mutex_);
+    const bool is_failure = !is_stopped_;  // else it is what came of that, and who has stopped it knows why
+    lock.unlock();
+    if (is_failure) rounds_.report(std::current_exception());  // first: giving up may wait for others
     carrier_->give_up();
-    const std::lock_guard lock(mutex_);
+    lock.lock();
     failure_ = std::current_exception();
   }
   changed_.notify_all();

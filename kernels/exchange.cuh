@@ -74,7 +74,8 @@ class Exchange {
   void wait_for_slices(std::uint32_t slices);
   /// And until all that they send has arrived, too.
   void wait_until_over();
-  /// Ends before that: owners are not called any more when it returns.
+  /// Ends, also before that: owners are not called any more when it returns. Other ranks miss nothing if all
+  /// GPUs have ended, and the `end` of this one's last has returned; else who calls it has to tell them.
   void stop() noexcept;
 
   /// When all is over: the time that a sender's moves took, and its bytes that went to other GPUs.

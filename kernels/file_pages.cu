@@ -32,7 +32,9 @@ std::shared_ptr<FilePages> pages_to_pin(const index::IndexFile& index) {
 
 FilePages::~FilePages() {
   if (thread_.joinable()) thread_.join();
-  if (are_pinned_) cudaHostUnregister(Pages(index_).begin);
+  if (!are_pinned_) return;
+  const DriverUse use;
+  cudaHostUnregister(Pages(index_).begin);
 }
 
 void FilePages::begin_to_pin() {
@@ -48,6 +50,7 @@ void FilePages::begin_to_pin() {
 void FilePages::pin(int gpu) {
   const Pages pages(index_);
   constexpr unsigned kFlags = cudaHostRegisterReadOnly | cudaHostRegisterPortable;
+  const DriverUse use;
   if (cudaSetDevice(gpu) == cudaSuccess &&
       cudaHostRegister(pages.begin, pages.bytes, kFlags) == cudaSuccess) {
     are_pinned_ = true;

@@ -54,7 +54,7 @@ ListLoads<Key>::ListLoads(std::uint32_t first_list, std::uint32_t end_list, std:
 template <class Key>
 std::vector<unsigned long long> ListLoads<Key>::of_shards(const WaitingKmers<Key>& kmers) {
   const auto shards = static_cast<std::uint32_t>(loads_.size());
-  shard_loads_kernel<<<(shards + kLoadThreads - 1) / kLoadThreads, kLoadThreads, 0, stream_>>>(
+  shard_loads_kernel<<<(shards + kLoadThreads - 1) / kLoadThreads, kLoadThreads, 0, DriverUse(stream_)>>>(
       kmers.list_kmers, run_or_none(kmers), kmers.run != nullptr, first_list_, lists_per_shard_, shards,
       loads_.data());
   check_launch("measuring shards");
@@ -68,7 +68,7 @@ template <class Key>
 void ListLoads<Key>::find_long_lists(const WaitingKmers<Key>& kmers, std::uint32_t first, std::uint32_t end,
                                      std::uint64_t longest) {
   fill_bytes(found_size_.data(), 0, 1, stream_);
-  long_lists_kernel<<<(end - first + kLoadThreads - 1) / kLoadThreads, kLoadThreads, 0, stream_>>>(
+  long_lists_kernel<<<(end - first + kLoadThreads - 1) / kLoadThreads, kLoadThreads, 0, DriverUse(stream_)>>>(
       kmers.list_kmers, run_or_none(kmers), kmers.run != nullptr, first, end, longest, found_.data(),
       found_size_.data());
   check_launch("looking for long lists");

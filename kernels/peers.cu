@@ -20,11 +20,11 @@ void Peers::Relay::copy(char* to, const char* from, std::size_t bytes, cudaStrea
     const std::size_t n = std::min(kBytes, bytes - at);
     copy_to_host(memory.data(), from + at, n, stream);
     left->record(stream);
-    check(cudaStreamWaitEvent(*arrivals, *left), "ordering streams");
+    check(cudaStreamWaitEvent(DriverUse(*arrivals), *left), "ordering streams");
     copy_to_device(to + at, memory.data(), n, *arrivals);
     arrived->record(*arrivals);
     // The next piece comes into its place, and what follows in the stream may rely on its being there.
-    check(cudaStreamWaitEvent(stream, *arrived), "ordering streams");
+    check(cudaStreamWaitEvent(DriverUse(stream), *arrived), "ordering streams");
   }
 }
 
@@ -48,7 +48,8 @@ void Peers::copy(void* to, std::uint32_t receiver, const void* from, std::uint32
                  cudaStream_t stream) {
   if (bytes == 0) return;
   if (reaches(sender, receiver)) {
-    check(cudaMemcpyPeerAsync(to, gpu(receiver), from, gpu(sender), bytes, stream), "copying between GPUs");
+    check(cudaMemcpyPeerAsync(to, gpu(receiver), from, gpu(sender), bytes, DriverUse(stream)),
+          "copying between GPUs");
   } else {
     relays_[sender * size() + receiver]->copy(static_cast<char*>(to), static_cast<const char*>(from), bytes,
                                               stream);

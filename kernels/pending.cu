@@ -47,9 +47,10 @@ void PendingWords<Words>::add(Segment<Words>&& segment) {
 template <int Words>
 void PendingWords<Words>::add_kmers(const Segment<Words>& segment,
                                     const DeviceArray<unsigned long long>& sums) {
-  add_kmers_kernel<<<(segment.lists + kPendingThreads - 1) / kPendingThreads, kPendingThreads, 0, stream_>>>(
-      segment.kmers.data(), static_cast<std::uint32_t>(segment.parts.size()), segment.lists,
-      sums.data() + segment.first_list);
+  add_kmers_kernel<<<(segment.lists + kPendingThreads - 1) / kPendingThreads, kPendingThreads, 0,
+                     DriverUse(stream_)>>>(segment.kmers.data(),
+                                           static_cast<std::uint32_t>(segment.parts.size()), segment.lists,
+                                           sums.data() + segment.first_list);
   check_launch("adding up super-k-mers");
 }
 
@@ -69,7 +70,7 @@ void PendingWords<Words>::clear() {
   words_ = 0;
   segment_bytes_ = 0;
   check(cudaMemcpyAsync(list_kmers_.data(), released_kmers_.data(), list_kmers_.bytes(),
-                        cudaMemcpyDeviceToDevice, stream_),
+                        cudaMemcpyDeviceToDevice, DriverUse(stream_)),
         "copying on the GPU");
 }
 

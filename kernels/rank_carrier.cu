@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "driver_use.cuh"
 #include "nccl.cuh"
 #include "rank_carrier.cuh"
 
@@ -34,22 +36,29 @@ Message identities_of(const Peers& peers) {
   return message;
 }
 
+/// On all ranks together: how many GPUs each has.
+std::vector<std::uint32_t> gpus_of_ranks(Ranks& ranks, const Peers& peers) {
+  const std::vector<std::uint64_t> numbers = ranks.all_gather(peers.size());
+  return {numbers.begin(), numbers.end()};
+}
+
 /// On all ranks together. NCCL refuses a GPU that is there twice, but does not say so.
-void check_that_gpus_differ(Ranks& ranks, const Peers& peers) {
+void check_that_gpus_differ(Ranks& ranks, const Peers& peers, const std::vector<std::uint32_t>& of_ranks) {
   Message all;
   for (const Message& each : ranks.gather(identities_of(peers)))
     all.insert(all.end(), each.begin(), each.end());
   all = ranks.broadcast(std::move(all));
   engine::MessageReader in(all);
   std::map<std::string_view, unsigned> seen;
-  for (unsigned number = 0; number < ranks.size() * peers.size(); ++number) {
-    const std::string_view id = in.text(), place = in.text();
-    const unsigned rank = number / peers.size();
-    const auto [other, is_new] = seen.emplace(id, rank);
-    if (is_new) continue;
-    throw ResourceError("ranks " + std::to_string(other->second) + " and " + std::to_string(rank) +
-                        " were given the same GPU (" + std::string(place) +
-                        "); start no more ranks on a node than it has GPUs, or use --device cpu");
+  for (unsigned rank = 0; rank < ranks.size(); ++rank) {
+    for (std::uint32_t i = 0; i < of_ranks[rank]; ++i) {
+      const std::string_view id = in.text(), place = in.text();
+      const auto [other, is_new] = seen.emplace(id, rank);
+      if (is_new) continue;
+      throw ResourceError("ranks " + std::to_string(other->second) + " and " + std::to_string(rank) +
+                          " were given the same GPU (" + std::string(place) +
+                          "); start no more ranks on a node than it has GPUs, or use --device cpu");
+    }
   }
 }
 
@@ -57,8 +66,9 @@ void check_that_gpus_differ(Ranks& ranks, const Peers& peers) {
 /// that another one has failed.
 class RankCarrier final : public Carrier {
  public:
-  RankCarrier(Peers& peers, Ranks& ranks, const NcclLibrary& nccl, const NcclId& id)
-      : Carrier(peers), ranks_(ranks), nccl_(nccl), id_(id), rounds_(ranks, peers.size()) {}
+  RankCarrier(Peers& peers, Ranks& ranks, const std::vector<std::uint32_t>& gpus_of_ranks,
+              const NcclLibrary& nccl, const NcclId& id)
+      : Carrier(peers), ranks_(ranks), nccl_(nccl), id_(id), rounds_(ranks, gpus_of_ranks) {}
   ~RankCarrier() override { disconnect(); }
 
   comm::Rounds& rounds() override { return rounds_; }
@@ -78,24 +88,7 @@ class RankCarrier final : public Carrier {
   }
 
   void carry(const std::vector<Move>& moves, const std::vector<cudaStream_t>& streams) override {
-    in_group(kSending, [&] {
-      for (const Move& move : moves) {
-        if (move.bytes == 0 || move.sender == move.receiver) continue;
-        if (move.from != nullptr) {
-          const std::uint32_t own = move.sender - first();
-          nccl_.check(nccl_.send(move.from, move.bytes, NcclLibrary::kBytes, static_cast<int>(move.receiver),
-                                 communicators_[own], streams[own]),
-                      kSending);
-        }
-        if (move.to != nullptr) {
-          const std::uint32_t own = move.receiver - first();
-          nccl_.check(nccl_.receive(move.to, move.bytes, NcclLibrary::kBytes, static_cast<int>(move.sender),
-                                    communicators_[own], streams[own]),
-                      kSending);
-        }
-      }
-    });
-    settle(kSending);
+    send(moves, streams);
     for (const Move& move : moves) {
       if (move.sender != move.receiver) continue;
       const std::uint32_t own = move.sender - first();
@@ -120,6 +113,30 @@ class RankCarrier final : public Carrier {
  private:
   static constexpr const char* kConnecting = "connecting the GPUs of all ranks";
   static constexpr const char* kSending = "sending super-k-mers to other ranks";
+
+  /// What ranks send each other. NCCL starts its kernels, for which this waits: they wait for each other.
+  void send(const std::vector<Move>& moves, const std::vector<cudaStream_t>& streams) {
+    std::optional<DriverAlone> alone;
+    if (gpus().size() > 1) alone.emplace();
+    in_group(kSending, [&] {
+      for (const Move& move : moves) {
+        if (move.bytes == 0 || move.sender == move.receiver) continue;
+        if (move.from != nullptr) {
+          const std::uint32_t own = move.sender - first();
+          nccl_.check(nccl_.send(move.from, move.bytes, NcclLibrary::kBytes, static_cast<int>(move.receiver),
+                                 communicators_[own], streams[own]),
+                      kSending);
+        }
+        if (move.to != nullptr) {
+          const std::uint32_t own = move.receiver - first();
+          nccl_.check(nccl_.receive(move.to, move.bytes, NcclLibrary::kBytes, static_cast<int>(move.sender),
+                                    communicators_[own], streams[own]),
+                      kSending);
+        }
+      }
+    });
+    settle(kSending);
+  }
 
   /// What is enqueued begins together; a group that was begun is ended, whatever comes.
   template <class Enqueue>
@@ -161,6 +178,8 @@ class RankCarrier final : public Carrier {
     while (!is_settled(doing)) std::this_thread::sleep_for(kNap);
   }
 
+  /// Each is told to end before NCCL takes the first one down, which may wait for the GPUs of all: it does so
+  /// when a process gives up the last of its own.
   void cut_off() noexcept {
     for (auto& communicator : communicators_) {
       if (communicator != nullptr) nccl_.abort_communicator(communicator);
@@ -196,12 +215,13 @@ class RankCarrier final : public Carrier {
 
 std::unique_ptr<Carrier> make_rank_carrier(Peers& peers, Ranks& ranks) {
   const NcclLibrary& nccl = NcclLibrary::open();
-  check_that_gpus_differ(ranks, peers);
+  const std::vector<std::uint32_t> of_ranks = gpus_of_ranks(ranks, peers);
+  check_that_gpus_differ(ranks, peers, of_ranks);
   NcclId id{};
   if (ranks.is_first()) nccl.check(nccl.get_unique_id(&id), "asking for an address of this rank");
   const Message shared = ranks.broadcast(Message(id.bytes.begin(), id.bytes.end()));
   std::copy(shared.begin(), shared.end(), id.bytes.begin());
-  return std::make_unique<RankCarrier>(peers, ranks, nccl, id);
+  return std::make_unique<RankCarrier>(peers, ranks, of_ranks, nccl, id);
 }
 
 }  // namespace warpmer::gpu

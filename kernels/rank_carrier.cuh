@@ -1,5 +1,5 @@
 #pragma once
-/// Between the GPUs of several ranks, one of each: NCCL.
+/// Between the GPUs of several ranks: NCCL.
 
 #include <atomic>
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace warpmer::gpu {
 
-/// For this rank, whose one GPU `peers` is; on all ranks together. `peers` and `ranks` must outlive it.
-/// ResourceError when NCCL is not there, or two ranks were given the same GPU.
+/// For this rank, whose GPUs `peers` are; on all ranks together. Others may have more or fewer. `peers` and
+/// `ranks` must outlive it. ResourceError when NCCL is not there, or two ranks were given the same GPU.
 std::unique_ptr<Carrier> make_rank_carrier(Peers& peers, engine::Ranks& ranks);
 
 }  // namespace warpmer::gpu

@@ -20,7 +20,7 @@ namespace warpmer::gpu {
 namespace {
 
 /// Pinned and device memory of a feed, and what the CUDA runtime holds in the process for the first GPU and
-/// for each further one, and NCCL for ranks, about.
+/// for each further one, and NCCL, in ranks, for each, about.
 constexpr std::uint64_t kFeedBytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t kRuntimeBytes = std::uint64_t{300} << 20;
 constexpr std::uint64_t kFurtherGpuBytes = std::uint64_t{150} << 20;
@@ -33,7 +33,7 @@ std::uint64_t host_bytes_beside_feeds(const Peers& peers, const engine::CountPla
                                       std::uint64_t more_host_bytes) {
   const std::uint64_t host = plan.threads * kFeedBytes + kRuntimeBytes +
                              (peers.size() - 1) * kFurtherGpuBytes +
-                             (plan.ranks->are_several() ? kNcclBytes : 0) + more_host_bytes;
+                             (plan.ranks->are_several() ? peers.size() * kNcclBytes : 0) + more_host_bytes;
   if (plan.memory_bytes < host) {
     throw ResourceError("-m leaves " + megabytes(plan.memory_bytes) +
                         " of host memory for feeding the GPU with " + std::to_string(plan.threads) +
@@ -310,7 +310,7 @@ class ShardedSession : public Session<ShardedCounting> {
         times.words * (plan_.k <= kMaxShortWordK ? sizeof(SuperKmer<2>) : sizeof(SuperKmer<4>));
     stages.push_back({"cut", times.cut, stages.front().bytes});
     stages.push_back({"split", times.split, bytes});
-    if (owners() > 1) stages.push_back({"exchange", times.exchange, times.exchanged_bytes});
+    if (are_several_owners()) stages.push_back({"exchange", times.exchange, times.exchanged_bytes});
     const SpillTotals moved = spill_totals();
     stages.push_back({"spill", moved.out_seconds, moved.to_host + moved.to_file});
     stages.push_back({"read back", moved.back_seconds, moved.from_host + moved.from_file});
@@ -336,7 +336,7 @@ class ShardedSession : public Session<ShardedCounting> {
   }
   [[nodiscard]] std::vector<engine::OwnerLoad> owner_loads() const override {
     std::vector<engine::OwnerLoad> loads;
-    for (std::uint32_t number = 0; owners() > 1 && number < peers_.size(); ++number) {
+    for (std::uint32_t number = 0; are_several_owners() && number < peers_.size(); ++number) {
       const CurrentDevice current(peers_.gpu(number));
       engine::Tally tally(1, UINT64_MAX);
       counters_[number]->add_to(tally);
@@ -415,8 +415,8 @@ class ShardedSession : public Session<ShardedCounting> {
     return all;
   }
 
-  /// The GPUs among which all shards are divided, of all ranks.
-  [[nodiscard]] std::uint32_t owners() const { return plan_.ranks->size() * peers_.size(); }
+  /// Whether several GPUs, be it of other ranks, divide all shards among them.
+  [[nodiscard]] bool are_several_owners() const { return plan_.ranks->are_several() || peers_.size() > 1; }
 
   std::vector<std::unique_ptr<DeviceCounter>> counters_;  ///< by GPU
   ShardDelivery delivery_;

@@ -100,7 +100,7 @@ class ShardDelivery {
     void copy(const ShardQueue::Item& item, const Stream& stream) {
       const ShardPlan& plan = item.plan();
       frozen_.payload.reserve(plan.layout.words + index::kReadAheadWords);
-      check(cudaStreamWaitEvent(stream, *item.chunk->ready), "ordering streams");
+      check(cudaStreamWaitEvent(DriverUse(stream), *item.chunk->ready), "ordering streams");
       for (std::uint64_t at = 0; at < plan.layout.words; at += kWords) {
         const std::uint64_t n = std::min<std::uint64_t>(kWords, plan.layout.words - at);
         copy_to_host(pinned_.data(), item.chunk->payload + plan.first_word + at, n, stream);

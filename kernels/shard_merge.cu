@@ -483,7 +483,8 @@ void launch_merge(const MergeTask<Key>& task, cudaStream_t stream) {
   constexpr std::size_t kBytes = sizeof(MergeMemory<Key, writes>);
   const std::uint32_t blocks = persistent_grid(merge_kernel<Key, writes>, kPieceThreads, kBytes);
   fill_bytes(task.next, 0, 1, stream);
-  merge_kernel<Key, writes><<<std::min(task.pieces, blocks), kPieceThreads, kBytes, stream>>>(task);
+  merge_kernel<Key, writes>
+      <<<std::min(task.pieces, blocks), kPieceThreads, kBytes, DriverUse(stream)>>>(task);
   check_launch("merging shards");
 }
 
@@ -503,7 +504,7 @@ template <class Key>
 void launch_write_merge(const MergeTask<Key>& task, cudaStream_t stream) {
   if (task.pieces == 0) return;
   constexpr std::uint32_t kThreads = 128;
-  place_pieces_kernel<Key><<<task.shard_count * 32 / kThreads + 1, kThreads, 0, stream>>>(task);
+  place_pieces_kernel<Key><<<task.shard_count * 32 / kThreads + 1, kThreads, 0, DriverUse(stream)>>>(task);
   check_launch("merging shards");
   launch_merge<Key, true>(task, stream);
 }

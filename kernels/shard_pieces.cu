@@ -151,7 +151,7 @@ template <class Key>
 void launch_survey(const FreezeTask<Key>& task, std::uint32_t pieces, cudaStream_t stream) {
   fill_bytes(piece_exceptions(task, 0, pieces), 0, std::size_t{task.shards} * pieces, stream);
   const std::uint32_t blocks = task.shards * pieces * blocks_per_piece(task);
-  survey_kernel<<<blocks, kSurveyThreads, 0, stream>>>(task, pieces);
+  survey_kernel<<<blocks, kSurveyThreads, 0, DriverUse(stream)>>>(task, pieces);
   check_launch("freezing shards");
 }
 

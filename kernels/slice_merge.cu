@@ -74,17 +74,17 @@ void SliceMerge<Words>::merge(const Slices<Words>& slices, Segment<Words>& to, c
   to.first_list = slices.first_list;
   to.lists = slices.lists;
   to.parts.assign(1, {});
-  add_up_slices_kernel<<<slices.lists / kMergeThreads + 1, kMergeThreads, 0, stream>>>(
+  add_up_slices_kernel<<<slices.lists / kMergeThreads + 1, kMergeThreads, 0, DriverUse(stream)>>>(
       slices.offsets.data(), slices.size(), slices.lists, sizes_.data(), before_.data());
   check_launch("merging super-k-mers");
   std::size_t scratch = scan_scratch_.size();
   check(cub::DeviceScan::ExclusiveSum(scan_scratch_.data(), scratch, sizes_.data(), to.offsets.data(),
-                                      static_cast<int>(slices.lists + 1), stream),
+                                      static_cast<int>(slices.lists + 1), DriverUse(stream)),
         "merging super-k-mers");
   if (slices.word_count() == 0) return;
   copy_to_device(begins_.data(), slices.begins.data(), slices.size(), stream);
   merge_slices_kernel<Words>
-      <<<(slices.word_count() + kMergeThreads - 1) / kMergeThreads, kMergeThreads, 0, stream>>>(
+      <<<(slices.word_count() + kMergeThreads - 1) / kMergeThreads, kMergeThreads, 0, DriverUse(stream)>>>(
           slices.words.data(), slices.word_count(), begins_.data(), slices.size(), slices.offsets.data(),
           slices.lists, before_.data(), to.offsets.data(), to.words.data());
   check_launch("merging super-k-mers");

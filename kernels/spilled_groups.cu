@@ -136,7 +136,7 @@ auto SpilledGroups<Words>::take(std::size_t number) -> Views {
   const SegmentView<Words> own = merged.view(0);
   copy_to_device(views.data(), &own, 1, stream_);
   check(cudaMemcpyAsync(views.data() + 1, resident_.views(), resident * sizeof own, cudaMemcpyDeviceToDevice,
-                        stream_),
+                        DriverUse(stream_)),
         "copying on the GPU");
   return {views.data(), views.data(), resident + 1};
 }

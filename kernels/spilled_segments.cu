@@ -79,7 +79,7 @@ class SpilledSegments<Words>::Worker {
   void take_out(Leaving& leaving) {
     const Timer timer(totals_.out_seconds);
     const Segment<Words>& segment = leaving.segment;
-    check(cudaStreamWaitEvent(stream_, leaving.complete), "ordering streams");
+    check(cudaStreamWaitEvent(DriverUse(stream_), leaving.complete), "ordering streams");
     for (std::size_t number = 0; number < segment.parts.size(); ++number) {
       Part part;
       part.worker = number_;
@@ -108,7 +108,7 @@ class SpilledSegments<Words>::Worker {
   /// Brings slices back, which follow one another on the device.
   void bring(const std::vector<Slice>& slices, const Event& free) {
     const Timer timer(totals_.back_seconds);
-    check(cudaStreamWaitEvent(stream_, free), "ordering streams");
+    check(cudaStreamWaitEvent(DriverUse(stream_), free), "ordering streams");
     words_.begin_send(slices.front().words_to);
     offsets_.begin_send(slices.front().offsets_to);
     for (const Slice& slice : slices) {

@@ -91,15 +91,15 @@ Segment<Words> StagedWords<Words>::split() {
   const auto lists = static_cast<std::uint32_t>(lists_.size() - 1);
   Segment<Words> segment(size, 0, lists, 1);
   std::size_t scratch = scan_scratch_.size();
-  check(cub::DeviceScan::ExclusiveSum(scan_scratch_.data(), scratch,
-                                      thrust::make_transform_iterator(lists_.data(), WordsOf{}),
-                                      segment.offsets.data(), static_cast<int>(lists_.size()), stream_),
+  check(cub::DeviceScan::ExclusiveSum(
+            scan_scratch_.data(), scratch, thrust::make_transform_iterator(lists_.data(), WordsOf{}),
+            segment.offsets.data(), static_cast<int>(lists_.size()), DriverUse(stream_)),
         "splitting super-k-mers");
-  place_words_kernel<Words><<<end_of_blocks, kStagedThreads, 0, stream_>>>(
+  place_words_kernel<Words><<<end_of_blocks, kStagedThreads, 0, DriverUse(stream_)>>>(
       staging(), blocks, segment.offsets.data(), segment.words.data());
   check_launch("splitting super-k-mers");
-  take_lists_kernel<<<blocks_for(lists), kStagedThreads, 0, stream_>>>(lists_.data(), segment.kmers.data(),
-                                                                       lists);
+  take_lists_kernel<<<blocks_for(lists), kStagedThreads, 0, DriverUse(stream_)>>>(
+      lists_.data(), segment.kmers.data(), lists);
   check_launch("splitting super-k-mers");
   fill_bytes(sizes_.data(), 0, kRegions, stream_);
   return segment;

@@ -16,7 +16,7 @@ Event event_on(int ordinal) {
 }
 
 void wait_for(const Event& event, cudaStream_t stream) {
-  check(cudaStreamWaitEvent(stream, event), "ordering streams of GPUs");
+  check(cudaStreamWaitEvent(DriverUse(stream), event), "ordering streams of GPUs");
 }
 
 /// Says whether it can be done, too.
@@ -25,6 +25,7 @@ bool link_memory_of(int other, int ordinal) {
   check(cudaDeviceCanAccessPeer(&can, ordinal, other), "asking how GPUs are linked");
   if (can == 0) return false;
   const CurrentDevice current(ordinal);
+  const DriverUse use;
   const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
   if (status == cudaErrorPeerAccessAlreadyEnabled) {
     cudaGetLastError();
@@ -108,12 +109,14 @@ void Transposition::send(const comm::PartitionTable& table, std::size_t element_
   switch (link.way) {
     case Way::local:
       if (sender != receiver) wait_for(ready_[receiver], stream);
-      check(cudaMemcpyAsync(target, part, bytes, cudaMemcpyDeviceToDevice, stream), "moving a part");
+      check(cudaMemcpyAsync(target, part, bytes, cudaMemcpyDeviceToDevice, DriverUse(stream)),
+            "moving a part");
       break;
     case Way::peer:
       wait_for(ready_[receiver], stream);
-      check(cudaMemcpyPeerAsync(target, ordinals_[receiver], part, ordinals_[sender], bytes, stream),
-            "sending a part to another GPU");
+      check(
+          cudaMemcpyPeerAsync(target, ordinals_[receiver], part, ordinals_[sender], bytes, DriverUse(stream)),
+          "sending a part to another GPU");
       break;
     case Way::host:
       copy_to_host(staged_[sender].data() + from, part, bytes, stream);

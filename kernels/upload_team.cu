@@ -89,7 +89,8 @@ void UploadTeam::finish(cudaStream_t stream) {
     finished_.wait(lock, [&] { return busy_ == 0; });
     if (failure_) std::rethrow_exception(failure_);
   }
-  for (const auto& lane : lanes_) check(cudaStreamWaitEvent(stream, lane->issued), "ordering streams");
+  for (const auto& lane : lanes_)
+    check(cudaStreamWaitEvent(DriverUse(stream), lane->issued), "ordering streams");
 }
 
 void UploadTeam::work(Lane& lane) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the rules of docs/architecture.md that a script can check: who includes whom, where CUDA may be
-seen, that library code neither prints nor exits."""
+seen, that library code neither prints nor exits, and uses the CUDA driver by kernels/driver_use.cuh."""
 
 import pathlib
 import re
@@ -32,7 +32,29 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 CUDA = re.compile(r"^(cuda|cub/|thrust/|cooperative_groups|nccl|nvtx|device_launch_parameters)")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 PRINTS = re.compile(r"std::(cout|cerr|clog)\b|\bfmt::print\b|\b(f|v|vf)?printf\s*\(|\bputs\s*\(|\bperror\s*\(")
+LAUNCH = re.compile(r"<<<.*?>>>(?=\s*\()", re.S)
+# With a stream among their arguments, and without.
+IN_STREAM = re.compile(
+    r"\bcuda(Mem\w+Async|MallocAsync|FreeAsync|EventRecord|StreamWaitEvent|LaunchHostFunc)\([^;]*;"
+)
+AT_ONCE = re.compile(
+    r"\bcuda(Malloc|Free|MallocHost|FreeHost|HostAlloc|HostRegister|HostUnregister|Memcpy|Memset|MemPoolTrimTo"
+    r"|MemPoolSetAccess|DeviceEnablePeerAccess|StreamCreate\w*|StreamDestroy|EventCreate\w*|EventDestroy"
+    r"|FuncGetAttributes|FuncSetAttribute)\("
+)
 EXITS = re.compile(r"\b(std::)?(_?exit|quick_exit|abort)\s*\(")
+
+
+def driver_uses(code):
+    """Those that are no DriverUse."""
+    for pattern in (LAUNCH, IN_STREAM):
+        for found in pattern.finditer(code):
+            if "DriverUse(" not in found.group(0):
+                yield found.group(0)
+    for found in AT_ONCE.finditer(code):
+        # In the same block, or nearly.
+        if "DriverUse use;" not in code[max(0, found.start() - 1000) : found.start()]:
+            yield found.group(0)
 
 
 def layer_of(path):
@@ -70,6 +92,9 @@ def check(path, text):
             found = pattern.search(code)
             if found:
                 yield f"{what} ({found.group(0).strip()}): library code throws, cli prints"
+    if layer == "kernels":
+        for found in driver_uses(COMMENT.sub("", text)):
+            yield f"calls {found.splitlines()[0]} while another thread may be starting kernels: make it a DriverUse"
 
 
 def main():

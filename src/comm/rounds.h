@@ -20,14 +20,20 @@ namespace warpmer::comm {
 /// One thread of each rank makes all calls. No call waits; all throw what a rank has failed with.
 class Rounds {
  public:
-  /// Every rank has so many devices. They are numbered through: rank r's begin with r * `devices_each`.
-  Rounds(engine::Ranks& ranks, std::uint32_t devices_each)
-      : ranks_(ranks), devices_each_(devices_each), all_(ranks.size()) {}
+  /// How many devices each rank has. They are numbered through, rank by rank.
+  Rounds(engine::Ranks& ranks, const std::vector<std::uint32_t>& devices_of_ranks)
+      : ranks_(ranks), all_(devices_of_ranks.size()) {
+    for (std::size_t rank = 0; rank < all_.size(); ++rank) {
+      all_[rank].first_device = devices_;
+      all_[rank].devices = devices_of_ranks[rank];
+      devices_ += devices_of_ranks[rank];
+    }
+  }
 
-  [[nodiscard]] std::uint32_t devices() const { return ranks_.size() * devices_each_; }
+  [[nodiscard]] std::uint32_t devices() const { return devices_; }
   /// The first of this rank's devices.
-  [[nodiscard]] std::uint32_t first_own() const { return ranks_.rank() * devices_each_; }
-  [[nodiscard]] std::uint32_t end_own() const { return first_own() + devices_each_; }
+  [[nodiscard]] std::uint32_t first_own() const { return own().first_device; }
+  [[nodiscard]] std::uint32_t end_own() const { return first_own() + own().devices; }
   [[nodiscard]] bool are_between_ranks() const { return ranks_.are_several(); }
 
   /// Takes note of what other ranks have said.
@@ -40,7 +46,7 @@ class Rounds {
         urged_rounds_ = std::max(urged_rounds_, head.round + 1);
         continue;
       }
-      Offer offer{std::vector<std::uint64_t>(std::size_t{devices_each_} * devices()),
+      Offer offer{std::vector<std::uint64_t>(std::size_t{all_[from].devices} * devices()),
                   head.kind == Kind::last_offer};
       for (std::uint64_t& size : offer.sizes) size = in.plain<std::uint64_t>();
       all_[from].offers.push_back(std::move(offer));
@@ -82,14 +88,13 @@ class Rounds {
   /// The table of a round that is complete, the same on all ranks; with it the next one begins.
   PartitionTable take() {
     PartitionTable table(devices());
-    for (std::uint32_t number = 0; number < ranks_.size(); ++number) {
-      Rank& rank = all_[number];
+    for (Rank& rank : all_) {
       if (rank.has_ended) continue;
       const Offer offer = std::move(rank.offers.front());
       rank.offers.pop_front();
       rank.has_ended = offer.is_last;
       for (std::uint32_t i = 0; i < offer.sizes.size(); ++i)
-        table.size(number * devices_each_ + i / devices(), i % devices()) = offer.sizes[i];
+        table.size(rank.first_device + i / devices(), i % devices()) = offer.sizes[i];
     }
     ++round_;
     return table;
@@ -115,8 +120,9 @@ class Rounds {
     std::vector<std::uint64_t> sizes;  ///< row by row
     bool is_last = false;
   };
-  /// What a rank has said.
+  /// A rank, and what it has said.
   struct Rank {
+    std::uint32_t first_device = 0, devices = 0;
     std::deque<Offer> offers;  ///< of this round, and perhaps of the next
     bool has_ended = false;
   };
@@ -137,8 +143,8 @@ class Rounds {
   }
 
   engine::Ranks& ranks_;
-  const std::uint32_t devices_each_;
-  std::vector<Rank> all_;  ///< this one, too
+  std::vector<Rank> all_;      ///< this one, too
+  std::uint32_t devices_ = 0;  ///< of all ranks
   std::uint64_t round_ = 0;
   std::uint64_t urged_rounds_ = 0;  ///< all rounds before this one are urgent
 };

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/minimizer.h"
+#include "core/ownership.h"
 #include "engine/backend.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
@@ -20,10 +22,22 @@ namespace warpmer::engine {
 
 namespace {
 
+/// Who owns shards, a range each of equal length, is numbered through: ranks on CPUs, or the GPUs of all
+/// ranks.
+struct Owners {
+  std::uint32_t first_own = 0, end_own = 1;  ///< this rank, or its GPUs
+  std::uint32_t all = 1;
+
+  [[nodiscard]] index::ShardRange own_shards(std::uint32_t shards) const {
+    return {first_shard_of(first_own, all, shards), first_shard_of(end_own, all, shards)};
+  }
+};
+
 class CountJob {
  public:
-  CountJob(const CountOptions& options, JobProgress& progress)
+  CountJob(const CountOptions& options, const Owners& owners, JobProgress& progress)
       : options_(options),
+        owners_(owners),
         progress_(progress),
         threads_(threads_or_all(options.threads)),
         // Unasked, stay clear of the limit at which the kernel kills.
@@ -41,7 +55,8 @@ class CountJob {
   /// False when all has to be read again without taking files for more regular than they must be.
   bool read_and_count(bool may_take_text) {
     SharedInput input(ranks_, options_.inputs, input_options_for(options_), threads_, may_take_text);
-    SharedIndex index(ranks_, options_.output, params_for(options_.k, options_.canonical), threads_,
+    const index::IndexParams params = params_for(options_.k, options_.canonical);
+    SharedIndex index(ranks_, owners_.own_shards(params.shards()), options_.output, params, threads_,
                       run_.most_waiting_bytes(), tmp_directory(options_.tmp_directory, options_.output));
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
@@ -82,7 +97,11 @@ class CountJob {
   void complete_report(const CountingSession& session, const SharedIndex& index) {
     run_.fill_in(report_, index.totals(), index.bytes_written());
     report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");
-    if (ranks_.are_several()) report_.device += fmt::format(", on each of {} ranks", ranks_.size());
+    if (ranks_.are_several() && device_.gpus.empty()) {
+      report_.device += fmt::format(", on each of {} ranks", ranks_.size());
+    } else if (ranks_.are_several()) {
+      report_.device += fmt::format(", on rank 0 of {}, which have {} GPUs", ranks_.size(), owners_.all);
+    }
     if (device_.cpu_devices > 1) report_.device += fmt::format(", acting as {} devices", device_.cpu_devices);
     report_.device_choice = device_;
     report_.early_counts = session.early_counts();
@@ -114,6 +133,7 @@ class CountJob {
   }
 
   const CountOptions& options_;
+  const Owners owners_;
   JobProgress& progress_;
   unsigned threads_;
   std::uint64_t memory_cap_;
@@ -124,8 +144,9 @@ class CountJob {
   CountReport report_;
 };
 
-/// Super-k-mers travel in one way between CPUs, and in another between GPUs. On all ranks together.
-void check_devices(Ranks& ranks, const DeviceChoice& device) {
+/// On all ranks together. UsageError when some are on CPUs and others on GPUs, between which super-k-mers do
+/// not travel, and when there are more GPUs than can count together.
+Owners owners_of(Ranks& ranks, const DeviceChoice& device) {
   const std::vector<std::uint64_t> gpus = ranks.all_gather(device.gpus.size());
   const auto on_cpus = std::count(gpus.begin(), gpus.end(), 0u);
   if (on_cpus > 0 && on_cpus < std::ssize(gpus)) {
@@ -134,21 +155,19 @@ void check_devices(Ranks& ranks, const DeviceChoice& device) {
                     "them the same --device",
                     on_cpus, gpus.size()));
   }
-  // Not several: NCCL starts a kernel on each GPU, which wait for each other, and a thread of the process
-  // that frees pinned memory in between may wait for the first one while it keeps the driver from starting
-  // the next.
-  const auto most = std::max_element(gpus.begin(), gpus.end());
-  if (*most > 1) {
+  const auto rank = static_cast<std::ptrdiff_t>(ranks.rank());
+  if (on_cpus > 0) return {ranks.rank(), ranks.rank() + 1, ranks.size()};
+  const auto all = std::accumulate(gpus.begin(), gpus.end(), std::uint64_t{0});
+  if (all > kMostGpus) {
     throw UsageError(
-        fmt::format("several ranks count on one GPU each, and rank {} would take {}; start as many "
-                    "ranks on a node as it has GPUs, or name one by --device cuda:N",
-                    most - gpus.begin(), *most));
+        fmt::format("{} ranks were told to count on {} GPUs, and {} at most can count together; "
+                    "start fewer, name fewer GPUs by --device cuda:N,M, or use --device cpu",
+                    gpus.size(), all, kMostGpus));
   }
-  if (on_cpus == 0 && gpus.size() > kMostGpus) {
-    throw UsageError(fmt::format(
-        "{} ranks were told to count on GPUs, and {} at most can; start fewer, or use --device cpu",
-        gpus.size(), kMostGpus));
-  }
+  const auto before = std::accumulate(gpus.begin(), gpus.begin() + rank, std::uint64_t{0});
+  return {static_cast<std::uint32_t>(before),
+          static_cast<std::uint32_t>(before + gpus[static_cast<std::size_t>(rank)]),
+          static_cast<std::uint32_t>(all)};
 }
 
 }  // namespace
@@ -193,8 +212,8 @@ CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device
 
 CountReport count(const CountOptions& options, JobProgress& progress) {
   check_options(options);
-  if (options.ranks->are_several()) check_devices(*options.ranks, options.device);
-  return CountJob(options, progress).run();
+  const Owners owners = options.ranks->are_several() ? owners_of(*options.ranks, options.device) : Owners();
+  return CountJob(options, owners, progress).run();
 }
 
 }  // namespace warpmer::engine

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/ownership.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::engine {
@@ -71,12 +70,10 @@ std::string_view text_of(const Message& message) { return {message.data(), messa
 
 }  // namespace
 
-SharedIndex::SharedIndex(Ranks& ranks, const std::string& path, const index::IndexParams& params,
-                         unsigned threads, std::uint64_t most_kept_bytes, const std::string& tmp_directory)
-    : ranks_(ranks),
-      k_(params.k),
-      own_{first_shard_of(ranks.rank(), ranks.size(), params.shards()),
-           first_shard_of(ranks.rank() + 1, ranks.size(), params.shards())} {
+SharedIndex::SharedIndex(Ranks& ranks, const index::ShardRange& own, const std::string& path,
+                         const index::IndexParams& params, unsigned threads, std::uint64_t most_kept_bytes,
+                         const std::string& tmp_directory)
+    : ranks_(ranks), k_(params.k), own_(own) {
   if (ranks.is_first()) writer_ = std::make_unique<index::IndexWriter>(path, params, threads);
   if (!ranks.are_several()) return;
   Message temporary;

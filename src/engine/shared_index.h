@@ -17,10 +17,12 @@ namespace warpmer::engine {
 /// other.
 class SharedIndex {
  public:
-  /// On all ranks together. ResourceError as index::IndexWriter has it, and when a rank cannot open the file.
+  /// On all ranks together. This one owns `own`; the ranges of all are those of the index, in the order of
+  /// ranks. ResourceError as index::IndexWriter has it, and when a rank cannot open the file.
   /// `most_kept_bytes` and `tmp_directory` are for shards that a rank keeps.
-  SharedIndex(Ranks& ranks, const std::string& path, const index::IndexParams& params, unsigned threads,
-              std::uint64_t most_kept_bytes, const std::string& tmp_directory);
+  SharedIndex(Ranks& ranks, const index::ShardRange& own, const std::string& path,
+              const index::IndexParams& params, unsigned threads, std::uint64_t most_kept_bytes,
+              const std::string& tmp_directory);
 
   /// Takes this rank's shards.
   [[nodiscard]] index::IndexWriter& writer() { return *writer_; }

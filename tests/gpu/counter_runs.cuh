@@ -50,9 +50,10 @@ inline void finish(gpu::DeviceCounter& counter, Payloads& payloads) {
           if (plan_of.shape.entries == 0) continue;
           auto& payload = payloads[chunk.first_shard + static_cast<std::uint32_t>(s)];
           payload.resize(plan_of.layout.words);
-          gpu::check(cudaMemcpy(payload.data(), chunk.payload + plan_of.first_word, payload.size() * 8,
-                                cudaMemcpyDeviceToHost),
+          gpu::check(cudaMemcpyAsync(payload.data(), chunk.payload + plan_of.first_word, payload.size() * 8,
+                                     cudaMemcpyDeviceToHost, gpu::DriverUse(cudaStreamPerThread)),
                      "copying");
+          gpu::check(cudaStreamSynchronize(cudaStreamPerThread), "copying");
         }
       },
       [](std::uint32_t) {});

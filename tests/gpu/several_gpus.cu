@@ -59,8 +59,24 @@ TEST_CASE("several GPUs count what one CPU counts, with any threads") {
   }
 }
 
-/// Ranks as threads, each with a GPU of its own, and its part of the batches; null where there is one GPU, or
-/// no NCCL. What they have counted, and what they have failed with.
+/// One for each rank; none where there is one GPU, or no NCCL.
+std::vector<int> gpus_for_ranks() {
+  std::vector<int> gpus = all_gpus();
+  try {
+    gpu::NcclLibrary::open();
+  } catch (const ResourceError& error) {
+    MESSAGE("skipped: ", error.what());
+    return {};
+  }
+  if (gpus.size() < 2) {
+    MESSAGE("skipped: one GPU");
+    gpus.clear();
+  }
+  return gpus;
+}
+
+/// Ranks as threads, each with a GPU of its own, and its part of the batches; null where they cannot be. What
+/// they have counted, and what they have failed with.
 struct OfRanks {
   Payloads payloads;
   index::Histogram histogram;
@@ -69,17 +85,8 @@ struct OfRanks {
 };
 std::optional<OfRanks> on_gpus_of_ranks(const engine::CountPlan& plan, const std::vector<io::Batch>& batches,
                                         std::size_t rounds = 1) {
-  const std::vector<int> gpus = all_gpus();
-  try {
-    gpu::NcclLibrary::open();
-  } catch (const ResourceError& error) {
-    MESSAGE("skipped: ", error.what());
-    return std::nullopt;
-  }
-  if (gpus.size() < 2) {
-    MESSAGE("skipped: one GPU");
-    return std::nullopt;
-  }
+  const std::vector<int> gpus = gpus_for_ranks();
+  if (gpus.empty()) return std::nullopt;
   OfRanks all;
   std::mutex mutex;
   all.errors = test::on_ranks(static_cast<unsigned>(gpus.size()), [&](engine::Ranks& ranks) {
@@ -115,6 +122,29 @@ TEST_CASE("ranks with a GPU each count what one CPU counts") {
     CHECK((got->payloads == expected.payloads));
     CHECK((got->histogram == expected.histogram));
   }
+}
+
+TEST_CASE("ranks on GPUs that end their sessions before they count have not failed") {
+  const std::vector<int> gpus = gpus_for_ranks();
+  if (gpus.empty()) return;
+  // Enough for the last round to be under way when they do so.
+  const auto batches = batches_of(simulated_reads(1200000, 90000000, 6), 4000);
+  const auto errors = test::on_ranks(static_cast<unsigned>(gpus.size()), [&](engine::Ranks& ranks) {
+    engine::CountPlan plan = roomy_plan_for(31);
+    plan.ranks = &ranks;
+    const auto backend = engine::make_cuda_backend({gpus[ranks.rank()]});
+    for (int time = 0; time < 5; ++time) {
+      const auto session = backend->start(plan);
+      io::Batch batch;
+      for (const io::Batch& each : batches) {
+        copy(each, batch);
+        session->add(batch, 0);
+      }
+      session->end_of_input(0);
+    }
+    ranks.all_gather(0);
+  });
+  CHECK(errors == std::vector<std::string>(gpus.size()));
 }
 
 TEST_CASE("several GPUs and next to nothing to count") {

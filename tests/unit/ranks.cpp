@@ -103,7 +103,7 @@ TEST_CASE("a rank that fails ends all, with one error and without a file") {
   CHECK(folder.files() == before);
 }
 
-TEST_CASE("ranks count all on CPUs, or each on one GPU") {
+TEST_CASE("ranks count all on CPUs or all on GPUs, and not on more than can count together") {
   const ScratchFolder folder;
   const std::size_t before = folder.files();
   const auto errors_with = [&](const std::function<std::vector<int>(unsigned rank)>& gpus) {
@@ -117,8 +117,8 @@ TEST_CASE("ranks count all on CPUs, or each on one GPU") {
   };
   for (const std::string& error : errors_with([](unsigned rank) { return std::vector<int>(rank % 2); }))
     CHECK(says(error, "2 of 3 ranks were told to count on CPUs"));
-  for (const std::string& error : errors_with([](unsigned rank) { return std::vector<int>(rank + 1); }))
-    CHECK(says(error, "rank 2 would take 3"));
+  for (const std::string& error : errors_with([](unsigned rank) { return std::vector<int>(21 + rank); }))
+    CHECK(says(error, "3 ranks were told to count on 66 GPUs"));
   CHECK(folder.files() == before);
 }
 

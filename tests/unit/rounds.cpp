@@ -42,7 +42,7 @@ PartitionTable rows_of(const Rounds& rounds, const std::vector<Parts>& own) {
 }  // namespace
 
 TEST_CASE("one rank is always complete") {
-  Rounds rounds(engine::alone(), 3);
+  Rounds rounds(engine::alone(), {3});
   CHECK(rounds.devices() == 3);
   CHECK(!rounds.is_complete());
   rounds.offer(rows_of(rounds, {{1, 2, 3}, {}, {7, 8, 9}}), false);
@@ -60,20 +60,24 @@ TEST_CASE("one rank is always complete") {
 }
 
 TEST_CASE("all ranks take the same tables, whoever has more segments, and nothing is lost") {
-  for (const std::uint32_t devices_each : {1u, 3u}) {
-    constexpr unsigned kRanks = 4;
-    const std::uint32_t devices = kRanks * devices_each;
+  constexpr unsigned kRanks = 4;
+  for (const std::vector<std::uint32_t>& devices_of_ranks :
+       {std::vector{1u, 1u, 1u, 1u}, std::vector{3u, 3u, 3u, 3u}, std::vector{2u, 1u, 4u, 3u}}) {
+    const std::uint32_t devices = std::accumulate(devices_of_ranks.begin(), devices_of_ranks.end(), 0u);
     std::vector<std::vector<PartitionTable>> seen(kRanks);
     std::vector<Parts> given(devices, Parts(devices));
     const auto errors = on_ranks(kRanks, [&](engine::Ranks& ranks) {
-      Rounds rounds(ranks, devices_each);
+      Rounds rounds(ranks, devices_of_ranks);
+      const std::uint32_t own_devices = devices_of_ranks[ranks.rank()];
+      CHECK(rounds.devices() == devices);
+      CHECK(rounds.end_own() - rounds.first_own() == own_devices);
       std::mt19937_64 random(ranks.rank());
       // Ranks have 0, 5, 10 and 15 segments; what waits is offered as it comes.
       for (unsigned left = 5 * ranks.rank(); !rounds.have_ended();) {
         rounds.listen();
         if (rounds.may_offer() && random() % 4 == 0) {
-          std::vector<Parts> own(devices_each, Parts(devices));
-          for (std::uint32_t i = 0; left > 0 && i < devices_each; ++i) {
+          std::vector<Parts> own(own_devices, Parts(devices));
+          for (std::uint32_t i = 0; left > 0 && i < own_devices; ++i) {
             for (std::uint32_t j = 0; j < devices; ++j)
               given[rounds.first_own() + i][j] += own[i][j] = random() % 1000;
           }
@@ -101,7 +105,7 @@ TEST_CASE("all ranks take the same tables, whoever has more segments, and nothin
 
 TEST_CASE("who cannot wait is heard by those who have nothing to give, in that round and no other") {
   const auto errors = on_ranks(3, [](engine::Ranks& ranks) {
-    Rounds rounds(ranks, 1);
+    Rounds rounds(ranks, {1, 1, 1});
     for (unsigned round = 0; round < 6; ++round) {
       const bool is_urgent = round % 2 == 1;
       if (is_urgent && ranks.rank() == 2) rounds.urge();
@@ -125,7 +129,7 @@ TEST_CASE("who cannot wait is heard by those who have nothing to give, in that r
 
 TEST_CASE("a rank that fails ends the waiting of all") {
   const auto errors = on_ranks(3, [](engine::Ranks& ranks) {
-    Rounds rounds(ranks, 1);
+    Rounds rounds(ranks, {1, 1, 1});
     if (ranks.rank() == 1) throw ResourceError("this one has no memory");
     rounds.offer(PartitionTable(3), false);
     take(rounds);
