@@ -1,6 +1,10 @@
 #include "index/checksum.h"
 
+#if WARPMER_XXHASH_DISPATCH
+#include <xxh_x86dispatch.h>  // the same functions, for the vectors that this processor has
+#else
 #include <xxhash.h>
+#endif
 
 #include <new>
 
