@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace warpmer::index {
@@ -50,6 +51,7 @@ struct FrozenShard {
   ShardShape shape;
   std::vector<std::uint64_t> payload = {};  ///< empty when shape.entries is 0, and where there is a source
   std::shared_ptr<const PayloadSource> source = {};  ///< of a payload that is not in memory
+  std::optional<std::uint64_t> checksum = {};        ///< of the payload (index/checksum.h), if that is known
 };
 
 }  // namespace warpmer::index

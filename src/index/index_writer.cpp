@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -32,6 +33,10 @@ constexpr std::uint64_t kRunBytes = std::uint64_t{1} << 20;
 
 /// Larger payloads are not kept to be used again: there are few, and they would hold much memory.
 constexpr std::uint64_t kMostSpareBytes = std::uint64_t{4} << 20;
+
+std::uint64_t bytes_of(const std::vector<std::uint64_t>& memory) {
+  return memory.capacity() * sizeof(std::uint64_t);
+}
 
 }  // namespace
 
@@ -70,8 +75,9 @@ struct IndexWriter::Impl {
   std::map<std::uint32_t, PreparedShard> waiting;
   std::deque<PreparedShard> placed;                ///< in order, to be written by whoever comes
   std::vector<std::vector<std::uint64_t>> spares;  ///< written, and of no more use
-  const std::size_t most_spares;
-  bool started = false;  ///< the header is written
+  std::uint64_t spare_bytes = 0, most_waiting = 0;
+  const std::size_t most_spares;  ///< of those that are more than what has waited at a time
+  bool started = false;           ///< the header is written
   bool finished = false;
   std::optional<std::string> failure;  ///< the first failed write; there is no way back from it
   std::optional<OutputFile> file;      ///< none: a part that is to be handed over
@@ -115,7 +121,8 @@ PreparedShard IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& froz
   prepared.entry.shape = frozen.shape.entries == 0 ? ShardShape{} : frozen.shape;
   prepared.entry.payload_words =
       prepared.source ? payload_layout(frozen.shape, params.k).words : prepared.payload.size();
-  prepared.entry.checksum = layout::checksum(prepared.payload.data(), prepared.held_bytes());
+  prepared.entry.checksum =
+      frozen.checksum ? *frozen.checksum : layout::checksum(prepared.payload.data(), prepared.held_bytes());
   if (const auto fault = layout::shape_fault(prepared.entry.shape, params.k, prepared.entry.payload_words)) {
     throw InternalError(fmt::format("shard {} to be written has {}", shard, *fault));
   }
@@ -179,10 +186,15 @@ void IndexWriter::Impl::write_placed(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-/// One for each writer: who put a shard takes one.
+/// One for each writer, because who put a shard takes one; and as much as has waited at a time, because so
+/// much will wait again: a late shard lets many go at once, whose places in memory are taken next. (The
+/// system takes as long to give a fresh page as to fill it.)
 void IndexWriter::Impl::keep_spares(Run& run) {
   for (auto& payload : run.payloads) {
-    if (spares.size() == most_spares || payload.capacity() * sizeof payload[0] > kMostSpareBytes) return;
+    const std::uint64_t bytes = bytes_of(payload);
+    if (bytes > kMostSpareBytes) continue;
+    if (spares.size() >= most_spares && bytes_waiting + spare_bytes + bytes > most_waiting) continue;
+    spare_bytes += bytes;
     spares.push_back(std::move(payload));
   }
 }
@@ -229,6 +241,7 @@ void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
     throw InternalError(fmt::format("shard {} was put twice, or after the end", shard));
   }
   bytes_waiting += prepared.held_bytes();
+  most_waiting = std::max(most_waiting, bytes_waiting.load());
   waiting.emplace(shard, std::move(prepared));
   place_leading();
   write_placed(lock);
@@ -328,6 +341,7 @@ std::vector<std::uint64_t> IndexWriter::take_spare() {
   if (impl_->spares.empty()) return {};
   std::vector<std::uint64_t> spare = std::move(impl_->spares.back());
   impl_->spares.pop_back();
+  impl_->spare_bytes -= bytes_of(spare);
   return spare;
 }
 
