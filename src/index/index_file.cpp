@@ -2,9 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "core/error.h"
+#include "index/checksum.h"
 #include "index/index_layout.h"
 #include "index/mapped_input.h"
 
@@ -14,7 +16,7 @@ struct IndexFile::Impl {
   explicit Impl(const std::string& given_path);
 
   const layout::DirectoryEntry& entry(std::uint32_t shard) const;
-  void verify(std::uint32_t shard, const ShardView& view) const;
+  void check(std::uint32_t shard, const ShardView& view, std::uint64_t checksum) const;
 
   std::string path;
   MappedInput input;
@@ -24,6 +26,10 @@ struct IndexFile::Impl {
   Totals totals;
   Histogram histogram;
   Provenance provenance;
+  [[nodiscard]] bool is_verified(std::uint32_t shard) const {
+    return verified[shard].load(std::memory_order_acquire);
+  }
+
   std::unique_ptr<std::atomic<bool>[]> verified;  ///< by shard
 };
 
@@ -52,18 +58,19 @@ const layout::DirectoryEntry& IndexFile::Impl::entry(std::uint32_t shard) const 
   return directory[shard];
 }
 
-void IndexFile::Impl::verify(std::uint32_t shard, const ShardView& view) const {
+/// Of the file, or a copy, whose checksum this is. Two threads may both find a shard unverified; they come to
+/// the same result.
+void IndexFile::Impl::check(std::uint32_t shard, const ShardView& view, std::uint64_t checksum) const {
   const layout::DirectoryEntry& wanted = entry(shard);
   const std::size_t bytes = view.payload_words * sizeof(std::uint64_t);
-  input.check_size();
-  input.will_need(wanted.offset, bytes);
-  if (layout::checksum(view.payload, bytes) != wanted.checksum) {
+  if (checksum != wanted.checksum) {
     layout::refuse_damaged(input.name(), fmt::format("shard {} (bytes {} to {}) does not match its checksum",
                                                      shard, wanted.offset, wanted.offset + bytes));
   }
   if (const auto fault = layout::payload_fault(view, params.k)) {
     layout::refuse_damaged(input.name(), fmt::format("in shard {}, {}", shard, *fault));
   }
+  verified[shard].store(true, std::memory_order_release);
 }
 
 IndexFile::IndexFile(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
@@ -87,12 +94,28 @@ ShardView IndexFile::shard(std::uint32_t shard) const {
   const std::byte* payload = impl_->input.bytes().data() + entry.offset;
   const ShardView view{entry.shape, reinterpret_cast<const std::uint64_t*>(payload),
                        static_cast<std::size_t>(entry.payload_words)};
-  // Two threads may both find it unverified; they come to the same result.
-  if (!impl_->verified[shard].load(std::memory_order_acquire)) {
-    impl_->verify(shard, view);
-    impl_->verified[shard].store(true, std::memory_order_release);
+  if (!impl_->is_verified(shard)) {
+    const std::size_t bytes = view.payload_words * sizeof(std::uint64_t);
+    impl_->input.check_size();
+    impl_->input.will_need(entry.offset, bytes);
+    impl_->check(shard, view, layout::checksum(payload, bytes));
   }
   return view;
+}
+
+void IndexFile::read(std::uint32_t shard, std::uint64_t* into) const {
+  const layout::DirectoryEntry& entry = impl_->entry(shard);
+  const bool is_verified = impl_->is_verified(shard);
+  layout::Checksum checksum;
+  // What has been read is summed while it is in the core's cache.
+  constexpr std::uint64_t kSomeWords = std::uint64_t{1} << 15;
+  for (std::uint64_t at = 0; at < entry.payload_words; at += kSomeWords) {
+    const std::size_t bytes = std::min(kSomeWords, entry.payload_words - at) * sizeof *into;
+    impl_->input.read(entry.offset + at * sizeof *into, bytes, reinterpret_cast<std::byte*>(into + at));
+    if (!is_verified) checksum.add({into + at, bytes});
+  }
+  if (is_verified) return;
+  impl_->check(shard, {entry.shape, into, static_cast<std::size_t>(entry.payload_words)}, checksum.value());
 }
 
 const std::uint64_t* IndexFile::payloads() const noexcept {

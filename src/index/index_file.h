@@ -151,6 +151,10 @@ class IndexFile {
   [[nodiscard]] std::uint64_t content_checksum() const noexcept;
   [[nodiscard]] const ShardShape& shape(std::uint32_t shard) const;
   [[nodiscard]] ShardView shard(std::uint32_t shard) const;
+  /// Copies a shard's payload, read from the file: its pages are not mapped, which costs more than to copy
+  /// them where each shard is wanted once. The copy is checked as `shard` checks, unless the shard has been.
+  /// `into` has room for kReadAheadWords more. Keeps a descriptor of the file from then on.
+  void read(std::uint32_t shard, std::uint64_t* into) const;
   /// All payloads as they lie in the file, one behind the other: nothing of them is checked until `shard` has
   /// been asked for it.
   [[nodiscard]] const std::uint64_t* payloads() const noexcept;

@@ -51,6 +51,7 @@ void MappedInput::close_descriptor() noexcept {
 
 void MappedInput::close() noexcept {
   if (data_ != nullptr) ::munmap(data_, reserved_);
+  if (read_fd_ >= 0) ::close(read_fd_);
   close_descriptor();
 }
 
@@ -117,11 +118,47 @@ void MappedInput::check_size() const {
   if (!is_mapped_) return;
   struct stat status {};
   const int failed = fd_ >= 0 ? ::fstat(fd_, &status) : ::stat(path_.c_str(), &status);
-  // Under the name may be another file by now; the one that is mapped then stays as it was.
-  if (failed != 0 || status.st_dev != device_ || status.st_ino != inode_) return;
-  if (static_cast<std::uint64_t>(status.st_size) < size_) {
-    throw InputError(fmt::format(
-        "{} has become shorter while it was being read: wait for its writer, then run again", name_));
+  if (failed != 0 || !is_of_this_file(status)) return;
+  if (static_cast<std::uint64_t>(status.st_size) < size_) throw_shorter();
+}
+
+/// Under the name may be another file by now; the one that is mapped then stays as it was.
+bool MappedInput::is_of_this_file(const struct stat& status) const noexcept {
+  return status.st_dev == device_ && status.st_ino == inode_;
+}
+
+void MappedInput::throw_shorter() const {
+  throw InputError(fmt::format(
+      "{} has become shorter while it was being read: wait for its writer, then run again", name_));
+}
+
+void MappedInput::reopen() const noexcept {
+  const int fd = fd_ >= 0 ? ::fcntl(fd_, F_DUPFD_CLOEXEC, 0) : ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  struct stat status {};
+  if (::fstat(fd, &status) == 0 && is_of_this_file(status)) {
+    read_fd_ = fd;
+  } else {
+    ::close(fd);
+  }
+}
+
+void MappedInput::read(std::uint64_t offset, std::size_t bytes, std::byte* into) const {
+  if (is_mapped_) std::call_once(reopened_, [this] { reopen(); });
+  if (read_fd_ < 0) {
+    check_size();
+    std::memcpy(into, data_ + offset, bytes);
+    release(offset, bytes);
+    return;
+  }
+  while (bytes > 0) {
+    const ssize_t n = ::pread(read_fd_, into, bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw InputError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
+    if (n == 0) throw_shorter();
+    into += n;
+    offset += static_cast<std::uint64_t>(n);
+    bytes -= static_cast<std::size_t>(n);
   }
 }
 

@@ -1,18 +1,20 @@
 #pragma once
 /// A file's bytes in memory: mapped where possible, read where not (pipes).
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <string>
 
 namespace warpmer::index {
 
-/// The whole of a file, read-only, page-aligned. Keeps no descriptor of a file that has a name, so that any
-/// number of them can be open.
+/// The whole of a file, read-only, page-aligned. Keeps no descriptor of a file that has a name, unless it is
+/// told to `read` it, so that any number of them can be open.
 class MappedInput {
  public:
   /// Called with the first bytes of a pipe (all, if it has fewer than `early_bytes`) and `name()`, so that
@@ -34,6 +36,10 @@ class MappedInput {
   /// Tells the kernel that a range is about to be read, or is not needed again soon.
   void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void release(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// Copies a range, whose pages are not touched: to map them, and to give them back, takes longer than to
+  /// copy them, where each is wanted once. InputError when they cannot be read, or are not there any more.
+  /// Thread-safe.
+  void read(std::uint64_t offset, std::size_t bytes, std::byte* into) const;
 
  private:
   void open(const std::string& path);
@@ -41,6 +47,9 @@ class MappedInput {
   void read_all(std::size_t early_bytes, const EarlyCheck& early_check);
   void grow();
   void advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept;
+  void reopen() const noexcept;
+  [[nodiscard]] bool is_of_this_file(const struct stat& status) const noexcept;
+  [[noreturn]] void throw_shorter() const;
   void close_descriptor() noexcept;
   void close() noexcept;
 
@@ -53,6 +62,8 @@ class MappedInput {
   std::size_t size_ = 0;
   std::size_t reserved_ = 0;  ///< bytes mapped
   bool is_mapped_ = false;    ///< to the file, rather than holding a copy
+  mutable std::once_flag reopened_;
+  mutable int read_fd_ = -1;  ///< to read from, if the file is still under its name
 };
 
 }  // namespace warpmer::index

@@ -18,8 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "index/bit_stream.h"
 #include "index/frozen_shard.h"
 #include "index/index_file.h"
+#include "index/shard_codec.h"
 
 namespace warpmer::index::test {
 
@@ -188,6 +190,15 @@ inline bool same_shape(const ShardShape& a, const ShardShape& b) {
 inline bool same_shard(const ShardView& view, const FrozenShard& frozen) {
   return same_shape(view.shape, frozen.shape) && view.payload_words == frozen.payload.size() &&
          std::equal(frozen.payload.begin(), frozen.payload.end(), view.payload);
+}
+
+/// A payload as it is read from the file.
+inline std::vector<std::uint64_t> copy_of(const IndexFile& file, std::uint32_t shard) {
+  const std::size_t words = payload_layout(file.shape(shard), file.params().k).words;
+  std::vector<std::uint64_t> copy(words + kReadAheadWords);
+  file.read(shard, copy.data());
+  copy.resize(words);
+  return copy;
 }
 
 inline bool same_shards(const IndexFile& file, const Sample& sample) {

@@ -15,16 +15,26 @@ using namespace warpmer::index::test;
 
 namespace {
 
-/// Opens an index and looks at all of it; the message of the InputError, if there was one. Any other
-/// exception passes.
-std::optional<std::string> refusal(const std::string& path) {
+/// Opens an index and looks at all its shards by `look`; the message of the InputError, if there was one. Any
+/// other exception passes.
+template <class Look>
+std::optional<std::string> refusal_by(const std::string& path, Look&& look) {
   try {
     const IndexFile file(path);
-    for (std::uint32_t i = 0; i < file.params().shards(); ++i) (void)file.shard(i);
+    for (std::uint32_t i = 0; i < file.params().shards(); ++i) look(file, i);
   } catch (const InputError& error) {
     return error.what();
   }
   return std::nullopt;
+}
+
+/// Whether shards are mapped or copied, the same is found.
+std::optional<std::string> refusal(const std::string& path) {
+  const auto mapped = refusal_by(path, [](const IndexFile& file, std::uint32_t i) { (void)file.shard(i); });
+  const auto copied =
+      refusal_by(path, [](const IndexFile& file, std::uint32_t i) { (void)copy_of(file, i); });
+  CHECK(mapped == copied);
+  return mapped;
 }
 
 std::string refusal_of_bytes(const ScratchFolder& scratch, const std::string& bytes) {
@@ -162,6 +172,7 @@ TEST_CASE("index damage: a file that shrinks while it is open") {
   CHECK(same_shard(file.shard(0), sample.shards[0]));
   std::filesystem::resize_file(scratch / "a.wmi", 100);
   CHECK_THROWS_WITH_AS((void)file.shard(3), doctest::Contains("has become shorter"), InputError);
+  CHECK_THROWS_WITH_AS((void)copy_of(file, 3), doctest::Contains("has become shorter"), InputError);
 }
 
 TEST_CASE("index damage: sections and shards must fit together, whatever their checksums say") {

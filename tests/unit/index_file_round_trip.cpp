@@ -214,6 +214,25 @@ TEST_CASE("index file: standard input, as a file and refused early as a stream")
   ::close(saved);
 }
 
+TEST_CASE("index round trip: shards are copied from the file, whatever is under its name by then") {
+  const ScratchFolder scratch;
+  const Sample sample = make_sample(13, 3, 300);
+  write_sample(sample, scratch / "a.wmi");
+  const auto copies_are_right = [&](const IndexFile& file) {
+    for (std::uint32_t i = 0; i < sample.params.shards(); ++i) {
+      if (copy_of(file, i) != sample.shards[i].payload) return false;
+    }
+    return true;
+  };
+  const IndexFile file(scratch / "a.wmi"), renamed(scratch / "a.wmi"), replaced(scratch / "a.wmi");
+  CHECK(copies_are_right(file));
+  std::filesystem::rename(scratch / "a.wmi", scratch / "b.wmi");
+  CHECK(copies_are_right(renamed));
+  write_sample(make_sample(13, 3, 300, 2), scratch / "a.wmi");
+  CHECK(copies_are_right(replaced));
+  CHECK(copies_are_right(file));
+}
+
 TEST_CASE("index file: released shards come back, and threads may share a file") {
   const ScratchFolder scratch;
   const Sample sample = make_sample(14, 5, 3000);
