@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "batch_feed.cuh"
 #include "core/clock.h"
 #include "joined_text.cuh"
@@ -74,18 +76,23 @@ void BatchFeed::send() {
   } else {
     copy_joined();
   }
+  reset_status(status_.data(), copies_);
   ready_.record(copies_);
-  const std::lock_guard lock(*shared_.mutex);
-  check(cudaStreamWaitEvent(DriverUse(shared_.counter->stream()), ready_), "ordering streams");
-  enqueue(nullptr, tiles_of(bytes_), left_[0].data());
   busy_ = true;
+  shared_.add(*this);
 }
 
-/// Under the lock.
-void BatchFeed::enqueue(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left) {
-  const cudaStream_t stream = shared_.counter->stream();
-  reset_status(status_.data(), stream);
-  shared_.counter->add(text_.data(), bytes_, tiles, tile_count, left, status_.data());
+void BatchFeed::enqueue(TextCounter& counter) {
+  check(cudaStreamWaitEvent(DriverUse(counter.stream()), ready_), "ordering streams");
+  cut(nullptr, tiles_of(bytes_), left_[0].data());
+}
+
+/// By who has the counter.
+void BatchFeed::cut(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left) {
+  TextCounter& counter = shared_.counter();
+  const cudaStream_t stream = counter.stream();
+  rooms_before_ = shared_.rooms_made();
+  counter.add(text_.data(), bytes_, tiles, tile_count, left, status_.data());
   copy_to_host(result_.data(), status_.data(), 1, stream);
   done_.record(stream);
 }
@@ -106,18 +113,15 @@ void BatchFeed::throw_bad_base(std::uint32_t offset) const {
 }
 
 std::uint64_t BatchFeed::complete() {
-  if (!busy_) return 0;
+  if (!std::exchange(busy_, false)) return 0;
+  shared_.wait_for(*this);
   done_.wait();
-  busy_ = false;
   copy_seconds_ += copy_end_.seconds_since(copy_begin_);
   if (batch_.is_plain_text()) note_records();
   const CutStatus status = result_[0];
   if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(status.first_invalid);
   if (status.tiles_left > 0) return status.kmers + cut_rest();
-  if (shared_.counter->wants_room(status.fullest)) {
-    const std::lock_guard lock(*shared_.mutex);
-    shared_.counter->make_room();
-  }
+  if (shared_.counter().wants_room(status.fullest)) shared_.alone([&] { shared_.make_room(rooms_before_); });
   return status.kmers;
 }
 
@@ -127,11 +131,11 @@ std::uint64_t BatchFeed::cut_rest() {
   std::uint32_t first = 0, tiles = result_[0].tiles_left;  // the part of `left[0]` that is to be cut
   bool alone = false;
   while (tiles > 0) {
-    {
-      const std::lock_guard lock(*shared_.mutex);
-      shared_.counter->make_room();
-      enqueue(left_[0].data() + first, alone ? 1 : tiles, left_[1].data());
-    }
+    shared_.alone([&] {
+      shared_.make_room(rooms_before_);
+      reset_status(status_.data(), shared_.counter().stream());
+      cut(left_[0].data() + first, alone ? 1 : tiles, left_[1].data());
+    });
     done_.wait();
     const CutStatus status = result_[0];
     kmers += status.kmers;

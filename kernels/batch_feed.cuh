@@ -4,27 +4,20 @@
 /// on one batch, the thread reads the next.
 
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
-#include "device_counter.cuh"
 #include "engine/backend.h"
 #include "io/batch.h"
 #include "plain_fasta.cuh"
 #include "plain_fastq.cuh"
+#include "shared_counter.cuh"
 
 namespace warpmer::gpu {
 
-/// The counter that all feeds share, with the lock that makes them take turns.
-struct SharedCounter {
-  TextCounter* counter;
-  std::mutex* mutex;
-};
-
-class BatchFeed {
+class BatchFeed : private SharedCounter::Task {
  public:
   /// Works on the current device; so must every call.
-  BatchFeed(const SharedCounter& shared, bool lenient, char lowest_quality)
+  BatchFeed(SharedCounter& shared, bool lenient, char lowest_quality)
       : shared_(shared), lenient_(lenient), lowest_quality_(lowest_quality) {}
 
   /// Sends a batch on its way and leaves the one before in its place. Returns the number of k-mers of
@@ -49,11 +42,12 @@ class BatchFeed {
   void copy_plain();
   void note_records();
   [[noreturn]] void throw_bad_base(std::uint32_t offset) const;
-  void enqueue(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left);
+  void enqueue(TextCounter& counter) override;
+  void cut(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left);
   std::uint64_t complete();
   std::uint64_t cut_rest();
 
-  SharedCounter shared_;
+  SharedCounter& shared_;
   bool lenient_;
   char lowest_quality_;
   Stream copies_;
@@ -74,6 +68,7 @@ class BatchFeed {
   Event ready_{Event::Kind::timing};  ///< to be cut
   Event done_;
   bool busy_ = false;
+  std::uint64_t rooms_before_ = 0;  ///< how often room had been made when it was cut
 
   engine::FoundInText found_;
   double join_seconds_ = 0, copy_seconds_ = 0, find_seconds_ = 0;

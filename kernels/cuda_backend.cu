@@ -1,15 +1,13 @@
 // The CUDA backend: checks the GPU it is given and starts sessions on it.
 
 #include <cuda_runtime.h>
-#include <sys/mman.h>
-
-#include <cstdlib>
 
 #include "core/kmer.h"
 #include "cuda_error.cuh"
 #include "driver_use.cuh"
 #include "engine/backend.h"
 #include "engine/gpus.h"
+#include "pinned_blocks.cuh"
 #include "session.cuh"
 #include "update.cuh"
 
@@ -17,41 +15,30 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// Pinned memory of one GPU's context, in huge pages where the system gives some: that is pinned in a tenth
-/// of the time, and a job begins by pinning.
+/// Text goes to where it is copied from.
 class PinnedText : public io::TextMemory {
  public:
-  explicit PinnedText(int gpu) : gpu_(gpu) {}
+  PinnedText(PinnedBlocks& blocks, int gpu) : blocks_(blocks), gpu_(gpu) {}
 
   [[nodiscard]] char* allocate(std::size_t bytes) const override {
-    const std::size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-    void* const memory = std::aligned_alloc(kHugePage, rounded);
-    if (memory == nullptr) return nullptr;
-    ::madvise(memory, rounded, MADV_HUGEPAGE);
     // Were the GPU not named, the first one would get a context.
     const DriverUse use;
-    if (cudaSetDevice(gpu_) == cudaSuccess &&
-        cudaHostRegister(memory, bytes, cudaHostRegisterPortable) == cudaSuccess)
-      return static_cast<char*>(memory);
-    cudaGetLastError();  // or the next launch would seem to have failed
-    std::free(memory);
-    return nullptr;
+    check(cudaSetDevice(gpu_), "choosing a GPU");
+    return bytes <= PinnedBlocks::kBytes ? blocks_.take() : try_allocate_pinned_pages(bytes);
   }
   void release(char* memory) const noexcept override {
-    if (memory == nullptr) return;
-    const DriverUse use;
-    cudaHostUnregister(memory);
-    std::free(memory);
+    if (memory != nullptr && !blocks_.give_back(memory)) free_pinned_pages(memory);
   }
 
  private:
-  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  PinnedBlocks& blocks_;
   int gpu_;
 };
 
 class CudaBackend : public engine::Backend {
  public:
-  explicit CudaBackend(const std::vector<int>& gpus) : peers_(gpus), text_memory_(gpus.front()) {
+  explicit CudaBackend(const std::vector<int>& gpus)
+      : peers_(gpus), text_memory_(peers_.pinned_blocks(), gpus.front()) {
     for (const int gpu : gpus) {
       cudaDeviceProp properties{};
       check(cudaGetDeviceProperties(&properties, gpu), "asking for the GPU");

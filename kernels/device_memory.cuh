@@ -4,9 +4,11 @@
 
 #include <cuda_runtime.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "cuda_error.cuh"
@@ -118,7 +120,7 @@ inline std::uint64_t available_bytes() {
 inline std::uint64_t usable_bytes() { return available_bytes() / 16 * 15; }
 
 /// An amount of memory, for messages.
-inline std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
+inline std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 template <class T>
 using DeviceArray = detail::Array<T, detail::OnDevice>;
@@ -151,7 +153,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// A mark in a stream. `Timing` ones can be subtracted; for `polled` ones a thread waits without sleeping.
+/// A mark in a stream. `Timing` ones can be subtracted; for `polled` ones a thread waits without sleeping,
+/// for others it sleeps after a while: waking up may take longer than what it waits for.
 class Event {
  public:
   enum class Kind : unsigned {
@@ -174,7 +177,23 @@ class Event {
   void record(cudaStream_t stream) const {
     check(cudaEventRecord(event_, DriverUse(stream)), "marking a stream");
   }
-  void wait() const { check(cudaEventSynchronize(event_), "waiting for the GPU"); }
+  void wait() const {
+    const auto start = std::chrono::steady_clock::now();
+    while (!has_passed()) {
+      if (std::chrono::steady_clock::now() - start > kAwake)
+        return check(cudaEventSynchronize(event_), "waiting for the GPU");
+      std::this_thread::yield();
+    }
+  }
+  [[nodiscard]] bool has_passed() const {
+    const cudaError_t state = cudaEventQuery(event_);
+    if (state == cudaErrorNotReady) {
+      cudaGetLastError();  // or the next launch would seem to have failed
+      return false;
+    }
+    check(state, "asking the GPU");
+    return true;
+  }
   /// Of two timing events that have passed.
   [[nodiscard]] float seconds_since(const Event& earlier) const {
     float milliseconds = 0;
@@ -183,6 +202,8 @@ class Event {
   }
 
  private:
+  static constexpr std::chrono::microseconds kAwake{200};
+
   cudaEvent_t event_ = nullptr;
 };
 

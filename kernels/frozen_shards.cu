@@ -65,13 +65,6 @@ std::vector<std::uint64_t> first_words(const index::IndexFile& index) {
   return first;
 }
 
-index::ShardView shard_of_words(const index::IndexFile& index, std::uint32_t shard, std::uint64_t words) {
-  const index::ShardView view = index.shard(shard);
-  if (view.payload_words != words)
-    throw InternalError("a shard of " + index.path() + " has another size than its shape says");
-  return view;
-}
-
 unsigned upload_threads(std::uint64_t words, std::size_t devices) {
   constexpr std::uint64_t kWordsPerThread = std::uint64_t{1} << 18;
   constexpr std::uint64_t kMostThreads = 16;

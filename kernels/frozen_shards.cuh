@@ -75,8 +75,6 @@ class FrozenShards {
 std::vector<std::uint64_t> shard_words(const index::IndexFile& index);
 /// Words of all payloads before a shard's, by shard; and of all.
 std::vector<std::uint64_t> first_words(const index::IndexFile& index);
-/// A shard, checked the first time. InternalError when it has not so many words.
-index::ShardView shard_of_words(const index::IndexFile& index, std::uint32_t shard, std::uint64_t words);
 /// Threads that are worth their while to copy so many words to a device, while as many are copied to each of
 /// some others.
 unsigned upload_threads(std::uint64_t words, std::size_t devices = 1);

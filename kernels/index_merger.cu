@@ -112,8 +112,6 @@ class Merger : public IndexMerger {
       for (std::uint32_t shard = begins[number]; shard < end;)
         shard = merge_some({shard, end}, begins[number], frame, outlets);
       frame.merged.record(stream_);
-      // What has been copied is no longer needed: the file's pages are counted as the process's own.
-      for (std::uint32_t shard = begins[number]; shard < end; ++shard) index_.release(shard);
     }
     take_results();
   }
@@ -328,10 +326,6 @@ std::uint64_t MergerPlan::device_bytes(const index::IndexParams& params) const {
          CountHistogram::kBins * sizeof(unsigned long long) + kRounding;
 }
 
-std::uint64_t MergerPlan::host_bytes() const {
-  return kFrames * frame_words * sizeof(std::uint64_t) + uploaders * UploadTeam::kPinnedBytes;
-}
-
 MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes, std::uint64_t host_bytes,
                        std::size_t devices) {
   const std::vector<std::uint64_t> words = shard_words(index);
@@ -343,8 +337,9 @@ MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes
     plan.payload_words = payload_words_for(frame_words);
     plan.most_pieces = static_cast<std::uint32_t>(
         std::max<std::uint64_t>(index.params().shards(), plan.payload_words / kWordsPerPiece));
-    plan.uploaders = static_cast<unsigned>(std::clamp<std::uint64_t>(
-        host_bytes / 4 / UploadTeam::kPinnedBytes, 1, upload_threads(frame_words, devices)));
+    plan.uploader_bytes = UploadTeam::bytes_of_thread(largest);
+    plan.uploaders = static_cast<unsigned>(
+        std::clamp<std::uint64_t>(host_bytes / plan.uploader_bytes, 1, upload_threads(frame_words, devices)));
     // The largest shard may become twice as large, at least.
     plan.most_payload_words = std::max(plan.payload_words, 2 * largest);
     return plan;
@@ -353,7 +348,7 @@ MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes
   std::uint64_t frame_words =
       std::max({largest, std::min(kMostFrameWords, all / kLeastFrames), std::uint64_t{1}});
   MergerPlan plan = plan_for(frame_words);
-  while (frame_words > largest + 1 && (bytes(plan) > device_bytes || plan.host_bytes() > host_bytes)) {
+  while (frame_words > largest + 1 && bytes(plan) > device_bytes) {
     frame_words = std::max(largest + 1, frame_words / 8 * 7);
     plan = plan_for(frame_words);
   }

@@ -21,10 +21,10 @@ struct MergerPlan {
   std::uint64_t most_payload_words = 0;  ///< for a single shard that comes to more
   std::uint32_t most_pieces = 0;         ///< that are merged at once
   unsigned uploaders = 1;                ///< threads that copy the index to the device
+  std::uint64_t uploader_bytes = 0;      ///< of the host, for each
 
   [[nodiscard]] std::uint64_t device_bytes(const index::IndexParams& params) const;
-  /// Pinned, or pages of the mapped file.
-  [[nodiscard]] std::uint64_t host_bytes() const;
+  [[nodiscard]] std::uint64_t host_bytes() const { return uploaders * uploader_bytes; }
 };
 
 /// The plan that takes so many bytes of a GPU and of the host, or less where more would not be faster, for

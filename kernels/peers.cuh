@@ -9,6 +9,7 @@
 
 #include "current_device.cuh"
 #include "device_memory.cuh"
+#include "pinned_blocks.cuh"
 
 namespace warpmer::gpu {
 
@@ -33,6 +34,9 @@ class Peers {
   /// Whether each reaches the memory of all others.
   [[nodiscard]] bool all_reach() const;
 
+  /// Host memory for what comes to them and leaves them.
+  [[nodiscard]] PinnedBlocks& pinned_blocks() const { return pinned_blocks_; }
+
   /// Enqueues a copy in a stream of the sender. Where the sender does not reach the receiver, the bytes go
   /// through pinned host memory.
   void copy(void* to, std::uint32_t receiver, const void* from, std::uint32_t sender, std::size_t bytes,
@@ -53,6 +57,7 @@ class Peers {
   };
 
   std::vector<int> gpus_;
+  mutable PinnedBlocks pinned_blocks_;
   std::vector<std::unique_ptr<Relay>> relays_;  ///< by sender and receiver; null where one reaches the other
 };
 

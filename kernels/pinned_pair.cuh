@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "device_memory.cuh"
+#include "pinned_pages.cuh"
 
 namespace warpmer::gpu {
 
@@ -66,7 +66,7 @@ class PinnedPair {
 
  private:
   struct Buffer {
-    PinnedArray<T> memory;
+    PinnedPageArray<T> memory;
     Event copied;
   };
 

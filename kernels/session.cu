@@ -9,6 +9,7 @@
 #include "core/minimizer.h"
 #include "dense_counter.cuh"
 #include "engine/dense_counts.h"
+#include "engine/memory_text.h"
 #include "engine/ranks.h"
 #include "held_memory.cuh"
 #include "rank_carrier.cuh"
@@ -37,8 +38,8 @@ std::uint64_t host_bytes_beside_feeds(const Peers& peers, const engine::CountPla
   if (plan.memory_bytes < host) {
     throw ResourceError("-m leaves " + megabytes(plan.memory_bytes) +
                         " of host memory for feeding the GPU with " + std::to_string(plan.threads) +
-                        " threads and for what comes back, which take " + megabytes(host) +
-                        "; raise -m or lower -t");
+                        " threads and for what comes back, which take " + megabytes(host) + "; " +
+                        std::string(engine::memory_advice(plan.threads)));
   }
   return plan.memory_bytes - host;
 }
@@ -101,7 +102,7 @@ class Session : public Interface {
   Session(Peers& peers, const engine::CountPlan& plan)
       : peers_(peers),
         plan_(plan),
-        locks_(peers.size()),
+        shared_(peers.size()),
         feeds_(feeds_per_gpu(peers, plan) * peers.size()),
         threads_in_(plan.threads) {
     for (const int gpu : peers.gpus()) {
@@ -140,8 +141,7 @@ class Session : public Interface {
     const std::lock_guard lock(own.mutex);
     check(cudaSetDevice(peers_.gpu(number)), "choosing a GPU");
     if (!own.feed)
-      own.feed = std::make_unique<BatchFeed>(SharedCounter{&counter(number), &locks_[number]}, plan_.lenient,
-                                             plan_.lowest_quality);
+      own.feed = std::make_unique<BatchFeed>(shared(number), plan_.lenient, plan_.lowest_quality);
     return work(*own.feed);
   }
 
@@ -184,6 +184,11 @@ class Session : public Interface {
     return std::chrono::duration<double>(end_ - start_).count();
   }
 
+  SharedCounter& shared(std::uint32_t number) {
+    const std::lock_guard lock(shared_mutex_);
+    if (!shared_[number]) shared_[number].emplace(counter(number));
+    return *shared_[number];
+  }
   /// The one of a GPU.
   virtual TextCounter& counter(std::uint32_t number) = 0;
   /// All feeds are empty.
@@ -194,7 +199,8 @@ class Session : public Interface {
 
  private:
   std::uint64_t cap_bytes_ = 0;
-  std::deque<std::mutex> locks_;  ///< of the counters
+  std::mutex shared_mutex_;
+  std::deque<std::optional<SharedCounter>> shared_;  ///< by GPU; made when they are needed
   struct LockedFeed {
     std::mutex mutex;
     std::unique_ptr<BatchFeed> feed;  ///< made when it is needed

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "courier.cuh"
 #include "engine/backend.h"
 #include "peers.cuh"
 #include "shard_queue.cuh"
@@ -25,7 +26,7 @@ struct ChunkOutlets {
 class ShardDelivery {
  public:
   ShardDelivery(const Peers& peers, unsigned threads)
-      : peers_(peers), threads_(threads), queue_(peers.size()) {}
+      : peers_(peers), threads_(threads), queue_(peers.size()), ways_out_(peers) {}
 
   /// `CountingSession::finish`, when `make(number, outlets)` makes all shards of a GPU, which is current
   /// then.
@@ -34,13 +35,24 @@ class ShardDelivery {
     try {
       // Pinned memory, too, is of the device that is current.
       check(cudaSetDevice(peers_.gpu(thread % peers_.size())), "choosing a GPU");
-      Courier courier(peers_);
-      const auto deliver = [&](const ShardQueue::Item& item) {
-        index::FrozenShard frozen = courier.fetch(item);
+      Courier courier(peers_, ways_out_);
+      const auto deliver = [&] {
+        const ShardQueue::Item item = courier.next();
+        index::FrozenShard frozen = courier.complete();
         queue_.fetched(item);
         sink(item.shard(), std::move(frozen));
         courier.reuse(std::move(frozen));
         shard_done();
+      };
+      // Those of the chunks up to the one that begins with `last_chunk`, one of them on its way while the one
+      // before is delivered.
+      const auto deliver_all = [&](std::optional<ShardQueue::Item>&& first, std::uint32_t last_chunk) {
+        if (first) courier.begin(*std::move(first));
+        while (courier.under_way() > 0) {
+          if (auto next = queue_.try_take_after(courier.last_shard(), last_chunk))
+            courier.begin(*std::move(next));
+          deliver();
+        }
       };
       for (std::uint32_t number = thread; number < peers_.size(); number += threads_) {
         const int gpu = peers_.gpu(number);
@@ -48,13 +60,14 @@ class ShardDelivery {
         // Who has to wait for room helps to deliver.
         make(number, {[&](FrozenChunk&& chunk) { queue_.put(std::move(chunk), number); },
                       [&](std::uint32_t first_shard) {
-                        while (const auto item = queue_.try_take(first_shard)) deliver(*item);
+                        while (auto item = queue_.try_take(first_shard))
+                          deliver_all(std::move(item), first_shard);
                         check(cudaSetDevice(gpu), "choosing a GPU");
                         queue_.wait_for(first_shard);
                       }});
         queue_.close();
       }
-      while (const auto item = queue_.take()) deliver(*item);
+      while (auto item = queue_.take()) deliver_all(std::move(item), UINT32_MAX);
       const std::lock_guard lock(mutex_);
       seconds_ += courier.seconds();
       bytes_ += courier.bytes();
@@ -69,57 +82,10 @@ class ShardDelivery {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
-  /// A thread's own way of fetching shards: "pin small, reuse".
-  class Courier {
-   public:
-    explicit Courier(const Peers& peers) : peers_(peers), streams_(peers.size()) {}
-
-    index::FrozenShard fetch(const ShardQueue::Item& item) {
-      const ShardPlan& plan = item.plan();
-      frozen_.shape = plan.shape;
-      frozen_.payload.clear();
-      if (plan.shape.entries > 0) {
-        const auto start = std::chrono::steady_clock::now();
-        check(cudaSetDevice(peers_.gpu(item.gpu)), "choosing a GPU");
-        if (!streams_[item.gpu]) streams_[item.gpu].emplace();
-        copy(item, *streams_[item.gpu]);
-        bytes_ += frozen_.payload.size() * sizeof frozen_.payload[0];
-        seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      }
-      return std::move(frozen_);
-    }
-    /// Takes spent memory for the next shard.
-    void reuse(index::FrozenShard&& spent) { frozen_ = std::move(spent); }
-
-    [[nodiscard]] double seconds() const { return seconds_; }
-    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-
-   private:
-    static constexpr std::uint64_t kWords = std::uint64_t{1} << 17;
-
-    void copy(const ShardQueue::Item& item, const Stream& stream) {
-      const ShardPlan& plan = item.plan();
-      frozen_.payload.reserve(plan.layout.words + index::kReadAheadWords);
-      check(cudaStreamWaitEvent(DriverUse(stream), *item.chunk->ready), "ordering streams");
-      for (std::uint64_t at = 0; at < plan.layout.words; at += kWords) {
-        const std::uint64_t n = std::min<std::uint64_t>(kWords, plan.layout.words - at);
-        copy_to_host(pinned_.data(), item.chunk->payload + plan.first_word + at, n, stream);
-        stream.wait();
-        frozen_.payload.insert(frozen_.payload.end(), pinned_.data(), pinned_.data() + n);
-      }
-    }
-
-    const Peers& peers_;
-    index::FrozenShard frozen_;
-    double seconds_ = 0;
-    std::uint64_t bytes_ = 0;
-    std::vector<std::optional<Stream>> streams_;  ///< by GPU
-    PinnedArray<unsigned long long> pinned_{kWords};
-  };
-
   const Peers& peers_;
   const unsigned threads_;
   ShardQueue queue_;
+  WaysOut ways_out_;
   std::mutex mutex_;
   double seconds_ = 0;
   std::uint64_t bytes_ = 0;

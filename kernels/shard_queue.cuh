@@ -43,17 +43,22 @@ class ShardQueue {
   std::optional<Item> take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return open_ == 0 || failure_ || !items_.empty(); });
-    return pop();
+    if (items_.empty()) return std::nullopt;
+    return pop(items_.begin());
   }
   /// One that is there and comes no later than the chunk that begins with this shard, if any. Who waits for a
   /// chunk helps with these; with later ones he would keep the GPU waiting, and himself, if he makes those
   /// before them.
   std::optional<Item> try_take(std::uint32_t first_shard) {
+    return try_take_after(std::nullopt, first_shard);
+  }
+  /// Such a one that comes behind `before`, for a thread that has that one already. It must not have any that
+  /// comes earlier: with the first one in its hands it may wait until all shards before are written.
+  std::optional<Item> try_take_after(std::optional<std::uint32_t> before, std::uint32_t first_shard) {
     const std::lock_guard lock(mutex_);
-    if (items_.empty()) return std::nullopt;
-    const Item& item = items_.begin()->second;
-    if (item.chunk->first_shard > first_shard) return std::nullopt;
-    return pop();
+    const auto at = before ? items_.upper_bound(*before) : items_.begin();
+    if (at == items_.end() || at->second.chunk->first_shard > first_shard) return std::nullopt;
+    return pop(at);
   }
   /// Its part of the chunk's memory is no longer needed.
   void fetched(const Item& item) {
@@ -83,10 +88,9 @@ class ShardQueue {
   }
 
  private:
-  std::optional<Item> pop() {
-    if (items_.empty()) return std::nullopt;
-    std::optional<Item> item = std::move(items_.begin()->second);
-    items_.erase(items_.begin());
+  Item pop(std::map<std::uint32_t, Item>::iterator at) {
+    Item item = std::move(at->second);
+    items_.erase(at);
     return item;
   }
 

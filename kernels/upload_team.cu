@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "core/error.h"
 #include "current_device.cuh"
 #include "frozen_shards.cuh"
+#include "pinned_pages.cuh"
 #include "upload_team.cuh"
 
 namespace warpmer::gpu {
@@ -17,16 +16,27 @@ namespace {
 
 /// Of a part: 4 MB. With 8 to 16 threads 51 GB/s come to the device, of the 55 that the link takes; 48 with
 /// 2 MB, 39 with 1 MB (docs/benchmarks.md, "Paged tables").
-constexpr std::size_t kPartWords = std::size_t{1} << 19;
+constexpr std::uint64_t kPartWords = std::uint64_t{1} << 19;
+/// A larger shard is read as a whole, too, so that it can be checked, unless it is larger than this.
+constexpr std::uint64_t kMostPartWords = 4 * kPartWords;
 constexpr unsigned kBuffers = 2;
-static_assert(kBuffers * kPartWords * sizeof(std::uint64_t) == UploadTeam::kPinnedBytes);
+
+std::uint64_t buffer_words_for(std::uint64_t largest_words) {
+  return std::clamp(largest_words, kPartWords, kMostPartWords) + index::kReadAheadWords;
+}
+std::uint64_t largest_of(const std::vector<std::uint64_t>& first_words) {
+  std::uint64_t largest = 0;
+  for (std::size_t s = 1; s < first_words.size(); ++s)
+    largest = std::max(largest, first_words[s] - first_words[s - 1]);
+  return largest;
+}
 
 }  // namespace
 
 struct UploadTeam::Lane {
   Lane() {
     for (unsigned i = 0; i < kBuffers; ++i) {
-      buffers.emplace_back(kPartWords);
+      buffers.emplace_back();
       copied.emplace_back();
     }
   }
@@ -34,17 +44,35 @@ struct UploadTeam::Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  std::vector<PinnedArray<std::uint64_t>> buffers;
+  std::vector<PinnedPageArray<std::uint64_t>> buffers;  ///< made when they are needed, by the lane's thread
   std::vector<Event> copied;
   Event issued;  ///< the last part of the job
   Stream stream;
   unsigned turn = 0;
+
+  /// Calls `fill` with a buffer, and enqueues the copy of what it has put there.
+  template <class Fill>
+  void send(std::uint64_t buffer_words, std::uint64_t* to, std::uint64_t words, Fill&& fill) {
+    PinnedPageArray<std::uint64_t>& buffer = buffers[turn];
+    buffer.reserve(buffer_words);
+    copied[turn].wait();  // passed at once when it was never recorded
+    fill(buffer.data());
+    copy_to_device<std::uint64_t>(to, buffer.data(), words, stream);
+    copied[turn].record(stream);
+    turn = (turn + 1) % kBuffers;
+  }
 };
+
+std::uint64_t UploadTeam::bytes_of_thread(std::uint64_t largest_words) {
+  const std::uint64_t mapped = largest_words > kMostPartWords ? largest_words : 0;
+  return (kBuffers * buffer_words_for(largest_words) + mapped) * sizeof(std::uint64_t);
+}
 
 UploadTeam::UploadTeam(const index::IndexFile& index, unsigned threads, std::shared_ptr<FilePages> pages)
     : index_(index),
       gpu_(current_gpu()),
       first_words_(warpmer::gpu::first_words(index)),
+      buffer_words_(buffer_words_for(largest_of(first_words_))),
       pages_(std::move(pages)),
       was_first_(first_words_.size()) {
   for (unsigned i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>());
@@ -66,7 +94,7 @@ void UploadTeam::join() {
   {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
-    next_ = job_.end;
+    next_ = job_.end_shard;
     changed_.notify_all();
   }
   for (std::thread& thread : threads_) thread.join();
@@ -76,8 +104,8 @@ void UploadTeam::start(std::uint32_t first, std::uint32_t end, std::uint64_t* to
   if (pages_ && was_first_[first]) pages_->begin_to_pin();
   was_first_[first] = true;
   const std::lock_guard lock(mutex_);
-  job_ = {first, first_words_[first], first_words_[end], to};
-  next_ = job_.begin;
+  job_ = {first, end, to};
+  next_ = first;
   busy_ = lanes_.size();
   ++number_;
   changed_.notify_all();
@@ -113,7 +141,7 @@ void UploadTeam::work(Lane& lane) {
     const std::lock_guard lock(mutex_);
     if (failure && !failure_) {
       failure_ = failure;
-      next_ = job_.end;
+      next_ = job_.end_shard;
     }
     if (--busy_ == 0) finished_.notify_all();
   }
@@ -121,34 +149,47 @@ void UploadTeam::work(Lane& lane) {
 
 void UploadTeam::copy_parts(Lane& lane, const Job& job) {
   for (;;) {
-    std::uint64_t begin = 0;
+    std::uint32_t first = 0, end = 0;
     {
       const std::lock_guard lock(mutex_);
-      if (next_ >= job.end) return;
-      begin = std::exchange(next_, std::min(next_ + kPartWords, job.end));
+      if (next_ >= job.end_shard) return;
+      first = next_;
+      end = next_ = end_of_part(first, job.end_shard);
     }
-    const std::uint64_t end = std::min(begin + kPartWords, job.end);
-    check_shards(job.first_shard, begin, end);
-    const std::uint64_t* from = index_.payloads() + begin;
-    std::uint64_t* const to = job.to + (begin - job.begin);
-    if (pages_ && pages_->are_pinned()) {
-      copy_to_device<std::uint64_t>(to, from, end - begin, lane.stream);
-      continue;
-    }
-    const PinnedArray<std::uint64_t>& buffer = lane.buffers[lane.turn];
-    lane.copied[lane.turn].wait();  // passed at once when it was never recorded
-    std::memcpy(buffer.data(), from, (end - begin) * sizeof *from);
-    copy_to_device<std::uint64_t>(to, buffer.data(), end - begin, lane.stream);
-    lane.copied[lane.turn].record(lane.stream);
-    lane.turn = (lane.turn + 1) % kBuffers;
+    copy_part(lane, first, end, job.to + (first_words_[first] - first_words_[job.first_shard]));
   }
 }
 
-void UploadTeam::check_shards(std::uint32_t shard, std::uint64_t begin, std::uint64_t end) const {
-  const auto first = first_words_.begin();
-  shard = static_cast<std::uint32_t>(std::lower_bound(first + shard, first_words_.end(), begin) - first);
-  for (; first_words_[shard] < end; ++shard)
-    (void)shard_of_words(index_, shard, first_words_[shard + 1] - first_words_[shard]);
+std::uint32_t UploadTeam::end_of_part(std::uint32_t first, std::uint32_t end) const {
+  std::uint32_t shard = first + 1;
+  while (shard < end && first_words_[shard + 1] - first_words_[first] <= kPartWords) ++shard;
+  return shard;
+}
+
+void UploadTeam::copy_part(Lane& lane, std::uint32_t first, std::uint32_t end, std::uint64_t* to) const {
+  const std::uint64_t words = first_words_[end] - first_words_[first];
+  if (pages_ && pages_->are_pinned()) {
+    for (std::uint32_t shard = first; shard < end; ++shard) (void)index_.shard(shard);
+    copy_to_device<std::uint64_t>(to, index_.payloads() + first_words_[first], words, lane.stream);
+  } else if (words + index::kReadAheadWords > buffer_words_) {
+    copy_large_shard(lane, first, to);
+  } else if (words > 0) {
+    lane.send(buffer_words_, to, words, [&](std::uint64_t* buffer) {
+      for (std::uint32_t shard = first; shard < end; ++shard)
+        index_.read(shard, buffer + (first_words_[shard] - first_words_[first]));
+    });
+  }
+}
+
+/// Through the mapping, so that all of it is seen while it is checked.
+void UploadTeam::copy_large_shard(Lane& lane, std::uint32_t shard, std::uint64_t* to) const {
+  const index::ShardView view = index_.shard(shard);
+  for (std::uint64_t at = 0; at < view.payload_words; at += kPartWords) {
+    const std::uint64_t n = std::min(kPartWords, view.payload_words - at);
+    lane.send(buffer_words_, to + at, n,
+              [&](std::uint64_t* buffer) { std::copy_n(view.payload + at, n, buffer); });
+  }
+  index_.release(shard);
 }
 
 }  // namespace warpmer::gpu

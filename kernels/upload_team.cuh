@@ -16,7 +16,7 @@
 namespace warpmer::gpu {
 
 /// Threads that copy shards to the device that was current when they were made, for as long as the team
-/// lives. Each copies a part of the mapped file to pinned memory while the part before is on its way, so that
+/// lives. Each reads some shards of the file into pinned memory while those before are on their way, so that
 /// the link has work while one range of shards ends and the next begins. Or, where the same shards are
 /// copied again and again, the pages of the file are pinned, as soon as that is done: then threads only say
 /// what is to be copied, and nothing takes the host's time.
@@ -37,16 +37,15 @@ class UploadTeam {
   /// thread has thrown: InputError for a damaged shard.
   void finish(cudaStream_t stream);
 
-  /// Of each thread's pinned memory.
-  static constexpr std::uint64_t kPinnedBytes = std::uint64_t{8} << 20;
+  /// Host memory for each thread, by the largest shard: pinned, and, if that shard is very large, mapped.
+  static std::uint64_t bytes_of_thread(std::uint64_t largest_words);
 
   /// Words of all payloads before a shard's, by shard; and of all.
   [[nodiscard]] const std::vector<std::uint64_t>& first_words() const { return first_words_; }
 
  private:
   struct Job {
-    std::uint32_t first_shard = 0;
-    std::uint64_t begin = 0, end = 0;  ///< words among all payloads
+    std::uint32_t first_shard = 0, end_shard = 0;
     std::uint64_t* to = nullptr;
   };
   /// One thread's way: buffers by turn.
@@ -54,18 +53,21 @@ class UploadTeam {
 
   void work(Lane& lane);
   void copy_parts(Lane& lane, const Job& job);
-  /// Checks the shards that begin at words `begin` to `end` - 1 of all payloads; none before `shard` does.
-  void check_shards(std::uint32_t shard, std::uint64_t begin, std::uint64_t end) const;
+  /// The end of the shards from `first` on that are read together: one, or some small ones.
+  [[nodiscard]] std::uint32_t end_of_part(std::uint32_t first, std::uint32_t end) const;
+  void copy_part(Lane& lane, std::uint32_t first, std::uint32_t end, std::uint64_t* to) const;
+  void copy_large_shard(Lane& lane, std::uint32_t shard, std::uint64_t* to) const;
   void join();
 
   const index::IndexFile& index_;
   int gpu_;
   std::vector<std::uint64_t> first_words_;
+  std::uint64_t buffer_words_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::mutex mutex_;
   std::condition_variable changed_, finished_;
   Job job_;
-  std::uint64_t next_ = 0;    ///< word of the job that nobody has taken
+  std::uint32_t next_ = 0;    ///< shard of the job that nobody has taken
   std::uint64_t number_ = 0;  ///< of the job
   std::size_t busy_ = 0;      ///< threads that have not done their part of it
   bool is_over_ = false;

@@ -1,0 +1,169 @@
+#pragma once
+/// One thread's way of fetching shards from the GPUs.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "index/bit_stream.h"
+#include "index/checksum.h"
+#include "index/frozen_shard.h"
+#include "peers.cuh"
+#include "shard_queue.cuh"
+
+namespace warpmer::gpu {
+
+/// The streams in which shards leave the GPUs, one of each, for all couriers, so that they leave in the order
+/// in which they were sent for. (With a stream for each courier, or with three, some wait longer than others,
+/// and so does, in memory, what comes behind theirs.) Thread-safe.
+class WaysOut {
+ public:
+  explicit WaysOut(const Peers& peers) : streams_(peers.size()) {}
+
+  /// That of a GPU, which is current.
+  [[nodiscard]] cudaStream_t of(std::uint32_t gpu) {
+    const std::lock_guard lock(mutex_);
+    if (!streams_[gpu]) streams_[gpu] = std::make_unique<Stream>();
+    return *streams_[gpu];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+};
+
+/// Shards come piece by piece through the two halves of a pinned block: while the thread takes one piece out,
+/// and does with a whole shard what is to be done with it, the next is on its way. One piece at a time leaves
+/// the link idle for half of the time, with sixteen threads, too (docs/benchmarks.md). What is taken out is
+/// summed while it is in the core's cache: to read it again for that takes as long as to copy it.
+class Courier {
+ public:
+  /// A GPU of these is current. ResourceError when there is no memory for it.
+  Courier(const Peers& peers, WaysOut& ways)
+      : peers_(peers), ways_(ways), block_(peers.pinned_blocks()), marks_(peers.size()) {}
+  /// After an error, too, nothing is under way afterwards.
+  ~Courier() {
+    for (; pieces_taken_ < pieces_sent_for_; ++pieces_taken_)
+      cudaEventSynchronize(*pieces_[pieces_taken_ % kHalves].copied);
+  }
+  Courier(const Courier&) = delete;
+  Courier& operator=(const Courier&) = delete;
+
+  /// Begins to fetch one more shard.
+  void begin(ShardQueue::Item&& item) {
+    orders_.push_back({std::move(item), 0, 0});
+    send_for_pieces();
+  }
+  /// Those begun and not completed, the first of them, and the last.
+  [[nodiscard]] std::size_t under_way() const { return orders_.size(); }
+  [[nodiscard]] const ShardQueue::Item& next() const { return orders_.front().item; }
+  [[nodiscard]] std::uint32_t last_shard() const { return orders_.back().item.shard(); }
+
+  /// Completes the first.
+  index::FrozenShard complete() {
+    const auto start = Clock::now();
+    Order& order = orders_.front();
+    frozen_.shape = order.item.plan().shape;
+    frozen_.payload.clear();
+    frozen_.payload.reserve(order.words() + index::kReadAheadWords);
+    index::layout::Checksum checksum;
+    while (order.taken < order.words()) {
+      const Piece& piece = pieces_[pieces_taken_ % kHalves];
+      piece.copied->wait();
+      take_out(half(pieces_taken_ % kHalves), piece.words, checksum);
+      order.taken += piece.words;
+      ++pieces_taken_;
+      send_for_pieces();
+    }
+    frozen_.checksum = checksum.value();
+    bytes_ += order.words() * sizeof(std::uint64_t);
+    seconds_ += seconds_since(start);
+    orders_.pop_front();
+    return std::move(frozen_);
+  }
+  /// Takes spent memory for the next shard.
+  void reuse(index::FrozenShard&& spent) { frozen_ = std::move(spent); }
+
+  /// Waiting for the GPUs included.
+  [[nodiscard]] double seconds() const { return seconds_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::uint64_t kWordsInCache = std::uint64_t{1} << 15;
+  static constexpr unsigned kHalves = 2;
+  static constexpr std::uint64_t kHalfWords = PinnedBlocks::kBytes / kHalves / sizeof(std::uint64_t);
+
+  struct Order {
+    ShardQueue::Item item;
+    std::uint64_t sent_for, taken;  ///< words
+
+    [[nodiscard]] std::uint64_t words() const {
+      return item.plan().shape.entries > 0 ? item.plan().layout.words : 0;
+    }
+  };
+  /// Of a GPU, which is current when they are made.
+  struct Marks {
+    Event copied[kHalves];
+  };
+  struct Piece {
+    const Event* copied;
+    std::uint64_t words;
+  };
+
+  [[nodiscard]] std::uint64_t* half(std::uint64_t number) const {
+    return block_.as<std::uint64_t>() + number * kHalfWords;
+  }
+
+  /// Appends words to the shard.
+  void take_out(const std::uint64_t* words, std::uint64_t n, index::layout::Checksum& checksum) {
+    for (std::uint64_t at = 0; at < n; at += kWordsInCache) {
+      const std::uint64_t some = std::min(kWordsInCache, n - at);
+      checksum.add({words + at, some * sizeof *words});
+      frozen_.payload.insert(frozen_.payload.end(), words + at, words + at + some);
+    }
+  }
+
+  /// Fills the free halves with what comes next.
+  void send_for_pieces() {
+    for (Order& order : orders_) {
+      while (order.sent_for < order.words()) {
+        if (pieces_sent_for_ - pieces_taken_ == kHalves) return;
+        send_for_piece(order);
+      }
+    }
+  }
+  void send_for_piece(Order& order) {
+    const ShardQueue::Item& item = order.item;
+    check(cudaSetDevice(peers_.gpu(item.gpu)), "choosing a GPU");
+    if (!marks_[item.gpu]) marks_[item.gpu] = std::make_unique<Marks>();
+    const std::uint64_t number = pieces_sent_for_ % kHalves;
+    const std::uint64_t n = std::min(kHalfWords, order.words() - order.sent_for);
+    const unsigned long long* const from = item.chunk->payload + item.plan().first_word + order.sent_for;
+    const cudaStream_t stream = ways_.of(item.gpu);
+    const Event& copied = marks_[item.gpu]->copied[number];
+    check(cudaStreamWaitEvent(DriverUse(stream), *item.chunk->ready), "ordering streams");
+    copy_to_host(reinterpret_cast<unsigned long long*>(half(number)), from, n, stream);
+    copied.record(stream);
+    pieces_[number] = {&copied, n};
+    ++pieces_sent_for_;
+    order.sent_for += n;
+  }
+
+  const Peers& peers_;
+  WaysOut& ways_;
+  PinnedBlock block_;
+  std::vector<std::unique_ptr<Marks>> marks_;  ///< by GPU
+  std::deque<Order> orders_;
+  Piece pieces_[kHalves] = {};  ///< by half
+  std::uint64_t pieces_sent_for_ = 0, pieces_taken_ = 0;
+  index::FrozenShard frozen_;
+  double seconds_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace warpmer::gpu
