@@ -113,7 +113,7 @@ class ChunkPipeline {
     throw ResourceError("a shard of " + std::to_string(entries) +
                         " different k-mers takes more of the GPU's memory than there is; raise "
                         "--device-memory by " +
-                        std::to_string((bytes - spare_bytes_ >> 20) + 1) + " MB, or use --device cpu");
+                        std::to_string((bytes - spare_bytes_ >> 20) + 1) + " MiB, or use --device cpu");
   }
 
   /// No more shards come. Enqueues the rest; `end` marks when all is frozen.

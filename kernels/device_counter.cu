@@ -81,8 +81,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     if (plan.memory_bytes < least) {
       throw ResourceError(
           "counting on the GPU takes " + std::to_string((least >> 20) + 1) +
-          " MB of its memory at least, and " + std::to_string(plan.memory_bytes >> 20) +
-          " MB are free or allowed; raise --device-memory, choose another GPU, or use --device cpu");
+          " MiB of its memory at least, and " + std::to_string(plan.memory_bytes >> 20) +
+          " MiB are free or allowed; raise --device-memory, choose another GPU, or use --device cpu");
     }
     budget_ = plan.memory_bytes - fixed;
     early_budget_ = plan.memory_bytes - input;

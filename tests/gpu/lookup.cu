@@ -309,7 +309,7 @@ TEST_CASE("too little device memory even for paging, or nobody asked for that") 
   };
   for (const std::string& message :
        {refusal_of(std::uint64_t{1} << 20, true), refusal_of(std::uint64_t{5} << 20, false)}) {
-    CHECK(message.find("MB of the GPU's memory, and --device-memory allows ") != std::string::npos);
+    CHECK(message.find("MiB of the GPU's memory, and --device-memory allows ") != std::string::npos);
     CHECK(message.find("use --device cpu") != std::string::npos);
   }
   CHECK(refusal_of(std::uint64_t{5} << 20, true).empty());

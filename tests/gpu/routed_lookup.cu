@@ -195,7 +195,7 @@ TEST_CASE("too little memory for the parts of an index, and damage in one") {
       (void)engine::make_cuda_lookup(index, false, gpus, least - 1, engine::LookupTable::index, false);
       FAIL_CHECK("it was accepted");
     } catch (const ResourceError& error) {
-      CHECK(std::string(error.what()).find(" MB of each GPU's memory, and --device-memory allows ") !=
+      CHECK(std::string(error.what()).find(" MiB of each GPU's memory, and --device-memory allows ") !=
             std::string::npos);
     }
     // With so little, shards take turns.
