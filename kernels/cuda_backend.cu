@@ -22,8 +22,10 @@ class PinnedText : public io::TextMemory {
 
   [[nodiscard]] char* allocate(std::size_t bytes) const override {
     // Were the GPU not named, the first one would get a context.
-    const DriverUse use;
-    check(cudaSetDevice(gpu_), "choosing a GPU");
+    {
+      const DriverUse use;
+      check(cudaSetDevice(gpu_), "choosing a GPU");
+    }
     return bytes <= PinnedBlocks::kBytes ? blocks_.take() : try_allocate_pinned_pages(bytes);
   }
   void release(char* memory) const noexcept override {
