@@ -241,24 +241,33 @@ void check_outputs_differ(const std::vector<NamedOutput>& outputs) {
   }
 }
 
-void check_output(const std::string& output, const std::vector<std::string>& inputs) {
+namespace {
+
+/// `has_lists`: a name that begins with '@' stands for the list behind it.
+void check_is_none_of(const std::string& output, const std::vector<std::string>& inputs, bool has_lists) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   if (!fs::is_regular_file(output, ignored)) {
     return;
   }
   for (const std::string& input : inputs) {
-    if (fs::equivalent(output, input.substr(input.starts_with('@') ? 1 : 0), ignored)) {
+    if (fs::equivalent(output, input.substr(has_lists && input.starts_with('@') ? 1 : 0), ignored)) {
       throw UsageError(fmt::format(
           "the output '{}' is one of the inputs and would replace it; choose another name", output));
     }
   }
 }
 
+}  // namespace
+
+void check_output(const std::string& output, const std::vector<std::string>& inputs) {
+  check_is_none_of(output, inputs, true);
+}
+
 void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
   for (const std::string& output : outputs) check_output(output, inputs);
   inputs = io::expand_lists(inputs);
-  for (const std::string& output : outputs) check_output(output, inputs);
+  for (const std::string& output : outputs) check_is_none_of(output, inputs, false);
 }
 
 }  // namespace warpmer::cli

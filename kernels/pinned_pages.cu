@@ -9,12 +9,12 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20, kPage = 4096;
+constexpr std::size_t kPage = 4096;
 
 }  // namespace
 
 char* try_allocate_pinned_pages(std::size_t bytes) {
-  const std::size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  const std::size_t rounded = pinned_pages_bytes(bytes);
   auto* const memory = static_cast<char*>(std::aligned_alloc(kHugePage, rounded));
   if (memory == nullptr) return nullptr;
   ::madvise(memory, rounded, MADV_HUGEPAGE);

@@ -7,6 +7,12 @@
 
 namespace warpmer::gpu {
 
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+/// What so much takes: whole huge pages.
+constexpr std::size_t pinned_pages_bytes(std::size_t bytes) {
+  return (bytes + kHugePage - 1) / kHugePage * kHugePage;
+}
+
 /// Huge pages, where the system gives some, that any GPU copies from and to by itself; `cudaMallocHost` takes
 /// several times as long. With a GPU current whose context may be begun. Null when there are none to be had.
 [[nodiscard]] char* try_allocate_pinned_pages(std::size_t bytes);

@@ -63,6 +63,7 @@ SliceMerge<Words>::SliceMerge(std::uint32_t most_slices, std::uint32_t most_list
                               std::uint64_t most_list_slices)
     : begins_(most_slices), sizes_(most_lists + std::size_t{1}), before_(most_list_slices) {
   std::size_t scratch = 0;
+  const DriverUse use;  // that looks at the kernel, which may load it
   check(cub::DeviceScan::ExclusiveSum(nullptr, scratch, sizes_.data(), sizes_.data(),
                                       static_cast<int>(sizes_.size())),
         "planning a scan");

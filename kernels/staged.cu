@@ -63,6 +63,7 @@ StagedWords<Words>::StagedWords(std::uint32_t list_bits, std::uint32_t staging_w
   fill_bytes(sizes_.data(), 0, kRegions, stream);
   fill_bytes(lists_.data(), 0, lists_.size(), stream);
   std::size_t scratch = 0;
+  const DriverUse use;  // that looks at the kernel, which may load it
   check(cub::DeviceScan::ExclusiveSum(nullptr, scratch,
                                       thrust::make_transform_iterator(lists_.data(), WordsOf{}),
                                       static_cast<std::uint32_t*>(nullptr), static_cast<int>(lists_.size())),

@@ -14,11 +14,11 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// Of a part: 4 MB. With 8 to 16 threads 51 GB/s come to the device, of the 55 that the link takes; 48 with
-/// 2 MB, 39 with 1 MB (docs/benchmarks.md, "Paged tables").
-constexpr std::uint64_t kPartWords = std::uint64_t{1} << 19;
-/// A larger shard is read as a whole, too, so that it can be checked, unless it is larger than this.
-constexpr std::uint64_t kMostPartWords = 4 * kPartWords;
+/// Of a part: 4 MiB, with what is read behind it. With 8 to 16 threads 51 GB/s come to the device, of the 55
+/// that the link takes; 48 with 2 MB, 39 with 1 MB (docs/benchmarks.md, "Paged tables").
+constexpr std::uint64_t kPartWords = (std::uint64_t{1} << 19) - index::kReadAheadWords;
+/// A larger shard is read as a whole, too, so that it can be checked, unless it is larger than this: 16 MiB.
+constexpr std::uint64_t kMostPartWords = (std::uint64_t{1} << 21) - index::kReadAheadWords;
 constexpr unsigned kBuffers = 2;
 
 std::uint64_t buffer_words_for(std::uint64_t largest_words) {
@@ -65,7 +65,8 @@ struct UploadTeam::Lane {
 
 std::uint64_t UploadTeam::bytes_of_thread(std::uint64_t largest_words) {
   const std::uint64_t mapped = largest_words > kMostPartWords ? largest_words : 0;
-  return (kBuffers * buffer_words_for(largest_words) + mapped) * sizeof(std::uint64_t);
+  return kBuffers * pinned_pages_bytes(buffer_words_for(largest_words) * sizeof(std::uint64_t)) +
+         mapped * sizeof(std::uint64_t);
 }
 
 UploadTeam::UploadTeam(const index::IndexFile& index, unsigned threads, std::shared_ptr<FilePages> pages)

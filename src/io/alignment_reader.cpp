@@ -15,6 +15,7 @@
 #include "io/bam_encoding.h"
 #include "io/bgzf_writer.h"
 #include "io/input_error.h"
+#include "io/text_reader.h"
 
 namespace warpmer::io {
 namespace {
@@ -90,7 +91,7 @@ AlignmentReader::AlignmentReader(std::unique_ptr<ByteFile> file, Content content
                                  unsigned threads, const std::atomic<bool>& cancelled)
     : shown_(file->shown()),
       content_(content),
-      batch_bytes_(options.batch_bytes),
+      batch_bytes_(TextReader::batch_capacity(options)),
       lowest_phred_(options.min_base_quality.value_or(0)),
       cancelled_(cancelled),
       feed_(std::move(file)),

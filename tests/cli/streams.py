@@ -58,6 +58,14 @@ class Inputs(CliTest):
         for output, inputs in (("list", "@list"), ("precious.fa", "@list"), ("precious.fa", "@-")):
             self.refused(USAGE, "is one of the inputs", "count", "-o", output, inputs, stdin=names)
 
+    def test_what_a_list_names_is_no_list(self):
+        self.file("@x", READS.read_bytes())
+        self.file("x", b"in the way")
+        self.file("list", "@x\n")
+        self.refused(USAGE, "is one of the inputs", "count", "-o", "@x", "@list")
+        self.warpmer("count", "-k", 15, "-o", "x", "@list")
+        self.assertEqual(self.dump("x"), self.expected)
+
     def test_lists(self):
         first, second = self.file("1.fa", b""), self.file("2.fa", READS.read_bytes())
         self.same("@" + str(self.file("a.list", f"{first}\n{second}\n")))
