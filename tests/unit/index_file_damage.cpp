@@ -30,7 +30,7 @@ std::optional<std::string> refusal_by(const std::string& path, Look&& look) {
 
 /// Whether shards are mapped or copied, the same is found.
 std::optional<std::string> refusal(const std::string& path) {
-  const auto mapped = refusal_by(path, [](const IndexFile& file, std::uint32_t i) { (void)file.shard(i); });
+  auto mapped = refusal_by(path, [](const IndexFile& file, std::uint32_t i) { (void)file.shard(i); });
   const auto copied =
       refusal_by(path, [](const IndexFile& file, std::uint32_t i) { (void)copy_of(file, i); });
   CHECK(mapped == copied);
