@@ -1,7 +1,6 @@
 #pragma once
 /// The way of frozen shards from the GPUs to whoever writes them.
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -38,11 +37,19 @@ class ShardDelivery {
       Courier courier(peers_, ways_out_);
       const auto deliver = [&] {
         const ShardQueue::Item item = courier.next();
-        index::FrozenShard frozen = courier.complete();
-        queue_.fetched(item);
+        // Where it cannot go to its place at once, it does not keep the GPU waiting.
+        const bool is_due = sink.places() != nullptr && sink.places()->is_due(item.shard());
+        index::FrozenShard frozen = is_due ? courier.as_source() : courier.in_memory();
+        if (!is_due) queue_.fetched(item);
         sink(item.shard(), std::move(frozen));
+        courier.complete();
+        if (is_due) queue_.fetched(item);
         courier.reuse(std::move(frozen));
         shard_done();
+      };
+      const auto put = [&](FrozenChunk&& chunk, std::uint32_t number) {
+        if (sink.places() != nullptr) sink.places()->expect(chunk.first_shard, shapes_of(chunk));
+        queue_.put(std::move(chunk), number);
       };
       // Those of the chunks up to the one that begins with `last_chunk`, one of them on its way while the one
       // before is delivered.
@@ -58,7 +65,7 @@ class ShardDelivery {
         const int gpu = peers_.gpu(number);
         check(cudaSetDevice(gpu), "choosing a GPU");
         // Who has to wait for room helps to deliver.
-        make(number, {[&](FrozenChunk&& chunk) { queue_.put(std::move(chunk), number); },
+        make(number, {[&](FrozenChunk&& chunk) { put(std::move(chunk), number); },
                       [&](std::uint32_t first_shard) {
                         while (auto item = queue_.try_take(first_shard))
                           deliver_all(std::move(item), first_shard);
@@ -82,6 +89,12 @@ class ShardDelivery {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
+  static std::vector<index::ShardShape> shapes_of(const FrozenChunk& chunk) {
+    std::vector<index::ShardShape> shapes;
+    for (const ShardPlan& plan : chunk.plans) shapes.push_back(plan.shape);
+    return shapes;
+  }
+
   const Peers& peers_;
   const unsigned threads_;
   ShardQueue queue_;

@@ -100,18 +100,23 @@ class ShardedUpdate : public engine::UpdatingSession {
   void finish(unsigned thread, const engine::ShardSink& sink,
               const std::function<void()>& shard_done) override {
     engine::Tally large(1, UINT64_MAX);
-    const engine::ShardSink noting = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
-      note_large_counts(frozen, large);
+    const auto note_and_put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+      if (index::may_have_count_from(IndexMerger::kTalliedBits, frozen.shape)) {
+        index::hold_payload(frozen, k_);
+        note_large_counts(frozen, large);
+      }
       sink(shard, std::move(frozen));
     };
-    delivery_.run(thread, noting, shard_done, [&](std::uint32_t number, const ChunkOutlets& outlets) {
-      std::optional<ChunkFeed> added, removed;
-      if (added_) added.emplace(added_->device_counter(number), peers_.gpu(number));
-      if (removed_) removed.emplace(removed_->device_counter(number), peers_.gpu(number));
-      mergers_[number]->merge(added ? &*added : nullptr, removed ? &*removed : nullptr, outlets);
-      if (added) added->finish();
-      if (removed) removed->finish();
-    });
+    delivery_.run(thread, engine::ShardSink(note_and_put, sink.places()), shard_done,
+                  [&](std::uint32_t number, const ChunkOutlets& outlets) {
+                    std::optional<ChunkFeed> added, removed;
+                    if (added_) added.emplace(added_->device_counter(number), peers_.gpu(number));
+                    if (removed_) removed.emplace(removed_->device_counter(number), peers_.gpu(number));
+                    mergers_[number]->merge(added ? &*added : nullptr, removed ? &*removed : nullptr,
+                                            outlets);
+                    if (added) added->finish();
+                    if (removed) removed->finish();
+                  });
     const std::lock_guard lock(mutex_);
     large_.merge(large);
   }
@@ -151,7 +156,6 @@ class ShardedUpdate : public engine::UpdatingSession {
   }
 
   void note_large_counts(const index::FrozenShard& frozen, engine::Tally& tally) const {
-    if (frozen.shape.entries == 0) return;
     with_key_type(k_, [&]<class Key>(Key) {
       const index::ShardReader<Key> reader({frozen.shape, frozen.payload.data(), frozen.payload.size()}, k_);
       reader.for_each_count_from(IndexMerger::kTalliedBits,

@@ -7,12 +7,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/count_table.h"
 #include "engine/owner_loads.h"
 #include "engine/tally.h"
 #include "index/frozen_shard.h"
+#include "index/shard_places.h"
 #include "io/batch.h"
 
 namespace warpmer::engine {
@@ -81,9 +83,24 @@ struct FoundInText {
   std::uint64_t bases = 0;
 };
 
-/// Takes a frozen shard; called from several threads, roughly in shard order. May leave spent memory in the
-/// payload's place, for the next shard: fresh memory costs more than filling it.
-using ShardSink = std::function<void(std::uint32_t shard, index::FrozenShard&& frozen)>;
+/// Where frozen shards go.
+class ShardSink {
+ public:
+  using Put = std::function<void(std::uint32_t shard, index::FrozenShard&& frozen)>;
+
+  /// `places`, if there are any, are those of the shards that are put.
+  explicit ShardSink(Put put, index::ShardPlaces* places = nullptr) : put_(std::move(put)), places_(places) {}
+
+  /// Takes a shard; called from several threads, roughly in shard order. May leave spent memory in the
+  /// payload's place, for the next shard: fresh memory costs more than filling it.
+  void operator()(std::uint32_t shard, index::FrozenShard&& frozen) const { put_(shard, std::move(frozen)); }
+  /// Who knows how large shards are going to be may say so here; or null.
+  [[nodiscard]] index::ShardPlaces* places() const { return places_; }
+
+ private:
+  Put put_;
+  index::ShardPlaces* places_;
+};
 
 /// One counting job on one backend.
 class CountingSession {

@@ -95,7 +95,7 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
   progress_.shards_total = shards;
   progress_.stage = stage;
   const Ranks::Watch watch(ranks, [&] { failed_ = true; });
-  const ShardSink sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+  const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const auto start = std::chrono::steady_clock::now();
     writer.put(shard, std::move(frozen));
     if (writer.bytes_spilled() > 0) ranks.die_if_asked("keep");
@@ -109,6 +109,7 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
     write_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (failed_) throw InternalError("stopped because another thread failed");
   };
+  const ShardSink sink(put, &writer);
   run_team(
       threads_, [&](unsigned thread) { finish(thread, sink, [&] { ++progress_.shards_done; }); },
       [&] {

@@ -94,7 +94,8 @@ class SessionRun {
   /// Fills in what a report says of an index that is complete.
   void fill_in(IndexReport& report, const index::Totals& totals, std::uint64_t index_bytes) const;
 
-  /// What `freeze` has spent on writing, on all threads; waiting for earlier shards included.
+  /// What `freeze` has spent on writing, on all threads; waiting for earlier shards, and for what comes from
+  /// a source, included.
   [[nodiscard]] double write_seconds() const { return write_seconds_; }
 
  private:

@@ -23,6 +23,8 @@ struct ShardShape {
   std::uint8_t bucket_bits = 0;     ///< 2^bucket_bits buckets
   std::uint8_t count_bits = 1;      ///< width of an entry's count code, at least 1
   std::uint8_t exception_bits = 0;  ///< width of a count in the exception list
+
+  friend bool operator==(const ShardShape&, const ShardShape&) = default;
 };
 
 /// A payload that is too large to be in memory: its words can be had, in order.

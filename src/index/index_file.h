@@ -6,11 +6,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "index/frozen_shard.h"
+#include "index/shard_places.h"
 
 namespace warpmer::index {
 
@@ -65,7 +67,7 @@ struct PartOfIndex {
 
 /// Writes an index that gets the name `path` when it is complete ("-": standard output, streamed). Destroyed
 /// before `finish` has returned, it leaves nothing behind.
-class IndexWriter {
+class IndexWriter : public ShardPlaces {
  public:
   /// `writers` is how many threads will call `put` at once. ResourceError (with the path) when the file
   /// cannot be created.
@@ -74,7 +76,7 @@ class IndexWriter {
   /// and keeps them, some in memory and the others in a temporary file (index/kept_shards.h), until their
   /// place is known. The part of a stream can only be handed over.
   IndexWriter(const std::string& path, const IndexParams& params, const PartOfIndex& part);
-  ~IndexWriter();
+  ~IndexWriter() override;
   IndexWriter(const IndexWriter&) = delete;
   IndexWriter& operator=(const IndexWriter&) = delete;
 
@@ -83,6 +85,10 @@ class IndexWriter {
   /// place of its shard is known, by the thread that comes by, and must live until then. ResourceError on a
   /// failed write (disk full).
   void put(std::uint32_t shard, FrozenShard&& frozen);
+
+  /// Of shards that have to wait for others in any case, in a stream or in a part, none is ever due.
+  void expect(std::uint32_t first, std::span<const ShardShape> shapes) override;
+  [[nodiscard]] bool is_due(std::uint32_t shard) const override;
 
   /// From now on, what is written does not stay in the page cache: for a job that is short of memory.
   void leave_cache() noexcept;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -45,19 +46,24 @@ struct IndexWriter::Impl {
   Impl(const std::string& path, const IndexParams& given, const PartOfIndex& part);
 
   void put(std::uint32_t shard, FrozenShard&& frozen);
+  void expect(std::uint32_t first, std::span<const ShardShape> shapes);
   void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
 
   std::string write_part(std::uint64_t bytes_before);
   void adopt_part(const std::string& part);
   void take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take);
 
+  layout::DirectoryEntry entry_for(std::uint32_t shard, const ShardShape& shape, std::uint64_t words) const;
   PreparedShard prepare(std::uint32_t shard, FrozenShard&& frozen) const;
+  std::uint64_t take_place(layout::DirectoryEntry entry);
   void place(PreparedShard&& shard);
   void place_leading();
   Run take_run();
   void write_placed(std::unique_lock<std::mutex>& lock);
-  void write_run(Run& run);
+  void write_due(PreparedShard&& shard, std::unique_lock<std::mutex>& lock);
+  void write_run(Run& run, std::unique_lock<std::mutex>& lock);
   void write_source(Run& run);
+  void write_payloads(const Run& run);
   void keep_spares(Run& run);
   void write(std::uint64_t offset, std::span<const Piece> pieces);
   void append_section(const std::string& bytes, layout::Section& section);
@@ -68,13 +74,15 @@ struct IndexWriter::Impl {
   std::atomic<std::uint64_t> bytes_waiting{0};
   std::atomic<std::uint64_t> bytes_put{0};
 
-  std::mutex mutex;                               ///< guards all that follows
-  std::vector<layout::DirectoryEntry> directory;  ///< the first `next` are complete, sources' checksums apart
+  mutable std::mutex mutex;                       ///< guards all that follows
+  std::vector<layout::DirectoryEntry> directory;  ///< of the first `next`; some lack their checksums yet
   std::atomic<std::uint32_t> next = 0;            ///< the shard that is to be placed next
   std::uint64_t end = layout::kHeaderBytes;       ///< where it goes
   std::map<std::uint32_t, PreparedShard> waiting;
-  std::deque<PreparedShard> placed;                ///< in order, to be written by whoever comes
-  std::vector<std::vector<std::uint64_t>> spares;  ///< written, and of no more use
+  std::map<std::uint32_t, layout::DirectoryEntry> expected;  ///< neither put nor placed
+  std::set<std::uint32_t> due;                               ///< placed, to be put
+  std::deque<PreparedShard> placed;                          ///< in order, to be written by whoever comes
+  std::vector<std::vector<std::uint64_t>> spares;            ///< written, and of no more use
   std::uint64_t spare_bytes = 0, most_waiting = 0;
   const std::size_t most_spares;  ///< of those that are more than what has waited at a time
   bool started = false;           ///< the header is written
@@ -93,7 +101,7 @@ IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given, unsig
   directory.resize(params.shards());
   // A disk that is full already is noticed now. A pipe gets nothing before there is a first shard,
   // so that a job which fails on its input leaves it untouched.
-  if (!output().is_stream()) start_stream();
+  if (!output().is_ordered()) start_stream();
 }
 
 /// The header is the first process's affair.
@@ -112,36 +120,72 @@ void IndexWriter::Impl::start_stream() {
   write(0, {&piece, 1});
 }
 
+/// Without its place and its checksum.
+layout::DirectoryEntry IndexWriter::Impl::entry_for(std::uint32_t shard, const ShardShape& shape,
+                                                    std::uint64_t words) const {
+  if (shard >= params.shards())
+    throw InternalError(fmt::format("there is no shard {} of {}", shard, params.shards()));
+  layout::DirectoryEntry entry;
+  entry.shape = shape.entries == 0 ? ShardShape{} : shape;
+  entry.payload_words = words;
+  if (const auto fault = layout::shape_fault(entry.shape, params.k, words))
+    throw InternalError(fmt::format("shard {} to be written has {}", shard, *fault));
+  return entry;
+}
+
 /// All that can be done without knowing the shards before it.
 PreparedShard IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& frozen) const {
   PreparedShard prepared;
   prepared.shard = shard;
   prepared.payload = std::move(frozen.payload);
   prepared.source = std::move(frozen.source);
-  prepared.entry.shape = frozen.shape.entries == 0 ? ShardShape{} : frozen.shape;
-  prepared.entry.payload_words =
-      prepared.source ? payload_layout(frozen.shape, params.k).words : prepared.payload.size();
+  prepared.entry =
+      entry_for(shard, frozen.shape,
+                prepared.source ? payload_layout(frozen.shape, params.k).words : prepared.payload.size());
   prepared.entry.checksum =
       frozen.checksum ? *frozen.checksum : layout::checksum(prepared.payload.data(), prepared.held_bytes());
-  if (const auto fault = layout::shape_fault(prepared.entry.shape, params.k, prepared.entry.payload_words)) {
-    throw InternalError(fmt::format("shard {} to be written has {}", shard, *fault));
-  }
   return prepared;
 }
 
+/// Gives the next shard its place, and returns that.
+std::uint64_t IndexWriter::Impl::take_place(layout::DirectoryEntry entry) {
+  entry.offset = end;
+  end += entry.payload_words * sizeof(std::uint64_t);
+  directory[next++] = entry;
+  return entry.offset;
+}
+
 void IndexWriter::Impl::place(PreparedShard&& shard) {
-  shard.entry.offset = end;
-  end += shard.bytes();
-  directory[next++] = shard.entry;
+  shard.entry.offset = take_place(shard.entry);
   if (shard.bytes() > 0) placed.push_back(std::move(shard));
 }
 
 /// Places the shards whose predecessors all have their places.
 void IndexWriter::Impl::place_leading() {
-  while (!waiting.empty() && waiting.begin()->first == next.load()) {
-    place(std::move(waiting.begin()->second));
-    waiting.erase(waiting.begin());
+  for (;;) {
+    if (!waiting.empty() && waiting.begin()->first == next.load()) {
+      place(std::move(waiting.begin()->second));
+      waiting.erase(waiting.begin());
+    } else if (!expected.empty() && expected.begin()->first == next.load()) {
+      due.insert(next);
+      take_place(expected.begin()->second);
+      expected.erase(expected.begin());
+    } else {
+      return;
+    }
   }
+}
+
+void IndexWriter::Impl::expect(std::uint32_t first, std::span<const ShardShape> shapes) {
+  if (kept || output().is_ordered()) return;
+  const std::lock_guard lock(mutex);
+  for (const ShardShape& shape : shapes) {
+    const std::uint32_t shard = first++;
+    const layout::DirectoryEntry entry = entry_for(shard, shape, payload_layout(shape, params.k).words);
+    if (shard < next || waiting.contains(shard) || !expected.emplace(shard, entry).second)
+      throw InternalError(fmt::format("shard {} was announced twice, or after it was put", shard));
+  }
+  place_leading();
 }
 
 /// Takes the first placed shards: one, or some small ones that lie side by side.
@@ -170,20 +214,22 @@ Run IndexWriter::Impl::take_run() {
 void IndexWriter::Impl::write_placed(std::unique_lock<std::mutex>& lock) {
   while (!placed.empty() && !failure) {
     Run run = take_run();
-    try {
-      start_stream();
-      // A stream is written in order, so under the lock; a file by as many threads as there are.
-      if (!output().is_stream()) lock.unlock();
-      write_run(run);
-    } catch (const std::exception& error) {
-      if (!lock.owns_lock()) lock.lock();
-      if (!failure) failure = error.what();
-      throw;
-    }
-    if (!lock.owns_lock()) lock.lock();
-    if (run.source) directory[run.shard].checksum = run.checksum;
+    write_run(run, lock);
     keep_spares(run);
   }
+}
+
+/// A shard that has had its place before it was put.
+void IndexWriter::Impl::write_due(PreparedShard&& shard, std::unique_lock<std::mutex>& lock) {
+  layout::DirectoryEntry& entry = directory[shard.shard];
+  if (shard.entry.shape != entry.shape)
+    throw InternalError(fmt::format("shard {} is not what was announced", shard.shard));
+  entry.checksum = shard.entry.checksum;
+  Run run{entry.offset, {}, std::move(shard.source), shard.shard, 0};
+  if (!run.source) run.payloads.push_back(std::move(shard.payload));
+  write_run(run, lock);
+  keep_spares(run);
+  write_placed(lock);  // what it was announced with may have given others their places
 }
 
 /// One for each writer, because who put a shard takes one; and as much as has waited at a time, because so
@@ -217,8 +263,7 @@ void IndexWriter::Impl::write_source(Run& run) {
   run.checksum = checksum.value();
 }
 
-void IndexWriter::Impl::write_run(Run& run) {
-  if (run.source) return write_source(run);
+void IndexWriter::Impl::write_payloads(const Run& run) {
   std::vector<Piece> pieces;
   pieces.reserve(run.payloads.size());
   for (const auto& payload : run.payloads)
@@ -226,9 +271,27 @@ void IndexWriter::Impl::write_run(Run& run) {
   write(run.offset, pieces);
 }
 
+/// The lock is held, but for the time that writing takes; unless all is to be written in order, so that
+/// there are as many threads at it as come.
+void IndexWriter::Impl::write_run(Run& run, std::unique_lock<std::mutex>& lock) {
+  try {
+    start_stream();
+    if (!output().is_ordered()) lock.unlock();
+    if (run.source) {
+      write_source(run);
+    } else {
+      write_payloads(run);
+    }
+  } catch (const std::exception& error) {
+    if (!lock.owns_lock()) lock.lock();
+    if (!failure) failure = error.what();
+    throw;
+  }
+  if (!lock.owns_lock()) lock.lock();
+  if (run.source) directory[run.shard].checksum = run.checksum;
+}
+
 void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
-  if (shard >= params.shards())
-    throw InternalError(fmt::format("shard {} of {} was put", shard, params.shards()));
   PreparedShard prepared = prepare(shard, std::move(frozen));
   bytes_put += prepared.bytes();
   if (kept) {
@@ -237,9 +300,11 @@ void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
   }
   std::unique_lock lock(mutex);
   if (failure) throw ResourceError(*failure);
+  if (due.erase(shard) > 0) return write_due(std::move(prepared), lock);
   if (finished || shard < next || waiting.contains(shard)) {
     throw InternalError(fmt::format("shard {} was put twice, or after the end", shard));
   }
+  expected.erase(shard);
   bytes_waiting += prepared.held_bytes();
   most_waiting = std::max(most_waiting, bytes_waiting.load());
   waiting.emplace(shard, std::move(prepared));
@@ -266,6 +331,7 @@ void IndexWriter::Impl::finish(const Totals& totals, const Histogram& histogram,
     if (next < params.shards()) place(prepare(next, {}));
   }
   write_placed(lock);
+  if (!due.empty()) throw InternalError(fmt::format("shard {} was announced and never put", *due.begin()));
   if (const auto fault = layout::totals_fault(totals, histogram, directory)) {
     throw InternalError("cannot write an index: " + *fault);
   }
@@ -327,6 +393,14 @@ IndexWriter::IndexWriter(const std::string& path, const IndexParams& params, con
 IndexWriter::~IndexWriter() = default;
 
 void IndexWriter::put(std::uint32_t shard, FrozenShard&& frozen) { impl_->put(shard, std::move(frozen)); }
+
+void IndexWriter::expect(std::uint32_t first, std::span<const ShardShape> shapes) {
+  impl_->expect(first, shapes);
+}
+bool IndexWriter::is_due(std::uint32_t shard) const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->due.contains(shard);
+}
 
 void IndexWriter::finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance) {
   impl_->finish(totals, histogram, provenance);

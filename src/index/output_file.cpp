@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -47,6 +48,13 @@ std::string resolve(const std::string& path) {
 std::string parent_of(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
   return parent.empty() ? "." : parent;
+}
+
+bool is_null_device(int fd) {
+  constexpr unsigned kMemoryDevices = 1, kNull = 3;  // Linux's numbers
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
+         status.st_rdev == makedev(kMemoryDevices, kNull);
 }
 
 /// Gives a file without a name one. Returns 0 or errno.
@@ -150,6 +158,7 @@ void OutputFile::open_stream() {
                                   : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd_ < 0)
     throw ResourceError(fmt::format("cannot open {} for writing: {}", name_of(path_), std::strerror(errno)));
+  is_null_ = is_null_device(fd_);
 }
 
 template <class Take>
@@ -216,9 +225,9 @@ void OutputFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
     if (const int error = shared_->write(offset, pieces); error != 0) fail("write", error, bytes);
   } else {
     const PiecesWritten written =
-        write_pieces(fd_, is_stream() ? std::nullopt : std::optional(offset), pieces);
+        write_pieces(fd_, is_stream_ ? std::nullopt : std::optional(offset), pieces);
     if (written.error != 0) fail("write", written.error, bytes - written.bytes);
-    if (!is_stream()) write_behind_.note(fd_, end, bytes);
+    if (!is_stream_) write_behind_.note(fd_, end, bytes);
   }
   for (std::uint64_t seen = end_; seen < end && !end_.compare_exchange_weak(seen, end);) {
   }
@@ -238,9 +247,9 @@ void OutputFile::complete() {
   if (is_complete_) return;
   // What was allocated ahead is given back.
   if (shared_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) fail("complete", errno, 0);
-  if (!is_stream()) sync();
+  if (!is_stream_) sync();
   is_complete_ = true;
-  if (!is_stream() && temporary_.empty()) return;  // it would be gone
+  if (!is_stream_ && temporary_.empty()) return;  // it would be gone
   // Closing is the last chance to hear of a failure.
   const int fd = std::exchange(fd_, -1);
   if (::close(fd) != 0 && errno != EINTR) fail("complete", errno, 0);
@@ -248,7 +257,7 @@ void OutputFile::complete() {
 
 void OutputFile::commit() {
   complete();
-  if (is_stream()) return;
+  if (is_stream_) return;
   // A link replaces nothing.
   const bool is_named = temporary_.empty() && link_descriptor(fd_, target_) == 0;
   if (!is_named && ::rename(temporary().c_str(), target_.c_str()) != 0) fail("name", errno, 0);

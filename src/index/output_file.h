@@ -34,15 +34,16 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Whether only writes in order are possible; then `offset` in `write` must be what was written so far.
-  [[nodiscard]] bool is_stream() const noexcept { return is_stream_; }
+  /// Whether only writes in order are possible; then `offset` in `write` must be what was written so far. So
+  /// it is for streams, but for the null device, where order does not matter.
+  [[nodiscard]] bool is_ordered() const noexcept { return is_stream_ && !is_null_; }
 
   /// The name under which other processes find the file until `commit`: it has one from now on. Empty for
   /// streams.
   [[nodiscard]] const std::string& temporary();
 
-  /// Writes the pieces one after the other from `offset` on. On a file, several threads may write
-  /// different ranges at once.
+  /// Writes the pieces one after the other from `offset` on. Where order does not matter, several threads may
+  /// write different ranges at once.
   void write(std::uint64_t offset, std::span<const Piece> pieces);
 
   /// From now on, what is written to a file does not stay in the page cache.
@@ -67,7 +68,7 @@ class OutputFile {
   std::string path_;       ///< as the user knows it
   std::string target_;     ///< where the file goes: `path_` with links resolved
   std::string temporary_;  ///< empty: it has no name yet
-  bool is_stream_ = false;
+  bool is_stream_ = false, is_null_ = false;
   bool is_complete_ = false;
   std::optional<UnfinishedOutput> registered_;
   int fd_ = -1;

@@ -72,7 +72,7 @@ void PositionWriter::Impl::put(std::uint32_t bin, std::span<const std::uint64_t>
         fmt::format("bin {} has {} words, {} were planned", bin, payload.size(), entry.payload_words));
   }
   entry.checksum = layout::checksum(payload.data(), payload.size_bytes());
-  if (output.is_stream()) wait_for_turn(bin);
+  if (output.is_ordered()) wait_for_turn(bin);
   if (!payload.empty()) write(entry.offset, payload.data(), payload.size_bytes());
   {
     const std::lock_guard lock(mutex);

@@ -141,6 +141,22 @@ FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n
   return frozen;
 }
 
+/// Takes a payload that has a source into memory.
+inline void hold_payload(FrozenShard& frozen, std::uint32_t k) {
+  if (!frozen.source) return;
+  frozen.payload.clear();
+  frozen.payload.reserve(payload_layout(frozen.shape, k).words + kReadAheadWords);
+  frozen.source->read([&](const std::uint64_t* words, std::size_t n) {
+    frozen.payload.insert(frozen.payload.end(), words, words + n);
+  });
+  frozen.source.reset();
+}
+
+/// Whether a shard may have counts of 2^bits and more.
+inline bool may_have_count_from(std::uint32_t bits, const ShardShape& shape) {
+  return bits < shape.count_bits || bits < shape.exception_bits;
+}
+
 /// Reads a frozen shard where it lies. On a GPU, too: made by the host of a view whose payload is on the
 /// device, and copied there; `find`, `first_from`, and walking a bucket, then work on the device, and nothing
 /// else of it.

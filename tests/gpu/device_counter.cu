@@ -46,12 +46,10 @@ DeviceResult on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCoun
   session->add(batch, 0);
   session->end_of_input(0);
   DeviceResult result;
-  session->finish(
-      0,
-      [&](std::uint32_t shard, index::FrozenShard&& frozen) {
-        if (frozen.shape.entries > 0) result.payloads[shard] = frozen.payload;
-      },
-      [] {});
+  const engine::ShardSink sink([&](std::uint32_t shard, index::FrozenShard&& frozen) {
+    if (frozen.shape.entries > 0) result.payloads[shard] = frozen.payload;
+  });
+  session->finish(0, sink, [] {});
   result.totals = session->tally().totals();
   result.histogram = session->tally().histogram();
   return result;

@@ -81,9 +81,10 @@ inline void write_index(const std::string& path, const Reads& reads, std::uint32
   session->add(batch, 0);
   session->end_of_input(0);
   index::IndexWriter writer(path, params_of(k, canonical));
-  session->finish(
-      0, [&](std::uint32_t shard, index::FrozenShard&& frozen) { writer.put(shard, std::move(frozen)); },
-      [] {});
+  const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+    writer.put(shard, std::move(frozen));
+  };
+  session->finish(0, engine::ShardSink(put, &writer), [] {});
   writer.finish(session->tally().totals(), session->tally().histogram(), {});
 }
 

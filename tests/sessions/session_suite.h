@@ -91,16 +91,11 @@ inline Result run(engine::Backend& backend, const engine::CountPlan& plan,
   Result result;
   bool once = true;
   std::mutex mutex;
-  const auto sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+  const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const std::lock_guard lock(mutex);
     if (frozen.shape.entries == 0) return;
     result.from_elsewhere += frozen.source ? 1 : 0;
-    if (frozen.source) {
-      frozen.source->read([&](const std::uint64_t* some, std::size_t n) {
-        frozen.payload.insert(frozen.payload.end(), some, some + n);
-      });
-      frozen.source.reset();
-    }
+    index::hold_payload(frozen, plan.k);
     const std::size_t words = frozen.payload.size();
     once = result.payloads.emplace(shard, frozen.payload).second && once;
     frozen.payload.resize(words + index::kReadAheadWords);
@@ -115,6 +110,7 @@ inline Result run(engine::Backend& backend, const engine::CountPlan& plan,
       });
     });
   };
+  const engine::ShardSink sink(put);
   engine::run_team(
       plan.threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {});
   CHECK(once);
@@ -326,9 +322,10 @@ inline void end_with_the_sink(engine::Backend& backend, std::uint32_t k, unsigne
       [] {});
   struct DiskFull {};
   std::atomic<std::uint32_t> taken{0};
-  const auto sink = [&](std::uint32_t, index::FrozenShard&&) {
+  const auto put = [&](std::uint32_t, index::FrozenShard&&) {
     if (taken++ >= good_shards) throw DiskFull();
   };
+  const engine::ShardSink sink(put);
   CHECK_THROWS_AS(engine::run_team(
                       threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {}),
                   DiskFull);

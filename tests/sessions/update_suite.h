@@ -59,15 +59,12 @@ inline Updated update(engine::Backend& backend, const engine::CountPlan& each, c
   Updated updated;
   std::mutex mutex;
   bool once = true;
-  const auto sink = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+  const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const std::lock_guard lock(mutex);
-    if (frozen.source) {
-      frozen.source->read([&](const std::uint64_t* some, std::size_t n) {
-        frozen.payload.insert(frozen.payload.end(), some, some + n);
-      });
-    }
+    index::hold_payload(frozen, each.k);
     if (frozen.shape.entries > 0) once = updated.payloads.emplace(shard, frozen.payload).second && once;
   };
+  const engine::ShardSink sink(put);
   engine::run_team(
       each.threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {});
   CHECK(once);
@@ -251,9 +248,10 @@ inline void end_update_with_the_sink(engine::Backend& backend, const engine::Cou
           [] {});
       struct DiskFull {};
       std::atomic<int> taken{0};
-      const auto sink = [&](std::uint32_t, index::FrozenShard&&) {
+      const auto put = [&](std::uint32_t, index::FrozenShard&&) {
         if (taken++ >= (k > kMaxDenseK ? 5 : 0)) throw DiskFull();
       };
+      const engine::ShardSink sink(put);
       CHECK_THROWS_AS(engine::run_team(
                           threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {}),
                       DiskFull);

@@ -253,3 +253,98 @@ TEST_CASE("index file: released shards come back, and threads may share a file")
   CHECK(good == std::vector<int>(4, 32));
   file.release(1000);
 }
+
+namespace {
+
+/// A payload of a sample, some words at a time.
+struct InPieces : PayloadSource {
+  explicit InPieces(const FrozenShard& shard) : words(shard.payload) {}
+  void read(const Take& take) const override {
+    for (std::size_t at = 0; at < words.size(); at += 7)
+      take(words.data() + at, std::min<std::size_t>(7, words.size() - at));
+  }
+  const std::vector<std::uint64_t>& words;
+};
+
+std::vector<ShardShape> shapes_of(const Sample& sample, std::uint32_t first, std::uint32_t end) {
+  std::vector<ShardShape> shapes;
+  for (std::uint32_t i = first; i < end; ++i) shapes.push_back(sample.shards[i].shape);
+  return shapes;
+}
+
+}  // namespace
+
+TEST_CASE("index file: shards that were announced go to their places in any order") {
+  const ScratchFolder scratch;
+  const Sample sample = make_sample(13, 5, 400);
+  write_sample(sample, scratch / "usual.wmi");
+  IndexWriter writer(scratch / "announced.wmi", sample.params, 4);
+  writer.expect(8, shapes_of(sample, 8, 32));
+  CHECK(!writer.is_due(8));  // where it begins is not known
+  writer.put(9, FrozenShard(sample.shards[9]));
+  CHECK(writer.bytes_waiting() > 0);
+  writer.expect(0, shapes_of(sample, 0, 7));
+  CHECK(writer.is_due(6));
+  CHECK(!writer.is_due(8));
+  writer.put(7, FrozenShard(sample.shards[7]));
+  for (const std::uint32_t shard : {0, 6, 8, 31}) CHECK(writer.is_due(shard));
+  CHECK(!writer.is_due(9));
+  CHECK(writer.bytes_waiting() == 0);
+  std::vector<std::thread> threads;
+  for (std::uint32_t thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (std::uint32_t i = 32; i-- > 0;) {
+        if (i % 4 != thread || i == 7 || i == 9) continue;
+        const FrozenShard& shard = sample.shards[i];
+        // A source lives as long as the call.
+        const InPieces pieces(shard);
+        const std::shared_ptr<const PayloadSource> source(std::shared_ptr<void>(), &pieces);
+        writer.put(i, i % 3 == 0 ? FrozenShard(shard) : FrozenShard{shard.shape, {}, source});
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  writer.finish(sample.totals, sample.histogram, sample_provenance());
+  CHECK(read_bytes(scratch / "announced.wmi") == read_bytes(scratch / "usual.wmi"));
+}
+
+TEST_CASE("index file: what was announced is what has to come, once") {
+  const ScratchFolder scratch;
+  const Sample sample = make_sample(13, 3, 40);
+  IndexWriter writer(scratch / "a.wmi", sample.params);
+  writer.expect(0, shapes_of(sample, 0, 2));
+  CHECK_THROWS_AS(writer.expect(1, shapes_of(sample, 1, 2)), InternalError);
+  CHECK_THROWS_AS(writer.expect(7, shapes_of(sample, 0, 2)), InternalError);  // there are eight
+  CHECK_THROWS_AS(writer.put(0, FrozenShard(sample.shards[1])), InternalError);
+  writer.put(1, FrozenShard(sample.shards[1]));
+  CHECK_THROWS_AS(writer.put(1, FrozenShard(sample.shards[1])), InternalError);
+  writer.put(3, FrozenShard(sample.shards[3]));
+  CHECK_THROWS_AS(writer.expect(3, shapes_of(sample, 3, 4)), InternalError);
+  IndexWriter lacking(scratch / "b.wmi", sample.params);
+  lacking.expect(0, shapes_of(sample, 0, 2));
+  lacking.put(1, FrozenShard(sample.shards[1]));
+  CHECK_THROWS_AS(lacking.finish(sample.totals, sample.histogram, {}), InternalError);
+}
+
+TEST_CASE(
+    "index file: a stream takes shards in order, whatever was announced; the null device does not mind") {
+  const Sample sample = make_sample(13, 3, 40);
+  const ScratchFolder scratch;
+  REQUIRE(::mkfifo((scratch / "pipe").c_str(), 0600) == 0);
+  std::thread reader([&] { read_bytes(scratch / "pipe"); });
+  {
+    IndexWriter writer(scratch / "pipe", sample.params);
+    writer.expect(0, shapes_of(sample, 0, 8));
+    CHECK(!writer.is_due(0));
+    for (std::uint32_t i = 8; i-- > 0;) writer.put(i, FrozenShard(sample.shards[i]));
+    writer.finish(sample.totals, sample.histogram, {});
+  }
+  reader.join();
+  IndexWriter writer("/dev/null", sample.params);
+  writer.expect(0, shapes_of(sample, 0, 8));
+  for (std::uint32_t i = 8; i-- > 0;) {
+    CHECK(writer.is_due(i));
+    writer.put(i, FrozenShard(sample.shards[i]));
+  }
+  writer.finish(sample.totals, sample.histogram, {});
+}
