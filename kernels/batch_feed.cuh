@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/backend.h"
+#include "host_fence.cuh"
 #include "io/batch.h"
 #include "plain_fasta.cuh"
 #include "plain_fastq.cuh"
@@ -66,7 +67,7 @@ class BatchFeed : private SharedCounter::Task {
   PinnedArray<CutStatus> result_{1};
   Event copy_begin_{Event::Kind::timing}, copy_end_{Event::Kind::timing};
   Event ready_{Event::Kind::timing};  ///< to be cut
-  Event done_;
+  HostFence done_;
   bool busy_ = false;
   std::uint64_t rooms_before_ = 0;  ///< how often room had been made when it was cut
 

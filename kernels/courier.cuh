@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/error.h"
+#include "host_fence.cuh"
 #include "index/bit_stream.h"
 #include "index/checksum.h"
 #include "index/frozen_shard.h"
@@ -31,25 +33,29 @@ class WaysOut {
     if (!streams_[gpu]) streams_[gpu] = std::make_unique<Stream>();
     return *streams_[gpu];
   }
+  /// After an error.
+  void let_copies_end() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (const auto& stream : streams_) {
+      if (stream) cudaStreamSynchronize(*stream);
+    }
+  }
 
  private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<Stream>> streams_;
 };
 
-/// Shards come piece by piece through the two halves of a pinned block: while the thread takes one piece out,
-/// and does with a whole shard what is to be done with it, the next is on its way. One piece at a time leaves
-/// the link idle for half of the time, with sixteen threads, too (docs/benchmarks.md). What is taken out is
-/// summed while it is in the core's cache: to read it again for that takes as long as to copy it.
+/// Shards come piece by piece through the two halves of a pinned block: while the thread does with one piece
+/// what is to be done, the next is on its way. One piece at a time leaves the link idle for half of the time,
+/// with sixteen threads, too (docs/benchmarks.md).
 class Courier {
  public:
   /// A GPU of these is current. ResourceError when there is no memory for it.
-  Courier(const Peers& peers, WaysOut& ways)
-      : peers_(peers), ways_(ways), block_(peers.pinned_blocks()), marks_(peers.size()) {}
+  Courier(const Peers& peers, WaysOut& ways) : peers_(peers), ways_(ways), block_(peers.pinned_blocks()) {}
   /// After an error, too, nothing is under way afterwards.
   ~Courier() {
-    for (; pieces_taken_ < pieces_sent_for_; ++pieces_taken_)
-      cudaEventSynchronize(*pieces_[pieces_taken_ % kHalves].copied);
+    if (pieces_taken_ < pieces_sent_for_) ways_.let_copies_end();
   }
   Courier(const Courier&) = delete;
   Courier& operator=(const Courier&) = delete;
@@ -64,32 +70,37 @@ class Courier {
   [[nodiscard]] const ShardQueue::Item& next() const { return orders_.front().item; }
   [[nodiscard]] std::uint32_t last_shard() const { return orders_.back().item.shard(); }
 
-  /// Completes the first.
-  index::FrozenShard complete() {
-    const auto start = Clock::now();
-    Order& order = orders_.front();
+  /// The first, in memory. What is taken out is summed while it is in the core's cache: to read it again for
+  /// that takes as long as to copy it.
+  index::FrozenShard in_memory() {
+    const Order& order = orders_.front();
     frozen_.shape = order.item.plan().shape;
     frozen_.payload.clear();
     frozen_.payload.reserve(order.words() + index::kReadAheadWords);
     index::layout::Checksum checksum;
-    while (order.taken < order.words()) {
-      const Piece& piece = pieces_[pieces_taken_ % kHalves];
-      piece.copied->wait();
-      take_out(half(pieces_taken_ % kHalves), piece.words, checksum);
-      order.taken += piece.words;
-      ++pieces_taken_;
-      send_for_pieces();
-    }
+    take_pieces([&](const std::uint64_t* words, std::size_t n) {
+      const auto start = Clock::now();
+      take_out(words, n, checksum);
+      seconds_ += seconds_since(start);
+    });
     frozen_.checksum = checksum.value();
-    bytes_ += order.words() * sizeof(std::uint64_t);
-    seconds_ += seconds_since(start);
-    orders_.pop_front();
     return std::move(frozen_);
+  }
+  /// The first, with a source: it passes the pieces on as they come, to be read once, before `complete`.
+  index::FrozenShard as_source() {
+    return {orders_.front().item.plan().shape, {}, {std::shared_ptr<void>(), &passing_}};
+  }
+  /// All of the first has been taken out.
+  void complete() {
+    const Order& order = orders_.front();
+    if (order.taken < order.words()) throw InternalError("a shard on a GPU was not fetched");
+    bytes_ += order.words() * sizeof(std::uint64_t);
+    orders_.pop_front();
   }
   /// Takes spent memory for the next shard.
   void reuse(index::FrozenShard&& spent) { frozen_ = std::move(spent); }
 
-  /// Waiting for the GPUs included.
+  /// Of waiting for the GPUs, and of copying to memory.
   [[nodiscard]] double seconds() const { return seconds_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
@@ -106,17 +117,38 @@ class Courier {
       return item.plan().shape.entries > 0 ? item.plan().layout.words : 0;
     }
   };
-  /// Of a GPU, which is current when they are made.
-  struct Marks {
-    Event copied[kHalves];
-  };
   struct Piece {
-    const Event* copied;
-    std::uint64_t words;
+    HostFence copied;
+    std::uint64_t words = 0;
+  };
+  /// The first shard, while it comes.
+  class Passing : public index::PayloadSource {
+   public:
+    explicit Passing(Courier& courier) : courier_(courier) {}
+    void read(const Take& take) const override { courier_.take_pieces(take); }
+
+   private:
+    Courier& courier_;
   };
 
   [[nodiscard]] std::uint64_t* half(std::uint64_t number) const {
     return block_.as<std::uint64_t>() + number * kHalfWords;
+  }
+
+  /// Calls `take(words, n)` for one piece of the first shard after the other.
+  template <class Take>
+  void take_pieces(const Take& take) {
+    Order& order = orders_.front();
+    while (order.taken < order.words()) {
+      const Piece& piece = pieces_[pieces_taken_ % kHalves];
+      const auto start = Clock::now();
+      piece.copied.wait();
+      seconds_ += seconds_since(start);
+      take(half(pieces_taken_ % kHalves), piece.words);
+      order.taken += piece.words;
+      ++pieces_taken_;
+      send_for_pieces();
+    }
   }
 
   /// Appends words to the shard.
@@ -140,16 +172,14 @@ class Courier {
   void send_for_piece(Order& order) {
     const ShardQueue::Item& item = order.item;
     check(cudaSetDevice(peers_.gpu(item.gpu)), "choosing a GPU");
-    if (!marks_[item.gpu]) marks_[item.gpu] = std::make_unique<Marks>();
     const std::uint64_t number = pieces_sent_for_ % kHalves;
     const std::uint64_t n = std::min(kHalfWords, order.words() - order.sent_for);
     const unsigned long long* const from = item.chunk->payload + item.plan().first_word + order.sent_for;
     const cudaStream_t stream = ways_.of(item.gpu);
-    const Event& copied = marks_[item.gpu]->copied[number];
     check(cudaStreamWaitEvent(DriverUse(stream), *item.chunk->ready), "ordering streams");
     copy_to_host(reinterpret_cast<unsigned long long*>(half(number)), from, n, stream);
-    copied.record(stream);
-    pieces_[number] = {&copied, n};
+    pieces_[number].copied.record(stream);
+    pieces_[number].words = n;
     ++pieces_sent_for_;
     order.sent_for += n;
   }
@@ -157,11 +187,11 @@ class Courier {
   const Peers& peers_;
   WaysOut& ways_;
   PinnedBlock block_;
-  std::vector<std::unique_ptr<Marks>> marks_;  ///< by GPU
   std::deque<Order> orders_;
-  Piece pieces_[kHalves] = {};  ///< by half
+  Piece pieces_[kHalves];  ///< by half
   std::uint64_t pieces_sent_for_ = 0, pieces_taken_ = 0;
   index::FrozenShard frozen_;
+  const Passing passing_{*this};
   double seconds_ = 0;
   std::uint64_t bytes_ = 0;
 };

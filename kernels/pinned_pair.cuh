@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "host_fence.cuh"
 #include "pinned_pages.cuh"
 
 namespace warpmer::gpu {
@@ -67,7 +68,7 @@ class PinnedPair {
  private:
   struct Buffer {
     PinnedPageArray<T> memory;
-    Event copied;
+    HostFence copied;
   };
 
   Buffer& next() {

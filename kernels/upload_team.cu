@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "current_device.cuh"
 #include "frozen_shards.cuh"
+#include "host_fence.cuh"
 #include "pinned_pages.cuh"
 #include "upload_team.cuh"
 
@@ -45,7 +46,7 @@ struct UploadTeam::Lane {
   Lane& operator=(const Lane&) = delete;
 
   std::vector<PinnedPageArray<std::uint64_t>> buffers;  ///< made when they are needed, by the lane's thread
-  std::vector<Event> copied;
+  std::vector<HostFence> copied;
   Event issued;  ///< the last part of the job
   Stream stream;
   unsigned turn = 0;

@@ -1,0 +1,62 @@
+#pragma once
+/// Waiting for a stream without asking the driver.
+
+#include <emmintrin.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include "device_memory.cuh"
+
+namespace warpmer::gpu {
+
+/// A mark in a stream, as an Event is, for one thread to wait for: the stream writes a number to pinned host
+/// memory when it gets there, and the thread looks at that. To ask the driver takes a lock that it holds for
+/// everything it is told to do, too; where many threads do so again and again, those who have work for the
+/// device wait for them (docs/benchmarks.md).
+class HostFence {
+ public:
+  /// With a GPU current.
+  HostFence() { number_.data()[0] = 0; }
+
+  /// Of the current GPU. What was enqueued in the stream before has been done when the fence has passed.
+  void record(cudaStream_t stream) {
+    stream_ = stream;
+    write_when_reached(stream);
+  }
+  /// At once when it was never recorded. A CudaError when the device has failed.
+  void wait() const {
+    const auto start = std::chrono::steady_clock::now();
+    for (unsigned turn = 0; !has_passed(); ++turn) {
+      if (turn < kTurnsAwake) {
+        _mm_pause();
+        continue;
+      }
+      const auto waited = std::chrono::steady_clock::now() - start;
+      if (waited < kAwake) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(kNap);
+        if (turn % kTurnsUntilAsked == 0) look_for_errors();
+      }
+    }
+  }
+  [[nodiscard]] bool has_passed() const {
+    return std::atomic_ref(number_.data()[0]).load(std::memory_order_acquire) >= last_;
+  }
+
+ private:
+  void write_when_reached(cudaStream_t stream);
+  void look_for_errors() const;
+
+  static constexpr unsigned kTurnsAwake = 64, kTurnsUntilAsked = 256;
+  static constexpr std::chrono::microseconds kAwake{200}, kNap{50};
+
+  PinnedArray<std::uint64_t> number_{1};
+  std::uint64_t last_ = 0;
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace warpmer::gpu
