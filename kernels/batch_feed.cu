@@ -82,7 +82,7 @@ void BatchFeed::send() {
   shared_.add(*this);
 }
 
-void BatchFeed::enqueue(TextCounter& counter) {
+void BatchFeed::run(TextCounter& counter) {
   check(cudaStreamWaitEvent(DriverUse(counter.stream()), ready_), "ordering streams");
   cut(nullptr, tiles_of(bytes_), left_[0].data());
 }

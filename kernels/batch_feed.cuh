@@ -43,7 +43,7 @@ class BatchFeed : private SharedCounter::Task {
   void copy_plain();
   void note_records();
   [[noreturn]] void throw_bad_base(std::uint32_t offset) const;
-  void enqueue(TextCounter& counter) override;
+  void run(TextCounter& counter) override;
   void cut(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left);
   std::uint64_t complete();
   std::uint64_t cut_rest();

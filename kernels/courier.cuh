@@ -5,46 +5,16 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <utility>
-#include <vector>
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "host_fence.cuh"
 #include "index/bit_stream.h"
 #include "index/checksum.h"
 #include "index/frozen_shard.h"
-#include "peers.cuh"
-#include "shard_queue.cuh"
+#include "ways_out.cuh"
 
 namespace warpmer::gpu {
-
-/// The streams in which shards leave the GPUs, one of each, for all couriers, so that they leave in the order
-/// in which they were sent for. (With a stream for each courier, or with three, some wait longer than others,
-/// and so does, in memory, what comes behind theirs.) Thread-safe.
-class WaysOut {
- public:
-  explicit WaysOut(const Peers& peers) : streams_(peers.size()) {}
-
-  /// That of a GPU, which is current.
-  [[nodiscard]] cudaStream_t of(std::uint32_t gpu) {
-    const std::lock_guard lock(mutex_);
-    if (!streams_[gpu]) streams_[gpu] = std::make_unique<Stream>();
-    return *streams_[gpu];
-  }
-  /// After an error.
-  void let_copies_end() noexcept {
-    const std::lock_guard lock(mutex_);
-    for (const auto& stream : streams_) {
-      if (stream) cudaStreamSynchronize(*stream);
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Stream>> streams_;
-};
 
 /// Shards come piece by piece through the two halves of a pinned block: while the thread does with one piece
 /// what is to be done, the next is on its way. One piece at a time leaves the link idle for half of the time,
@@ -52,10 +22,12 @@ class WaysOut {
 class Courier {
  public:
   /// A GPU of these is current. ResourceError when there is no memory for it.
-  Courier(const Peers& peers, WaysOut& ways) : peers_(peers), ways_(ways), block_(peers.pinned_blocks()) {}
+  Courier(const Peers& peers, SharedWaysOut& ways) : ways_(ways), block_(peers.pinned_blocks()) {}
   /// After an error, too, nothing is under way afterwards.
   ~Courier() {
-    if (pieces_taken_ < pieces_sent_for_) ways_.let_copies_end();
+    if (pieces_taken_ == pieces_sent_for_) return;
+    for (Piece& piece : pieces_) try_to_wait_for(piece);
+    ways_.alone([&] { ways_.resource().let_copies_end(); });
   }
   Courier(const Courier&) = delete;
   Courier& operator=(const Courier&) = delete;
@@ -117,9 +89,17 @@ class Courier {
       return item.plan().shape.entries > 0 ? item.plan().layout.words : 0;
     }
   };
-  struct Piece {
+  /// Some words of a shard that are sent for.
+  struct Piece : SharedWaysOut::Task {
+    ShardQueue::Item item;
+    std::uint64_t first_word = 0, words = 0;
+    std::uint64_t* to = nullptr;
     HostFence copied;
-    std::uint64_t words = 0;
+
+   private:
+    void run(WaysOut& ways) override {
+      ways.send(item, first_word, words, reinterpret_cast<unsigned long long*>(to), copied);
+    }
   };
   /// The first shard, while it comes.
   class Passing : public index::PayloadSource {
@@ -131,20 +111,17 @@ class Courier {
     Courier& courier_;
   };
 
-  [[nodiscard]] std::uint64_t* half(std::uint64_t number) const {
-    return block_.as<std::uint64_t>() + number * kHalfWords;
-  }
-
   /// Calls `take(words, n)` for one piece of the first shard after the other.
   template <class Take>
   void take_pieces(const Take& take) {
     Order& order = orders_.front();
     while (order.taken < order.words()) {
-      const Piece& piece = pieces_[pieces_taken_ % kHalves];
+      Piece& piece = pieces_[pieces_taken_ % kHalves];
       const auto start = Clock::now();
+      ways_.wait_for(piece);
       piece.copied.wait();
       seconds_ += seconds_since(start);
-      take(half(pieces_taken_ % kHalves), piece.words);
+      take(piece.to, piece.words);
       order.taken += piece.words;
       ++pieces_taken_;
       send_for_pieces();
@@ -170,22 +147,24 @@ class Courier {
     }
   }
   void send_for_piece(Order& order) {
-    const ShardQueue::Item& item = order.item;
-    check(cudaSetDevice(peers_.gpu(item.gpu)), "choosing a GPU");
     const std::uint64_t number = pieces_sent_for_ % kHalves;
-    const std::uint64_t n = std::min(kHalfWords, order.words() - order.sent_for);
-    const unsigned long long* const from = item.chunk->payload + item.plan().first_word + order.sent_for;
-    const cudaStream_t stream = ways_.of(item.gpu);
-    check(cudaStreamWaitEvent(DriverUse(stream), *item.chunk->ready), "ordering streams");
-    copy_to_host(reinterpret_cast<unsigned long long*>(half(number)), from, n, stream);
-    pieces_[number].copied.record(stream);
-    pieces_[number].words = n;
+    Piece& piece = pieces_[number];
+    piece.item = order.item;
+    piece.first_word = order.sent_for;
+    piece.words = std::min(kHalfWords, order.words() - order.sent_for);
+    piece.to = block_.as<std::uint64_t>() + number * kHalfWords;
     ++pieces_sent_for_;
-    order.sent_for += n;
+    order.sent_for += piece.words;
+    ways_.add(piece);
+  }
+  void try_to_wait_for(Piece& piece) noexcept {
+    try {
+      ways_.wait_for(piece);
+    } catch (...) {  // then there is nothing to wait for
+    }
   }
 
-  const Peers& peers_;
-  WaysOut& ways_;
+  SharedWaysOut& ways_;
   PinnedBlock block_;
   std::deque<Order> orders_;
   Piece pieces_[kHalves];  ///< by half

@@ -34,7 +34,7 @@ class ShardDelivery {
     try {
       // Pinned memory, too, is of the device that is current.
       check(cudaSetDevice(peers_.gpu(thread % peers_.size())), "choosing a GPU");
-      Courier courier(peers_, ways_out_);
+      Courier courier(peers_, shared_ways_out_);
       const auto deliver = [&] {
         const ShardQueue::Item item = courier.next();
         // Where it cannot go to its place at once, it does not keep the GPU waiting.
@@ -99,6 +99,7 @@ class ShardDelivery {
   const unsigned threads_;
   ShardQueue queue_;
   WaysOut ways_out_;
+  SharedWaysOut shared_ways_out_{ways_out_};
   std::mutex mutex_;
   double seconds_ = 0;
   std::uint64_t bytes_ = 0;
