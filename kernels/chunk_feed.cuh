@@ -1,6 +1,7 @@
 #pragma once
 /// A counter's frozen chunks, for somebody on the same device who goes through them in order.
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -32,23 +33,31 @@ class ChunkFeed {
   ChunkFeed(const ChunkFeed&) = delete;
   ChunkFeed& operator=(const ChunkFeed&) = delete;
 
-  /// The chunk that has a shard; what is enqueued in `stream` from then on finds it complete. The chunks
-  /// before are given back: what was enqueued there so far is all that works on them. Throws what the counter
-  /// has thrown.
+  /// Whether the chunk that has a shard is there.
+  [[nodiscard]] bool has(std::uint32_t shard) {
+    const std::lock_guard lock(mutex_);
+    return !chunks_.empty() && shard < end_of(chunks_.back());
+  }
+  /// Waits for it; what is enqueued in `stream` from then on finds it complete. Throws what the counter has
+  /// thrown.
   const FrozenChunk& chunk_of(std::uint32_t shard, cudaStream_t stream) {
     std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [&] { return failure_ || !chunks_.empty(); });
-      if (failure_) std::rethrow_exception(failure_);
-      const FrozenChunk& chunk = chunks_.front();
-      if (shard < chunk.first_shard + chunk.plans.size()) {
-        check(cudaStreamWaitEvent(DriverUse(stream), *chunk.ready), "ordering streams");
-        return chunk;
-      }
-      passed_[chunk.first_shard].record(stream);
+    changed_.wait(lock, [&] { return failure_ || (!chunks_.empty() && shard < end_of(chunks_.back())); });
+    if (failure_) std::rethrow_exception(failure_);
+    const FrozenChunk& chunk = *std::find_if(chunks_.begin(), chunks_.end(),
+                                             [&](const FrozenChunk& some) { return shard < end_of(some); });
+    check(cudaStreamWaitEvent(DriverUse(stream), *chunk.ready), "ordering streams");
+    return chunk;
+  }
+  /// Gives the chunks of all shards before `end` back: what was enqueued in `stream` so far is all that works
+  /// on them.
+  void give_back(std::uint32_t end, cudaStream_t stream) {
+    const std::lock_guard lock(mutex_);
+    while (!chunks_.empty() && end_of(chunks_.front()) <= end) {
+      passed_[chunks_.front().first_shard].record(stream);
       chunks_.pop_front();
-      changed_.notify_all();
     }
+    changed_.notify_all();
   }
 
   /// When the last chunk has been had. Afterwards the counter can be asked for what it reports.
@@ -81,6 +90,9 @@ class ChunkFeed {
       if (!is_over_) failure_ = std::current_exception();
       changed_.notify_all();
     }
+  }
+  static std::uint32_t end_of(const FrozenChunk& chunk) {
+    return chunk.first_shard + static_cast<std::uint32_t>(chunk.plans.size());
   }
   void stop_if_over() const {
     if (is_over_) throw InternalError("stopped because nobody takes what was counted");

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "list_counting.cuh"
+#include "payload_ring.cuh"
+#include "small_copy.cuh"
 
 namespace warpmer::gpu {
 
@@ -36,8 +38,9 @@ class ChunkPipeline {
     std::function<void(std::uint32_t end_shard)> wait_for_words;
   };
 
-  /// An entry counted, and its part of a payload.
-  static constexpr std::uint64_t kEntryBytes = CountedLists<Key>::kEntryBytes + sizeof(Key) + 6;
+  /// An entry's part of a payload, at most; and with the entry itself, counted.
+  static constexpr std::uint64_t kPayloadBytes = sizeof(Key) + 6;
+  static constexpr std::uint64_t kEntryBytes = CountedLists<Key>::kEntryBytes + kPayloadBytes;
   /// Device memory of the two chunks there are at once.
   static constexpr std::uint64_t bytes_for(const ChunkSize& size) {
     return 2 * (size.entries * kEntryBytes + size.lists * CountedLists<Key>::kListBytes);
@@ -142,36 +145,37 @@ class ChunkPipeline {
     Waiting words;
     std::uint32_t list_shift = 0;  ///< 2^this lists were counted as one
   };
+  /// What counting a chunk has found out: one piece of memory, that goes to the host as a whole.
+  struct Found {
+    unsigned long long size;
+    CountFault fault;
+    std::uint32_t large_size;
+  };
   /// What is counted, and what is frozen from it.
   struct Buffers {
     CountedLists<Key> counted;
-    DeviceArray<std::uint32_t> widths;
-    DeviceArray<unsigned long long> size;
-    DeviceArray<CountFault> fault;
+    DeviceArray<std::uint32_t> found;  ///< `Found`, and the widths of each shard
     DeviceArray<unsigned long long> bins;
     DeviceArray<std::uint64_t> large;
-    DeviceArray<std::uint32_t> large_size;
     DeviceArray<ShardPlan> plans;
-    DeviceArray<unsigned long long> payload;
-    PinnedArray<std::uint32_t> host_widths;
-    PinnedArray<unsigned long long> host_size;
-    PinnedArray<CountFault> host_fault;
-    PinnedArray<std::uint32_t> host_large_size;
+    PinnedArray<std::uint32_t> host_found;
+    PinnedArray<ShardPlan> host_plans;
     Event counted_event, frozen_event;
-    std::uint32_t holds = UINT32_MAX;     ///< first shard of the chunk whose payload is here
     std::uint32_t ranges = kLeastRanges;  ///< of each list counted
 
     explicit Buffers(std::uint32_t shards)
-        : widths(std::size_t{shards} * kWidths),
-          size(1),
-          fault(1),
+        : found(found_words(shards)),
           bins(CountHistogram::kBins),
-          large_size(1),
           plans(shards),
-          host_widths(std::size_t{shards} * kWidths),
-          host_size(1),
-          host_fault(1),
-          host_large_size(1) {}
+          host_found(found_words(shards)),
+          host_plans(shards) {}
+    static std::size_t found_words(std::uint32_t shards) {
+      return sizeof(Found) / sizeof(std::uint32_t) + std::size_t{shards} * kWidths;
+    }
+    [[nodiscard]] const Found& result() const { return *reinterpret_cast<const Found*>(host_found.data()); }
+    [[nodiscard]] const std::uint32_t* result_widths() const {
+      return host_found.data() + sizeof(Found) / sizeof(std::uint32_t);
+    }
   };
 
   [[nodiscard]] std::uint64_t load_of(std::uint32_t shard) const {
@@ -218,23 +222,19 @@ class ChunkPipeline {
     buffers.ranges = std::min(ranges_for<Key>(entries_per_shard_), buffers.counted.most_ranges(task.lists));
     task.out = buffers.counted.view(task.first_list, buffers.ranges);
     task.out_capacity = buffers.counted.capacity();
-    task.out_size = buffers.size.data();
-    task.fault = buffers.fault.data();
+    auto* const found = reinterpret_cast<Found*>(buffers.found.data());
+    const std::size_t found_words = Buffers::found_words(chunk.shards);
+    task.out_size = &found->size;
+    task.fault = &found->fault;
     task.final = true;
-    task.histogram = {buffers.bins.data(), buffers.large.data(), buffers.large_size.data()};
-    task.widths = buffers.widths.data();
+    task.histogram = {buffers.bins.data(), buffers.large.data(), &found->large_size};
+    task.widths = reinterpret_cast<std::uint32_t*>(found + 1);
     check(cudaStreamWaitEvent(DriverUse(stream_), buffers.frozen_event), "ordering streams");
-    fill_bytes(buffers.size.data(), 0, 1, stream_);
-    fill_bytes(buffers.fault.data(), 0, 1, stream_);
+    fill_bytes(buffers.found.data(), 0, found_words, stream_);
     fill_bytes(buffers.bins.data(), 0, buffers.bins.size(), stream_);
-    fill_bytes(buffers.large_size.data(), 0, 1, stream_);
     fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
-    fill_bytes(buffers.widths.data(), 0, chunk.shards * kWidths, stream_);
     counting_.count(task);
-    copy_to_host(buffers.host_widths.data(), buffers.widths.data(), chunk.shards * kWidths, stream_);
-    copy_to_host(buffers.host_size.data(), buffers.size.data(), 1, stream_);
-    copy_to_host(buffers.host_fault.data(), buffers.fault.data(), 1, stream_);
-    copy_to_host(buffers.host_large_size.data(), buffers.large_size.data(), 1, stream_);
+    copy_small(buffers.host_found.data(), buffers.found.data(), found_words, stream_);
     buffers.counted_event.record(stream_);
   }
 
@@ -259,26 +259,23 @@ class ChunkPipeline {
   /// than were foreseen is counted again.
   void freeze(const Chunk& chunk, Buffers& buffers, const Outlets& outlets) {
     buffers.counted_event.wait();
-    const std::uint64_t entries = buffers.host_size[0];
-    if (buffers.host_fault[0] == CountFault::output_full && chunk.bound < chunk.kmers && foresees_) {
+    const std::uint64_t entries = buffers.result().size;
+    if (buffers.result().fault == CountFault::output_full && chunk.bound < chunk.kmers && foresees_) {
       note_kept(chunk, entries);
       return count_in_halves(chunk, entries, buffers, outlets);
     }
-    Counting::throw_fault(buffers.host_fault[0]);
+    Counting::throw_fault(buffers.result().fault);
     counting_.learn(task_for(chunk), entries);
     note_kept(chunk, entries);
     take_large_counts(buffers);
     launch_add_bins(bins_.data(), buffers.bins.data(), CountHistogram::kBins, freeze_stream_);
     FrozenChunk frozen;
     frozen.first_shard = chunk.first_shard;
-    const std::uint64_t words = lay_out(chunk, buffers, frozen.plans);
-    if (buffers.holds != UINT32_MAX) outlets.reclaim(buffers.holds);
-    buffers.holds = chunk.first_shard;
-    if (buffers.payload.size() < words + kSpareWords) {
-      freeze_stream_.wait();
-      buffers.payload.reserve(words + words / 8 + kSpareWords);
-    }
-    copy_to_device(buffers.plans.data(), frozen.plans.data(), frozen.plans.size(), freeze_stream_);
+    const std::uint64_t words = lay_out(chunk, buffers, frozen.plans) + kSpareWords;
+    const PayloadRing::Room room =
+        payloads_.take(chunk.first_shard, words, ring_words(words, entries), outlets.reclaim);
+    std::copy(frozen.plans.begin(), frozen.plans.end(), buffers.host_plans.data());
+    copy_small(buffers.plans.data(), buffers.host_plans.data(), frozen.plans.size(), freeze_stream_);
     FreezeTask<Key> task{};
     task.counted = buffers.counted.view(task_for(chunk).first_list, buffers.ranges);
     task.k = plan_.k;
@@ -290,16 +287,29 @@ class ChunkPipeline {
         std::accumulate(frozen.plans.begin(), frozen.plans.end(), std::uint64_t{0},
                         [](std::uint64_t sum, const ShardPlan& plan) { return sum + plan.shape.entries; });
     entries_per_shard_ = static_cast<double>(task.entries) / chunk.shards;
-    task.output = buffers.payload.data();
+    task.output = room.words;
     task.scratch = freeze_scratch_.data();
     clock_.time(freeze_stream_, [&] { launch_freeze(task, freeze_stream_); });
     buffers.frozen_event.record(freeze_stream_);
-    frozen.payload = buffers.payload.data();
-    frozen.ready = &buffers.frozen_event;
+    room.ready->record(freeze_stream_);
+    frozen.payload = room.words;
+    frozen.ready = room.ready;
     outlets.take(std::move(frozen));
   }
   /// What fields that end at a payload's end may look at.
   static constexpr std::uint64_t kSpareWords = 4;
+
+  /// Words for the payloads of two usual chunks, of four where that is not much, when a chunk of so many
+  /// entries has so many words.
+  [[nodiscard]] std::uint64_t ring_words(std::uint64_t words, std::uint64_t entries) const {
+    if (entries == 0) return words;
+    const double usual_entries = static_cast<double>(size_.entries) * (foresees_ ? 1 : kept_of_kmers_);
+    const double usual =
+        kRingMargin * static_cast<double>(words) / static_cast<double>(entries) * usual_entries;
+    const double most = static_cast<double>(2 * size_.entries * kPayloadBytes / sizeof(std::uint64_t));
+    return static_cast<std::uint64_t>(std::min(most, std::max(2 * usual, std::min(4 * usual, kMuchRing))));
+  }
+  static constexpr double kRingMargin = 1.125, kMuchRing = 1 << 25;
 
   /// Decides on the payloads of a chunk's shards. Returns their words.
   std::uint64_t lay_out(const Chunk& chunk, const Buffers& buffers, std::vector<ShardPlan>& plans) const {
@@ -308,7 +318,7 @@ class ChunkPipeline {
       index::CountWidths of_width{};
       std::uint64_t entries = 0;
       for (std::uint32_t b = 0; b < kWidths; ++b)
-        entries += of_width[b] = buffers.host_widths[s * kWidths + b];
+        entries += of_width[b] = buffers.result_widths()[s * kWidths + b];
       ShardPlan plan;
       plan.shape = index::choose_shape(entries, of_width, plan_.k);
       plan.layout = index::payload_layout(plan.shape, plan_.k);
@@ -347,7 +357,7 @@ class ChunkPipeline {
 
   /// Counts too large for bins are few.
   void take_large_counts(const Buffers& buffers) {
-    const std::uint32_t n = buffers.host_large_size[0];
+    const std::uint32_t n = buffers.result().large_size;
     if (n == 0) return;
     large_counts_.resize(large_counts_.size() + n);
     copy_to_host(large_counts_.data() + large_counts_.size() - n, buffers.large.data(), n, freeze_stream_);
@@ -364,6 +374,7 @@ class ChunkPipeline {
   const cudaStream_t stream_;
   Stream freeze_stream_{Stream::Priority::high};  ///< what is left of one launch runs beside the next count
   Buffers buffers_[2];
+  PayloadRing payloads_;
   std::vector<unsigned long long> loads_;  ///< of the range's shards
   std::uint64_t usual_bound_ = 1;          ///< entries of a chunk that is not one hot shard
   std::uint64_t spare_bytes_ = 0, beside_bytes_ = 0;

@@ -28,11 +28,18 @@ constexpr std::uint32_t kMostListBits = kShardBits + std::bit_width(kMostListsPe
 constexpr std::uint64_t kListBytes = 3 * sizeof(unsigned long long) + ListLoads<Key64>::kListBytes;
 /// Of all memory, what lists may take. (In segments they take less than an eighth then.)
 constexpr std::uint64_t kListShare = 48;
+/// Twice that, unless there is very little, for lists that would be of more k-mers than this on average: one
+/// table does not hold what is different among these, and to count them in parts takes much longer than to
+/// move more offsets.
+constexpr std::uint64_t kMoreListsShare = 24, kMoreListsBytes = std::uint64_t{192} << 20;
+constexpr std::uint64_t kMostKmersPerList = std::uint64_t{1} << 15;
 /// For the chunks that are counted and frozen: a part of the memory for their k-mers, and one for lists.
 constexpr std::uint64_t kChunksShare = 8, kChunkListsShare = 32;
 /// The same when words were spilled, so that more are: a block freezes a shard, or a piece of one, and few
 /// at once leave the device idle.
 constexpr std::uint64_t kLargeChunksShare = 3;
+/// More k-mers do not make them faster.
+constexpr std::uint64_t kEnoughEntries = std::uint64_t{1} << 22;
 /// For the table of a long list: a part of the memory, so much at most.
 constexpr std::uint64_t kLongListShare = 64;
 constexpr std::uint64_t kMostLongListBytes = std::uint64_t{1} << 30;
@@ -52,7 +59,13 @@ std::uint32_t list_bits_for(const DeviceCountPlan& plan, std::uint32_t shard_bit
     bits = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(lists)));
   }
   bits = std::clamp(bits, shard_bits, kMostListBits);
-  while (bits > shard_bits && (kListBytes << bits) > plan.memory_bytes / kListShare) --bits;
+  const auto fit = [&] {
+    const std::uint64_t bytes = kListBytes << bits;
+    const bool are_wanted =
+        plan.memory_bytes >= kMoreListsBytes && plan.expected_kmers >> (bits - 1) > kMostKmersPerList;
+    return bytes <= plan.memory_bytes / (are_wanted ? kMoreListsShare : kListShare);
+  };
+  while (bits > shard_bits && !fit()) --bits;
   return bits;
 }
 
@@ -321,15 +334,23 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
                      const typename Chunks::Outlets& outlets) {
     // What is not for chunks: they become larger, if what cannot leave allows it.
     typename Chunks::ChunkSize size = chunk_size_for(plan_, range_, kLargeChunksShare);
-    std::uint64_t rest = budget_ + Chunks::bytes_for(chunk_size_);
-    if (Chunks::bytes_for(size) + group_bytes() + run_bytes() > rest) size = chunk_size_;
-    rest -= Chunks::bytes_for(size);
-    while (pending_.segments() > 0 && held_bytes() + group_bytes() > rest) spill_oldest();
+    const std::uint64_t all = budget_ + Chunks::bytes_for(chunk_size_), group_bytes = this->group_bytes();
+    if (Chunks::bytes_for(size) + group_bytes + run_bytes() > all) size = chunk_size_;
+    const typename Chunks::ChunkSize usual = size;
+    // Small ones become larger still, as long as no shard needs room for itself: what stays on the device
+    // leaves for that.
+    if (!has_large_shard(loads, size.entries)) {
+      const std::uint64_t used = Chunks::bytes_for({0, size.lists}) + group_bytes + run_bytes();
+      const std::uint64_t fitting = (all - std::min(all, used)) / Chunks::bytes_for({1, 0});
+      size.entries = std::max(size.entries, std::min(kEnoughEntries, fitting));
+    }
+    std::uint64_t rest = all - Chunks::bytes_for(size);
+    while (pending_.segments() > 0 && held_bytes() + group_bytes > rest) spill_oldest();
     spilled_.wait_until_leaving(0);
     const auto make_groups = [&] {
       return std::make_unique<SpilledGroups<Words>>(spilled_, pending_, range_.first_shard(),
-                                                    range_.end_shard(), range_.lists_per_shard(),
-                                                    group_bytes(), stream_);
+                                                    range_.end_shard(), range_.lists_per_shard(), group_bytes,
+                                                    stream_);
     };
     std::optional<CountedLists<Key>> hot_run;  // of a shard that comes in pieces
     CountedView<Key> hot_view{};
@@ -341,8 +362,10 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
       spilled_.wait_until_leaving(0);
       groups = make_groups();
     }
+    if (groups->has_pieces()) size = usual;
+    rest = all - Chunks::bytes_for(size);
     groups->start();
-    chunks_.begin(std::move(loads), most_kmers, size, rest - std::min(rest, held_bytes() + group_bytes()),
+    chunks_.begin(std::move(loads), most_kmers, size, rest - std::min(rest, held_bytes() + group_bytes),
                   true);
     for (std::size_t number = 0; number < groups->groups().size(); ++number) {
       const ShardGroup& group = groups->groups()[number];

@@ -564,7 +564,8 @@ void launch_freeze(const FreezeTask<Key>& task, cudaStream_t stream) {
   const double in_shard = static_cast<double>(task.entries) / task.shards;
   const std::uint32_t pieces = std::min(
       pieces_for(in_shard, task.shards, blocks_at_once<Key, SmallBlock<Key>>()), task.counted.range_count);
-  fill_bytes(task.scratch, 0, 1, stream);
+  // The number of the piece whose turn it is, and exceptions of pieces.
+  fill_bytes(task.scratch, 0, 1 + (pieces > 1 ? std::size_t{task.shards} * pieces : 0), stream);
   if (pieces > 1) launch_survey(task, pieces, stream);
   // Ranges that do not fit, and all that do not fit small blocks on GPUs that have no room for large ones,
   // are taken in parts, each of which looks at the whole range.

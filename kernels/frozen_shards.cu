@@ -32,7 +32,7 @@ void upload(const index::IndexFile& index, std::uint32_t first, std::uint32_t en
   const Stream stream;
   UploadTeam team(index, threads, nullptr);
   team.start(first, end, to);
-  team.finish(stream);
+  team.finish(end, stream);
   stream.wait();
 }
 

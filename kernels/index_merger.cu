@@ -1,33 +1,41 @@
-// Frames of the index's shards by turns: while one is merged, the next is on its way. What comes out goes to
-// the two payloads by turns, of which one is fetched while the other is written.
+// Step by step some shards are merged: first measured, then written. While one step is laid out by the host,
+// the next is measured; the shards after that are on their way here, and what came out before on its way out.
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "coming_shards.cuh"
 #include "core/error.h"
 #include "frozen_shards.cuh"
 #include "index_merger.cuh"
+#include "payload_ring.cuh"
 #include "shard_merge.cuh"
+#include "small_copy.cuh"
 #include "span_clock.cuh"
-#include "upload_team.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kFrames = 2, kPayloads = 2;
-/// An index comes in so many frames at least, so that one is merged while the next comes.
-constexpr std::uint64_t kLeastFrames = 8;
-/// More words at once are not faster: 256 MB.
-constexpr std::uint64_t kMostFrameWords = std::uint64_t{1} << 25;
-/// Payloads have more words than frames, since shards become larger: a quarter; and so many at least, where
-/// the index is small and much is added.
-constexpr std::uint64_t payload_words_for(std::uint64_t frame_words) {
-  return std::max(frame_words + frame_words / 4, std::uint64_t{1} << 18);
+/// Steps whose results are not written yet.
+constexpr std::uint32_t kSteps = 2;
+/// There is room for the index's shards of so many steps: that which is to be written, that which is
+/// measured, and the one after them; and for so many that are on their way out.
+constexpr std::uint64_t kStepsIn = 3, kStepsOut = 3;
+/// An index is merged in so many steps at least, so that one is merged while the next comes.
+constexpr std::uint64_t kLeastSteps = 8;
+/// More words at once are not faster: 128 MB. Nor do fewer matter, where memory does: 512 KB.
+constexpr std::uint64_t kMostStepWords = std::uint64_t{1} << 24, kLeastStepWords = std::uint64_t{1} << 16;
+constexpr std::uint32_t kMostStepShards = 512;
+/// What comes out has more words, since shards become larger: a quarter; and so many at least, where the
+/// index is small and much is added.
+constexpr std::uint64_t payload_words_for(std::uint64_t step_words) {
+  return std::max(step_words + step_words / 4, std::uint64_t{1} << 18);
 }
 /// A single shard may come to this: 1 GB.
 constexpr std::uint64_t kMostPayloadWords = std::uint64_t{1} << 27;
@@ -39,6 +47,9 @@ constexpr std::uint64_t kSpareWords = 4;
 
 std::uint64_t shard_bytes() {
   return sizeof(MergedShard<Key128>) + sizeof(ShardPlan) + kWidths * sizeof(std::uint32_t);
+}
+std::uint32_t most_step_shards(const index::IndexParams& params) {
+  return std::min(params.shards(), kMostStepShards);
 }
 
 /// The words of a payload, at most, when what these shapes have is merged. Of the sums' widths one more bit
@@ -68,51 +79,34 @@ class Merger : public IndexMerger {
         k_(index.params().k),
         shards_(shards),
         plan_(plan),
-        uploaders_(index, plan.uploaders, nullptr) {
-    const std::uint32_t most_shards = std::max(1u, shards.end - shards.first);
-    for (Frame& frame : frames_) {
-      frame.words = DeviceArray<std::uint64_t>(plan.frame_words + index::kReadAheadWords);
-      // What is read behind a payload does not matter, but tools that look for such reads cannot know.
-      fill_bytes(frame.words.data(), 0, frame.words.size(), stream_);
-    }
-    entries_ = DeviceArray<std::uint32_t>(plan.most_pieces);
-    widths_ = DeviceArray<std::uint32_t>(std::size_t{plan.most_pieces} * kWidths);
-    entries_before_ = DeviceArray<std::uint64_t>(plan.most_pieces);
-    exceptions_before_ = DeviceArray<std::uint64_t>(plan.most_pieces);
-    merged_ = DeviceArray<MergedShard<Key>>(most_shards);
-    made_ = PinnedArray<MergedShard<Key>>(most_shards);
-    plans_ = DeviceArray<ShardPlan>(most_shards);
-    made_plans_ = PinnedArray<ShardPlan>(most_shards);
-    shard_widths_ = DeviceArray<std::uint32_t>(std::size_t{most_shards} * kWidths);
-    measured_ = PinnedArray<std::uint32_t>(std::size_t{most_shards} * kWidths);
+        coming_(index, shards, plan.ring_words, plan.uploaders) {
+    for (std::uint32_t i = 0; i < kSteps; ++i)
+      steps_.emplace_back(most_step_shards(index.params()), plan.most_pieces);
     fill_bytes(bins_.data(), 0, bins_.size(), stream_);
     fill_bytes(shortfall_.data(), 0, 1, stream_);
-    fill_bytes(damaged_.data(), 0, 1, stream_);
     stream_.wait();
   }
   ~Merger() override { cudaStreamSynchronize(stream_); }
 
   void merge(ChunkFeed* added, ChunkFeed* removed, const ChunkOutlets& outlets) override {
+    for (ChunkFeed* const feed : {added, removed}) {
+      if (feed != nullptr) feeds_.push_back(feed);
+    }
     added_ = added;
     removed_ = removed;
-    const std::vector<std::uint32_t> begins = frame_begins();
-    const auto start = [&](std::size_t number) {
-      const Frame& frame = frames_[number % kFrames];
-      frame.merged.wait();  // passed at once when it was never recorded
-      uploaders_.start(begins[number], begins[number + 1], frame.words.data());
-    };
-    if (begins.size() > 1) start(0);
-    for (std::size_t number = 0; number + 1 < begins.size(); ++number) {
-      Frame& frame = frames_[number % kFrames];
-      const std::uint32_t end = begins[number + 1];
-      const auto waits_since = std::chrono::steady_clock::now();
-      uploaders_.finish(stream_);
-      waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - waits_since).count();
-      if (number + 2 < begins.size()) start(number + 1);
-      for (std::uint32_t shard = begins[number]; shard < end;)
-        shard = merge_some({shard, end}, begins[number], frame, outlets);
-      frame.merged.record(stream_);
+    coming_.begin();
+    for (std::uint32_t shard = shards_.first, turn = 0; shard < shards_.end; ++turn) {
+      // A step is measured before the one before is written, so that the GPU has work while the host lays
+      // that out; unless it has to be waited for.
+      if (!has_begun(shard)) write_before(outlets);
+      Step& step = steps_[turn % kSteps];
+      shard = plan(shard, step);
+      if (!coming_.are_read(shard)) write_before(outlets);
+      measure(step);
+      write_before(outlets);
+      before_ = &step;
     }
+    write_before(outlets);
     take_results();
   }
 
@@ -131,54 +125,69 @@ class Merger : public IndexMerger {
  private:
   static_assert(CountHistogram::kBins == 1u << kTalliedBits);
 
-  struct Frame {
-    DeviceArray<std::uint64_t> words;  ///< payloads of the index, one behind the other
-    Event merged;
-  };
-  struct Payload {
-    DeviceArray<unsigned long long> words;
-    Event written;
-    std::uint32_t holds = UINT32_MAX;  ///< the first shard of those it was written with
+  /// Shards that are merged together: first measured, then written.
+  struct Step {
+    Step(std::uint32_t most_shards, std::uint32_t most_pieces)
+        : entries(most_pieces),
+          widths(std::size_t{most_pieces} * kWidths),
+          entries_before(most_pieces),
+          exceptions_before(most_pieces),
+          merged(most_shards),
+          made(most_shards),
+          plans(most_shards),
+          made_plans(most_shards),
+          shard_widths(std::size_t{most_shards} * kWidths),
+          measured_widths(std::size_t{most_shards} * kWidths),
+          damaged(1),
+          measured_damaged(1) {}
+
+    index::ShardRange shards{0, 0};
+    std::uint32_t pieces = 0;
+    DeviceArray<std::uint32_t> entries, widths;
+    DeviceArray<std::uint64_t> entries_before, exceptions_before;
+    DeviceArray<MergedShard<Key>> merged;
+    PinnedArray<MergedShard<Key>> made;  ///< on their way there
+    DeviceArray<ShardPlan> plans;
+    PinnedArray<ShardPlan> made_plans;
+    DeviceArray<std::uint32_t> shard_widths;
+    PinnedArray<std::uint32_t> measured_widths;
+    DeviceArray<std::uint32_t> damaged;
+    PinnedArray<std::uint32_t> measured_damaged;
+    Event measured;
   };
 
-  [[nodiscard]] const std::vector<std::uint64_t>& first_words() const { return uploaders_.first_words(); }
+  [[nodiscard]] const std::vector<std::uint64_t>& first_words() const { return coming_.first_words(); }
 
-  /// The first shards of what is in a frame at a time, and the end.
-  [[nodiscard]] std::vector<std::uint32_t> frame_begins() const {
-    std::vector<std::uint32_t> begins{shards_.first};
-    for (std::uint32_t shard = shards_.first; shard < shards_.end; ++shard) {
-      if (first_words()[shard + 1] - first_words()[begins.back()] > plan_.frame_words)
-        begins.push_back(shard);
-    }
-    if (shards_.end > shards_.first) begins.push_back(shards_.end);
-    return begins;
+  /// Whether a step can be planned from a shard on: it is on its way, and what is merged with it is there.
+  [[nodiscard]] bool has_begun(std::uint32_t shard) const {
+    return shard < coming_.end() &&
+           std::all_of(feeds_.begin(), feeds_.end(), [&](ChunkFeed* feed) { return feed->has(shard); });
   }
 
-  /// Merges the first of some shards of a frame, as many as fit. Returns the next.
-  std::uint32_t merge_some(index::ShardRange range, std::uint32_t first_of_frame, const Frame& frame,
-                           const ChunkOutlets& outlets) {
-    const FrozenChunk* const added = chunk_of(added_, range);
-    const FrozenChunk* const removed = chunk_of(removed_, range);
-    std::uint32_t shard = range.first, pieces = 0;
-    for (std::uint64_t words = 0; shard < range.end; ++shard) {
-      const std::uint64_t at = first_words()[shard] - first_words()[first_of_frame];
-      const index::ShardView views[] = {
-          {index_.shape(shard), frame.words.data() + at, first_words()[shard + 1] - first_words()[shard]},
-          view_of(added, shard),
-          view_of(removed, shard)};
+  /// A step of the shards from `first` on, as many as fit. Returns the next.
+  std::uint32_t plan(std::uint32_t first, Step& step) const {
+    step.shards = {first, std::min(coming_.end(), first + static_cast<std::uint32_t>(step.made.size()))};
+    const FrozenChunk* const added = chunk_of(added_, step.shards);
+    const FrozenChunk* const removed = chunk_of(removed_, step.shards);
+    std::uint32_t shard = first;
+    step.pieces = 0;
+    for (std::uint64_t words = 0; shard < step.shards.end; ++shard) {
+      const index::ShardView views[] = {coming_.view(shard), view_of(added, shard), view_of(removed, shard)};
       const std::uint32_t bits =
           piece_bits(views[0].shape.entries + views[1].shape.entries + views[2].shape.entries);
       const std::uint64_t more = most_words(views[0].shape, views[1].shape, k_);
       if (more > plan_.most_payload_words) throw_too_large(shard, more);
-      const bool fits = words + more <= plan_.payload_words && pieces + (1u << bits) <= plan_.most_pieces;
-      if (!fits && shard > range.first) break;
-      made_[shard - range.first] = {index::ShardReader<Key>(views[0], k_),
-                                    index::ShardReader<Key>(views[1], k_),
-                                    index::ShardReader<Key>(views[2], k_), pieces, bits};
+      const bool fits = first_words()[shard + 1] - first_words()[first] <= plan_.step_words &&
+                        words + more <= payload_words_for(plan_.step_words) &&
+                        step.pieces + (1u << bits) <= plan_.most_pieces;
+      if (!fits && shard > first) break;
+      step.made[shard - first] = {index::ShardReader<Key>(views[0], k_),
+                                  index::ShardReader<Key>(views[1], k_),
+                                  index::ShardReader<Key>(views[2], k_), step.pieces, bits};
       words += more;
-      pieces += 1u << bits;
+      step.pieces += 1u << bits;
     }
-    merge({range.first, shard}, pieces, outlets);
+    step.shards.end = shard;
     return shard;
   }
 
@@ -203,59 +212,73 @@ class Merger : public IndexMerger {
     return std::min({static_cast<std::uint32_t>(std::bit_width(pieces)), most, 2 * k_});
   }
 
-  void merge(index::ShardRange shards, std::uint32_t pieces, const ChunkOutlets& outlets) {
-    const std::uint32_t count = shards.end - shards.first;
-    Payload& payload = payloads_[turn_++ % kPayloads];
-    MergeTask<Key> task{merged_.data(),
-                        count,
-                        pieces,
-                        k_,
-                        next_.data(),
-                        entries_.data(),
-                        widths_.data(),
-                        entries_before_.data(),
-                        exceptions_before_.data(),
-                        shard_widths_.data(),
-                        bins_.data(),
-                        shortfall_.data(),
-                        damaged_.data(),
-                        plans_.data(),
-                        nullptr};
-    copy_to_device(merged_.data(), made_.data(), count, stream_);
-    fill_bytes(shard_widths_.data(), 0, std::size_t{count} * kWidths, stream_);
-    clock_.time(stream_, [&] { launch_measure_merge(task, stream_); });
-    copy_to_host(measured_.data(), shard_widths_.data(), std::size_t{count} * kWidths, stream_);
-    copy_to_host(host_damaged_.data(), damaged_.data(), 1, stream_);
-    stream_.wait();
-    if (host_damaged_[0] > 0) {
+  [[nodiscard]] MergeTask<Key> task_of(const Step& step) const {
+    return {step.merged.data(),
+            step.shards.end - step.shards.first,
+            step.pieces,
+            k_,
+            next_.data(),
+            step.entries.data(),
+            step.widths.data(),
+            step.entries_before.data(),
+            step.exceptions_before.data(),
+            step.shard_widths.data(),
+            bins_.data(),
+            shortfall_.data(),
+            step.damaged.data(),
+            step.plans.data(),
+            nullptr};
+  }
+
+  void measure(const Step& step) {
+    const auto waits_since = std::chrono::steady_clock::now();
+    coming_.wait_for(step.shards.end, stream_);
+    waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - waits_since).count();
+    const std::uint32_t count = step.shards.end - step.shards.first;
+    copy_small(step.merged.data(), step.made.data(), count, stream_);
+    fill_bytes(step.shard_widths.data(), 0, std::size_t{count} * kWidths, stream_);
+    fill_bytes(step.damaged.data(), 0, 1, stream_);
+    clock_.time(stream_, [&] { launch_measure_merge(task_of(step), stream_); });
+    copy_small(step.measured_widths.data(), step.shard_widths.data(), std::size_t{count} * kWidths, stream_);
+    copy_small(step.measured_damaged.data(), step.damaged.data(), 1, stream_);
+    step.measured.record(stream_);
+  }
+
+  /// Enqueues the writing of the step before, if there is one that is not written, and hands it out.
+  void write_before(const ChunkOutlets& outlets) {
+    if (before_ == nullptr) return;
+    const Step& step = *std::exchange(before_, nullptr);
+    step.measured.wait();
+    if (step.measured_damaged[0] > 0) {
       throw InputError(index_.path() + ": the entries of shard " +
-                       std::to_string(shards.first + host_damaged_[0] - 1) + " are damaged");
+                       std::to_string(step.shards.first + step.measured_damaged[0] - 1) + " are damaged");
     }
     FrozenChunk frozen;
-    frozen.first_shard = shards.first;
-    const std::uint64_t words = lay_out(count, frozen.plans);
-    if (words > std::max(plan_.payload_words, plan_.most_payload_words))
-      throw InternalError("merged shards are larger than they can be");
-    if (payload.holds != UINT32_MAX) outlets.reclaim(payload.holds);
-    payload.holds = shards.first;
-    payload.words.reserve(std::max(words, plan_.payload_words) + kSpareWords);
-    task.output = payload.words.data();
-    std::copy(frozen.plans.begin(), frozen.plans.end(), made_plans_.data());
-    copy_to_device(plans_.data(), made_plans_.data(), count, stream_);
-    fill_bytes(payload.words.data(), 0, words + kSpareWords, stream_);
+    frozen.first_shard = step.shards.first;
+    const std::uint64_t words = lay_out(step, frozen.plans);
+    if (words > plan_.most_payload_words) throw InternalError("merged shards are larger than they can be");
+    const PayloadRing::Room room =
+        payloads_.take(step.shards.first, words + kSpareWords, plan_.payload_words, outlets.reclaim);
+    MergeTask<Key> task = task_of(step);
+    task.output = room.words;
+    std::copy(frozen.plans.begin(), frozen.plans.end(), step.made_plans.data());
+    copy_small(step.plans.data(), step.made_plans.data(), frozen.plans.size(), stream_);
+    fill_bytes(room.words, 0, words + kSpareWords, stream_);
     clock_.time(stream_, [&] { launch_write_merge(task, stream_); });
-    payload.written.record(stream_);
-    frozen.payload = payload.words.data();
-    frozen.ready = &payload.written;
+    room.ready->record(stream_);
+    coming_.give_back(step.shards.end, stream_);
+    for (ChunkFeed* const feed : feeds_) feed->give_back(step.shards.end, stream_);
+    frozen.payload = room.words;
+    frozen.ready = room.ready;
     outlets.take(std::move(frozen));
   }
 
   /// Decides on the payloads of the shards that were measured. Returns their words.
-  std::uint64_t lay_out(std::uint32_t shards, std::vector<ShardPlan>& plans) const {
+  std::uint64_t lay_out(const Step& step, std::vector<ShardPlan>& plans) const {
     std::uint64_t words = 0;
-    for (std::uint32_t s = 0; s < shards; ++s) {
+    for (std::uint32_t s = 0; s < step.shards.end - step.shards.first; ++s) {
       index::CountWidths of_width{};
-      std::copy_n(measured_.data() + std::size_t{s} * kWidths, kWidths, of_width.begin());
+      std::copy_n(step.measured_widths.data() + std::size_t{s} * kWidths, kWidths, of_width.begin());
       ShardPlan plan;
       plan.shape = index::choose_shape(std::accumulate(of_width.begin(), of_width.end(), std::uint64_t{0}),
                                        of_width, k_);
@@ -293,36 +316,27 @@ class Merger : public IndexMerger {
   const MergerPlan plan_;
   ChunkFeed* added_ = nullptr;
   ChunkFeed* removed_ = nullptr;
+  std::vector<ChunkFeed*> feeds_;          ///< those there are
   Stream stream_{Stream::Priority::high};  ///< the chunks that come next are being counted beside it
-  Frame frames_[kFrames];
-  Payload payloads_[kPayloads];
-  std::uint32_t turn_ = 0;  ///< of the payloads
-  DeviceArray<std::uint32_t> entries_, widths_;
-  DeviceArray<std::uint64_t> entries_before_, exceptions_before_;
-  DeviceArray<MergedShard<Key>> merged_;
-  PinnedArray<MergedShard<Key>> made_;  ///< on their way there
-  DeviceArray<ShardPlan> plans_;
-  PinnedArray<ShardPlan> made_plans_;
-  DeviceArray<std::uint32_t> shard_widths_;
-  PinnedArray<std::uint32_t> measured_;
+  std::vector<Step> steps_;
+  const Step* before_ = nullptr;  ///< measured, to be written
+  PayloadRing payloads_;
   DeviceArray<unsigned long long> bins_{CountHistogram::kBins};
   DeviceArray<ShortfallCounts> shortfall_{1};
-  DeviceArray<std::uint32_t> damaged_{1};
-  PinnedArray<std::uint32_t> host_damaged_{1};
   DeviceArray<std::uint32_t> next_{1};
   std::vector<std::uint64_t> histogram_;
   engine::Shortfall what_is_short_;
   SpanClock clock_;
   double waited_ = 0;
-  UploadTeam uploaders_;  ///< ends before its frames go
+  ComingShards coming_;
 };
 
 }  // namespace
 
 std::uint64_t MergerPlan::device_bytes(const index::IndexParams& params) const {
   constexpr std::uint64_t kRounding = std::uint64_t{4} << 20;  // the allocator's, and what is small
-  return (kFrames * frame_words + kPayloads * most_payload_words) * sizeof(std::uint64_t) +
-         most_pieces * kPieceBytes + params.shards() * shard_bytes() +
+  return (ring_words + most_payload_words) * sizeof(std::uint64_t) +
+         kSteps * (most_pieces * kPieceBytes + most_step_shards(params) * shard_bytes()) +
          CountHistogram::kBins * sizeof(unsigned long long) + kRounding;
 }
 
@@ -331,26 +345,26 @@ MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes
   const std::vector<std::uint64_t> words = shard_words(index);
   const std::uint64_t all = std::accumulate(words.begin(), words.end(), std::uint64_t{0});
   const std::uint64_t largest = *std::max_element(words.begin(), words.end());
-  const auto plan_for = [&](std::uint64_t frame_words) {
+  const auto plan_for = [&](std::uint64_t step_words) {
     MergerPlan plan;
-    plan.frame_words = frame_words;
-    plan.payload_words = payload_words_for(frame_words);
-    plan.most_pieces = static_cast<std::uint32_t>(
-        std::max<std::uint64_t>(index.params().shards(), plan.payload_words / kWordsPerPiece));
+    plan.step_words = step_words;
+    plan.ring_words = std::max(kStepsIn * step_words, UploadTeam::most_part_words(largest));
+    plan.payload_words = kStepsOut * payload_words_for(step_words);
+    plan.most_pieces = static_cast<std::uint32_t>(std::max<std::uint64_t>(
+        most_step_shards(index.params()), payload_words_for(step_words) / kWordsPerPiece));
     plan.uploader_bytes = UploadTeam::bytes_of_thread(largest);
-    plan.uploaders = static_cast<unsigned>(
-        std::clamp<std::uint64_t>(host_bytes / plan.uploader_bytes, 1, upload_threads(frame_words, devices)));
+    plan.uploaders = static_cast<unsigned>(std::clamp<std::uint64_t>(
+        host_bytes / plan.uploader_bytes, 1, upload_threads(plan.ring_words, devices)));
     // The largest shard may become twice as large, at least.
     plan.most_payload_words = std::max(plan.payload_words, 2 * largest);
     return plan;
   };
   const auto bytes = [&](const MergerPlan& plan) { return plan.device_bytes(index.params()); };
-  std::uint64_t frame_words =
-      std::max({largest, std::min(kMostFrameWords, all / kLeastFrames), std::uint64_t{1}});
-  MergerPlan plan = plan_for(frame_words);
-  while (frame_words > largest + 1 && bytes(plan) > device_bytes) {
-    frame_words = std::max(largest + 1, frame_words / 8 * 7);
-    plan = plan_for(frame_words);
+  std::uint64_t step_words = std::clamp(all / kLeastSteps, kLeastStepWords, kMostStepWords);
+  MergerPlan plan = plan_for(step_words);
+  while (step_words > kLeastStepWords && bytes(plan) > device_bytes) {
+    step_words = std::max(kLeastStepWords, step_words / 8 * 7);
+    plan = plan_for(step_words);
   }
   if (bytes(plan) > device_bytes) {
     throw ResourceError("updating " + index.path() + " takes " + megabytes(bytes(plan) + (1u << 20) - 1) +
@@ -363,7 +377,7 @@ MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes
                         " to the GPU, which takes " + megabytes(plan.host_bytes() + (1u << 20) - 1) +
                         "; raise -m");
   }
-  const std::uint64_t more = (device_bytes - bytes(plan)) / kPayloads / sizeof(std::uint64_t);
+  const std::uint64_t more = (device_bytes - bytes(plan)) / sizeof(std::uint64_t);
   plan.most_payload_words =
       std::max(plan.most_payload_words, std::min(kMostPayloadWords, plan.most_payload_words + more));
   return plan;

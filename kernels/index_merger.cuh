@@ -16,9 +16,10 @@ namespace warpmer::gpu {
 /// What may be held on the device, and on the host for copying there. Nothing of it depends on how large the
 /// index is, but that its largest shard has to fit.
 struct MergerPlan {
-  std::uint64_t frame_words = 0;         ///< of the index, at once; there are two
-  std::uint64_t payload_words = 0;       ///< of what comes out, at once; there are two
-  std::uint64_t most_payload_words = 0;  ///< for a single shard that comes to more
+  std::uint64_t step_words = 0;          ///< of the index, that are merged at once, unless one shard has more
+  std::uint64_t ring_words = 0;          ///< of the index, on the device
+  std::uint64_t payload_words = 0;       ///< of what comes out, until it is fetched
+  std::uint64_t most_payload_words = 0;  ///< the same, when a single shard comes to more
   std::uint32_t most_pieces = 0;         ///< that are merged at once
   unsigned uploaders = 1;                ///< threads that copy the index to the device
   std::uint64_t uploader_bytes = 0;      ///< of the host, for each

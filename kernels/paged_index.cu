@@ -83,7 +83,7 @@ class ShardFrames {
     }
     frame.shards = {frame.readers.data(), first, end - first};
     copy_to_device(frame.readers.data(), frame.made.data(), end - first, stream_);
-    uploaders_.finish(stream_);
+    uploaders_.finish(end, stream_);
   }
 
   void ask(std::uint32_t child, std::uint32_t number, const std::vector<TextQuestion*>& questions) {

@@ -39,7 +39,7 @@ __device__ std::uint64_t entry_count(const FreezeTask<Key>& task, std::uint32_t 
 }
 
 /// Enqueues what has to be done before several blocks can write a shard's payload: counts the exceptions of
-/// pieces, and clears the words that are not written at once.
+/// pieces, which are 0 before, and clears the words that are not written at once.
 template <class Key>
 void launch_survey(const FreezeTask<Key>& task, std::uint32_t pieces, cudaStream_t stream);
 

@@ -2,6 +2,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "slice_merge.cuh"
+#include "small_copy.cuh"
 
 namespace warpmer::gpu {
 
@@ -61,7 +62,10 @@ __global__ void merge_slices_kernel(const SuperKmer<Words>* words, std::uint32_t
 template <int Words>
 SliceMerge<Words>::SliceMerge(std::uint32_t most_slices, std::uint32_t most_lists,
                               std::uint64_t most_list_slices)
-    : begins_(most_slices), sizes_(most_lists + std::size_t{1}), before_(most_list_slices) {
+    : begins_(most_slices),
+      host_begins_(most_slices),
+      sizes_(most_lists + std::size_t{1}),
+      before_(most_list_slices) {
   std::size_t scratch = 0;
   const DriverUse use;  // that looks at the kernel, which may load it
   check(cub::DeviceScan::ExclusiveSum(nullptr, scratch, sizes_.data(), sizes_.data(),
@@ -83,7 +87,8 @@ void SliceMerge<Words>::merge(const Slices<Words>& slices, Segment<Words>& to, c
                                       static_cast<int>(slices.lists + 1), DriverUse(stream)),
         "merging super-k-mers");
   if (slices.word_count() == 0) return;
-  copy_to_device(begins_.data(), slices.begins.data(), slices.size(), stream);
+  std::copy_n(slices.begins.data(), slices.size(), host_begins_.data());
+  copy_small(begins_.data(), host_begins_.data(), slices.size(), stream);
   merge_slices_kernel<Words>
       <<<(slices.word_count() + kMergeThreads - 1) / kMergeThreads, kMergeThreads, 0, DriverUse(stream)>>>(
           slices.words.data(), slices.word_count(), begins_.data(), slices.size(), slices.offsets.data(),

@@ -17,11 +17,13 @@ class SliceMerge {
   /// Device memory beside `lists` + 1 offsets of the segment, for each list of each slice.
   static constexpr std::uint64_t kListSliceBytes = sizeof(std::uint32_t);
 
-  /// Enqueues the merge. The segment's arrays are large enough, and `kmers` is not filled.
+  /// Enqueues the merge. The segment's arrays are large enough, and `kmers` is not filled. The merge before
+  /// is over: it has looked at these slices.
   void merge(const Slices<Words>& slices, Segment<Words>& to, cudaStream_t stream);
 
  private:
   DeviceArray<std::uint32_t> begins_;  ///< of slices
+  PinnedArray<std::uint32_t> host_begins_;
   DeviceArray<std::uint32_t> sizes_;   ///< of lists, and 0
   DeviceArray<std::uint32_t> before_;  ///< words of a list in the slices before, for each slice
   DeviceArray<char> scan_scratch_;

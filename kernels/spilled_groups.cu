@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "small_copy.cuh"
 #include "spilled_groups.cuh"
 
 namespace warpmer::gpu {
@@ -57,6 +58,10 @@ void SpilledGroups<Words>::allocate() {
     merged_[i].words = DeviceArray<SuperKmer<Words>>(most.words);
     merged_[i].offsets = DeviceArray<std::uint32_t>(most.lists + 1);
     views_[i] = DeviceArray<SegmentView<Words>>(kMostSegments);
+    check(cudaMemcpyAsync(views_[i].data() + 1, resident_.views(),
+                          resident_.segments() * sizeof(SegmentView<Words>), cudaMemcpyDeviceToDevice,
+                          DriverUse(stream_)),
+          "copying on the GPU");
   }
   merge_.emplace_back(spilled_.parts(), static_cast<std::uint32_t>(most.lists), most.slice_offsets);
 }
@@ -132,13 +137,9 @@ auto SpilledGroups<Words>::take(std::size_t number) -> Views {
   slices_free_.record(stream_);
   if (number + 1 < groups_.size()) begin_fetch(number + 1);
   const DeviceArray<SegmentView<Words>>& views = views_[number % 2];
-  const std::uint32_t resident = resident_.segments();
-  const SegmentView<Words> own = merged.view(0);
-  copy_to_device(views.data(), &own, 1, stream_);
-  check(cudaMemcpyAsync(views.data() + 1, resident_.views(), resident * sizeof own, cudaMemcpyDeviceToDevice,
-                        DriverUse(stream_)),
-        "copying on the GPU");
-  return {views.data(), views.data(), resident + 1};
+  own_views_[number % 2] = merged.view(0);
+  copy_small(views.data(), own_views_.data() + number % 2, 1, stream_);
+  return {views.data(), views.data(), resident_.segments() + 1};
 }
 
 template class SpilledGroups<2>;

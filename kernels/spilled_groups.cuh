@@ -79,7 +79,8 @@ class SpilledGroups {
   Event slices_free_;
   std::vector<SliceMerge<Words>> merge_;  ///< one
   Segment<Words> merged_[2];
-  DeviceArray<SegmentView<Words>> views_[2];
+  DeviceArray<SegmentView<Words>> views_[2];      ///< of a group, and of what is resident
+  PinnedArray<SegmentView<Words>> own_views_{2};  ///< of groups, on their way there
 };
 
 }  // namespace warpmer::gpu

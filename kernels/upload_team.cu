@@ -47,22 +47,32 @@ struct UploadTeam::Lane {
 
   std::vector<PinnedPageArray<std::uint64_t>> buffers;  ///< made when they are needed, by the lane's thread
   std::vector<HostFence> copied;
-  Event issued;  ///< the last part of the job
   Stream stream;
   unsigned turn = 0;
 
-  /// Calls `fill` with a buffer, and enqueues the copy of what it has put there.
+  /// What is enqueued from now on finds memory free.
+  void wait_for(const std::shared_ptr<const Event>& free) const {
+    if (free) check(cudaStreamWaitEvent(DriverUse(stream), *free), "ordering streams");
+  }
+
+  /// Calls `fill` with a buffer, and enqueues the copy of what it has put there to memory that will be free.
   template <class Fill>
-  void send(std::uint64_t buffer_words, std::uint64_t* to, std::uint64_t words, Fill&& fill) {
+  void send(std::uint64_t buffer_words, std::uint64_t* to, std::uint64_t words,
+            const std::shared_ptr<const Event>& free, Fill&& fill) {
     PinnedPageArray<std::uint64_t>& buffer = buffers[turn];
     buffer.reserve(buffer_words);
     copied[turn].wait();  // passed at once when it was never recorded
     fill(buffer.data());
+    wait_for(free);
     copy_to_device<std::uint64_t>(to, buffer.data(), words, stream);
     copied[turn].record(stream);
     turn = (turn + 1) % kBuffers;
   }
 };
+
+std::uint64_t UploadTeam::most_part_words(std::uint64_t largest_words) {
+  return std::max(largest_words, kPartWords);
+}
 
 std::uint64_t UploadTeam::bytes_of_thread(std::uint64_t largest_words) {
   const std::uint64_t mapped = largest_words > kMostPartWords ? largest_words : 0;
@@ -96,69 +106,67 @@ void UploadTeam::join() {
   {
     const std::lock_guard lock(mutex_);
     is_over_ = true;
-    next_ = job_.end_shard;
-    changed_.notify_all();
+    begun_.notify_all();
   }
   for (std::thread& thread : threads_) thread.join();
 }
 
-void UploadTeam::start(std::uint32_t first, std::uint32_t end, std::uint64_t* to) {
+void UploadTeam::start(std::uint32_t first, std::uint32_t end, std::uint64_t* to,
+                       const std::shared_ptr<const Event>& free) {
+  if (first == end) return;
   if (pages_ && was_first_[first]) pages_->begin_to_pin();
   was_first_[first] = true;
   const std::lock_guard lock(mutex_);
-  job_ = {first, end, to};
-  next_ = first;
-  busy_ = lanes_.size();
-  ++number_;
-  changed_.notify_all();
+  for (std::uint32_t shard = first; shard < end;) {
+    const std::uint32_t part_end = end_of_part(shard, end);
+    parts_.push_back({shard, part_end, to + (first_words_[shard] - first_words_[first]), free});
+    shard = part_end;
+  }
+  begun_.notify_all();
 }
 
-void UploadTeam::finish(cudaStream_t stream) {
-  {
-    std::unique_lock lock(mutex_);
-    finished_.wait(lock, [&] { return busy_ == 0; });
+bool UploadTeam::has_read(std::uint32_t end) {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(parts_.begin(), parts_.end(),
+                     [&](const Part& part) { return part.is_read || part.first_shard >= end; });
+}
+
+void UploadTeam::finish(std::uint32_t end, cudaStream_t stream) {
+  std::unique_lock lock(mutex_);
+  while (!parts_.empty() && parts_.front().first_shard < end) {
+    const Part& part = parts_.front();
+    read_.wait(lock, [&] { return failure_ || part.is_read; });
     if (failure_) std::rethrow_exception(failure_);
+    check(cudaStreamWaitEvent(DriverUse(stream), part.copied), "ordering streams");
+    parts_.pop_front();
+    --taken_;
   }
-  for (const auto& lane : lanes_)
-    check(cudaStreamWaitEvent(DriverUse(stream), lane->issued), "ordering streams");
 }
 
 void UploadTeam::work(Lane& lane) {
-  for (std::uint64_t done = 0;; ++done) {
-    Job job;
+  bool knows_gpu = false;
+  for (;;) {
+    Part* part = nullptr;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return is_over_ || number_ > done; });
+      begun_.wait(lock, [&] { return is_over_ || taken_ < parts_.size(); });
       if (is_over_) return;
-      job = job_;
+      part = &parts_[taken_++];
     }
     std::exception_ptr failure;
     try {
-      if (done == 0) check(cudaSetDevice(gpu_), "choosing a GPU");
-      copy_parts(lane, job);
-      lane.issued.record(lane.stream);
+      if (!knows_gpu) check(cudaSetDevice(gpu_), "choosing a GPU");
+      knows_gpu = true;
+      copy_part(lane, *part);
+      part->copied.record(lane.stream);
     } catch (...) {
       failure = std::current_exception();
     }
     const std::lock_guard lock(mutex_);
-    if (failure && !failure_) {
-      failure_ = failure;
-      next_ = job_.end_shard;
-    }
-    if (--busy_ == 0) finished_.notify_all();
-  }
-}
-
-void UploadTeam::copy_parts(Lane& lane, const Job& job) {
-  for (;;) {
-    std::uint32_t first = 0, end = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      if (next_ >= job.end_shard) return;
-      first = next_;
-      end = next_ = end_of_part(first, job.end_shard);
-    }
-    copy_part(lane, first, end, job.to + (first_words_[first] - first_words_[job.first_shard]));
+    part->is_read = true;
+    if (failure && !failure_) failure_ = failure;
+    if (failure_) is_over_ = true;
+    read_.notify_all();
   }
 }
 
@@ -168,30 +176,31 @@ std::uint32_t UploadTeam::end_of_part(std::uint32_t first, std::uint32_t end) co
   return shard;
 }
 
-void UploadTeam::copy_part(Lane& lane, std::uint32_t first, std::uint32_t end, std::uint64_t* to) const {
-  const std::uint64_t words = first_words_[end] - first_words_[first];
+void UploadTeam::copy_part(Lane& lane, const Part& part) const {
+  const std::uint64_t begin = first_words_[part.first_shard], words = first_words_[part.end_shard] - begin;
   if (pages_ && pages_->are_pinned()) {
-    for (std::uint32_t shard = first; shard < end; ++shard) (void)index_.shard(shard);
-    copy_to_device<std::uint64_t>(to, index_.payloads() + first_words_[first], words, lane.stream);
+    for (std::uint32_t shard = part.first_shard; shard < part.end_shard; ++shard) (void)index_.shard(shard);
+    lane.wait_for(part.free);
+    copy_to_device<std::uint64_t>(part.to, index_.payloads() + begin, words, lane.stream);
   } else if (words + index::kReadAheadWords > buffer_words_) {
-    copy_large_shard(lane, first, to);
+    copy_large_shard(lane, part);
   } else if (words > 0) {
-    lane.send(buffer_words_, to, words, [&](std::uint64_t* buffer) {
-      for (std::uint32_t shard = first; shard < end; ++shard)
-        index_.read(shard, buffer + (first_words_[shard] - first_words_[first]));
+    lane.send(buffer_words_, part.to, words, part.free, [&](std::uint64_t* buffer) {
+      for (std::uint32_t shard = part.first_shard; shard < part.end_shard; ++shard)
+        index_.read(shard, buffer + (first_words_[shard] - begin));
     });
   }
 }
 
 /// Through the mapping, so that all of it is seen while it is checked.
-void UploadTeam::copy_large_shard(Lane& lane, std::uint32_t shard, std::uint64_t* to) const {
-  const index::ShardView view = index_.shard(shard);
+void UploadTeam::copy_large_shard(Lane& lane, const Part& part) const {
+  const index::ShardView view = index_.shard(part.first_shard);
   for (std::uint64_t at = 0; at < view.payload_words; at += kPartWords) {
     const std::uint64_t n = std::min(kPartWords, view.payload_words - at);
-    lane.send(buffer_words_, to + at, n,
+    lane.send(buffer_words_, part.to + at, n, part.free,
               [&](std::uint64_t* buffer) { std::copy_n(view.payload + at, n, buffer); });
   }
-  index_.release(shard);
+  index_.release(part.first_shard);
 }
 
 }  // namespace warpmer::gpu

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -30,13 +31,22 @@ class UploadTeam {
   UploadTeam(const UploadTeam&) = delete;
   UploadTeam& operator=(const UploadTeam&) = delete;
 
-  /// Begins to copy the payloads of shards `first` to `end` - 1, one behind the other, and checks the shards
-  /// that have not been. One range at a time.
-  void start(std::uint32_t first, std::uint32_t end, std::uint64_t* to);
-  /// Waits until all has been read; what is enqueued in `stream` from then on finds it copied. Throws what a
-  /// thread has thrown: InputError for a damaged shard.
-  void finish(cudaStream_t stream);
+  /// Begins to copy the payloads of shards `first` to `end` - 1, one behind the other, when those begun
+  /// before have been read, and checks the shards that have not been. The memory is free when `free`, if
+  /// there is one, has passed.
+  void start(std::uint32_t first, std::uint32_t end, std::uint64_t* to,
+             const std::shared_ptr<const Event>& free = nullptr);
+  /// Whether everything begun has been read up to shard `end`, which comes after those finished.
+  [[nodiscard]] bool has_read(std::uint32_t end);
+  /// Waits until it has; what is enqueued in `stream` from then on finds it copied. Throws what a thread has
+  /// thrown: InputError for a damaged shard.
+  void finish(std::uint32_t end, cudaStream_t stream);
 
+  /// The end of the shards from `first` on that are read together: one, or some small ones.
+  [[nodiscard]] std::uint32_t end_of_part(std::uint32_t first, std::uint32_t end) const;
+
+  /// Words that are read together, at most, by those of the largest shard.
+  static std::uint64_t most_part_words(std::uint64_t largest_words);
   /// Host memory for each thread, by the largest shard: pinned, and, if that shard is very large, mapped.
   static std::uint64_t bytes_of_thread(std::uint64_t largest_words);
 
@@ -44,19 +54,20 @@ class UploadTeam {
   [[nodiscard]] const std::vector<std::uint64_t>& first_words() const { return first_words_; }
 
  private:
-  struct Job {
-    std::uint32_t first_shard = 0, end_shard = 0;
-    std::uint64_t* to = nullptr;
+  /// Shards that are read together.
+  struct Part {
+    std::uint32_t first_shard, end_shard;
+    std::uint64_t* to;
+    std::shared_ptr<const Event> free;
+    bool is_read = false;
+    Event copied{};
   };
   /// One thread's way: buffers by turn.
   struct Lane;
 
   void work(Lane& lane);
-  void copy_parts(Lane& lane, const Job& job);
-  /// The end of the shards from `first` on that are read together: one, or some small ones.
-  [[nodiscard]] std::uint32_t end_of_part(std::uint32_t first, std::uint32_t end) const;
-  void copy_part(Lane& lane, std::uint32_t first, std::uint32_t end, std::uint64_t* to) const;
-  void copy_large_shard(Lane& lane, std::uint32_t shard, std::uint64_t* to) const;
+  void copy_part(Lane& lane, const Part& part) const;
+  void copy_large_shard(Lane& lane, const Part& part) const;
   void join();
 
   const index::IndexFile& index_;
@@ -65,11 +76,9 @@ class UploadTeam {
   std::uint64_t buffer_words_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::mutex mutex_;
-  std::condition_variable changed_, finished_;
-  Job job_;
-  std::uint32_t next_ = 0;    ///< shard of the job that nobody has taken
-  std::uint64_t number_ = 0;  ///< of the job
-  std::size_t busy_ = 0;      ///< threads that have not done their part of it
+  std::condition_variable begun_, read_;
+  std::deque<Part> parts_;  ///< begun and not finished
+  std::size_t taken_ = 0;   ///< of these, by threads
   bool is_over_ = false;
   std::exception_ptr failure_;
   const std::shared_ptr<FilePages> pages_;  ///< or none

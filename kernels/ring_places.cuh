@@ -1,0 +1,41 @@
+#pragma once
+/// Places in a stretch of memory that are taken, and given back, in one order: round and round.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+namespace warpmer::gpu {
+
+class RingPlaces {
+ public:
+  explicit RingPlaces(std::uint64_t size) : size_(size) {}
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] bool is_empty() const { return taken_.empty(); }
+
+  /// The begin of a place for so many, behind the one that was taken last; none while others are in the way.
+  std::optional<std::uint64_t> take(std::uint64_t n) {
+    std::uint64_t begin = taken_.empty() ? 0 : taken_.back().end;
+    if (begin + n > size_) begin = 0;
+    const auto is_in_the_way = [&](const Place& taken) {
+      return taken.begin < begin + n && begin < taken.end;
+    };
+    if (n > size_ || std::any_of(taken_.begin(), taken_.end(), is_in_the_way)) return std::nullopt;
+    taken_.push_back({begin, begin + n});
+    return begin;
+  }
+  /// The one that was taken first.
+  void give_back() { taken_.pop_front(); }
+
+ private:
+  struct Place {
+    std::uint64_t begin, end;
+  };
+
+  std::uint64_t size_;
+  std::deque<Place> taken_;
+};
+
+}  // namespace warpmer::gpu
