@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "host_fence.cuh"
 #include "list_counting.cuh"
 #include "payload_ring.cuh"
 #include "small_copy.cuh"
@@ -160,7 +161,8 @@ class ChunkPipeline {
     DeviceArray<ShardPlan> plans;
     PinnedArray<std::uint32_t> host_found;
     PinnedArray<ShardPlan> host_plans;
-    Event counted_event, frozen_event;
+    HostFence counted_fence;
+    Event frozen_event;
     std::uint32_t ranges = kLeastRanges;  ///< of each list counted
 
     explicit Buffers(std::uint32_t shards)
@@ -235,7 +237,7 @@ class ChunkPipeline {
     fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
     counting_.count(task);
     copy_small(buffers.host_found.data(), buffers.found.data(), found_words, stream_);
-    buffers.counted_event.record(stream_);
+    buffers.counted_fence.record(stream_);
   }
 
   /// What entries take beyond a chunk's size.
@@ -258,7 +260,7 @@ class ChunkPipeline {
   /// Waits until the chunk is counted, and enqueues what makes payloads of it. A chunk that has more k-mers
   /// than were foreseen is counted again.
   void freeze(const Chunk& chunk, Buffers& buffers, const Outlets& outlets) {
-    buffers.counted_event.wait();
+    buffers.counted_fence.wait();
     const std::uint64_t entries = buffers.result().size;
     if (buffers.result().fault == CountFault::output_full && chunk.bound < chunk.kmers && foresees_) {
       note_kept(chunk, entries);
