@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "host_fence.cuh"
 #include "list_counting.cuh"
 #include "payload_ring.cuh"
 #include "small_copy.cuh"
@@ -38,12 +39,14 @@ class ChunkPipeline {
     std::function<void(std::uint32_t end_shard)> wait_for_words;
   };
 
-  /// An entry's part of a payload, at most; and with the entry itself, counted.
-  static constexpr std::uint64_t kPayloadBytes = sizeof(Key) + 6;
-  static constexpr std::uint64_t kEntryBytes = CountedLists<Key>::kEntryBytes + kPayloadBytes;
-  /// Device memory of the two chunks there are at once.
+  /// An entry counted, and its part of a payload, at most.
+  static constexpr std::uint64_t kEntryBytes = CountedLists<Key>::kEntryBytes + sizeof(Key) + 6;
+  /// For the payloads of an entry of each chunk: usually two find room there, and one always.
+  static constexpr std::uint64_t kRingBytes = 2 * sizeof(Key);
+  /// Device memory of an entry of the two chunks there are at once.
+  static constexpr std::uint64_t kEntriesBytes = 2 * CountedLists<Key>::kEntryBytes + kRingBytes;
   static constexpr std::uint64_t bytes_for(const ChunkSize& size) {
-    return 2 * (size.entries * kEntryBytes + size.lists * CountedLists<Key>::kListBytes);
+    return size.entries * kEntriesBytes + 2 * size.lists * CountedLists<Key>::kListBytes;
   }
 
   ChunkPipeline(const DeviceCountPlan& plan, const ListRange& range, Counting& counting, cudaStream_t stream)
@@ -160,7 +163,8 @@ class ChunkPipeline {
     DeviceArray<ShardPlan> plans;
     PinnedArray<std::uint32_t> host_found;
     PinnedArray<ShardPlan> host_plans;
-    Event counted_event, frozen_event;
+    HostFence counted_fence;
+    Event frozen_event;
     std::uint32_t ranges = kLeastRanges;  ///< of each list counted
 
     explicit Buffers(std::uint32_t shards)
@@ -235,7 +239,7 @@ class ChunkPipeline {
     fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
     counting_.count(task);
     copy_small(buffers.host_found.data(), buffers.found.data(), found_words, stream_);
-    buffers.counted_event.record(stream_);
+    buffers.counted_fence.record(stream_);
   }
 
   /// What entries take beyond a chunk's size.
@@ -258,7 +262,7 @@ class ChunkPipeline {
   /// Waits until the chunk is counted, and enqueues what makes payloads of it. A chunk that has more k-mers
   /// than were foreseen is counted again.
   void freeze(const Chunk& chunk, Buffers& buffers, const Outlets& outlets) {
-    buffers.counted_event.wait();
+    buffers.counted_fence.wait();
     const std::uint64_t entries = buffers.result().size;
     if (buffers.result().fault == CountFault::output_full && chunk.bound < chunk.kmers && foresees_) {
       note_kept(chunk, entries);
@@ -306,7 +310,7 @@ class ChunkPipeline {
     const double usual_entries = static_cast<double>(size_.entries) * (foresees_ ? 1 : kept_of_kmers_);
     const double usual =
         kRingMargin * static_cast<double>(words) / static_cast<double>(entries) * usual_entries;
-    const double most = static_cast<double>(2 * size_.entries * kPayloadBytes / sizeof(std::uint64_t));
+    const double most = static_cast<double>(size_.entries * kRingBytes / sizeof(std::uint64_t));
     return static_cast<std::uint64_t>(std::min(most, std::max(2 * usual, std::min(4 * usual, kMuchRing))));
   }
   static constexpr double kRingMargin = 1.125, kMuchRing = 1 << 25;

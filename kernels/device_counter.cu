@@ -208,8 +208,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
 
   static typename Chunks::ChunkSize chunk_size_for(const DeviceCountPlan& plan, const ListRange& range,
                                                    std::uint64_t share) {
-    const std::uint64_t entries = std::clamp<std::uint64_t>(
-        plan.memory_bytes / share / (2 * Chunks::kEntryBytes), kLeastEntries, kMostEntries);
+    const std::uint64_t entries = std::clamp<std::uint64_t>(plan.memory_bytes / share / Chunks::kEntriesBytes,
+                                                            kLeastEntries, kMostEntries);
     const std::uint64_t lists = plan.memory_bytes / kChunkListsShare / (2 * CountedLists<Key>::kListBytes);
     return {entries, static_cast<std::uint32_t>(
                          std::clamp<std::uint64_t>(lists, range.lists_per_shard(), range.lists()))};

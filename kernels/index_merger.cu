@@ -12,6 +12,7 @@
 #include "coming_shards.cuh"
 #include "core/error.h"
 #include "frozen_shards.cuh"
+#include "host_fence.cuh"
 #include "index_merger.cuh"
 #include "payload_ring.cuh"
 #include "shard_merge.cuh"
@@ -153,7 +154,7 @@ class Merger : public IndexMerger {
     PinnedArray<std::uint32_t> measured_widths;
     DeviceArray<std::uint32_t> damaged;
     PinnedArray<std::uint32_t> measured_damaged;
-    Event measured;
+    HostFence measured;
   };
 
   [[nodiscard]] const std::vector<std::uint64_t>& first_words() const { return coming_.first_words(); }
@@ -230,7 +231,7 @@ class Merger : public IndexMerger {
             nullptr};
   }
 
-  void measure(const Step& step) {
+  void measure(Step& step) {
     const auto waits_since = std::chrono::steady_clock::now();
     coming_.wait_for(step.shards.end, stream_);
     waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - waits_since).count();

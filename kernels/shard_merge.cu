@@ -452,22 +452,32 @@ __global__ __launch_bounds__(kPieceThreads,
   merger.finish();
 }
 
-/// A warp adds up the pieces of a shard.
+constexpr std::uint32_t kPlaceThreads = 512;
+
+/// A block adds up the pieces of a shard: its warps the exceptions of each, and then one warp those of all.
 template <class Key>
-__global__ void place_pieces_kernel(const __grid_constant__ MergeTask<Key> task) {
-  const std::uint32_t shard = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-  if (shard >= task.shard_count) return;
+__global__ __launch_bounds__(kPlaceThreads) void place_pieces_kernel(
+    const __grid_constant__ MergeTask<Key> task) {
+  const std::uint32_t shard = blockIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::uint32_t first = task.shards[shard].first_piece, pieces = 1u << task.shards[shard].piece_bits;
   const index::ShardShape& shape = task.plans[shard].shape;
+  for (std::uint32_t number = warp; number < pieces; number += kPlaceThreads / 32) {
+    const std::uint32_t* const widths = task.widths + std::size_t{first + number} * kWidths;
+    std::uint32_t sum = 0;
+    for (std::uint32_t width = shape.count_bits + 1 + lane; shape.exceptions > 0 && width < kWidths;
+         width += 32)
+      sum += widths[width];
+    sum = warp_inclusive_sum(sum);
+    if (lane == 31) task.exceptions_before[first + number] = sum;  // of the piece itself, for now
+  }
+  __syncthreads();
+  if (warp > 0) return;
   std::uint64_t entries = 0, exceptions = 0;
   for (std::uint32_t before = 0; before < pieces; before += 32) {
     const std::uint32_t piece = first + before + lane;
     const bool is_one = before + lane < pieces;
     const std::uint32_t here = is_one ? task.entries[piece] : 0;
-    std::uint32_t exceptions_here = 0;
-    for (std::uint32_t width = shape.count_bits + 1; is_one && shape.exceptions > 0 && width < kWidths;
-         ++width)
-      exceptions_here += task.widths[std::size_t{piece} * kWidths + width];
+    const auto exceptions_here = static_cast<std::uint32_t>(is_one ? task.exceptions_before[piece] : 0);
     const std::uint32_t sum = warp_inclusive_sum(here), exception_sum = warp_inclusive_sum(exceptions_here);
     if (is_one) {
       task.entries_before[piece] = entries + sum - here;
@@ -503,8 +513,7 @@ void launch_measure_merge(const MergeTask<Key>& task, cudaStream_t stream) {
 template <class Key>
 void launch_write_merge(const MergeTask<Key>& task, cudaStream_t stream) {
   if (task.pieces == 0) return;
-  constexpr std::uint32_t kThreads = 128;
-  place_pieces_kernel<Key><<<task.shard_count * 32 / kThreads + 1, kThreads, 0, DriverUse(stream)>>>(task);
+  place_pieces_kernel<Key><<<task.shard_count, kPlaceThreads, 0, DriverUse(stream)>>>(task);
   check_launch("merging shards");
   launch_merge<Key, true>(task, stream);
 }

@@ -3,6 +3,7 @@
 
 #include "slice_merge.cuh"
 #include "small_copy.cuh"
+#include "warp_scan.cuh"
 
 namespace warpmer::gpu {
 
@@ -10,20 +11,21 @@ namespace {
 
 constexpr std::uint32_t kMergeThreads = 256;
 
-/// For each list, its words in all slices, and in those before each.
+/// For each list, its words in all slices, and in those before each. A warp a list, and one for the end.
 __global__ void add_up_slices_kernel(const std::uint32_t* offsets, std::uint32_t slices, std::uint32_t lists,
                                      std::uint32_t* sizes, std::uint32_t* before) {
-  const std::uint32_t list = blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint32_t list = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
   if (list > lists) return;
   std::uint32_t sum = 0;
-  if (list < lists) {
-    for (std::uint32_t slice = 0; slice < slices; ++slice) {
-      const std::uint32_t* const of_slice = offsets + std::size_t{slice} * (lists + 1) + list;
-      before[std::size_t{slice} * lists + list] = sum;
-      sum += of_slice[1] - of_slice[0];
-    }
+  for (std::uint32_t first = 0; list < lists && first < slices; first += 32) {
+    const std::uint32_t slice = first + lane;
+    const std::uint32_t* const of_slice = offsets + std::size_t{slice} * (lists + 1) + list;
+    const std::uint32_t words = slice < slices ? of_slice[1] - of_slice[0] : 0;
+    const std::uint32_t up_to_here = warp_inclusive_sum(words);
+    if (slice < slices) before[std::size_t{slice} * lists + list] = sum + up_to_here - words;
+    sum += __shfl_sync(~0u, up_to_here, 31);
   }
-  sizes[list] = sum;
+  if (lane == 0) sizes[list] = sum;
 }
 
 /// A thread a word.
@@ -79,7 +81,7 @@ void SliceMerge<Words>::merge(const Slices<Words>& slices, Segment<Words>& to, c
   to.first_list = slices.first_list;
   to.lists = slices.lists;
   to.parts.assign(1, {});
-  add_up_slices_kernel<<<slices.lists / kMergeThreads + 1, kMergeThreads, 0, DriverUse(stream)>>>(
+  add_up_slices_kernel<<<slices.lists / (kMergeThreads / 32) + 1, kMergeThreads, 0, DriverUse(stream)>>>(
       slices.offsets.data(), slices.size(), slices.lists, sizes_.data(), before_.data());
   check_launch("merging super-k-mers");
   std::size_t scratch = scan_scratch_.size();
