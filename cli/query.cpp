@@ -221,7 +221,7 @@ void read_together(Query& query, BatchJoiner& joiner) {
     }
   };
   engine::SharedReads reads(ranks, query.options.reads, input_options_of(query), query.threads);
-  reads.run(answer, write);
+  reads.run(answer, write, [&] { query.lookup.cancel(); });
   query.note_found(ranks.sum(query.found_any ? 1 : 0) > 0);
 }
 
