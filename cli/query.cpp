@@ -258,6 +258,9 @@ void check_format(const QueryOptions& options) {
 
 void check(const QueryOptions& options) {
   check_one_question(options.kmers, options.kmer_file, options.reads);
+  std::vector<std::string> inputs = options.reads;
+  inputs.insert(inputs.end(), {options.index, options.kmer_file});
+  check_standard_input(inputs);
   check_format(options);
   if (options.profile && options.reads.empty()) {
     throw UsageError("--profile needs --reads");

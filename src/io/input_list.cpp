@@ -16,6 +16,7 @@ namespace warpmer::io {
 namespace {
 
 InputFile check_file(const std::string& path) {
+  if (path.empty()) throw UsageError("one of the inputs has an empty name");
   InputFile file;
   file.path = path;
   file.shown = path == "-" ? std::string(kStandardInput) : path;
