@@ -82,10 +82,9 @@ void check_inputs(const FilterOptions& options) {
   if (!options.first.empty() && options.first == options.second) {
     throw UsageError("-1 and -2 name the same files");
   }
-  const auto inputs = options.all_inputs();
-  if (std::count(inputs.begin(), inputs.end(), "-") + (options.index == "-" ? 1 : 0) > 1) {
-    throw UsageError("standard input is named twice, but can be read only once");
-  }
+  std::vector<std::string> inputs = options.all_inputs();
+  inputs.push_back(options.index);
+  check_standard_input(inputs);
 }
 
 void check_outputs(const FilterOptions& options) {

@@ -1,13 +1,17 @@
 #include "cli/flags.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "cli/quantity.h"
 #include "core/error.h"
 #include "engine/limits.h"
+#include "io/byte_file.h"
 #include "io/input_list.h"
 
 namespace warpmer::cli {
@@ -34,8 +38,10 @@ std::uint64_t parse_memory(const std::string& flag, const std::string& text) {
     throw UsageError(fmt::format("{} must be a size such as 16G or 512M, not '{}'", flag, text));
   }
   if (*bytes < kLeastMemoryBytes) {
-    throw UsageError(
-        fmt::format("{} {} means {} bytes; give a unit, for example {}G", flag, text, *bytes, text));
+    const bool lacks_unit = *bytes > 0 && parse_whole_number(text);
+    throw UsageError(fmt::format("{} {} means {} bytes; give {}", flag, text, *bytes,
+                                 lacks_unit ? fmt::format("a unit, for example {}G", text)
+                                            : std::string("a larger size, for example 512M")));
   }
   return *bytes;
 }
@@ -264,7 +270,18 @@ void check_output(const std::string& output, const std::vector<std::string>& inp
   check_is_none_of(output, inputs, true);
 }
 
+void check_standard_input(const std::vector<std::string>& inputs) {
+  const auto is_standard_input = [](std::string_view name) {
+    if (name.starts_with('@')) name.remove_prefix(1);
+    return io::descriptor_in_path(name) == STDIN_FILENO;
+  };
+  if (std::count_if(inputs.begin(), inputs.end(), is_standard_input) > 1) {
+    throw UsageError("standard input is named twice, but can be read only once; name it once");
+  }
+}
+
 void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+  check_standard_input(inputs);
   for (const std::string& output : outputs) check_output(output, inputs);
   inputs = io::expand_lists(inputs);
   for (const std::string& output : outputs) check_is_none_of(output, inputs, false);

@@ -111,8 +111,10 @@ void check_outputs_differ(const std::vector<NamedOutput>& outputs);
 /// UsageError when `output` is one of the files to be read, which it would replace; "@LIST" stands for the
 /// list.
 void check_output(const std::string& output, const std::vector<std::string>& inputs);
+/// UsageError when two of the files to be read, lists among them, are standard input.
+void check_standard_input(const std::vector<std::string>& inputs);
 /// Puts what lists name in their place (io/input_list.h), once for a command. UsageError when one of the
-/// `outputs` is a list or one of the inputs.
+/// `outputs` is a list or one of the inputs, or when standard input is named twice.
 void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
 }  // namespace warpmer::cli

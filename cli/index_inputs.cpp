@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/flags.h"
 #include "cli/quantity.h"
 #include "core/error.h"
 #include "io/input_list.h"
@@ -68,6 +69,7 @@ void add_index_inputs(CLI::App& app, IndexInputs& inputs) {
 }
 
 void complete(IndexInputs& inputs) {
+  check_standard_input(inputs.arguments);
   for (const io::InputFile& file : io::list_inputs(io::expand_lists(inputs.arguments)))
     inputs.paths.push_back(file.path);
   const std::size_t number = inputs.paths.size();

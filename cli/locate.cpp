@@ -323,6 +323,9 @@ void summarise_reads(Locate& locate) {
 
 void check(const LocateOptions& options) {
   check_one_question(options.kmers, options.kmer_file, options.reads);
+  std::vector<std::string> inputs = options.reads;
+  inputs.insert(inputs.end(), {options.index, options.kmer_file});
+  check_standard_input(inputs);
   if (options.summary && options.reads.empty()) {
     throw UsageError("--summary needs --reads");
   }

@@ -221,7 +221,7 @@ void read_together(Query& query, BatchJoiner& joiner) {
     }
   };
   engine::SharedReads reads(ranks, query.options.reads, input_options_of(query), query.threads);
-  reads.run(answer, write);
+  reads.run(answer, write, [&] { query.lookup.cancel(); });
   query.note_found(ranks.sum(query.found_any ? 1 : 0) > 0);
 }
 
@@ -258,6 +258,9 @@ void check_format(const QueryOptions& options) {
 
 void check(const QueryOptions& options) {
   check_one_question(options.kmers, options.kmer_file, options.reads);
+  std::vector<std::string> inputs = options.reads;
+  inputs.insert(inputs.end(), {options.index, options.kmer_file});
+  check_standard_input(inputs);
   check_format(options);
   if (options.profile && options.reads.empty()) {
     throw UsageError("--profile needs --reads");

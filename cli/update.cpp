@@ -70,6 +70,13 @@ void print_summary(const UpdateCommand& command, const engine::UpdateReport& rep
       report.device_choice.gpus.empty() ? "" : fmt::format(" ({})", report.device_choice.note));
 }
 
+void check_inputs(const engine::UpdateOptions& job) {
+  std::vector<std::string> inputs = job.added;
+  inputs.insert(inputs.end(), job.removed.begin(), job.removed.end());
+  inputs.push_back(job.index);
+  check_standard_input(inputs);
+}
+
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
 void complete(UpdateCommand& command) {
   engine::UpdateOptions& job = command.job;
@@ -84,12 +91,11 @@ void complete(UpdateCommand& command) {
   }
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   for (const std::string& output : {job.output, command.stats}) check_output(output, {job.index});
+  check_inputs(job);  // a list from standard input among them
   for (auto* reads : {&job.added, &job.removed}) expand_lists(*reads, {job.output, command.stats});
+  check_inputs(job);  // and what lists name
   std::vector<std::string> reads = job.added;
   reads.insert(reads.end(), job.removed.begin(), job.removed.end());
-  if (std::count(reads.begin(), reads.end(), "-") + (job.index == "-" ? 1 : 0) > 1) {
-    throw UsageError("standard input (-) can be one input only");
-  }
   job.lenient = command.reading.lenient;
   job.min_base_quality = command.reading.min_base_quality;
   job.reference = command.reading.reference;

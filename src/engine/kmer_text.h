@@ -8,16 +8,18 @@
 
 #include "core/alphabet.h"
 #include "core/error.h"
+#include "io/input_error.h"
 
 namespace warpmer::engine {
 
 /// UsageError when `text` is not exactly k characters of A C G T U, any case.
 inline void require_kmer(std::string_view text, std::uint32_t k) {
+  const auto shown = [&] { return io::quoted(text, 80); };
   if (text.size() != k)
-    throw UsageError(fmt::format("'{}' has {} bases; this index holds k-mers of {}", text, text.size(), k));
+    throw UsageError(fmt::format("{} has {} bases; this index holds k-mers of {}", shown(), text.size(), k));
   for (const char c : text) {
     if (char_class(c) != CharClass::base)
-      throw UsageError(fmt::format("'{}' is no k-mer: '{}' is not one of A C G T U", text, c));
+      throw UsageError(fmt::format("{} is no k-mer: {} is not one of A C G T U", shown(), io::quoted(c)));
   }
 }
 

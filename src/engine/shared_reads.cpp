@@ -109,9 +109,13 @@ SharedReads::SharedReads(Ranks& ranks, const std::vector<std::string>& paths, co
       most_held_(limits.held),
       in_turn_(UINT64_MAX / 2, [this](Message&& result) { deliver(std::move(result)); }) {}
 
-void SharedReads::run(const Answer& answer, const Write& write) {
+void SharedReads::run(const Answer& answer, const Write& write, const Cancel& cancel) {
   if (ranks_.is_first()) start_dealing(write);
-  const Ranks::Watch watch(ranks_, [this] { stop(); });
+  const auto end = [&] {
+    stop();
+    cancel();
+  };
+  const Ranks::Watch watch(ranks_, end);
   const auto work = [&](unsigned thread) {
     if (thread < threads_) {
       answer_all(answer, thread);
@@ -125,7 +129,7 @@ void SharedReads::run(const Answer& answer, const Write& write) {
   };
   run_team(threads_ + (ranks_.is_first() ? 2 : 1), work, [&] {
     ranks_.report(std::current_exception());  // first: others end with errors of their own
-    stop();
+    end();
   });
 }
 

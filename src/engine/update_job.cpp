@@ -26,12 +26,15 @@ namespace {
 void check(const index::IndexFile& index) {
   check_params(index);
   const index::Totals& totals = index.totals();
-  if (totals.min_count > 1 || totals.max_count != UINT64_MAX) {
-    throw InputError(fmt::format(
-        "{} has no k-mers that occurred fewer than {} or more than {} times, so their counts cannot "
-        "be kept up; update an index that was made without --min-count and --max-count",
-        index.path(), totals.min_count, totals.max_count));
-  }
+  std::string left_out;
+  if (totals.min_count > 1) left_out = fmt::format("fewer than {}", totals.min_count);
+  if (totals.max_count != UINT64_MAX)
+    left_out += fmt::format("{}more than {}", left_out.empty() ? "" : " or ", totals.max_count);
+  if (left_out.empty()) return;
+  throw InputError(
+      fmt::format("{} has no k-mers that occurred {} times, so their counts cannot be kept up; update an "
+                  "index that was made without --min-count and --max-count",
+                  index.path(), left_out));
 }
 
 std::string kmers_text(std::uint64_t kmers, std::uint64_t occurrences) {

@@ -51,7 +51,6 @@ void MappedInput::close_descriptor() noexcept {
 
 void MappedInput::close() noexcept {
   if (data_ != nullptr) ::munmap(data_, reserved_);
-  if (read_fd_ >= 0) ::close(read_fd_);
   close_descriptor();
 }
 
@@ -133,11 +132,12 @@ void MappedInput::throw_shorter() const {
 }
 
 void MappedInput::reopen() const noexcept {
-  const int fd = fd_ >= 0 ? ::fcntl(fd_, F_DUPFD_CLOEXEC, 0) : ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ >= 0) return;
+  const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   struct stat status {};
   if (::fstat(fd, &status) == 0 && is_of_this_file(status)) {
-    read_fd_ = fd;
+    fd_ = fd;
   } else {
     ::close(fd);
   }
@@ -145,14 +145,14 @@ void MappedInput::reopen() const noexcept {
 
 void MappedInput::read(std::uint64_t offset, std::size_t bytes, std::byte* into) const {
   if (is_mapped_) std::call_once(reopened_, [this] { reopen(); });
-  if (read_fd_ < 0) {
+  if (!is_mapped_ || fd_ < 0) {
     check_size();
     std::memcpy(into, data_ + offset, bytes);
     release(offset, bytes);
     return;
   }
   while (bytes > 0) {
-    const ssize_t n = ::pread(read_fd_, into, bytes, static_cast<off_t>(offset));
+    const ssize_t n = ::pread(fd_, into, bytes, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw InputError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
     if (n == 0) throw_shorter();

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -55,7 +56,6 @@ class MappedInput {
 
   std::string path_;
   std::string name_;
-  int fd_ = -1;  ///< kept of standard input only
   dev_t device_ = 0;
   ino_t inode_ = 0;
   std::byte* data_ = nullptr;
@@ -63,7 +63,8 @@ class MappedInput {
   std::size_t reserved_ = 0;  ///< bytes mapped
   bool is_mapped_ = false;    ///< to the file, rather than holding a copy
   mutable std::once_flag reopened_;
-  mutable int read_fd_ = -1;  ///< to read from, if the file is still under its name
+  /// Kept of standard input; of a file from when it is to be `read`, if that is still under its name.
+  mutable std::atomic<int> fd_{-1};
 };
 
 }  // namespace warpmer::index

@@ -73,7 +73,7 @@ void SpillFile::open() {
 void SpillFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
   const std::uint64_t bytes = bytes_of(pieces);
   const PiecesWritten written = write_pieces(fd_, offset, pieces);
-  if (written.error != 0) fail("write", bytes - written.bytes, written.error);
+  if (written.error != 0) fail_writing(written.bytes, written.error);
   written_ += bytes;
   write_behind_.note(fd_, offset + bytes, bytes);
 }
@@ -84,13 +84,13 @@ void SpillFile::read(const Spilled& what, void* to) {
   while (done < what.bytes) {
     const ssize_t n = ::pread(fd_, first + done, what.bytes - done, static_cast<off_t>(what.offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail("read back", what.bytes - done, n < 0 ? errno : EIO);
+    if (n <= 0) fail("read back", what.bytes - done, read_, n < 0 ? errno : EIO);
     done += static_cast<std::uint64_t>(n);
   }
   read_ += what.bytes;
   if (layout::checksum(first, what.bytes) == what.checksum) return;
   // What did not get to the disk may have been given up since.
-  if (::fdatasync(fd_) != 0) fail("write", what.bytes, errno);
+  if (::fdatasync(fd_) != 0) fail("write", what.bytes, written_ - what.bytes, errno);
   throw ResourceError(fmt::format(
       "{} bytes of the temporary file in '{}' are not those that were written: its disk or memory "
       "is faulty; choose another --tmp-dir",
@@ -105,10 +105,15 @@ void SpillFile::give_up(std::uint64_t offset, std::uint64_t bytes) const noexcep
   ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
 }
 
-void SpillFile::fail(const char* doing, std::uint64_t bytes, int error) const {
+/// Of the pieces at hand so many bytes were written. What other threads are about to write is needed, too.
+void SpillFile::fail_writing(std::uint64_t written, int error) const {
+  const std::uint64_t done = written_ + written;
+  fail("write", end_ - done, done, error);
+}
+
+void SpillFile::fail(const char* doing, std::uint64_t bytes, std::uint64_t done, int error) const {
   throw ResourceError(fmt::format("cannot {} {} more bytes, after {}, of the temporary file in '{}': {}; {}",
-                                  doing, bytes, doing[0] == 'w' ? written_.load() : read_.load(), directory_,
-                                  std::strerror(error), spill_advice(error)));
+                                  doing, bytes, done, directory_, std::strerror(error), spill_advice(error)));
 }
 
 }  // namespace warpmer::index

@@ -21,7 +21,8 @@ struct Spilled {
 
 /// A file that has no name from the beginning (O_TMPFILE), or none from just after it, so that the system
 /// takes it back however the process ends. One descriptor; written from front to back, each byte once. Safe
-/// to be used by several threads. All failures are ResourceErrors that name the directory.
+/// to be used by several threads. All failures are ResourceErrors that name the directory, and what was still
+/// to be written, by all threads, as far as that was known.
 class SpillFile {
  public:
   /// Creates it in `directory`, which is made if it is not there, and then, as nothing with a name is in it,
@@ -51,7 +52,8 @@ class SpillFile {
 
  private:
   void open();
-  [[noreturn]] void fail(const char* doing, std::uint64_t bytes, int error) const;
+  [[noreturn]] void fail_writing(std::uint64_t written, int error) const;
+  [[noreturn]] void fail(const char* doing, std::uint64_t bytes, std::uint64_t done, int error) const;
 
   std::string directory_;
   bool made_directory_ = false;

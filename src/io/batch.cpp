@@ -31,8 +31,8 @@ void TextBuffer::reserve(std::size_t capacity) {
   decltype(data_) grown(memory().allocate(capacity + kPadding), data_.get_deleter());
   if (!grown) {
     throw ResourceError(
-        fmt::format("no memory for a text buffer of {} bytes; give warpmer more memory, or "
-                    "fewer threads",
+        fmt::format("no memory for a text buffer of {} bytes; give warpmer more memory, or lower -t if it is "
+                    "above 1",
                     capacity));
   }
   if (size_ > 0) std::memcpy(grown.get(), data_.get(), size_);

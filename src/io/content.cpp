@@ -35,8 +35,7 @@ constexpr std::array kForeign = {
     Foreign{"BAM\x01"sv, "BAM without BGZF compression", "samtools view -u {}"},
     Foreign{"\xff\xfe"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}"},
     Foreign{"\xfe\xff"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}"},
-    Foreign{"\xef\xbb\xbf"sv, "text with a byte order mark, which has no place in FASTA or FASTQ",
-            "tail -c +4 {}"},
+    Foreign{"\xef\xbb\xbf"sv, "text behind a byte order mark", "tail -c +4 {}"},
 };
 
 const Foreign* find_foreign(std::string_view start) {

@@ -16,6 +16,7 @@ namespace warpmer::io {
 namespace {
 
 InputFile check_file(const std::string& path) {
+  if (path.empty()) throw UsageError("one of the inputs has an empty name");
   InputFile file;
   file.path = path;
   file.shown = path == "-" ? std::string(kStandardInput) : path;
@@ -30,6 +31,13 @@ InputFile check_file(const std::string& path) {
   file.is_regular = S_ISREG(status.st_mode);
   file.disk_bytes = file.is_regular ? static_cast<std::uint64_t>(status.st_size) : 0;
   return file;
+}
+
+/// Names of files may have such characters, too, but not those that people list: these are files of another
+/// kind.
+bool is_control(char character) {
+  const auto code = static_cast<unsigned char>(character);
+  return (code < 0x20 && character != '\t') || code == 0x7f;
 }
 
 /// Adds the file, unless it is one that can be read only once and is there already.
@@ -64,6 +72,11 @@ void add_listed(std::vector<std::string>& paths, const std::string& list) {
     ++number;
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.find_first_not_of(" \t") == std::string_view::npos || line.starts_with('#')) continue;
+    if (std::any_of(line.begin(), line.end(), is_control)) {
+      fail_at({list, 0, {}, number},
+              fmt::format("{} is no name of a file; '@' is for text that names inputs, one a line",
+                          quoted(line)));
+    }
     try {
       check_file(paths.emplace_back(line));
     } catch (const InputError& error) {

@@ -15,11 +15,8 @@ constexpr std::uint64_t kLeastPlainBatches = 2;
 /// Room before the text for a line end. Reading is fastest to where a line of the cache begins.
 constexpr std::size_t kFrontBytes = 64;
 
-/// With what a text buffer adds, no more than what a batch usually has: as much again would leave the caches
-/// before a device has copied it.
-std::size_t text_bytes(const InputOptions& options) {
-  return TextReader::batch_capacity(options) - TextBuffer::kPadding;
-}
+/// No more than what a batch usually has: as much again would leave the caches before a device has copied it.
+std::size_t text_bytes(const InputOptions& options) { return TextReader::batch_capacity(options); }
 
 }  // namespace
 

@@ -26,7 +26,7 @@ std::thread start_quiet_thread(Function&& function) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw ResourceError(
         fmt::format("no thread to decompress with could be started ({}); raise the limit on "
-                    "processes, or use fewer threads",
+                    "processes, or lower -t if it is above 1",
                     error.what()));
   }
 }

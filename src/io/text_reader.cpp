@@ -39,7 +39,7 @@ std::size_t TextReader::batch_capacity(const InputOptions& options) {
 bool TextReader::fill(Batch& batch) {
   begin(batch);
   while (true) {
-    parser_.parse(window_, batch.pieces);
+    look(batch);
     const bool is_full = batch.pieces.size() >= batch_pieces(capacity_);
     if (window_.is_at_end || is_full || !make_room(batch)) break;
     if (read_more(batch)) continue;
@@ -50,6 +50,16 @@ bool TextReader::fill(Batch& batch) {
   batch.text.set_size(window_.pos);
   keep_rest();
   return !batch.pieces.empty();
+}
+
+/// Parses what there is. A record that did not end within it is looked at again when there is twice as much
+/// of it, or no more room, however little each read gives: a line of a gigabyte must not be searched again
+/// with each.
+void TextReader::look(Batch& batch) {
+  const bool is_complete = window_.is_at_end || window_.size == batch.text.capacity();
+  if (!is_complete && window_.size - window_.pos < 2 * looked_at_) return;
+  parser_.parse(window_, batch.pieces);
+  looked_at_ = window_.size - window_.pos;
 }
 
 /// Keeps the text, with whatever record in it is not complete.
@@ -68,6 +78,7 @@ void TextReader::begin(Batch& batch) {
     interrupted_.give_back();
     return;
   }
+  looked_at_ = 0;  // a batch may have ended because it had enough pieces
   const std::size_t wanted = std::max(capacity_, carried_.size() + capacity_ / 4);
   // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.
   if (batch.text.capacity() > std::max(wanted, capacity_ + capacity_ / 4)) batch.text.give_back();
@@ -111,10 +122,8 @@ void TextReader::grow(Batch& batch) {
 
 /// False if there is no more for now.
 bool TextReader::read_more(Batch& batch) {
-  // A record that was too long for the last step gets a larger one, lest it be looked at over and over.
-  const std::size_t step = std::max(kTextReadStep, window_.size - window_.pos);
   const std::size_t room = batch.text.capacity() - window_.size;
-  const std::size_t count = source_->read(window_.text + window_.size, std::min(step, room));
+  const std::size_t count = source_->read(window_.text + window_.size, std::min(kTextReadStep, room));
   window_.size += count;
   if (count == 0 && source_->is_interrupted()) return false;
   window_.is_at_end = count == 0;

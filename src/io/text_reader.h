@@ -48,6 +48,7 @@ class TextReader final : public RecordReader {
 
  private:
   void begin(Batch& batch);
+  void look(Batch& batch);
   void interrupt(Batch& batch);
   bool make_room(Batch& batch);
   void grow(Batch& batch);
@@ -60,8 +61,9 @@ class TextReader final : public RecordReader {
   std::size_t overlap_bases_;
   bool whole_records_;
   RecordParser parser_;
-  Window window_;        ///< the current batch's text; between batches, what of `carried_` is parsed already
-  std::string carried_;  ///< what the last batch leaves for the next
+  Window window_;  ///< the current batch's text; between batches, what of `carried_` is parsed already
+  std::size_t looked_at_ = 0;  ///< bytes of the record that the last look found no end of
+  std::string carried_;        ///< what the last batch leaves for the next
   bool is_interrupted_ = false;
   TextBuffer interrupted_;  ///< the text of the batch that is to go on
 };

@@ -172,9 +172,15 @@ class Update(CliTest):
 
     @one_thread
     def test_filtered_indexes(self):
-        for options in (("--min-count", "2"), ("--max-count", "9")):
+        for said, options in (
+            ("fewer than 2 times", ("--min-count", "2")),
+            ("more than 9 times", ("--max-count", "9")),
+            ("fewer than 2 or more than 9 times", ("--min-count", "2", "--max-count", "9")),
+        ):
             index = self.count(READS_1, k=21, options=options)
-            self.refused(INPUT, "without --min-count and --max-count", "update", index, "--add", READS_2, "-o", "x.wmi")
+            self.refused(
+                INPUT, f"no k-mers that occurred {said}, .*without --min-count and --max-count",
+                "update", index, "--add", READS_2, "-o", "x.wmi")
 
     @one_thread
     def test_outputs_that_cannot_be_written(self):
@@ -193,8 +199,9 @@ class Update(CliTest):
             ("nothing to do: give --add FILE or --remove FILE", index, "-o", "x.wmi"),
             ("-o FILE", index, "--add", READS_2),
             ("would replace it", index, "--add", READS_2, "-o", index),
-            ("standard input .* one input only", index, "--add", "-", "--remove", "-", "-o", "x.wmi"),
-            ("standard input .* one input only", "-", "--add", "-", "-o", "x.wmi"),
+            ("standard input is named twice", index, "--add", "-", "--remove", "-", "-o", "x.wmi"),
+            ("standard input is named twice", "-", "--add", "-", "-o", "x.wmi"),
+            ("standard input is named twice", index, "--add", "@-", "--remove", "/dev/stdin", "-o", "x.wmi"),
             ("cannot be the same", index, "--add", READS_2, "-o", "x", "--stats", "x"),
             ("--add needs a value", index, "--add", "-o", "x.wmi"),
             ("update runs on one CPU or on GPUs", index, "--add", READS_2, "--device", "cpu:2", "-o", "x.wmi"),

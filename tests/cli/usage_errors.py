@@ -42,6 +42,7 @@ class UsageErrors(CliTest):
             [
                 ("missing INPUT", "count", "-k", "31", *out),
                 ("-o FILE", "count", "-k", "31", READS),
+                ("one of the inputs has an empty name", "count", *out, READS, ""),
                 ("-k .* from 1 to 64, not '65'", "count", "-k", "65", *out, READS),
                 ("-k .* from 1 to 64, not '0'", "count", "-k", "0", *out, READS),
                 ("not '31x'", "count", "-k", "31x", *out, READS),
@@ -56,6 +57,8 @@ class UsageErrors(CliTest):
                 ("-m must be a size", "count", "-m", "lots", *out, READS),
                 ("-m must be a size", "count", "-m", "16X", *out, READS),
                 ("16G", "count", "-m", "16", *out, READS),
+                ("-m 0 means 0 bytes; give a larger size, for example 512M", "count", "-m", "0", *out, READS),
+                ("-m 1K means 1024 bytes; give a larger size", "count", "-m", "1K", *out, READS),
                 ("--min-count must be", "count", "--min-count", "0", *out, READS),
                 ("--max-count must be", "count", "--max-count", "x", *out, READS),
                 ("nothing would be kept", "count", "--min-count", "5", "--max-count", "4", *out, READS),
@@ -87,6 +90,23 @@ class UsageErrors(CliTest):
         )
         self.assertEqual(reads.read_bytes(), content)
 
+    def test_standard_input_is_read_once(self):
+        index = self.count(READS, k=5)
+        for arguments in (
+            ("count", "-o", "x.wmi", "-", "@-"),
+            ("count", "-o", "x.wmi", "-", "/dev/stdin"),
+            ("query", "-", "--kmers", "-"),
+            ("query", "-", "--reads", READS, "-"),
+            ("filter", "-", "-"),
+            ("filter", index, "-1", "-", "-2", "@-"),
+            ("locate", "-", "--kmers", "-"),
+            ("locate", "-", "--reads", "-"),
+            ("union", "-o", "x.wmi", "-", "@-"),
+            ("compare", "-", "-"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.check([("standard input is named twice", *arguments)])
+
     def test_query(self):
         index = self.count(READS, k=5)
         self.check(
@@ -105,6 +125,8 @@ class UsageErrors(CliTest):
                 ("ACG", "query", index, "ACG"),
                 ("ACGTAC", "query", index, "ACGTA", "ACGTAC"),
                 ("ACGNA", "query", index, "ACGNA"),
+                (r"'\\x1bACGT' is no k-mer: the unprintable character 0x1b is not one of", "query", index, "\x1bACGT"),
+                (r"'A{80}\.\.\.' has 99 bases", "query", index, "A" * 99),
             ]
         )
 

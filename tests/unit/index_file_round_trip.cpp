@@ -178,6 +178,12 @@ TEST_CASE("index file: the writer refuses what it could not read") {
   CHECK(scratch.files() == 0);
 }
 
+/// Of this process, and one that is open while they are counted.
+std::ptrdiff_t open_descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                       std::filesystem::directory_iterator());
+}
+
 TEST_CASE("index file: reading from a pipe") {
   const ScratchFolder scratch;
   const Sample small = make_sample(11, 2, 20);
@@ -198,7 +204,14 @@ TEST_CASE("index file: standard input, as a file and refused early as a stream")
   const int fd = ::open((scratch / "a.wmi").c_str(), O_RDONLY);
   ::dup2(fd, STDIN_FILENO);
   ::close(fd);
-  for (const char* name : {"-", "/dev/stdin"}) CHECK(same_shards(IndexFile(name), sample));
+  for (const char* name : {"-", "/dev/stdin"}) {
+    const IndexFile file(name);
+    CHECK(same_shards(file, sample));
+    const std::ptrdiff_t descriptors = open_descriptors();
+    for (std::uint32_t i = 0; i < sample.params.shards(); ++i)
+      CHECK(copy_of(file, i) == sample.shards[i].payload);
+    CHECK(open_descriptors() == descriptors);  // one does for copies, too
+  }
   // A pipe that never ends is refused by its first bytes.
   int ends[2];
   REQUIRE(::pipe(ends) == 0);

@@ -87,6 +87,8 @@ TEST_CASE("io set: what cannot be opened is said at once") {
   CHECK(contains(error_of({folder.path("")}), "is a folder"));
   CHECK(contains(error_of({"@" + folder.path("none")}), "input: " + folder.path("none")));
   CHECK(contains(error_of({"@" + folder.file("list", "\n" + folder.path("none"))}), "line 2 of"));
+  CHECK(contains(error_of({"@" + folder.file("list", std::string("\n\x1f\x8b\0\x1b[2J", 8))}),
+                 R"(list, line 2: '\x1f\x8b\x00\x1b[2J' is no name of a file)"));
   CHECK(error_of({}).starts_with("usage: "));
   CHECK(error_of({"@" + folder.file("empty", "#\n")}).starts_with("usage: "));
   CHECK(error_of({"@"}).starts_with("usage: "));

@@ -139,3 +139,42 @@ TEST_CASE("FASTQ text: small files, other formats and what cannot be read twice 
   CHECK(read_all({fifo, large}, 2).texts.empty());
   writer.join();
 }
+
+namespace {
+
+/// Remembers the largest piece of memory that it gave.
+class NotedMemory final : public io::TextMemory {
+ public:
+  [[nodiscard]] char* allocate(std::size_t bytes) const override {
+    for (std::size_t seen = most_; seen < bytes && !most_.compare_exchange_weak(seen, bytes);) {
+    }
+    return new char[bytes];
+  }
+  void release(char* memory) const noexcept override { delete[] memory; }
+  [[nodiscard]] std::size_t most() const { return most_; }
+
+ private:
+  mutable std::atomic<std::size_t> most_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("FASTQ text: the largest batches, with their padding, take all of what one may take") {
+  constexpr std::size_t kBatch = std::size_t{1} << 16;
+  const TempFolder folder;
+  io::InputOptions options;
+  options.batch_bytes = kBatch;
+  const NotedMemory memory;
+  // Chunks are equal; among some sizes of files there is one that they divide nearly as they may be at most.
+  for (std::size_t i = 0; i < 5; ++i) {
+    const std::string path = folder.file("reads.fq", fastq(150 * kBatch + i * kBatch / 5, 7, 100));
+    io::InputSet inputs({path}, options);
+    inputs.hand_over_text(memory);
+    std::size_t bytes = 0;
+    io::Batch batch;
+    while (inputs.next(batch)) bytes += batch.plain_text().size();
+    CHECK(bytes == std::filesystem::file_size(path));
+  }
+  CHECK(memory.most() <= kBatch);
+  CHECK(memory.most() > kBatch - io::TextBuffer::kPadding);
+}

@@ -1,7 +1,9 @@
 // FASTA and FASTQ as text: every allowed form, every cut, every batch size.
 // ctest: one thread
 
+#include "io/text_reader.h"
 #include "io_fixture.h"
+#include "tier.h"
 
 using namespace io_test;
 
@@ -313,4 +315,45 @@ TEST_CASE("io text: records of next to nothing do not make the list of pieces gr
   io::InputSet inputs({path}, options);
   io::Batch batch;
   while (inputs.next(batch)) CHECK(batch.pieces.size() <= io::batch_pieces(options.batch_bytes));
+}
+
+namespace {
+
+/// Gives a text little by little and, after every other read, nothing for now.
+class Trickle final : public io::ByteSource {
+ public:
+  explicit Trickle(std::string_view text) : text_(text) {}
+  std::size_t read(char* into, std::size_t size) override {
+    is_interrupted_ = !is_interrupted_ && !text_.empty();
+    if (is_interrupted_) return 0;
+    const std::size_t count = text_.copy(into, std::min<std::size_t>(size, 100));
+    text_.remove_prefix(count);
+    return count;
+  }
+  [[nodiscard]] bool is_interrupted() const noexcept override { return is_interrupted_; }
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return 0; }
+
+ private:
+  std::string_view text_;
+  bool is_interrupted_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("io text: lines of many megabytes take no longer for coming in small pieces") {
+  // To search them again with each piece would take hours.
+  const std::size_t length = warpmer::tests::by_tier<std::size_t>(16, 4) << 20;
+  const std::string long_line(length, 'A');
+  for (const std::string& text :
+       {">" + long_line + "\nACGT\n>b\nAC\n", "@a\n" + long_line + "\n+\n" + long_line,
+        ">a\n" + long_line + "\n>b\nAC\n"}) {
+    io::TextReader reader(std::make_unique<Trickle>(text), "text", {});
+    io::Batch batch;
+    std::size_t bases = 0;
+    for (int rounds = 0; rounds < 1'000'000; ++rounds) {
+      if (!reader.fill(batch)) continue;
+      for (const io::Piece& piece : batch.pieces) bases += piece.length;
+    }
+    CHECK(bases == (text[1] == 'A' ? 6 : text[0] == '@' ? length : length + 2));
+  }
 }

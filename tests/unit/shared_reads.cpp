@@ -76,7 +76,7 @@ void read_together(unsigned ranks, const std::vector<std::string>& paths, Outcom
           if (batch.input_bytes == 0) ++outcome.handed_on;
           append_text(batch, text);
         },
-        [&](engine::MessageReader& text) { outcome.text += text.rest(); });
+        [&](engine::MessageReader& text) { outcome.text += text.rest(); }, [] {});
   });
 }
 
@@ -244,8 +244,39 @@ TEST_CASE("a rank that fails ends all, wherever they wait") {
             text.resize(text.size() + 100'000);
             if (here.rank() == failing && ++batches == 10) throw ResourceError("no more");
           },
-          [&](engine::MessageReader&) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
+          [&](engine::MessageReader&) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }, [] {});
     });
+    CHECK(errors == std::vector<std::string>(3, "no more"));
+  }
+}
+
+TEST_CASE("a rank that fails ends answers that are under way, its own and others'") {
+  const ScratchFolder folder;
+  std::mt19937_64 random(6);
+  write_bytes(folder / "one.fq", fastq(random, 10, "r"));
+  const std::vector<std::string> files(40, folder / "one.fq");  // so that every thread has one
+  for (const unsigned failing : {0u, 2u}) {
+    std::atomic<unsigned> waiting{0};
+    const auto errors = on_ranks(3, [&](engine::Ranks& here) {
+      engine::SharedReads reads(here, files, small_batches(), 2);
+      std::atomic<bool> is_cancelled{false};
+      reads.run(
+          [&](const io::Batch&, unsigned thread, engine::Message&) {
+            if (here.rank() == failing && thread == 1) {
+              while (waiting < 5) std::this_thread::yield();
+              throw ResourceError("no more");
+            }
+            ++waiting;
+            is_cancelled.wait(false);
+            throw InternalError("nobody wants this any more");
+          },
+          [](engine::MessageReader&) {},
+          [&] {
+            is_cancelled = true;
+            is_cancelled.notify_all();
+          });
+    });
+    CHECK(waiting == 5);
     CHECK(errors == std::vector<std::string>(3, "no more"));
   }
 }
@@ -275,7 +306,8 @@ Waiting make_wait(unsigned ranks, unsigned threads, const std::vector<std::strin
           text.resize(text.size() + static_cast<std::size_t>(result_bytes));
           made += result_bytes;
         },
-        [&](engine::MessageReader& text) { written += static_cast<std::int64_t>(text.rest().size()); });
+        [&](engine::MessageReader& text) { written += static_cast<std::int64_t>(text.rest().size()); },
+        [] {});
   });
   CHECK(errors == std::vector<std::string>(ranks));
   CHECK(made == written);

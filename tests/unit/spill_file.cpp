@@ -4,10 +4,12 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -109,6 +111,24 @@ TEST_CASE("spill file: damaged or missing bytes are noticed when they are read")
   REQUIRE(::ftruncate(damage, 50000) == 0);
   CHECK_THROWS_WITH_AS(file.read(place, back.data()), doctest::Contains("50000 more bytes"), ResourceError);
   ::close(damage);
+}
+
+TEST_CASE("spill file: a full disk's error names all that was still to be written") {
+  const Folder folder;
+  index::SpillFile file(folder.path);
+  put(file, noise(1000, 4));
+  file.allocate(500);  // another thread's, about to be written
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  ::getrlimit(RLIMIT_FSIZE, &old_limit);
+  const rlimit limit{2000, old_limit.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  // 500 of these have room.
+  CHECK_THROWS_WITH_AS(put(file, noise(3000, 5)),
+                       doctest::Contains("cannot write 3000 more bytes, after 1500, of the temporary file"),
+                       ResourceError);
+  ::setrlimit(RLIMIT_FSIZE, &old_limit);
+  std::signal(SIGXFSZ, old_handler);
 }
 
 TEST_CASE("spill file: a directory that is not there is made and removed; one that cannot be is named") {
