@@ -26,10 +26,10 @@ class PinnedText : public io::TextMemory {
       const DriverUse use;
       check(cudaSetDevice(gpu_), "choosing a GPU");
     }
-    return bytes <= PinnedBlocks::kBytes ? blocks_.take() : try_allocate_pinned_pages(bytes);
+    return blocks_.take(bytes);
   }
   void release(char* memory) const noexcept override {
-    if (memory != nullptr && !blocks_.give_back(memory)) free_pinned_pages(memory);
+    if (memory != nullptr) blocks_.give_back(memory);
   }
 
  private:

@@ -1,11 +1,12 @@
+#include <algorithm>
 #include <utility>
 
 #include "pinned_blocks.cuh"
 
 namespace warpmer::gpu {
 
-char* PinnedBlocks::take() {
-  {
+char* PinnedBlocks::take(std::size_t bytes) {
+  if (bytes <= kBytes) {
     const std::lock_guard lock(mutex_);
     if (!free_.empty()) {
       char* const memory = free_.back();
@@ -13,7 +14,7 @@ char* PinnedBlocks::take() {
       return memory;
     }
   }
-  PinnedPageArray<char> block(kBytes);
+  PinnedPageArray<char> block(std::max(bytes, kBytes));
   char* const memory = block.data();
   const std::lock_guard lock(mutex_);
   all_.emplace(memory, std::move(block));
@@ -21,11 +22,16 @@ char* PinnedBlocks::take() {
   return memory;
 }
 
-bool PinnedBlocks::give_back(char* memory) noexcept {
+void PinnedBlocks::give_back(char* memory) noexcept {
+  PinnedPageArray<char> larger;  // is unpinned while nobody waits for the lock
   const std::lock_guard lock(mutex_);
-  if (all_.count(memory) == 0) return false;
-  free_.push_back(memory);
-  return true;
+  const auto block = all_.find(memory);
+  if (block->second.size() > kBytes) {
+    larger = std::move(block->second);
+    all_.erase(block);
+  } else {
+    free_.push_back(memory);
+  }
 }
 
 }  // namespace warpmer::gpu

@@ -10,16 +10,16 @@
 
 namespace warpmer::gpu {
 
-/// Blocks of one size. To pin one takes as long as to copy it to a device many times, so blocks that are
-/// given back stay pinned, for whoever is next, until the end. Thread-safe.
+/// Blocks, nearly all of one size. To pin one takes as long as to copy it to a device many times, so blocks
+/// of this size that are given back stay pinned, for whoever is next, until the end. Thread-safe.
 class PinnedBlocks {
  public:
   static constexpr std::size_t kBytes = std::size_t{4} << 20;
 
-  /// A block, with a GPU current whose context may be begun. ResourceError when there is none to be had.
-  [[nodiscard]] char* take();
-  /// Whether this is a block, which then is free again.
-  bool give_back(char* memory) noexcept;
+  /// A block of kBytes, or of more if so many are wanted, with a GPU current whose context may be begun.
+  /// ResourceError when there is none to be had.
+  [[nodiscard]] char* take(std::size_t bytes = kBytes);
+  void give_back(char* memory) noexcept;
 
  private:
   std::mutex mutex_;

@@ -2,34 +2,46 @@
 /// Large pinned host memory.
 
 #include <cstddef>
+#include <memory>
 
 #include "device_memory.cuh"
 
 namespace warpmer::gpu {
 
-inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
-/// What so much takes: whole huge pages.
-constexpr std::size_t pinned_pages_bytes(std::size_t bytes) {
-  return (bytes + kHugePage - 1) / kHugePage * kHugePage;
-}
-
-/// Huge pages, where the system gives some, that any GPU copies from and to by itself; `cudaMallocHost` takes
-/// several times as long. With a GPU current whose context may be begun. Null when there are none to be had.
-[[nodiscard]] char* try_allocate_pinned_pages(std::size_t bytes);
-void free_pinned_pages(char* memory) noexcept;
-
 namespace detail {
 
-struct PinnedPages {
-  /// ResourceError when there are none.
-  static void* allocate(std::size_t bytes);
-  static void free(void* memory) { free_pinned_pages(static_cast<char*>(memory)); }
+struct UnpinPages {
+  std::size_t bytes = 0;
+  void operator()(void* memory) const noexcept;
 };
+using PinnedPages = std::unique_ptr<void, UnpinPages>;
+/// ResourceError when there are none to be had.
+PinnedPages pin_pages(std::size_t bytes);
 
 }  // namespace detail
 
-/// For 2 MB and more.
+/// Huge pages, where the system gives some, that any GPU copies from and to by itself; `cudaMallocHost` takes
+/// several times as long. For 2 MB and more: memory is taken in whole huge pages.
 template <class T>
-using PinnedPageArray = detail::Array<T, detail::PinnedPages>;
+class PinnedPageArray {
+ public:
+  PinnedPageArray() = default;
+  /// With a GPU current whose context may be begun. ResourceError when there is no such memory to be had.
+  explicit PinnedPageArray(std::size_t size) : pages_(detail::pin_pages(size * sizeof(T))) {}
+
+  [[nodiscard]] T* data() const { return static_cast<T*>(pages_.get()); }
+  [[nodiscard]] std::size_t size() const {
+    return pages_ == nullptr ? 0 : pages_.get_deleter().bytes / sizeof(T);
+  }
+  /// Room for `size` elements; what was there is lost when it grows.
+  void reserve(std::size_t size) {
+    if (size <= this->size()) return;
+    pages_.reset();
+    *this = PinnedPageArray(size);
+  }
+
+ private:
+  detail::PinnedPages pages_;
+};
 
 }  // namespace warpmer::gpu

@@ -7,12 +7,18 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/huge_pages.h"
 #include "current_device.cuh"
 #include "index/checksum.h"
-#include "pinned_pair.cuh"
+#include "pinned_ring.cuh"
 #include "spilled_segments.cuh"
 
 namespace warpmer::gpu {
+
+template <int Words>
+void SpilledSegments<Words>::Unmap::operator()(char* memory) const {
+  unmap_huge_pages(memory, bytes);
+}
 
 /// One split's words of the lists, off the device. Numbers of words are counted from its first one.
 template <int Words>
@@ -24,11 +30,10 @@ struct SpilledSegments<Words>::Part {
     std::uint64_t checksum;
   };
 
-  std::size_t worker = 0;
   std::vector<std::uint32_t> shard_begins;  ///< of each of the shards, and all words
   std::uint32_t base = 0;                   ///< what offsets are counted from
-  bool is_in_file = false;
-  std::uint64_t place = 0;  ///< in slabs, words and then offsets; or in the file, units
+  HostBytes memory{nullptr, Unmap{0}};      ///< words and then offsets; none when they are in the file
+  std::uint64_t place = 0;                  ///< of units in the file
   std::vector<Unit> units;
   std::vector<std::uint32_t> first_units;  ///< of each shard, and all
 
@@ -44,6 +49,19 @@ template <int Words>
 struct SpilledSegments<Words>::Leaving {
   Segment<Words> segment;
   Event complete;
+  std::vector<Part> parts = {};
+  std::size_t pieces_left = 1;  ///< guarded by the owner's mutex
+};
+
+/// What one worker does for a segment at once: it takes all offsets out and finds a place for each part, or
+/// it takes some of a part's words out.
+template <int Words>
+struct SpilledSegments<Words>::Piece {
+  Leaving* leaving;
+  std::size_t part = 0;
+  std::uint32_t first = 0, end = 0;  ///< words; none for the offsets
+
+  [[nodiscard]] bool opens() const { return first == end; }
 };
 
 /// What is to be brought back of a part.
@@ -58,11 +76,11 @@ struct SpilledSegments<Words>::Slice {
   [[nodiscard]] std::uint32_t end_word() const { return part->shard_begins[first_shard + shards]; }
 };
 
-/// A thread with its stream, its slabs and what it has put there.
+/// A thread with its stream and its buffers.
 template <int Words>
 class SpilledSegments<Words>::Worker {
  public:
-  Worker(SpilledSegments& owner, std::size_t number) : owner_(owner), number_(number), slabs_(owner.slabs_) {}
+  explicit Worker(SpilledSegments& owner) : owner_(owner) {}
   ~Worker() { let_copies_end(); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -75,34 +93,46 @@ class SpilledSegments<Words>::Worker {
   }
   void let_copies_end() noexcept { cudaStreamSynchronize(stream_); }
 
-  /// Takes a segment's parts off the device.
-  void take_out(Leaving& leaving) {
+  /// Takes the offsets of a segment's parts off the device, and parts that go to the file altogether. Returns
+  /// what is left to be done.
+  std::vector<Piece> open(Leaving& leaving) {
     const Timer timer(totals_.out_seconds);
     const Segment<Words>& segment = leaving.segment;
     check(cudaStreamWaitEvent(DriverUse(stream_), leaving.complete), "ordering streams");
+    std::vector<Piece> pieces;
+    leaving.parts.resize(segment.parts.size());
     for (std::size_t number = 0; number < segment.parts.size(); ++number) {
-      Part part;
-      part.worker = number_;
+      Part& part = leaving.parts[number];
       take_offsets(segment, number, part);
-      const SuperKmer<Words>* const words = segment.words.data() + segment.parts[number].first_word;
-      const std::uint64_t bytes = part.words() * kWordBytes + segment.lists * kOffsetBytes;
-      part.is_in_file = !slabs_.allocate(bytes + kOffsetBytes, owner_.kept_slabs_, part.place);
-      if (part.is_in_file) {
-        write(words, part);
+      const std::uint64_t words_bytes = part.words() * kWordBytes;
+      const std::uint64_t bytes = words_bytes + segment.lists * kOffsetBytes;
+      part.memory = owner_.allocate(bytes + kOffsetBytes);
+      if (part.memory == nullptr) {
+        write(segment.words.data() + segment.parts[number].first_word, part);
         totals_.to_file += bytes;
-      } else {
-        words_.receive(words, part.words(),
-                       [&](const SuperKmer<Words>* some, std::size_t first, std::size_t end) {
-                         to_slabs(part.place + first * kWordBytes, some, end - first);
-                       });
-        to_slabs(part.place + part.words() * kWordBytes, offsets_of_part_.data(), offsets_of_part_.size());
-        totals_.to_host += bytes;
+        continue;
       }
-      remember(std::move(part));
+      std::memcpy(part.memory.get() + words_bytes, offsets_of_part_.data(),
+                  bytes + kOffsetBytes - words_bytes);
+      totals_.to_host += bytes;
+      constexpr std::uint32_t kMost = kWordsBytes / kWordBytes;
+      for (std::uint32_t first = 0; first < part.words(); first += std::min(kMost, part.words() - first))
+        pieces.push_back({&leaving, number, first, first + std::min(kMost, part.words() - first)});
     }
-    leaving.segment = {};
-    // Whoever allocates next, in whatever stream, is to find it free.
-    check(cudaStreamSynchronize(cudaStreamPerThread), "giving device memory back");
+    return pieces;
+  }
+
+  /// Takes words out, of a segment that somebody has opened.
+  void take_out(const Piece& piece) {
+    const Timer timer(totals_.out_seconds);
+    const Segment<Words>& segment = piece.leaving->segment;
+    char* to = piece.leaving->parts[piece.part].memory.get() + piece.first * kWordBytes;
+    words_.receive(segment.words.data() + segment.parts[piece.part].first_word + piece.first,
+                   piece.end - piece.first,
+                   [&](const SuperKmer<Words>* some, std::size_t first, std::size_t end) {
+                     std::memcpy(to, some, (end - first) * kWordBytes);
+                     to += (end - first) * kWordBytes;
+                   });
   }
 
   /// Brings slices back, which follow one another on the device.
@@ -115,15 +145,16 @@ class SpilledSegments<Words>::Worker {
       const std::uint64_t lists = std::uint64_t{slice.shards} * owner_.lists_per_shard_;
       const std::uint64_t words = slice.end_word() - slice.first_word();
       const std::uint64_t bytes = words * kWordBytes + lists * kOffsetBytes;
-      if (slice.part->is_in_file) {
+      if (slice.part->memory == nullptr) {
         read(slice);
         totals_.from_file += bytes;
         continue;
       }
-      const std::uint64_t first_offset = std::uint64_t{slice.first_shard} * owner_.lists_per_shard_;
-      const std::uint64_t offsets_place = slice.part->place + slice.part->words() * kWordBytes;
-      from_slabs(slice.part->place + slice.first_word() * kWordBytes, words, words_);
-      from_slabs(offsets_place + first_offset * kOffsetBytes, lists + 1, offsets_);
+      const auto* const part_words = reinterpret_cast<const SuperKmer<Words>*>(slice.part->memory.get());
+      const auto* const part_offsets =
+          reinterpret_cast<const std::uint32_t*>(part_words + slice.part->words());
+      words_.append(part_words + slice.first_word(), words);
+      offsets_.append(part_offsets + std::uint64_t{slice.first_shard} * owner_.lists_per_shard_, lists + 1);
       totals_.from_host += bytes;
     }
     words_.flush();
@@ -131,7 +162,6 @@ class SpilledSegments<Words>::Worker {
     stream_.wait();
   }
 
-  [[nodiscard]] const std::deque<Part>& parts() const { return parts_; }
   [[nodiscard]] const SpillTotals& totals() const { return totals_; }
 
   std::vector<Slice> slices;  ///< to be brought back; guarded by the owner's mutex
@@ -160,39 +190,6 @@ class SpilledSegments<Words>::Worker {
     for (std::uint32_t list = 0; list <= segment.lists; list += owner_.lists_per_shard_)
       part.shard_begins.push_back(offsets_of_part_[list] - part.base);
   }
-  template <class T>
-  void to_slabs(std::uint64_t place, const T* from, std::size_t n) {
-    const auto* at = reinterpret_cast<const char*>(from);
-    slabs_.for_each_piece(place, n * sizeof(T), [&](char* memory, std::uint64_t bytes) {
-      std::memcpy(memory, at, bytes);
-      at += bytes;
-    });
-  }
-  /// (Places of words and offsets are whole numbers of them, and so are slabs.)
-  template <class T>
-  void from_slabs(std::uint64_t place, std::size_t n, PinnedPair<T>& to) {
-    slabs_.for_each_piece(place, n * sizeof(T), [&](const char* memory, std::uint64_t bytes) {
-      to.append(reinterpret_cast<const T*>(memory), bytes / sizeof(T));
-    });
-  }
-
-  /// Keeps a part. What parts take beyond kRememberedBytes is counted as if it were in slabs.
-  void remember(Part&& part) {
-    part.shard_begins.shrink_to_fit();
-    part.units.shrink_to_fit();
-    part.first_units.shrink_to_fit();
-    remembered_bytes_ += part.remembered_bytes();
-    while (remembered_bytes_ > charged_bytes_) {
-      if (!owner_.slabs_.take(1, 0)) {
-        throw ResourceError("what the GPU has spilled takes more memory to remember than the " +
-                            megabytes(owner_.plan_.host_bytes) +
-                            " that -m leaves; raise -m or --device-memory");
-      }
-      charged_bytes_ += HostSlabs::kSlabBytes;
-    }
-    parts_.push_back(std::move(part));
-  }
-
   /// Writes a part to the file, one buffer of words after the other.
   void write(const SuperKmer<Words>* words, Part& part) {
     index::SpillFile& file = owner_.file();
@@ -266,15 +263,11 @@ class SpilledSegments<Words>::Worker {
   [[nodiscard]] std::uint64_t shard_offsets_bytes() const { return owner_.lists_per_shard_ * kOffsetBytes; }
 
   SpilledSegments& owner_;
-  const std::size_t number_;
   Stream stream_;
-  HostSlabs slabs_;
-  PinnedPair<SuperKmer<Words>> words_{kBufferBytes / kWordBytes, stream_};
-  PinnedPair<std::uint32_t> offsets_{kBufferBytes / 4 / kOffsetBytes, stream_};
+  PinnedRing<SuperKmer<Words>> words_{kWordsBytes / kWordBytes, stream_};
+  PinnedRing<std::uint32_t> offsets_{kOffsetsBytes / kOffsetBytes, stream_};
   std::vector<std::uint32_t> offsets_of_part_;
   std::vector<char> unit_;
-  std::deque<Part> parts_;
-  std::uint64_t remembered_bytes_ = 0, charged_bytes_ = kRememberedBytes;
   SpillTotals totals_;
   std::thread thread_;
 };
@@ -287,8 +280,8 @@ SpilledSegments<Words>::SpilledSegments(SpillPlan plan, std::uint32_t first_list
       end_list_(end_list),
       lists_per_shard_(lists_per_shard),
       gpu_(current_gpu()),
-      slabs_(plan_.host_bytes / HostSlabs::kSlabBytes),
-      kept_slabs_(1 + plan_.host_bytes / HostSlabs::kSlabBytes / kRememberedShare) {
+      host_bytes_left_(plan_.host_bytes),
+      remembered_bytes_left_(plan_.threads * kRememberedBytes) {
   if (plan_.opens_file_at_once) file();
 }
 
@@ -309,21 +302,35 @@ index::SpillFile& SpilledSegments<Words>::file() {
   return *file_;
 }
 
+/// Host memory for a part, as far as there is some; null when there is none.
+template <int Words>
+auto SpilledSegments<Words>::allocate(std::uint64_t bytes) -> HostBytes {
+  constexpr std::uint64_t kPageBytes = 4096;
+  const std::uint64_t whole = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const std::lock_guard lock(mutex_);
+  HostBytes memory(nullptr, Unmap{whole});
+  if (host_bytes_left_ < whole + plan_.host_bytes / kRememberedShare) return memory;
+  memory.reset(map_huge_pages(whole));
+  if (memory) host_bytes_left_ -= whole;
+  return memory;
+}
+
 template <int Words>
 void SpilledSegments<Words>::put(Segment<Words>&& segment, cudaStream_t stream) {
   if (workers_.empty()) {
-    for (std::size_t number = 0; number < plan_.threads; ++number) {
-      workers_.push_back(std::make_unique<Worker>(*this, number));
+    for (unsigned i = 0; i < plan_.threads; ++i) {
+      workers_.push_back(std::make_unique<Worker>(*this));
       workers_.back()->start();
     }
   }
-  Leaving leaving{std::move(segment), Event()};
-  leaving.complete.record(stream);
+  Event complete;
+  complete.record(stream);
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   ++puts_;
-  leaving_bytes_ += leaving.segment.bytes();
-  leaving_.push_back(std::move(leaving));
+  leaving_bytes_ += segment.bytes();
+  leaving_.push_back({std::move(segment), std::move(complete)});
+  pieces_.push_back({&leaving_.back()});
   changed_.notify_all();
 }
 
@@ -332,19 +339,18 @@ std::uint64_t SpilledSegments<Words>::wait_until_leaving(std::uint64_t most) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failure_ || leaving_bytes_ <= most; });
   if (failure_) std::rethrow_exception(failure_);
-  if (leaving_bytes_ == 0) {
-    all_.clear();
-    for (const auto& worker : workers_) {
-      for (const Part& part : worker->parts()) all_.push_back(&part);
-    }
-  }
   return leaving_bytes_;
+}
+
+template <int Words>
+std::uint32_t SpilledSegments<Words>::parts() const {
+  return static_cast<std::uint32_t>(parts_.size());
 }
 
 template <int Words>
 std::uint32_t SpilledSegments<Words>::words_of(std::uint32_t part, std::uint32_t shard) const {
   const std::uint32_t own = shard - first_list_ / lists_per_shard_;
-  return all_[part]->shard_begins[own + 1] - all_[part]->shard_begins[own];
+  return parts_[part].shard_begins[own + 1] - parts_[part].shard_begins[own];
 }
 
 template <int Words>
@@ -355,13 +361,18 @@ void SpilledSegments<Words>::begin_fetch(std::uint32_t first_shard, std::uint32_
   to.first_list = first_shard * lists_per_shard_;
   to.lists = shards * lists_per_shard_;
   to.begins.assign(1, 0);
-  std::vector<std::vector<Slice>> slices(workers_.size());
+  std::vector<Slice> all;
   for (std::uint32_t number = first_part; number < end_part; ++number) {
-    const Part& part = *all_[number];
-    const Slice slice{&part, own, shards, to.words.data() + to.begins.back(),
+    const Slice slice{&parts_[number], own, shards, to.words.data() + to.begins.back(),
                       to.offsets.data() + std::size_t{to.size()} * (to.lists + 1)};
-    slices[part.worker].push_back(slice);
+    all.push_back(slice);
     to.begins.push_back(to.begins.back() + (slice.end_word() - slice.first_word()));
+  }
+  // To each worker slices that follow one another, and about as many words.
+  std::vector<std::vector<Slice>> slices(workers_.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::uint64_t middle = (std::uint64_t{to.begins[i]} + to.begins[i + 1]) / 2;
+    slices[middle * workers_.size() / (std::uint64_t{to.word_count()} + 1)].push_back(all[i]);
   }
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
@@ -394,17 +405,63 @@ SpillTotals SpilledSegments<Words>::totals() const {
   return totals;
 }
 
+/// Keeps a part. What parts take beyond kRememberedBytes is the host's, too.
+template <int Words>
+void SpilledSegments<Words>::remember(Part&& part) {
+  part.shard_begins.shrink_to_fit();
+  part.units.shrink_to_fit();
+  part.first_units.shrink_to_fit();
+  const std::uint64_t bytes = part.remembered_bytes(), beside = std::min(bytes, remembered_bytes_left_);
+  remembered_bytes_left_ -= beside;
+  if (host_bytes_left_ < bytes - beside) {
+    throw ResourceError("what the GPU has spilled takes more memory to remember than the " +
+                        megabytes(plan_.host_bytes) + " that -m leaves; raise -m or --device-memory");
+  }
+  host_bytes_left_ -= bytes - beside;
+  parts_.push_back(std::move(part));
+}
+
+/// Has a worker do its part of taking out a segment. The lock is open meanwhile.
+template <int Words>
+void SpilledSegments<Words>::move_piece(Worker& worker, const Piece& piece,
+                                        std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  std::vector<Piece> pieces;
+  if (piece.opens()) {
+    pieces = worker.open(*piece.leaving);
+  } else {
+    worker.take_out(piece);
+  }
+  lock.lock();
+  // Before what nobody has opened, so that what has begun to leave is out soon.
+  const auto unopened =
+      std::find_if(pieces_.begin(), pieces_.end(), [](const Piece& other) { return other.opens(); });
+  pieces_.insert(unopened, pieces.begin(), pieces.end());
+  piece.leaving->pieces_left += pieces.size();
+  if (!pieces.empty()) changed_.notify_all();
+  if (--piece.leaving->pieces_left > 0) return;
+  const std::uint64_t bytes = piece.leaving->segment.bytes();
+  lock.unlock();
+  piece.leaving->segment = {};
+  // Whoever allocates next, in whatever stream, is to find it free.
+  check(cudaStreamSynchronize(cudaStreamPerThread), "giving device memory back");
+  lock.lock();
+  for (Part& part : piece.leaving->parts) remember(std::move(part));
+  leaving_.remove_if([&](const Leaving& leaving) { return &leaving == piece.leaving; });
+  leaving_bytes_ -= bytes;
+  changed_.notify_all();
+}
+
 /// A worker's thread: takes out what is leaving, and brings back what it is told to.
 template <int Words>
 void SpilledSegments<Words>::work(Worker& worker) {
   bool is_bringing = false;
   std::unique_lock lock(mutex_, std::defer_lock);
-  std::optional<Leaving> leaving;  // stays until its copies have ended
   try {
     check(cudaSetDevice(gpu_), "choosing a GPU");
+    lock.lock();
     for (;;) {
-      lock.lock();
-      changed_.wait(lock, [&] { return stop_ || failure_ || !leaving_.empty() || !worker.slices.empty(); });
+      changed_.wait(lock, [&] { return stop_ || failure_ || !pieces_.empty() || !worker.slices.empty(); });
       is_bringing = !worker.slices.empty();
       if (stop_ || failure_) break;
       if (is_bringing) {
@@ -413,18 +470,12 @@ void SpilledSegments<Words>::work(Worker& worker) {
         worker.bring(slices, *worker.free);
         lock.lock();
         --fetching_;
+        changed_.notify_all();
       } else {
-        leaving.emplace(std::move(leaving_.front()));
-        leaving_.pop_front();
-        lock.unlock();
-        const std::uint64_t bytes = leaving->segment.bytes();
-        worker.take_out(*leaving);
-        leaving.reset();
-        lock.lock();
-        leaving_bytes_ -= bytes;
+        const Piece piece = pieces_.front();
+        pieces_.pop_front();
+        move_piece(worker, piece, lock);
       }
-      changed_.notify_all();
-      lock.unlock();
     }
   } catch (...) {
     worker.let_copies_end();

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "host_slabs.cuh"
 #include "index/spill_file.h"
 #include "segment.cuh"
 
@@ -19,7 +19,7 @@ namespace warpmer::gpu {
 
 /// Where segments may go.
 struct SpillPlan {
-  std::uint64_t host_bytes = std::uint64_t{1} << 30;  ///< in slabs, beside kLeastBytesOfThread
+  std::uint64_t host_bytes = std::uint64_t{1} << 30;  ///< beside kLeastBytesOfThread
   std::string directory = ".";                        ///< of the temporary file
   bool opens_file_at_once = false;                    ///< not only when something is to be written to it
   unsigned threads = 2;                               ///< that copy
@@ -58,11 +58,13 @@ struct Slices {
 template <int Words>
 class SpilledSegments {
  public:
-  /// Host memory that a thread takes, beside slabs: two pinned buffers for words and two of a quarter of that
-  /// for offsets, a part's offsets, what is read from the file at once, and what is remembered of parts.
-  static constexpr std::uint64_t kBufferBytes = std::uint64_t{4} << 20;
+  /// Host memory that a thread takes, beside what it puts there: pinned buffers for words and for offsets, a
+  /// part's offsets, what is read from the file at once, and what is remembered of parts.
+  static constexpr std::uint64_t kWordsBytes = std::uint64_t{4} << 20;
+  static constexpr std::uint64_t kOffsetsBytes = std::uint64_t{2} << 20, kReadBytes = std::uint64_t{2} << 20;
   static constexpr std::uint64_t kRememberedBytes = std::uint64_t{8} << 20;
-  static constexpr std::uint64_t kLeastBytesOfThread = 5 * kBufferBytes + kRememberedBytes;
+  static constexpr std::uint64_t kLeastBytesOfThread =
+      kWordsBytes + 3 * kOffsetsBytes + kReadBytes + kRememberedBytes;
 
   /// Of segments of the lists [first_list, end_list), whole shards.
   SpilledSegments(SpillPlan plan, std::uint32_t first_list, std::uint32_t end_list,
@@ -82,7 +84,7 @@ class SpilledSegments {
   // Once everything is out: `wait_until_leaving(0)`.
 
   /// Parts of segments that have been spilled.
-  [[nodiscard]] std::uint32_t parts() const { return static_cast<std::uint32_t>(all_.size()); }
+  [[nodiscard]] std::uint32_t parts() const;
   /// Words that a part has of a shard.
   [[nodiscard]] std::uint32_t words_of(std::uint32_t part, std::uint32_t shard) const;
 
@@ -98,29 +100,39 @@ class SpilledSegments {
   [[nodiscard]] SpillTotals totals() const;
 
  private:
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(char* memory) const;
+  };
+  /// (It is not pinned: the driver pins for one thread at a time, and lets nobody copy meanwhile.)
+  using HostBytes = std::unique_ptr<char, Unmap>;
   struct Part;
   struct Slice;
   struct Leaving;
+  struct Piece;
   class Worker;
 
   index::SpillFile& file();
+  HostBytes allocate(std::uint64_t bytes);
+  void remember(Part&& part);
   void work(Worker& worker);
+  void move_piece(Worker& worker, const Piece& piece, std::unique_lock<std::mutex>& lock);
 
   const SpillPlan plan_;
   const std::uint32_t first_list_, end_list_, lists_per_shard_;
   const int gpu_;
-  SlabBudget slabs_;
-  /// Of the slabs, what is kept to remember parts when the others are full.
+  /// Of the host's bytes, what is kept to remember parts when the others are full.
   static constexpr std::uint64_t kRememberedShare = 32;
-  const std::uint64_t kept_slabs_;
   std::uint64_t puts_ = 0;
-  std::vector<const Part*> all_;
 
   mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::unique_ptr<index::SpillFile> file_;
-  std::deque<Leaving> leaving_;
+  std::uint64_t host_bytes_left_, remembered_bytes_left_;
+  std::deque<Part> parts_;  ///< that are out
+  std::list<Leaving> leaving_;
   std::uint64_t leaving_bytes_ = 0;
+  std::deque<Piece> pieces_;    ///< of these that nobody is at yet, whole segments behind others
   std::uint32_t fetching_ = 0;  ///< workers that are at it
   bool stop_ = false;
   std::exception_ptr failure_;

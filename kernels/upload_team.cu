@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/huge_pages.h"
 #include "current_device.cuh"
 #include "frozen_shards.cuh"
 #include "host_fence.cuh"
@@ -76,7 +77,7 @@ std::uint64_t UploadTeam::most_part_words(std::uint64_t largest_words) {
 
 std::uint64_t UploadTeam::bytes_of_thread(std::uint64_t largest_words) {
   const std::uint64_t mapped = largest_words > kMostPartWords ? largest_words : 0;
-  return kBuffers * pinned_pages_bytes(buffer_words_for(largest_words) * sizeof(std::uint64_t)) +
+  return kBuffers * whole_huge_pages(buffer_words_for(largest_words) * sizeof(std::uint64_t)) +
          mapped * sizeof(std::uint64_t);
 }
 

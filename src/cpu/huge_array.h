@@ -1,8 +1,5 @@
 #pragma once
-/// Large arrays that are written all over: on huge pages where the system has them, so that the processor's
-/// address translation keeps up.
-
-#include <sys/mman.h>
+/// Large arrays that are written all over.
 
 #include <cerrno>
 #include <cstddef>
@@ -12,6 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/huge_pages.h"
 #include "engine/memory_text.h"
 
 namespace warpmer::cpu {
@@ -25,16 +23,14 @@ class HugeArray {
   HugeArray() = default;
   explicit HugeArray(std::size_t size) : bytes_(size * sizeof(T)) {
     if (size == 0) return;
-    void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
+    data_ = reinterpret_cast<T*>(map_huge_pages(bytes_));
+    if (data_ == nullptr) {
       throw ResourceError("the system has no " + engine::mebibytes_needed(bytes_) +
                           " of memory for k-mers (" + std::strerror(errno) + "); lower -m or free memory");
     }
-    ::madvise(memory, bytes_, MADV_HUGEPAGE);  // only a hint
-    data_ = static_cast<T*>(memory);
   }
   ~HugeArray() {
-    if (data_ != nullptr) ::munmap(data_, bytes_);
+    if (data_ != nullptr) unmap_huge_pages(data_, bytes_);
   }
   HugeArray(HugeArray&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}

@@ -9,26 +9,20 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/huge_pages.h"
 
 namespace warpmer::cpu {
 
 PagePool::~PagePool() {
-  for (char* block : blocks_) munmap(block, kBlockBytes);
+  for (char* block : blocks_) unmap_huge_pages(block, kBlockBytes);
 }
 
 void PagePool::add_block() {
-  constexpr std::size_t kBytes = kBlockBytes + kHugePageBytes;  // from a huge page's boundary on, kBlockBytes
-  void* const memory =
-      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
+  char* const block = map_huge_pages(kBlockBytes);
+  if (block == nullptr) {
     throw ResourceError("the system has no memory for pending k-mers (" + std::string(std::strerror(errno)) +
                         "); lower -m or free memory");
   }
-  const std::size_t before = -reinterpret_cast<std::uintptr_t>(memory) % kHugePageBytes;
-  char* const block = static_cast<char*>(memory) + before;
-  if (before > 0) munmap(memory, before);
-  munmap(block + kBlockBytes, kHugePageBytes - before);
-  madvise(block, kBlockBytes, MADV_HUGEPAGE);  // fewer page faults; only a hint
   blocks_.push_back(block);
   next_ = block;
   end_ = next_ + kBlockBytes;

@@ -13,7 +13,6 @@ namespace warpmer::cpu {
 class PagePool {
  public:
   static constexpr std::size_t kPageBytes = 4096;
-  static constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
   PagePool() = default;
   ~PagePool();

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "core/huge_pages.h"
 #include "core/minimizer.h"
 #include "cpu/cutter.h"
 #include "cpu/dense_session.h"
@@ -96,7 +97,7 @@ class ShardedSample : public engine::SampleSession {
     Worker(const Kernels& kernels, const engine::CountPlan& plan, std::uint32_t shards, PagePool& pool)
         : cutter(kernels, plan.k, plan.lenient),
           split(shards, Cutter<Words>::kCapacity),
-          stock(pool, PagePool::kHugePageBytes / PagePool::kPageBytes),
+          stock(pool, kHugePageBytes / PagePool::kPageBytes),
           counter(kernels, plan.k, plan.canonical, plan.table),
           freezer(kernels, plan.k),
           kept(plan.min_count, plan.max_count) {}

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/huge_pages.h"
 #include "core/minimizer.h"
 #include "cpu/cutter.h"
 #include "cpu/memory_model.h"
@@ -235,7 +236,7 @@ class ShardedSession : public engine::CountingSession {
   static std::size_t stock_pages(std::uint64_t budget, unsigned threads) {
     constexpr std::uint64_t kLeast = 16;
     return std::clamp(budget / (32 * threads * PagePool::kPageBytes), kLeast,
-                      std::uint64_t{PagePool::kHugePageBytes / PagePool::kPageBytes});
+                      std::uint64_t{kHugePageBytes / PagePool::kPageBytes});
   }
 
   const engine::CountPlan plan_;

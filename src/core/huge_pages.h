@@ -1,0 +1,42 @@
+#pragma once
+/// Large memory that is written all over, in huge pages where the system has them: fewer page faults, and the
+/// processor's address translation keeps up.
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace warpmer {
+
+inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
+/// `bytes` rounded up to whole huge pages.
+constexpr std::size_t whole_huge_pages(std::size_t bytes) {
+  return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+}
+
+/// Zero bytes, from the boundary of a huge page on if there is one of them at least. They take memory as they
+/// are touched. Null, with errno set, when the system has none.
+inline char* map_huge_pages(std::size_t bytes) noexcept {
+  const std::size_t more = bytes < kHugePageBytes ? 0 : kHugePageBytes;
+  void* const memory =
+      ::mmap(nullptr, bytes + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* begin = static_cast<char*>(memory);
+  if (more > 0) {
+    constexpr std::size_t kPageBytes = 4096;
+    const std::size_t before = -reinterpret_cast<std::uintptr_t>(memory) % kHugePageBytes;
+    if (before > 0) ::munmap(begin, before);
+    begin += before;
+    const std::size_t mapped = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    if (before < more) ::munmap(begin + mapped, more - before);
+  }
+  ::madvise(begin, bytes, MADV_HUGEPAGE);  // only a hint
+  return begin;
+}
+
+/// What was mapped, with as many bytes.
+inline void unmap_huge_pages(void* memory, std::size_t bytes) noexcept { ::munmap(memory, bytes); }
+
+}  // namespace warpmer
