@@ -283,7 +283,7 @@ TEST_CASE("filters, repeats and early runs, spilled") {
   for (const std::uint32_t k : {21u, 64u}) {
     if (!tests::can_count(k)) continue;
     CAPTURE(k);
-    auto plan = plan_that_spills(k, 40);
+    auto plan = plan_that_spills(k, 16);
     plan.min_count = 2;
     plan.max_count = 100;
     auto roomy = plan;
