@@ -1,6 +1,8 @@
 // FASTA and FASTQ as text: every allowed form, every cut, every batch size.
 // ctest: one thread
 
+#include <fmt/core.h>
+
 #include "io/text_reader.h"
 #include "io_fixture.h"
 #include "tier.h"
@@ -345,8 +347,8 @@ TEST_CASE("io text: lines of many megabytes take no longer for coming in small p
   const std::size_t length = warpmer::tests::by_tier<std::size_t>(16, 4) << 20;
   const std::string long_line(length, 'A');
   for (const std::string& text :
-       {">" + long_line + "\nACGT\n>b\nAC\n", "@a\n" + long_line + "\n+\n" + long_line,
-        ">a\n" + long_line + "\n>b\nAC\n"}) {
+       {fmt::format(">{}\nACGT\n>b\nAC\n", long_line), fmt::format("@a\n{0}\n+\n{0}", long_line),
+        fmt::format(">a\n{}\n>b\nAC\n", long_line)}) {
     io::TextReader reader(std::make_unique<Trickle>(text), "text", {});
     io::Batch batch;
     std::size_t bases = 0;
