@@ -22,8 +22,9 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// Of the device's memory, and of the host's, what merging may take: a part.
-constexpr std::uint64_t kMergerShare = 3, kMergerHostShare = 4;
+/// Of the device's memory, and of the host's, what merging may take: a part. (All of the index goes through
+/// it, and what is added is less, most of the time.)
+constexpr std::uint64_t kMergerShare = 2, kMergerHostShare = 4;
 
 /// How a job's memory is divided.
 struct Division {
