@@ -182,13 +182,8 @@ inline void write_sample(const Sample& sample, const std::string& path,
   writer.finish(sample.totals, sample.histogram, provenance);
 }
 
-inline bool same_shape(const ShardShape& a, const ShardShape& b) {
-  return a.entries == b.entries && a.exceptions == b.exceptions && a.bucket_bits == b.bucket_bits &&
-         a.count_bits == b.count_bits && a.exception_bits == b.exception_bits;
-}
-
 inline bool same_shard(const ShardView& view, const FrozenShard& frozen) {
-  return same_shape(view.shape, frozen.shape) && view.payload_words == frozen.payload.size() &&
+  return view.shape == frozen.shape && view.payload_words == frozen.payload.size() &&
          std::equal(frozen.payload.begin(), frozen.payload.end(), view.payload);
 }
 

@@ -46,7 +46,7 @@ Sample documented_example() {
   }
   sample.shards.push_back(index::freeze(hashes.data(), counts.data(), hashes.size(), kK));
   const FrozenShard naive = test::freeze({entries.begin(), entries.end()}, kK, 1, 2);
-  CHECK(same_shape(sample.shards[0].shape, naive.shape));
+  CHECK(sample.shards[0].shape == naive.shape);
   CHECK(sample.shards[0].payload == naive.payload);
   return sample;
 }

@@ -169,7 +169,7 @@ void spill_and_read(std::uint32_t k, std::size_t n) {
   const index::FrozenShard frozen = spill.finish();
   CHECK(written == file.bytes_written());
   CHECK(frozen.payload.empty());
-  CHECK(index::test::same_shape(frozen.shape, expected.shape));
+  CHECK(frozen.shape == expected.shape);
   for (int again = 0; again < 2; ++again) {
     std::vector<std::uint64_t> words;
     frozen.source->read(
