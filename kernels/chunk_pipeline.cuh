@@ -60,6 +60,13 @@ class ChunkPipeline {
         freeze_scratch_(freeze_scratch(range.end_shard() - range.first_shard())) {
     fill_bytes(bins_.data(), 0, bins_.size(), freeze_stream_);
   }
+  /// After an error, too, nothing writes to the host's memory afterwards.
+  ~ChunkPipeline() {
+    cudaStreamSynchronize(stream_);
+    cudaStreamSynchronize(freeze_stream_);
+  }
+  ChunkPipeline(const ChunkPipeline&) = delete;
+  ChunkPipeline& operator=(const ChunkPipeline&) = delete;
 
   /// Before the first shard: the k-mers of each shard, how many occurrences there are behind all of them
   /// at most, and what chunks may take. `spare_bytes` of device memory may be taken for a shard that is
@@ -307,7 +314,7 @@ class ChunkPipeline {
   /// entries has so many words.
   [[nodiscard]] std::uint64_t ring_words(std::uint64_t words, std::uint64_t entries) const {
     if (entries == 0) return words;
-    const double usual_entries = static_cast<double>(size_.entries) * (foresees_ ? 1 : kept_of_kmers_);
+    const double usual_entries = static_cast<double>(usual_bound_) * (foresees_ ? 1 : kept_of_kmers_);
     const double usual =
         kRingMargin * static_cast<double>(words) / static_cast<double>(entries) * usual_entries;
     const double most = static_cast<double>(size_.entries * kRingBytes / sizeof(std::uint64_t));

@@ -18,7 +18,7 @@ namespace warpmer::gpu {
 
 /// Shards come piece by piece through the two halves of a pinned block: while the thread does with one piece
 /// what is to be done, the next is on its way. One piece at a time leaves the link idle for half of the time,
-/// with sixteen threads, too (docs/benchmarks.md).
+/// with sixteen threads, too (docs/benchmarks.md). Any GPU may be current after a call.
 class Courier {
  public:
   /// A GPU of these is current. ResourceError when there is no memory for it.
@@ -47,6 +47,7 @@ class Courier {
   index::FrozenShard in_memory() {
     const Order& order = orders_.front();
     frozen_.shape = order.item.plan().shape;
+    frozen_.source.reset();
     frozen_.payload.clear();
     frozen_.payload.reserve(order.words() + index::kReadAheadWords);
     index::layout::Checksum checksum;

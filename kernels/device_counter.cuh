@@ -103,8 +103,8 @@ class DeviceCounter : public TextCounter {
   virtual void end_of_input() = 0;
 
   /// Then counts and freezes its shards, in chunks, in order; hands each over when it is enqueued. A
-  /// chunk's memory is used again for one of the next but one, or later: `reclaim(first_shard)` must return
-  /// only when that earlier chunk is no longer needed.
+  /// chunk's memory is used again for later ones, maybe for the next: `reclaim(first_shard)` must return only
+  /// when that earlier chunk is no longer needed, and without waiting for one that comes.
   virtual void finish(const std::function<void(FrozenChunk&&)>& take,
                       const std::function<void(std::uint32_t first_shard)>& reclaim) = 0;
 

@@ -25,10 +25,9 @@ PFN_cuStreamWriteValue64_v11070 find_write_value() {
 void HostFence::write_when_reached(cudaStream_t stream) {
   static const PFN_cuStreamWriteValue64_v11070 write_value = find_write_value();
   const auto at = reinterpret_cast<CUdeviceptr>(number_.data());
-  const CUresult result = write_value(DriverUse(stream), at, ++last_, CU_STREAM_WRITE_VALUE_DEFAULT);
-  if (result == CUDA_SUCCESS) return;
-  check(cudaPeekAtLastError(), "marking a stream");  // what failed before, most likely
-  throw InternalError("marking a stream failed with CUDA driver error " + std::to_string(result));
+  const CUresult result = write_value(DriverUse(stream), at, last_ + 1, CU_STREAM_WRITE_VALUE_DEFAULT);
+  check(static_cast<cudaError_t>(result), "marking a stream");  // the runtime's numbers are the driver's
+  ++last_;
 }
 
 /// The device has not got there in a while.
@@ -39,6 +38,7 @@ void HostFence::look_for_errors() const {
     return;
   }
   check(state, "waiting for the GPU");
+  if (!has_passed()) throw InternalError("a GPU has not marked a stream that has come to its end");
 }
 
 }  // namespace warpmer::gpu

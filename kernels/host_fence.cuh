@@ -21,7 +21,8 @@ class HostFence {
   /// With a GPU current.
   HostFence() { number_.data()[0] = 0; }
 
-  /// Of the current GPU. What was enqueued in the stream before has been done when the fence has passed.
+  /// Of the current GPU. What was enqueued in the stream before has been done when the fence has passed. In
+  /// another stream than before only when it has been waited for.
   void record(cudaStream_t stream) {
     stream_ = stream;
     write_when_reached(stream);

@@ -378,7 +378,9 @@ MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes
                         " to the GPU, which takes " + megabytes(plan.host_bytes() + (1u << 20) - 1) +
                         "; raise -m");
   }
-  const std::uint64_t more = (device_bytes - bytes(plan)) / sizeof(std::uint64_t);
+  // Of what is left, that is not for what may never come: counting has use for it.
+  const std::uint64_t spare = std::max(device_bytes * 2 / 3, bytes(plan)) - bytes(plan);
+  const std::uint64_t more = spare / sizeof(std::uint64_t);
   plan.most_payload_words =
       std::max(plan.most_payload_words, std::min(kMostPayloadWords, plan.most_payload_words + more));
   return plan;

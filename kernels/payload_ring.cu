@@ -8,6 +8,8 @@ namespace warpmer::gpu {
 PayloadRing::Room PayloadRing::take(std::uint32_t first_shard, std::uint64_t words,
                                     std::uint64_t wanted_words, const Reclaim& reclaim) {
   if (words > memory_.size()) {
+    // Who had no use for a chunk has not waited for it; and the memory goes.
+    if (!chunks_.empty()) chunks_.back().ready.wait();
     while (!places_.is_empty()) give_back(reclaim);
     memory_.reserve(std::max(words, wanted_words));
     places_ = RingPlaces(memory_.size());

@@ -16,9 +16,9 @@ PinnedPages pin_pages(std::size_t bytes) {
     cudaGetLastError();  // or the next launch would seem to have failed
     unmap_huge_pages(memory, whole);
   }
-  throw ResourceError(
-      "the system has no " + megabytes(bytes) +
-      " of host memory left that a GPU can copy from; give warpmer more memory, or fewer threads");
+  throw ResourceError("the system has no " + megabytes(bytes) +
+                      " of host memory left that a GPU can copy from; give warpmer more memory, or lower -t "
+                      "if it is above 1");
 }
 
 void UnpinPages::operator()(void* memory) const noexcept {

@@ -12,7 +12,6 @@ class RingPlaces {
  public:
   explicit RingPlaces(std::uint64_t size) : size_(size) {}
 
-  [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] bool is_empty() const { return taken_.empty(); }
 
   /// The begin of a place for so many, behind the one that was taken last; none while others are in the way.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -87,9 +88,9 @@ struct IndexWriter::Impl {
   const std::size_t most_spares;  ///< of those that are more than what has waited at a time
   bool started = false;           ///< the header is written
   bool finished = false;
-  std::optional<std::string> failure;  ///< the first failed write; there is no way back from it
-  std::optional<OutputFile> file;      ///< none: a part that is to be handed over
-  std::optional<KeptShards> kept;      ///< of a part, whose place is not known until it is written
+  std::exception_ptr failure;      ///< the first, of a write or of a source; there is no way back from it
+  std::optional<OutputFile> file;  ///< none: a part that is to be handed over
+  std::optional<KeptShards> kept;  ///< of a part, whose place is not known until it is written
 
   OutputFile& output() { return *file; }
 };
@@ -282,9 +283,9 @@ void IndexWriter::Impl::write_run(Run& run, std::unique_lock<std::mutex>& lock) 
     } else {
       write_payloads(run);
     }
-  } catch (const std::exception& error) {
+  } catch (...) {
     if (!lock.owns_lock()) lock.lock();
-    if (!failure) failure = error.what();
+    if (!failure) failure = std::current_exception();
     throw;
   }
   if (!lock.owns_lock()) lock.lock();
@@ -299,7 +300,7 @@ void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
     return;
   }
   std::unique_lock lock(mutex);
-  if (failure) throw ResourceError(*failure);
+  if (failure) std::rethrow_exception(failure);
   if (due.erase(shard) > 0) return write_due(std::move(prepared), lock);
   if (finished || shard < next || waiting.contains(shard)) {
     throw InternalError(fmt::format("shard {} was put twice, or after the end", shard));
@@ -322,7 +323,7 @@ void IndexWriter::Impl::append_section(const std::string& bytes, layout::Section
 void IndexWriter::Impl::finish(const Totals& totals, const Histogram& histogram,
                                const Provenance& provenance) {
   std::unique_lock lock(mutex);
-  if (failure) throw ResourceError(*failure);
+  if (failure) std::rethrow_exception(failure);
   if (finished) throw InternalError("an index was finished twice");
   finished = true;
   start_stream();
