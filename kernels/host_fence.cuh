@@ -27,7 +27,7 @@ class HostFence {
     stream_ = stream;
     write_when_reached(stream);
   }
-  /// At once when it was never recorded. A CudaError when the device has failed.
+  /// At once when it was never recorded. Throws as `check` (cuda_error.cuh) when the device has failed.
   void wait() const {
     const auto start = std::chrono::steady_clock::now();
     for (unsigned turn = 0; !has_passed(); ++turn) {
