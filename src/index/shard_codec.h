@@ -152,7 +152,7 @@ inline void hold_payload(FrozenShard& frozen, std::uint32_t k) {
   frozen.source.reset();
 }
 
-/// Whether a shard may have counts of 2^bits and more.
+/// Whether a shard may have counts of 2^bits and more: else `for_each_count_from` visits none.
 inline bool may_have_count_from(std::uint32_t bits, const ShardShape& shape) {
   return bits < shape.count_bits || bits < shape.exception_bits;
 }
