@@ -131,7 +131,7 @@ void SpilledGroups<Words>::begin_fetch(std::size_t number) {
 
 template <int Words>
 auto SpilledGroups<Words>::take(std::size_t number) -> Views {
-  spilled_.wait_fetched();
+  spilled_.wait_fetched(stream_);
   Segment<Words>& merged = merged_[number % 2];
   merge_.front().merge(slices_, merged, stream_);
   slices_free_.record(stream_);

@@ -134,7 +134,7 @@ class SpilledSegments<Words>::Worker {
                    });
   }
 
-  /// Brings slices back, which follow one another on the device.
+  /// Begins to bring slices back, which follow one another on the device.
   void bring(const std::vector<Slice>& slices, const Event& free) {
     const Timer timer(totals_.back_seconds);
     check(cudaStreamWaitEvent(DriverUse(stream_), free), "ordering streams");
@@ -158,7 +158,11 @@ class SpilledSegments<Words>::Worker {
     }
     words_.flush();
     offsets_.flush();
-    stream_.wait();
+    brought_.record(stream_);
+  }
+  /// What is enqueued in `stream` from now on comes after all that has been brought.
+  void let_follow(cudaStream_t stream) const {
+    check(cudaStreamWaitEvent(DriverUse(stream), brought_), "ordering streams");
   }
 
   [[nodiscard]] const SpillTotals& totals() const { return totals_; }
@@ -267,6 +271,7 @@ class SpilledSegments<Words>::Worker {
   PinnedRing<std::uint32_t> offsets_{kOffsetsBytes / kOffsetBytes, stream_};
   std::vector<std::uint32_t> offsets_of_part_;
   std::vector<char> unit_;
+  Event brought_;
   SpillTotals totals_;
   std::thread thread_;
 };
@@ -385,16 +390,18 @@ void SpilledSegments<Words>::begin_fetch(std::uint32_t first_shard, std::uint32_
 }
 
 template <int Words>
-void SpilledSegments<Words>::wait_fetched() {
+void SpilledSegments<Words>::wait_fetched(cudaStream_t stream) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failure_ || fetching_ == 0; });
   if (failure_) std::rethrow_exception(failure_);
+  for (const auto& worker : workers_) worker->let_follow(stream);
 }
 
 template <int Words>
 void SpilledSegments<Words>::let_fetch_end() noexcept {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return fetching_ == 0; });
+  for (const auto& worker : workers_) worker->let_copies_end();
 }
 
 template <int Words>

@@ -92,9 +92,9 @@ class SpilledSegments {
   /// are large enough; `event`, when it has passed, says that they are free. One at a time.
   void begin_fetch(std::uint32_t first_shard, std::uint32_t shards, std::uint32_t first_part,
                    std::uint32_t end_part, Slices<Words>& to, const Event& event);
-  /// Waits until they are on the device.
-  void wait_fetched();
-  /// The same, also after a failure.
+  /// Waits until they are on their way; what is enqueued in `stream` from then on finds them there.
+  void wait_fetched(cudaStream_t stream);
+  /// Waits until they are there, also after a failure.
   void let_fetch_end() noexcept;
 
   [[nodiscard]] SpillTotals totals() const;
