@@ -20,13 +20,24 @@ ComingShards::ComingShards(const index::IndexFile& index, index::ShardRange shar
 }
 
 void ComingShards::begin() {
-  while (end_ < shards_.end) {
-    const std::uint32_t part_end = uploaders_.end_of_part(end_, shards_.end);
+  for (read_ahead(); !ahead_.empty(); read_ahead()) {
+    const std::uint32_t part_end = ahead_.front();
     const std::optional<std::uint64_t> at = places_.take(first_words()[part_end] - first_words()[end_]);
     if (!at) return;
     parts_.push_back({end_, part_end, *at});
-    uploaders_.start(end_, part_end, words_.data() + *at, given_back_);
+    uploaders_.place_next(words_.data() + *at, given_back_);
     end_ = part_end;
+    ahead_.pop_front();
+  }
+}
+
+/// As many parts as there are threads.
+void ComingShards::read_ahead() {
+  while (ahead_.size() < uploaders_.threads()) {
+    const std::uint32_t first = ahead_.empty() ? end_ : ahead_.back();
+    if (first == shards_.end) return;
+    ahead_.push_back(uploaders_.end_of_part(first, shards_.end));
+    uploaders_.read_ahead(first, ahead_.back());
   }
 }
 

@@ -19,7 +19,7 @@ class ComingShards {
   ComingShards(const index::IndexFile& index, index::ShardRange shards, std::uint64_t words,
                unsigned threads);
 
-  /// Begins to bring what there is room for.
+  /// Begins to bring what there is room for, and to read what comes behind it.
   void begin();
   /// The end of those that have been begun, and not given back.
   [[nodiscard]] std::uint32_t end() const { return end_; }
@@ -43,12 +43,15 @@ class ComingShards {
     std::uint64_t at;  ///< first word
   };
 
+  void read_ahead();
+
   const index::IndexFile& index_;
   const index::ShardRange shards_;
   DeviceArray<std::uint64_t> words_;
   RingPlaces places_;
   std::deque<Part> parts_;  ///< one for each place
   std::uint32_t end_;
+  std::deque<std::uint32_t> ahead_;          ///< ends of parts behind that, which are being read
   std::shared_ptr<const Event> given_back_;  ///< the last time
   UploadTeam uploaders_;                     ///< ends before its memory goes
 };

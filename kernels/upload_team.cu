@@ -51,20 +51,16 @@ struct UploadTeam::Lane {
   Stream stream;
   unsigned turn = 0;
 
-  /// What is enqueued from now on finds memory free.
-  void wait_for(const std::shared_ptr<const Event>& free) const {
-    if (free) check(cudaStreamWaitEvent(DriverUse(stream), *free), "ordering streams");
-  }
-
-  /// Calls `fill` with a buffer, and enqueues the copy of what it has put there to memory that will be free.
-  template <class Fill>
-  void send(std::uint64_t buffer_words, std::uint64_t* to, std::uint64_t words,
-            const std::shared_ptr<const Event>& free, Fill&& fill) {
+  /// Calls `fill` with a buffer, and enqueues the copy of what it has put there to where `place()` is, if
+  /// that is anywhere.
+  template <class Fill, class Place>
+  void send(std::uint64_t buffer_words, std::uint64_t words, Fill&& fill, Place&& place) {
     PinnedPageArray<std::uint64_t>& buffer = buffers[turn];
     buffer.reserve(buffer_words);
     copied[turn].wait();  // passed at once when it was never recorded
     fill(buffer.data());
-    wait_for(free);
+    std::uint64_t* const to = place();
+    if (to == nullptr) return;
     copy_to_device<std::uint64_t>(to, buffer.data(), words, stream);
     copied[turn].record(stream);
     turn = (turn + 1) % kBuffers;
@@ -106,24 +102,38 @@ UploadTeam::~UploadTeam() {
 void UploadTeam::join() {
   {
     const std::lock_guard lock(mutex_);
-    is_over_ = true;
-    begun_.notify_all();
+    end();
   }
   for (std::thread& thread : threads_) thread.join();
 }
 
-void UploadTeam::start(std::uint32_t first, std::uint32_t end, std::uint64_t* to,
-                       const std::shared_ptr<const Event>& free) {
+void UploadTeam::start(std::uint32_t first, std::uint32_t end, std::uint64_t* to) {
   if (first == end) return;
   if (pages_ && was_first_[first]) pages_->begin_to_pin();
   was_first_[first] = true;
-  const std::lock_guard lock(mutex_);
   for (std::uint32_t shard = first; shard < end;) {
     const std::uint32_t part_end = end_of_part(shard, end);
-    parts_.push_back({shard, part_end, to + (first_words_[shard] - first_words_[first]), free});
+    read_ahead(shard, part_end);
+    place_next(to + (first_words_[shard] - first_words_[first]), nullptr);
     shard = part_end;
   }
-  begun_.notify_all();
+}
+
+void UploadTeam::read_ahead(std::uint32_t first, std::uint32_t end) {
+  const std::lock_guard lock(mutex_);
+  Part& part = parts_.emplace_back();
+  part.first_shard = first;
+  part.end_shard = end;
+  begun_.notify_one();
+}
+
+void UploadTeam::place_next(std::uint64_t* to, const std::shared_ptr<const Event>& free) {
+  const std::lock_guard lock(mutex_);
+  Part& part = parts_[placed_++];
+  part.to = to;
+  part.free = free;
+  part.has_place = true;
+  part.placed.notify_one();
 }
 
 bool UploadTeam::has_read(std::uint32_t end) {
@@ -141,6 +151,7 @@ void UploadTeam::finish(std::uint32_t end, cudaStream_t stream) {
     check(cudaStreamWaitEvent(DriverUse(stream), part.copied), "ordering streams");
     parts_.pop_front();
     --taken_;
+    --placed_;
   }
 }
 
@@ -166,9 +177,25 @@ void UploadTeam::work(Lane& lane) {
     const std::lock_guard lock(mutex_);
     part->is_read = true;
     if (failure && !failure_) failure_ = failure;
-    if (failure_) is_over_ = true;
+    if (failure_) end();
     read_.notify_all();
   }
+}
+
+void UploadTeam::end() {
+  is_over_ = true;
+  begun_.notify_all();
+  for (Part& part : parts_) part.placed.notify_one();
+}
+
+std::uint64_t* UploadTeam::place_of(const Lane& lane, Part& part) {
+  {
+    std::unique_lock lock(mutex_);
+    part.placed.wait(lock, [&] { return is_over_ || part.has_place; });
+    if (!part.has_place) return nullptr;
+  }
+  if (part.free) check(cudaStreamWaitEvent(DriverUse(lane.stream), *part.free), "ordering streams");
+  return part.to;
 }
 
 std::uint32_t UploadTeam::end_of_part(std::uint32_t first, std::uint32_t end) const {
@@ -177,29 +204,33 @@ std::uint32_t UploadTeam::end_of_part(std::uint32_t first, std::uint32_t end) co
   return shard;
 }
 
-void UploadTeam::copy_part(Lane& lane, const Part& part) const {
+void UploadTeam::copy_part(Lane& lane, Part& part) {
   const std::uint64_t begin = first_words_[part.first_shard], words = first_words_[part.end_shard] - begin;
   if (pages_ && pages_->are_pinned()) {
     for (std::uint32_t shard = part.first_shard; shard < part.end_shard; ++shard) (void)index_.shard(shard);
-    lane.wait_for(part.free);
-    copy_to_device<std::uint64_t>(part.to, index_.payloads() + begin, words, lane.stream);
+    std::uint64_t* const to = place_of(lane, part);
+    if (to != nullptr) copy_to_device<std::uint64_t>(to, index_.payloads() + begin, words, lane.stream);
   } else if (words + index::kReadAheadWords > buffer_words_) {
     copy_large_shard(lane, part);
   } else if (words > 0) {
-    lane.send(buffer_words_, part.to, words, part.free, [&](std::uint64_t* buffer) {
+    const auto read = [&](std::uint64_t* buffer) {
       for (std::uint32_t shard = part.first_shard; shard < part.end_shard; ++shard)
         index_.read(shard, buffer + (first_words_[shard] - begin));
-    });
+    };
+    lane.send(buffer_words_, words, read, [&] { return place_of(lane, part); });
   }
 }
 
 /// Through the mapping, so that all of it is seen while it is checked.
-void UploadTeam::copy_large_shard(Lane& lane, const Part& part) const {
+void UploadTeam::copy_large_shard(Lane& lane, Part& part) {
   const index::ShardView view = index_.shard(part.first_shard);
   for (std::uint64_t at = 0; at < view.payload_words; at += kPartWords) {
     const std::uint64_t n = std::min(kPartWords, view.payload_words - at);
-    lane.send(buffer_words_, part.to + at, n, part.free,
-              [&](std::uint64_t* buffer) { std::copy_n(view.payload + at, n, buffer); });
+    const auto read = [&](std::uint64_t* buffer) { std::copy_n(view.payload + at, n, buffer); };
+    lane.send(buffer_words_, n, read, [&]() -> std::uint64_t* {
+      std::uint64_t* const to = place_of(lane, part);
+      return to == nullptr ? nullptr : to + at;
+    });
   }
   index_.release(part.first_shard);
 }
