@@ -54,6 +54,7 @@ Json report_json(const UpdateCommand& command, const engine::UpdateReport& repor
           {"wall_seconds", wall_seconds},
           {"read_seconds", report.read_seconds},
           {"update_seconds", report.update_seconds},
+          {"cpu_seconds", report.cpu_seconds},
           {"stages", stages_json(report.stages)},
           {"totals", totals_json(report.totals)}};
 }

@@ -137,7 +137,7 @@ class ShardedUpdate : public engine::UpdatingSession {
     if (report) report->cap_bytes = division_.cap;
     return report;
   }
-  [[nodiscard]] std::vector<engine::StageReport> stages() const override {
+  [[nodiscard]] std::vector<engine::StageReport> stages() override {
     double waiting = 0, merging = 0;
     std::uint64_t bytes = 0;
     for (const auto& merger : mergers_) {
@@ -145,9 +145,11 @@ class ShardedUpdate : public engine::UpdatingSession {
       merging += merger->seconds();
       bytes += merger->bytes();
     }
-    return {{"wait for index", waiting, bytes},
-            {"merge", merging, bytes},
-            {"copy to host", delivery_.seconds(), delivery_.bytes()}};
+    std::vector<engine::StageReport> stages = stages_of_sessions();
+    stages.push_back({"wait for index", waiting, bytes});
+    stages.push_back({"merge", merging, bytes});
+    stages.push_back({"copy to host", delivery_.seconds(), delivery_.bytes()});
+    return stages;
   }
 
  private:

@@ -31,6 +31,7 @@ class DenseUpdate : public UpdatingSession {
     const std::uint32_t k = index_.params().k;
     if (added_) device_memory_ = added_->device_memory();
     if (removed_) device_memory_ = removed_->device_memory();
+    stages_ = stages_of_sessions();
     std::vector<std::uint64_t> counts = take(added_);
     const KmerHash<Key64> hash(k);
     for_each_entry_of<Key64>(index_, 0,
@@ -44,6 +45,7 @@ class DenseUpdate : public UpdatingSession {
   [[nodiscard]] Tally tally() const override { return tally_; }
   [[nodiscard]] Shortfall shortfall() const override { return shortfall_; }
   [[nodiscard]] std::optional<DeviceMemoryReport> device_memory() const override { return device_memory_; }
+  [[nodiscard]] std::vector<StageReport> stages() override { return stages_; }
 
  private:
   /// What a session has counted, by the k-mers' names in the index; it is used up.
@@ -68,6 +70,7 @@ class DenseUpdate : public UpdatingSession {
   Tally tally_{1, UINT64_MAX};
   Shortfall shortfall_;
   std::optional<DeviceMemoryReport> device_memory_;
+  std::vector<StageReport> stages_;
 };
 
 }  // namespace warpmer::engine

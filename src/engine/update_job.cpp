@@ -105,6 +105,7 @@ class UpdateJob {
       throw_shortfall(shortfall, options_);
     run_.finish(writer, totals(*session), session->tally().histogram(), provenance(added, removed), report_);
     report_.update_seconds = seconds_since(middle);
+    report_.cpu_seconds = cpu_seconds();
     report_.early_counts = session->early_counts();
     report_.spilled = session->spilled();
     report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");

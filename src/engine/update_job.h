@@ -34,9 +34,10 @@ struct UpdateReport : IndexReport {
   std::string device;              ///< where it ran
   DeviceChoice device_choice;      ///< why there: it may have changed when it was started
   std::optional<DeviceMemoryReport> device_memory;
-  std::vector<StageReport> stages;  ///< after the input: of GPUs, and writing
-  double read_seconds = 0;          ///< wall time until the input was exhausted
-  double update_seconds = 0;        ///< wall time from there to a complete file
+  std::vector<StageReport> stages;
+  double cpu_seconds = 0;     ///< user + system, whole process
+  double read_seconds = 0;    ///< wall time until the input was exhausted
+  double update_seconds = 0;  ///< wall time from there to a complete file
 };
 
 /// Runs a whole updating job. k and strand are the index's. The index written is the one that

@@ -2,6 +2,7 @@
 /// What changes an index: two counting sessions, one for k-mers to add and one for k-mers to remove, and the
 /// index they change.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -64,9 +65,30 @@ class UpdatingSession {
   // After all threads have returned from `finish`.
   [[nodiscard]] virtual Tally tally() const = 0;
   [[nodiscard]] virtual Shortfall shortfall() const = 0;
-  /// On GPUs, as are the stages: of those after the input has ended.
+  /// On GPUs.
   [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
-  [[nodiscard]] virtual std::vector<StageReport> stages() const { return {}; }
+  /// In the order in which data passes through them.
+  [[nodiscard]] virtual std::vector<StageReport> stages() { return stages_of_sessions(); }
+
+ protected:
+  /// Of both sessions, those of one name added up; without those through which nothing has passed.
+  [[nodiscard]] std::vector<StageReport> stages_of_sessions() {
+    std::vector<StageReport> all;
+    for (CountingSession* const session : {added(), removed()}) {
+      if (session == nullptr) continue;
+      for (const StageReport& stage : session->stages()) {
+        const auto same = std::find_if(all.begin(), all.end(),
+                                       [&](const StageReport& other) { return other.name == stage.name; });
+        if (same == all.end()) {
+          if (stage.bytes > 0 || stage.busy_seconds > 0) all.push_back(stage);
+        } else {
+          same->busy_seconds += stage.busy_seconds;
+          same->bytes += stage.bytes;
+        }
+      }
+    }
+    return all;
+  }
 };
 
 /// Calls `visit(hash, count)` for every entry of a shard. InputError when there are more than it says.

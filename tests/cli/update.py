@@ -117,6 +117,10 @@ class Update(CliTest):
         self.assertEqual(stats["totals"], self.totals("both.wmi"))
         kmers = self.totals(index)["stored_kmers"] + stats["added"]["kmers"]
         self.assertEqual(stats["totals"]["stored_kmers"], kmers)
+        self.assertGreater(stats["cpu_seconds"], 0)
+        stages = [(stage["name"], stage["bytes"] > 0) for stage in stats["stages"]]
+        for stage in ("cut", "write"):
+            self.assertIn((stage, True), stages)
 
     def test_kmers_that_are_not_there(self):
         index = self.count("-", k=5, stdin=">a\nACGTACC\n>b\nACGTA\n", output="few.wmi")
