@@ -18,6 +18,7 @@
 #include "engine/lookup.h"
 #include "engine/paged_lookup_plan.h"
 #include "frozen_shards.cuh"
+#include "host_fence.cuh"
 #include "joined_text.cuh"
 #include "lookup_table.cuh"
 #include "paged_index.cuh"
@@ -86,7 +87,7 @@ struct BatchSlot {
   DeviceArray<CutStatus> status{1};
   PinnedArray<CutStatus> result{1};
   Stream stream;
-  Event done;
+  HostFence done;
   Slice slice;
   bool busy = false;
 };
