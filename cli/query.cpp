@@ -156,7 +156,6 @@ BatchAnswer answer_batch(const Query& query, const io::Batch& batch, engine::Pro
   query.lookup.profile(batch, profile);
   BatchAnswer answer;
   BatchText& result = answer.text;
-  std::vector<std::uint64_t> counts;
   for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
     const io::Piece& piece = batch.pieces[i];
     const std::span<const std::uint64_t> all(profile.counts);
@@ -170,8 +169,7 @@ BatchAnswer answer_batch(const Query& query, const io::Batch& batch, engine::Pro
     } else if (query.options.profile) {
       append_profile(text_of(result), batch.name(piece), here, first, piece.last);
     } else if (first && piece.last) {
-      counts.assign(here.begin(), here.end());
-      append_summary_line(text_of(result), batch.name(piece), summarise(counts));
+      append_summary_line(text_of(result), batch.name(piece), summarise(here));
     } else {
       ReadPart part{std::string(batch.name(piece)), {}, piece.last};
       add_to_tally(here, part.tally);

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace warpmer::cli {
 
@@ -27,8 +26,8 @@ using CountTally = std::map<std::uint64_t, std::uint64_t>;
 /// Adds the counts of one piece; positions without a k-mer are left out.
 void add_to_tally(std::span<const std::uint64_t> counts, CountTally& tally);
 ReadSummary summarise(const CountTally& tally);
-/// Faster than a tally where all counts of the read are at hand; reorders `counts`.
-ReadSummary summarise(std::vector<std::uint64_t>& counts);
+/// Faster than a tally, where all counts of the read are at hand.
+ReadSummary summarise(std::span<const std::uint64_t> counts);
 
 /// Column names of the summary, with a line break.
 inline constexpr std::string_view kSummaryHeader = "read\tkmers\tfound\tmin\tmedian\tmax\n";

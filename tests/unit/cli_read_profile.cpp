@@ -38,11 +38,12 @@ TEST_CASE("a read without k-mers has no counts") {
 }
 
 TEST_CASE("parts of a long read add up to what the whole would give") {
-  std::mt19937 random(7);
+  std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
     std::vector<std::uint64_t> counts(random() % 50);
+    const int unused_bits = round % 64;  // few different counts, or none twice
     for (auto& count : counts) {
-      count = random() % 4 == 0 ? kGap : random() % 6;
+      count = random() % 4 == 0 ? kGap : random() >> unused_bits;
     }
     PartJoiner joiner;
     std::string joined;
