@@ -53,7 +53,7 @@ class HostFence {
   void look_for_errors() const;
 
   static constexpr unsigned kTurnsAwake = 64, kTurnsUntilAsked = 256;
-  static constexpr std::chrono::microseconds kAwake{200}, kNap{50};
+  static constexpr std::chrono::microseconds kAwake{20}, kNap{50};
 
   PinnedArray<std::uint64_t> number_{1};
   std::uint64_t last_ = 0;
