@@ -177,7 +177,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_compressed(const InputFile& i
 
 /// Whether several threads should read a FASTQ file at once.
 bool InputSet::Impl::is_split(const InputFile& input) const {
-  return !options.in_order && threads_per_file > 1 && SplitText::is_large(input.disk_bytes, options);
+  return !options.one_caller && threads_per_file > 1 && SplitText::is_large(input.disk_bytes, options);
 }
 
 /// What text an input seems to be, if it can be read from any place, as often as one likes.

@@ -10,6 +10,13 @@
 
 namespace warpmer::io {
 
+/// What the batches of one reader, of several that share an input, account for.
+struct ReaderShare {
+  std::uint64_t records = 0;
+  std::uint64_t disk_bytes = 0;
+  std::uint64_t batch = 0;  ///< number of the last one among all batches of the input, from 0
+};
+
 /// Used by one thread at a time.
 class RecordReader {
  public:

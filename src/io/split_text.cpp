@@ -36,7 +36,7 @@ SplitText::SplitText(const std::string& path, std::string shown, const InputOpti
       in_order_(file_.chunks() == 0)  // which says what is wrong
 {}
 
-bool SplitText::fill(Batch& batch, std::uint64_t& records, std::uint64_t& disk_bytes) {
+bool SplitText::fill(Batch& batch, ReaderShare& share) {
   std::unique_lock lock(mutex_);
   if (!in_order_ && next_chunk_ < file_.chunks()) {
     const std::uint64_t chunk = next_chunk_++;
@@ -55,15 +55,16 @@ bool SplitText::fill(Batch& batch, std::uint64_t& records, std::uint64_t& disk_b
       joined_bytes_ = extent->end;
       ++joined_;
       changed_.notify_all();
-      records += batch.pieces.size();
-      disk_bytes += extent->end - extent->begin;
+      share.records += batch.pieces.size();
+      share.disk_bytes += extent->end - extent->begin;
+      share.batch = batches_++;
       return true;
     }
     in_order_ = true;
     changed_.notify_all();
   }
   changed_.wait(lock, [&] { return in_order_ || joined_ == file_.chunks(); });
-  return in_order_ && fill_in_order(batch, records, disk_bytes);
+  return in_order_ && fill_in_order(batch, share);
 }
 
 /// Reads a chunk into the batch and parses the records that begin in it. Nothing when it is out of the
@@ -99,7 +100,7 @@ std::optional<SplitText::Extent> SplitText::parse_chunk(std::uint64_t chunk, Bat
 }
 
 /// Under the lock: reads on from the beginning, leaving out what chunks have given.
-bool SplitText::fill_in_order(Batch& batch, std::uint64_t& records, std::uint64_t& disk_bytes) {
+bool SplitText::fill_in_order(Batch& batch, ReaderShare& share) {
   // After an error, which whoever met it reports, there is nothing for the others.
   if (std::exchange(is_over_, true)) return false;
   if (!reader_) {
@@ -110,12 +111,13 @@ bool SplitText::fill_in_order(Batch& batch, std::uint64_t& records, std::uint64_
   }
   while (reader_->fill(batch)) {
     std::erase_if(batch.pieces, [&](const Piece& piece) { return piece.record <= joined_records_; });
-    records += std::max(reader_->records(), noted_records_) - noted_records_;
-    disk_bytes += std::max(reader_->disk_bytes(), noted_bytes_) - noted_bytes_;
+    share.records += std::max(reader_->records(), noted_records_) - noted_records_;
+    share.disk_bytes += std::max(reader_->disk_bytes(), noted_bytes_) - noted_bytes_;
     noted_records_ = std::max(reader_->records(), noted_records_);
     noted_bytes_ = std::max(reader_->disk_bytes(), noted_bytes_);
     if (batch.pieces.empty()) continue;
     is_over_ = false;
+    share.batch = batches_++;
     return true;
   }
   return false;

@@ -32,9 +32,8 @@ class SplitText {
   SplitText(const std::string& path, std::string shown, const InputOptions& options,
             const std::atomic<bool>& cancelled);
 
-  /// As RecordReader::fill, by any number of threads at once, in any order; adds to `records` and
-  /// `disk_bytes` what the batch accounts for.
-  bool fill(Batch& batch, std::uint64_t& records, std::uint64_t& disk_bytes);
+  /// As RecordReader::fill, by any number of threads at once, in any order; adds what the batch accounts for.
+  bool fill(Batch& batch, ReaderShare& share);
 
   /// Whether chunks did not do, and the file is read from its beginning.
   [[nodiscard]] bool is_in_order() {
@@ -50,7 +49,7 @@ class SplitText {
   };
 
   std::optional<Extent> parse_chunk(std::uint64_t chunk, Batch& batch) const;
-  bool fill_in_order(Batch& batch, std::uint64_t& records, std::uint64_t& disk_bytes);
+  bool fill_in_order(Batch& batch, ReaderShare& share);
 
   const std::string path_;
   const std::string shown_;
@@ -65,6 +64,7 @@ class SplitText {
   std::uint64_t joined_ = 0;          ///< chunks known to be right, from the beginning
   std::uint64_t joined_bytes_ = 0;    ///< where they end
   std::uint64_t joined_records_ = 0;  ///< and what they hold
+  std::uint64_t batches_ = 0;         ///< handed over: chunks, and what was read after them
   bool in_order_ = false;             ///< the rest is read from the beginning
   bool is_over_ = false;              ///< and there is no more of it
   std::unique_ptr<TextReader> reader_;
@@ -76,9 +76,10 @@ class SplitTextReader final : public RecordReader {
  public:
   explicit SplitTextReader(std::shared_ptr<SplitText> text) : text_(std::move(text)) {}
 
-  bool fill(Batch& batch) override { return text_->fill(batch, records_, disk_bytes_); }
-  [[nodiscard]] std::uint64_t records() const noexcept override { return records_; }
-  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return disk_bytes_; }
+  bool fill(Batch& batch) override { return text_->fill(batch, share_); }
+  [[nodiscard]] std::uint64_t records() const noexcept override { return share_.records; }
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return share_.disk_bytes; }
+  [[nodiscard]] std::optional<std::uint64_t> batch_number() const override { return share_.batch; }
 
   [[nodiscard]] std::unique_ptr<RecordReader> another() const override {
     return std::make_unique<SplitTextReader>(text_);
@@ -86,8 +87,7 @@ class SplitTextReader final : public RecordReader {
 
  private:
   std::shared_ptr<SplitText> text_;
-  std::uint64_t records_ = 0;
-  std::uint64_t disk_bytes_ = 0;
+  ReaderShare share_;
 };
 
 }  // namespace warpmer::io

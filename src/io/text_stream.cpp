@@ -71,7 +71,7 @@ TextStream::TextStream(std::unique_ptr<ReadAhead> source, const std::string& sho
   reader_ = std::make_unique<TextReader>(std::move(feed), shown, options);
 }
 
-bool TextStream::fill(Batch& batch, Share& share) {
+bool TextStream::fill(Batch& batch, ReaderShare& share) {
   while (true) {
     std::unique_lock<std::mutex> lock(mutex_);
     Text text;
@@ -189,7 +189,7 @@ bool TextStream::take_over(Text& text) {
 }
 
 /// Makes a batch of a text that was taken over.
-void TextStream::complete(const Text& text, Batch& batch, Share& share) {
+void TextStream::complete(const Text& text, Batch& batch, ReaderShare& share) {
   source_->give_back(text.loan);
   share.disk_bytes += text.loan.disk_bytes;
   share.records += text.records;
@@ -199,7 +199,7 @@ void TextStream::complete(const Text& text, Batch& batch, Share& share) {
 }
 
 /// Under the lock: reads the text, or on in it; false if more is needed for a batch.
-bool TextStream::read_in_turn(const ReadAhead::Loan& loan, Batch& batch, Share& share) {
+bool TextStream::read_in_turn(const ReadAhead::Loan& loan, Batch& batch, ReaderShare& share) {
   if (loan.error) std::rethrow_exception(loan.error);
   if (loan.is_end) feed_->end();
   if (feed_->is_used_up()) {

@@ -34,14 +34,8 @@ class TextStream {
   TextStream(std::unique_ptr<ReadAhead> source, const std::string& shown, const InputOptions& options,
              const std::atomic<bool>& cancelled);
 
-  /// What the batches of one reader account for.
-  struct Share {
-    std::uint64_t records = 0;
-    std::uint64_t disk_bytes = 0;
-    std::uint64_t batch = 0;  ///< number of the last batch among all of the file, from 0
-  };
   /// As RecordReader::fill, by any number of threads at once.
-  bool fill(Batch& batch, Share& share);
+  bool fill(Batch& batch, ReaderShare& share);
 
   /// Texts whose records were parsed before their turn, and rightly.
   [[nodiscard]] std::uint64_t texts_ahead() const noexcept { return texts_ahead_; }
@@ -68,8 +62,8 @@ class TextStream {
   void leave(const ReadAhead::Loan& loan);
   bool await_turn(std::unique_lock<std::mutex>& lock, Text& text);
   bool take_over(Text& text);
-  void complete(const Text& text, Batch& batch, Share& share);
-  bool read_in_turn(const ReadAhead::Loan& loan, Batch& batch, Share& share);
+  void complete(const Text& text, Batch& batch, ReaderShare& share);
+  bool read_in_turn(const ReadAhead::Loan& loan, Batch& batch, ReaderShare& share);
   void end_turn();
   void end_all() noexcept;
 
@@ -109,7 +103,7 @@ class TextStreamReader final : public RecordReader {
 
  private:
   std::shared_ptr<TextStream> stream_;
-  TextStream::Share share_;
+  ReaderShare share_;
 };
 
 }  // namespace warpmer::io

@@ -14,9 +14,10 @@ namespace {
 struct Reading {
   std::map<std::uint64_t, Record> records;  ///< by ordinal
   std::string error;
-  std::uint64_t counted = 0;  ///< as the set counts records
-  std::uint64_t bytes = 0;    ///< that batches accounted for
-  bool once = true;           ///< no ordinal twice
+  std::uint64_t counted = 0;                                    ///< as the set counts records
+  std::uint64_t bytes = 0;                                      ///< that batches accounted for
+  bool once = true;                                             ///< no ordinal twice
+  std::map<std::uint64_t, std::vector<std::uint64_t>> batches;  ///< records' ordinals, by batches'
 };
 
 /// Small batches, so that small files are large.
@@ -38,9 +39,11 @@ Reading read_by(const std::string& path, const io::InputOptions& options) {
       while (inputs.next(batch)) {
         const std::lock_guard lock(mutex);
         reading.bytes += batch.input_bytes;
+        std::vector<std::uint64_t>& ordinals = reading.batches[batch.ordinal];
         for (const io::Piece& piece : batch.pieces) {
           const Record record{std::string(batch.name(piece)), std::string(batch.bases(piece))};
           reading.once = reading.records.emplace(piece.record, record).second && reading.once;
+          ordinals.push_back(piece.record);
         }
       }
     } catch (const warpmer::InputError& error) {
@@ -55,15 +58,29 @@ Reading read_by(const std::string& path, const io::InputOptions& options) {
   return reading;
 }
 
-void check_same(const std::string& text, const io::InputOptions& options = options_for(4)) {
+/// Batches are numbered from 0, in the order of their records.
+void check_order(const Reading& reading) {
+  std::uint64_t batch = 0, last = 0;
+  for (const auto& [ordinal, records] : reading.batches) {
+    CHECK(ordinal == batch++);
+    for (const std::uint64_t record : records) {
+      CHECK(record >= last);
+      last = record;
+    }
+  }
+}
+
+void check_same(const std::string& text, io::InputOptions options = options_for(4)) {
   const TempFolder folder;
   const std::string path = folder.file("reads.fq", text);
   io::InputOptions alone = options;
   alone.threads = 1;
   const Reading one = read_by(path, alone);
   REQUIRE(io::SplitText::is_large(text.size(), options));
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < 6; ++round) {
+    options.in_order = round % 2 == 1;
     const Reading many = read_by(path, options);
+    if (options.in_order) check_order(many);
     CHECK(many.error == one.error);
     CHECK(many.once);
     if (!one.error.empty()) continue;  // how far others came is chance
@@ -86,9 +103,9 @@ TEST_CASE("ordinary files are read in chunks, others from the beginning") {
   const auto is_in_order = [&](const std::string& text) {
     io::SplitText split(folder.file("reads.fq", text), "reads.fq", options_for(1), cancelled);
     io::Batch batch;
-    std::uint64_t records = 0, bytes = 0;
-    while (split.fill(batch, records, bytes)) CHECK_FALSE(batch.pieces.empty());
-    CHECK(bytes == text.size());
+    io::ReaderShare share;
+    while (split.fill(batch, share)) CHECK_FALSE(batch.pieces.empty());
+    CHECK(share.disk_bytes == text.size());
     return split.is_in_order();
   };
   for (unsigned seed = 0; seed < 50; ++seed) CHECK_FALSE(is_in_order(fastq(40000 + 100 * seed, seed, 100)));
