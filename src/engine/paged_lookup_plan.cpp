@@ -13,7 +13,9 @@ namespace {
 /// both (docs/algorithms.md).
 constexpr std::uint64_t kTextShare = 2;
 constexpr std::uint32_t kLeastTiles = 16;
-constexpr std::uint32_t kMostStarts = 1u << 22;  // a batch (io/batch.h) is one slice then
+/// The bases of a batch (io/batch.h) of FASTQ, which are half of its text: one slice then; one of FASTA is
+/// two.
+constexpr std::uint32_t kMostStarts = 1u << 21;
 /// While some wait, others come and go.
 constexpr std::uint64_t kEnoughSlices = 16;
 
