@@ -52,6 +52,7 @@ class TextReader final : public RecordReader {
   void interrupt(Batch& batch);
   bool make_room(Batch& batch);
   void grow(Batch& batch);
+  [[noreturn]] void refuse_record() const;
   bool read_more(Batch& batch);
   void keep_rest();
 
@@ -59,6 +60,7 @@ class TextReader final : public RecordReader {
   std::string file_;
   std::size_t capacity_;
   std::size_t overlap_bases_;
+  std::size_t longest_record_;  ///< of a longer text, this is an error
   bool whole_records_;
   RecordParser parser_;
   Window window_;  ///< the current batch's text; between batches, what of `carried_` is parsed already

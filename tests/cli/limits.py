@@ -82,6 +82,7 @@ def main():
         check("every cap gives the same k-mers", len(sizes) == 1, sizes)
         check("some caps made shards be counted early", early > 0)
         check_other_caps(Path(folder))
+        check_long_records(Path(folder))
 
 
 def peak(arguments):
@@ -114,6 +115,20 @@ def check_other_caps(folder):
         check(f"{name}: {cap}M, as it says, will do", status == 0, errors)
         check(f"{name}: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
         check(f"{name}: the same with little memory", filecmp.cmp(output, folder / "wanted", shallow=False))
+
+
+def check_long_records(folder):
+    """A FASTQ record is there as a whole, or is refused before it takes more than the cap."""
+    reads = folder / "long.fq"
+    for bases, wanted in ((7_000_000, 0), (60_000_000, 4)):
+        with reads.open("w") as out:
+            out.write("@long\n")
+            for part in ("ACGTTGCAAC", "\n+\n", "IIIIIIIIII", "\n"):
+                out.writelines([part] * (bases // 10) if len(part) == 10 else [part])
+        status, bytes_taken, errors = peak(["count", "-t", "2", "-m", "130M", "-o", folder / "long.wmi", reads])
+        check(f"a record of {bases} bases: exit status", status == wanted, errors)
+        check(f"a record of {bases} bases: peak resident set", bytes_taken <= 130 << 20, bytes_taken)
+        check("says what may be done", wanted == 0 or "record '@long' does not end within 16 MiB" in errors, errors)
 
 
 def make_reads(path):
