@@ -31,7 +31,8 @@ class TextReader final : public RecordReader {
  public:
   TextReader(std::unique_ptr<ByteSource> source, const std::string& file, const InputOptions& options);
 
-  /// False, too, if the source is interrupted before there is a piece; what there is is kept.
+  /// False, too, if the source is interrupted before a piece is found; what there is is kept. A record that
+  /// began before may be found only when as much again has come, or all.
   bool fill(Batch& batch) override;
   /// Instead of reading `ahead`, which comes next, goes on behind it, if what is left of the text before and
   /// what is in front of the first record are whole records: then puts the former in front of the text, gives
