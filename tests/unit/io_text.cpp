@@ -68,7 +68,7 @@ TEST_CASE("io text: a record that is longer than may be is refused, a sequence t
     const auto error_of = [&](const std::string& text) -> std::string {
       try {
         read_all({folder.file("in", text)}, options);
-      } catch (const ResourceError& error) {
+      } catch (const warpmer::ResourceError& error) {
         return error.what();
       }
       return {};
