@@ -87,7 +87,7 @@ CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
           "-m,--memory",
           [&memory_bytes](const std::string& text) { memory_bytes = parse_memory("-m", text); },
           "Memory the whole process may use, for example 16G or 512M (binary units); a hard cap. Default: "
-          "what the cgroup, Slurm or the machine allow.")
+          "nine tenths of what the cgroup, Slurm or the machine allow.")
       ->type_name("SIZE");
 }
 
