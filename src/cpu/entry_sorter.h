@@ -56,8 +56,8 @@ class EntrySorter {
   static constexpr std::uint64_t kBytesOfOrderedBin = (std::uint64_t{1} << 16) * (sizeof(Key) + 2);
 
   /// Counts what each bin will have. `memory_bytes` are for the whole process, 0 for a quarter of the entries
-  /// at a time; `other_bytes` of them others will take besides what the process has now. ResourceError, before
-  /// anything is read, when hardly anything is left to sort in.
+  /// at a time; `other_bytes` of them others will take besides what the process has now. ResourceError,
+  /// before anything is read, when hardly anything is left to sort in.
   EntrySorter(const index::IndexFile& index, const engine::CountBounds& bounds, unsigned threads,
               std::uint64_t memory_bytes, std::uint64_t other_bytes)
       : index_(index),
