@@ -260,7 +260,11 @@ void add_convert_command(Application& application) {
   command.add_flag("--sum-duplicates", options->import.sum_duplicates,
                    "Add up the counts of a k-mer that comes several times.");
   add_threads_flag(command, options->import.threads);
-  add_memory_flag(command, options->import.memory_bytes);
+  add_memory_flag(command, options->import.memory_bytes)
+      ->description(
+          "Memory the whole process may use, for example 16G or 512M (binary units); a hard cap. Default: "
+          "nine tenths of what the cgroup, Slurm or the machine allow, and half of it for what comes out of "
+          "an index.");
   add_progress_flag(command, options->progress);
   command
       .add_option(

@@ -60,7 +60,7 @@ void add_count_flags(CLI::App& app, CountFlags& flags) {
   app.add_option(
          "INPUT", flags.job.inputs,
          "FASTA or FASTQ (plain, gzip, BGZF), BAM or CRAM, recognised by content; - for standard input; "
-         "@LIST for a file of paths, one a line; lines that begin with # are none.")
+         "@LIST for a file of paths, one a line; those that begin with # are skipped.")
       ->required()
       ->type_name("FILE");
 }

@@ -82,9 +82,13 @@ void check_inputs(const FilterOptions& options) {
   if (!options.first.empty() && options.first == options.second) {
     throw UsageError("-1 and -2 name the same files");
   }
-  std::vector<std::string> inputs = options.all_inputs();
-  inputs.push_back(options.index);
-  check_standard_input(inputs);
+}
+
+void check_read_once(const FilterOptions& options) {
+  check_standard_input({{"as the index", {options.index}},
+                        {"for -1", options.first},
+                        {"for -2", options.second},
+                        {"as reads", options.reads}});
 }
 
 void check_outputs(const FilterOptions& options) {
@@ -104,7 +108,9 @@ void expand_all_lists(FilterOptions& options) {
   std::vector<std::string> outputs = options.outputs();
   outputs.push_back(options.stats);
   for (const std::string& output : outputs) check_output(output, {options.index});
+  check_read_once(options);  // a list from standard input among them
   for (auto* inputs : {&options.first, &options.second, &options.reads}) expand_lists(*inputs, outputs);
+  check_read_once(options);  // and what lists name
 }
 
 void check_rule(const FilterOptions& options) {

@@ -87,7 +87,7 @@ CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
           "-m,--memory",
           [&memory_bytes](const std::string& text) { memory_bytes = parse_memory("-m", text); },
           "Memory the whole process may use, for example 16G or 512M (binary units); a hard cap. Default: "
-          "what the cgroup, Slurm or the machine allow.")
+          "nine tenths of what the cgroup, Slurm or the machine allow.")
       ->type_name("SIZE");
 }
 
@@ -270,18 +270,21 @@ void check_output(const std::string& output, const std::vector<std::string>& inp
   check_is_none_of(output, inputs, true);
 }
 
-void check_standard_input(const std::vector<std::string>& inputs) {
+void check_standard_input(const std::vector<NamedInputs>& inputs) {
   const auto is_standard_input = [](std::string_view name) {
     if (name.starts_with('@')) name.remove_prefix(1);
     return io::descriptor_in_path(name) == STDIN_FILENO;
   };
-  if (std::count_if(inputs.begin(), inputs.end(), is_standard_input) > 1) {
-    throw UsageError("standard input is named twice, but can be read only once; name it once");
-  }
+  std::vector<std::string_view> roles;
+  for (const NamedInputs& named : inputs)
+    roles.insert(roles.end(), std::ranges::count_if(named.paths, is_standard_input), named.role);
+  if (roles.size() < 2) return;
+  throw UsageError(fmt::format("standard input is named twice{}, but can be read only once; name it once",
+                               roles[0] == roles[1] ? "" : fmt::format(", {} and {}", roles[0], roles[1])));
 }
 
 void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
-  check_standard_input(inputs);
+  check_standard_input({{"as an input", inputs}});
   for (const std::string& output : outputs) check_output(output, inputs);
   inputs = io::expand_lists(inputs);
   for (const std::string& output : outputs) check_is_none_of(output, inputs, false);

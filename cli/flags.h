@@ -111,8 +111,14 @@ void check_outputs_differ(const std::vector<NamedOutput>& outputs);
 /// UsageError when `output` is one of the files to be read, which it would replace; "@LIST" stands for the
 /// list.
 void check_output(const std::string& output, const std::vector<std::string>& inputs);
-/// UsageError when two of the files to be read, lists among them, are standard input.
-void check_standard_input(const std::vector<std::string>& inputs);
+/// Files to be read, and what they are to the command.
+struct NamedInputs {
+  std::string_view role;  ///< such as "as the index" or "for --append"
+  std::vector<std::string> paths;
+};
+/// UsageError, with what it is named as, when two of the files to be read are standard input; "@LIST" stands
+/// for the list. Where there are lists it is called twice: before one is read, and for what they name.
+void check_standard_input(const std::vector<NamedInputs>& inputs);
 /// Puts what lists name in their place (io/input_list.h), once for a command. UsageError when one of the
 /// `outputs` is a list or one of the inputs, or when standard input is named twice.
 void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs);

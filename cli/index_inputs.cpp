@@ -69,7 +69,7 @@ void add_index_inputs(CLI::App& app, IndexInputs& inputs) {
 }
 
 void complete(IndexInputs& inputs) {
-  check_standard_input(inputs.arguments);
+  check_standard_input({{"as an index", inputs.arguments}});
   for (const io::InputFile& file : io::list_inputs(io::expand_lists(inputs.arguments)))
     inputs.paths.push_back(file.path);
   const std::size_t number = inputs.paths.size();

@@ -321,11 +321,15 @@ void summarise_reads(Locate& locate) {
   });
 }
 
+void check_read_once(const LocateOptions& options) {
+  check_standard_input({{"as the index", {options.index}},
+                        {"for --kmers", {options.kmer_file}},
+                        {"for --reads", options.reads}});
+}
+
 void check(const LocateOptions& options) {
   check_one_question(options.kmers, options.kmer_file, options.reads);
-  std::vector<std::string> inputs = options.reads;
-  inputs.insert(inputs.end(), {options.index, options.kmer_file});
-  check_standard_input(inputs);
+  check_read_once(options);  // a list from standard input among them
   if (options.summary && options.reads.empty()) {
     throw UsageError("--summary needs --reads");
   }
@@ -335,6 +339,7 @@ void check(const LocateOptions& options) {
 int run_locate(LocateOptions options) {
   check(options);
   expand_lists(options.reads, {options.output});
+  check_read_once(options);  // what lists name
   const index::PositionFile index(options.index);
   const auto locator = engine::make_cpu_locator(index, options.reading.lenient);
   TextOutput output(options.output);

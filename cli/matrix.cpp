@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,12 +32,14 @@ struct MatrixCommand {
 
 int run_matrix(MatrixCommand command) {
   engine::MatrixOptions& job = command.job;
+  const auto check_read_once = [&](const std::vector<std::string>& indexes) {
+    check_standard_input({{"for --append", {command.old}}, {"as an index", indexes}});
+  };
+  check_read_once(command.inputs.arguments);  // a list from standard input among them
   complete(command.inputs);
+  check_read_once(command.inputs.paths);  // and what lists name
   check_output(command.output, command.inputs.paths);
   check_output(command.output, {command.old});
-  if (command.old == "-" && std::ranges::count(command.inputs.paths, "-") > 0) {
-    throw UsageError("standard input is named twice: for --append, and as an index");
-  }
   job.inputs = command.inputs.paths;
   job.of_inputs = command.inputs.bounds;
   job.compress = command.output.ends_with(".gz");

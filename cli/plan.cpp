@@ -40,6 +40,7 @@ Examples:
   samtools fastq sample.bam | warpmer plan --full -k 31 -
 )");
   add_count_flags(app, request->flags);
+  app.get_option("--output")->description("As for 'warpmer count'; nothing is written.");
   app.add_flag(
       "--full", request->full,
       "Read the whole input, which takes about as long as reading it for 'warpmer count'. Needed for "

@@ -127,7 +127,7 @@ int print_plan(PlanRequest request) {
   if (request.full && request.sample_bytes > 0) {
     throw UsageError("--full reads everything and --sample a part; leave one of them out");
   }
-  expand_lists(request.flags.job.inputs, {});
+  expand_lists(request.flags.job.inputs, {request.flags.job.output});  // what the job would refuse
   request.flags.complete();
   print_warning(request.flags.job.device);
   engine::PlanOptions options;

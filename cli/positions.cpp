@@ -79,7 +79,8 @@ void declare_flags(CLI::App& app, PositionsCommand& command) {
   app.add_option(
          "REF", command.job.inputs,
          "Sequences: any input that 'warpmer count' takes, recognised by content; - for standard input; "
-         "@LIST for a file of paths, one a line; lines that begin with # are none. Sequences are numbered as "
+         "@LIST for a file of paths, one a line; those that begin with # are skipped. Sequences are numbered "
+         "as "
          "they come.")
       ->required()
       ->type_name("FILE");

@@ -254,11 +254,15 @@ void check_format(const QueryOptions& options) {
   options.found.check();
 }
 
+void check_read_once(const QueryOptions& options) {
+  check_standard_input({{"as the index", {options.index}},
+                        {"for --kmers", {options.kmer_file}},
+                        {"for --reads", options.reads}});
+}
+
 void check(const QueryOptions& options) {
   check_one_question(options.kmers, options.kmer_file, options.reads);
-  std::vector<std::string> inputs = options.reads;
-  inputs.insert(inputs.end(), {options.index, options.kmer_file});
-  check_standard_input(inputs);
+  check_read_once(options);  // a list from standard input among them
   check_format(options);
   if (options.profile && options.reads.empty()) {
     throw UsageError("--profile needs --reads");
@@ -335,7 +339,10 @@ class SharedOutput {
 int run_query(QueryOptions options) {
   check(options);
   // The others' reads do not count, and lists may be the first one's alone.
-  if (options.ranks->is_first()) expand_lists(options.reads, {options.output});
+  if (options.ranks->is_first()) {
+    expand_lists(options.reads, {options.output});
+    check_read_once(options);  // what lists name
+  }
   const index::IndexFile index(options.index);
   engine::DeviceChoice device = device_for(options);
   const auto lookup = engine::make_lookup(index, request_of(options), device);

@@ -219,18 +219,21 @@ Json rows_json(const std::vector<AssemblyRow>& rows, std::uint32_t k, const std:
           {"assemblies", std::move(assemblies)}};
 }
 
-void check(const QvOptions& options) {
+void check_read_once(const QvOptions& options) {
+  check_standard_input({{"as the index", {options.index}}, {"as an assembly", options.assemblies}});
+}
+
+void complete(QvOptions& options) {
   const std::string& output = options.report.output;
   check_outputs_differ({{"-o", output}, {"--sequences", options.sequences}});
-  if (options.index == "-" && std::ranges::count(options.assemblies, "-") > 0) {
-    throw UsageError("standard input is named twice: as the index, and as an assembly");
-  }
   for (const std::string& path : {output, options.sequences}) check_output(path, {options.index});
+  check_read_once(options);  // a list from standard input among them
+  expand_lists(options.assemblies, {output, options.sequences});
+  check_read_once(options);  // and what lists name
 }
 
 int run_qv(QvOptions options) {
-  check(options);
-  expand_lists(options.assemblies, {options.report.output, options.sequences});
+  complete(options);
   const index::IndexFile index(options.index);
   if (!index.params().canonical) {
     throw UsageError("'" + options.index +

@@ -71,11 +71,9 @@ void print_summary(const UpdateCommand& command, const engine::UpdateReport& rep
       report.device_choice.gpus.empty() ? "" : fmt::format(" ({})", report.device_choice.note));
 }
 
-void check_inputs(const engine::UpdateOptions& job) {
-  std::vector<std::string> inputs = job.added;
-  inputs.insert(inputs.end(), job.removed.begin(), job.removed.end());
-  inputs.push_back(job.index);
-  check_standard_input(inputs);
+void check_read_once(const engine::UpdateOptions& job) {
+  check_standard_input(
+      {{"as the index", {job.index}}, {"for --add", job.added}, {"for --remove", job.removed}});
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
@@ -92,9 +90,9 @@ void complete(UpdateCommand& command) {
   }
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   for (const std::string& output : {job.output, command.stats}) check_output(output, {job.index});
-  check_inputs(job);  // a list from standard input among them
+  check_read_once(job);  // a list from standard input among them
   for (auto* reads : {&job.added, &job.removed}) expand_lists(*reads, {job.output, command.stats});
-  check_inputs(job);  // and what lists name
+  check_read_once(job);  // and what lists name
   std::vector<std::string> reads = job.added;
   reads.insert(reads.end(), job.removed.begin(), job.removed.end());
   job.lenient = command.reading.lenient;

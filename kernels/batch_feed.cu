@@ -89,7 +89,7 @@ void BatchFeed::run(TextCounter& counter) {
 
 /// By who has the counter.
 void BatchFeed::cut(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left) {
-  TextCounter& counter = shared_.counter();
+  TextCounter& counter = shared_.resource();
   const cudaStream_t stream = counter.stream();
   rooms_before_ = shared_.rooms_made();
   counter.add(text_.data(), bytes_, tiles, tile_count, left, status_.data());
@@ -121,7 +121,7 @@ std::uint64_t BatchFeed::complete() {
   const CutStatus status = result_[0];
   if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(status.first_invalid);
   if (status.tiles_left > 0) return status.kmers + cut_rest();
-  if (shared_.counter().wants_room(status.fullest)) shared_.alone([&] { shared_.make_room(rooms_before_); });
+  if (shared_.resource().wants_room(status.fullest)) shared_.alone([&] { shared_.make_room(rooms_before_); });
   return status.kmers;
 }
 
@@ -133,7 +133,7 @@ std::uint64_t BatchFeed::cut_rest() {
   while (tiles > 0) {
     shared_.alone([&] {
       shared_.make_room(rooms_before_);
-      reset_status(status_.data(), shared_.counter().stream());
+      reset_status(status_.data(), shared_.resource().stream());
       cut(left_[0].data() + first, alone ? 1 : tiles, left_[1].data());
     });
     done_.wait();

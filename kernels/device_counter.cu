@@ -93,9 +93,9 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     const std::uint64_t least = fixed + kLeastSegments * staged_.segment_bytes();
     if (plan.memory_bytes < least) {
       throw ResourceError(
-          "counting on the GPU takes " + std::to_string((least >> 20) + 1) +
+          plan.purpose + " on the GPU takes " + std::to_string((least >> 20) + 1) +
           " MiB of its memory at least, and " + std::to_string(plan.memory_bytes >> 20) +
-          " MiB are free or allowed; raise --device-memory, choose another GPU, or use --device cpu");
+          " MiB are free or allowed for it; raise --device-memory, choose another GPU, or use --device cpu");
     }
     budget_ = plan.memory_bytes - fixed;
     early_budget_ = plan.memory_bytes - input;

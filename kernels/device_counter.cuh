@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "carrier.cuh"
@@ -43,6 +44,7 @@ struct DeviceCountPlan {
   std::uint64_t expected_kmers = 0;  ///< occurrences, about, on all devices; 0: unknown
   std::uint32_t owners = 1;          ///< devices that share them, of all ranks
   SpillPlan spill;                   ///< of each device
+  std::string purpose = "counting";  ///< how messages call it
 };
 
 /// Consecutive shards, frozen. Valid until `reclaim` of its first shard has returned.

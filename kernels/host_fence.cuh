@@ -44,11 +44,11 @@ class HostFence {
       }
     }
   }
+
+ private:
   [[nodiscard]] bool has_passed() const {
     return std::atomic_ref(number_.data()[0]).load(std::memory_order_acquire) >= last_;
   }
-
- private:
   void write_when_reached(cudaStream_t stream);
   void look_for_errors() const;
 

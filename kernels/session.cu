@@ -32,13 +32,12 @@ constexpr std::uint64_t kNcclDeviceBytes = std::uint64_t{1700} << 20;
 /// What of -m there is beside feeding the GPUs and `more_host_bytes`. ResourceError when these are more.
 std::uint64_t host_bytes_beside_feeds(const Peers& peers, const engine::CountPlan& plan,
                                       std::uint64_t more_host_bytes) {
-  const std::uint64_t host = plan.threads * kFeedBytes + kRuntimeBytes +
-                             (peers.size() - 1) * kFurtherGpuBytes +
+  const std::uint64_t host = plan.threads * kFeedBytes + runtime_host_bytes(peers) +
                              (plan.ranks->are_several() ? peers.size() * kNcclBytes : 0) + more_host_bytes;
   if (plan.memory_bytes < host) {
-    throw ResourceError("-m leaves " + megabytes(plan.memory_bytes) +
-                        " of host memory for feeding the GPU with " + std::to_string(plan.threads) +
-                        " threads and for what comes back, which take " + megabytes(host) + "; " +
+    throw ResourceError("-m leaves " + megabytes(plan.memory_bytes) + " of host memory for " + plan.purpose +
+                        ", and feeding the GPU with " + engine::number_of_threads(plan.threads) +
+                        " and what comes back take " + megabytes(host) + "; " +
                         std::string(engine::memory_advice(plan.threads)));
   }
   return plan.memory_bytes - host;
@@ -258,10 +257,10 @@ class DenseSession : public Session<DenseCounting> {
     (void)host_bytes_beside_feeds(peers, plan, engine::dense_freeze_bytes(plan.k));
     const std::uint64_t allowed = device_bytes_beside_feeds(peers, plan);
     if (counters > allowed) {
-      throw ResourceError("counting k = " + std::to_string(plan.k) + " on the GPU takes " +
+      throw ResourceError(plan.purpose + " with k = " + std::to_string(plan.k) + " on the GPU takes " +
                           megabytes(counters + (1u << 20) - 1) + " of its memory beside the feeds, and " +
                           megabytes(allowed) +
-                          " are free or allowed; raise --device-memory, choose another GPU, or use "
+                          " are free or allowed for it; raise --device-memory, choose another GPU, or use "
                           "--device cpu");
     }
   }
@@ -369,6 +368,7 @@ class ShardedSession : public Session<ShardedCounting> {
     device.spill = spill_plan(peers, plan);
     device.memory_bytes = device_bytes_beside_feeds(peers, plan);
     device.expected_kmers = plan.input_bytes;
+    device.purpose = plan.purpose;
     return device;
   }
 
@@ -429,6 +429,10 @@ class ShardedSession : public Session<ShardedCounting> {
 };
 
 }  // namespace
+
+std::uint64_t runtime_host_bytes(const Peers& peers) {
+  return kRuntimeBytes + (peers.size() - 1) * kFurtherGpuBytes;
+}
 
 std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const engine::CountPlan& plan) {
   return std::make_unique<ShardedSession>(peers, plan);

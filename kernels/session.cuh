@@ -26,6 +26,10 @@ class DenseCounting : public engine::CountingSession {
   [[nodiscard]] virtual std::vector<std::uint64_t> sums() const = 0;
 };
 
+/// Of host memory, what the CUDA runtime holds for these GPUs, however many sessions there are. Each session
+/// counts with all of it.
+std::uint64_t runtime_host_bytes(const Peers& peers);
+
 /// `peers` must outlive them. ResourceError when a GPU or its memory does not suffice.
 std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const engine::CountPlan& plan);
 std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const engine::CountPlan& plan);

@@ -14,14 +14,11 @@ class SharedCounter : public FlatCombining<TextCounter> {
  public:
   explicit SharedCounter(TextCounter& counter) : FlatCombining(counter) {}
 
-  /// For who has it.
-  [[nodiscard]] TextCounter& counter() const { return resource(); }
-
   /// For who has the counter: makes room for more, unless that has been done since `rooms_made` was so many.
   /// (To find out that there is room takes as long as to wait for the device.)
   void make_room(std::uint64_t made) {
     if (made != rooms_made_) return;
-    counter().make_room();
+    resource().make_room();
     ++rooms_made_;
   }
   [[nodiscard]] std::uint64_t rooms_made() const { return rooms_made_; }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct Division {
   std::uint64_t session_device = 0;  ///< of each session, on each GPU
   std::uint64_t session_host = 0;
   std::uint64_t cap = 0;  ///< of a GPU
+  std::string purpose;    ///< how messages call a session
 };
 
 unsigned sessions_of(const engine::UpdatePlan& plan) { return (plan.added ? 1 : 0) + (plan.removed ? 1 : 0); }
@@ -58,7 +60,11 @@ Division divide(const Peers& peers, const engine::UpdatePlan& plan, const index:
     host = division.merger.host_bytes() * peers.size();
   }
   division.session_device = (least - mergers) / sessions_of(plan);
-  division.session_host = (any.memory_bytes - host) / sessions_of(plan);
+  const std::uint64_t left = any.memory_bytes - host, runtime = std::min(runtime_host_bytes(peers), left);
+  division.session_host = (left - runtime) / sessions_of(plan) + runtime;
+  division.purpose =
+      (sessions_of(plan) == 1 ? "counting for an update of " : "each of the two counts for an update of ") +
+      index.path();
   return division;
 }
 
@@ -67,6 +73,7 @@ engine::CountPlan shared_plan(const engine::CountPlan& whole, const Division& di
   engine::CountPlan plan = whole;
   plan.device_memory_bytes = division.session_device;
   plan.memory_bytes = division.session_host;
+  plan.purpose = division.purpose;
   return plan;
 }
 

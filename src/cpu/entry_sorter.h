@@ -56,7 +56,8 @@ class EntrySorter {
   static constexpr std::uint64_t kBytesOfOrderedBin = (std::uint64_t{1} << 16) * (sizeof(Key) + 2);
 
   /// Counts what each bin will have. `memory_bytes` are for the whole process, 0 for a quarter of the entries
-  /// at a time; `other_bytes` of them others will take besides what the process has now.
+  /// at a time; `other_bytes` of them others will take besides what the process has now. ResourceError,
+  /// before anything is read, when hardly anything is left to sort in.
   EntrySorter(const index::IndexFile& index, const engine::CountBounds& bounds, unsigned threads,
               std::uint64_t memory_bytes, std::uint64_t other_bytes)
       : index_(index),
@@ -71,6 +72,7 @@ class EntrySorter {
         splitter_(threads, bins()),
         large_of_bin_(bins(), 0),
         others_(engine::working_bytes(threads) + other_bytes + Splitter::memory_bytes(threads, bins())) {
+    if (memory_bytes > 0) engine::check_memory(memory_bytes, others_ + kLeastRoom, threads);
     for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
       std::uint64_t* const counts = splitter_.counts(thread);
       for (std::size_t i = 0; i < list.size; ++i) {
@@ -81,7 +83,7 @@ class EntrySorter {
       }
     });
     if (memory_bytes == 0) memory_bytes = memory_unasked();
-    room_ = std::max(kLeastRoom, memory_bytes <= others_ ? 0 : memory_bytes - others_);
+    room_ = std::max(memory_bytes, others_ + kLeastRoom) - others_;
   }
 
   [[nodiscard]] std::uint32_t bins() const { return 1u << bin_bits_; }
@@ -161,7 +163,7 @@ class EntrySorter {
   static constexpr std::size_t kBucketEntries = 2;
   /// Up to so many are sorted by insertion.
   static constexpr std::ptrdiff_t kFewEntries = 32;
-  /// Small enough to be had under any cap that lets the process start.
+  /// For bins, at least.
   static constexpr std::uint64_t kLeastRoom = std::uint64_t{1} << 20;
   /// Unasked: the ranges that large indexes are sorted in, each a pass over the index, and what is so little
   /// that it is taken at once.

@@ -46,6 +46,7 @@ struct CountPlan {
   std::string tmp_directory = ".";     ///< for what does not fit
   bool tmp_directory_is_chosen = false;  ///< by the user: one that cannot do is an error, needed or not
   std::uint64_t input_bytes = 0;         ///< of all input, compressed or not; 0 when unknown
+  std::string purpose = "counting";      ///< how messages call it
 };
 
 /// One stage's work; busy time is summed over threads, or over what a device ran at the same time.

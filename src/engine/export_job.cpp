@@ -7,6 +7,8 @@
 
 #include "core/error.h"
 #include "engine/entries.h"
+#include "engine/index_set.h"
+#include "engine/limits.h"
 
 namespace warpmer::engine {
 namespace {
@@ -78,6 +80,7 @@ ExportReport export_index(const index::IndexFile& index, const ExportOptions& op
   gate.check(index.totals().largest_count);
   const EntryVisitor visit = [&](std::span<const CountedKmer> kmers) { gate.write(kmers); };
   if (options.order == formats::KmerOrder::any) {
+    check_memory(options.memory_bytes, working_bytes(options.threads), options.threads);
     for_each_block(index, options.threads, visit);
   } else {
     for_each_block_sorted(index, options.order, options.memory_bytes, options.threads, visit);
@@ -88,6 +91,7 @@ ExportReport export_index(const index::IndexFile& index, const ExportOptions& op
 ExportReport copy_kmers(formats::KmerSource& source, const std::string& input, const ExportOptions& options,
                         formats::KmerSink& sink) {
   constexpr std::size_t kAtOnce = 4096;
+  check_memory(options.memory_bytes, working_bytes(options.threads), options.threads);
   CountGate gate(options, input, sink);
   std::vector<CountedKmer> block(kAtOnce);
   while (const std::size_t n = source.read(block)) gate.write({block.data(), n});

@@ -15,7 +15,7 @@ struct ExportOptions {
   formats::KmerOrder order = formats::KmerOrder::any;
   std::uint64_t largest_count = UINT64_MAX;  ///< that the output can hold
   bool saturate = false;                     ///< larger counts become that, and are no error
-  std::uint64_t memory_bytes = 0;            ///< for what has to be sorted
+  std::uint64_t memory_bytes = 0;            ///< for the whole process
   unsigned threads = 1;
 };
 
@@ -24,7 +24,8 @@ struct ExportReport {
   std::uint64_t saturated = 0;  ///< of these, with a smaller count than they have
 };
 
-/// Writes an index to a sink, and completes it. UsageError when a count is too large.
+/// Writes an index to a sink, and completes it. UsageError when a count is too large; ResourceError, before
+/// anything is read, when memory is too little.
 ExportReport export_index(const index::IndexFile& index, const ExportOptions& options,
                           formats::KmerSink& sink);
 

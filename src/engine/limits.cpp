@@ -144,6 +144,12 @@ void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads,
                                   mebibytes_needed(spoken_for), memory_advice(threads)));
 }
 
+std::size_t longest_record_bytes(std::uint64_t cap) {
+  constexpr std::uint64_t kShare = 8;
+  constexpr std::uint64_t kAlways = std::uint64_t{16} << 20;  // the longest reads that there are, twice
+  return std::max(cap / kShare, kAlways);
+}
+
 std::uint64_t resident_bytes() { return kilobytes_in_status("VmRSS:") * 1024; }
 std::uint64_t peak_resident_bytes() { return kilobytes_in_status("VmHWM:") * 1024; }
 

@@ -216,9 +216,10 @@ class ShardReader {
     const auto visit_large = [&](std::uint64_t count) {
       if (count >= least) visit(count);
     };
+    if (!may_have_count_from(bits, shape_)) return;
     if (bits < shape_.count_bits) {
       for (std::uint64_t i = 0; i < shape_.entries; ++i) visit_large(count_at(i));
-    } else if (shape_.exception_bits > bits) {
+    } else {  // those that the entries have no room for
       for (std::uint64_t x = 0; x < shape_.exceptions; ++x) visit_large(exception_count(x));
     }
   }

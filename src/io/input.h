@@ -30,6 +30,9 @@ struct InputOptions {
   /// Read only about so many bytes of all inputs, the same share of each, as io/sampled_text.h says; 0: all.
   std::uint64_t sample_bytes = 0;
   bool whole_records = false;  ///< FASTA sequences, too, are one piece each; a batch grows for a long one
+  /// Text of a record for which a batch grows. More is a ResourceError; beyond 1 GiB, whatever this says, it
+  /// is no sequencing read, but damage, and an InputError.
+  std::size_t longest_record_bytes = SIZE_MAX;
   /// Alignments come with their record and their file's header, to which this program's @PG line is added.
   std::optional<ProgramLine> keep_alignments;
 };

@@ -14,7 +14,8 @@ namespace {
 
 /// Read and parse this much at a time, so that the text is still in the cache when it is parsed.
 constexpr std::size_t kTextReadStep = std::size_t{256} << 10;
-/// A record whose text is longer is no sequencing read, but damage that would eat all memory.
+/// A record whose text is longer is no sequencing read, but damage that would eat all memory (a chromosome of
+/// 250 million bases is one of half as much).
 constexpr std::size_t kLongestRecord = std::size_t{1} << 30;
 
 }  // namespace
@@ -25,6 +26,7 @@ TextReader::TextReader(std::unique_ptr<ByteSource> source, const std::string& fi
       file_(file),
       capacity_(batch_capacity(options)),
       overlap_bases_(options.overlap_bases),
+      longest_record_(std::clamp(options.longest_record_bytes, capacity_, kLongestRecord)),
       whole_records_(options.whole_records),
       parser_(file, options, batch_pieces(capacity_)) {}
 
@@ -108,16 +110,29 @@ bool TextReader::make_room(Batch& batch) {
   return true;
 }
 
+/// While text is copied both buffers are there: the last step is large, so that the text before it is at most
+/// half of the longest.
 void TextReader::grow(Batch& batch) {
-  if (batch.text.capacity() > kLongestRecord) {
+  if (batch.text.capacity() >= longest_record_) refuse_record();
+  batch.text.set_size(window_.size);
+  const std::size_t twice = 2 * batch.text.capacity();
+  batch.text.reserve(2 * twice > longest_record_ ? longest_record_ : twice);
+  window_.text = batch.text.data();
+}
+
+void TextReader::refuse_record() const {
+  if (longest_record_ == kLongestRecord) {
     fail_at(
         {file_, parser_.records() + 1},
         fmt::format("the record does not end within {} bytes; the file is no FASTA or FASTQ, or is damaged",
                     kLongestRecord));
   }
-  batch.text.set_size(window_.size);
-  batch.text.reserve(2 * batch.text.capacity());
-  window_.text = batch.text.data();
+  // By its name: in a part of a file, its number is another.
+  const std::string_view text(window_.text, window_.size);
+  throw ResourceError(fmt::format(
+      "{}: the record {} does not end within {} MiB, which is as much as -m allows for one; raise "
+      "-m, or leave the file out if it is damaged",
+      file_, quoted(text.substr(0, text.find_first_of(" \t\r\n"))), longest_record_ >> 20));
 }
 
 /// False if there is no more for now.

@@ -31,7 +31,8 @@ class TextReader final : public RecordReader {
  public:
   TextReader(std::unique_ptr<ByteSource> source, const std::string& file, const InputOptions& options);
 
-  /// False, too, if the source is interrupted before there is a piece; what there is is kept.
+  /// False, too, if the source is interrupted before a piece is found; what there is is kept. A record that
+  /// began before may be found only when as much again has come, or all.
   bool fill(Batch& batch) override;
   /// Instead of reading `ahead`, which comes next, goes on behind it, if what is left of the text before and
   /// what is in front of the first record are whole records: then puts the former in front of the text, gives
@@ -52,6 +53,7 @@ class TextReader final : public RecordReader {
   void interrupt(Batch& batch);
   bool make_room(Batch& batch);
   void grow(Batch& batch);
+  [[noreturn]] void refuse_record() const;
   bool read_more(Batch& batch);
   void keep_rest();
 
@@ -59,6 +61,7 @@ class TextReader final : public RecordReader {
   std::string file_;
   std::size_t capacity_;
   std::size_t overlap_bases_;
+  std::size_t longest_record_;  ///< of a longer text, this is an error
   bool whole_records_;
   RecordParser parser_;
   Window window_;  ///< the current batch's text; between batches, what of `carried_` is parsed already

@@ -4,8 +4,10 @@
 ctest: release only (sanitizers' shadow memory is not ours to answer for)
 """
 
+import filecmp
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -79,6 +81,54 @@ def main():
                   stats["peak_resident_bytes"])
         check("every cap gives the same k-mers", len(sizes) == 1, sizes)
         check("some caps made shards be counted early", early > 0)
+        check_other_caps(Path(folder))
+        check_long_records(Path(folder))
+
+
+def peak(arguments):
+    """Runs a command and returns (exit status, its peak resident set or this process's, standard error)."""
+    process = subprocess.Popen([WARPMER, *map(str, arguments)], stderr=subprocess.PIPE, text=True)
+    errors = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_maxrss * 1024, errors
+
+
+def check_other_caps(folder):
+    """Commands that sort or copy an index: a cap that is too little is refused, and the one that they name will do."""
+    index = folder / "out.wmi"
+    for name, *command in (
+        ("sorted.tsv", "dump", "--sort", index),
+        ("out.jf", "convert", "--to", "jellyfish", index),
+        ("out.kff", "convert", "--to", "kff", index),
+        ("copy.tsv", "convert", "--to", "tsv", folder / "out.kff"),
+    ):
+        output = folder / name
+        status, _, errors = peak([*command, "-t", "2", "-m", "9M", "-o", output])
+        needed = re.fullmatch(r"warpmer: error: -m 9 MiB is too little for 2 threads: .* need (\d+) MiB; .*\n", errors)
+        check(f"{name}: 9M cannot do", status == 4 and needed and not output.exists(), errors)
+        if not needed:
+            continue
+        peak([*command, "-t", "2", "-o", folder / "wanted"])
+        cap = int(needed[1]) + 1  # what the process itself takes is not the same each time
+        status, bytes_taken, errors = peak([*command, "-t", "2", "-m", f"{cap}M", "-o", output])
+        check(f"{name}: {cap}M, as it says, will do", status == 0, errors)
+        check(f"{name}: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+        check(f"{name}: the same with little memory", filecmp.cmp(output, folder / "wanted", shallow=False))
+
+
+def check_long_records(folder):
+    """A FASTQ record is there as a whole, or is refused before it takes more than the cap."""
+    reads = folder / "long.fq"
+    for bases, wanted in ((7_000_000, 0), (60_000_000, 4)):
+        with reads.open("w") as out:
+            out.write("@long\n")
+            for part in ("ACGTTGCAAC", "\n+\n", "IIIIIIIIII", "\n"):
+                out.writelines([part] * (bases // 10) if len(part) == 10 else [part])
+        status, bytes_taken, errors = peak(["count", "-t", "2", "-m", "130M", "-o", folder / "long.wmi", reads])
+        check(f"a record of {bases} bases: exit status", status == wanted, errors)
+        check(f"a record of {bases} bases: peak resident set", bytes_taken <= 130 << 20, bytes_taken)
+        check("says what may be done", wanted == 0 or "record '@long' does not end within 16 MiB" in errors, errors)
 
 
 def make_reads(path):

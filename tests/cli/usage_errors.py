@@ -83,6 +83,8 @@ class UsageErrors(CliTest):
                 ("one of the inputs", "count", "-k", "3", "-o", "reads.fa", "reads.fa"),
                 ("one of the inputs", "count", "-k", "3", "-o", self.folder / "reads.fa", "reads.fa"),
                 ("one of the inputs", "count", "-k", "3", "-o", "x.wmi", "--stats", "reads.fa", "reads.fa"),
+                ("one of the inputs", "count", "--dry-run", "-k", "3", "-o", "reads.fa", "reads.fa"),
+                ("one of the inputs", "plan", "-k", "3", "-o", "reads.fa", "reads.fa"),
                 ("one of the inputs", "dump", "-o", index, index),
                 ("one of the inputs", "histo", "-o", index, index),
                 ("one of the inputs", "query", "-o", "reads.fa", index, "--reads", "reads.fa"),
@@ -106,6 +108,25 @@ class UsageErrors(CliTest):
         ):
             with self.subTest(arguments=arguments):
                 self.check([("standard input is named twice", *arguments)])
+
+    def test_standard_input_is_told_by_what_it_is_named_as(self):
+        index = self.count(READS, k=5)
+        self.file("list.txt", "/dev/stdin\n")
+        for what, *arguments in (
+            ("as the index and for --reads", "query", "-", "--reads", "@list.txt"),
+            ("as the index and for --kmers", "locate", "/dev/fd/0", "--kmers", "/dev/stdin"),
+            ("for -1 and for -2", "filter", index, "-1", "@list.txt", "-2", "-"),
+            ("as the index and as reads", "filter", "-", "@list.txt"),
+            ("as the index and for --add", "update", "-o", "x.wmi", "/dev/stdin", "--add", "-"),
+            ("for --add and for --remove", "update", "-o", "x.wmi", index, "--add", "@list.txt", "--remove", "-"),
+            ("as the index and as an assembly", "qv", "/dev/stdin", "-"),
+            ("as the index and as an assembly", "qv", "-", "@list.txt"),
+            ("for --append and as an index", "matrix", "--append", "/dev/stdin", "-"),
+            ("for --append and as an index", "matrix", "--append", "-", "@-"),
+            ("for --append and as an index", "matrix", "--append", "-", "@list.txt"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.check([(f"standard input is named twice, {what}, but can be read only once", *arguments)])
 
     def test_query(self):
         index = self.count(READS, k=5)

@@ -59,6 +59,24 @@ TEST_CASE("in little device memory, which is kept to, and many frames") {
   CHECK_THROWS_AS(update(*updater(), plan, index, {added, {}, true, false}), ResourceError);
 }
 
+TEST_CASE("where memory is too little, what is told of is the update") {
+  const TemporaryIndex path;
+  const Reads reads = simulated_reads(200, 5000, 35);
+  write_index(path.path(), reads, 31);
+  const index::IndexFile index(path.path());
+  int of_two_counts = 0;
+  for (std::uint64_t megabytes = 16; megabytes <= 512; megabytes += 16) {
+    try {
+      update(*updater(), updating_plan(megabytes << 20), index, {reads, reads, true, true});
+    } catch (const ResourceError& error) {
+      const std::string what = error.what();
+      CHECK_MESSAGE(what.find("updat") != std::string::npos, what);
+      of_two_counts += what.starts_with("each of the two counts for an update of " + path.path()) ? 1 : 0;
+    }
+  }
+  CHECK(of_two_counts > 0);
+}
+
 TEST_CASE("one shard that gets nearly everything") {
   const TemporaryIndex path, expected_path;
   const Reads was = simulated_reads(200, 5000, 33), added = hot_reads(60000, 31, 34);

@@ -52,6 +52,38 @@ void check_error(const std::string& text, const std::vector<std::string>& parts)
 
 }  // namespace
 
+TEST_CASE("io text: a record that is longer than may be is refused, a sequence that comes in pieces is not") {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  const TempFolder folder;
+  const auto fastq = [](std::size_t bases) {
+    return fmt::format("@short\nAC\n+\nII\n@long one\n{}\n+\n{}\n", std::string(bases, 'A'),
+                       std::string(bases, 'I'));
+  };
+  const std::string fasta = ">long one\n" + std::string(3 * kMost, 'A') + "\n";
+  for (const std::size_t batch_bytes : {std::size_t{300}, std::size_t{100'000}, kMost / 2}) {
+    CAPTURE(batch_bytes);
+    io::InputOptions options;
+    options.batch_bytes = batch_bytes;
+    options.longest_record_bytes = kMost;
+    const auto error_of = [&](const std::string& text) -> std::string {
+      try {
+        read_all({folder.file("in", text)}, options);
+      } catch (const warpmer::ResourceError& error) {
+        return error.what();
+      }
+      return {};
+    };
+    CHECK(error_of(fastq(kMost / 2 - 100)).empty());
+    const std::string error = error_of(fastq(kMost));
+    CAPTURE(error);
+    CHECK(contains(error, "in: the record '@long' does not end within 1 MiB"));
+    CHECK(error_of(fasta).empty());
+    CHECK(contains(error_of(">" + fasta.substr(10)), "does not end within"));  // all of it is a header
+    options.whole_records = true;
+    CHECK(contains(error_of(fasta), "the record '>long' does not end within 1 MiB"));
+  }
+}
+
 TEST_CASE("io text: FASTA in all its forms") {
   check_reads_as(">a\nACGT\n", {{"a", "ACGT"}});
   check_reads_as(">a\nACGT", {{"a", "ACGT"}});

@@ -14,7 +14,9 @@
 #include "core/kmer.h"
 #include "core/minimizer.h"
 #include "engine/entry_text.h"
+#include "engine/index_set.h"
 #include "engine/matrix_job.h"
+#include "engine/ordered_text.h"
 #include "index/shard_codec.h"
 #include "tier.h"
 #include "unit/index_file_common.h"
@@ -147,7 +149,7 @@ TEST_CASE("a matrix is the same for any number of threads, and when its samples 
 TEST_CASE("a dump is in the order of the index or of the alphabet, for any number of threads") {
   for (const std::uint32_t k : {5u, 32u}) {
     std::mt19937_64 random(k);
-    const Table<Key64> table = random_table<Key64>(k, 1, tests::by_tier(300000, 20000), random);
+    const Table<Key64> table = random_table<Key64>(k, 1, tests::by_tier(600000, 20000), random);
     const ScratchFolder folder;
     write_sample(folder / "a.wmi", k, table, 0);
     std::vector<std::string> lines;
@@ -163,7 +165,9 @@ TEST_CASE("a dump is in the order of the index or of the alphabet, for any numbe
         EntryTextPlan plan;
         plan.sorted = sorted;
         plan.threads = threads;
-        plan.memory_bytes = 1;  // so that sorting takes several passes
+        // Hardly more than what it is to begin with, so that sorting takes several passes.
+        plan.memory_bytes =
+            working_bytes(threads) + OrderedText::memory_bytes(threads) + (std::uint64_t{3} << 20);
         write_entries(index, plan, [&](std::string_view piece) { text += piece; });
         CHECK(text == wanted);
       }
