@@ -13,9 +13,9 @@ namespace {
 /// both (docs/algorithms.md).
 constexpr std::uint64_t kTextShare = 2;
 constexpr std::uint32_t kLeastTiles = 16;
-/// The bases of a batch (io/batch.h) of FASTQ, which are half of its text: one slice then; one of FASTA is
-/// two.
-constexpr std::uint32_t kMostStarts = 1u << 21;
+/// The bases of a batch (io/batch.h) of FASTQ are half of its text, and are one slice then. One of FASTA is
+/// two, unless there is memory for as many slices as there may be of this size.
+constexpr std::uint32_t kFastqStarts = 1u << 21, kMostStarts = 1u << 22;
 /// While some wait, others come and go.
 constexpr std::uint64_t kEnoughSlices = 16;
 
@@ -45,10 +45,13 @@ PagedLookupPlan plan_paged_lookup(const std::vector<std::uint64_t>& shard_words,
   const std::uint64_t for_text =
       std::min(std::max(memory_bytes / kTextShare, bytes_of_slice(kLeastTiles, costs)),
                memory_bytes - costs.bytes - bytes_of_least_frames(shard_words, costs));
-  const std::uint64_t for_slice = std::max(for_text / kEnoughSlices, costs.bytes_per_slice);
+  const auto tiles_of_each = [&](std::uint64_t slices, std::uint32_t most_starts) {
+    const std::uint64_t bytes = std::max(for_text / slices, costs.bytes_per_slice) - costs.bytes_per_slice;
+    return std::min<std::uint64_t>(bytes / costs.bytes_per_tile, most_starts / costs.tile_starts);
+  };
   const std::uint64_t tiles =
-      std::clamp<std::uint64_t>((for_slice - costs.bytes_per_slice) / costs.bytes_per_tile, kLeastTiles,
-                                kMostStarts / costs.tile_starts);
+      std::max({std::uint64_t{kLeastTiles}, tiles_of_each(kEnoughSlices, kFastqStarts),
+                tiles_of_each(most_slices, kMostStarts)});
   plan.slice_starts = static_cast<std::uint32_t>(tiles * costs.tile_starts);
   plan.slices = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(for_text / bytes_of_slice(tiles, costs), 1, most_slices));

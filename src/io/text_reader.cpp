@@ -14,8 +14,8 @@ namespace {
 
 /// Read and parse this much at a time, so that the text is still in the cache when it is parsed.
 constexpr std::size_t kTextReadStep = std::size_t{256} << 10;
-/// A record whose text is longer is no sequencing read, but damage that would eat all memory (a chromosome of
-/// 250 million bases is one of half as much).
+/// A record whose text is longer is no sequencing read, but damage that would eat all memory, or a sequence
+/// that is not to be kept whole (a chromosome of 250 million bases is a quarter of it).
 constexpr std::size_t kLongestRecord = std::size_t{1} << 30;
 
 }  // namespace
@@ -124,7 +124,8 @@ void TextReader::refuse_record() const {
   if (longest_record_ == kLongestRecord) {
     fail_at(
         {file_, parser_.records() + 1},
-        fmt::format("the record does not end within {} bytes; the file is no FASTA or FASTQ, or is damaged",
+        fmt::format("the record does not end within {} bytes, which is as much as can be kept whole; or the "
+                    "file is no FASTA or FASTQ, or is damaged",
                     kLongestRecord));
   }
   // By its name: in a part of a file, its number is another.

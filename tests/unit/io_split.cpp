@@ -40,6 +40,7 @@ Reading read_by(const std::string& path, const io::InputOptions& options) {
         const std::lock_guard lock(mutex);
         reading.bytes += batch.input_bytes;
         std::vector<std::uint64_t>& ordinals = reading.batches[batch.ordinal];
+        CHECK(ordinals.empty());
         for (const io::Piece& piece : batch.pieces) {
           const Record record{std::string(batch.name(piece)), std::string(batch.bases(piece))};
           reading.once = reading.records.emplace(piece.record, record).second && reading.once;

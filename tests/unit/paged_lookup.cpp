@@ -158,6 +158,20 @@ TEST_CASE("what is cancelled ends all that waits and all that comes, without ano
   CHECK(device.loads == 20);
 }
 
+TEST_CASE("a text that waits has a batch of FASTQ, and more only when no more texts may wait") {
+  const PagedLookupCosts costs{2048, 11000, 100000, 5000, 20000};
+  const std::vector<std::uint64_t> shards(4096, 1000);
+  const auto plan = [&](std::uint64_t memory) { return plan_paged_lookup(shards, memory, costs, 64); };
+  CHECK(plan(100'000'000).slice_starts < 1u << 20);
+  CHECK(plan(100'000'000).slices == 16);
+  CHECK(plan(400'000'000).slice_starts == 1u << 21);
+  CHECK(plan(400'000'000).slices == 17);
+  CHECK(plan(1'400'000'000).slice_starts == 1u << 21);
+  CHECK(plan(1'400'000'000).slices == 61);
+  CHECK(plan(4'000'000'000).slice_starts == 1u << 22);
+  CHECK(plan(4'000'000'000).slices == 64);
+}
+
 TEST_CASE("a plan uses the memory there is, and no more") {
   const PagedLookupCosts costs{2048, 11000, 100000, 5000, 20000};
   std::mt19937 random(3);
