@@ -80,8 +80,7 @@ void declare_flags(CLI::App& app, PositionsCommand& command) {
          "REF", command.job.inputs,
          "Sequences: any input that 'warpmer count' takes, recognised by content; - for standard input; "
          "@LIST for a file of paths, one a line; those that begin with # are skipped. Sequences are numbered "
-         "as "
-         "they come.")
+         "as they come.")
       ->required()
       ->type_name("FILE");
 }
