@@ -15,6 +15,7 @@
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/kmer_list.h"
+#include "cli/quantity.h"
 #include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/in_order.h"
@@ -93,12 +94,13 @@ class HitText {
     if (is_kept_ && lines > (kMostWaitingBytes - std::min(kMostWaitingBytes, text_.size())) / kShortestLine) {
       return false;
     }
-    const fmt::format_int digits(query_position);
-    begin_.assign(query).append(1, '\t').append(digits.data(), digits.size()).append(1, '\t');
+    begin_.assign(query) += '\t';
+    append_number(begin_, query_position);
+    begin_ += '\t';
     locate_.locator.for_each_hit(hits, [this](const index::Hit& hit) {
-      const fmt::format_int position(hit.position);
-      text_.append(begin_).append(locate_.index.sequence_name(hit.sequence)).append(1, '\t');
-      text_.append(position.data(), position.size()).append(hit.is_reverse ? "\t-\n" : "\t+\n", 3);
+      text_.append(begin_).append(locate_.index.sequence_name(hit.sequence)) += '\t';
+      append_number(text_, hit.position);
+      text_ += hit.is_reverse ? "\t-\n" : "\t+\n";
       if (!is_kept_ && text_.size() > kFlushBytes) {
         flush();
       }

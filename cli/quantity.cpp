@@ -1,6 +1,6 @@
 #include "cli/quantity.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <cctype>
@@ -74,6 +74,11 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   }
   const double bytes = std::ldexp(*value, static_cast<int>(*bits));
   return bytes < 0x1p64 ? std::optional(static_cast<std::uint64_t>(bytes)) : std::nullopt;
+}
+
+void append_number(std::string& out, std::uint64_t number) {
+  const fmt::format_int digits(number);
+  out.append(digits.data(), digits.size());
 }
 
 std::string with_thousands(std::uint64_t number) {

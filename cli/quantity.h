@@ -18,6 +18,9 @@ std::optional<double> parse_decimal(std::string_view text);
 /// optionally followed by `B` or `iB`). Nothing when malformed or beyond 64 bits.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
+/// Appends the digits, and nothing else, which is faster than formatting a string: for lines of text by the
+/// million.
+void append_number(std::string& out, std::uint64_t number);
 /// `1,234,567`
 std::string with_thousands(std::uint64_t number);
 /// `0.57 GB`: three significant digits, decimal units.

@@ -17,6 +17,7 @@
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/kmer_list.h"
+#include "cli/quantity.h"
 #include "cli/read_profile.h"
 #include "cli/sequence_track.h"
 #include "cli/text_output.h"
@@ -69,8 +70,9 @@ struct Query {
 };
 
 void append_kmer_line(std::string& out, std::string_view kmer, std::uint64_t count) {
-  const fmt::format_int digits(count);
-  out.append(kmer).append(1, '\t').append(digits.data(), digits.size()).append(1, '\n');
+  out.append(kmer) += '\t';
+  append_number(out, count);
+  out += '\n';
 }
 
 void query_arguments(Query& query) {

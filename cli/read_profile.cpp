@@ -1,10 +1,9 @@
 #include "cli/read_profile.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "cli/quantity.h"
 #include "engine/lookup.h"
 
 namespace warpmer::cli {
@@ -31,11 +30,6 @@ std::uint64_t nth_smallest(std::span<const std::uint64_t> counts, std::size_t ra
     }
   }
   return low;
-}
-
-void append_number(std::string& out, std::uint64_t number) {
-  const fmt::format_int digits(number);
-  out.append(digits.data(), digits.size());
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "cli/sequence_track.h"
 
-#include <fmt/format.h>
-
+#include "cli/quantity.h"
 #include "engine/lookup.h"
 
 namespace warpmer::cli {
@@ -24,14 +23,14 @@ bool goes_on(const TrackInterval& interval, const TrackInterval& next) {
 }
 
 void append_line(std::string& out, std::string_view name, const TrackInterval& interval, Format format) {
-  const auto append_number = [&out](std::uint64_t number) {
-    const fmt::format_int digits(number);
-    out.append(1, '\t').append(digits.data(), digits.size());
+  const auto append_column = [&out](std::uint64_t number) {
+    out += '\t';
+    append_number(out, number);
   };
   out.append(name);
-  append_number(interval.begin);
-  append_number(interval.end);
-  if (format == Format::bedgraph) append_number(interval.count);
+  append_column(interval.begin);
+  append_column(interval.end);
+  if (format == Format::bedgraph) append_column(interval.count);
   out += '\n';
 }
 
