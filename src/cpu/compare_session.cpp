@@ -78,16 +78,20 @@ template <class Key>
 class Comparer : public engine::CompareSession {
  public:
   Comparer(const std::vector<index::IndexFile>& inputs, const std::vector<engine::CountBounds>& bounds,
-           unsigned threads, std::uint64_t memory_bytes)
-      : bounds_(bounds), shards_(inputs.front().params().shards()), budget_(memory_bytes, threads) {
-    const std::uint64_t tables = threads * inputs.size() * inputs.size() / 2 * sizeof(engine::PairSums);
-    if (tables > memory_bytes) {
-      throw ResourceError(
-          fmt::format("{} indexes make so many pairs that they take {} with {}, and -m leaves {}; {}",
-                      inputs.size(), engine::mebibytes_needed(tables), engine::number_of_threads(threads),
-                      engine::mebibytes(memory_bytes), engine::memory_advice(threads)));
+           const engine::WorkingMemory& memory)
+      : bounds_(bounds),
+        shards_(inputs.front().params().shards()),
+        budget_(memory, memory.threads * bytes_of_thread(inputs)) {
+    const std::uint64_t tables = memory.threads * table_bytes(inputs.size());
+    if (tables > memory.bytes()) {
+      throw ResourceError(fmt::format(
+          "{} indexes make so many pairs that they take {} with {}, and -m leaves {}: {} would do; {}",
+          inputs.size(), engine::mebibytes_needed(tables), engine::number_of_threads(memory.threads),
+          engine::mebibytes(memory.bytes()),
+          engine::mebibytes_needed(memory.cap_for(memory.threads * bytes_of_thread(inputs))),
+          engine::memory_advice(memory.threads)));
     }
-    for (unsigned t = 0; t < threads; ++t) workers_.emplace_back(inputs, bounds_, budget_);
+    for (unsigned t = 0; t < memory.threads; ++t) workers_.emplace_back(inputs, bounds_, budget_);
   }
 
   void finish(unsigned thread, const std::function<void()>& shard_done) override {
@@ -103,6 +107,15 @@ class Comparer : public engine::CompareSession {
   }
 
  private:
+  static std::uint64_t table_bytes(std::uint64_t inputs) {
+    return inputs * (inputs - 1) / 2 * sizeof(engine::PairSums);
+  }
+  /// What a thread holds, at most.
+  static std::uint64_t bytes_of_thread(const std::vector<index::IndexFile>& inputs) {
+    return table_bytes(inputs.size()) +
+           SampleGroups<Key>::bytes_for(most_entries_in_part(inputs, wanted_entries(inputs.size())));
+  }
+
   const std::vector<engine::CountBounds> bounds_;
   const std::uint32_t shards_;
   MemoryBudget budget_;
@@ -117,11 +130,11 @@ class Comparer : public engine::CompareSession {
 namespace warpmer::engine {
 
 std::unique_ptr<CompareSession> make_cpu_comparison(const std::vector<index::IndexFile>& inputs,
-                                                    const std::vector<CountBounds>& bounds, unsigned threads,
-                                                    std::uint64_t memory_bytes) {
+                                                    const std::vector<CountBounds>& bounds,
+                                                    const WorkingMemory& memory) {
   if (inputs.front().params().k <= kMaxNarrowK)
-    return std::make_unique<cpu::Comparer<Key64>>(inputs, bounds, threads, memory_bytes);
-  return std::make_unique<cpu::Comparer<Key128>>(inputs, bounds, threads, memory_bytes);
+    return std::make_unique<cpu::Comparer<Key64>>(inputs, bounds, memory);
+  return std::make_unique<cpu::Comparer<Key128>>(inputs, bounds, memory);
 }
 
 }  // namespace warpmer::engine

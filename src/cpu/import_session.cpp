@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -38,11 +40,11 @@ template <class Key>
 }
 
 [[noreturn]] void refuse_memory(const ImportPlan& plan, std::uint64_t needed_bytes) {
-  // The writer may keep a sixteenth of all.
   throw ResourceError(
       fmt::format("-m leaves {} for the k-mers of {}, and they need {}, with all else {}; raise -m",
                   engine::mebibytes(plan.memory_bytes), plan.input, engine::mebibytes_needed(needed_bytes),
-                  engine::mebibytes_needed((needed_bytes + plan.other_bytes) / 15 * 16)));
+                  engine::mebibytes_needed((needed_bytes + plan.other_bytes) / (plan.writer_share - 1) *
+                                           plan.writer_share)));
 }
 
 /// All counts together must fit a 64-bit number.
@@ -66,6 +68,9 @@ class ImportWorker {
         buckets_(kernels.shard<Key, 2>(), plan.k),
         freezer_(kernels, plan.k),
         tally_(1, UINT64_MAX) {}
+
+  /// What `make` needs: bytes, keys, weights, counts, keys in buckets; and scratch memory grows by doubling.
+  static constexpr std::uint64_t kBytesOfEntry = 2 * (3 * sizeof(Key) + 2 + 4 + 8);
 
   /// Sends k-mers to their shards. Without room it only counts them.
   void add(std::span<const CountedKmer> kmers, bool has_room) {
@@ -120,8 +125,6 @@ class ImportWorker {
  private:
   static constexpr std::size_t kAhead = 64;
   static constexpr std::uint64_t kKeptBytes = std::uint64_t{8} << 20;
-  /// What `make` needs: bytes, keys, weights, counts, keys in buckets; and scratch memory grows by doubling.
-  static constexpr std::uint64_t kBytesOfEntry = 2 * (3 * sizeof(Key) + 2 + 4 + 8);
 
   /// Fills in `shards_`, and `order_` with the numbers of k-mers, shard by shard.
   void order_by_shard() {
@@ -221,7 +224,10 @@ class ShardedImport final : public engine::ImportSession {
       refuse_memory(plan_, needed_for(entries, bytes_of_all));
     }
     check_sum(plan_, sum);
-    budget_.emplace(plan_.memory_bytes - std::min(bytes, plan_.memory_bytes), plan_.threads);
+    const std::uint64_t cap = plan_.memory_bytes + plan_.other_bytes;
+    budget_.emplace(engine::WorkingMemory{cap, plan_.other_bytes - cap / plan_.writer_share + bytes,
+                                          plan_.writer_share, plan_.threads},
+                    most_in_work());
   }
 
   void finish(unsigned thread, const engine::ShardSink& sink,
@@ -241,6 +247,17 @@ class ShardedImport final : public engine::ImportSession {
   [[nodiscard]] std::uint64_t needed_for(std::uint64_t entries, std::uint64_t bytes) const {
     const std::uint64_t pages = store_.most_bytes(entries, bytes);
     return pages + pages / 7;
+  }
+
+  /// What all threads hold, at most: while they make the largest shards at once.
+  [[nodiscard]] std::uint64_t most_in_work() const {
+    std::vector<std::uint64_t> entries(1u << kShardBits);
+    for (std::uint32_t shard = 0; shard < entries.size(); ++shard) entries[shard] = store_.entries(shard);
+    std::ranges::sort(entries, std::greater());
+    const std::size_t threads = std::min<std::size_t>(plan_.threads, entries.size());
+    return std::accumulate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(threads),
+                           std::uint64_t{0}) *
+           ImportWorker<Key>::kBytesOfEntry;
   }
 
   const ImportPlan plan_;

@@ -47,6 +47,11 @@ class GroupReader {
   GroupReader(std::span<const index::IndexFile> inputs, const engine::MatrixPlan& plan, MemoryBudget& budget)
       : parts_(inputs, plan.of_inputs), groups_(inputs.front().params().k), budget_(budget) {}
 
+  /// What it holds, at most, for parts of about `wanted` entries.
+  static std::uint64_t bytes_for(std::span<const index::IndexFile> inputs, std::uint64_t wanted) {
+    return SampleGroups<Key>::bytes_for(most_entries_in_part(inputs, wanted));
+  }
+
   void open(std::uint32_t shard, std::uint32_t part_bits) { parts_.open(shard, part_bits); }
   void close() { parts_.close(); }
 
@@ -79,13 +84,16 @@ class MatrixMaker : public engine::MatrixSession {
  public:
   MatrixMaker(const engine::MatrixPlan& plan, const std::vector<index::IndexFile>& inputs)
       : plan_(plan),
-        budget_(plan.memory_bytes, plan.threads),
+        budget_(plan.memory,
+                plan.memory.threads *
+                    GroupReader<Key>::bytes_for(
+                        inputs, entries_of_part(inputs.front().params().k, inputs.size(), inputs.size()))),
         rows_(inputs.front().params().k, plan.presence, 0, inputs.size()),
         pieces_(cut_into_pieces(inputs.front().params().shards(),
                                 entries_of_part(inputs.front().params().k, inputs.size(), inputs.size()),
                                 inputs.front().params().k,
                                 [&](std::uint32_t shard) { return entries_in(inputs, shard); })) {
-    for (unsigned t = 0; t < plan.threads; ++t) readers_.emplace_back(inputs, plan_, budget_);
+    for (unsigned t = 0; t < plan.memory.threads; ++t) readers_.emplace_back(inputs, plan_, budget_);
   }
 
   void write_rows(unsigned thread, OrderedText& text,
@@ -142,10 +150,10 @@ class MatrixExtender : public engine::MatrixSession {
         k_(inputs.front().params().k),
         shard_bits_(inputs.front().params().shard_bits),
         hash_(k_),
-        budget_(plan.memory_bytes, plan.threads),
-        rows_(k_, plan.presence, old.samples().size(), inputs.size()),
-        wanted_(entries_of_part(k_, old.samples().size() + inputs.size(), inputs.size())) {
-    for (unsigned t = 0; t < plan.threads; ++t) workers_.emplace_back(inputs, plan_, budget_);
+        wanted_(entries_of_part(k_, old.samples().size() + inputs.size(), inputs.size())),
+        budget_(plan.memory, plan.memory.threads * bytes_of_thread()),
+        rows_(k_, plan.presence, old.samples().size(), inputs.size()) {
+    for (unsigned t = 0; t < plan.memory.threads; ++t) workers_.emplace_back(inputs, plan_, budget_);
   }
 
   void write_rows(unsigned thread, OrderedText& text,
@@ -176,6 +184,15 @@ class MatrixExtender : public engine::MatrixSession {
     MatrixRows text;
     std::vector<OldRow> rows;
   };
+
+  /// What a thread holds, at most: of the old matrix, text of twice what is read at a time, and as a vector
+  /// grows twice the places of its rows.
+  [[nodiscard]] std::uint64_t bytes_of_thread() const {
+    constexpr std::uint64_t kTextBytes = 2 * engine::MatrixFile::kRowBytes;
+    const std::uint64_t least_row = k_ + 2 * old_.samples().size() + 1;
+    return GroupReader<Key>::bytes_for(inputs_, wanted_) + kTextBytes +
+           2 * kTextBytes / least_row * sizeof(OldRow);
+  }
 
   [[nodiscard]] Place place_of(std::string_view kmer, std::uint64_t line) const {
     Key key = 0;
@@ -270,9 +287,9 @@ class MatrixExtender : public engine::MatrixSession {
   std::uint32_t k_;
   std::uint32_t shard_bits_;
   KmerHash<Key> hash_;
+  std::uint64_t wanted_;
   MemoryBudget budget_;
   const MatrixRowWriter<Key> rows_;
-  std::uint64_t wanted_;
   std::deque<Worker> workers_;
 };
 

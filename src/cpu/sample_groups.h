@@ -27,6 +27,12 @@ class SampleGroups {
  public:
   using Entry = SampleEntry<Key>;
 
+  /// What it holds, at most, for parts of up to so many entries.
+  static std::uint64_t bytes_for(std::uint64_t entries) {
+    return ListBuffer<Key>::bytes_for(entries + index::ShardDecoder<Key>::kSpareEntries, false) +
+           std::bit_ceil(entries + 1) * (2 * sizeof(Entry) + sizeof(std::uint32_t));
+  }
+
   explicit SampleGroups(std::uint32_t k) : key_bits_(2 * k) {}
 
   /// Reads a part of every sample. Calls `on_read(sample, list)` after each.

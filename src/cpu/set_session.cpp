@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <deque>
+#include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -40,9 +43,19 @@ void with_count_rule(CountRule rule, F&& f) {
   }
 }
 
+/// Entries that a shard of the result has, at most.
+std::uint64_t most_entries(const engine::SetPlan& plan, std::span<const index::IndexFile> inputs,
+                           std::uint32_t shard) {
+  if (plan.operation == SetOperation::subtract || plan.operation == SetOperation::intersect)
+    return inputs.front().shape(shard).entries;
+  return entries_in(inputs, shard);
+}
+
 /// One thread's part of a job.
 template <class Key>
 class SetWorker {
+  using Buffer = ListBuffer<Key>;
+
  public:
   SetWorker(const Kernels& kernels, const engine::SetPlan& plan, const std::vector<index::IndexFile>& inputs,
             MemoryBudget& budget)
@@ -54,6 +67,18 @@ class SetWorker {
                             : plan.operation == SetOperation::symmetric_difference && inputs.size() > 2),
         freezer_(kernels, inputs.front().params().k),
         tally_(plan.of_result.min, plan.of_result.max) {}
+
+  /// What it holds, at most, while it makes a shard of up to `entries` of parts of up to `part_entries`.
+  static std::uint64_t bytes_for(std::uint64_t entries, std::uint64_t part_entries, std::size_t inputs) {
+    // A list for each depth of merges, the one that is merged into, and of `fold` three.
+    const auto lists = static_cast<std::uint64_t>(std::bit_width(inputs)) + 2;
+    const std::uint64_t packed = 2 * entries * (sizeof(Key) + sizeof(std::uint32_t));
+    const std::uint64_t freezer = 2 * sizeof(std::uint32_t) * std::bit_ceil(entries + 1);
+    return Buffer::bytes_for(entries, false) + packed + freezer +
+           lists * Buffer::bytes_for(part_entries + index::ShardDecoder<Key>::kSpareEntries, true);
+  }
+  /// What a thread may keep from shard to shard.
+  static constexpr std::uint64_t kKeptBytes = std::uint64_t{8} << 20;
 
   /// The shard of the result.
   index::FrozenShard make(std::uint32_t shard) {
@@ -78,10 +103,6 @@ class SetWorker {
   [[nodiscard]] const engine::Tally& tally() const { return tally_; }
 
  private:
-  using Buffer = ListBuffer<Key>;
-  /// What a thread may keep from shard to shard.
-  static constexpr std::uint64_t kKeptBytes = std::uint64_t{8} << 20;
-
   /// A merged list, and how many merges deep.
   struct Level {
     Buffer buffer;
@@ -230,8 +251,8 @@ class SetOperator : public engine::SetSession {
  public:
   SetOperator(const Kernels& kernels, const engine::SetPlan& plan,
               const std::vector<index::IndexFile>& inputs)
-      : plan_(plan), shards_(inputs.front().params().shards()), budget_(plan.memory_bytes, plan.threads) {
-    for (unsigned t = 0; t < plan.threads; ++t) workers_.emplace_back(kernels, plan_, inputs, budget_);
+      : plan_(plan), shards_(inputs.front().params().shards()), budget_(plan.memory, enough(plan, inputs)) {
+    for (unsigned t = 0; t < plan.memory.threads; ++t) workers_.emplace_back(kernels, plan_, inputs, budget_);
   }
 
   void finish(unsigned thread, const engine::ShardSink& sink,
@@ -247,6 +268,23 @@ class SetOperator : public engine::SetSession {
   }
 
  private:
+  /// What all threads hold, at most: while they make the largest shards at once, with what they have kept of
+  /// others.
+  static std::uint64_t enough(const engine::SetPlan& plan, const std::vector<index::IndexFile>& inputs) {
+    std::vector<std::uint64_t> entries(inputs.front().params().shards());
+    for (std::uint32_t shard = 0; shard < entries.size(); ++shard)
+      entries[shard] = most_entries(plan, inputs, shard);
+    std::ranges::sort(entries, std::greater());
+    const std::uint64_t part_entries = most_entries_in_part(inputs, wanted_entries(inputs.size()));
+    const auto bytes_for = [&](std::uint64_t of_shard) {
+      return SetWorker<Key>::bytes_for(of_shard, part_entries, inputs.size());
+    };
+    std::uint64_t largest = 0;
+    for (unsigned t = 0; t < plan.memory.threads && t < entries.size(); ++t)
+      largest += bytes_for(entries[t]) + SetWorker<Key>::kKeptBytes;
+    return std::min(largest, plan.memory.threads * bytes_for(entries.front()));
+  }
+
   const engine::SetPlan plan_;
   const std::uint32_t shards_;
   MemoryBudget budget_;

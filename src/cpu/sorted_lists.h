@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,9 +31,14 @@ inline constexpr std::uint64_t kPartEntries = std::uint64_t{1} << 14;
 /// Fewer of each input than this cost more to find than to merge.
 inline constexpr std::uint64_t kLeastPartEntries = 64;
 
+/// How many entries of all inputs a part is to have, about.
+inline std::uint64_t wanted_entries(std::size_t inputs) {
+  return std::max(kPartEntries, kLeastPartEntries * inputs);
+}
+
 /// Into how many parts, as a power of two, a shard is divided that has so many entries in all inputs.
 inline std::uint32_t part_bits_for(std::uint64_t entries, std::size_t inputs, std::uint32_t k) {
-  return part_bits_of(entries, std::max(kPartEntries, kLeastPartEntries * inputs), k);
+  return part_bits_of(entries, wanted_entries(inputs), k);
 }
 
 /// Entries of a shard in all inputs.
@@ -41,10 +48,29 @@ inline std::uint64_t entries_in(std::span<const index::IndexFile> inputs, std::u
   return entries;
 }
 
+/// Entries of all inputs in one part, at most, where about `wanted` are in each: hashes are spread evenly.
+inline std::uint64_t most_entries_in_part(std::span<const index::IndexFile> inputs, std::uint64_t wanted) {
+  std::uint64_t most = 0;
+  for (std::uint32_t shard = 0; shard < inputs.front().params().shards(); ++shard)
+    most = std::max(most, entries_in(inputs, shard));
+  return std::min(most, 2 * wanted);
+}
+
 /// What all threads of a job hold together, at most.
 class MemoryBudget {
  public:
-  MemoryBudget(std::uint64_t bytes, unsigned threads) : most_(bytes), threads_(threads) {}
+  /// Threads will never hold more than `enough` bytes, whatever is in the shards: refusals name a cap for
+  /// that. ResourceError for memory that leaves nothing to work in.
+  MemoryBudget(const engine::WorkingMemory& memory, std::uint64_t enough)
+      : most_(memory.bytes()),
+        advice_(fmt::format("{} would do; {}", engine::mebibytes_needed(memory.cap_for(enough)),
+                            engine::memory_advice(memory.threads))) {
+    if (most_ == 0) {
+      throw ResourceError(fmt::format(
+          "-m {} is too little for {} and {} input{}: {}", engine::mebibytes(memory.cap),
+          engine::number_of_threads(memory.threads), memory.inputs, memory.inputs == 1 ? "" : "s", advice_));
+    }
+  }
   /// A thread that held `before` is about to hold `now`. ResourceError when that is too much.
   void change(std::uint64_t& before, std::uint64_t now) {
     const std::uint64_t all = held_.fetch_add(now - before) + (now - before);
@@ -52,14 +78,14 @@ class MemoryBudget {
     before = now;
     if (grows && all > most_) {
       throw ResourceError(
-          fmt::format("-m leaves {} for working, and the shards at hand take more than {}; {}",
-                      engine::mebibytes(most_), engine::mebibytes(all), engine::memory_advice(threads_)));
+          fmt::format("-m leaves {} for working, and the shards at hand take more than {}: {}",
+                      engine::mebibytes(most_), engine::mebibytes(all), advice_));
     }
   }
 
  private:
   const std::uint64_t most_;
-  const unsigned threads_;
+  const std::string advice_;
   std::atomic<std::uint64_t> held_{0};
 };
 
@@ -67,6 +93,11 @@ class MemoryBudget {
 template <class Key>
 class ListBuffer {
  public:
+  /// What a list takes with room for `n` entries.
+  static std::uint64_t bytes_for(std::uint64_t n, bool with_samples) {
+    return std::bit_ceil(n + 1) *
+           (sizeof(Key) + sizeof(std::uint64_t) + (with_samples ? sizeof(std::uint32_t) : 0));
+  }
   /// Room for `n` entries behind the first `kept`, and what a merge writes past the end.
   void reserve(std::size_t n, std::size_t kept, bool with_samples) {
     hashes_.grow(kept + n + 1, kept);

@@ -25,9 +25,9 @@ Comparison compare_indexes(const CompareOptions& options, JobProgress& progress)
     throw UsageError("one index has nothing to be compared with; name two or more");
   const std::vector<index::IndexFile> inputs = open_alike(options.inputs);
   const unsigned threads = threads_or_all(options.threads);
-  const std::uint64_t memory_bytes =
-      memory_to_work_in(memory_or_most(options.memory_bytes), 0, threads, inputs.size());
-  const auto session = make_cpu_comparison(inputs, options.of_inputs, threads, memory_bytes);
+  const WorkingMemory memory{memory_or_most(options.memory_bytes), working_bytes(threads), 0, threads,
+                             inputs.size()};
+  const auto session = make_cpu_comparison(inputs, options.of_inputs, memory);
   progress.shards_total = inputs.front().params().shards();
   progress.stage = JobProgress::Stage::combining;
   run_team(

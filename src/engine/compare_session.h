@@ -40,10 +40,10 @@ class CompareSession {
   [[nodiscard]] virtual PairTable table() const = 0;
 };
 
-/// On the CPU (src/cpu), with at most `memory_bytes` for all threads. The indexes, all of the same
-/// parameters, must live as long; `bounds` has for each which counts to look at.
+/// On the CPU (src/cpu), within that memory. The indexes, all of the same parameters, must live as long;
+/// `bounds` has for each which counts to look at. ResourceError for memory that leaves nothing to work in.
 std::unique_ptr<CompareSession> make_cpu_comparison(const std::vector<index::IndexFile>& inputs,
-                                                    const std::vector<CountBounds>& bounds, unsigned threads,
-                                                    std::uint64_t memory_bytes);
+                                                    const std::vector<CountBounds>& bounds,
+                                                    const WorkingMemory& memory);
 
 }  // namespace warpmer::engine

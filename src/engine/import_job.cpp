@@ -53,7 +53,7 @@ class ImportJob {
     plan.threads = threads_;
     plan.expected_kmers = facts.distinct;
     plan.input = options_.input;
-    plan.other_bytes = working_bytes(threads_) + memory_cap_ / 16;  // which the writer may keep
+    plan.other_bytes = working_bytes(threads_) + memory_cap_ / plan.writer_share;
     check_memory(memory_cap_, (working_bytes(threads_) * 16 + 14) / 15, threads_);
     plan.memory_bytes = memory_cap_ - plan.other_bytes;
     return plan;

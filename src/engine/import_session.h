@@ -19,6 +19,7 @@ struct ImportPlan {
   unsigned threads = 1;
   std::uint64_t memory_bytes = 0;    ///< what the session may hold
   std::uint64_t other_bytes = 0;     ///< what the rest of the process holds, for messages
+  std::uint64_t writer_share = 16;   ///< of the cap such a part is for the index writer, and in `other_bytes`
   std::uint64_t expected_kmers = 0;  ///< 0: not known
   std::string input;                 ///< how messages call it
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "engine/limits.h"
 
@@ -60,11 +62,14 @@ std::uint64_t working_bytes(unsigned threads) {
   return resident_bytes() + kIndexSlackBytes + threads * kMappedBytesOfThread;
 }
 
-std::uint64_t memory_to_work_in(std::uint64_t cap, std::uint64_t other_bytes, unsigned threads,
-                                std::size_t inputs) {
-  const std::uint64_t spoken_for = working_bytes(threads) + other_bytes;
-  check_memory(cap, spoken_for, threads, fmt::format(" and {} input{}", inputs, inputs == 1 ? "" : "s"));
-  return cap - spoken_for;
+std::uint64_t WorkingMemory::bytes() const {
+  const std::uint64_t writer_bytes = writer_share > 0 ? cap / writer_share : 0;
+  return cap - std::min(cap, other_bytes + writer_bytes);
+}
+
+std::uint64_t WorkingMemory::cap_for(std::uint64_t bytes) const {
+  const std::uint64_t all = other_bytes + bytes + kResidentVariation;
+  return writer_share > 0 ? all / (writer_share - 1) * writer_share + writer_share : all;
 }
 
 }  // namespace warpmer::engine

@@ -24,9 +24,19 @@ inline constexpr std::uint64_t kMappedBytesOfThread = std::uint64_t{8} << 20;
 /// What the process holds now, and what no one accounts for while `threads` threads go through indexes.
 std::uint64_t working_bytes(unsigned threads);
 
-/// Of `cap` bytes for the whole process, those that a job on `threads` threads with `inputs` indexes may work
-/// in, when it needs `other_bytes` besides. ResourceError when that leaves nothing.
-std::uint64_t memory_to_work_in(std::uint64_t cap, std::uint64_t other_bytes, unsigned threads,
-                                std::size_t inputs);
+/// The memory of a job that goes through indexes, in bytes.
+struct WorkingMemory {
+  std::uint64_t cap = 0;           ///< on the whole process
+  std::uint64_t other_bytes = 0;   ///< what is held besides what threads work in, whatever the cap is
+  std::uint64_t writer_share = 0;  ///< the index writer may keep such a part of the cap: 16 for a sixteenth
+  unsigned threads = 1;
+  std::size_t inputs = 1;
+
+  /// What all threads together may work in; 0 where the cap leaves nothing.
+  [[nodiscard]] std::uint64_t bytes() const;
+  /// A cap that leaves so many bytes to work in, although what the process itself takes is not the same each
+  /// time.
+  [[nodiscard]] std::uint64_t cap_for(std::uint64_t bytes) const;
+};
 
 }  // namespace warpmer::engine

@@ -141,7 +141,7 @@ void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads,
   if (cap > spoken_for) return;
   throw ResourceError(fmt::format("-m {} is too little for {}{}: reading and writing alone need {}; {}",
                                   mebibytes(cap), number_of_threads(threads), and_more,
-                                  mebibytes_needed(spoken_for), memory_advice(threads)));
+                                  mebibytes_needed(spoken_for + kResidentVariation), memory_advice(threads)));
 }
 
 std::size_t longest_record_bytes(std::uint64_t cap) {

@@ -21,6 +21,10 @@ std::uint64_t usable_memory_bytes();
 unsigned threads_or_all(unsigned threads);
 std::uint64_t memory_or_most(std::uint64_t memory_bytes);
 
+/// By how much what the process itself holds when a job begins may differ from one time to the next: a cap
+/// that a refusal names has so much to spare.
+inline constexpr std::uint64_t kResidentVariation = std::uint64_t{2} << 20;
+
 /// ResourceError unless a cap of so many bytes for the whole process leaves something to work in besides
 /// `spoken_for`, which reading and writing alone need with so many threads `and_more`, as " and 3 inputs".
 void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads,

@@ -89,10 +89,10 @@ void write_matrix(const MatrixOptions& options, JobProgress& progress,
   plan.presence = format.presence;
   plan.min_samples = static_cast<std::uint32_t>(options.min_samples);
   plan.of_inputs = options.of_inputs;
-  plan.threads = threads;
   const std::uint64_t others =
       OrderedText::memory_bytes(threads) + (options.old != nullptr ? threads * kOldRowsOfThread : 0);
-  plan.memory_bytes = memory_to_work_in(memory_or_most(options.memory_bytes), others, threads, inputs.size());
+  plan.memory = {memory_or_most(options.memory_bytes), working_bytes(threads) + others, 0, threads,
+                 inputs.size()};
   const auto session = options.old != nullptr ? make_cpu_matrix_extension(plan, inputs, *options.old)
                                               : make_cpu_matrix(plan, inputs);
 

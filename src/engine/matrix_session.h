@@ -17,8 +17,7 @@ struct MatrixPlan {
   bool presence = false;               ///< 1 for a sample that has the k-mer; else its count
   std::uint32_t min_samples = 1;       ///< that must have a k-mer, of all in the matrix
   std::vector<CountBounds> of_inputs;  ///< one for each index: what else of it is as if it were not there
-  unsigned threads = 1;
-  std::uint64_t memory_bytes = 0;  ///< what all threads together may hold; ResourceError beyond
+  WorkingMemory memory;                ///< ResourceError beyond
 };
 
 /// Makes rows, piece by piece.
@@ -36,11 +35,12 @@ class MatrixSession {
 
 /// On the CPU (src/cpu). A row for each k-mer, in canonical order: by shard, and in a shard by hash; and in
 /// it a number for each index. The indexes, at least one, all of the same parameters, must live as long.
+/// ResourceError for memory that leaves nothing to work in.
 std::unique_ptr<MatrixSession> make_cpu_matrix(const MatrixPlan& plan,
                                                const std::vector<index::IndexFile>& inputs);
 
 /// The same of the rows of `old` and, behind the numbers that they have, one for each index. `old` is for
-/// k-mers of the indexes' k and strand. InputError for a row that is none, or out of order.
+/// k-mers of the indexes' k and strand. ResourceError as above.
 std::unique_ptr<MatrixSession> make_cpu_matrix_extension(const MatrixPlan& plan,
                                                          const std::vector<index::IndexFile>& inputs,
                                                          MatrixFile& old);

@@ -65,10 +65,9 @@ class SetJob {
     plan.counts = options_.counts;
     plan.min_samples = static_cast<std::uint32_t>(options_.min_samples);
     plan.of_result = options_.of_result;
-    plan.threads = threads_;
     for (std::size_t i = 0; i < inputs_.size(); ++i) plan.of_inputs.push_back(bounds_of(i));
     // The writer may keep a sixteenth of all for shards that wait for others.
-    plan.memory_bytes = memory_to_work_in(memory_cap_, memory_cap_ / 16, threads_, inputs_.size());
+    plan.memory = {memory_cap_, working_bytes(threads_), 16, threads_, inputs_.size()};
     return plan;
   }
 

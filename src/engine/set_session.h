@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/backend.h"
+#include "engine/index_set.h"
 #include "index/index_file.h"
 
 namespace warpmer::engine {
@@ -45,8 +46,7 @@ struct SetPlan {
   std::uint32_t min_samples = 1;       ///< of `unite`: inputs that must have a k-mer
   std::vector<CountBounds> of_inputs;  ///< one for each input: what else of it is as if it were not there
   CountBounds of_result;
-  unsigned threads = 1;
-  std::uint64_t memory_bytes = 0;  ///< what all threads together may hold; ResourceError beyond
+  WorkingMemory memory;  ///< ResourceError beyond
 };
 
 /// Does an operation shard by shard.
@@ -61,6 +61,7 @@ class SetSession {
 };
 
 /// On the CPU (src/cpu). The indexes, at least one, all of the same parameters, must live as long.
+/// ResourceError for memory that leaves nothing to work in.
 std::unique_ptr<SetSession> make_cpu_set_session(const SetPlan& plan,
                                                  const std::vector<index::IndexFile>& inputs);
 

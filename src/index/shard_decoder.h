@@ -41,10 +41,13 @@ class ShardDecoder {
         exceptions_(view.payload + layout_.exceptions_at),
         escape_(low_bits(view.shape.count_bits)) {}
 
+  /// More than there are, that `room` may ask for.
+  static constexpr std::size_t kSpareEntries = 16;
+
   /// Entries to have room for when part `part` of 2^part_bits equal parts of all hashes is decoded.
   [[nodiscard]] std::size_t room(std::uint64_t part, std::uint32_t part_bits) const {
     const Span span = entries_of(buckets_of(part, part_bits));
-    return static_cast<std::size_t>(span.last - span.first) + kSplat;
+    return static_cast<std::size_t>(span.last - span.first) + kSpareEntries;
   }
 
   /// Unpacks the entries with a hash in part `part` of 2^part_bits (at most 2k) equal parts of all hashes.
@@ -64,7 +67,7 @@ class ShardDecoder {
     std::uint64_t first, last;
   };
   /// A bucket's number is written this many times at once; few buckets have more entries.
-  static constexpr std::size_t kSplat = 16;
+  static constexpr std::size_t kSplat = kSpareEntries;
 
   /// The buckets that hold a part: a whole number of them, or the one that the part is in.
   [[nodiscard]] Span buckets_of(std::uint64_t part, std::uint32_t part_bits) const {

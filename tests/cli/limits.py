@@ -7,11 +7,14 @@ ctest: release only (sanitizers' shadow memory is not ours to answer for)
 import filecmp
 import json
 import os
+import random
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from common_hot_kmers import hot
 
 WARPMER = os.environ.get("WARPMER", "build/cpu/warpmer")
 DATA = Path(os.environ.get("WARPMER_DATA", "data"))
@@ -82,6 +85,7 @@ def main():
         check("every cap gives the same k-mers", len(sizes) == 1, sizes)
         check("some caps made shards be counted early", early > 0)
         check_other_caps(Path(folder))
+        check_caps_of_several_indexes(Path(folder))
         check_long_records(Path(folder))
 
 
@@ -110,11 +114,57 @@ def check_other_caps(folder):
         if not needed:
             continue
         peak([*command, "-t", "2", "-o", folder / "wanted"])
-        cap = int(needed[1]) + 1  # what the process itself takes is not the same each time
+        cap = int(needed[1])
         status, bytes_taken, errors = peak([*command, "-t", "2", "-m", f"{cap}M", "-o", output])
         check(f"{name}: {cap}M, as it says, will do", status == 0, errors)
         check(f"{name}: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
         check(f"{name}: the same with little memory", filecmp.cmp(output, folder / "wanted", shallow=False))
+
+
+def check_caps_of_several_indexes(folder):
+    """Whatever cap is refused, at once or at a shard that is too large for it: the one that is named will do."""
+    one, two, imported = folder / "one.wmi", folder / "two.wmi", folder / "imported.wmi"
+    chance = random.Random(6)
+    for index in (one, two):  # with one shard that is much larger than the others
+        with (folder / "hot.fa").open("w") as out:
+            out.write(hot(chance, 300_000, 31, 14))
+        peak(["count", "-t", "2", "-o", index, folder / "hot.fa"])
+    peak(["convert", "--to", "kff", "-o", folder / "one.kff", one])
+    for name, *command in (
+        ("union.wmi", "union", one, two),
+        ("intersection.wmi", "intersect", one, two),
+        ("difference.wmi", "subtract", one, two),
+        ("symmetric.wmi", "symmetric-difference", one, two),
+        ("pairs.tsv", "compare", one, two),
+        ("matrix.tsv", "matrix", one, two),
+        ("imported.wmi", "convert", folder / "one.kff"),
+    ):
+        output, wanted = folder / name, folder / f"wanted.{name}"
+        peak([*command, "-t", "2", "-o", wanted])
+        named = 0
+        for too_little in range(9, 200, 10):
+            status, bytes_taken, errors = peak([*command, "-t", "2", "-m", f"{too_little}M", "-o", output])
+            if status == 0:
+                break
+            told = re.fullmatch(r"warpmer: error: -m .* (\d+) MiB(?: would do)?; raise -m.*\n", errors)
+            check(f"{name}: {too_little}M is refused with a number", status == 4 and told and not output.exists(), errors)
+            named = int(told[1]) if told else named
+        check(f"{name}: peak resident set below {too_little}M", status == 0 and bytes_taken <= too_little << 20, bytes_taken)
+        check(f"{name}: 9M cannot do", named > 0)
+        for cap in (named, named + 1):
+            status, bytes_taken, errors = peak([*command, "-t", "2", "-m", f"{cap}M", "-o", output])
+            check(f"{name}: {cap}M, as it says, will do", status == 0, errors)
+            check(f"{name}: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+            check(f"{name}: the same with little memory", same(output, wanted))
+
+
+def same(one, other):
+    """Whether two outputs are: of indexes what they have, for they also have the command line."""
+    if one.suffix != ".wmi":
+        return filecmp.cmp(one, other, shallow=False)
+    checksums = [json.loads(subprocess.run([WARPMER, "info", "--json", index], capture_output=True).stdout)["content_checksum"]
+                 for index in (one, other)]
+    return checksums[0] == checksums[1]
 
 
 def check_long_records(folder):
@@ -133,7 +183,6 @@ def check_long_records(folder):
 
 def make_reads(path):
     """36 million k-mers of 1 million distinct, from both strands."""
-    import random
     chance = random.Random(5)
     genome = "".join(chance.choices("ACGT", k=1_000_000))
     other = genome.translate(str.maketrans("ACGT", "TGCA"))[::-1]

@@ -18,9 +18,9 @@ import unittest
 
 from common_cli import DONE, INPUT, RESOURCE, WARPMER, CliTest, file_size_limit, has_files_without_names, main, reverse_complement
 from common_file_systems import WITHOUT_NAMELESS_FILES, LackingTest
+from common_hot_kmers import hot, random_bases
 
 MEGABYTE = 1 << 20
-BASES = bytes(b"ACGT"[byte & 3] for byte in range(256))
 
 # Answers for the spill file, which is the one without a name, what a faulty disk would: FAULT names a call and an
 # error number, or "flip". The first FAULT_AFTER such calls are spared.
@@ -59,10 +59,6 @@ ssize_t pread64(int fd, void *to, size_t bytes, off_t at) { return pread(fd, to,
 """
 
 
-def random_bases(chance, length):
-    return chance.randbytes(length).translate(BASES).decode()
-
-
 def reads(chance):
     """Both strands, 12 times a genome, with errors: hardly fewer k-mers in a run than pending."""
     genome = random_bases(chance, 3_000_000)
@@ -85,33 +81,6 @@ def repeats(chance):
         parts.append(unit[:at] + chance.choice("ACGT") + unit[at + 1 :])
     once = [random_bases(chance, 4_000_000) for _ in range(3)]
     return f">repeats\n{''.join(parts)}\n>A\n{'A' * 12_000_000}\n>AC\n{'AC' * 2_000_000}\n>once\n{'N'.join(once)}\n"
-
-
-def canonical_code(code, m):
-    """Of an m-mer as core/minimizer.h reads it, the first base least significant."""
-    other = 0
-    for i in range(m):
-        other = other << 2 | 3 - (code >> 2 * i & 3)
-    return min(code, other)
-
-
-def foremost_mmer(m):
-    """The m-mer with the smallest hash (core/hash.h, whose steps are undone here): the minimizer of whatever has it."""
-    low = (1 << 32) - 1
-    first, second = (pow(multiplier, -1, 1 << 32) for multiplier in (0x9E3779B1, 0x85EBCA6B))
-    for minimizer in range(1 << 20):
-        mixed = minimizer * second & low
-        code = ((mixed ^ mixed >> 16) * first & low) ^ 0x5BD1E995
-        if code >> 2 * m == 0 and canonical_code(code, m) == code:
-            return "".join("ACGT"[code >> 2 * i & 3] for i in range(m))
-
-
-def hot(chance, kmers, k, m):
-    """K-mers that are all different and share one minimizer, and so are all in one shard; half of them twice."""
-    mmer, flank = foremost_mmer(m), k - m
-    units = [random_bases(chance, flank) + mmer + random_bases(chance, flank) for _ in range(kmers // (flank + 1))]
-    once = random_bases(chance, 300_000)
-    return f">hot\n{'N'.join(units)}\n>once\n{once}\n>A\n{'A' * 300_000}\n>again\n{'N'.join(units[::2])}\n"
 
 
 class MemoryCap(CliTest):
