@@ -8,13 +8,17 @@
 #include <span>
 #include <vector>
 
+#include "core/huge_pages.h"
+
 namespace warpmer::cpu {
 
 class PagePool {
  public:
   static constexpr std::size_t kPageBytes = 4096;
 
-  PagePool() = default;
+  /// `system_page_bytes`: what the system takes memory back in, a power of two.
+  explicit PagePool(std::size_t system_page_bytes = warpmer::system_page_bytes())
+      : unit_pages_(system_page_bytes <= kPageBytes ? 1 : system_page_bytes / kPageBytes) {}
   ~PagePool();
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
@@ -32,7 +36,8 @@ class PagePool {
   /// Gives back `pages` pages linked through their first word, from `first` to `last`.
   void release(void* first, void* last, std::size_t pages) noexcept;
 
-  /// Returns free pages to the system until no more than `bytes` are resident, as far as pages are free.
+  /// Returns free pages to the system until no more than `bytes` are resident, as far as pages are free:
+  /// where the system's pages are larger than the pool's, all that lie in one of them.
   void shrink(std::uint64_t bytes);
 
   /// Pages out of the pool.
@@ -53,6 +58,13 @@ class PagePool {
   };
 
   void add_block();
+  void push_free(FreePage* page) noexcept {
+    page->next = free_;
+    free_ = page;
+  }
+  std::size_t put_whole_units_first();
+
+  const std::size_t unit_pages_;  ///< the system takes back so many at once
 
   std::mutex mutex_;
   FreePage* free_ = nullptr;
