@@ -1,7 +1,6 @@
 /// `warpmer convert`: databases of other programs in, an index out, and the other way round.
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -128,9 +127,7 @@ void check_output_path(const ConvertOptions& options) {
     throw UsageError(
         fmt::format("{} cannot be written to standard output; use -o FILE", formats::name_of(options.to)));
   }
-  if (isatty(STDOUT_FILENO) != 0) {
-    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
-  }
+  check_index_output(output);
 }
 
 /// The largest count that the output can hold.
@@ -273,8 +270,7 @@ void add_convert_command(Application& application) {
           "an index.")
       ->required()
       ->type_name("FILE");
-  options->import.provenance.tool_version = WARPMER_VERSION;
-  options->import.provenance.command_line = application.command_line();
+  options->import.provenance = application.provenance();
   application.on_run(command, [options] { return run_convert(*options); });
 }
 

@@ -321,7 +321,7 @@ void declare_output_flags(CLI::App& command, FilterOptions& options) {
       [&options](std::uint64_t value) { options.form.compression_level = static_cast<int>(value); },
       fmt::format("Compression level of BGZF and BAM, from 0 (stored) to 9. Default: {}.",
                   io::kDefaultCompressionLevel));
-  command.add_option("--stats", options.stats, "Write what the run did as JSON.")->type_name("FILE");
+  add_stats_flag(command, options.stats);
 }
 
 }  // namespace

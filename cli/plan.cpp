@@ -50,8 +50,7 @@ Examples:
       "Read about so much of all inputs, as they are on disk, the same share of each. Default: 64M.");
   add_json_flag(app, request->json);
   add_progress_flag(app, request->progress);
-  request->flags.job.provenance.tool_version = WARPMER_VERSION;
-  request->flags.job.provenance.command_line = application.command_line();
+  request->flags.job.provenance = application.provenance();
   application.on_run(app, [request] { return print_plan(*request); });
 }
 

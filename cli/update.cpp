@@ -1,7 +1,6 @@
 /// `warpmer update`: an index and reads in, the index with these reads added or taken away out.
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -82,12 +81,7 @@ void complete(UpdateCommand& command) {
   if (job.added.empty() && job.removed.empty()) {
     throw UsageError("nothing to do: give --add FILE or --remove FILE, or both");
   }
-  if (job.output.empty()) {
-    throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
-  }
-  if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
-    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
-  }
+  check_index_output(job.output);
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   for (const std::string& output : {job.output, command.stats}) check_output(output, {job.index});
   check_read_once(job);  // a list from standard input among them
@@ -140,7 +134,7 @@ void declare_flags(CLI::App& app, UpdateCommand& command) {
       "devices' lists under that number, or cuda:N,M for several. Default: auto, which is the GPU "
       "with the most free memory where one can be used and the input is not small, else the CPU.");
   add_progress_flag(app, command.progress);
-  app.add_option("--stats", command.stats, "Write what the run did as JSON.")->type_name("FILE");
+  add_stats_flag(app, command.stats);
 }
 
 }  // namespace
@@ -164,8 +158,7 @@ void add_update_command(Application& application) {
   warpmer update all.wmi --add lane_5.fq --device cuda -o more.wmi
 )");
   declare_flags(app, *command);
-  command->job.provenance.tool_version = WARPMER_VERSION;
-  command->job.provenance.command_line = application.command_line();
+  command->job.provenance = application.provenance();
   application.on_run(app, [command] { return run_update(*command); });
 }
 
