@@ -231,10 +231,9 @@ void add_convert_command(Application& application) {
       "--sum-duplicates is given.",
       kExamples);
   command
-      .add_option(
-          "--to", options->to_name,
-          "Format of the output. Default: wmi, an index, unless the input is one; then by what the name "
-          "of the output ends in.")
+      .add_option("--to", options->to_name,
+                  "Format of the output. Default: wmi, an index, unless the input is one; then by what the "
+                  "name of the output ends in.")
       ->type_name(formats::format_names());
   command
       .add_option(
@@ -245,10 +244,9 @@ void add_convert_command(Application& application) {
   add_whole_number(
       command, "--counter-bytes", 1, 8, [options](std::uint64_t value) { options->counter_bytes = value; },
       "Width of the counters in the output. Default: as narrow as the largest count allows.");
-  command.add_flag(
-      "--saturate", options->saturate,
-      "Write counts that are too large for the output as the largest it can hold, and say how many "
-      "they were.");
+  command.add_flag("--saturate", options->saturate,
+                   "Write counts that are too large for the output as the largest it can hold, and say how "
+                   "many they were.");
   command.add_flag("--forward", options->forward,
                    "Keep the k-mers of a text as they are; they are not canonical.");
   command.add_flag("--canonical", options->import.canonical,

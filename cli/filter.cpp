@@ -369,9 +369,8 @@ Examples:
   add_threads_flag(command, options->threads);
   add_device_flags(command, options->device,
                    "auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for those that "
-                   "'warpmer devices' lists under these numbers. "
-                   "Default: auto, which is a GPU where one can be used and the reads are not few, else the "
-                   "CPU.");
+                   "'warpmer devices' lists under these numbers. Default: auto, which is a GPU where one can "
+                   "be used and the reads are not few, else the CPU.");
   application.on_run(command, [options] { return run_filter(*options); });
 }
 

@@ -378,8 +378,7 @@ void add_locate_command(Application& application) {
       "Find where k-mers occur in indexed sequences.\n"
       "The k-mers are given as arguments, by --kmers, or are all those of reads; the index is one that "
       "'warpmer positions' wrote. Hits come in the order of the k-mers and, for one k-mer, in the order of "
-      "the "
-      "indexed sequences.",
+      "the indexed sequences.",
       R"(Columns:
   A line of tab-separated columns per hit, under a line of names; positions
   count from 0, and are those of a k-mer's first base:

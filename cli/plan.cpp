@@ -15,11 +15,9 @@ void add_plan_command(Application& application) {
       "plan",
       "Predict what 'warpmer count' will find and take, before it is run.\n"
       "Takes the options of 'warpmer count' and writes nothing. Reads a sample: evenly spread blocks of "
-      "FASTA and "
-      "FASTQ files, of compressed files and alignments the beginning. Each number is an estimate with a "
-      "range "
-      "that it is expected to be in; from a small sample of deep sequencing the range of distinct k-mers is "
-      "wide, and --full narrows it.",
+      "FASTA and FASTQ files, of compressed files and alignments the beginning. Each number is an estimate "
+      "with a range that it is expected to be in; from a small sample of deep sequencing the range of "
+      "distinct k-mers is wide, and --full narrows it.",
       R"(What is predicted:
   k-mers             occurrences
     distinct         different k-mers, and those that --min-count and

@@ -371,20 +371,19 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
   add_threads_flag(command, options.threads);
   add_device_flags(
       command, options.device,
-      "With --reads: auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for "
-      "those that 'warpmer devices' lists under these numbers. Default: auto, which is a GPU "
-      "where one can be used and the reads are not "
-      "few, else the CPU. Several GPUs divide an index that is larger than the memory of each. Parts of "
-      "one that is larger than that of all take turns there, if the GPU was asked for: that is for very "
-      "many reads.");
+      "With --reads: auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for those that "
+      "'warpmer devices' lists under these numbers. Default: auto, which is a GPU where one can be used and "
+      "the reads are not few, else the CPU. Several GPUs divide an index that is larger than the memory of "
+      "each. Parts of one that is larger than that of all take turns there, if the GPU was asked for: that "
+      "is for very many reads.");
   command
       .add_option(
           "--table", options.table,
           "With --reads: what their k-mers are looked up in. index is the index as it is; bcht (bucketed "
           "cuckoo) and iceberg are hash tables that are built of it first, in memory of the device, 14 "
-          "bytes or more for each of its k-mers. Default: auto, which is bcht on a GPU when the reads "
-          "have very many more k-mers than the index and there is memory for it, else index. The output "
-          "is the same.")
+          "bytes or more for each of its k-mers. Default: auto, which is bcht on a GPU when the reads have "
+          "very many more k-mers than the index and there is memory for it, else index. The output is the "
+          "same.")
       ->type_name("auto|index|bcht|iceberg");
   add_text_output_flag(command, options.output);
   add_index_argument(command, options.index);
@@ -398,8 +397,7 @@ void add_query_command(Application& application) {
   CLI::App& command = application.add_command("query",
                                               "Look k-mers up in an index.\n"
                                               "K-mers given as arguments or by --kmers are printed as they "
-                                              "were typed, with a tab and their count, 0 when "
-                                              "absent.",
+                                              "were typed, with a tab and their count, 0 when absent.",
                                               R"(Reads:
   With --reads, a line of tab-separated columns per read, under a line of names:
     read    the read's name

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/application.h"
@@ -169,8 +168,8 @@ void add_set_command(Application& application, const SetCommandKind& kind) {
 
 constexpr const char* kRulesHelp =
     "Which count a k-mer gets, of its counts in the inputs that have it: their sum, the smallest, the "
-    "largest, that of "
-    "the first or the last of these inputs, or the number of these inputs (samples). Default: ";
+    "largest, that of the first or the last of these inputs, or the number of these inputs (samples). "
+    "Default: ";
 
 }  // namespace
 

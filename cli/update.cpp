@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -130,9 +129,9 @@ void declare_flags(CLI::App& app, UpdateCommand& command) {
   add_reading_flags(app, command.reading);
   add_device_flags(
       app, command.device,
-      "auto, cpu, cuda for all GPUs that can be used, together, cuda:N for the one that 'warpmer "
-      "devices' lists under that number, or cuda:N,M for several. Default: auto, which is the GPU "
-      "with the most free memory where one can be used and the input is not small, else the CPU.");
+      "auto, cpu, cuda for all GPUs that can be used, together, cuda:N for the one that 'warpmer devices' "
+      "lists under that number, or cuda:N,M for several. Default: auto, which is the GPU with the most free "
+      "memory where one can be used and the input is not small, else the CPU.");
   add_progress_flag(app, command.progress);
   add_stats_flag(app, command.stats);
 }
@@ -146,11 +145,9 @@ void add_update_command(Application& application) {
       "Add sequences to an index, or take them away.\n"
       "Counts go up and down, and a k-mer whose count comes to 0 is gone: the index written is the one that "
       "counting the resulting sequences would have made. k and strand are the index's. K-mers to be removed "
-      "that "
-      "are not there, or not so often, are an error that says how many they are; then nothing is written. An "
-      "index "
-      "made with --min-count or --max-count cannot be updated, because what it left out is not known. "
-      "An index much larger than a GPU's memory can be updated there.",
+      "that are not there, or not so often, are an error that says how many they are; then nothing is "
+      "written. An index made with --min-count or --max-count cannot be updated, because what it left out is "
+      "not known. An index much larger than a GPU's memory can be updated there.",
       R"(Examples:
   warpmer update sample.wmi --add lane_3.fq.gz lane_4.fq.gz -o larger.wmi
   warpmer update all.wmi --remove gone_1.fq --remove gone_2.fq -o rest.wmi
