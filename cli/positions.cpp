@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <memory>
-#include <string>
 
 #include "cli/application.h"
 #include "cli/commands.h"
