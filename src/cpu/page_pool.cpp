@@ -66,13 +66,21 @@ void PagePool::shrink(std::uint64_t bytes) {
   // The kernel would fill the gaps again, to make huge pages of what is left.
   for (; without_huge_pages_ < blocks_.size(); ++without_huge_pages_)
     madvise(blocks_[without_huge_pages_], kBlockBytes, MADV_NOHUGEPAGE);
-  std::size_t units = unit_pages_ == 1 ? SIZE_MAX : put_whole_units_first();
+  std::size_t units = SIZE_MAX;
+  if (unit_pages_ > 1) {
+    // To look for whole units takes time, which is spent again when there are clearly more free pages than
+    // the last time no such unit was left.
+    left_free_ = std::min(left_free_, free_pages());
+    if (free_pages() < left_free_ + left_free_ / 8 + unit_pages_) return;
+    units = put_whole_units_first();
+  }
   for (; units > 0 && free_ != nullptr && bytes_resident() > bytes; --units) {
     FreePage* const unit = free_;
     for (std::size_t i = 0; i < unit_pages_; ++i, free_ = free_->next) returned_.push_back(free_);
     madvise(unit, unit_pages_ * kPageBytes, MADV_DONTNEED);
     resident_.fetch_sub(unit_pages_, std::memory_order_relaxed);
   }
+  left_free_ = units == 0 ? free_pages() : 0;
 }
 
 /// Free pages that are all of a unit come first, in order of their addresses. Returns how many such units

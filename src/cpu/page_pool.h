@@ -63,12 +63,15 @@ class PagePool {
     free_ = page;
   }
   std::size_t put_whole_units_first();
+  /// Of those that take memory.
+  [[nodiscard]] std::uint64_t free_pages() const noexcept { return resident_ - in_use_; }
 
   const std::size_t unit_pages_;  ///< the system takes back so many at once
 
   std::mutex mutex_;
   FreePage* free_ = nullptr;
-  char* next_ = nullptr;  ///< untouched pages of the newest block
+  std::uint64_t left_free_ = 0;  ///< free pages, none of which `shrink` could give back
+  char* next_ = nullptr;         ///< untouched pages of the newest block
   char* end_ = nullptr;
   std::vector<char*> blocks_;
   std::size_t without_huge_pages_ = 0;  ///< of the blocks, the first so many

@@ -87,6 +87,10 @@ TEST_CASE("pages in use keep what they hold when free ones beside them go back t
     for (std::size_t n = 0; n < kPages; ++n) {
       if (is_kept(n)) pool.release(pages[n], pages[n], 1);
     }
+    for (std::uint64_t left = kPages / 2; left > 0; left /= 2) {
+      pool.shrink(left * PagePool::kPageBytes);
+      CHECK(pool.bytes_resident() <= left * PagePool::kPageBytes);
+    }
     pool.shrink(0);
     CHECK(pool.bytes_in_use() == 0);
     CHECK(pool.bytes_resident() == 0);
