@@ -132,7 +132,6 @@ void UploadTeam::place_next(std::uint64_t* to, const std::shared_ptr<const Event
   Part& part = parts_[placed_++];
   part.to = to;
   part.free = free;
-  part.has_place = true;
   part.placed.notify_one();
 }
 
@@ -191,8 +190,8 @@ void UploadTeam::end() {
 std::uint64_t* UploadTeam::place_of(const Lane& lane, Part& part) {
   {
     std::unique_lock lock(mutex_);
-    part.placed.wait(lock, [&] { return is_over_ || part.has_place; });
-    if (!part.has_place) return nullptr;
+    part.placed.wait(lock, [&] { return is_over_ || part.to != nullptr; });
+    if (part.to == nullptr) return nullptr;
   }
   if (part.free) check(cudaStreamWaitEvent(DriverUse(lane.stream), *part.free), "ordering streams");
   return part.to;
@@ -224,13 +223,11 @@ void UploadTeam::copy_part(Lane& lane, Part& part) {
 /// Through the mapping, so that all of it is seen while it is checked.
 void UploadTeam::copy_large_shard(Lane& lane, Part& part) {
   const index::ShardView view = index_.shard(part.first_shard);
-  for (std::uint64_t at = 0; at < view.payload_words; at += kPartWords) {
+  std::uint64_t* const to = place_of(lane, part);
+  for (std::uint64_t at = 0; to != nullptr && at < view.payload_words; at += kPartWords) {
     const std::uint64_t n = std::min(kPartWords, view.payload_words - at);
     const auto read = [&](std::uint64_t* buffer) { std::copy_n(view.payload + at, n, buffer); };
-    lane.send(buffer_words_, n, read, [&]() -> std::uint64_t* {
-      std::uint64_t* const to = place_of(lane, part);
-      return to == nullptr ? nullptr : to + at;
-    });
+    lane.send(buffer_words_, n, read, [&] { return to + at; });
   }
   index_.release(part.first_shard);
 }

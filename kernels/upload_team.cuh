@@ -63,9 +63,8 @@ class UploadTeam {
   /// Shards that are read together.
   struct Part {
     std::uint32_t first_shard = 0, end_shard = 0;
-    std::uint64_t* to = nullptr;
-    std::shared_ptr<const Event> free;
-    bool has_place = false;  ///< `to`, which is free when `free` has passed
+    std::uint64_t* to = nullptr;        ///< once it has a place
+    std::shared_ptr<const Event> free;  ///< when this has passed, if there is one, the place is free
     std::condition_variable placed;
     bool is_read = false;  ///< and its copy is enqueued
     Event copied;

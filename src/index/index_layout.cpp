@@ -4,6 +4,9 @@
 
 #include <bit>
 
+#include "index/bit_stream.h"
+#include "index/packed_checks.h"
+
 namespace warpmer::index::layout {
 namespace {
 
@@ -30,20 +33,6 @@ PayloadBits payload_bits(const ShardShape& shape, std::uint32_t k) {
   bits.entries = Wide{shape.entries} * (2 * k - shape.bucket_bits + shape.count_bits);
   bits.exceptions = Wide{shape.exceptions} * (number_width(shape) + shape.exception_bits);
   return bits;
-}
-
-/// `width` (at most 64) bits from `position` on; reads up to one word past the last bit.
-std::uint64_t bits_at(const std::uint64_t* words, std::uint64_t position, unsigned width) {
-  if (width == 0) return 0;
-  const std::uint64_t* word = words + position / 64;
-  const unsigned shift = position % 64;
-  std::uint64_t value = word[0] >> shift;
-  if (shift + width > 64) value |= word[1] << (64 - shift);
-  return width == 64 ? value : value & ((std::uint64_t{1} << width) - 1);
-}
-
-bool unused_bits_are_zero(const std::uint64_t* part, std::uint64_t bits) {
-  return bits % 64 == 0 || (part[bits / 64] >> (bits % 64)) == 0;
 }
 
 Bytes section_bytes(Bytes file, const Section& section, const std::string& name, const char* what) {
@@ -110,29 +99,19 @@ std::optional<std::string> payload_fault(const ShardView& view, std::uint32_t k)
   const std::uint64_t* offsets = view.payload;
   const std::uint64_t* entries = offsets + static_cast<std::size_t>(PayloadBits::words(bits.offsets));
   const std::uint64_t* exceptions = entries + static_cast<std::size_t>(PayloadBits::words(bits.entries));
-  if (!unused_bits_are_zero(offsets, static_cast<std::uint64_t>(bits.offsets)) ||
-      !unused_bits_are_zero(entries, static_cast<std::uint64_t>(bits.entries)) ||
-      !unused_bits_are_zero(exceptions, static_cast<std::uint64_t>(bits.exceptions))) {
+  if (!rest_is_zero(offsets, bits.offsets) || !rest_is_zero(entries, bits.entries) ||
+      !rest_is_zero(exceptions, bits.exceptions)) {
     return "unused bits are not zero";
   }
-  if (shape.bucket_bits > 0) {
-    const unsigned width = offset_width(shape);
-    const std::uint64_t buckets = std::uint64_t{1} << shape.bucket_bits;
-    std::uint64_t previous = bits_at(offsets, 0, width);
-    bool rising = previous == 0;
-    for (std::uint64_t i = 1; i <= buckets; ++i) {
-      const std::uint64_t offset = bits_at(offsets, i * width, width);
-      rising &= offset >= previous;
-      previous = offset;
-    }
-    if (!rising || previous != shape.entries)
-      return "bucket offsets do not rise from 0 to the number of entries";
+  if (shape.bucket_bits > 0 &&
+      !offsets_rise(offsets, std::uint64_t{1} << shape.bucket_bits, offset_width(shape), shape.entries)) {
+    return "bucket offsets do not rise from 0 to the number of entries";
   }
   const unsigned width = number_width(shape);
   std::uint64_t next = 0;
   for (std::uint64_t i = 0; i < shape.exceptions; ++i) {
     const std::uint64_t position = i * (width + shape.exception_bits) + shape.exception_bits;
-    const std::uint64_t number = bits_at(exceptions, position, width);
+    const auto number = read_bits<std::uint64_t>(exceptions, position, width);
     if (number < next || number >= shape.entries) return "its large counts belong to no entries";
     next = number + 1;
   }

@@ -69,6 +69,7 @@ struct IndexWriter::Impl {
   void write(std::uint64_t offset, std::span<const Piece> pieces);
   void append_section(const std::string& bytes, layout::Section& section);
   void start_stream();
+  std::uint64_t expected_bytes() const;
 
   const IndexParams params;
   std::atomic<std::uint64_t> bytes_written{0};
@@ -85,6 +86,8 @@ struct IndexWriter::Impl {
   std::deque<PreparedShard> placed;                          ///< in order, to be written by whoever comes
   std::vector<std::vector<std::uint64_t>> spares;            ///< written, and of no more use
   std::uint64_t spare_bytes = 0, most_waiting = 0;
+  std::uint32_t shards_put = 0;
+  std::uint64_t largest_put = 0;  ///< bytes
   const std::size_t most_spares;  ///< of those that are more than what has waited at a time
   bool started = false;           ///< the header is written
   bool finished = false;
@@ -119,6 +122,15 @@ void IndexWriter::Impl::start_stream() {
   const std::string header = layout::encode_header(params);
   const Piece piece{header.data(), header.size()};
   write(0, {&piece, 1});
+}
+
+/// Of the file, judging by the shards that were put: others are like them, but for the largest one, which may
+/// be that of a hot minimizer.
+std::uint64_t IndexWriter::Impl::expected_bytes() const {
+  const std::uint64_t put = bytes_put;
+  const double usual = shards_put < 2 ? 0 : static_cast<double>(put - largest_put) / (shards_put - 1);
+  const auto payloads = put + static_cast<std::uint64_t>(usual * (params.shards() - shards_put));
+  return payloads + layout::kHeaderBytes + directory.size() * sizeof directory[0];
 }
 
 /// Without its place and its checksum.
@@ -277,6 +289,7 @@ void IndexWriter::Impl::write_payloads(const Run& run) {
 void IndexWriter::Impl::write_run(Run& run, std::unique_lock<std::mutex>& lock) {
   try {
     start_stream();
+    output().expect(expected_bytes());
     if (!output().is_ordered()) lock.unlock();
     if (run.source) {
       write_source(run);
@@ -301,6 +314,8 @@ void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
   }
   std::unique_lock lock(mutex);
   if (failure) std::rethrow_exception(failure);
+  ++shards_put;
+  largest_put = std::max(largest_put, prepared.bytes());
   if (due.erase(shard) > 0) return write_due(std::move(prepared), lock);
   if (finished || shard < next || waiting.contains(shard)) {
     throw InternalError(fmt::format("shard {} was put twice, or after the end", shard));

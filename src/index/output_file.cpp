@@ -214,7 +214,7 @@ const std::string& OutputFile::temporary() {
   if (!is_stream_ && temporary_.empty()) {
     const int error =
         take_temporary_name([&](const std::string& name) { return link_descriptor(fd_, name); });
-    if (error != 0) fail("name", error, 0);
+    if (error != 0) fail("name", error);
   }
   return temporary_;
 }
@@ -222,13 +222,14 @@ const std::string& OutputFile::temporary() {
 void OutputFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
   const std::uint64_t bytes = bytes_of(pieces), end = offset + bytes;
   if (shared_ && bytes >= SharedMemoryFile::kLeastBytes) {
-    if (const int error = shared_->write(offset, pieces); error != 0) fail("write", error, bytes);
+    if (const int error = shared_->write(offset, pieces); error != 0) fail_writing(error, bytes, 0);
   } else {
     const PiecesWritten written =
         write_pieces(fd_, is_stream_ ? std::nullopt : std::optional(offset), pieces);
-    if (written.error != 0) fail("write", written.error, bytes - written.bytes);
+    if (written.error != 0) fail_writing(written.error, bytes, written.bytes);
     if (!is_stream_) write_behind_.note(fd_, end, bytes);
   }
+  written_ += bytes;
   for (std::uint64_t seen = end_; seen < end && !end_.compare_exchange_weak(seen, end);) {
   }
 }
@@ -239,20 +240,20 @@ void OutputFile::sync() {
   do result = ::fdatasync(fd_);
   while (result != 0 && errno == EINTR);
   const bool can_sync = result == 0 || errno != EINVAL;  // some file systems have nothing to sync to
-  if (result != 0 && can_sync) fail("complete", errno, 0);
+  if (result != 0 && can_sync) fail("complete", errno);
   write_behind_.complete(fd_);
 }
 
 void OutputFile::complete() {
   if (is_complete_) return;
   // What was allocated ahead is given back.
-  if (shared_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) fail("complete", errno, 0);
+  if (shared_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) fail("complete", errno);
   if (!is_stream_) sync();
   is_complete_ = true;
   if (!is_stream_ && temporary_.empty()) return;  // it would be gone
   // Closing is the last chance to hear of a failure.
   const int fd = std::exchange(fd_, -1);
-  if (::close(fd) != 0 && errno != EINTR) fail("complete", errno, 0);
+  if (::close(fd) != 0 && errno != EINTR) fail("complete", errno);
 }
 
 void OutputFile::commit() {
@@ -260,14 +261,21 @@ void OutputFile::commit() {
   if (is_stream_) return;
   // A link replaces nothing.
   const bool is_named = temporary_.empty() && link_descriptor(fd_, target_) == 0;
-  if (!is_named && ::rename(temporary().c_str(), target_.c_str()) != 0) fail("name", errno, 0);
+  if (!is_named && ::rename(temporary().c_str(), target_.c_str()) != 0) fail("name", errno);
   registered_.reset();
 }
 
-void OutputFile::fail(const char* doing, int error, std::uint64_t bytes) const {
-  const std::string amount = bytes == 0 ? "" : fmt::format(" {} more bytes to", bytes);
-  throw ResourceError(fmt::format("cannot {}{} {}: {}{}", doing, amount, name_of(path_), std::strerror(error),
-                                  advice(error)));
+void OutputFile::fail_writing(int error, std::uint64_t bytes, std::uint64_t written) const {
+  const std::uint64_t done = written_ + written, known = bytes - written, expected = expected_;
+  const bool more_is_expected = expected > done + known;
+  fail(fmt::format("write {}{} more bytes, after {}, to", more_is_expected ? "about " : "",
+                   more_is_expected ? expected - done : known, done),
+       error);
+}
+
+void OutputFile::fail(const std::string& doing, int error) const {
+  throw ResourceError(
+      fmt::format("cannot {} {}: {}{}", doing, name_of(path_), std::strerror(error), advice(error)));
 }
 
 }  // namespace warpmer::index

@@ -18,7 +18,8 @@ namespace warpmer::index {
 /// however the process ends. Where the file system has no such files (NFS), and for other processes that are
 /// to write, too, it has a temporary name beside `path`, and is renamed. "-", and whatever exists under
 /// `path` but is no regular file (a pipe, a device), is written to directly and in order. A file's content is
-/// on the disk before it gets its name. All failures are ResourceErrors that name the path.
+/// on the disk before it gets its name. All failures are ResourceErrors that name the path, and those of
+/// writing what is written and what is still needed, as far as that is known.
 class OutputFile {
  public:
   /// `writers` is how many threads will call `write` at once.
@@ -42,6 +43,9 @@ class OutputFile {
   /// streams.
   [[nodiscard]] const std::string& temporary();
 
+  /// How much is to be written in all, about: so a full disk's error can say how much is needed.
+  void expect(std::uint64_t bytes) noexcept { expected_ = bytes; }
+
   /// Writes the pieces one after the other from `offset` on. Where order does not matter, several threads may
   /// write different ranges at once.
   void write(std::uint64_t offset, std::span<const Piece> pieces);
@@ -63,7 +67,9 @@ class OutputFile {
   template <class Take>
   int take_temporary_name(const Take& take);
   void sync();
-  [[noreturn]] void fail(const char* doing, int error, std::uint64_t bytes) const;
+  /// Of a write of `bytes`, `written` have been.
+  [[noreturn]] void fail_writing(int error, std::uint64_t bytes, std::uint64_t written) const;
+  [[noreturn]] void fail(const std::string& doing, int error) const;
 
   std::string path_;       ///< as the user knows it
   std::string target_;     ///< where the file goes: `path_` with links resolved
@@ -74,6 +80,7 @@ class OutputFile {
   int fd_ = -1;
   std::optional<SharedMemoryFile> shared_;  ///< for large writes, where that is faster
   std::atomic<std::uint64_t> end_{0};       ///< of what is written
+  std::atomic<std::uint64_t> written_{0}, expected_{0};
   WriteBehind write_behind_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "core/kmer.h"
 #include "index/index_layout.h"
+#include "index/packed_checks.h"
 #include "index/position_codec.h"
 
 namespace warpmer::index {
@@ -23,12 +24,6 @@ std::uint32_t bin_bits_for(std::uint64_t occurrences, std::uint32_t k) {
 
 namespace layout {
 namespace {
-
-/// Whether the bits of a part of a payload beyond its numbers are zero.
-bool rest_is_zero(const std::uint64_t* part, Key128 bits) {
-  const auto used = static_cast<std::uint32_t>(bits % 64);
-  return used == 0 || (part[static_cast<std::size_t>(bits / 64)] >> used) == 0;
-}
 
 Parser position_section(Bytes file, const Section& section, const std::string& name, const char* what) {
   return {kPositionKind, section_bytes(kPositionKind, file, section, name, what), name, what};
@@ -81,14 +76,8 @@ std::optional<std::string> payload_fault(const BinView& view, const PositionPara
   if (view.bucket_bits == 0) return std::nullopt;
   if (!rest_is_zero(view.payload, (Key128{buckets} + 1) * layout.offset_bits))
     return "unused bits are not zero";
-  std::uint64_t previous = 0;
-  for (std::uint64_t b = 0; b <= buckets; ++b) {
-    const auto offset = read_bits<std::uint64_t>(view.payload, b * layout.offset_bits, layout.offset_bits);
-    const bool is_right = b == 0 ? offset == 0 : b == buckets ? offset == view.entries : offset >= previous;
-    if (!is_right || offset > view.entries || offset < previous)
-      return "bucket offsets do not rise from 0 to the number of entries";
-    previous = offset;
-  }
+  if (!offsets_rise(view.payload, buckets, layout.offset_bits, view.entries))
+    return "bucket offsets do not rise from 0 to the number of entries";
   return std::nullopt;
 }
 

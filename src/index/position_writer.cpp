@@ -49,6 +49,7 @@ void PositionWriter::Impl::begin(const PositionParams& given, std::span<const st
     bin.payload_words = bin_layout(bin.entries, bin.bucket_bits, params).words;
     end += bin.payload_words * sizeof(std::uint64_t);
   }
+  output.expect(end + directory.size() * sizeof directory[0]);
   const std::string header = layout::encode_header(params);
   write(0, header.data(), header.size());
 }

@@ -1,6 +1,7 @@
 #include "io/alignment_reader.h"
 
 #include <fmt/core.h>
+#include <htslib/bgzf.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/hts_log.h>
@@ -12,9 +13,11 @@
 #include <optional>
 #include <utility>
 
+#include "core/error.h"
 #include "io/bam_encoding.h"
 #include "io/bgzf_writer.h"
 #include "io/input_error.h"
+#include "io/little_endian.h"
 #include "io/text_reader.h"
 
 namespace warpmer::io {
@@ -34,6 +37,9 @@ constexpr std::string_view kBases = "=ACMGRSVTWYHKDBN";
 constexpr std::string_view kComplements = "=TGKCYSBAWRDMHVN";
 
 constexpr int kNoQuality = 0xff;
+
+constexpr std::string_view kUndecodable =
+    "the next record cannot be decoded: the file is damaged or truncated; copy or download it again";
 
 std::string_view name_of(Content content) {
   return content == Content::bam ? "BAM" : content == Content::cram ? "CRAM" : "SAM";
@@ -83,6 +89,12 @@ struct AlignmentReader::Handles {
     sam_hdr_destroy(header);
     if (file != nullptr) hts_close(file);
   }
+  /// Gives back a record that takes more than so many bytes.
+  void give_back(std::size_t most) {
+    if (record->m_data <= most) return;
+    bam_destroy1(record);
+    record = bam_init1();
+  }
   Handles(const Handles&) = delete;
   Handles& operator=(const Handles&) = delete;
 };
@@ -92,6 +104,7 @@ AlignmentReader::AlignmentReader(std::unique_ptr<ByteFile> file, Content content
     : shown_(file->shown()),
       content_(content),
       batch_bytes_(TextReader::batch_capacity(options)),
+      longest_record_(TextReader::longest_record(options)),
       lowest_phred_(options.min_base_quality.value_or(0)),
       cancelled_(cancelled),
       feed_(std::move(file)),
@@ -149,6 +162,7 @@ bool AlignmentReader::fill(Batch& batch) {
   batch.clear();
   // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.
   if (batch.text.capacity() > batch_bytes_ + batch_bytes_ / 4) batch.text.give_back();
+  if (!is_pending_) handles_->give_back(batch_bytes_);
   batch.text.reserve(batch_bytes_);
   batch.bam_header = bam_header_;
   while (is_pending_ || next_primary()) {
@@ -170,24 +184,49 @@ bool AlignmentReader::fill(Batch& batch) {
 bool AlignmentReader::next_primary() {
   while (!is_at_end_) {
     if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled{};
+    if (content_ == Content::bam) check_next_size();
     const int result = sam_read1(handles_->file, handles_->header, handles_->record);
     if (result < -1) {
       fail(content_ == Content::cram
                ? "the next record cannot be decoded: the file is damaged or truncated, or its reference is "
-                 "not "
-                 "the one it was made with or not found; name it with --reference FILE.fa"
-               : "the next record cannot be decoded: the file is damaged or truncated; copy or download it "
-                 "again");
+                 "not the one it was made with or not found; name it with --reference FILE.fa"
+               : kUndecodable);
     }
     if (result == -1) {
       check_end();
       is_at_end_ = true;
       break;
     }
+    check_size(static_cast<std::uint64_t>(handles_->record->l_data));
     ++alignments_;
     if ((handles_->record->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0) return true;
   }
   return false;
+}
+
+/// Before htslib makes room for a record of BAM. That is possible where the block that has the record's
+/// beginning has all of its size, as is so for records of more than a block from all that write as htslib
+/// does; others are looked at when they are read.
+void AlignmentReader::check_next_size() {
+  constexpr int kSizeBytes = 4;
+  BGZF* const blocks = handles_->file->fp.bgzf;
+  if (bgzf_peek(blocks) < -1) fail(kUndecodable);
+  if (blocks->block_length - blocks->block_offset < kSizeBytes) return;
+  const char* const size = static_cast<const char*>(blocks->uncompressed_block) + blocks->block_offset;
+  check_size(little_endian({size, kSizeBytes}, 0, kSizeBytes));
+}
+
+/// Throws if a record of so many bytes is not to be kept whole.
+void AlignmentReader::check_size(std::uint64_t bytes) {
+  if (bytes <= longest_record_) return;
+  if (longest_record_ == TextReader::kLongestRecord) {
+    fail(fmt::format("the next record has {} bytes, and {} is as much as can be kept whole; or it is damaged",
+                     bytes, longest_record_));
+  }
+  throw ResourceError(
+      fmt::format("{}, record {}: it has {} MiB, and -m allows {} for one; raise -m, or leave the file out "
+                  "if it is damaged",
+                  shown_, alignments_ + 1, (bytes >> 20) + 1, longest_record_ >> 20));
 }
 
 /// Throws unless the file ends as its format demands.
@@ -226,7 +265,7 @@ void AlignmentReader::add(Batch& batch) {
   ++records_;
 }
 
-void AlignmentReader::fail(const std::string& what) {
+void AlignmentReader::fail(std::string_view what) {
   close();
   try {
     feed_.finish();  // if it could not read on, that is what is wrong

@@ -29,14 +29,17 @@ class AlignmentReader final : public RecordReader {
 
   void open(unsigned threads, const InputOptions& options);
   bool next_primary();
+  void check_next_size();
+  void check_size(std::uint64_t bytes);
   void add(Batch& batch);
   void check_end();
   void close();
-  [[noreturn]] void fail(const std::string& what);
+  [[noreturn]] void fail(std::string_view what);
 
   std::string shown_;
   Content content_;
   std::size_t batch_bytes_;
+  std::size_t longest_record_;
   int lowest_phred_;
   const std::atomic<bool>& cancelled_;
   AlignmentFeed feed_;

@@ -14,9 +14,6 @@ namespace {
 
 /// Read and parse this much at a time, so that the text is still in the cache when it is parsed.
 constexpr std::size_t kTextReadStep = std::size_t{256} << 10;
-/// A record whose text is longer is no sequencing read, but damage that would eat all memory, or a sequence
-/// that is not to be kept whole (a chromosome of 250 million bases is a quarter of it).
-constexpr std::size_t kLongestRecord = std::size_t{1} << 30;
 
 }  // namespace
 
@@ -26,7 +23,7 @@ TextReader::TextReader(std::unique_ptr<ByteSource> source, const std::string& fi
       file_(file),
       capacity_(batch_capacity(options)),
       overlap_bases_(options.overlap_bases),
-      longest_record_(std::clamp(options.longest_record_bytes, capacity_, kLongestRecord)),
+      longest_record_(longest_record(options)),
       whole_records_(options.whole_records),
       parser_(file, options, batch_pieces(capacity_)) {}
 
@@ -36,6 +33,10 @@ std::size_t TextReader::batch_capacity(const InputOptions& options) {
   constexpr std::size_t kLarge = std::size_t{1} << 16;
   const std::size_t bytes = options.batch_bytes - (options.batch_bytes >= kLarge ? TextBuffer::kPadding : 0);
   return std::clamp<std::size_t>(bytes, kSmallest + 2 * std::size_t{options.overlap_bases}, kLongestRecord);
+}
+
+std::size_t TextReader::longest_record(const InputOptions& options) {
+  return std::clamp(options.longest_record_bytes, batch_capacity(options), kLongestRecord);
 }
 
 bool TextReader::fill(Batch& batch) {

@@ -1,5 +1,8 @@
 // The update suite on the CUDA backend, then what is a matter of a GPU's memory.
 
+#include <filesystem>
+#include <fstream>
+
 #include "gpu/device.h"
 #include "sessions/update_suite.h"
 
@@ -57,6 +60,37 @@ TEST_CASE("in little device memory, which is kept to, and many frames") {
   check_updated(update(*updater(), plan, expected, {{}, added, false, true}), index);
   plan.device_memory_bytes = std::uint64_t{8} << 20;
   CHECK_THROWS_AS(update(*updater(), plan, index, {added, {}, true, false}), ResourceError);
+}
+
+TEST_CASE("a damaged shard ends an update, also one that is read before there is room for it") {
+  // About 50 MB of index: more than the ring of a cap has room for, so that threads wait with what they have
+  // read.
+  const Reads was = simulated_reads(60000, 3000000, 31, 20), added = simulated_reads(100, 3000000, 32);
+  const TemporaryIndex path;
+  write_index(path.path(), was, 31);
+  engine::CountPlan plan = updating_plan(std::uint64_t{400} << 20);
+  plan.threads = 8;
+  for (const double where : {0.01, 0.3, 0.6, 0.9}) {
+    CAPTURE(where);
+    const auto flip = [&] {
+      std::fstream file(path.path(), std::ios::in | std::ios::out | std::ios::binary);
+      const auto at =
+          static_cast<std::streamoff>(where * static_cast<double>(std::filesystem::file_size(path.path())));
+      file.seekg(at);
+      const int byte = file.get();
+      file.seekp(at);
+      file.put(static_cast<char>(byte ^ 16));
+    };
+    flip();
+    {
+      const index::IndexFile index(path.path());
+      CHECK_THROWS_WITH_AS(update(*updater(), plan, index, {added, {}, true, false}),
+                           doctest::Contains("does not match its checksum"), InputError);
+    }
+    flip();
+  }
+  const index::IndexFile index(path.path());
+  update(*updater(), plan, index, {added, {}, true, false});
 }
 
 TEST_CASE("where memory is too little, what is told of is the update") {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "index/index_layout.h"
 #include "index/unfinished_outputs.h"
 #include "index_file_common.h"
 
@@ -226,6 +227,42 @@ TEST_CASE("index output: a file that cannot grow leaves nothing behind") {
                          ResourceError);
     ::setrlimit(RLIMIT_FSIZE, &old_limit);
     CHECK(scratch.files() == 0);
+  }
+  std::signal(SIGXFSZ, old_handler);
+}
+
+TEST_CASE("index output: the error of a file that cannot grow says how much the whole one needs") {
+  const ScratchFolder scratch;
+  Sample sample = make_sample(13, 10, 100);
+  const auto write_all = [&] {
+    IndexWriter writer(scratch / "a.wmi", sample.params);
+    for (std::uint32_t i = 0; i < sample.params.shards(); ++i) writer.put(i, FrozenShard(sample.shards[i]));
+    writer.finish({}, {}, {});
+  };
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  ::getrlimit(RLIMIT_FSIZE, &old_limit);
+  for (const bool has_hot_shard : {false, true}) {
+    CAPTURE(has_hot_shard);
+    if (has_hot_shard) sample.shards[0] = make_sample(13, 1, 100'000).shards[0];
+    std::uint64_t size = layout::kHeaderBytes + sample.shards.size() * sizeof(layout::DirectoryEntry);
+    for (const FrozenShard& shard : sample.shards) size += shard.payload.size() * sizeof shard.payload[0];
+    const rlimit limit{size / 2, old_limit.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    std::string message;
+    try {
+      write_all();
+    } catch (const ResourceError& error) {
+      message = error.what();
+    }
+    ::setrlimit(RLIMIT_FSIZE, &old_limit);
+    CAPTURE(message);
+    unsigned long long more = 0, written = 0;
+    REQUIRE(std::sscanf(message.c_str(), "cannot write about %llu more bytes, after %llu, to", &more,
+                        &written) == 2);
+    CHECK(written == size / 2);
+    CHECK(more > size / 2 / 5 * 4);
+    CHECK(more < size / 2 / 4 * 5);
   }
   std::signal(SIGXFSZ, old_handler);
 }

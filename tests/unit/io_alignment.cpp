@@ -131,6 +131,44 @@ TEST_CASE("io alignment: damaged BAM is an error") {
   CHECK(contains(input_error({folder.file("text", bgzf(text))}), "cannot be decoded"));
 }
 
+TEST_CASE("io alignment: a record that is longer than may be is refused, by its size alone if it is BAM") {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  const TempFolder folder;
+  const auto read_of = [](std::size_t bases) {
+    return Alignment{"long", std::string(bases, 'A'), std::string(bases, 'I')};
+  };
+  const auto sam_text = [&](const Alignment& read) {
+    return "@HD\tVN:1.6\n" + read.name + "\t4\t*\t0\t0\t*\t*\t0\t0\t" + read.bases + "\t" + read.quality +
+           "\n";
+  };
+  for (const unsigned threads : {1U, 3U}) {
+    io::InputOptions options;
+    options.threads = threads;
+    options.longest_record_bytes = kMost;
+    options.batch_bytes = kMost / 4;
+    const auto error_of = [&](const std::string& bytes) -> std::string {
+      try {
+        read_all({folder.file("in", bytes)}, options);
+      } catch (const warpmer::ResourceError& error) {
+        return error.what();
+      }
+      return {};
+    };
+    for (const auto& text : {bgzf(bam_text({read_of(kMost / 2)})), sam_text(read_of(kMost / 2))})
+      CHECK(error_of(text).empty());
+    for (const auto& text : {bgzf(bam_text({read_of(10), read_of(kMost)})), sam_text(read_of(kMost))}) {
+      const std::string error = error_of(text);
+      CAPTURE(error);
+      CHECK(contains(error, "it has 2 MiB, and -m allows 1 for one"));
+    }
+    // There is no such record: who would make room for it would then find that.
+    const std::string claim = bam_text({}) + little_endian(0x6fffffff, 4);
+    CHECK(contains(error_of(bgzf(claim)), "it has 1792 MiB, and -m allows 1 for one"));
+    options.longest_record_bytes = SIZE_MAX;
+    CHECK(contains(input_error({folder.file("in", bgzf(claim))}, options), "as much as can be kept whole"));
+  }
+}
+
 TEST_CASE("io alignment: BAM through a pipe") {
   const TempFolder folder;
   const std::string path = folder.path("fifo");
