@@ -50,10 +50,9 @@ void check_values(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& value : option->results()) {
       if (looks_like_option(value)) {
-        throw UsageError(
-            fmt::format("{} needs a value, and '{}' looks like an option; a file of that name can be "
-                        "given as './{}'",
-                        option->get_name(), value, value));
+        throw UsageError(fmt::format(
+            "{} needs a value, and '{}' looks like an option; a file of that name can be given as './{}'",
+            option->get_name(), value, value));
       }
     }
   }

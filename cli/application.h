@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "index/index_file.h"
+
 namespace warpmer::engine {
 class Ranks;
 Ranks& alone();
@@ -39,6 +41,8 @@ class Application {
 
   [[nodiscard]] const CLI::App& root() const noexcept { return root_; }
   [[nodiscard]] const std::string& command_line() const noexcept { return command_line_; }
+  /// Of what the command writes; without inputs.
+  [[nodiscard]] index::Provenance provenance() const { return {WARPMER_VERSION, command_line_, {}}; }
 
   /// One line for a command line that was not understood, with a pointer to the right `--help`.
   [[nodiscard]] std::string render_parse_error(const CLI::ParseError& error) const;

@@ -224,8 +224,7 @@ void add_compare_command(Application& application) {
       ->type_name("tsv|matrix|phylip");
   app.add_option("--measure", command->measure,
                  "What a matrix or picture shows. Default: jaccard, for phylip mash. PHYLIP has 1 minus a "
-                 "similarity. A row's "
-                 "containment is that of its sample in the column's.")
+                 "similarity. A row's containment is that of its sample in the column's.")
       ->type_name(kMeasureNames);
   app.add_option("--svg", command->svg,
                  "Also draw a heat map of the measure, with rows and columns clustered by average linkage.")

@@ -1,7 +1,6 @@
 /// `warpmer convert`: databases of other programs in, an index out, and the other way round.
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -128,9 +127,7 @@ void check_output_path(const ConvertOptions& options) {
     throw UsageError(
         fmt::format("{} cannot be written to standard output; use -o FILE", formats::name_of(options.to)));
   }
-  if (isatty(STDOUT_FILENO) != 0) {
-    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
-  }
+  check_index_output(output);
 }
 
 /// The largest count that the output can hold.
@@ -234,10 +231,9 @@ void add_convert_command(Application& application) {
       "--sum-duplicates is given.",
       kExamples);
   command
-      .add_option(
-          "--to", options->to_name,
-          "Format of the output. Default: wmi, an index, unless the input is one; then by what the name "
-          "of the output ends in.")
+      .add_option("--to", options->to_name,
+                  "Format of the output. Default: wmi, an index, unless the input is one; then by what the "
+                  "name of the output ends in.")
       ->type_name(formats::format_names());
   command
       .add_option(
@@ -248,10 +244,9 @@ void add_convert_command(Application& application) {
   add_whole_number(
       command, "--counter-bytes", 1, 8, [options](std::uint64_t value) { options->counter_bytes = value; },
       "Width of the counters in the output. Default: as narrow as the largest count allows.");
-  command.add_flag(
-      "--saturate", options->saturate,
-      "Write counts that are too large for the output as the largest it can hold, and say how many "
-      "they were.");
+  command.add_flag("--saturate", options->saturate,
+                   "Write counts that are too large for the output as the largest it can hold, and say how "
+                   "many they were.");
   command.add_flag("--forward", options->forward,
                    "Keep the k-mers of a text as they are; they are not canonical.");
   command.add_flag("--canonical", options->import.canonical,
@@ -273,8 +268,7 @@ void add_convert_command(Application& application) {
           "an index.")
       ->required()
       ->type_name("FILE");
-  options->import.provenance.tool_version = WARPMER_VERSION;
-  options->import.provenance.command_line = application.command_line();
+  options->import.provenance = application.provenance();
   application.on_run(command, [options] { return run_convert(*options); });
 }
 

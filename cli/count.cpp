@@ -1,7 +1,6 @@
 /// `warpmer count`: reads in, index out.
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -93,13 +92,8 @@ void print_summary(const CountCommand& command, const engine::CountReport& repor
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
 void complete(CountCommand& command) {
   engine::CountOptions& job = command.flags.job;
-  if (job.output.empty()) {
-    throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
-  }
   // Under mpirun standard output may be a terminal that passes bytes on.
-  if (job.output == "-" && !job.ranks->are_several() && isatty(STDOUT_FILENO) != 0) {
-    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
-  }
+  check_index_output(job.output, job.ranks->are_several());
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   // The others' inputs do not count, and lists may be the first one's alone.
   if (job.ranks->is_first()) expand_lists(job.inputs, {job.output, command.stats});
@@ -147,23 +141,22 @@ void declare_flags(CLI::App& app, CountCommand& command) {
   app.add_flag("--dry-run", command.dry_run,
                "Count nothing: print what 'warpmer plan' prints about such a job, and need no -o.");
   add_progress_flag(app, command.progress);
-  app.add_option("--stats", command.stats,
-                 "Write what the run did, with the time and bytes of every stage, as JSON.")
-      ->type_name("FILE");
+  add_stats_flag(app, command.stats)
+      ->description("Write what the run did, with the time and bytes of every stage, as JSON.");
 }
 
 }  // namespace
 
 void add_count_command(Application& application) {
   auto command = std::make_shared<CountCommand>();
-  CLI::App& app = application.add_command("count",
-                                          "Count the k-mers of sequences and write them as an index.\n"
-                                          "Counts are exact. Anything but A, C, G, T and U breaks k-mers; a "
-                                          "character that is no nucleotide code at all "
-                                          "is an error unless --lenient is given. The index does not depend "
-                                          "on the number of threads, the device, the number of processes "
-                                          "under mpirun, or the order of the inputs.",
-                                          R"(Examples:
+  CLI::App& app =
+      application.add_command("count",
+                              "Count the k-mers of sequences and write them as an index.\n"
+                              "Counts are exact. Anything but A, C, G, T and U breaks k-mers; a character "
+                              "that is no nucleotide code at all is an error unless --lenient is given. The "
+                              "index does not depend on the number of threads, the device, the number of "
+                              "processes under mpirun, or the order of the inputs.",
+                              R"(Examples:
   warpmer count -k 31 -o sample.wmi reads_1.fq.gz reads_2.fq.gz
   warpmer count -k 21 --min-count 2 -t 8 -m 16G -o sample.wmi @files.txt
   samtools view -u sample.cram chr20 | warpmer count -k 31 -o chr20.wmi -
@@ -171,8 +164,7 @@ void add_count_command(Application& application) {
   mpirun -n 4 warpmer count -k 31 -o sample.wmi @files.txt
 )");
   declare_flags(app, *command);
-  command->flags.job.provenance.tool_version = WARPMER_VERSION;
-  command->flags.job.provenance.command_line = application.command_line();
+  command->flags.job.provenance = application.provenance();
   command->flags.job.ranks = &application.ranks();
   application.allow_ranks(app);
   application.on_run(app, [command] { return run_count(*command); });

@@ -51,11 +51,10 @@ void add_count_flags(CLI::App& app, CountFlags& flags) {
   add_reading_flags(app, flags.reading);
   add_device_flags(
       app, flags.device,
-      "auto, cpu, cpu:N for a CPU that acts as N devices, cuda for all GPUs that can be used, "
-      "together, cuda:N for the one that 'warpmer devices' lists under that number, or cuda:N,M "
-      "for several. Default: auto, which is the GPU with the most free memory where one can be "
-      "used and the input is not small, else the CPU. Under mpirun, cuda is a process's share of its "
-      "node's GPUs, and auto the CPU.");
+      "auto, cpu, cpu:N for a CPU that acts as N devices, cuda for all GPUs that can be used, together, "
+      "cuda:N for the one that 'warpmer devices' lists under that number, or cuda:N,M for several. Default: "
+      "auto, which is the GPU with the most free memory where one can be used and the input is not small, "
+      "else the CPU. Under mpirun, cuda is a process's share of its node's GPUs, and auto the CPU.");
   add_table_flag(app, flags.job.table);
   app.add_option(
          "INPUT", flags.job.inputs,

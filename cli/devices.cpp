@@ -63,14 +63,13 @@ void print_devices(const DeviceReport& report, TextOutput& output) {
 
 void add_devices_command(Application& application) {
   auto flags = std::make_shared<ReportFlags>();
-  CLI::App& command = application.add_command("devices",
-                                              "List the CPU and the GPUs of this machine.\n"
-                                              "GPUs are named as --device takes them: cuda:0, cuda:1 and so "
-                                              "on, of those that CUDA_VISIBLE_DEVICES leaves, with the "
-                                              "link from each to each other. The CPU's "
-                                              "cores and memory are what warpmer may use of them. The last "
-                                              "line is what --device auto chooses for large inputs, and why.",
-                                              R"(Examples:
+  CLI::App& command = application.add_command(
+      "devices",
+      "List the CPU and the GPUs of this machine.\n"
+      "GPUs are named as --device takes them: cuda:0, cuda:1 and so on, of those that CUDA_VISIBLE_DEVICES "
+      "leaves, with the link from each to each other. The CPU's cores and memory are what warpmer may use of "
+      "them. The last line is what --device auto chooses for large inputs, and why.",
+      R"(Examples:
   warpmer devices
   warpmer devices --json
 )");

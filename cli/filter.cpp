@@ -321,7 +321,7 @@ void declare_output_flags(CLI::App& command, FilterOptions& options) {
       [&options](std::uint64_t value) { options.form.compression_level = static_cast<int>(value); },
       fmt::format("Compression level of BGZF and BAM, from 0 (stored) to 9. Default: {}.",
                   io::kDefaultCompressionLevel));
-  command.add_option("--stats", options.stats, "Write what the run did as JSON.")->type_name("FILE");
+  add_stats_flag(command, options.stats);
 }
 
 }  // namespace
@@ -369,9 +369,8 @@ Examples:
   add_threads_flag(command, options->threads);
   add_device_flags(command, options->device,
                    "auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for those that "
-                   "'warpmer devices' lists under these numbers. "
-                   "Default: auto, which is a GPU where one can be used and the reads are not few, else the "
-                   "CPU.");
+                   "'warpmer devices' lists under these numbers. Default: auto, which is a GPU where one can "
+                   "be used and the reads are not few, else the CPU.");
   application.on_run(command, [options] { return run_filter(*options); });
 }
 

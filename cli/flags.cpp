@@ -31,6 +31,9 @@ std::string range_text(std::uint64_t smallest, std::uint64_t largest) {
   return fmt::format("a whole number from {} to {}", smallest, largest);
 }
 
+/// A flag as messages call it: `-m` for `-m,--memory`.
+std::string shown_name(const std::string& names) { return names.substr(0, names.find(',')); }
+
 /// What a flag that takes a size was given.
 std::uint64_t parse_memory(const std::string& flag, const std::string& text) {
   const std::optional<std::uint64_t> bytes = parse_size(text);
@@ -51,8 +54,7 @@ std::uint64_t parse_memory(const std::string& flag, const std::string& text) {
 CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint64_t smallest,
                               std::uint64_t largest, std::function<void(std::uint64_t)> store,
                               const std::string& help) {
-  const std::string shown = names.substr(0, names.find(','));
-  const auto parse = [=, store = std::move(store)](const std::string& text) {
+  const auto parse = [=, shown = shown_name(names), store = std::move(store)](const std::string& text) {
     const std::optional<std::uint64_t> value = parse_whole_number(text);
     if (!value || *value < smallest || *value > largest) {
       throw UsageError(fmt::format("{} must be {}, not '{}'", shown, range_text(smallest, largest), text));
@@ -74,6 +76,14 @@ CLI::Option* add_fraction(CLI::App& app, const std::string& names, std::optional
   return app.add_option_function<std::string>(names, parse, help)->type_name("X");
 }
 
+CLI::Option* add_size_flag(CLI::App& app, const std::string& names, std::uint64_t& bytes,
+                           const std::string& help) {
+  const auto parse = [shown = shown_name(names), &bytes](const std::string& text) {
+    bytes = parse_memory(shown, text);
+  };
+  return app.add_option_function<std::string>(names, parse, help)->type_name("SIZE");
+}
+
 CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads) {
   return add_whole_number(
       app, "-t,--threads", 1, kMaxThreads,
@@ -82,21 +92,9 @@ CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads) {
 }
 
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
-  return app
-      .add_option_function<std::string>(
-          "-m,--memory",
-          [&memory_bytes](const std::string& text) { memory_bytes = parse_memory("-m", text); },
-          "Memory the whole process may use, for example 16G or 512M (binary units); a hard cap. Default: "
-          "nine tenths of what the cgroup, Slurm or the machine allow.")
-      ->type_name("SIZE");
-}
-
-CLI::Option* add_size_flag(CLI::App& app, const std::string& name, std::uint64_t& bytes,
-                           const std::string& help) {
-  return app
-      .add_option_function<std::string>(
-          name, [name, &bytes](const std::string& text) { bytes = parse_memory(name, text); }, help)
-      ->type_name("SIZE");
+  return add_size_flag(app, "-m,--memory", memory_bytes,
+                       "Memory the whole process may use, for example 16G or 512M (binary units); a hard "
+                       "cap. Default: nine tenths of what the cgroup, Slurm or the machine allow.");
 }
 
 void add_tmp_directory_flag(CLI::App& app, std::string& directory) {
@@ -114,13 +112,8 @@ void add_tmp_directory_flag(CLI::App& app, std::string& directory) {
 
 void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help) {
   app.add_option("--device", flags.device, device_help)->type_name("DEVICE");
-  app.add_option_function<std::string>(
-         "--device-memory",
-         [&flags](const std::string& text) {
-           flags.device_memory_bytes = parse_memory("--device-memory", text);
-         },
-         "Memory to hold on the GPU, for example 40G; a hard cap. Default: what is free there.")
-      ->type_name("SIZE");
+  add_size_flag(app, "--device-memory", flags.device_memory_bytes,
+                "Memory to hold on the GPU, for example 40G; a hard cap. Default: what is free there.");
 }
 
 std::uint64_t known_bytes(const std::vector<std::string>& inputs) {
@@ -215,12 +208,24 @@ void add_index_output_flag(CLI::App& app, std::string& output) {
       ->type_name("FILE");
 }
 
+void check_index_output(const std::string& output, bool may_be_terminal) {
+  if (output.empty()) throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
+  if (output == "-" && !may_be_terminal && isatty(STDOUT_FILENO) != 0)
+    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
+}
+
 void add_progress_flag(CLI::App& app, bool& progress) {
   app.add_flag("--progress", progress, "Show progress on stderr even where that is no terminal.");
 }
 
-void check_one_question(const std::vector<std::string>& kmers, const std::string& kmer_file,
-                        const std::vector<std::string>& reads) {
+void add_question_flags(CLI::App& app, Questions& questions, const std::string& reads_help) {
+  app.add_option("--kmers", questions.kmer_file,
+                 "Look up the k-mers of FILE, one a line, the first word of each; - for standard input.")
+      ->type_name("FILE");
+  app.add_option("--reads", questions.reads, reads_help)->type_name("FILE");
+}
+
+void Questions::check() const {
   const int kinds = static_cast<int>(!kmers.empty()) + static_cast<int>(!kmer_file.empty()) +
                     static_cast<int>(!reads.empty());
   if (kinds == 0) {
@@ -229,6 +234,17 @@ void check_one_question(const std::vector<std::string>& kmers, const std::string
   if (kinds > 1) {
     throw UsageError("k-mers as arguments, --kmers and --reads exclude each other");
   }
+  check_read_once();  // a list from standard input among them
+  check_output(output, {index, kmer_file});
+}
+
+void Questions::expand_lists() {
+  cli::expand_lists(reads, {output});
+  check_read_once();  // what lists name
+}
+
+void Questions::check_read_once() const {
+  check_standard_input({{"as the index", {index}}, {"for --kmers", {kmer_file}}, {"for --reads", reads}});
 }
 
 void check_outputs_differ(const std::vector<NamedOutput>& outputs) {

@@ -22,16 +22,17 @@ CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint
 CLI::Option* add_fraction(CLI::App& app, const std::string& names, std::optional<double>& fraction,
                           const std::string& help);
 
+/// A flag that takes a size of at least a megabyte; anything else is a usage error that says so. `bytes` is
+/// left alone unless the flag is given.
+CLI::Option* add_size_flag(CLI::App& app, const std::string& names, std::uint64_t& bytes,
+                           const std::string& help);
+
 /// `-t`; `threads` is left alone, at 0 for the default, unless the flag is given.
 CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads);
 /// `-m`; `memory_bytes` likewise.
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes);
 /// `--tmp-dir`; `directory` is left alone, empty for the default, unless the flag is given.
 void add_tmp_directory_flag(CLI::App& app, std::string& directory);
-
-/// A flag that takes a size of at least a megabyte; anything else is a usage error that says so.
-CLI::Option* add_size_flag(CLI::App& app, const std::string& name, std::uint64_t& bytes,
-                           const std::string& help);
 
 /// Where a command runs.
 struct DeviceFlags {
@@ -56,6 +57,9 @@ std::uint64_t memory_or_default(std::uint64_t memory_bytes);
 CLI::Option* add_text_output_flag(CLI::App& app, std::string& path);
 /// `-o` for an index; without a default of its own.
 void add_index_output_flag(CLI::App& app, std::string& output);
+/// UsageError without an output for an index, and when it is standard output and that a terminal, unless
+/// that passes bytes on.
+void check_index_output(const std::string& output, bool may_be_terminal = false);
 /// `--progress`
 void add_progress_flag(CLI::App& app, bool& progress);
 /// `--json`
@@ -98,9 +102,25 @@ io::InputOptions input_in_order(const ReadingFlags& flags, std::uint32_t k, unsi
 /// The index to read, as first argument.
 CLI::Option* add_index_argument(CLI::App& app, std::string& path);
 
-/// UsageError unless k-mers, a file of k-mers or reads are to be looked up: exactly one kind at a time.
-void check_one_question(const std::vector<std::string>& kmers, const std::string& kmer_file,
-                        const std::vector<std::string>& reads);
+/// What is looked up in an index: k-mers as arguments, those of a file, or those of reads.
+struct Questions {
+  std::string index;
+  std::vector<std::string> kmers;
+  std::string kmer_file;
+  std::vector<std::string> reads;
+  std::string output;
+
+  /// UsageError unless there is exactly one kind, when standard input would be read twice, and when the
+  /// output is one of the files to be read.
+  void check() const;
+  /// Puts what lists of reads name in their place. UsageErrors as of `check`.
+  void expand_lists();
+
+ private:
+  void check_read_once() const;
+};
+/// `--kmers` and, with its help text, `--reads`
+void add_question_flags(CLI::App& app, Questions& questions, const std::string& reads_help);
 /// An output, and the flag that names it.
 struct NamedOutput {
   std::string_view flag;

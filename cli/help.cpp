@@ -1,7 +1,5 @@
 #include "cli/help.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <memory>
 #include <sstream>

@@ -102,8 +102,8 @@ void add_info_command(Application& application) {
   CLI::App& command = application.add_command("info",
                                               "Print what an index is and how it came to be.\n"
                                               "Answers at once, whatever the size of the file. Two indexes "
-                                              "with the same content checksum hold the same "
-                                              "k-mers and counts, or k-mers and positions, however they were "
+                                              "with the same content checksum hold the same k-mers and "
+                                              "counts, or k-mers and positions, however they were "
                                               "computed.",
                                               R"(Examples:
   warpmer info sample.wmi

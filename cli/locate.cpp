@@ -26,18 +26,13 @@
 namespace warpmer::cli {
 namespace {
 
-struct LocateOptions {
-  std::string index;
-  std::vector<std::string> kmers;
-  std::string kmer_file;
-  std::vector<std::string> reads;
+struct LocateOptions : Questions {
   std::uint64_t max_hits = UINT64_MAX;
   bool summary = false;
   bool no_header = false;
   bool exit_status = false;
   ReadingFlags reading;
   unsigned threads = 0;
-  std::string output;
 };
 
 constexpr std::string_view kHitHeader = "query\tquery_pos\tsequence\tposition\tstrand\n";
@@ -323,25 +318,16 @@ void summarise_reads(Locate& locate) {
   });
 }
 
-void check_read_once(const LocateOptions& options) {
-  check_standard_input({{"as the index", {options.index}},
-                        {"for --kmers", {options.kmer_file}},
-                        {"for --reads", options.reads}});
-}
-
 void check(const LocateOptions& options) {
-  check_one_question(options.kmers, options.kmer_file, options.reads);
-  check_read_once(options);  // a list from standard input among them
+  options.check();
   if (options.summary && options.reads.empty()) {
     throw UsageError("--summary needs --reads");
   }
-  check_output(options.output, {options.index, options.kmer_file});
 }
 
 int run_locate(LocateOptions options) {
   check(options);
-  expand_lists(options.reads, {options.output});
-  check_read_once(options);  // what lists name
+  options.expand_lists();
   const index::PositionFile index(options.index);
   const auto locator = engine::make_cpu_locator(index, options.reading.lenient);
   TextOutput output(options.output);
@@ -363,14 +349,9 @@ int run_locate(LocateOptions options) {
 }
 
 void declare_flags(CLI::App& command, LocateOptions& options) {
-  command
-      .add_option("--kmers", options.kmer_file,
-                  "Look up the k-mers of FILE, one a line, the first word of each; - for standard input.")
-      ->type_name("FILE");
-  command
-      .add_option("--reads", options.reads,
-                  "Look up the k-mers of reads: any input that 'warpmer count' takes, @LIST and - included.")
-      ->type_name("FILE");
+  add_question_flags(
+      command, options,
+      "Look up the k-mers of reads: any input that 'warpmer count' takes, @LIST and - included.");
   add_whole_number(
       command, "--max-hits", 1, UINT64_MAX, [&options](std::uint64_t value) { options.max_hits = value; },
       "Leave out k-mers that occur more than N times, as if they were absent. Default: no limit.");
@@ -397,8 +378,7 @@ void add_locate_command(Application& application) {
       "Find where k-mers occur in indexed sequences.\n"
       "The k-mers are given as arguments, by --kmers, or are all those of reads; the index is one that "
       "'warpmer positions' wrote. Hits come in the order of the k-mers and, for one k-mer, in the order of "
-      "the "
-      "indexed sequences.",
+      "the indexed sequences.",
       R"(Columns:
   A line of tab-separated columns per hit, under a line of names; positions
   count from 0, and are those of a k-mer's first base:

@@ -109,8 +109,7 @@ Examples:
   add_text_output_flag(app, command->output)
       ->description(
           "Write to FILE instead of standard output, compressed (BGZF) when its name ends in .gz; it gets "
-          "its "
-          "name when it is complete.");
+          "its name when it is complete.");
   add_threads_flag(app, command->job.threads);
   add_memory_flag(app, command->job.memory_bytes);
   add_progress_flag(app, command->progress);

@@ -15,11 +15,9 @@ void add_plan_command(Application& application) {
       "plan",
       "Predict what 'warpmer count' will find and take, before it is run.\n"
       "Takes the options of 'warpmer count' and writes nothing. Reads a sample: evenly spread blocks of "
-      "FASTA and "
-      "FASTQ files, of compressed files and alignments the beginning. Each number is an estimate with a "
-      "range "
-      "that it is expected to be in; from a small sample of deep sequencing the range of distinct k-mers is "
-      "wide, and --full narrows it.",
+      "FASTA and FASTQ files, of compressed files and alignments the beginning. Each number is an estimate "
+      "with a range that it is expected to be in; from a small sample of deep sequencing the range of "
+      "distinct k-mers is wide, and --full narrows it.",
       R"(What is predicted:
   k-mers             occurrences
     distinct         different k-mers, and those that --min-count and
@@ -50,8 +48,7 @@ Examples:
       "Read about so much of all inputs, as they are on disk, the same share of each. Default: 64M.");
   add_json_flag(app, request->json);
   add_progress_flag(app, request->progress);
-  request->flags.job.provenance.tool_version = WARPMER_VERSION;
-  request->flags.job.provenance.command_line = application.command_line();
+  request->flags.job.provenance = application.provenance();
   application.on_run(app, [request] { return print_plan(*request); });
 }
 

@@ -1,8 +1,6 @@
 #pragma once
 /// What `warpmer plan` and `warpmer count --dry-run` print.
 
-#include <string>
-
 #include "cli/count_flags.h"
 #include "engine/plan_job.h"
 

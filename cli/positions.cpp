@@ -3,10 +3,8 @@
 #include "engine/positions.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <memory>
-#include <string>
 
 #include "cli/application.h"
 #include "cli/commands.h"
@@ -14,7 +12,6 @@
 #include "cli/flags.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
-#include "core/error.h"
 
 namespace warpmer::cli {
 namespace {
@@ -43,12 +40,7 @@ void print_summary(const PositionsCommand& command, const engine::PositionReport
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
 void complete(PositionsCommand& command) {
   engine::PositionOptions& job = command.job;
-  if (job.output.empty()) {
-    throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
-  }
-  if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
-    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
-  }
+  check_index_output(job.output);
   expand_lists(job.inputs, {job.output});
   job.lenient = command.reading.lenient;
   job.min_base_quality = command.reading.min_base_quality;
@@ -102,8 +94,7 @@ void add_positions_command(Application& application) {
   warpmer locate ref.wmp --reads reads.fq.gz > seeds.tsv
 )");
   declare_flags(app, *command);
-  command->job.provenance.tool_version = WARPMER_VERSION;
-  command->job.provenance.command_line = application.command_line();
+  command->job.provenance = application.provenance();
   application.on_run(app, [command] { return run_positions(*command); });
 }
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <thread>
 #include <type_traits>
-#include <utility>
 
 #include "engine/count_job.h"
 

@@ -33,11 +33,7 @@
 namespace warpmer::cli {
 namespace {
 
-struct QueryOptions {
-  std::string index;
-  std::vector<std::string> kmers;
-  std::string kmer_file;
-  std::vector<std::string> reads;
+struct QueryOptions : Questions {
   bool profile = false;
   std::string format = "tsv";
   CountRange found;
@@ -47,7 +43,6 @@ struct QueryOptions {
   DeviceFlags device;
   std::string table = "auto";
   unsigned threads = 0;
-  std::string output;
   engine::Ranks* ranks = nullptr;
 };
 
@@ -256,15 +251,8 @@ void check_format(const QueryOptions& options) {
   options.found.check();
 }
 
-void check_read_once(const QueryOptions& options) {
-  check_standard_input({{"as the index", {options.index}},
-                        {"for --kmers", {options.kmer_file}},
-                        {"for --reads", options.reads}});
-}
-
 void check(const QueryOptions& options) {
-  check_one_question(options.kmers, options.kmer_file, options.reads);
-  check_read_once(options);  // a list from standard input among them
+  options.check();
   check_format(options);
   if (options.profile && options.reads.empty()) {
     throw UsageError("--profile needs --reads");
@@ -275,7 +263,6 @@ void check(const QueryOptions& options) {
   if (options.ranks->are_several() && options.reads.empty()) {
     throw UsageError("only --reads are looked up by several ranks; start it without mpirun or srun");
   }
-  check_output(options.output, {options.index, options.kmer_file});
 }
 
 /// Single k-mers are looked up on the CPU, whatever profiles reads.
@@ -341,10 +328,7 @@ class SharedOutput {
 int run_query(QueryOptions options) {
   check(options);
   // The others' reads do not count, and lists may be the first one's alone.
-  if (options.ranks->is_first()) {
-    expand_lists(options.reads, {options.output});
-    check_read_once(options);  // what lists name
-  }
+  if (options.ranks->is_first()) options.expand_lists();
   const index::IndexFile index(options.index);
   engine::DeviceChoice device = device_for(options);
   const auto lookup = engine::make_lookup(index, request_of(options), device);
@@ -366,16 +350,10 @@ int run_query(QueryOptions options) {
 }
 
 void declare_flags(CLI::App& command, QueryOptions& options) {
-  command
-      .add_option("--kmers", options.kmer_file,
-                  "Look up the k-mers of FILE, one a line, the first word of each; - for standard input.")
-      ->type_name("FILE");
-  command
-      .add_option(
-          "--reads", options.reads,
-          "Look up the k-mers of reads: any input that 'warpmer count' takes, @LIST and - included. One line "
-          "per read, in input order.")
-      ->type_name("FILE");
+  add_question_flags(
+      command, options,
+      "Look up the k-mers of reads: any input that 'warpmer count' takes, @LIST and - included. One line per "
+      "read, in input order.");
   command.add_flag("--profile", options.profile,
                    "With --reads: print the count at every position of a read.");
   command
@@ -393,20 +371,19 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
   add_threads_flag(command, options.threads);
   add_device_flags(
       command, options.device,
-      "With --reads: auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for "
-      "those that 'warpmer devices' lists under these numbers. Default: auto, which is a GPU "
-      "where one can be used and the reads are not "
-      "few, else the CPU. Several GPUs divide an index that is larger than the memory of each. Parts of "
-      "one that is larger than that of all take turns there, if the GPU was asked for: that is for very "
-      "many reads.");
+      "With --reads: auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for those that "
+      "'warpmer devices' lists under these numbers. Default: auto, which is a GPU where one can be used and "
+      "the reads are not few, else the CPU. Several GPUs divide an index that is larger than the memory of "
+      "each. Parts of one that is larger than that of all take turns there, if the GPU was asked for: that "
+      "is for very many reads.");
   command
       .add_option(
           "--table", options.table,
           "With --reads: what their k-mers are looked up in. index is the index as it is; bcht (bucketed "
           "cuckoo) and iceberg are hash tables that are built of it first, in memory of the device, 14 "
-          "bytes or more for each of its k-mers. Default: auto, which is bcht on a GPU when the reads "
-          "have very many more k-mers than the index and there is memory for it, else index. The output "
-          "is the same.")
+          "bytes or more for each of its k-mers. Default: auto, which is bcht on a GPU when the reads have "
+          "very many more k-mers than the index and there is memory for it, else index. The output is the "
+          "same.")
       ->type_name("auto|index|bcht|iceberg");
   add_text_output_flag(command, options.output);
   add_index_argument(command, options.index);
@@ -420,8 +397,7 @@ void add_query_command(Application& application) {
   CLI::App& command = application.add_command("query",
                                               "Look k-mers up in an index.\n"
                                               "K-mers given as arguments or by --kmers are printed as they "
-                                              "were typed, with a tab and their count, 0 when "
-                                              "absent.",
+                                              "were typed, with a tab and their count, 0 when absent.",
                                               R"(Reads:
   With --reads, a line of tab-separated columns per read, under a line of names:
     read    the read's name

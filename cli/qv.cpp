@@ -1,7 +1,6 @@
 /// `warpmer qv`: quality and completeness of assemblies, by the k-mers of reads.
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -275,8 +274,7 @@ void add_qv_command(Application& application) {
   CLI::App& command = application.add_command(
       "qv",
       "Say how good an assembly is by the k-mers of reads: quality value and completeness, as Merqury "
-      "defines "
-      "them.\n"
+      "defines them.\n"
       "The index is that of accurate reads of the same sample, counted without --min-count. K-mers of the "
       "assembly that are not in the reads are taken for errors of the assembly, k-mers of the reads that are "
       "not in the assembly for gaps.",

@@ -82,18 +82,16 @@ void ReadOutput::begin(const ReadBlock& block) {
   if (options_.names_only) return;
   if (!bam_header_) {
     if (ends_with_any(path_, kAlignmentEndings)) {
-      throw UsageError(
-          fmt::format("{} is FASTA or FASTQ, and so is what is written of it: '{}' says otherwise; "
-                      "choose another name",
-                      block.file, path_));
+      throw UsageError(fmt::format(
+          "{} is FASTA or FASTQ, and so is what is written of it: '{}' says otherwise; choose another name",
+          block.file, path_));
     }
     return;
   }
   if (ends_with_any(bare_name(path_), kTextEndings) || path_.ends_with(".sam") || path_.ends_with(".cram")) {
-    throw UsageError(
-        fmt::format("{} has alignments, and what is written of them is BAM: '{}' says otherwise; "
-                    "choose another name",
-                    block.file, path_));
+    throw UsageError(fmt::format(
+        "{} has alignments, and what is written of them is BAM: '{}' says otherwise; choose another name",
+        block.file, path_));
   }
   if (path_ == "-" && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("BAM is binary and standard output is a terminal; use -o FILE, or a pipe");
@@ -107,14 +105,14 @@ void ReadOutput::write(const ReadBlock& block) {
   } else if (bam_header_ != block.bam_header && !options_.names_only) {
     if (!bam_header_ || !block.bam_header) {
       throw InputError(
-          fmt::format("{} and {}: one has alignments, the other FASTA or FASTQ, and one output "
-                      "cannot hold both; filter them one by one",
+          fmt::format("{} and {}: one has alignments, the other FASTA or FASTQ, and one output cannot hold "
+                      "both; filter them one by one",
                       first_file_, block.file));
     }
     if (*bam_header_ != *block.bam_header) {
       throw InputError(
-          fmt::format("{} and {} have different headers, and one BAM file cannot hold both; filter "
-                      "them one by one, or merge them first (`samtools merge`)",
+          fmt::format("{} and {} have different headers, and one BAM file cannot hold both; filter them one "
+                      "by one, or merge them first (`samtools merge`)",
                       first_file_, block.file));
     }
     bam_header_ = block.bam_header;

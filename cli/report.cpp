@@ -25,6 +25,10 @@ void write_report(const ReportFlags& flags, const std::function<Json()>& json,
   output.finish();
 }
 
+CLI::Option* add_stats_flag(CLI::App& app, std::string& path) {
+  return app.add_option("--stats", path, "Write what the run did as JSON.")->type_name("FILE");
+}
+
 StatsFile::StatsFile(const std::string& path) {
   if (!path.empty()) file_.emplace(path);
 }

@@ -13,7 +13,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace warpmer::cli {
 
@@ -43,6 +44,9 @@ class StatsFile {
  private:
   std::optional<TextOutput> file_;
 };
+
+/// `--stats`
+CLI::Option* add_stats_flag(CLI::App& app, std::string& path);
 
 /// What a run has written to its temporary file, for `--stats`.
 Json spilled_json(const engine::SpillReport& spilled);

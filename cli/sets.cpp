@@ -1,11 +1,9 @@
 /// `warpmer union`, `intersect`, `subtract`, `symmetric-difference` and `merge`: several indexes in, one out.
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/application.h"
@@ -111,11 +109,7 @@ void print_summary(const SetCommand& command, const engine::SetReport& report, d
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
 void complete(SetCommand& command) {
   engine::SetOptions& job = command.job;
-  if (job.output.empty())
-    throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
-  if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
-    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
-  }
+  check_index_output(job.output);
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   command.range.check();
   job.counts = chosen_rule(command);
@@ -160,7 +154,7 @@ void declare_flags(CLI::App& app, SetCommand& command) {
   add_threads_flag(app, command.job.threads);
   add_memory_flag(app, command.job.memory_bytes);
   add_progress_flag(app, command.progress);
-  app.add_option("--stats", command.stats, "Write what the run did as JSON.")->type_name("FILE");
+  add_stats_flag(app, command.stats);
 }
 
 void add_set_command(Application& application, const SetCommandKind& kind) {
@@ -168,15 +162,14 @@ void add_set_command(Application& application, const SetCommandKind& kind) {
   command->job.min_samples = 0;
   CLI::App& app = application.add_command(kind.name, kind.description, kind.examples);
   declare_flags(app, *command);
-  command->job.provenance.tool_version = WARPMER_VERSION;
-  command->job.provenance.command_line = application.command_line();
+  command->job.provenance = application.provenance();
   application.on_run(app, [command] { return run_set_command(*command); });
 }
 
 constexpr const char* kRulesHelp =
     "Which count a k-mer gets, of its counts in the inputs that have it: their sum, the smallest, the "
-    "largest, that of "
-    "the first or the last of these inputs, or the number of these inputs (samples). Default: ";
+    "largest, that of the first or the last of these inputs, or the number of these inputs (samples). "
+    "Default: ";
 
 }  // namespace
 

@@ -121,12 +121,12 @@ void print_stats(const index::IndexFile& index, TextOutput& output) {
 }  // namespace
 
 void add_stats_command(Application& application) {
-  add_index_report_command(application, "stats",
-                           "Print how many k-mers an index holds, and what they say about a genome.\n"
-                           "Counted: every occurrence in the input, before --min-count "
-                           "and --max-count of 'warpmer count'. Stored: what "
-                           "these filters kept. Unique: k-mers that occur exactly once.",
-                           R"(The genome, estimated from how many k-mers occur how often:
+  add_index_report_command(
+      application, "stats",
+      "Print how many k-mers an index holds, and what they say about a genome.\n"
+      "Counted: every occurrence in the input, before --min-count and --max-count of 'warpmer count'. "
+      "Stored: what these filters kept. Unique: k-mers that occur exactly once.",
+      R"(The genome, estimated from how many k-mers occur how often:
   error cut-off   k-mers of up to this count are mostly sequencing errors
   peaks           counts that stand out, of which the largest is fitted
   k-mer coverage  mean count of k-mers that the genome has once
@@ -146,7 +146,7 @@ Examples:
   warpmer stats sample.wmi
   warpmer stats --json sample.wmi
 )",
-                           stats_json, print_stats);
+      stats_json, print_stats);
 }
 
 }  // namespace warpmer::cli

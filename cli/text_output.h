@@ -5,7 +5,6 @@
 
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "index/buffered_output.h"

@@ -1,9 +1,7 @@
 /// `warpmer update`: an index and reads in, the index with these reads added or taken away out.
 
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -82,12 +80,7 @@ void complete(UpdateCommand& command) {
   if (job.added.empty() && job.removed.empty()) {
     throw UsageError("nothing to do: give --add FILE or --remove FILE, or both");
   }
-  if (job.output.empty()) {
-    throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
-  }
-  if (job.output == "-" && isatty(STDOUT_FILENO) != 0) {
-    throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
-  }
+  check_index_output(job.output);
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   for (const std::string& output : {job.output, command.stats}) check_output(output, {job.index});
   check_read_once(job);  // a list from standard input among them
@@ -136,11 +129,11 @@ void declare_flags(CLI::App& app, UpdateCommand& command) {
   add_reading_flags(app, command.reading);
   add_device_flags(
       app, command.device,
-      "auto, cpu, cuda for all GPUs that can be used, together, cuda:N for the one that 'warpmer "
-      "devices' lists under that number, or cuda:N,M for several. Default: auto, which is the GPU "
-      "with the most free memory where one can be used and the input is not small, else the CPU.");
+      "auto, cpu, cuda for all GPUs that can be used, together, cuda:N for the one that 'warpmer devices' "
+      "lists under that number, or cuda:N,M for several. Default: auto, which is the GPU with the most free "
+      "memory where one can be used and the input is not small, else the CPU.");
   add_progress_flag(app, command.progress);
-  app.add_option("--stats", command.stats, "Write what the run did as JSON.")->type_name("FILE");
+  add_stats_flag(app, command.stats);
 }
 
 }  // namespace
@@ -152,11 +145,9 @@ void add_update_command(Application& application) {
       "Add sequences to an index, or take them away.\n"
       "Counts go up and down, and a k-mer whose count comes to 0 is gone: the index written is the one that "
       "counting the resulting sequences would have made. k and strand are the index's. K-mers to be removed "
-      "that "
-      "are not there, or not so often, are an error that says how many they are; then nothing is written. An "
-      "index "
-      "made with --min-count or --max-count cannot be updated, because what it left out is not known. "
-      "An index much larger than a GPU's memory can be updated there.",
+      "that are not there, or not so often, are an error that says how many they are; then nothing is "
+      "written. An index made with --min-count or --max-count cannot be updated, because what it left out is "
+      "not known. An index much larger than a GPU's memory can be updated there.",
       R"(Examples:
   warpmer update sample.wmi --add lane_3.fq.gz lane_4.fq.gz -o larger.wmi
   warpmer update all.wmi --remove gone_1.fq --remove gone_2.fq -o rest.wmi
@@ -164,8 +155,7 @@ void add_update_command(Application& application) {
   warpmer update all.wmi --add lane_5.fq --device cuda -o more.wmi
 )");
   declare_flags(app, *command);
-  command->job.provenance.tool_version = WARPMER_VERSION;
-  command->job.provenance.command_line = application.command_line();
+  command->job.provenance = application.provenance();
   application.on_run(app, [command] { return run_update(*command); });
 }
 

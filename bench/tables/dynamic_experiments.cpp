@@ -1,7 +1,6 @@
 #include "tables/dynamic_experiments.h"
 
 #include <algorithm>
-#include <memory>
 
 namespace warpmer::bench {
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
 /// Memory of SlabAlloc on the host: units with their bitmaps, in one array or in super blocks.
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <latch>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>

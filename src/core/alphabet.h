@@ -7,9 +7,6 @@
 
 namespace warpmer {
 
-/// Base codes; the complement of code c is 3 - c.
-enum BaseCode : std::uint8_t { kBaseA = 0, kBaseC = 1, kBaseG = 2, kBaseT = 3 };
-
 /// What a character of a sequence means.
 enum class CharClass : std::uint8_t {
   base,     ///< A C G T U, any case; U counts as T
@@ -33,8 +30,8 @@ inline constexpr std::array<CharClass, 256> kCharClasses = detail::make_char_cla
 
 constexpr CharClass char_class(char c) { return kCharClasses[static_cast<unsigned char>(c)]; }
 
-/// Code of a character whose class is `base`: bits 1 and 2 of A C T G (U) are 0 1 2 3 (2) in either
-/// case; the xor swaps the last two.
+/// Code of a character whose class is `base`: A is 0, C 1, G 2, T and U 3, so that the complement of code c
+/// is 3 - c. Bits 1 and 2 of A C T G (U) are 0 1 2 3 (2) in either case; the xor swaps the last two.
 constexpr std::uint8_t base_code(char c) {
   const auto code = static_cast<std::uint8_t>((static_cast<unsigned char>(c) >> 1) & 3);
   return static_cast<std::uint8_t>(code ^ (code >> 1));

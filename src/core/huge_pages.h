@@ -3,6 +3,7 @@
 /// processor's address translation keeps up.
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,12 @@ constexpr std::size_t whole_huge_pages(std::size_t bytes) {
   return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
 }
 
+/// What the system maps and takes back memory in: 4 KiB on x86-64; kernels for aarch64 may have 64 KiB.
+inline std::size_t system_page_bytes() noexcept {
+  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 /// Zero bytes, from the boundary of a huge page on if there is one of them at least. They take memory as they
 /// are touched. Null, with errno set, when the system has none.
 inline char* map_huge_pages(std::size_t bytes) noexcept {
@@ -25,11 +32,11 @@ inline char* map_huge_pages(std::size_t bytes) noexcept {
   if (memory == MAP_FAILED) return nullptr;
   auto* begin = static_cast<char*>(memory);
   if (more > 0) {
-    constexpr std::size_t kPageBytes = 4096;
+    const std::size_t page = system_page_bytes();
     const std::size_t before = -reinterpret_cast<std::uintptr_t>(memory) % kHugePageBytes;
     if (before > 0) ::munmap(begin, before);
     begin += before;
-    const std::size_t mapped = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    const std::size_t mapped = (bytes + page - 1) / page * page;
     if (before < more) ::munmap(begin + mapped, more - before);
   }
   ::madvise(begin, bytes, MADV_HUGEPAGE);  // only a hint

@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <atomic>
+
 #include "core/error.h"
+#include "cpu/kmer_window.h"
 #include "cpu/stopwatch.h"
 #include "engine/dense_counts.h"
 #include "engine/memory_text.h"
@@ -18,8 +21,7 @@ void count_stretch(const std::uint64_t* packed, std::size_t first, std::size_t b
   const std::uint64_t mask = key_mask<Key64>(k);
   std::uint64_t kmer = 0;
   for (std::size_t i = 0; i < bases; ++i) {
-    const std::size_t at = first + i;
-    kmer = ((kmer << 2) | ((packed[at / 32] >> (2 * (at % 32))) & 3)) & mask;
+    kmer = ((kmer << 2) | packed_base(packed, first + i)) & mask;
     if (i + 1 < k) continue;
     std::uint32_t now = 0;
     if constexpr (shared) {

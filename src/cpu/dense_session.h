@@ -1,7 +1,6 @@
 #pragma once
 /// Counting for k <= 12: an array of 4^k counters.
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>

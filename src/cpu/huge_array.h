@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <string>
 #include <type_traits>
 #include <utility>
 

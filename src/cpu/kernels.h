@@ -256,7 +256,8 @@ struct Kernels {
   }
 };
 
-/// Kernels this machine can run, the slowest first: "x86-64-v2", "avx2", "avx512".
+/// Kernels this machine can run, the slowest first: "x86-64-v2", "avx2", "avx512"; where it is no x86,
+/// "generic".
 std::vector<const Kernels*> available_kernels();
 
 /// The fastest of them, or the one named by the environment variable WARPMER_ISA (for tests and

@@ -1,4 +1,4 @@
-// Kernels for x86-64-v2; compile options in CMakeLists.txt.
+// Kernels for x86-64-v2, and for any other CPU than x86; compile options in CMakeLists.txt.
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -20,8 +20,14 @@ namespace {
 #include "cpu/kernels_tables_body.h"
 }  // namespace
 
+#if defined(__x86_64__)
+constexpr const char* kName = "x86-64-v2";
+#else
+constexpr const char* kName = "generic";
+#endif
+
 extern const Kernels kKernels_v2;
-const Kernels kKernels_v2 = {"x86-64-v2",
+const Kernels kKernels_v2 = {kName,
                              pack,
                              cut<2>,
                              cut<4>,

@@ -12,6 +12,7 @@
 #include "cpu/cutter.h"
 #include "cpu/finder.h"
 #include "cpu/kernels.h"
+#include "cpu/kmer_window.h"
 #include "cpu/table_finder.h"
 #include "engine/met_kmers.h"
 #include "index/shard_codec.h"
@@ -107,12 +108,11 @@ class DenseFinder : public Finder {
           batch, batch.pieces[i],
           [&](const std::uint64_t* packed, std::size_t first, std::size_t bases, std::size_t at) {
             std::uint64_t* counts = out.counts.data() + out.first[i] + at;
-            Key64 kmer = 0;
+            cpu::KmerWindow<Key64> window(k);
             for (std::size_t j = 0; j < bases; ++j) {
-              const std::size_t base = first + j;
-              kmer = ((kmer << 2) | ((packed[base / 32] >> (2 * (base % 32))) & 3)) & hash.mask;
+              window.push(cpu::packed_base(packed, first + j));
               if (j + 1 < k) continue;
-              const Key64 asked = hash(index_.params().canonical ? canonical(kmer, k) : kmer);
+              const Key64 asked = hash(index_.params().canonical ? window.canonical() : window.forward());
               counts[j + 1 - k] = find_and_note(reader, asked, 0, met_);
             }
           });

@@ -8,7 +8,6 @@
 #include <deque>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

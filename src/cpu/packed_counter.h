@@ -4,7 +4,6 @@
 /// for hashes of any width.
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "cpu/hash_counter.h"

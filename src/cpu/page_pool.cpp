@@ -66,13 +66,45 @@ void PagePool::shrink(std::uint64_t bytes) {
   // The kernel would fill the gaps again, to make huge pages of what is left.
   for (; without_huge_pages_ < blocks_.size(); ++without_huge_pages_)
     madvise(blocks_[without_huge_pages_], kBlockBytes, MADV_NOHUGEPAGE);
-  while (free_ != nullptr && bytes_resident() > bytes) {
-    FreePage* page = free_;
-    free_ = page->next;
-    madvise(page, kPageBytes, MADV_DONTNEED);
-    returned_.push_back(page);
-    resident_.fetch_sub(1, std::memory_order_relaxed);
+  std::size_t units = SIZE_MAX;
+  if (unit_pages_ > 1) {
+    // To look for whole units takes time, which is spent again when there are clearly more free pages than
+    // the last time no such unit was left.
+    left_free_ = std::min(left_free_, free_pages());
+    if (free_pages() < left_free_ + left_free_ / 8 + unit_pages_) return;
+    units = put_whole_units_first();
   }
+  for (; units > 0 && free_ != nullptr && bytes_resident() > bytes; --units) {
+    FreePage* const unit = free_;
+    for (std::size_t i = 0; i < unit_pages_; ++i, free_ = free_->next) returned_.push_back(free_);
+    madvise(unit, unit_pages_ * kPageBytes, MADV_DONTNEED);
+    resident_.fetch_sub(unit_pages_, std::memory_order_relaxed);
+  }
+  left_free_ = units == 0 ? free_pages() : 0;
+}
+
+/// Free pages that are all of a unit come first, in order of their addresses. Returns how many such units
+/// there are.
+std::size_t PagePool::put_whole_units_first() {
+  std::vector<FreePage*> pages;
+  for (; free_ != nullptr; free_ = free_->next) pages.push_back(free_);
+  std::sort(pages.begin(), pages.end());
+  const auto unit_of = [&](FreePage* page) {
+    return reinterpret_cast<std::uintptr_t>(page) / (unit_pages_ * kPageBytes);
+  };
+  std::vector<FreePage*> whole;
+  for (auto begin = pages.begin(); begin != pages.end();) {
+    const auto end =
+        std::find_if(begin, pages.end(), [&](FreePage* page) { return unit_of(page) != unit_of(*begin); });
+    if (static_cast<std::size_t>(end - begin) == unit_pages_) {
+      whole.insert(whole.end(), begin, end);
+    } else {
+      for (auto page = begin; page != end; ++page) push_free(*page);
+    }
+    begin = end;
+  }
+  std::for_each(whole.rbegin(), whole.rend(), [&](FreePage* page) { push_free(page); });
+  return whole.size() / unit_pages_;
 }
 
 void PageStock::fill(std::size_t pages) {

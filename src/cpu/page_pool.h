@@ -8,13 +8,17 @@
 #include <span>
 #include <vector>
 
+#include "core/huge_pages.h"
+
 namespace warpmer::cpu {
 
 class PagePool {
  public:
   static constexpr std::size_t kPageBytes = 4096;
 
-  PagePool() = default;
+  /// `system_page_bytes`: what the system takes memory back in, a power of two.
+  explicit PagePool(std::size_t system_page_bytes = warpmer::system_page_bytes())
+      : unit_pages_(system_page_bytes <= kPageBytes ? 1 : system_page_bytes / kPageBytes) {}
   ~PagePool();
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
@@ -32,7 +36,8 @@ class PagePool {
   /// Gives back `pages` pages linked through their first word, from `first` to `last`.
   void release(void* first, void* last, std::size_t pages) noexcept;
 
-  /// Returns free pages to the system until no more than `bytes` are resident, as far as pages are free.
+  /// Returns free pages to the system until no more than `bytes` are resident, as far as pages are free:
+  /// where the system's pages are larger than the pool's, all that lie in one of them.
   void shrink(std::uint64_t bytes);
 
   /// Pages out of the pool.
@@ -53,10 +58,20 @@ class PagePool {
   };
 
   void add_block();
+  void push_free(FreePage* page) noexcept {
+    page->next = free_;
+    free_ = page;
+  }
+  std::size_t put_whole_units_first();
+  /// Of those that take memory.
+  [[nodiscard]] std::uint64_t free_pages() const noexcept { return resident_ - in_use_; }
+
+  const std::size_t unit_pages_;  ///< the system takes back so many at once
 
   std::mutex mutex_;
   FreePage* free_ = nullptr;
-  char* next_ = nullptr;  ///< untouched pages of the newest block
+  std::uint64_t left_free_ = 0;  ///< free pages, none of which `shrink` could give back
+  char* next_ = nullptr;         ///< untouched pages of the newest block
   char* end_ = nullptr;
   std::vector<char*> blocks_;
   std::size_t without_huge_pages_ = 0;  ///< of the blocks, the first so many

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
-#include <memory>
 #include <mutex>
 
 #include "core/clock.h"

@@ -1,7 +1,5 @@
 #include "engine/import_job.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <mutex>
 #include <vector>

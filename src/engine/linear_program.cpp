@@ -1,7 +1,6 @@
 #include "engine/linear_program.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 namespace warpmer::engine {

@@ -2,10 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <atomic>
-#include <memory>
-
 #include "core/error.h"
 #include "engine/index_set.h"
 #include "engine/limits.h"

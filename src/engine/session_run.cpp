@@ -1,11 +1,10 @@
 #include "engine/session_run.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "engine/limits.h"
 #include "engine/ranks.h"
@@ -96,7 +95,7 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
   progress_.stage = stage;
   const Ranks::Watch watch(ranks, [&] { failed_ = true; });
   const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     writer.put(shard, std::move(frozen));
     if (writer.bytes_spilled() > 0) ranks.die_if_asked("keep");
     frozen = {};
@@ -106,7 +105,7 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
     // it, so it is never he who waits.
     while (shard >= writer.shards_placed() && writer.bytes_waiting() > most_waiting_bytes() && !failed_)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    write_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    write_seconds_ += seconds_since(start);
     if (failed_) throw InternalError("stopped because another thread failed");
   };
   const ShardSink sink(put, &writer);

@@ -4,6 +4,9 @@
 #include <bit>
 
 #include "core/error.h"
+#include "core/hash.h"
+#include "index/index_layout.h"
+#include "index/position_layout.h"
 
 namespace warpmer::index::layout {
 namespace {
@@ -37,12 +40,21 @@ Section get_section(Parser& in) {
 }
 
 /// Whether `head` begins like a file of this kind, as far as it goes.
+bool begins_like(const FileKind& kind, Bytes head) {
+  return std::memcmp(head.data(), kind.magic.data(), std::min(head.size(), kind.magic.size())) == 0;
+}
+
 void check_magic(const FileKind& kind, Bytes head, const std::string& name) {
   if (head.empty()) throw InputError(fmt::format("{} is empty, not a warpmer {}", name, kind.noun));
-  if (std::memcmp(head.data(), kind.magic.data(), std::min(head.size(), kind.magic.size())) != 0) {
-    throw InputError(fmt::format("{} is not a warpmer {}: it does not begin like one; make one with '{}'",
-                                 name, kind.noun, kind.maker));
+  if (begins_like(kind, head)) return;
+  for (const FileKind* other : {&kIndexKind, &kPositionKind}) {
+    if (begins_like(*other, head)) {
+      throw InputError(fmt::format("{} is an index such as '{}' makes; here one is needed such as '{}' makes",
+                                   name, other->maker, kind.maker));
+    }
   }
+  throw InputError(fmt::format("{} is not a warpmer {}: it does not begin like one; make one with '{}'", name,
+                               kind.noun, kind.maker));
 }
 
 }  // namespace
@@ -77,6 +89,14 @@ Parser header_fields(const FileKind& kind, Bytes head, const std::string& name) 
     refuse_damaged(kind, name, "its header does not match its checksum");
   if (header_bytes != kHeaderBytes) refuse_damaged(kind, name, "its header is not one of this version");
   return in;
+}
+
+void check_hash_version(const FileKind& kind, const std::string& name, std::uint32_t version) {
+  if (version == kHashVersion) return;
+  throw InputError(
+      fmt::format("{} was made with hash functions of version {}; this warpmer knows version {}: use the "
+                  "version of warpmer that wrote it, or {}",
+                  name, version, kHashVersion, kind.redo));
 }
 
 std::string encode_tail(const FileKind& kind, const FileTail& tail) {

@@ -132,6 +132,9 @@ class Parser {
 /// file: all of it, when the file is shorter than a header.
 [[nodiscard]] Parser header_fields(const FileKind& kind, Bytes head, const std::string& name);
 
+/// InputError unless the file's hash functions are those of core/hash.h.
+void check_hash_version(const FileKind& kind, const std::string& name, std::uint32_t version);
+
 [[nodiscard]] std::string encode_tail(const FileKind& kind, const FileTail& tail);
 /// Also checks that the sections follow each other without a gap up to the end of the file. What the content
 /// checksum is of, and the sections themselves, are the caller's to check.

@@ -2,11 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
 
-#include "core/error.h"
 #include "index/bit_stream.h"
 #include "index/packed_checks.h"
 
@@ -221,12 +218,7 @@ IndexParams decode_header(Bytes head, const std::string& name) {
   params.hash_version = in.u32();
   in.zeros(20);
   if (flags > 1) refuse_damaged(name, "its header is not one of this version");
-  if (params.hash_version != kHashVersion) {
-    throw InputError(
-        fmt::format("{} was made with hash functions of version {}; this warpmer knows version {}: use "
-                    "the version of warpmer that wrote it, or count again",
-                    name, params.hash_version, kHashVersion));
-  }
+  check_hash_version(kIndexKind, name, params.hash_version);
   if (const auto fault = params_fault(params)) refuse_damaged(name, *fault);
   return params;
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/huge_pages.h"
 
 namespace warpmer::index {
 namespace {
@@ -176,7 +177,7 @@ void MappedInput::release(std::uint64_t offset, std::uint64_t bytes) const noexc
 void MappedInput::advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept {
   if (bytes == 0) return;
   // Whole pages, neighbours' bytes included: they are the file's and come back on the next touch.
-  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t page = system_page_bytes();
   const std::uint64_t begin = offset / page * page;
   ::madvise(data_ + begin, offset + bytes - begin, advice);
 }

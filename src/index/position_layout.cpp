@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/error.h"
-#include "core/hash.h"
+#include "core/kmer.h"
 #include "index/index_layout.h"
 #include "index/packed_checks.h"
 #include "index/position_codec.h"
@@ -143,12 +142,7 @@ PositionParams decode_position_header(Bytes head, const std::string& name) {
   params.hash_version = in.u32();
   in.zeros(20);
   if (flags > 1) refuse_positions(name, "its header is not one of this version");
-  if (params.hash_version != kHashVersion) {
-    throw InputError(
-        fmt::format("{} was made with hash functions of version {}; this warpmer knows version {}: use the "
-                    "version of warpmer that wrote it, or {}",
-                    name, params.hash_version, kHashVersion, kPositionKind.redo));
-  }
+  check_hash_version(kPositionKind, name, params.hash_version);
   if (const auto fault = params_fault(params)) refuse_positions(name, *fault);
   return params;
 }

@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 
 #include "core/error.h"
 #include "index/index_layout.h"

@@ -4,11 +4,12 @@
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "core/huge_pages.h"
 
 namespace warpmer::index {
 namespace {
@@ -51,7 +52,7 @@ int SharedMemoryFile::write(std::uint64_t offset, std::span<const Piece> pieces)
   const std::uint64_t end = offset + bytes_of(pieces);
   if (end == offset) return 0;
   if (const int error = allocate(end); error != 0) return error;
-  const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t page = system_page_bytes();
   const std::uint64_t begin = offset / page * page;
   void* const mapping = ::mmap(nullptr, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_,
                                static_cast<off_t>(begin));

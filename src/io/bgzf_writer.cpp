@@ -2,8 +2,6 @@
 
 #include <htslib/bgzf.h>
 
-#include <algorithm>
-
 #include "core/error.h"
 
 namespace warpmer::io {

@@ -1,7 +1,5 @@
 /// The FASTA half of the record parser.
 
-#include <fmt/core.h>
-
 #include <cstring>
 
 #include "io/input_error.h"

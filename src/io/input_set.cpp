@@ -20,6 +20,7 @@
 #include "io/input_error.h"
 #include "io/input_list.h"
 #include "io/plain_text.h"
+#include "io/record_reader.h"
 #include "io/sampled_text.h"
 #include "io/split_text.h"
 #include "io/text_part.h"
@@ -158,7 +159,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
   }
   if (format == PlainFormat::fastq && is_split(input)) {
     auto text = std::make_shared<SplitText>(input.path, input.shown, options, cancelled);
-    return std::make_unique<SplitTextReader>(std::move(text));
+    return std::make_unique<SharedReader<SplitText>>(std::move(text));
   }
   return std::make_unique<TextReader>(std::move(file), input.shown, options);
 }
@@ -171,7 +172,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_compressed(const InputFile& i
                         : decompressed_ahead(std::move(file), content, threads_per_file, cancelled);
   if (!is_shared || !TextStream::suits(text->text_capacity(), options))
     return std::make_unique<TextReader>(std::move(text), input.shown, options);
-  return std::make_unique<TextStreamReader>(
+  return std::make_unique<SharedReader<TextStream>>(
       std::make_shared<TextStream>(std::move(text), input.shown, options, cancelled));
 }
 

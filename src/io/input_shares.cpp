@@ -1,7 +1,6 @@
 #include "io/input_shares.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "io/text_part.h"
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "io/batch.h"
 
@@ -39,6 +40,27 @@ class RecordReader {
   [[nodiscard]] virtual std::string place() const { return {}; }
   /// One for another thread, which shares the input with this one; null if that cannot be.
   [[nodiscard]] virtual std::unique_ptr<RecordReader> another() const { return nullptr; }
+};
+
+/// One thread's share of an input that several threads read: `Input` fills batches for any of them at once,
+/// and says what each accounts for (`SplitText`, `TextStream`).
+template <class Input>
+class SharedReader final : public RecordReader {
+ public:
+  explicit SharedReader(std::shared_ptr<Input> input) : input_(std::move(input)) {}
+
+  bool fill(Batch& batch) override { return input_->fill(batch, share_); }
+  [[nodiscard]] std::uint64_t records() const noexcept override { return share_.records; }
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return share_.disk_bytes; }
+  [[nodiscard]] std::optional<std::uint64_t> batch_number() const override { return share_.batch; }
+
+  [[nodiscard]] std::unique_ptr<RecordReader> another() const override {
+    return std::make_unique<SharedReader>(input_);
+  }
+
+ private:
+  std::shared_ptr<Input> input_;
+  ReaderShare share_;
 };
 
 }  // namespace warpmer::io

@@ -71,23 +71,4 @@ class SplitText {
   std::uint64_t noted_records_ = 0, noted_bytes_ = 0;  ///< of `reader_`, accounted for
 };
 
-/// One thread's share of a SplitText.
-class SplitTextReader final : public RecordReader {
- public:
-  explicit SplitTextReader(std::shared_ptr<SplitText> text) : text_(std::move(text)) {}
-
-  bool fill(Batch& batch) override { return text_->fill(batch, share_); }
-  [[nodiscard]] std::uint64_t records() const noexcept override { return share_.records; }
-  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return share_.disk_bytes; }
-  [[nodiscard]] std::optional<std::uint64_t> batch_number() const override { return share_.batch; }
-
-  [[nodiscard]] std::unique_ptr<RecordReader> another() const override {
-    return std::make_unique<SplitTextReader>(text_);
-  }
-
- private:
-  std::shared_ptr<SplitText> text_;
-  ReaderShare share_;
-};
-
 }  // namespace warpmer::io

@@ -87,23 +87,4 @@ class TextStream {
   std::unique_ptr<TextReader> reader_;
 };
 
-/// One thread's share of a TextStream.
-class TextStreamReader final : public RecordReader {
- public:
-  explicit TextStreamReader(std::shared_ptr<TextStream> stream) : stream_(std::move(stream)) {}
-
-  bool fill(Batch& batch) override { return stream_->fill(batch, share_); }
-  [[nodiscard]] std::uint64_t records() const noexcept override { return share_.records; }
-  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return share_.disk_bytes; }
-  [[nodiscard]] std::optional<std::uint64_t> batch_number() const override { return share_.batch; }
-
-  [[nodiscard]] std::unique_ptr<RecordReader> another() const override {
-    return std::make_unique<TextStreamReader>(stream_);
-  }
-
- private:
-  std::shared_ptr<TextStream> stream_;
-  ReaderShare share_;
-};
-
 }  // namespace warpmer::io

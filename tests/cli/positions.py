@@ -381,8 +381,8 @@ class Positions(CliTest):
         self.refused(INPUT, "bad.wmp", "locate", "bad.wmp", *reads)
         self.refused(INPUT, "not a warpmer index of positions", "locate", "ref.fa", *reads)
         self.count("ref.fa", k=19, output="counts.wmi")
-        self.refused(INPUT, "make one with 'warpmer positions'", "locate", "counts.wmi", *reads)
-        self.refused(INPUT, "not a warpmer index: ", "query", index, "A" * 19)
+        self.refused(INPUT, "such as 'warpmer count' makes; .* 'warpmer positions'", "locate", "counts.wmi", *reads)
+        self.refused(INPUT, "such as 'warpmer positions' makes; .* 'warpmer count'", "query", index, "A" * 19)
         newer = bytearray(good)
         newer[8] = 2
         self.file("bad.wmp", bytes(newer))

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <random>
-#include <string>
 #include <vector>
 
 #include "checked_counter.h"

@@ -2,9 +2,6 @@
 // made by hand, read; damage. ctest: one thread
 
 #include <doctest/doctest.h>
-#include <fmt/core.h>
-
-#include <optional>
 
 #include "counted_kmers.h"
 #include "formats/kff_file.h"

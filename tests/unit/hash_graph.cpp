@@ -5,10 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <mutex>
 #include <random>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "tier.h"

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <span>
 #include <thread>
 

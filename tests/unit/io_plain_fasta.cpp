@@ -2,7 +2,6 @@
 // every k-mer once.
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <optional>
 #include <thread>

@@ -1,6 +1,5 @@
 // Large FASTQ files handed over as text: whole records, all of them, by any number of threads.
 
-#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <set>

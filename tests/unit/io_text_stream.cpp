@@ -119,7 +119,7 @@ Reading read_together(const std::string& text, const io::InputOptions& options, 
   std::mutex mutex;
   std::map<std::uint64_t, io::Batch> batches;
   const auto work = [&] {
-    const auto reader = io::TextStreamReader(stream).another();
+    const auto reader = io::SharedReader<io::TextStream>(stream).another();
     try {
       for (io::Batch batch; reader->fill(batch);) {
         const std::lock_guard lock(mutex);

@@ -4,10 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <numeric>
 #include <random>
-#include <stdexcept>
 #include <thread>
 
 #include "rank_threads.h"

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <map>
-#include <optional>
 #include <set>
 
 #include "core/error.h"
