@@ -276,7 +276,7 @@ io::InputOptions input_options(const PositionOptions& options, unsigned threads)
   input.threads = threads;
   input.in_order = true;
   input.one_caller = true;
-  input.longest_record_bytes = longest_record_bytes(memory_or_most(options.memory_bytes));
+  input.longest_record_bytes = longest_record_bytes(memory_or_most(options.memory_bytes), threads);
   return input;
 }
 

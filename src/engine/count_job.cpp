@@ -188,7 +188,7 @@ io::InputOptions input_options_for(const CountOptions& options) {
   input.min_base_quality = options.min_base_quality;
   input.reference = options.reference;
   input.threads = threads_or_all(options.threads);
-  input.longest_record_bytes = longest_record_bytes(memory_or_most(options.memory_bytes));
+  input.longest_record_bytes = longest_record_bytes(memory_or_most(options.memory_bytes), input.threads);
   return input;
 }
 

@@ -144,10 +144,11 @@ void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads,
                                   mebibytes_needed(spoken_for + kResidentVariation), memory_advice(threads)));
 }
 
-std::size_t longest_record_bytes(std::uint64_t cap) {
+std::size_t longest_record_bytes(std::uint64_t cap, unsigned threads) {
   constexpr std::uint64_t kShare = 8;
-  constexpr std::uint64_t kAlways = std::uint64_t{16} << 20;  // the longest reads that there are, twice
-  return std::max(cap / kShare, kAlways);
+  constexpr unsigned kFewThreads = 4;
+  constexpr std::uint64_t kAlways = std::uint64_t{4} << 20;  // the text of a batch, which is planned with
+  return std::max(cap / kShare / std::max(threads, kFewThreads), kAlways);
 }
 
 std::uint64_t resident_bytes() { return kilobytes_in_status("VmRSS:") * 1024; }

@@ -32,8 +32,8 @@ void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads,
 
 /// Of a cap for the whole process, what the text of a record may take that has to be there as a whole (in
 /// FASTQ, bases are good only if there is a quality for each). Until it is counted, a record takes up to four
-/// times as much.
-std::size_t longest_record_bytes(std::uint64_t cap);
+/// times as much, and each of `threads` may have one.
+std::size_t longest_record_bytes(std::uint64_t cap, unsigned threads);
 
 /// Resident set of this process now, and the largest it has been, as the kernel counts them.
 std::uint64_t resident_bytes();

@@ -123,7 +123,7 @@ class UpdateJob {
     input.min_base_quality = options_.min_base_quality;
     input.reference = options_.reference;
     input.threads = threads_;
-    input.longest_record_bytes = longest_record_bytes(memory_cap_);
+    input.longest_record_bytes = longest_record_bytes(memory_cap_, threads_);
     return input;
   }
 

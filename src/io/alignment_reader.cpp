@@ -155,6 +155,9 @@ void AlignmentReader::open(unsigned threads, const InputOptions& options) {
   }
   // One thread of htslib's beside ours gains little; more do. Not before the header is read: that looks for
   // the end of the file, and waits forever for a reading thread that has met an error already.
+  // For SAM, threads keep several times as much text as is parsed, which long records make long.
+  constexpr std::size_t kLongRecord = std::size_t{16} << 20;
+  if (content_ == Content::sam && longest_record_ < kLongRecord) return;
   if (threads > 1) hts_set_threads(handles_->file, static_cast<int>(threads));
 }
 
