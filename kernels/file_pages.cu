@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <system_error>
 
+#include "core/huge_pages.h"
 #include "current_device.cuh"
 #include "engine/limits.h"
 #include "file_pages.cuh"
@@ -14,10 +15,10 @@ namespace {
 /// Whole pages.
 struct Pages {
   explicit Pages(const index::IndexFile& index) {
-    constexpr std::uintptr_t kPage = 4096;
+    const std::uintptr_t page = system_page_bytes();
     const auto at = reinterpret_cast<std::uintptr_t>(index.payloads());
-    begin = reinterpret_cast<void*>(at / kPage * kPage);
-    bytes = at % kPage + first_words(index).back() * sizeof(std::uint64_t);
+    begin = reinterpret_cast<void*>(at / page * page);
+    bytes = at % page + first_words(index).back() * sizeof(std::uint64_t);
   }
   void* begin;
   std::size_t bytes;

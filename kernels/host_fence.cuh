@@ -1,7 +1,9 @@
 #pragma once
 /// Waiting for a stream without asking the driver.
 
+#if defined(__x86_64__)
 #include <emmintrin.h>
+#endif
 
 #include <atomic>
 #include <chrono>
@@ -11,6 +13,19 @@
 #include "device_memory.cuh"
 
 namespace warpmer::gpu {
+
+namespace detail {
+
+/// Tells the processor that this thread only waits for a moment.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+}  // namespace detail
 
 /// A mark in a stream, as an Event is, for one thread to wait for: the stream writes a number to pinned host
 /// memory when it gets there, and the thread looks at that. To ask the driver takes a lock that it holds for
@@ -32,7 +47,7 @@ class HostFence {
     const auto start = std::chrono::steady_clock::now();
     for (unsigned turn = 0; !has_passed(); ++turn) {
       if (turn < kTurnsAwake) {
-        _mm_pause();
+        detail::relax();
         continue;
       }
       const auto waited = std::chrono::steady_clock::now() - start;

@@ -8,8 +8,8 @@ PinnedPages pin_pages(std::size_t bytes) {
   const std::size_t whole = whole_huge_pages(bytes);
   if (char* const memory = map_huge_pages(whole)) {
     // Threads get their pages side by side here; the driver gets them for one thread at a time.
-    constexpr std::size_t kPageBytes = 4096;
-    for (std::size_t at = 0; at < bytes; at += kPageBytes) static_cast<volatile char*>(memory)[at] = 0;
+    const std::size_t page = system_page_bytes();
+    for (std::size_t at = 0; at < bytes; at += page) static_cast<volatile char*>(memory)[at] = 0;
     const DriverUse use;
     if (cudaHostRegister(memory, bytes, cudaHostRegisterPortable) == cudaSuccess)
       return PinnedPages(memory, UnpinPages{bytes});

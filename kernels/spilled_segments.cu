@@ -309,8 +309,8 @@ index::SpillFile& SpilledSegments<Words>::file() {
 /// Host memory for a part, as far as there is some; null when there is none.
 template <int Words>
 auto SpilledSegments<Words>::allocate(std::uint64_t bytes) -> HostBytes {
-  constexpr std::uint64_t kPageBytes = 4096;
-  const std::uint64_t whole = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const std::uint64_t page = system_page_bytes();
+  const std::uint64_t whole = (bytes + page - 1) / page * page;
   const std::lock_guard lock(mutex_);
   HostBytes memory(nullptr, Unmap{whole});
   if (host_bytes_left_ < whole + plan_.host_bytes / kRememberedShare) return memory;

@@ -176,6 +176,7 @@ class PlanJob {
     report_.unhurried_memory_bytes->high += kMoreInJob;
     report_.beyond_memory_bytes = of(&SessionForecast::beyond_bytes, 0);
     report_.temporary_bytes = of(&SessionForecast::temporary_bytes, 0);
+    widen_temporary_bytes();
     const auto cap = static_cast<double>(report_.memory_cap_bytes);
     const Range least = of(&SessionForecast::peak_low_bytes, idle);
     const Range most = of(&SessionForecast::peak_high_bytes, other);
@@ -184,6 +185,20 @@ class PlanJob {
               std::min(least.estimate + kUsedReserve * (most.estimate - least.estimate), cap),
               std::min(most.high, cap)};
     refuse(*middle);
+  }
+
+  /// What is written depends on what shards have when it is their turn, and, where k-mers come often, on how
+  /// soon counting early is found to pay.
+  void widen_temporary_bytes() {
+    constexpr double kUncertain = 0.1;
+    Range& temporary = *report_.temporary_bytes;
+    const Range& beyond = *report_.beyond_memory_bytes;
+    if (temporary.estimate < beyond.estimate) {
+      temporary.low = 0;
+      temporary.high = std::max(temporary.high, std::min(beyond.high, report_.kmers.pending_bytes.high));
+    }
+    temporary.low = std::max(0.0, temporary.low * (1 - kUncertain) - kMoreInJob);
+    temporary.high *= 1 + kUncertain;
   }
 
   /// Says why the job would not begin, if it would not.

@@ -45,6 +45,7 @@ class Plan(CliTest):
                 self.within(plan["stored_kmers"], stats["totals"]["stored_distinct"], "stored")
                 self.within(plan["index_bytes"], stats["index_bytes"], "index")
                 self.within(plan["peak_resident_bytes"], stats["peak_resident_bytes"], "peak memory")
+                self.within(plan["temporary_bytes"], stats["spilled"]["written_bytes"], "temporary bytes")
                 self.assertTrue(plan["fits"])
                 self.assertEqual(plan["read_everything"], "--sample" not in options)
                 found.append(plan)
@@ -98,7 +99,13 @@ class Plan(CliTest):
         self.warpmer("count", "-t", 1, "-m", cap, "--stats", "stats.json", "-o", "out.wmi", "genome.fa")
         spilled = json.loads((self.folder / "stats.json").read_text())["spilled"]["written_bytes"]
         self.assertGreater(spilled, 0)
-        self.assertLess(spilled, 1.2 * plan["temporary_bytes"]["high"])
+        self.within(plan["temporary_bytes"], spilled, "temporary bytes")
+
+    def test_counted_early(self):
+        # One read again and again: at first nothing says that counting early would pay.
+        self.simulate("--genome-length", 150, "--reads", 600000, "--error-rate", 0.005, "-o", "reads.fq")
+        (plan,) = self.check((["--full"],), "-t", 1, "-m", "100M", "-k", 31, "reads.fq")
+        self.assertEqual(plan["temporary_bytes"]["low"], 0)
 
     def test_next_to_nothing(self):
         self.file("empty.fq", "")
