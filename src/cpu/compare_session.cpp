@@ -35,7 +35,7 @@ class CompareWorker {
     parts_.close();
   }
 
-  [[nodiscard]] const engine::PairTable& table() const { return table_; }
+  [[nodiscard]] engine::PairTable take_table() { return std::move(table_); }
 
  private:
   using Entry = SampleEntry<Key>;
@@ -100,9 +100,9 @@ class Comparer : public engine::CompareSession {
   }
   void cancel() noexcept override { next_shard_ = shards_; }
 
-  [[nodiscard]] engine::PairTable table() const override {
-    engine::PairTable all = workers_.front().table();
-    for (std::size_t t = 1; t < workers_.size(); ++t) all.merge(workers_[t].table());
+  [[nodiscard]] engine::PairTable take_table() override {
+    engine::PairTable all = workers_.front().take_table();
+    for (std::size_t t = 1; t < workers_.size(); ++t) all.merge(workers_[t].take_table());
     return all;
   }
 

@@ -48,12 +48,14 @@ inline std::uint64_t entries_in(std::span<const index::IndexFile> inputs, std::u
   return entries;
 }
 
-/// Entries of all inputs in one part, at most, where about `wanted` are in each: hashes are spread evenly.
+/// Entries of all inputs in one part, at most, where about `wanted` are in each: hashes are spread evenly,
+/// but each of a few may be in all inputs.
 inline std::uint64_t most_entries_in_part(std::span<const index::IndexFile> inputs, std::uint64_t wanted) {
   std::uint64_t most = 0;
   for (std::uint32_t shard = 0; shard < inputs.front().params().shards(); ++shard)
     most = std::max(most, entries_in(inputs, shard));
-  return std::min(most, 2 * wanted);
+  constexpr std::uint64_t kMoreHashes = 32;
+  return std::min(most, 2 * wanted + kMoreHashes * inputs.size());
 }
 
 /// What all threads of a job hold together, at most.

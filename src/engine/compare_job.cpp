@@ -34,7 +34,7 @@ Comparison compare_indexes(const CompareOptions& options, JobProgress& progress)
       threads, [&](unsigned thread) { session->finish(thread, [&] { ++progress.shards_done; }); },
       [&] { session->cancel(); });
   progress.stage = JobProgress::Stage::done;
-  return {inputs.front().params().k, session->table()};
+  return {inputs.front().params().k, session->take_table()};
 }
 
 }  // namespace warpmer::engine

@@ -36,8 +36,8 @@ class CompareSession {
   virtual void finish(unsigned thread, const std::function<void()>& shard_done) = 0;
   /// Makes `finish` return soon.
   virtual void cancel() noexcept = 0;
-  /// After all threads have returned from `finish`.
-  [[nodiscard]] virtual PairTable table() const = 0;
+  /// Once, after all threads have returned from `finish`.
+  [[nodiscard]] virtual PairTable take_table() = 0;
 };
 
 /// On the CPU (src/cpu), within that memory. The indexes, all of the same parameters, must live as long;

@@ -187,18 +187,21 @@ class PlanJob {
     refuse(*middle);
   }
 
-  /// What is written depends on what shards have when it is their turn, and, where k-mers come often, on how
-  /// soon counting early is found to pay.
+  /// What is written depends on what shards have when it is their turn; on how full memory is in the end;
+  /// and, where k-mers come often, on how soon counting early is found to pay.
   void widen_temporary_bytes() {
-    constexpr double kUncertain = 0.1;
+    constexpr double kUncertain = 0.1, kUncertainOfCap = 1.0 / 16;
     Range& temporary = *report_.temporary_bytes;
     const Range& beyond = *report_.beyond_memory_bytes;
     if (temporary.estimate < beyond.estimate) {
       temporary.low = 0;
       temporary.high = std::max(temporary.high, std::min(beyond.high, report_.kmers.pending_bytes.high));
     }
-    temporary.low = std::max(0.0, temporary.low * (1 - kUncertain) - kMoreInJob);
-    temporary.high *= 1 + kUncertain;
+    if (temporary.high == 0) return;
+    const double more = std::max(kUncertain * temporary.high,
+                                 kUncertainOfCap * static_cast<double>(report_.memory_cap_bytes));
+    temporary.low = std::max(0.0, std::min(temporary.low, temporary.estimate) - more);
+    temporary.high = std::max(temporary.high, temporary.estimate) + more;
   }
 
   /// Says why the job would not begin, if it would not.

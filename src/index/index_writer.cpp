@@ -124,10 +124,11 @@ void IndexWriter::Impl::start_stream() {
   write(0, {&piece, 1});
 }
 
-/// Of the file, judging by the shards that were put: others are like them, but for the largest one, which may
-/// be that of a hot minimizer.
+/// Of the file, or of a part all of whose shards were put, judging by them: others are like these, but for
+/// the largest one, which may be that of a hot minimizer.
 std::uint64_t IndexWriter::Impl::expected_bytes() const {
   const std::uint64_t put = bytes_put;
+  if (kept) return put;
   const double usual = shards_put < 2 ? 0 : static_cast<double>(put - largest_put) / (shards_put - 1);
   const auto payloads = put + static_cast<std::uint64_t>(usual * (params.shards() - shards_put));
   return payloads + layout::kHeaderBytes + directory.size() * sizeof directory[0];
@@ -352,6 +353,7 @@ void IndexWriter::Impl::finish(const Totals& totals, const Histogram& histogram,
     throw InternalError("cannot write an index: " + *fault);
   }
 
+  output().expect(0);  // nothing is left but what follows
   layout::Trailer trailer;
   append_section(layout::encode_directory(directory), trailer.directory);
   append_section(layout::encode_totals(totals), trailer.totals);

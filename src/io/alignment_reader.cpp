@@ -221,11 +221,11 @@ void AlignmentReader::check_next_size() {
 
 /// Throws if a record of so many bytes is not to be kept whole.
 void AlignmentReader::check_size(std::uint64_t bytes) {
-  if (bytes <= longest_record_) return;
-  if (longest_record_ == TextReader::kLongestRecord) {
+  if (bytes > TextReader::kLongestRecord) {
     fail(fmt::format("the next record has {} bytes, and {} is as much as can be kept whole; or it is damaged",
-                     bytes, longest_record_));
+                     bytes, TextReader::kLongestRecord));
   }
+  if (bytes <= longest_record_) return;
   throw ResourceError(
       fmt::format("{}, record {}: it has {} MiB, and -m allows {} for one; raise -m, or leave the file out "
                   "if it is damaged",
