@@ -146,23 +146,18 @@ TEST_CASE("io alignment: a record that is longer than may be is refused, by its 
     options.threads = threads;
     options.longest_record_bytes = kMost;
     options.batch_bytes = kMost / 4;
-    const auto error_of = [&](const std::string& bytes) -> std::string {
-      try {
-        read_all({folder.file("in", bytes)}, options);
-      } catch (const warpmer::ResourceError& error) {
-        return error.what();
-      }
-      return {};
+    const auto refusal_of = [&](const std::string& bytes) {
+      return error_of<warpmer::ResourceError>({folder.file("in", bytes)}, options);
     };
     for (const auto& text : {bgzf(bam_text({read_of(kMost / 2)})), sam_text(read_of(kMost / 2))})
-      CHECK(error_of(text).empty());
+      CHECK(refusal_of(text).empty());
     for (const auto& text : {bgzf(bam_text({read_of(10), read_of(kMost)})), sam_text(read_of(kMost))}) {
-      const std::string error = error_of(text);
+      const std::string error = refusal_of(text);
       CAPTURE(error);
       CHECK(contains(error, "it has 2 MiB, and -m allows 1 for one"));
     }
     // There is no such record: who would make room for it would then find that.
-    CHECK(contains(error_of(bgzf(bam_text({}) + little_endian(0x3fffffff, 4))),
+    CHECK(contains(refusal_of(bgzf(bam_text({}) + little_endian(0x3fffffff, 4))),
                    "it has 1024 MiB, and -m allows 1 for one"));
     const std::string damaged = folder.file("in", bgzf(bam_text({}) + little_endian(0xfffffffb, 4)));
     CHECK(contains(input_error({damaged}, options), "as much as can be kept whole"));
@@ -181,6 +176,7 @@ TEST_CASE("io alignment: BAM through a pipe") {
 TEST_CASE("io alignment: a set may be dropped half read") {
   const TempFolder folder;
   std::vector<Alignment> many;
+  many.reserve(30'000);
   for (int i = 0; i < 30'000; ++i) many.push_back({std::to_string(i), std::string(100, 'C'), "", 4});
   const std::string path = folder.file("many", bgzf(bam_text(many)));
   for (const unsigned threads : {1U, 3U}) {

@@ -111,14 +111,18 @@ inline Records read_all(const std::vector<std::string>& paths, const io::InputOp
   return all;
 }
 
-/// The message of the InputError that reading throws; empty if it throws none.
-inline std::string input_error(const std::vector<std::string>& paths, const io::InputOptions& options = {}) {
+/// The message of the error of this type that reading throws; empty if it throws none.
+template <class Error>
+std::string error_of(const std::vector<std::string>& paths, const io::InputOptions& options) {
   try {
     read_all(paths, options);
-  } catch (const warpmer::InputError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "";
+}
+inline std::string input_error(const std::vector<std::string>& paths, const io::InputOptions& options = {}) {
+  return error_of<warpmer::InputError>(paths, options);
 }
 
 inline bool contains(const std::string& text, const std::string& part) {
