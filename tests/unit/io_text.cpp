@@ -65,22 +65,17 @@ TEST_CASE("io text: a record that is longer than may be is refused, a sequence t
     io::InputOptions options;
     options.batch_bytes = batch_bytes;
     options.longest_record_bytes = kMost;
-    const auto error_of = [&](const std::string& text) -> std::string {
-      try {
-        read_all({folder.file("in", text)}, options);
-      } catch (const warpmer::ResourceError& error) {
-        return error.what();
-      }
-      return {};
+    const auto refusal_of = [&](const std::string& text) {
+      return error_of<warpmer::ResourceError>({folder.file("in", text)}, options);
     };
-    CHECK(error_of(fastq(kMost / 2 - 100)).empty());
-    const std::string error = error_of(fastq(kMost));
+    CHECK(refusal_of(fastq(kMost / 2 - 100)).empty());
+    const std::string error = refusal_of(fastq(kMost));
     CAPTURE(error);
     CHECK(contains(error, "in: the record '@long' does not end within 1 MiB"));
-    CHECK(error_of(fasta).empty());
-    CHECK(contains(error_of(">" + fasta.substr(10)), "does not end within"));  // all of it is a header
+    CHECK(refusal_of(fasta).empty());
+    CHECK(contains(refusal_of(">" + fasta.substr(10)), "does not end within"));  // all of it is a header
     options.whole_records = true;
-    CHECK(contains(error_of(fasta), "the record '>long' does not end within 1 MiB"));
+    CHECK(contains(refusal_of(fasta), "the record '>long' does not end within 1 MiB"));
   }
 }
 
