@@ -20,33 +20,55 @@ void append_number(TextBuffer& to, std::int64_t value, std::size_t size) {
   append_little_endian(to, static_cast<std::uint64_t>(value), size);
 }
 
-}  // namespace
+constexpr std::string_view kNoMemory = "no memory for the header of a BAM file; give warpmer more memory";
 
-std::optional<std::string> encode_bam_header(const sam_hdr_t& header, const ProgramLine& program) {
+struct DestroyHeader {
+  void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
+};
+using Header = std::unique_ptr<sam_hdr_t, DestroyHeader>;
+
+/// Adds the line to `header`.
+std::optional<std::string> encode(sam_hdr_t& header, std::string_view references,
+                                  const ProgramLine& program) {
   std::string command_line = program.command_line;
   std::replace_if(
       command_line.begin(), command_line.end(), [](unsigned char c) { return c < ' '; }, ' ');
-  const std::unique_ptr<sam_hdr_t, decltype(&sam_hdr_destroy)> copy(sam_hdr_dup(&header), &sam_hdr_destroy);
-  if (!copy) throw ResourceError("no memory for the header of a BAM file; give warpmer more memory");
-  if (sam_hdr_add_pg(copy.get(), program.name.c_str(), "VN", program.version.c_str(), "CL",
-                     command_line.c_str(), nullptr) != 0) {
+  if (sam_hdr_add_pg(&header, program.name.c_str(), "VN", program.version.c_str(), "CL", command_line.c_str(),
+                     nullptr) != 0) {
     return std::nullopt;
   }
-  const std::string_view text(sam_hdr_str(copy.get()), sam_hdr_length(copy.get()));
+  const std::string_view text(sam_hdr_str(&header), sam_hdr_length(&header));
   std::string bytes("BAM\x01", 4);
   append_little_endian(bytes, text.size(), 4);
   bytes += text;
-  const int references = sam_hdr_nref(copy.get());
-  append_little_endian(bytes, static_cast<std::uint64_t>(references), 4);
-  for (int i = 0; i < references; ++i) {
-    const std::string_view name = sam_hdr_tid2name(copy.get(), i);
-    append_little_endian(bytes, name.size() + 1, 4);
-    bytes.append(name).append(1, '\0');
-    append_little_endian(
-        bytes, static_cast<std::uint64_t>(std::min<hts_pos_t>(sam_hdr_tid2len(copy.get(), i), UINT32_MAX)),
-        4);
-  }
+  bytes += references;
   return bytes;
+}
+
+}  // namespace
+
+std::optional<std::string> encode_bam_header(const sam_hdr_t& header, const ProgramLine& program) {
+  const Header copy(sam_hdr_dup(&header));
+  if (!copy) throw ResourceError(std::string(kNoMemory));
+  std::string references;
+  const int count = sam_hdr_nref(copy.get());
+  append_little_endian(references, static_cast<std::uint64_t>(count), 4);
+  for (int i = 0; i < count; ++i) {
+    const std::string_view name = sam_hdr_tid2name(copy.get(), i);
+    append_little_endian(references, name.size() + 1, 4);
+    references.append(name).append(1, '\0');
+    append_little_endian(
+        references,
+        static_cast<std::uint64_t>(std::min<hts_pos_t>(sam_hdr_tid2len(copy.get(), i), UINT32_MAX)), 4);
+  }
+  return encode(*copy, references, program);
+}
+
+std::optional<std::string> encode_bam_header(const std::string& text, std::string_view references,
+                                             const ProgramLine& program) {
+  // What is behind a zero is not text.
+  const Header header(sam_hdr_parse(std::min(text.find('\0'), text.size()), text.c_str()));
+  return header ? encode(*header, references, program) : std::nullopt;
 }
 
 void append_bam_record(const bam1_t& record, TextBuffer& to) {

@@ -149,8 +149,9 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
     case Content::bam:
     case Content::cram:
     case Content::sam:
-      return std::make_unique<AlignmentReader>(std::move(file), content, options, threads_per_file,
-                                               cancelled);
+      return std::make_unique<AlignmentReader>(
+          open_alignments(std::move(file), content, options, threads_per_file, cancelled), options,
+          cancelled);
     case Content::gzip:
     case Content::bgzf:
       return open_compressed(input, std::move(file), content);

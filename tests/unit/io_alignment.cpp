@@ -108,7 +108,7 @@ TEST_CASE("io alignment: BAM cut anywhere is an error") {
     }
   }
   const std::string no_end = bgzf_block(bam_text(kAlignments));
-  CHECK(contains(input_error({folder.file("no-end", no_end)}), "marker of the end"));
+  CHECK(contains(input_error({folder.file("no-end", no_end)}), "marks the end of the data is missing"));
 }
 
 TEST_CASE("io alignment: damaged BAM is an error") {
@@ -126,12 +126,20 @@ TEST_CASE("io alignment: damaged BAM is an error") {
       CHECK(std::string(error.what()).size() > 20);
     }
   }
-  std::string text = bam_text(kAlignments);
-  text[30] = '\x05';  // a record of impossible size
-  CHECK(contains(input_error({folder.file("text", bgzf(text))}), "cannot be decoded"));
+  const std::string text = bam_text(kAlignments);
+  constexpr std::size_t kFirst = 23;
+  for (const auto& [at, what] : {std::pair{kFirst, "a record of impossible size"},
+                                 {kFirst + 7, "a reference that there is not"},
+                                 {kFirst + 12, "a name that does not end"},
+                                 {kFirst + 21, "more bases than fit"}}) {
+    CAPTURE(what);
+    std::string damaged = text;
+    damaged[at] = '\x05';
+    CHECK(contains(input_error({folder.file("text", bgzf(damaged))}), "cannot be decoded"));
+  }
 }
 
-TEST_CASE("io alignment: a record that is longer than may be is refused, by its size alone if it is BAM") {
+TEST_CASE("io alignment: a record that is longer than may be is refused before there is room for it") {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   const TempFolder folder;
   const auto read_of = [](std::size_t bases) {
@@ -151,11 +159,10 @@ TEST_CASE("io alignment: a record that is longer than may be is refused, by its 
     };
     for (const auto& text : {bgzf(bam_text({read_of(kMost / 2)})), sam_text(read_of(kMost / 2))})
       CHECK(refusal_of(text).empty());
-    for (const auto& text : {bgzf(bam_text({read_of(10), read_of(kMost)})), sam_text(read_of(kMost))}) {
-      const std::string error = refusal_of(text);
-      CAPTURE(error);
-      CHECK(contains(error, "it has 2 MiB, and -m allows 1 for one"));
-    }
+    CHECK(contains(refusal_of(bgzf(bam_text({read_of(10), read_of(kMost)}))),
+                   "record 2: it has 2 MiB, and -m allows 1 for one"));
+    CHECK(contains(refusal_of(sam_text(read_of(kMost))),
+                   "record 1: it does not end within 1 MiB, which is as much as -m allows for one"));
     // There is no such record: who would make room for it would then find that.
     CHECK(contains(refusal_of(bgzf(bam_text({}) + little_endian(0x3fffffff, 4))),
                    "it has 1024 MiB, and -m allows 1 for one"));
@@ -198,7 +205,57 @@ TEST_CASE("io alignment: SAM text") {
       "a\t256\tc\t1\t60\t4M\t*\t0\t0\tACGG\tIIII\n"
       "b\t16\tc\t1\t60\t4M\t*\t0\t0\tACGG\t*\n";
   CHECK(read_all({folder.file("s", sam)}) == Records{{"a", "ACGG"}, {"b", "CCGT"}});
-  CHECK(!input_error({folder.file("s", sam + "c\t0\tc\n")}).empty());
+  // The end of a line may be that of other systems, and the last one may have none.
+  CHECK(read_all({folder.file("s",
+                              "@HD\tVN:1.6\r\na\t4\t*\t0\t0\t*\t*\t0\t0\tacg=\tIIII\tXX:Z:y\r\n"
+                              "b\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*")}) == Records{{"a", "ACG="}, {"b", ""}});
+  CHECK(read_all({folder.file("s", "@HD\tVN:1.6\n")}).empty());
+}
+
+TEST_CASE("io alignment: SAM qualities mask, turned with their bases") {
+  const TempFolder folder;
+  io::InputOptions options;
+  options.min_base_quality = 20;
+  const std::string start = "@HD\tVN:1.6\na\t16\tc\t1\t60\t4M\t*\t0\t0\tACGG\t";
+  CHECK(read_all({folder.file("s", start + "!III\n")}, options) == Records{{"a", "CCGN"}});
+  CHECK(read_all({folder.file("s", start + "*\n")}, options) == Records{{"a", "CCGT"}});
+}
+
+TEST_CASE("io alignment: SAM lines that are no records") {
+  const TempFolder folder;
+  const std::string good = "a\t4\t*\t0\t0\t*\t*\t0\t0\tACGG\tIIII\n";
+  for (const auto& [line, what] : {std::pair{"c\t0\tc\n", "a line of 3 columns"},
+                                   {"\n", "a line of 1 columns"},
+                                   {"c\tx\t*\t0\t0\t*\t*\t0\t0\tA\tI\n", "'x', is no flag"},
+                                   {"c\t70000\t*\t0\t0\t*\t*\t0\t0\tA\tI\n", "'70000', is no flag"},
+                                   {"c\t4\t*\t0\t0\t*\t*\t0\t0\tA1\tII\n", "'1' is no base"},
+                                   {"c\t4\t*\t0\t0\t*\t*\t0\t0\tACG\tII\n", "3 bases, but 2 quality values"},
+                                   {"c\t4\t*\t0\t0\t*\t*\t0\t0\tAC\tI \n", "' ' is no quality"}}) {
+    CAPTURE(what);
+    const std::string error = input_error({folder.file("s", "@HD\tVN:1.6\n" + good + line)});
+    CAPTURE(error);
+    CHECK(contains(error, what));
+    CHECK(contains(error, "record 2"));
+  }
+  const std::string name(300, 'n');  // of 254 at most
+  CHECK(contains(input_error({folder.file("s", "@HD\tVN:1.6\n" + name + good)}), "cannot be decoded"));
+}
+
+TEST_CASE("io alignment: headers of SAM and BAM are passed over") {
+  const TempFolder folder;
+  std::string text = "@HD\tVN:1.6\n", references;
+  constexpr std::size_t kCount = 50'000;  // some megabytes, in many blocks and reads
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const std::string name = "contig_" + std::to_string(i);
+    text += "@SQ\tSN:" + name + "\tLN:" + std::to_string(i + 1) + "\n";
+    references += little_endian(name.size() + 1, 4) + name + std::string(1, '\0') + little_endian(i + 1, 4);
+  }
+  std::string bam =
+      std::string("BAM\x01", 4) + little_endian(text.size(), 4) + text + little_endian(kCount, 4);
+  bam += references + bam_record(kAlignments[0]);
+  CHECK(read_all({folder.file("bam", bgzf(bam))}) == Records{kRecords[0]});
+  CHECK(read_all({folder.file("sam", text + "a\t4\t*\t0\t0\t*\t*\t0\t0\tACGG\tIIII\n")}) ==
+        Records{{"a", "ACGG"}});
 }
 
 TEST_CASE("io alignment: damage in a pipe that stays open is said without waiting for more") {

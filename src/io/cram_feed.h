@@ -14,13 +14,13 @@ namespace warpmer::io {
 /// Copies a file into a pipe, in a thread of its own. htslib can neither take over bytes that were
 /// looked at already, nor be cancelled while it waits, nor say at the end of a stream whether the marker
 /// was there; with the feed in front of it all inputs, files and pipes, are treated alike.
-class AlignmentFeed {
+class CramFeed {
  public:
-  explicit AlignmentFeed(std::unique_ptr<ByteFile> file);
+  explicit CramFeed(std::unique_ptr<ByteFile> file);
   /// The pipe's reading end must have been closed, if `take_reading_end` handed it out.
-  ~AlignmentFeed();
-  AlignmentFeed(const AlignmentFeed&) = delete;
-  AlignmentFeed& operator=(const AlignmentFeed&) = delete;
+  ~CramFeed();
+  CramFeed(const CramFeed&) = delete;
+  CramFeed& operator=(const CramFeed&) = delete;
 
   /// The descriptor to read from; the caller closes it.
   int take_reading_end();

@@ -1,4 +1,4 @@
-#include "io/alignment_feed.h"
+#include "io/cram_feed.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -17,7 +17,7 @@ constexpr std::size_t kStep = std::size_t{256} << 10;
 
 }  // namespace
 
-AlignmentFeed::AlignmentFeed(std::unique_ptr<ByteFile> file) : file_(std::move(file)) {
+CramFeed::CramFeed(std::unique_ptr<ByteFile> file) : file_(std::move(file)) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     throw ResourceError(
@@ -35,24 +35,24 @@ AlignmentFeed::AlignmentFeed(std::unique_ptr<ByteFile> file) : file_(std::move(f
   }
 }
 
-AlignmentFeed::~AlignmentFeed() {
+CramFeed::~CramFeed() {
   stop();
   if (reading_end_ >= 0) ::close(reading_end_);
   if (thread_.joinable()) thread_.join();
 }
 
-int AlignmentFeed::take_reading_end() {
+int CramFeed::take_reading_end() {
   const int taken = reading_end_;
   reading_end_ = -1;
   return taken;
 }
 
-void AlignmentFeed::finish() {
+void CramFeed::finish() {
   if (thread_.joinable()) thread_.join();
   if (error_) std::rethrow_exception(error_);
 }
 
-void AlignmentFeed::run() {
+void CramFeed::run() {
   // The thread blocks SIGPIPE like all signals, so a reader that is gone shows as EPIPE.
   try {
     const std::unique_ptr<char[]> buffer(new char[kStep]);
@@ -73,7 +73,7 @@ void AlignmentFeed::run() {
   ::close(writing_end_);
 }
 
-void AlignmentFeed::remember_tail(std::string_view bytes) {
+void CramFeed::remember_tail(std::string_view bytes) {
   tail_.append(bytes.substr(bytes.size() - std::min(bytes.size(), kTailBytes)));
   if (tail_.size() > kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
 }

@@ -1,0 +1,73 @@
+#include "io/alignment_source.h"
+
+#include <fmt/core.h>
+#include <htslib/hts_log.h>
+
+#include <utility>
+
+#include "core/error.h"
+#include "io/bam_source.h"
+#include "io/cram_source.h"
+#include "io/input_error.h"
+#include "io/sam_source.h"
+#include "io/text_reader.h"
+
+namespace warpmer::io {
+namespace {
+
+void silence_htslib() {
+  // The library prints to stderr; its return values say enough. Once, before any thread of it runs.
+  static const bool is_silent = [] {
+    hts_set_log_level(HTS_LOG_OFF);
+    return true;
+  }();
+  static_cast<void>(is_silent);
+}
+
+}  // namespace
+
+AlignmentSource::AlignmentSource(const ByteFile& file, std::string_view format, const InputOptions& options)
+    : shown_(file.shown()), format_(format), longest_record_(TextReader::longest_record(options)) {}
+
+bool AlignmentSource::next(bam1_t& record) {
+  if (!read(record)) return false;
+  ++records_;
+  return true;
+}
+
+void AlignmentSource::fail(std::string_view what) const {
+  fail_at({shown_, records_ + 1}, fmt::format("{}: {}", format_, what));
+}
+
+void AlignmentSource::check_size(std::uint64_t bytes) const {
+  if (bytes > TextReader::kLongestRecord) {
+    fail(fmt::format("the next record has {} bytes, and {} is as much as can be kept whole; or it is damaged",
+                     bytes, TextReader::kLongestRecord));
+  }
+  if (bytes <= longest_record_) return;
+  throw ResourceError(
+      fmt::format("{}, record {}: it has {} MiB, and -m allows {} for one; raise -m, or leave the file out "
+                  "if it is damaged",
+                  shown_, records_ + 1, (bytes >> 20) + 1, longest_record_ >> 20));
+}
+
+void AlignmentSource::refuse_long() const {
+  if (longest_record_ == TextReader::kLongestRecord) check_size(longest_record_ + 1);
+  throw ResourceError(fmt::format(
+      "{}, record {}: it does not end within {} MiB, which is as much as -m allows for one; raise "
+      "-m, or leave the file out if it is damaged",
+      shown_, records_ + 1, longest_record_ >> 20));
+}
+
+std::unique_ptr<AlignmentSource> open_alignments(std::unique_ptr<ByteFile> file, Content content,
+                                                 const InputOptions& options, unsigned threads,
+                                                 const std::atomic<bool>& cancelled) {
+  silence_htslib();
+  if (content == Content::bam)
+    return std::make_unique<BamSource>(std::move(file), options, threads, cancelled);
+  if (content == Content::cram)
+    return std::make_unique<CramSource>(std::move(file), options, threads, cancelled);
+  return std::make_unique<SamSource>(std::move(file), options);
+}
+
+}  // namespace warpmer::io

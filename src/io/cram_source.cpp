@@ -1,0 +1,133 @@
+#include "io/cram_source.h"
+
+#include <fmt/core.h>
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
+#include <unistd.h>
+
+#include <optional>
+#include <utility>
+
+#include "io/bam_encoding.h"
+#include "io/input_error.h"
+
+namespace warpmer::io {
+namespace {
+
+using namespace std::string_view_literals;
+
+/// The containers that end a file.
+constexpr auto kCram3End =
+    "\x0f\x00\x00\x00\xff\xff\xff\xff\x0f\xe0\x45\x4f\x46\x00\x00\x00\x00\x01\x00\x05"
+    "\xbd\xd9\x4f\x00\x01\x00\x06\x06\x01\x00\x01\x00\x01\x00\xee\x63\x01\x4b"sv;
+constexpr auto kCram2End =
+    "\x0b\x00\x00\x00\xff\xff\xff\xff\x0f\xe0\x45\x4f\x46\x00\x00\x00\x00\x01\x00\x00"
+    "\x01\x00\x06\x06\x01\x00\x01\x00\x01\x00"sv;
+
+}  // namespace
+
+struct CramSource::Handles {
+  htsFile* file = nullptr;
+  sam_hdr_t* header = nullptr;
+
+  Handles() = default;
+  ~Handles() {
+    sam_hdr_destroy(header);
+    if (file != nullptr) hts_close(file);
+  }
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+};
+
+CramSource::CramSource(std::unique_ptr<ByteFile> file, const InputOptions& options, unsigned threads,
+                       const std::atomic<bool>& cancelled)
+    : AlignmentSource(*file, "CRAM", options),
+      cancelled_(cancelled),
+      feed_(std::move(file)),
+      handles_(std::make_unique<Handles>()) {
+  open(options, threads);
+}
+
+CramSource::~CramSource() { close(); }
+
+/// Threads of htslib's may wait for the feed, and the feed for them: it is told to stop, then they close
+/// the pipe, and then it has ended.
+void CramSource::close() {
+  feed_.stop();
+  handles_.reset();
+}
+
+void CramSource::open(const InputOptions& options, unsigned threads) {
+  const int descriptor = feed_.take_reading_end();
+  hFILE* const stream = hdopen(descriptor, "r");
+  if (stream == nullptr) {
+    ::close(descriptor);
+    fail_reading("htslib cannot read it");
+  }
+  handles_->file = hts_hopen(stream, shown().c_str(), "r");
+  if (handles_->file == nullptr) {
+    [[maybe_unused]] const int closed = hclose(stream);
+    fail_reading("htslib does not recognise it; the file is damaged, or of a newer version");
+  }
+  if (!options.keep_alignments) {
+    hts_set_opt(handles_->file, CRAM_OPT_REQUIRED_FIELDS, SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL);
+  }
+  if (!options.reference.empty()) use_reference(options.reference);
+  handles_->header = sam_hdr_read(handles_->file);
+  if (handles_->header == nullptr)
+    fail_reading("its header cannot be read; the file is damaged or truncated");
+  // Not before the header is read: that looks for the end of the file, and waits forever for a reading thread
+  // that has met an error already. One thread of htslib's beside ours gains little; more do.
+  if (threads > 1) hts_set_threads(handles_->file, static_cast<int>(threads));
+}
+
+void CramSource::use_reference(const std::string& reference) {
+  if (hts_set_fai_filename(handles_->file, reference.c_str()) == 0) return;
+  fail_reading(
+      fmt::format("the reference {} cannot be used; it must be readable FASTA with an index beside it "
+                  "(`samtools faidx {}`)",
+                  reference, reference));
+}
+
+std::string CramSource::bam_header(const ProgramLine& program) {
+  std::optional<std::string> bytes = encode_bam_header(*handles_->header, program);
+  if (!bytes) fail_reading(kDamagedHeader);
+  return *std::move(bytes);
+}
+
+bool CramSource::read(bam1_t& record) {
+  const int result = sam_read1(handles_->file, handles_->header, &record);
+  if (result == -1) {
+    check_end();
+    return false;
+  }
+  if (result < -1) {
+    fail_reading(
+        "the next record cannot be decoded: the file is damaged or truncated, or its reference is not the "
+        "one "
+        "it was made with or not found; name it with --reference FILE.fa");
+  }
+  check_size(static_cast<std::uint64_t>(record.l_data));
+  return true;
+}
+
+/// Throws unless the file ends as its format demands.
+void CramSource::check_end() {
+  feed_.finish();
+  const std::string_view tail = feed_.tail();
+  if (!tail.ends_with(kCram3End) && !tail.ends_with(kCram2End))
+    fail("truncated: the marker of the end of the data is missing; copy or download the file again");
+}
+
+/// The error for what htslib says; or, if the file could not be read on, that is what is wrong.
+void CramSource::fail_reading(std::string_view what) {
+  close();
+  try {
+    feed_.finish();
+  } catch (const Cancelled&) {
+    if (cancelled_.load()) throw;
+  }
+  fail(what);
+}
+
+}  // namespace warpmer::io
