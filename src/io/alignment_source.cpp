@@ -1,7 +1,6 @@
 #include "io/alignment_source.h"
 
 #include <fmt/core.h>
-#include <htslib/hts_log.h>
 
 #include <utility>
 
@@ -9,23 +8,11 @@
 #include "io/bam_source.h"
 #include "io/cram_source.h"
 #include "io/input_error.h"
+#include "io/quiet_htslib.h"
 #include "io/sam_source.h"
 #include "io/text_reader.h"
 
 namespace warpmer::io {
-namespace {
-
-void silence_htslib() {
-  // The library prints to stderr; its return values say enough. Once, before any thread of it runs.
-  static const bool is_silent = [] {
-    hts_set_log_level(HTS_LOG_OFF);
-    return true;
-  }();
-  static_cast<void>(is_silent);
-}
-
-}  // namespace
-
 AlignmentSource::AlignmentSource(const ByteFile& file, std::string_view format, const InputOptions& options)
     : shown_(file.shown()), format_(format), longest_record_(TextReader::longest_record(options)) {}
 
@@ -61,12 +48,13 @@ void AlignmentSource::refuse_long() const {
 
 std::unique_ptr<AlignmentSource> open_alignments(std::unique_ptr<ByteFile> file, Content content,
                                                  const InputOptions& options, unsigned threads,
+                                                 const std::optional<CramNeeds>& foreseen,
                                                  const std::atomic<bool>& cancelled) {
   silence_htslib();
   if (content == Content::bam)
     return std::make_unique<BamSource>(std::move(file), options, threads, cancelled);
   if (content == Content::cram)
-    return std::make_unique<CramSource>(std::move(file), options, threads, cancelled);
+    return std::make_unique<CramSource>(std::move(file), options, threads, foreseen, cancelled);
   return std::make_unique<SamSource>(std::move(file), options);
 }
 

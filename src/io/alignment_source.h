@@ -6,11 +6,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "io/byte_file.h"
 #include "io/content.h"
+#include "io/cram_memory.h"
 #include "io/input.h"
 
 namespace warpmer::io {
@@ -63,8 +65,10 @@ class AlignmentSource {
 
 /// Opens a file that `content` says to be BAM, CRAM or SAM, for one reader and up to `threads` threads of its
 /// own. `cancelled` makes reading end, and must be set before destruction if there is more to be read.
+/// `foreseen`: of CRAM, what there is memory set aside for.
 std::unique_ptr<AlignmentSource> open_alignments(std::unique_ptr<ByteFile> file, Content content,
                                                  const InputOptions& options, unsigned threads,
+                                                 const std::optional<CramNeeds>& foreseen,
                                                  const std::atomic<bool>& cancelled);
 
 }  // namespace warpmer::io

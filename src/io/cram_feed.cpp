@@ -17,7 +17,8 @@ constexpr std::size_t kStep = std::size_t{256} << 10;
 
 }  // namespace
 
-CramFeed::CramFeed(std::unique_ptr<ByteFile> file) : file_(std::move(file)) {
+CramFeed::CramFeed(std::unique_ptr<ByteFile> file, std::function<void(std::string_view)> inspect)
+    : file_(std::move(file)), inspect_(std::move(inspect)) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     throw ResourceError(
@@ -60,6 +61,7 @@ void CramFeed::run() {
     while (is_open) {
       const std::size_t count = file_->read(buffer.get(), kStep);
       if (count == 0) break;
+      inspect_({buffer.get(), count});
       remember_tail({buffer.get(), count});
       for (std::size_t done = 0; is_open && done < count;) {
         const ssize_t written = ::write(writing_end_, buffer.get() + done, count - done);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -16,7 +17,9 @@ namespace warpmer::io {
 /// was there; with the feed in front of it all inputs, files and pipes, are treated alike.
 class CramFeed {
  public:
-  explicit CramFeed(std::unique_ptr<ByteFile> file);
+  /// `inspect` is called, in that thread, with all bytes before htslib has them; what it throws ends the
+  /// copying.
+  CramFeed(std::unique_ptr<ByteFile> file, std::function<void(std::string_view)> inspect);
   /// The pipe's reading end must have been closed, if `take_reading_end` handed it out.
   ~CramFeed();
   CramFeed(const CramFeed&) = delete;
@@ -39,6 +42,7 @@ class CramFeed {
   void remember_tail(std::string_view bytes);
 
   std::unique_ptr<ByteFile> file_;
+  const std::function<void(std::string_view)> inspect_;
   int reading_end_ = -1;
   int writing_end_ = -1;
   std::string tail_;

@@ -1,6 +1,9 @@
 #include "io/cram_memory.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -8,20 +11,125 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <system_error>
 
 #include "io/byte_file.h"
+#include "io/quiet_htslib.h"
 
 namespace warpmer::io {
 namespace {
 
+/// The header as htslib keeps it, by the bytes of its text: lines of few and short tags take most.
+constexpr std::uint64_t kBytesOfHeaderByte = 14;
 /// A slice in all its stages: compressed, decompressed, and as records.
-constexpr std::uint64_t kAloneBytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t kAloneBytesOfBase = 6;
 /// With threads, each has one, and one or two more wait to be read.
-constexpr std::uint64_t kThreadBytes = std::uint64_t{52} << 20;
+constexpr std::uint64_t kThreadBytesOfBase = 10;
 
-/// Length of the longest sequence of a FASTA file by its index; without one, the file's size.
+/// Headers that are read to see whether references will take memory; larger ones would take much themselves.
+constexpr std::uint64_t kReadableHeader = std::uint64_t{4} << 20;
+
+/// A file on disk, from where an inherited descriptor of it is; closes itself.
+class Reopened {
+ public:
+  explicit Reopened(const std::string& path) {
+    const int inherited = descriptor_in_path(path);
+    const std::string again = inherited >= 0 ? fmt::format("/proc/self/fd/{}", inherited) : path;
+    const off_t at = inherited >= 0 ? ::lseek(inherited, 0, SEEK_CUR) : 0;
+    if (at >= 0) descriptor_ = ::open(again.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (at > 0) ::lseek(descriptor_, at, SEEK_SET);
+  }
+  ~Reopened() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Reopened(const Reopened&) = delete;
+  Reopened& operator=(const Reopened&) = delete;
+
+  /// 0 at its end, and if it cannot be read.
+  std::size_t read(char* into, std::size_t bytes) const {
+    const ssize_t count = descriptor_ >= 0 ? ::read(descriptor_, into, bytes) : 0;
+    return static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+  }
+  int take() {
+    const int taken = descriptor_;
+    descriptor_ = -1;
+    return taken;
+  }
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// 0 for a header that cannot be read.
+std::uint64_t longest_sequence_of_header(const std::string& path) {
+  silence_htslib();
+  const int descriptor = Reopened(path).take();
+  hFILE* const stream = descriptor >= 0 ? hdopen(descriptor, "r") : nullptr;
+  if (stream == nullptr) {
+    if (descriptor >= 0) ::close(descriptor);
+    return 0;
+  }
+  const std::unique_ptr<htsFile, decltype(&hts_close)> file(hts_hopen(stream, path.c_str(), "r"), &hts_close);
+  if (!file) {
+    [[maybe_unused]] const int closed = hclose(stream);
+    return 0;
+  }
+  const std::unique_ptr<sam_hdr_t, decltype(&sam_hdr_destroy)> header(sam_hdr_read(file.get()),
+                                                                      &sam_hdr_destroy);
+  return header ? longest_sequence(*header) : 0;
+}
+
+}  // namespace
+
+std::uint64_t CramNeeds::bytes(unsigned threads) const {
+  return kBytesOfHeaderByte * size.header_bytes +
+         size.slice_bases * (threads > 1 ? threads * kThreadBytesOfBase : kAloneBytesOfBase) +
+         2 * reference_bases;
+}
+
+std::optional<CramNeeds> look_at_cram(const std::string& path, const std::string& reference) {
+  constexpr std::uint64_t kContainers = 3;  // the header, and two
+  constexpr std::size_t kStep = std::size_t{64} << 10;
+  const Reopened file(path);
+  const std::unique_ptr<char[]> some(new char[kStep]);
+  std::string_view bytes(some.get(), file.read(some.get(), kStep));
+  if (!bytes.starts_with("CRAM")) return std::nullopt;
+  CramWatch watch(path);
+  while (!bytes.empty() && watch.containers() < kContainers) {
+    watch.see(bytes);
+    bytes = {some.get(), file.read(some.get(), kStep)};
+  }
+  CramNeeds needs{watch.size(), 0};
+  needs.size.slice_bases = std::max(needs.size.slice_bases, kUsualSliceBases);
+  if (!reference.empty()) {
+    needs.reference_bases = longest_sequence(reference);
+  } else if (needs.size.needs_reference && needs.size.header_bytes <= kReadableHeader) {
+    needs.reference_bases = longest_sequence_of_header(path);
+  }
+  return needs;
+}
+
+CramSize look_at_cram(ByteFile& file) {
+  constexpr std::uint64_t kContainers = 2;
+  CramWatch watch(file.shown());
+  for (std::size_t seen = 0, wanted = 4096; watch.containers() < kContainers; wanted *= 2) {
+    const std::string_view bytes = file.peek(wanted);
+    if (bytes.size() == seen) break;
+    watch.see(bytes.substr(seen));
+    seen = bytes.size();
+  }
+  return watch.size();
+}
+
+std::uint64_t longest_sequence(const sam_hdr_t& header) {
+  std::uint64_t longest = 0;
+  for (int i = 0; i < sam_hdr_nref(&header); ++i)
+    longest = std::max(longest, static_cast<std::uint64_t>(sam_hdr_tid2len(&header, i)));
+  return longest;
+}
+
 std::uint64_t longest_sequence(const std::string& reference) {
   std::ifstream index(reference + ".fai");
   std::uint64_t longest = 0, length = 0;
@@ -33,24 +141,6 @@ std::uint64_t longest_sequence(const std::string& reference) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(reference, error);
   return error ? 0 : size;
-}
-
-}  // namespace
-
-bool is_cram(const std::string& path) {
-  const int inherited = descriptor_in_path(path);
-  const int file = inherited >= 0 ? inherited : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return false;
-  char start[4] = {};
-  const off_t at = inherited >= 0 ? ::lseek(file, 0, SEEK_CUR) : 0;
-  const ssize_t n = at < 0 ? 0 : ::pread(file, start, sizeof start, at);
-  if (inherited < 0) ::close(file);
-  return n == sizeof start && std::string_view(start, sizeof start) == "CRAM";
-}
-
-std::uint64_t cram_memory_bytes(unsigned threads, const std::string& reference) {
-  const std::uint64_t slices = threads > 1 ? threads * kThreadBytes : kAloneBytes;
-  return slices + (reference.empty() ? 0 : 2 * longest_sequence(reference));
 }
 
 }  // namespace warpmer::io

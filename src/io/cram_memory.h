@@ -1,17 +1,43 @@
 #pragma once
 /// What htslib holds while it reads CRAM.
 
+#include <htslib/sam.h>
+
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "io/byte_file.h"
+#include "io/cram_watch.h"
 
 namespace warpmer::io {
 
-/// Whether a file on disk begins like CRAM. False when it cannot be looked at: opening it will say why.
-bool is_cram(const std::string& path);
+/// A file that is going to be read.
+struct CramNeeds {
+  CramSize size;
+  std::uint64_t reference_bases = 0;  ///< of the longest sequence that may be needed
 
-/// Bytes that htslib holds for an open CRAM file which `threads` threads decode. Measured, for slices of 5
-/// million bases, the most that htslib writes; with the two longest sequences of `reference` (FASTA; empty
-/// for none): one being read, one being left.
-std::uint64_t cram_memory_bytes(unsigned threads, const std::string& reference);
+  /// Bytes that htslib holds for the file when `threads` threads decode it. Measured: for slices of up to
+  /// 50 million bases in long and in short reads, headers of up to a million sequences; and two sequences of
+  /// the reference, one being read, one being left.
+  [[nodiscard]] std::uint64_t bytes(unsigned threads) const;
+};
+
+/// The most that htslib writes into a slice unless it is told otherwise: 5 million bases, 10,000 records.
+constexpr std::uint64_t kUsualSliceBases = 5'000'000 + 10'000 * CramSize::kRecordBases;
+
+/// What reading a file on disk is going to need, as far as its first containers tell; its slices are taken to
+/// be no smaller than usual. Nothing for one that does not begin like CRAM, and for one that cannot be looked
+/// at: opening it will say why. `reference`: FASTA, or empty for what htslib finds by the file's header.
+/// InputError for damage.
+std::optional<CramNeeds> look_at_cram(const std::string& path, const std::string& reference);
+
+/// What the first slice of a file, or of a pipe, tells. InputError for damage.
+CramSize look_at_cram(ByteFile& file);
+
+/// The longest sequence of a file's header, in bases.
+std::uint64_t longest_sequence(const sam_hdr_t& header);
+/// The same of FASTA, by its index; without one, the size of `reference`.
+std::uint64_t longest_sequence(const std::string& reference);
 
 }  // namespace warpmer::io

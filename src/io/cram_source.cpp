@@ -5,11 +5,14 @@
 #include <htslib/hts.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "core/error.h"
 #include "io/bam_encoding.h"
 #include "io/input_error.h"
+#include "io/text_reader.h"
 
 namespace warpmer::io {
 namespace {
@@ -23,6 +26,33 @@ constexpr auto kCram3End =
 constexpr auto kCram2End =
     "\x0b\x00\x00\x00\xff\xff\xff\xff\x0f\xe0\x45\x4f\x46\x00\x00\x00\x00\x01\x00\x00"
     "\x01\x00\x06\x06\x01\x00\x01\x00\x01\x00"sv;
+
+/// What takes memory.
+std::string describe(const CramNeeds& needs) {
+  const auto millions = [](std::uint64_t number) { return static_cast<double>(number) / 1e6; };
+  std::string what = fmt::format("slices of {:.1f} million bases", millions(needs.size.slice_bases));
+  if (needs.size.header_bytes >= 1'000'000)
+    what += fmt::format(", a header of {:.1f} MB", millions(needs.size.header_bytes));
+  if (needs.reference_bases >= 1'000'000)
+    what += fmt::format(", a reference with sequences of {:.1f} million", millions(needs.reference_bases));
+  return what;
+}
+
+/// What the plan has set aside, and as much more as a long record of each thread may have; of the only input,
+/// as all long records. Without a limit on these there is none.
+std::uint64_t allowed_bytes(const std::optional<CramNeeds>& foreseen, std::size_t longest_record,
+                            unsigned threads, bool is_only_input) {
+  constexpr unsigned kRecords = 4;  // at least; what is allowed for one is a part of what is for all
+  if (longest_record == TextReader::kLongestRecord) return UINT64_MAX;
+  const unsigned records = is_only_input ? std::max(threads, kRecords) : threads;
+  return (foreseen ? foreseen->bytes(threads) : 0) + std::uint64_t{longest_record} * records;
+}
+
+/// As many of so many threads as there is room for, 1 at least.
+unsigned allowed_threads(unsigned threads, const CramSize& size, std::uint64_t allowed_bytes) {
+  while (threads > 1 && CramNeeds{size, 0}.bytes(threads) > allowed_bytes) --threads;
+  return threads;
+}
 
 }  // namespace
 
@@ -40,12 +70,15 @@ struct CramSource::Handles {
 };
 
 CramSource::CramSource(std::unique_ptr<ByteFile> file, const InputOptions& options, unsigned threads,
-                       const std::atomic<bool>& cancelled)
+                       const std::optional<CramNeeds>& foreseen, const std::atomic<bool>& cancelled)
     : AlignmentSource(*file, "CRAM", options),
       cancelled_(cancelled),
-      feed_(std::move(file)),
+      allowed_bytes_(allowed_bytes(foreseen, longest_record(), threads, threads == options.threads)),
+      threads_(foreseen ? threads : allowed_threads(threads, look_at_cram(*file), allowed_bytes_)),
+      watch_(shown()),
+      feed_(std::move(file), [this](std::string_view bytes) { inspect(bytes); }),
       handles_(std::make_unique<Handles>()) {
-  open(options, threads);
+  open(options);
 }
 
 CramSource::~CramSource() { close(); }
@@ -57,7 +90,7 @@ void CramSource::close() {
   handles_.reset();
 }
 
-void CramSource::open(const InputOptions& options, unsigned threads) {
+void CramSource::open(const InputOptions& options) {
   const int descriptor = feed_.take_reading_end();
   hFILE* const stream = hdopen(descriptor, "r");
   if (stream == nullptr) {
@@ -76,9 +109,33 @@ void CramSource::open(const InputOptions& options, unsigned threads) {
   handles_->header = sam_hdr_read(handles_->file);
   if (handles_->header == nullptr)
     fail_reading("its header cannot be read; the file is damaged or truncated");
+  {
+    const std::lock_guard<std::mutex> guard(needs_mutex_);
+    needs_.reference_bases =
+        options.reference.empty() ? longest_sequence(*handles_->header) : longest_sequence(options.reference);
+    check_needs();
+  }
   // Not before the header is read: that looks for the end of the file, and waits forever for a reading thread
   // that has met an error already. One thread of htslib's beside ours gains little; more do.
-  if (threads > 1) hts_set_threads(handles_->file, static_cast<int>(threads));
+  if (threads_ > 1) hts_set_threads(handles_->file, static_cast<int>(threads_));
+}
+
+void CramSource::inspect(std::string_view bytes) {
+  const std::lock_guard<std::mutex> guard(needs_mutex_);
+  watch_.see(bytes);
+  needs_.size = watch_.size();
+  check_needs();
+}
+
+void CramSource::check_needs() const {
+  CramNeeds needs = needs_;
+  if (!needs.size.needs_reference) needs.reference_bases = 0;
+  const std::uint64_t bytes = needs.bytes(threads_);
+  if (bytes <= allowed_bytes_) return;
+  constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
+  throw ResourceError(fmt::format(
+      "{}: CRAM: decoding it takes about {} MiB ({}), and -m allows {}; raise -m, or leave the file out",
+      shown(), bytes / kMebi + 1, describe(needs), allowed_bytes_ / kMebi));
 }
 
 void CramSource::use_reference(const std::string& reference) {

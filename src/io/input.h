@@ -75,9 +75,10 @@ class InputSet {
   /// All inputs, in the order given.
   [[nodiscard]] const std::vector<std::string>& files() const noexcept;
   /// Bytes of host memory that reading with these options may hold at any time, buffers of
-  /// `batches` batches in flight included (for the memory plan). Looks whether files are CRAM. Not foreseen:
-  /// a FASTQ, BAM or CRAM record longer than a batch, which takes up to four times its text until it is done
-  /// with; CRAM from a pipe, or with larger slices than htslib makes.
+  /// `batches` batches in flight included (for the memory plan). Looks at the beginnings of CRAM files;
+  /// InputError for damage there. Not foreseen: a record longer than a batch, which takes up to four times its
+  /// text until it is done with; CRAM from a pipe, and slices that are larger than those in the beginning of a
+  /// file: both are refused where they take more than long records may.
   [[nodiscard]] std::uint64_t memory_bytes(unsigned batches) const;
   /// Records seen so far; not those of text that was handed over as it is in the file.
   [[nodiscard]] std::uint64_t records() const noexcept;

@@ -60,6 +60,7 @@ struct InputSet::Impl {
                                                 Content content) const;
   bool is_split(const InputFile& input) const;
   static PlainFormat plain_format(const InputFile& input, ByteFile& file);
+  std::optional<CramNeeds> needs_of_cram(const InputFile& input) const;
   void share(const OpenInput& input);
 
   InputOptions options;
@@ -150,8 +151,9 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
     case Content::cram:
     case Content::sam:
       return std::make_unique<AlignmentReader>(
-          open_alignments(std::move(file), content, options, threads_per_file, cancelled), options,
-          cancelled);
+          open_alignments(std::move(file), content, options, threads_per_file, needs_of_cram(input),
+                          cancelled),
+          options, cancelled);
     case Content::gzip:
     case Content::bgzf:
       return open_compressed(input, std::move(file), content);
@@ -175,6 +177,11 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_compressed(const InputFile& i
     return std::make_unique<TextReader>(std::move(text), input.shown, options);
   return std::make_unique<SharedReader<TextStream>>(
       std::make_shared<TextStream>(std::move(text), input.shown, options, cancelled));
+}
+
+/// Nothing for what is no CRAM, or no file.
+std::optional<CramNeeds> InputSet::Impl::needs_of_cram(const InputFile& input) const {
+  return input.is_regular ? look_at_cram(input.path, options.reference) : std::nullopt;
 }
 
 /// Whether several threads should read a FASTQ file at once.
@@ -323,12 +330,14 @@ std::uint64_t InputSet::memory_bytes(unsigned batches) const {
   const std::uint64_t gzip = GzipStream::memory_bytes(GzipStream::useful_threads(impl_->threads_per_file));
   const std::uint64_t bgzf = std::uint64_t{ReadAhead::ring_size(impl_->threads_per_file)} *
                              (2 * BgzfBlocks::kBlocksPerPortion * kBgzfBlockBytes);
-  // htslib's buffers for BAM are no larger; those for CRAM are.
-  const auto crams = static_cast<std::size_t>(
-      std::count_if(impl_->inputs.begin(), impl_->inputs.end(),
-                    [](const InputFile& input) { return input.is_regular && is_cram(input.path); }));
-  const std::uint64_t cram =
-      crams == 0 ? 0 : cram_memory_bytes(impl_->threads_per_file, impl_->options.reference);
+  std::size_t crams = 0;
+  std::uint64_t cram = 0;  // the most that one holds
+  for (const InputFile& input : impl_->inputs) {
+    const std::optional<CramNeeds> needs = impl_->needs_of_cram(input);
+    if (!needs) continue;
+    ++crams;
+    cram = std::max(cram, needs->bytes(impl_->threads_per_file));
+  }
   return batches * (batch + batch / 4 + pieces) + impl_->most_open * (batch + std::max(gzip, bgzf)) +
          std::min(crams, impl_->most_open) * cram;
 }

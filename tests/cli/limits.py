@@ -19,6 +19,8 @@ from common_hot_kmers import hot
 WARPMER = os.environ.get("WARPMER", "build/cpu/warpmer")
 DATA = Path(os.environ.get("WARPMER_DATA", "data"))
 
+WITHOUT_REFERENCE = ["--no-PG", "--output-fmt-option", "no_ref=1"]  # of samtools, for CRAM
+
 passed = failed = 0
 
 
@@ -88,11 +90,12 @@ def main():
         check_caps_of_several_indexes(Path(folder))
         check_long_records(Path(folder))
         check_long_headers(Path(folder))
+        check_large_slices(Path(folder))
 
 
-def peak(arguments):
+def peak(arguments, stdin=None):
     """Runs a command and returns (exit status, its peak resident set or this process's, standard error)."""
-    process = subprocess.Popen([WARPMER, *map(str, arguments)], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([WARPMER, *map(str, arguments)], stdin=stdin, stderr=subprocess.PIPE, text=True)
     errors = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -194,18 +197,56 @@ def check_long_records(folder):
 
 
 def check_long_headers(folder):
-    """The contigs of an assembly of metagenomes take more than the cap, and a count does not need them."""
-    sam, bam = folder / "contigs.sam", folder / "contigs.bam"
+    """The contigs of an assembly of metagenomes take more than the cap. A count does not need them, but of CRAM they
+    are in memory, or refused."""
+    sam, bam, cram = (folder / f"contigs.{form}" for form in ("sam", "bam", "cram"))
     with sam.open("w") as out:
         out.write("@HD\tVN:1.6\n")
         for number in range(700_000):
             out.write(f"@SQ\tSN:{'contig' * 16}_{number}\tLN:1000\n")
         out.write(f"read\t4\t*\t0\t0\t*\t*\t0\t0\t{'ACGTTGCAAC' * 10}\t*\n")
-    subprocess.run(["samtools", "view", "-b", "-o", bam, sam], check=True)
+    for form in (bam, cram):
+        subprocess.run(["samtools", "view", *WITHOUT_REFERENCE, "-o", form, sam], check=True)
     for reads in (sam, bam):
         status, bytes_taken, errors = peak(["count", "-t", "2", "-m", "130M", "-o", folder / "contigs.wmi", reads])
         check(f"{reads.name}: counts", status == 0, errors)
         check(f"{reads.name}: peak resident set", bytes_taken <= 130 << 20, bytes_taken)
+    check_cram(folder, cram, "a header of 8")
+
+
+def check_large_slices(folder):
+    """Slices of CRAM are in memory as a whole, and those of archives are large."""
+    chance = random.Random(7)
+    sam, cram = folder / "slices.sam", folder / "slices.cram"
+    with sam.open("w") as out:
+        out.write("@HD\tVN:1.6\n")
+        for number in range(110_000):
+            bases, quality = ("".join(chance.choices(letters, k=150)) for letters in ("ACGT", "!,5:AFI"))
+            out.write(f"machine:{number % 96}:{number}\t4\t*\t0\t0\t*\t*\t0\t0\t{bases}\t{quality}\n")
+    subprocess.run(["samtools", "view", *WITHOUT_REFERENCE, "--output-fmt-option", "seqs_per_slice=100000", "-o", cram, sam],
+                   check=True)
+    check_cram(folder, cram, "slices of 21.4 million bases")
+
+
+def check_cram(folder, cram, why):
+    """What is refused of a file is named at once, and of a pipe before it is decoded; what is counted stays below."""
+    output = folder / "cram.wmi"
+    status, bytes_taken, errors = peak(["count", "-t", "2", "-m", "130M", "-o", output, cram])
+    told = re.fullmatch(r"warpmer: error: -m 130 MiB is too little .*: (\d+) MiB would do; .*\n", errors)
+    check(f"{cram.name}: 130M cannot do", status == 4 and told, errors)
+    check(f"{cram.name}: peak resident set of a refusal", bytes_taken <= 130 << 20, bytes_taken)
+    if told:
+        cap = int(told[1])
+        status, bytes_taken, errors = peak(["count", "-t", "2", "-m", f"{cap}M", "-o", output, cram])
+        check(f"{cram.name}: {cap}M, as it says, will do", status == 0, errors)
+        check(f"{cram.name}: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+    for cap, wanted in ((130, 4), (600, 4), (12_000, 0)):
+        with subprocess.Popen(["cat", cram], stdout=subprocess.PIPE) as cat:
+            status, bytes_taken, errors = peak(["count", "-t", "2", "-m", f"{cap}M", "-o", output, "-"], cat.stdout)
+            cat.stdout.close()
+        check(f"{cram.name}, a pipe, {cap}M: exit status", status == wanted, errors)
+        check(f"{cram.name}, a pipe, {cap}M: says why", wanted == 0 or (why in errors and "-m allows" in errors), errors)
+        check(f"{cram.name}, a pipe, {cap}M: peak resident set", bytes_taken <= cap << 20, bytes_taken)
 
 
 def make_reads(path):

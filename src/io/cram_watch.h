@@ -1,0 +1,47 @@
+#pragma once
+/// What of a CRAM file decides how much memory it takes to decode it (CRAMv3, sections 6 to 8).
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace warpmer::io {
+
+/// The largest of what was seen of a file.
+struct CramSize {
+  std::uint64_t header_bytes = 0;  ///< text of the file's header
+  std::uint64_t slice_bases = 0;   ///< in a slice; a record with all but its bases counts as kRecordBases
+  bool needs_reference = false;    ///< bases are differences from sequences that are not in the file
+
+  static constexpr std::uint64_t kRecordBases = 64;
+};
+
+/// Follows a file from container to container, without decoding anything.
+class CramWatch {
+ public:
+  /// `shown`: the file's name for messages.
+  explicit CramWatch(std::string shown) : shown_(std::move(shown)) {}
+
+  /// Goes on with `bytes`, which come next. InputError where no container can be, or if the file's version is
+  /// none that htslib writes.
+  void see(std::string_view bytes);
+  [[nodiscard]] const CramSize& size() const noexcept { return size_; }
+  /// Containers whose beginnings were seen; the first has the file's header.
+  [[nodiscard]] std::uint64_t containers() const noexcept { return containers_; }
+
+ private:
+  void see_some(std::string_view bytes);
+  void begin();
+  void enter_container();
+  void pass_over(std::uint64_t bytes);
+  [[noreturn]] void fail(std::string_view what) const;
+
+  std::string shown_;
+  CramSize size_;
+  unsigned version_ = 0;  ///< major; 0: at the beginning of the file
+  std::uint64_t containers_ = 0;
+  std::uint64_t skip_ = 0;  ///< bytes of a container of which nothing is wanted any more
+  std::string pending_;     ///< the beginning of a container, or of the file, as far as it was seen
+};
+
+}  // namespace warpmer::io
