@@ -95,6 +95,13 @@ bool ReadPairs::next(ReadGroup& group) {
   return !is_over_;
 }
 
+std::uint64_t ReadPairs::input_bytes() const noexcept {
+  const std::uint64_t first = first_.inputs->progress().bytes_total;
+  if (!second_.inputs) return first;
+  const std::uint64_t second = second_.inputs->progress().bytes_total;
+  return first == 0 || second == 0 ? 0 : first + second;
+}
+
 void ReadPairs::cancel() noexcept {
   first_.inputs->cancel();
   if (second_.inputs) second_.inputs->cancel();
