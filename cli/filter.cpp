@@ -191,7 +191,7 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
                           const std::vector<std::unique_ptr<ReadOutput>>& outputs, unsigned threads) {
   io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads));
   FilterTotals totals;
-  index::Share so_far{0, reads.input_bytes()};
+  index::Share so_far{0, reads.alike_bytes()};
   const unsigned callers = lookup.callers(threads);
   engine::InOrder<FilteredGroup> ordered(std::max<std::uint64_t>(callers, engine::kResultsAhead * threads),
                                          [&](FilteredGroup&& result) {

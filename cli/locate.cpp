@@ -292,7 +292,7 @@ io::InputOptions input_options(const Locate& locate) {
 void locate_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
   answer_in_order(
-      locate, inputs.progress().bytes_total,
+      locate, inputs.alike_bytes(),
       [&](engine::InOrder<Answer>& ordered) {
         auto reads = std::make_shared<LocatedReads>();
         while (inputs.next(reads->batch)) {
@@ -306,7 +306,7 @@ void locate_reads(Locate& locate) {
 void summarise_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
   ReadNumbers numbers;  // of a read that goes on in the next batch
-  index::Share so_far{0, inputs.progress().bytes_total};
+  index::Share so_far{0, inputs.alike_bytes()};
   engine::InOrder<LocatedParts> ordered(kBatchesPerThread * locate.threads, [&](LocatedParts&& summary) {
     std::string text;
     for (const LocatedPart& part : summary.parts) {

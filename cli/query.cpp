@@ -193,7 +193,7 @@ void read_alone(Query& query, BatchJoiner& joiner) {
   io::InputSet inputs(query.options.reads, input_options_of(query));
   const unsigned callers = query.lookup.callers(query.threads);
   const auto window = std::max<std::uint64_t>(callers, engine::kResultsAhead * query.threads);
-  index::Share so_far{0, inputs.progress().bytes_total};
+  index::Share so_far{0, inputs.alike_bytes()};
   engine::InOrder<BatchAnswer> ordered(window, [&](BatchAnswer&& answer) {
     so_far.done += answer.input_bytes;
     joiner.write(std::move(answer.text), so_far);

@@ -70,6 +70,9 @@ class InputSet {
   void cancel() noexcept;
 
   [[nodiscard]] InputProgress progress() const noexcept;
+  /// What a share of the input is told of (Batch::input_bytes): bytes of all inputs, 0 when that is unknown
+  /// or would say little (bytes_of_alike).
+  [[nodiscard]] std::uint64_t alike_bytes() const;
   /// When a sample is wanted: inputs of which only the beginning is read, which are known once they are open.
   [[nodiscard]] std::uint64_t begun_inputs() const noexcept;
   /// All inputs, in the order given.

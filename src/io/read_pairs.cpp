@@ -95,10 +95,10 @@ bool ReadPairs::next(ReadGroup& group) {
   return !is_over_;
 }
 
-std::uint64_t ReadPairs::input_bytes() const noexcept {
-  const std::uint64_t first = first_.inputs->progress().bytes_total;
+std::uint64_t ReadPairs::alike_bytes() const {
+  const std::uint64_t first = first_.inputs->alike_bytes();
   if (!second_.inputs) return first;
-  const std::uint64_t second = second_.inputs->progress().bytes_total;
+  const std::uint64_t second = second_.inputs->alike_bytes();
   return first == 0 || second == 0 ? 0 : first + second;
 }
 

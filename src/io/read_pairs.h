@@ -46,8 +46,8 @@ class ReadPairs {
   /// mates whose names do not fit, and alignments in two files.
   bool next(ReadGroup& group);
 
-  /// Of all inputs, on disk; 0 when that is unknown (a pipe).
-  [[nodiscard]] std::uint64_t input_bytes() const noexcept;
+  /// Of all inputs: see InputSet::alike_bytes.
+  [[nodiscard]] std::uint64_t alike_bytes() const;
 
   /// Makes all present and future calls of `next` return false soon.
   void cancel() noexcept;
