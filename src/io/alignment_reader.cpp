@@ -161,6 +161,11 @@ void AlignmentReader::open(unsigned threads, const InputOptions& options) {
   if (threads > 1) hts_set_threads(handles_->file, static_cast<int>(threads));
 }
 
+std::uint64_t AlignmentReader::disk_bytes() const noexcept {
+  if (content_ != Content::bam || is_at_end_) return feed_.disk_bytes();
+  return static_cast<std::uint64_t>(handles_->file->fp.bgzf->block_address);
+}
+
 bool AlignmentReader::fill(Batch& batch) {
   batch.clear();
   // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.

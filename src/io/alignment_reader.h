@@ -22,7 +22,8 @@ class AlignmentReader final : public RecordReader {
 
   bool fill(Batch& batch) override;
   [[nodiscard]] std::uint64_t records() const noexcept override { return records_; }
-  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return feed_.disk_bytes(); }
+  /// Of CRAM and SAM, what htslib has read ahead, too.
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override;
 
  private:
   struct Handles;  ///< of htslib
