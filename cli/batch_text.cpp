@@ -63,16 +63,20 @@ TrackPart take_track_part(MessageReader& in) {
 
 }  // namespace
 
-void BatchJoiner::write(BatchText&& batch) {
+void BatchJoiner::write(BatchText&& batch, const index::Share& so_far) {
+  std::string text;
   for (auto& item : batch) {
-    std::visit([this](auto&& part) { write_part(std::forward<decltype(part)>(part)); }, std::move(item));
+    std::visit([&](auto&& part) { append(std::forward<decltype(part)>(part), text); }, std::move(item));
   }
+  output_.write(text, so_far);
 }
 
-void BatchJoiner::write_part(TrackPart&& part) {
-  std::string text;
-  tracks_.add(part, text);
-  output_.write(text);
+void BatchJoiner::append(std::string&& part, std::string& text) {
+  if (text.empty()) {
+    text = std::move(part);  // mostly all there is
+  } else {
+    text += part;
+  }
 }
 
 void put_batch_text(Message& message, const BatchText& batch) {

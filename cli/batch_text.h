@@ -16,18 +16,18 @@ namespace warpmer::cli {
 /// In order: finished text, and parts of reads that wait for their other parts.
 using BatchText = std::vector<std::variant<std::string, ReadPart, TrackPart>>;
 
-/// Puts the parts of reads together.
+/// Puts the parts of reads together, and writes them.
 class BatchJoiner {
  public:
   BatchJoiner(TrackRule::Format format, TextOutput& output) : tracks_(format), output_(output) {}
 
-  /// Batches come in order.
-  void write(BatchText&& batch);
+  /// Batches come in order; `so_far` is the share of the reads that is there with this one.
+  void write(BatchText&& batch, const index::Share& so_far = {});
 
  private:
-  void write_part(std::string&& text) { output_.write(text); }
-  void write_part(ReadPart&& part) { output_.write(reads_.add(std::move(part))); }
-  void write_part(TrackPart&& part);
+  static void append(std::string&& part, std::string& text);
+  void append(ReadPart&& part, std::string& text) { append(reads_.add(std::move(part)), text); }
+  void append(const TrackPart& part, std::string& text) { tracks_.add(part, text); }
 
   PartJoiner reads_;
   TrackJoiner tracks_;

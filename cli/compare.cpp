@@ -88,9 +88,11 @@ double distance_of(const Measure& measure, const Comparison& comparison, std::si
 }
 
 void write_pairs(const Comparison& comparison, const std::vector<std::string>& names, TextOutput& output) {
+  index::Share so_far{0, names.size() * (names.size() - 1) / 2};
   output.write(
       "sample_a\tsample_b\tkmers_a\tkmers_b\tshared\tunion\tonly_a\tonly_b\tjaccard\tcontainment_a_in_b\t"
-      "containment_b_in_a\truzicka\tcosine\tmash\n");
+      "containment_b_in_a\truzicka\tcosine\tmash\n",
+      so_far);
   for (std::size_t a = 0; a < names.size(); ++a) {
     for (std::size_t b = a + 1; b < names.size(); ++b) {
       const SampleSums& left = comparison.table.samples[a];
@@ -104,6 +106,8 @@ void write_pairs(const Comparison& comparison, const std::vector<std::string>& n
                    weighted_jaccard_of(comparison, a, b), cosine_of(comparison, a, b),
                    mash_of(comparison, a, b));
     }
+    so_far.done += names.size() - 1 - a;
+    output.write({}, so_far);
   }
 }
 
@@ -112,24 +116,24 @@ void write_matrix(const Comparison& comparison, const Measure& measure, const st
                   TextOutput& output) {
   output.write(measure.name);
   for (const std::string& name : names) output.print("\t{}", name);
-  output.write("\n");
+  output.write("\n", {0, names.size()});
   for (std::size_t a = 0; a < names.size(); ++a) {
     output.write(names[a]);
     for (std::size_t b = 0; b < names.size(); ++b) output.print("\t{:.9g}", measure.of(comparison, a, b));
-    output.write("\n");
+    output.write("\n", {a + 1, names.size()});
   }
 }
 
 /// Relaxed PHYLIP: names of any length, without blanks, then distances.
 void write_phylip(const Comparison& comparison, const Measure& measure, const std::vector<std::string>& names,
                   TextOutput& output) {
-  output.print("{}\n", names.size());
+  output.write(fmt::format("{}\n", names.size()), {0, names.size()});
   for (std::size_t a = 0; a < names.size(); ++a) {
     output.write(names[a]);
     for (std::size_t b = 0; b < names.size(); ++b) {
       output.print(" {:.9f}", distance_of(measure, comparison, a, b));
     }
-    output.write("\n");
+    output.write("\n", {a + 1, names.size()});
   }
 }
 

@@ -40,7 +40,8 @@ int run_dump(const DumpOptions& options) {
   plan.sorted = options.sort;
   plan.threads = threads_or_default(options.threads);
   plan.memory_bytes = options.memory_bytes;
-  engine::write_entries(index, plan, [&](std::string_view text) { output.write(text); });
+  engine::write_entries(
+      index, plan, [&](std::string_view text, const index::Share& so_far) { output.write(text, so_far); });
   output.finish();
   return kDone;
 }

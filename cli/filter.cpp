@@ -166,6 +166,7 @@ io::InputOptions input_options(const FilterOptions& options, unsigned threads) {
 struct FilteredGroup {
   ReadBlock blocks[2];
   FilterTotals totals;
+  std::uint64_t input_bytes = 0;
 };
 
 FilteredGroup filter_group(GroupFilter& filter, const io::ReadGroup& group,
@@ -178,6 +179,7 @@ FilteredGroup filter_group(GroupFilter& filter, const io::ReadGroup& group,
   KeptReads kept = filter.filter(group);
   FilteredGroup result;
   result.totals = kept.totals;
+  result.input_bytes = group.input_bytes();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     result.blocks[i] = {outputs[i]->pack(std::move(kept.text[i]), are_alignments), group.first.file,
                         group.first.bam_header};
@@ -189,12 +191,14 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
                           const std::vector<std::unique_ptr<ReadOutput>>& outputs, unsigned threads) {
   io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads));
   FilterTotals totals;
+  index::Share so_far{0, reads.alike_bytes()};
   const unsigned callers = lookup.callers(threads);
   engine::InOrder<FilteredGroup> ordered(std::max<std::uint64_t>(callers, engine::kResultsAhead * threads),
                                          [&](FilteredGroup&& result) {
                                            totals += result.totals;
+                                           so_far.done += result.input_bytes;
                                            for (std::size_t i = 0; i < outputs.size(); ++i)
-                                             outputs[i]->write(result.blocks[i]);
+                                             outputs[i]->write(result.blocks[i], so_far);
                                          });
   const auto work = [&](unsigned /*thread*/) {
     GroupFilter filter(plan, lookup);

@@ -1,6 +1,7 @@
 #include "cli/kmer_list.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,10 @@ KmerList::KmerList(const std::string& path) : name_(path == "-" ? "standard inpu
   descriptor_ = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) {
     throw InputError("cannot open '" + path + "': " + std::strerror(errno));
+  }
+  struct stat status {};
+  if (fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode)) {
+    bytes_ = static_cast<std::uint64_t>(status.st_size);
   }
 }
 

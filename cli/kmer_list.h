@@ -28,6 +28,8 @@ class KmerList {
   /// False at the end of the file.
   bool next(KmerChunk& chunk);
 
+  /// Bytes of the file; 0 when that is unknown (a pipe).
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   /// As the user knows it, for messages.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
@@ -36,6 +38,7 @@ class KmerList {
 
   std::string name_;
   int descriptor_ = -1;
+  std::uint64_t bytes_ = 0;
   std::mutex mutex_;
   std::string rest_;  ///< an unfinished line
   std::uint64_t next_ordinal_ = 0;

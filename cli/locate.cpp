@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -72,6 +73,7 @@ struct Locate {
 struct Answer {
   std::string text;
   std::function<void()> rest;
+  std::uint64_t input_bytes = 0;  ///< that it answers
 };
 
 /// Lines of hits, either kept up to a limit or written as they come.
@@ -123,11 +125,15 @@ class HitText {
   std::string begin_;  ///< of all lines of a k-mer
 };
 
-/// Runs `work(thread)` on all threads, stopping them with `stop` when one fails.
+/// Runs `work(ordered)` on all threads, stopping them with `stop` when one fails. `input_bytes` is what there
+/// is to answer, 0 when that is unknown.
 template <typename Work, typename Stop>
-void answer_in_order(Locate& locate, Work&& work, Stop&& stop) {
+void answer_in_order(Locate& locate, std::uint64_t input_bytes, Work&& work, Stop&& stop) {
+  index::Share so_far{0, input_bytes};
   engine::InOrder<Answer> ordered(kBatchesPerThread * locate.threads, [&](Answer&& answer) {
-    locate.output.write(answer.text);
+    so_far.done += answer.input_bytes;
+    // How much the rest is, only writing it tells.
+    locate.output.write(answer.text, answer.rest ? index::Share{0, input_bytes} : so_far);
     if (answer.rest) {
       answer.rest();
     }
@@ -174,7 +180,7 @@ Answer answer_chunk(Locate& locate, const KmerList& list, KmerChunk& chunk) {
   std::size_t begin = 0;
   std::uint64_t line = chunk.first_line;
   const bool is_complete = add_chunk(locate, list, chunk.text, begin, line, out);
-  Answer answer{out.take(), {}};
+  Answer answer{out.take(), {}, chunk.text.size()};
   if (!is_complete) {
     answer.rest = [&locate, &list, text = std::move(chunk.text), begin, line]() mutable {
       HitText streamed(locate, false);
@@ -189,7 +195,7 @@ void locate_file(Locate& locate) {
   KmerList list(locate.options.kmer_file);
   std::atomic<bool> stopped{false};
   answer_in_order(
-      locate,
+      locate, list.bytes(),
       [&](engine::InOrder<Answer>& ordered) {
         KmerChunk chunk;
         while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
@@ -226,7 +232,7 @@ Answer answer_batch(Locate& locate, std::shared_ptr<LocatedReads>& reads) {
       break;
     }
   }
-  Answer answer{out.take(), {}};
+  Answer answer{out.take(), {}, reads->batch.input_bytes};
   if (next < pieces) {
     answer.rest = [&locate, kept = std::exchange(reads, std::make_shared<LocatedReads>()), next, pieces] {
       HitText streamed(locate, false);
@@ -252,9 +258,15 @@ struct LocatedPart {
   bool last = false;
 };
 
-std::vector<LocatedPart> summarise_batch(Locate& locate, LocatedReads& reads) {
-  locate.locator.locate(reads.batch, reads.located);
+struct LocatedParts {
   std::vector<LocatedPart> parts;
+  std::uint64_t input_bytes = 0;
+};
+
+LocatedParts summarise_batch(Locate& locate, LocatedReads& reads) {
+  locate.locator.locate(reads.batch, reads.located);
+  LocatedParts summary{{}, reads.batch.input_bytes};
+  std::vector<LocatedPart>& parts = summary.parts;
   parts.reserve(reads.batch.pieces.size());
   for (std::size_t i = 0; i < reads.batch.pieces.size(); ++i) {
     const io::Piece& piece = reads.batch.pieces[i];
@@ -268,7 +280,7 @@ std::vector<LocatedPart> summarise_batch(Locate& locate, LocatedReads& reads) {
     locate.note_found(part.numbers.found > 0);
     parts.push_back(std::move(part));
   }
-  return parts;
+  return summary;
 }
 
 io::InputOptions input_options(const Locate& locate) {
@@ -280,7 +292,7 @@ io::InputOptions input_options(const Locate& locate) {
 void locate_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
   answer_in_order(
-      locate,
+      locate, inputs.alike_bytes(),
       [&](engine::InOrder<Answer>& ordered) {
         auto reads = std::make_shared<LocatedReads>();
         while (inputs.next(reads->batch)) {
@@ -293,19 +305,23 @@ void locate_reads(Locate& locate) {
 
 void summarise_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
-  ReadNumbers so_far;  // of a read that goes on in the next batch
-  engine::InOrder<std::vector<LocatedPart>> ordered(
-      kBatchesPerThread * locate.threads, [&](std::vector<LocatedPart>&& parts) {
-        for (const LocatedPart& part : parts) {
-          so_far.kmers += part.numbers.kmers;
-          so_far.found += part.numbers.found;
-          so_far.hits += part.numbers.hits;
-          if (part.last) {
-            locate.output.print("{}\t{}\t{}\t{}\n", part.name, so_far.kmers, so_far.found, so_far.hits);
-            so_far = {};
-          }
-        }
-      });
+  ReadNumbers numbers;  // of a read that goes on in the next batch
+  index::Share so_far{0, inputs.alike_bytes()};
+  engine::InOrder<LocatedParts> ordered(kBatchesPerThread * locate.threads, [&](LocatedParts&& summary) {
+    std::string text;
+    for (const LocatedPart& part : summary.parts) {
+      numbers.kmers += part.numbers.kmers;
+      numbers.found += part.numbers.found;
+      numbers.hits += part.numbers.hits;
+      if (part.last) {
+        fmt::format_to(std::back_inserter(text), "{}\t{}\t{}\t{}\n", part.name, numbers.kmers, numbers.found,
+                       numbers.hits);
+        numbers = {};
+      }
+    }
+    so_far.done += summary.input_bytes;
+    locate.output.write(text, so_far);
+  });
   const auto work = [&](unsigned /*thread*/) {
     LocatedReads reads;
     while (inputs.next(reads.batch)) {

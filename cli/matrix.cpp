@@ -57,7 +57,9 @@ int run_matrix(MatrixCommand command) {
   engine::JobProgress progress;
   {
     const ProgressMeter meter(progress, progress_style(command.progress));
-    engine::write_matrix(job, progress, [&](std::string_view text) { output.write(text); });
+    engine::write_matrix(job, progress, [&](std::string_view text, const index::Share& so_far) {
+      output.write(text, so_far);
+    });
   }
   output.finish();
   return kDone;

@@ -104,14 +104,21 @@ std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& ch
 }
 
 void query_file(Query& query) {
+  struct ChunkAnswer {
+    std::string text;
+    std::uint64_t list_bytes = 0;  ///< that it answers
+  };
   KmerList list(query.options.kmer_file);
-  engine::InOrder<std::string> ordered(engine::kResultsAhead * query.threads,
-                                       [&](std::string&& text) { query.output.write(text); });
+  index::Share so_far{0, list.bytes()};
+  engine::InOrder<ChunkAnswer> ordered(engine::kResultsAhead * query.threads, [&](ChunkAnswer&& answer) {
+    so_far.done += answer.list_bytes;
+    query.output.write(answer.text, so_far);
+  });
   std::atomic<bool> stopped{false};
   const auto work = [&](unsigned /*thread*/) {
     KmerChunk chunk;
     while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
-      ordered.put(chunk.ordinal, answer_chunk(query, list, chunk));
+      ordered.put(chunk.ordinal, {answer_chunk(query, list, chunk), chunk.text.size()});
     }
   };
   engine::run_team(query.threads, work, [&] {
@@ -146,12 +153,14 @@ void answer_track(const Query& query, std::string_view name, const io::Piece& pi
 
 struct BatchAnswer {
   BatchText text;
-  bool found = false;  ///< any k-mer; only for --exit-status
+  bool found = false;             ///< any k-mer; only for --exit-status
+  std::uint64_t input_bytes = 0;  ///< of the batch
 };
 
 BatchAnswer answer_batch(const Query& query, const io::Batch& batch, engine::Profile& profile) {
   query.lookup.profile(batch, profile);
   BatchAnswer answer;
+  answer.input_bytes = batch.input_bytes;
   BatchText& result = answer.text;
   for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
     const io::Piece& piece = batch.pieces[i];
@@ -184,14 +193,18 @@ void read_alone(Query& query, BatchJoiner& joiner) {
   io::InputSet inputs(query.options.reads, input_options_of(query));
   const unsigned callers = query.lookup.callers(query.threads);
   const auto window = std::max<std::uint64_t>(callers, engine::kResultsAhead * query.threads);
-  engine::InOrder<BatchText> ordered(window, [&](BatchText&& text) { joiner.write(std::move(text)); });
+  index::Share so_far{0, inputs.alike_bytes()};
+  engine::InOrder<BatchAnswer> ordered(window, [&](BatchAnswer&& answer) {
+    so_far.done += answer.input_bytes;
+    joiner.write(std::move(answer.text), so_far);
+  });
   const auto work = [&](unsigned /*thread*/) {
     io::Batch batch;
     engine::Profile profile;
     while (inputs.next(batch)) {
       BatchAnswer answer = answer_batch(query, batch, profile);
       query.note_found(answer.found);
-      ordered.put(batch.ordinal, std::move(answer.text));
+      ordered.put(batch.ordinal, std::move(answer));
     }
   };
   engine::run_team(callers, work, [&] {

@@ -99,7 +99,7 @@ void ReadOutput::begin(const ReadBlock& block) {
   output_.write(pack(std::string(*bam_header_), true));
 }
 
-void ReadOutput::write(const ReadBlock& block) {
+void ReadOutput::write(const ReadBlock& block, const index::Share& so_far) {
   if (!is_begun_) {
     begin(block);
   } else if (bam_header_ != block.bam_header && !options_.names_only) {
@@ -117,7 +117,7 @@ void ReadOutput::write(const ReadBlock& block) {
     }
     bam_header_ = block.bam_header;
   }
-  output_.write(block.bytes);
+  output_.write(block.bytes, so_far);
 }
 
 void ReadOutput::complete() {

@@ -44,10 +44,11 @@ class ReadOutput {
 
   /// Turns text, or BAM records, into the bytes to write: by any thread.
   [[nodiscard]] std::string pack(std::string&& reads, bool are_alignments) const;
-  /// One after the other, in order. The first says what kind of reads these are. UsageError when the output's
-  /// name says another kind or a terminal would get binary data; InputError when files of several kinds, or
-  /// alignments with several headers, would be mixed.
-  void write(const ReadBlock& block);
+  /// One after the other, in order; `so_far` is the share of all reads that is there with these. The first
+  /// says what kind of reads these are. UsageError when the output's name says another kind or a terminal
+  /// would get binary data; InputError when files of several kinds, or alignments with several headers, would
+  /// be mixed.
+  void write(const ReadBlock& block, const index::Share& so_far);
   /// As BufferedOutput has them.
   void complete();
   void finish() { output_.finish(); }

@@ -50,7 +50,11 @@ class EntryTextWriter {
  public:
   EntryTextWriter(const index::IndexFile& index, const engine::EntryTextPlan& plan,
                   const OrderedText::Write& write)
-      : index_(index), plan_(plan), k_(index.params().k), hash_(k_), text_(plan.threads, write) {}
+      : index_(index),
+        plan_(plan),
+        k_(index.params().k),
+        hash_(k_),
+        text_(plan.threads, engine::entries_within(index, plan.bounds), write) {}
 
   void run() {
     if (plan_.sorted) {
@@ -75,6 +79,7 @@ class EntryTextWriter {
         out = write_line<kFormat>(out, kmer, count, k_);
       }
       buffer.commit(out);
+      buffer.add_done(end - first);
     }
   }
 
@@ -149,7 +154,7 @@ class EntryTextWriter {
 namespace warpmer::engine {
 
 void write_entries(const index::IndexFile& index, const EntryTextPlan& plan,
-                   const std::function<void(std::string_view)>& write) {
+                   const std::function<void(std::string_view, const index::Share&)>& write) {
   with_key_type(index.params().k, [&](auto zero) {
     using Key = decltype(zero);
     if (plan.format == EntryFormat::tsv) {

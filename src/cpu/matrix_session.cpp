@@ -112,6 +112,7 @@ class MatrixMaker : public engine::MatrixSession {
     for (std::uint32_t shard = piece.first_shard; shard < piece.first_shard + piece.shards; ++shard) {
       reader.open(shard, piece.part_bits);
       reader.for_each(piece.part, [&](const SampleEntry<Key>* begin, const SampleEntry<Key>* end) {
+        buffer.add_done(static_cast<std::uint64_t>(end - begin));
         if (static_cast<std::size_t>(end - begin) < plan_.min_samples) return;
         if (buffer.size() > OrderedText::kMostBytes) text.put_part(number, buffer);
         rows_.write_new(buffer, begin, end);
@@ -161,6 +162,7 @@ class MatrixExtender : public engine::MatrixSession {
     while (old_.next(worker.text)) {
       TextBuffer buffer = text.take();
       shards_done(extend(worker, text, buffer));
+      buffer.add_done(worker.text.file_bytes);
       text.put(worker.text.ordinal, std::move(buffer));
     }
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "engine/set_session.h"
+#include "index/buffered_output.h"
 #include "index/index_file.h"
 
 namespace warpmer::engine {
@@ -23,10 +24,11 @@ struct EntryTextPlan {
   std::uint64_t memory_bytes = 0;  ///< for the whole process, to sort in; 0: for a quarter of the k-mers
 };
 
-/// Gives the text to `write`, piece by piece and in order, from one thread at a time. Sorting what does not
+/// Gives the text to `write`, piece by piece and in order, from one thread at a time, with the share of the
+/// k-mers that is there with each. Sorting what does not
 /// fit into memory at once takes several passes over the index, one range of k-mers each. InputError for a
 /// damaged shard; ResourceError when not even one small range fits. Implemented in src/cpu.
 void write_entries(const index::IndexFile& index, const EntryTextPlan& plan,
-                   const std::function<void(std::string_view)>& write);
+                   const std::function<void(std::string_view text, const index::Share& so_far)>& write);
 
 }  // namespace warpmer::engine

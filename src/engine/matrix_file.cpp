@@ -79,6 +79,7 @@ std::string matrix_header(const MatrixFormat& format, const std::vector<std::str
 MatrixFile::MatrixFile(const std::string& path, unsigned threads)
     : shown_(path == "-" ? std::string(io::kStandardInput) : path) {
   auto file = std::make_unique<io::ByteFile>(path, shown_, cancelled_);
+  file_bytes_ = file->file_bytes();
   const io::Content content = io::detect_content(*file);
   source_ = io::decompressed(std::move(file), content, threads, cancelled_);
   try {
@@ -168,6 +169,8 @@ bool MatrixFile::read_rows(MatrixRows& rows) {
   if (cancelled_) return false;
   lines_end = rows.text.rfind('\n');
   const std::size_t used = lines_end == std::string::npos ? 0 : lines_end + 1;
+  rows.file_bytes = source_->disk_bytes() - bytes_used_;
+  bytes_used_ += rows.file_bytes;
   rows.first_line = next_line_;
   rows.ordinal = next_ordinal_++;
   rows.row_before = row_before_;

@@ -30,6 +30,7 @@ struct MatrixRows {
   std::string text;
   std::uint64_t ordinal = 0;     ///< 0, 1, 2, ... in the order of the file
   std::uint64_t first_line = 0;  ///< of the text, in the file
+  std::uint64_t file_bytes = 0;  ///< of the file, as it is on disk, that were read for it
   std::string row_before;        ///< the row above the first one, as far as its k-mer goes; empty for none
   bool is_end = false;           ///< no more rows, and none in here
 };
@@ -53,6 +54,8 @@ class MatrixFile {
 
   /// As the user knows it, for messages.
   [[nodiscard]] const std::string& shown() const noexcept { return shown_; }
+  /// As it is on disk; 0 for a pipe.
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept { return file_bytes_; }
   [[nodiscard]] const MatrixFormat& format() const noexcept { return format_; }
   [[nodiscard]] const std::vector<std::string>& samples() const noexcept { return samples_; }
 
@@ -79,11 +82,13 @@ class MatrixFile {
   std::string shown_;
   std::atomic<bool> cancelled_{false};
   std::unique_ptr<io::ByteSource> source_;
+  std::uint64_t file_bytes_ = 0;
   MatrixFormat format_;
   std::vector<std::string> samples_;
 
   std::mutex mutex_;
-  std::string rest_;  ///< what is read beyond the rows handed out
+  std::string rest_;              ///< what is read beyond the rows handed out
+  std::uint64_t bytes_used_ = 0;  ///< of the file, for rows handed out and what is read beyond
   std::string row_before_;
   std::uint64_t next_line_ = 1;
   std::uint64_t next_ordinal_ = 0;

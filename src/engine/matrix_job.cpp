@@ -63,6 +63,15 @@ void check(const MatrixOptions& options) {
   }
 }
 
+/// Of what a share of the matrix is told: bytes of the old one, which new rows are spread over evenly, or
+/// k-mers of the inputs. 0: not known.
+std::uint64_t parts_of_all(const MatrixOptions& options, const std::vector<index::IndexFile>& inputs) {
+  if (options.old != nullptr) return options.old->file_bytes();
+  std::uint64_t entries = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) entries += entries_within(inputs[i], options.of_inputs[i]);
+  return entries;
+}
+
 void compress(TextBuffer& buffer) {
   std::string packed;
   io::append_bgzf(buffer.text(), kCompressionLevel, packed);
@@ -73,7 +82,7 @@ void compress(TextBuffer& buffer) {
 }  // namespace
 
 void write_matrix(const MatrixOptions& options, JobProgress& progress,
-                  const std::function<void(std::string_view)>& write) {
+                  const std::function<void(std::string_view, const index::Share&)>& write) {
   check(options);
   const std::vector<index::IndexFile> inputs = open_alike(options.inputs);
   const index::IndexParams& params = inputs.front().params();
@@ -92,14 +101,15 @@ void write_matrix(const MatrixOptions& options, JobProgress& progress,
   const auto session = options.old != nullptr ? make_cpu_matrix_extension(plan, inputs, *options.old)
                                               : make_cpu_matrix(plan, inputs);
 
-  OrderedText text(threads, write, options.compress ? OrderedText::Encode(compress) : OrderedText::Encode());
+  OrderedText text(threads, parts_of_all(options, inputs), write,
+                   options.compress ? OrderedText::Encode(compress) : OrderedText::Encode());
   std::vector<std::string> samples =
       options.old != nullptr ? options.old->samples() : std::vector<std::string>();
   samples.insert(samples.end(), options.samples.begin(), options.samples.end());
   TextBuffer header;
   header.append(matrix_header(format, samples));
   if (options.compress) compress(header);
-  write(header.text());
+  write(header.text(), {});
   progress.shards_total = params.shards();
   progress.stage = JobProgress::Stage::combining;
   run_team(
@@ -115,7 +125,7 @@ void write_matrix(const MatrixOptions& options, JobProgress& progress,
         session->cancel();
         text.stop();
       });
-  if (options.compress) write(io::kBgzfEnd);
+  if (options.compress) write(io::kBgzfEnd, {});
   progress.stage = JobProgress::Stage::done;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/matrix_file.h"
 #include "engine/session_run.h"
 #include "engine/set_session.h"
+#include "index/buffered_output.h"
 
 namespace warpmer::engine {
 
@@ -25,11 +26,12 @@ struct MatrixOptions {
   std::uint64_t memory_bytes = 0;      ///< hard cap on the process; 0: from cgroup, Slurm, machine
 };
 
-/// Gives a matrix to `write`, piece by piece and in order, from one thread at a time. No more than parts of
-/// shards and some rows are in memory. The text is the same for any number of threads, and that of an
-/// extended matrix is that of all its samples at once. InputError for an old matrix of another k or strand
-/// than the inputs, or from which k-mers were left out that would now be missed.
+/// Gives a matrix to `write`, piece by piece and in order, from one thread at a time, with the share of it
+/// that is there with each, about. No more than parts of shards and some rows are in memory. The text is the
+/// same for any number of threads, and that of an extended matrix is that of all its samples at once.
+/// InputError for an old matrix of another k or strand than the inputs, or from which k-mers were left out
+/// that would now be missed.
 void write_matrix(const MatrixOptions& options, JobProgress& progress,
-                  const std::function<void(std::string_view)>& write);
+                  const std::function<void(std::string_view text, const index::Share& so_far)>& write);
 
 }  // namespace warpmer::engine

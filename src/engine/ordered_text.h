@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/in_order.h"
+#include "index/buffered_output.h"
 
 namespace warpmer::engine {
 
@@ -32,6 +33,11 @@ class TextBuffer {
     size_ += text.size();
   }
 
+  /// The text stands for so many more of what the job consists of: k-mers, bytes of input.
+  void add_done(std::uint64_t parts) noexcept { done_ += parts; }
+  /// How many these are; then there are none.
+  [[nodiscard]] std::uint64_t take_done() noexcept { return std::exchange(done_, 0); }
+
   [[nodiscard]] std::string_view text() const noexcept { return {data_.get(), size_}; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   void clear() noexcept { size_ = 0; }
@@ -48,6 +54,7 @@ class TextBuffer {
   std::unique_ptr<char[]> data_;
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;
+  std::uint64_t done_ = 0;
 };
 
 /// Takes texts 0, 1, 2, ... from any thread and writes them in order. Buffers go round.
@@ -56,16 +63,20 @@ class OrderedText {
   /// A text that is about to be longer is handed over in parts.
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
-  using Write = std::function<void(std::string_view)>;
+  /// `so_far`: with this text.
+  using Write = std::function<void(std::string_view text, const index::Share& so_far)>;
   /// Replaces a text by what is to be written for it.
   using Encode = std::function<void(TextBuffer&)>;
 
-  /// `write` is called by one thread at a time; `encode`, if there is one, by each that has a text to put.
-  OrderedText(unsigned threads, Write write, Encode encode = {})
-      : write_(std::move(write)),
+  /// `total` is what all texts stand for together (TextBuffer::add_done), 0 if that is not known. `write` is
+  /// called by one thread at a time; `encode`, if there is one, by each that has a text to put.
+  OrderedText(unsigned threads, std::uint64_t total, Write write, Encode encode = {})
+      : so_far_{0, total},
+        write_(std::move(write)),
         encode_(std::move(encode)),
         ordered_(kTextsOfThread * threads, [this](TextBuffer&& buffer) {
-          write_(buffer.text());
+          so_far_.done += buffer.take_done();
+          write_(buffer.text(), so_far_);
           give_back(std::move(buffer));
         }) {}
 
@@ -104,6 +115,7 @@ class OrderedText {
     spare_.push_back(std::move(buffer));
   }
 
+  index::Share so_far_;  ///< of what is written
   Write write_;
   Encode encode_;
   std::mutex mutex_;

@@ -40,6 +40,13 @@ struct CountBounds {
   [[nodiscard]] bool contains_all() const noexcept { return min <= 1 && max == UINT64_MAX; }
 };
 
+/// How many k-mers of an index have such a count.
+[[nodiscard]] inline std::uint64_t entries_within(const index::IndexFile& index, const CountBounds& bounds) {
+  std::uint64_t entries = 0;
+  for (const auto& [count, kmers] : index.histogram()) entries += bounds.contains(count) ? kmers : 0;
+  return entries;
+}
+
 struct SetPlan {
   SetOperation operation = SetOperation::unite;
   CountRule counts = CountRule::sum;

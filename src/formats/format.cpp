@@ -128,9 +128,9 @@ std::unique_ptr<KmerSink> make_sink(const std::string& path, Format format, cons
     case Format::kmc:
       return std::make_unique<KmcSink>(path, facts, count_bytes);
     case Format::tsv:
-      return std::make_unique<TextSink>(path, TextForm::tsv, facts.k);
+      return std::make_unique<TextSink>(path, TextForm::tsv, facts);
     case Format::fasta:
-      return std::make_unique<TextSink>(path, TextForm::fasta, facts.k);
+      return std::make_unique<TextSink>(path, TextForm::fasta, facts);
     case Format::kff:
       return std::make_unique<KffSink>(path, facts, count_bytes);
     case Format::jellyfish:

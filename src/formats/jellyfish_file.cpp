@@ -211,6 +211,7 @@ void JellyfishSink::write_header() {
   header.resize((kLengthDigits + header.size() + kAlignment - 1) / kAlignment * kAlignment - kLengthDigits);
   output_.write(fmt::format("{:0{}}", header.size(), kLengthDigits));
   output_.write(header);
+  output_.expect(output_.bytes_written() + facts_.distinct * (key_bytes_ + count_bytes_));
 }
 
 void JellyfishSink::write(std::span<const CountedKmer> kmers) {

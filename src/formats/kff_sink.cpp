@@ -62,6 +62,7 @@ void KffSink::write_header() {
   append_variable(header, "data_size", count_bytes_);
   append_variable(header, "ordered", 1);
   output_.write(header);
+  output_.expect(header.size() + facts_.distinct * (sequence_bytes_ + count_bytes_));
 }
 
 void KffSink::write(std::span<const CountedKmer> kmers) {

@@ -234,6 +234,8 @@ KmcSink::KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_
       suffixes_(prefix_path_ + std::string(kSuffixFile)),
       prefixes_(prefix_path_ + std::string(kPrefixFile)),
       sizes_(std::size_t{1} << (2 * prefix_bases_)) {
+  suffixes_.expect(2 * kMarkBytes + facts.distinct * (suffix_bytes_ + count_bytes_));
+  prefixes_.expect(kMarkBytes + sizes_.size() * sizeof sizes_[0] + kSortedHeaderBytes + kTailBytes);
   suffixes_.write(kSuffixMark);
 }
 

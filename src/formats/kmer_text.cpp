@@ -174,9 +174,10 @@ void TextSink::write(std::span<const CountedKmer> kmers) {
     for (; !kmers.empty(); kmers = kmers.subspan(std::min(kStep, kmers.size()))) {
       char* const begin = output_.reserve(kStep * (k_ + kMaxDigits + kMaxSeparators));
       char* out = begin;
-      for (const CountedKmer& each : kmers.first(std::min(kStep, kmers.size())))
-        out = format(out, static_cast<Key>(each.kmer), k_, each.count);
-      output_.commit(static_cast<std::size_t>(out - begin));
+      const auto step = kmers.first(std::min(kStep, kmers.size()));
+      for (const CountedKmer& each : step) out = format(out, static_cast<Key>(each.kmer), k_, each.count);
+      so_far_.done += step.size();
+      output_.commit(static_cast<std::size_t>(out - begin), so_far_);
     }
   };
   with_key_type(k_, [&](auto zero) {

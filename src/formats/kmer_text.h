@@ -55,7 +55,8 @@ class TextSource final : public KmerSource {
 class TextSink final : public KmerSink {
  public:
   /// "-" is standard output.
-  TextSink(const std::string& path, TextForm form, std::uint32_t k) : output_(path), form_(form), k_(k) {}
+  TextSink(const std::string& path, TextForm form, const StreamFacts& facts)
+      : output_(path), form_(form), k_(facts.k), so_far_{0, facts.distinct} {}
 
   void write(std::span<const CountedKmer> kmers) override;
   void finish() override { output_.finish(); }
@@ -64,6 +65,7 @@ class TextSink final : public KmerSink {
   index::BufferedOutput output_;
   TextForm form_;
   std::uint32_t k_;
+  index::Share so_far_;  ///< of the k-mers
 };
 
 }  // namespace warpmer::formats

@@ -14,7 +14,8 @@ constexpr std::size_t kLargeBytes = std::size_t{64} << 10;
 BufferedOutput::BufferedOutput(const std::string& path)
     : file_(path), capacity_(kBufferBytes), buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {}
 
-void BufferedOutput::write(std::string_view bytes) {
+void BufferedOutput::write(std::string_view bytes, const Share& so_far) {
+  expect_more(bytes.size(), so_far);
   if (bytes.size() >= kLargeBytes || bytes.size() > capacity_ - used_) flush();
   if (bytes.size() >= kLargeBytes) {
     write_through(bytes.data(), bytes.size());
@@ -22,6 +23,16 @@ void BufferedOutput::write(std::string_view bytes) {
   }
   bytes.copy(buffer_.get() + used_, bytes.size());
   used_ += bytes.size();
+}
+
+/// When `bytes` more have been taken, `so_far` is there.
+void BufferedOutput::expect_more(std::size_t bytes, const Share& so_far) noexcept {
+  is_share_known_ = is_share_known_ || so_far.total > 0;
+  if (!is_share_known_) header_bytes_ = bytes_written() + bytes;
+  if (so_far.done == 0 || so_far.total == 0) return;
+  const auto scaled = static_cast<double>(bytes_written() + bytes - header_bytes_) *
+                      (static_cast<double>(so_far.total) / static_cast<double>(so_far.done));
+  expect(header_bytes_ + static_cast<std::uint64_t>(scaled));
 }
 
 char* BufferedOutput::reserve(std::size_t bytes) {

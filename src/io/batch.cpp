@@ -68,6 +68,11 @@ void append_records(const Batch& from, std::size_t first, std::size_t last, Batc
   const std::size_t end = last == from.pieces.size() ? from.text.size() : from.pieces[last].name_offset;
   const auto moved = static_cast<std::uint32_t>(to.text.size() - begin);  // modulo 2^32, as the sums below
   to.text.append({from.text.data() + begin, end - begin});
+  const auto input_bytes_before = [&](std::size_t piece) {
+    return static_cast<std::uint64_t>(static_cast<double>(from.input_bytes) * static_cast<double>(piece) /
+                                      static_cast<double>(from.pieces.size()));
+  };
+  to.input_bytes += input_bytes_before(last) - input_bytes_before(first);
   for (std::size_t i = first; i < last; ++i) {
     Piece& piece = to.pieces.emplace_back(from.pieces[i]);
     piece.offset += moved;

@@ -121,6 +121,7 @@ struct Batch {
     pieces.clear();
     plain_format = PlainFormat::none;
     bam_header.reset();
+    input_bytes = 0;
   }
   [[nodiscard]] std::string_view bases(const Piece& piece) const {
     return {text.data() + piece.offset, piece.length};
@@ -140,7 +141,7 @@ struct Batch {
 };
 
 /// Appends the pieces [first, last) of `from`, which are whole records of the same file and kind as those in
-/// `to`, with all that belongs to them.
+/// `to`, with all that belongs to them; of `input_bytes`, a share.
 void append_records(const Batch& from, std::size_t first, std::size_t last, Batch& to);
 
 /// Throws the InputError for a character that is no nucleotide code: names the file, the record

@@ -52,7 +52,9 @@ ByteFile::ByteFile(const std::string& path, std::string shown, const std::atomic
   }
   struct stat status {};
   is_regular_ = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
-  if (is_regular_) ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  if (!is_regular_) return;
+  file_bytes_ = static_cast<std::uint64_t>(status.st_size);
+  ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
 ByteFile::~ByteFile() {

@@ -32,6 +32,8 @@ class ByteFile final : public ByteSource {
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override {
     return taken_bytes_.load(std::memory_order_relaxed);
   }
+  /// Of the whole file; 0 for a pipe.
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept { return file_bytes_; }
   [[nodiscard]] const std::string& shown() const noexcept { return shown_; }
 
  private:
@@ -44,6 +46,7 @@ class ByteFile final : public ByteSource {
   std::atomic<bool> stopped_ = false;
   int descriptor_ = -1;
   bool is_regular_ = false;
+  std::uint64_t file_bytes_ = 0;
   std::uint64_t left_bytes_ = UINT64_MAX;  ///< that may still be read
   std::string head_;                       ///< peeked bytes, of which `head_taken_` have been read
   std::size_t head_taken_ = 0;

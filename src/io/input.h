@@ -70,15 +70,18 @@ class InputSet {
   void cancel() noexcept;
 
   [[nodiscard]] InputProgress progress() const noexcept;
+  /// What a share of the input is told of (Batch::input_bytes): bytes of all inputs, 0 when that is unknown
+  /// or would say little (bytes_of_alike).
+  [[nodiscard]] std::uint64_t alike_bytes() const;
   /// When a sample is wanted: inputs of which only the beginning is read, which are known once they are open.
   [[nodiscard]] std::uint64_t begun_inputs() const noexcept;
   /// All inputs, in the order given.
   [[nodiscard]] const std::vector<std::string>& files() const noexcept;
   /// Bytes of host memory that reading with these options may hold at any time, buffers of
   /// `batches` batches in flight included (for the memory plan). Looks at the beginnings of CRAM files;
-  /// InputError for damage there. Not foreseen: a record longer than a batch, which takes up to four times its
-  /// text until it is done with; CRAM from a pipe, and slices that are larger than those in the beginning of a
-  /// file: both are refused where they take more than long records may.
+  /// InputError for damage there. Not foreseen: a record longer than a batch, which takes up to four times
+  /// its text until it is done with; CRAM from a pipe, and slices that are larger than those in the beginning
+  /// of a file: both are refused where they take more than long records may.
   [[nodiscard]] std::uint64_t memory_bytes(unsigned batches) const;
   /// Records seen so far; not those of text that was handed over as it is in the file.
   [[nodiscard]] std::uint64_t records() const noexcept;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <string_view>
 
 #include "core/error.h"
@@ -85,6 +86,13 @@ void add_listed(std::vector<std::string>& paths, const std::string& list) {
   }
 }
 
+/// What a name ends in: ".fq", or ".fq.gz".
+std::string form_of(const std::filesystem::path& path) {
+  const std::string ending = path.extension();
+  const bool is_compressed = ending == ".gz" || ending == ".bgz" || ending == ".bgzf";
+  return is_compressed ? path.stem().extension().string() + ending : ending;
+}
+
 }  // namespace
 
 bool can_be_opened_again(const InputFile& file) {
@@ -109,6 +117,17 @@ std::vector<InputFile> list_inputs(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) add_file(files, path);
   if (files.empty()) throw UsageError("no input; name files, or '-' for standard input");
   return files;
+}
+
+std::uint64_t bytes_of_alike(const std::vector<InputFile>& files) {
+  std::uint64_t bytes = 0;
+  for (const InputFile& file : files) {
+    const std::string form = form_of(file.path);
+    const bool is_read_ahead = form == ".cram";  // by htslib, nobody knows how far
+    if (!file.is_regular || is_read_ahead || form != form_of(files.front().path)) return 0;
+    bytes += file.disk_bytes;
+  }
+  return bytes;
 }
 
 }  // namespace warpmer::io

@@ -321,6 +321,8 @@ InputProgress InputSet::progress() const noexcept {
   return {impl_->bytes_done.load(std::memory_order_relaxed), impl_->bytes_total};
 }
 
+std::uint64_t InputSet::alike_bytes() const { return bytes_of_alike(impl_->inputs); }
+
 const std::vector<std::string>& InputSet::files() const noexcept { return impl_->names; }
 
 std::uint64_t InputSet::memory_bytes(unsigned batches) const {

@@ -192,14 +192,19 @@ void ReadAhead::give_back(const Loan& loan) {
 
 std::size_t ReadAhead::read(char* into, std::size_t size) {
   while (reading_.text.empty()) {
-    if (std::exchange(is_reading_, false)) give_back(reading_);
+    if (std::exchange(is_reading_, false)) {
+      disk_bytes_ += reading_.disk_bytes;
+      give_back(reading_);
+    }
     reading_ = borrow();
     if (reading_.error) std::rethrow_exception(reading_.error);
     if (reading_.is_end) return 0;
     is_reading_ = true;
-    disk_bytes_ += reading_.disk_bytes;
   }
   const std::size_t count = std::min(size, reading_.text.size());
+  const std::uint64_t disk_bytes = reading_.disk_bytes * count / reading_.text.size();
+  reading_.disk_bytes -= disk_bytes;
+  disk_bytes_ += disk_bytes;
   std::memcpy(into, reading_.text.data(), count);
   reading_.text.remove_prefix(count);
   return count;

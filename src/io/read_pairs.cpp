@@ -95,6 +95,13 @@ bool ReadPairs::next(ReadGroup& group) {
   return !is_over_;
 }
 
+std::uint64_t ReadPairs::alike_bytes() const {
+  const std::uint64_t first = first_.inputs->alike_bytes();
+  if (!second_.inputs) return first;
+  const std::uint64_t second = second_.inputs->alike_bytes();
+  return first == 0 || second == 0 ? 0 : first + second;
+}
+
 void ReadPairs::cancel() noexcept {
   first_.inputs->cancel();
   if (second_.inputs) second_.inputs->cancel();

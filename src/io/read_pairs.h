@@ -29,6 +29,9 @@ struct ReadGroup {
   Batch first;
   Batch second;
   std::uint64_t ordinal = 0;  ///< 0, 1, 2, ... in input order
+
+  /// That these reads account for (Batch::input_bytes).
+  [[nodiscard]] std::uint64_t input_bytes() const { return first.input_bytes + second.input_bytes; }
 };
 
 /// Hands out reads with their mates to any number of threads.
@@ -42,6 +45,9 @@ class ReadPairs {
   /// The next reads; false at the end. Throws as InputSet::next, and InputError for a read without a mate,
   /// mates whose names do not fit, and alignments in two files.
   bool next(ReadGroup& group);
+
+  /// Of all inputs: see InputSet::alike_bytes.
+  [[nodiscard]] std::uint64_t alike_bytes() const;
 
   /// Makes all present and future calls of `next` return false soon.
   void cancel() noexcept;

@@ -321,6 +321,24 @@ TEST_CASE("io set: in order, batches are numbered as the files come") {
   CHECK(read == expected);
 }
 
+TEST_CASE("io set: a share of the bytes is one of the reads where files are of one form") {
+  const TempFolder folder;
+  const std::string read = "@r\nACGT\n+\nIIII\n";
+  const auto alike_bytes = [&](const std::vector<std::string>& names) {
+    std::vector<std::string> paths;
+    for (const std::string& name : names) paths.push_back(folder.file(name, read));
+    return io::InputSet(paths, {}).alike_bytes();
+  };
+  CHECK(alike_bytes({"a"}) == read.size());
+  CHECK(alike_bytes({"a.fq", "b.c.fq"}) == 2 * read.size());
+  CHECK(alike_bytes({"a.fq.gz", "b.x.fq.gz"}) == 2 * read.size());
+  CHECK(alike_bytes({"a.fq", "b.fq.gz"}) == 0);
+  CHECK(alike_bytes({"a.fa.gz", "b.fq.gz"}) == 0);
+  CHECK(alike_bytes({"a.fq", "b"}) == 0);
+  CHECK(alike_bytes({"a.cram"}) == 0);
+  CHECK(alike_bytes({"a.sam"}) > 0);
+}
+
 TEST_CASE("io set: after an error, nobody reads on") {
   std::mt19937 random(34);
   const TempFolder folder;

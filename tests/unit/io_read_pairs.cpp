@@ -70,13 +70,16 @@ Groups read_groups(const std::vector<std::string>& first, const std::vector<std:
   io::ReadPairs pairs(first, second, pairing, options);
   Groups groups;
   io::ReadGroup group;
+  std::uint64_t input_bytes = 0;
   while (pairs.next(group)) {
+    input_bytes += group.input_bytes();
     CHECK(group.ordinal == groups.number++);
     if (pairing == io::Pairing::two_files) CHECK(group.first.pieces.size() == group.second.pieces.size());
     if (pairing == io::Pairing::interleaved) CHECK(group.first.pieces.size() % 2 == 0);
     add_reads(group.first, groups.first);
     add_reads(group.second, groups.second);
   }
+  CHECK(input_bytes == pairs.alike_bytes());
   return groups;
 }
 
