@@ -89,14 +89,15 @@ std::uint64_t CramNeeds::bytes(unsigned threads) const {
          2 * reference_bases;
 }
 
-std::optional<CramNeeds> look_at_cram(const std::string& path, const std::string& reference) {
+std::optional<CramNeeds> look_at_cram(const InputFile& input, const std::string& reference) {
   constexpr std::uint64_t kContainers = 3;  // the header, and two
   constexpr std::size_t kStep = std::size_t{64} << 10;
-  const Reopened file(path);
+  if (!input.is_regular) return std::nullopt;
+  const Reopened file(input.path);
   const std::unique_ptr<char[]> some(new char[kStep]);
   std::string_view bytes(some.get(), file.read(some.get(), kStep));
   if (!bytes.starts_with("CRAM")) return std::nullopt;
-  CramWatch watch(path);
+  CramWatch watch(input.shown);
   while (!bytes.empty() && watch.containers() < kContainers) {
     watch.see(bytes);
     bytes = {some.get(), file.read(some.get(), kStep)};
@@ -106,7 +107,7 @@ std::optional<CramNeeds> look_at_cram(const std::string& path, const std::string
   if (!reference.empty()) {
     needs.reference_bases = longest_sequence(reference);
   } else if (needs.size.needs_reference && needs.size.header_bytes <= kReadableHeader) {
-    needs.reference_bases = longest_sequence_of_header(path);
+    needs.reference_bases = longest_sequence_of_header(input.path);
   }
   return needs;
 }

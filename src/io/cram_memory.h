@@ -9,6 +9,7 @@
 
 #include "io/byte_file.h"
 #include "io/cram_watch.h"
+#include "io/input_list.h"
 
 namespace warpmer::io {
 
@@ -27,10 +28,10 @@ struct CramNeeds {
 constexpr std::uint64_t kUsualSliceBases = 5'000'000 + 10'000 * CramSize::kRecordBases;
 
 /// What reading a file on disk is going to need, as far as its first containers tell; its slices are taken to
-/// be no smaller than usual. Nothing for one that does not begin like CRAM, and for one that cannot be looked
-/// at: opening it will say why. `reference`: FASTA, or empty for what htslib finds by the file's header.
-/// InputError for damage.
-std::optional<CramNeeds> look_at_cram(const std::string& path, const std::string& reference);
+/// be no smaller than usual. Nothing for a pipe, for a file that does not begin like CRAM, and for one that
+/// cannot be looked at: opening it will say why. `reference`: FASTA, or empty for what htslib finds by the
+/// file's header. InputError for damage.
+std::optional<CramNeeds> look_at_cram(const InputFile& input, const std::string& reference);
 
 /// What the first slice of a file, or of a pipe, tells. InputError for damage.
 CramSize look_at_cram(ByteFile& file);

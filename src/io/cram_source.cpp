@@ -160,9 +160,9 @@ bool CramSource::read(bam1_t& record) {
   }
   if (result < -1) {
     fail_reading(
-        "the next record cannot be decoded: the file is damaged or truncated, or its reference is not the "
-        "one "
-        "it was made with or not found; name it with --reference FILE.fa");
+        "the next record cannot be decoded: the file is damaged or truncated, or its reference is not found "
+        "or "
+        "not the one it was made with; name it with --reference FILE.fa");
   }
   check_size(static_cast<std::uint64_t>(record.l_data));
   return true;

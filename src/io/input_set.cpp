@@ -60,7 +60,6 @@ struct InputSet::Impl {
                                                 Content content) const;
   bool is_split(const InputFile& input) const;
   static PlainFormat plain_format(const InputFile& input, ByteFile& file);
-  std::optional<CramNeeds> needs_of_cram(const InputFile& input) const;
   void share(const OpenInput& input);
 
   InputOptions options;
@@ -151,8 +150,8 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
     case Content::cram:
     case Content::sam:
       return std::make_unique<AlignmentReader>(
-          open_alignments(std::move(file), content, options, threads_per_file, needs_of_cram(input),
-                          cancelled),
+          open_alignments(std::move(file), content, options, threads_per_file,
+                          look_at_cram(input, options.reference), cancelled),
           options, cancelled);
     case Content::gzip:
     case Content::bgzf:
@@ -177,11 +176,6 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_compressed(const InputFile& i
     return std::make_unique<TextReader>(std::move(text), input.shown, options);
   return std::make_unique<SharedReader<TextStream>>(
       std::make_shared<TextStream>(std::move(text), input.shown, options, cancelled));
-}
-
-/// Nothing for what is no CRAM, or no file.
-std::optional<CramNeeds> InputSet::Impl::needs_of_cram(const InputFile& input) const {
-  return input.is_regular ? look_at_cram(input.path, options.reference) : std::nullopt;
 }
 
 /// Whether several threads should read a FASTQ file at once.
@@ -335,7 +329,7 @@ std::uint64_t InputSet::memory_bytes(unsigned batches) const {
   std::size_t crams = 0;
   std::uint64_t cram = 0;  // the most that one holds
   for (const InputFile& input : impl_->inputs) {
-    const std::optional<CramNeeds> needs = impl_->needs_of_cram(input);
+    const std::optional<CramNeeds> needs = look_at_cram(input, impl_->options.reference);
     if (!needs) continue;
     ++crams;
     cram = std::max(cram, needs->bytes(impl_->threads_per_file));

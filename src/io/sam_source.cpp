@@ -17,6 +17,7 @@ namespace warpmer::io {
 namespace {
 
 constexpr std::size_t kReadStep = std::size_t{256} << 10;
+constexpr std::size_t kLongText = 8 * kReadStep;
 
 /// The columns that a read is in.
 constexpr std::size_t kName = 0, kFlag = 1, kBases = 9, kQuality = 10;
@@ -157,7 +158,14 @@ bool SamSource::find_line() {
 bool SamSource::read_more() {
   const std::size_t kept = text_.size() - begin_;
   if (kept > longest_record()) refuse_long();
-  if (begin_ > 0) std::memmove(text_.data(), text_.data() + begin_, kept);
+  if (text_.capacity() > kLongText && kept < kReadStep) {  // it grew for a long line
+    TextBuffer usual;
+    usual.reserve(2 * kReadStep);
+    usual.append({text_.data() + begin_, kept});
+    std::swap(text_, usual);
+  } else if (begin_ > 0) {
+    std::memmove(text_.data(), text_.data() + begin_, kept);
+  }
   begin_ = 0;
   text_.set_size(kept);
   if (text_.capacity() - kept < kReadStep)
