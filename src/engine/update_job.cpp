@@ -144,7 +144,8 @@ class UpdateJob {
     if (does(memory_cap_)) return plan;
     constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
     std::uint64_t too_little = memory_cap_ / kMebibyte, enough = too_little + 1;
-    for (; !does(enough * kMebibyte); enough *= 2) too_little = enough;
+    constexpr std::uint64_t kMost = UINT64_MAX / kMebibyte / 2;
+    for (; enough < kMost && !does(enough * kMebibyte); enough *= 2) too_little = enough;
     while (enough - too_little > 1) {
       const std::uint64_t between = (too_little + enough) / 2;
       (does(between * kMebibyte) ? enough : too_little) = between;

@@ -18,7 +18,7 @@
 namespace warpmer::io {
 
 /// Records of any kind, as they are in the file. A record that is longer than may be is refused before there
-/// is room made for it.
+/// is room made for it; of CRAM, a slice that has such records.
 class AlignmentSource {
  public:
   virtual ~AlignmentSource() = default;

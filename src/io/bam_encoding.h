@@ -1,5 +1,5 @@
 #pragma once
-/// What htslib has read, as the bytes of a BAM file (SAMv1, section 4.2).
+/// Headers and records, as htslib has them, as the bytes of a BAM file (SAMv1, section 4.2).
 
 #include <htslib/sam.h>
 

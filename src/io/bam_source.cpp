@@ -124,14 +124,25 @@ bool BamSource::read(bam1_t& record) {
   std::memset(data + name, 0, padding);
   read_all(data + name + padding, rest);
   set_fields(fixed, record.core);
-  const auto is_reference = [&](std::int32_t id) { return id >= -1 && id < std::int64_t{references_}; };
-  if (!is_reference(record.core.tid) || !is_reference(record.core.mtid)) fail(kUndecodable);
   record.core.l_qname = static_cast<std::uint16_t>(name + padding);
   record.core.l_extranul = static_cast<std::uint8_t>(padding);
   record.core.n_cigar = cigar_ops;
   record.core.l_qseq = static_cast<std::int32_t>(bases);
   record.l_data = static_cast<int>(name + padding + rest);
+  check(record);
   return true;
+}
+
+/// Throws where a record contradicts itself, or the header.
+void BamSource::check(const bam1_t& record) const {
+  const bam1_core_t& core = record.core;
+  const auto is_reference = [&](std::int32_t id) { return id >= -1 && id < std::int64_t{references_}; };
+  const bool is_aligned = core.n_cigar > 0 && core.l_qseq > 0 && (core.flag & BAM_FUNMAP) == 0;
+  const auto ops = static_cast<int>(core.n_cigar);
+  if (!is_reference(core.tid) || !is_reference(core.mtid) ||
+      (is_aligned && bam_cigar2qlen(ops, bam_get_cigar(&record)) != core.l_qseq)) {
+    fail(kUndecodable);
+  }
 }
 
 /// Fewer only at the end of the data.
@@ -146,7 +157,8 @@ std::size_t BamSource::read_up_to(char* into, std::size_t size) {
 }
 
 void BamSource::read_all(char* into, std::size_t size) {
-  if (read_up_to(into, size) < size) fail(kUndecodable);
+  if (read_up_to(into, size) == size) return;
+  fail(is_at_records_ ? kUndecodable : "its header cannot be read; the file is damaged or truncated");
 }
 
 }  // namespace warpmer::io

@@ -13,7 +13,7 @@ namespace warpmer::io {
 /// wanted.
 class BamSource final : public AlignmentSource {
  public:
-  /// Reads nothing yet: who throws while threads wait for a pipe must set `cancelled`.
+  /// Its threads begin to decompress, and who throws while they wait for a pipe must set `cancelled`.
   BamSource(std::unique_ptr<ByteFile> file, const InputOptions& options, unsigned threads,
             const std::atomic<bool>& cancelled);
 
@@ -22,6 +22,7 @@ class BamSource final : public AlignmentSource {
 
  private:
   bool read(bam1_t& record) override;
+  void check(const bam1_t& record) const;
   void read_header(std::string* text, std::string* references);
   std::uint32_t read_number();
   void take(std::uint64_t bytes, std::string* into);

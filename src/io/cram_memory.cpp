@@ -31,41 +31,46 @@ constexpr std::uint64_t kThreadBytesOfBase = 10;
 /// Headers that are read to see whether references will take memory; larger ones would take much themselves.
 constexpr std::uint64_t kReadableHeader = std::uint64_t{4} << 20;
 
-/// A file on disk, from where an inherited descriptor of it is; closes itself.
-class Reopened {
+/// A file on disk, or an open descriptor of one, from where that is: what is looked at is not taken.
+class Look {
  public:
-  explicit Reopened(const std::string& path) {
-    const int inherited = descriptor_in_path(path);
-    const std::string again = inherited >= 0 ? fmt::format("/proc/self/fd/{}", inherited) : path;
-    const off_t at = inherited >= 0 ? ::lseek(inherited, 0, SEEK_CUR) : 0;
-    if (at >= 0) descriptor_ = ::open(again.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (at > 0) ::lseek(descriptor_, at, SEEK_SET);
+  explicit Look(const std::string& path) : inherited_(descriptor_in_path(path)) {
+    descriptor_ = inherited_ >= 0 ? inherited_ : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (inherited_ >= 0) at_ = ::lseek(inherited_, 0, SEEK_CUR);
   }
-  ~Reopened() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+  ~Look() {
+    if (inherited_ < 0 && descriptor_ >= 0) ::close(descriptor_);
   }
-  Reopened(const Reopened&) = delete;
-  Reopened& operator=(const Reopened&) = delete;
+  Look(const Look&) = delete;
+  Look& operator=(const Look&) = delete;
 
   /// 0 at its end, and if it cannot be read.
-  std::size_t read(char* into, std::size_t bytes) const {
-    const ssize_t count = descriptor_ >= 0 ? ::read(descriptor_, into, bytes) : 0;
-    return static_cast<std::size_t>(std::max<ssize_t>(count, 0));
-  }
-  int take() {
-    const int taken = descriptor_;
-    descriptor_ = -1;
-    return taken;
+  std::size_t next(char* into, std::size_t bytes) {
+    const ssize_t count = descriptor_ >= 0 && at_ >= 0 ? ::pread(descriptor_, into, bytes, at_) : 0;
+    if (count <= 0) return 0;
+    at_ += count;
+    return static_cast<std::size_t>(count);
   }
 
  private:
+  const int inherited_;
   int descriptor_ = -1;
+  off_t at_ = 0;
 };
+
+/// The file opened a second time, at the place where it is; -1 if that cannot be.
+int open_again(const std::string& path) {
+  const int inherited = descriptor_in_path(path);
+  if (inherited < 0) return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int again = ::open(fmt::format("/proc/self/fd/{}", inherited).c_str(), O_RDONLY | O_CLOEXEC);
+  if (again >= 0) ::lseek(again, ::lseek(inherited, 0, SEEK_CUR), SEEK_SET);
+  return again;
+}
 
 /// 0 for a header that cannot be read.
 std::uint64_t longest_sequence_of_header(const std::string& path) {
   silence_htslib();
-  const int descriptor = Reopened(path).take();
+  const int descriptor = open_again(path);
   hFILE* const stream = descriptor >= 0 ? hdopen(descriptor, "r") : nullptr;
   if (stream == nullptr) {
     if (descriptor >= 0) ::close(descriptor);
@@ -91,16 +96,16 @@ std::uint64_t CramNeeds::bytes(unsigned threads) const {
 
 std::optional<CramNeeds> look_at_cram(const InputFile& input, const std::string& reference) {
   constexpr std::uint64_t kContainers = 3;  // the header, and two
-  constexpr std::size_t kStep = std::size_t{64} << 10;
+  constexpr std::size_t kStep = std::size_t{16} << 10;
   if (!input.is_regular) return std::nullopt;
-  const Reopened file(input.path);
+  Look file(input.path);
   const std::unique_ptr<char[]> some(new char[kStep]);
-  std::string_view bytes(some.get(), file.read(some.get(), kStep));
+  std::string_view bytes(some.get(), file.next(some.get(), kStep));
   if (!bytes.starts_with("CRAM")) return std::nullopt;
   CramWatch watch(input.shown);
   while (!bytes.empty() && watch.containers() < kContainers) {
     watch.see(bytes);
-    bytes = {some.get(), file.read(some.get(), kStep)};
+    bytes = {some.get(), file.next(some.get(), kStep)};
   }
   CramNeeds needs{watch.size(), 0};
   needs.size.slice_bases = std::max(needs.size.slice_bases, kUsualSliceBases);
@@ -114,14 +119,19 @@ std::optional<CramNeeds> look_at_cram(const InputFile& input, const std::string&
 
 CramSize look_at_cram(ByteFile& file) {
   constexpr std::uint64_t kContainers = 2;
+  constexpr std::size_t kLeast = 4096, kMost = std::size_t{4} << 20;
   CramWatch watch(file.shown());
-  for (std::size_t seen = 0, wanted = 4096; watch.containers() < kContainers; wanted *= 2) {
+  // No more than the version at first: a pipe may stay open, and not have more.
+  std::size_t seen = 0, wanted = CramWatch::kDefinitionBytes;
+  for (; watch.containers() < kContainers && wanted <= kMost; wanted = std::max(2 * wanted, kLeast)) {
     const std::string_view bytes = file.peek(wanted);
     if (bytes.size() == seen) break;
     watch.see(bytes.substr(seen));
     seen = bytes.size();
   }
-  return watch.size();
+  CramSize size = watch.size();
+  if (watch.containers() < kContainers) size.slice_bases = kUsualSliceBases;
+  return size;
 }
 
 std::uint64_t longest_sequence(const sam_hdr_t& header) {

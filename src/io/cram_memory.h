@@ -33,7 +33,8 @@ constexpr std::uint64_t kUsualSliceBases = 5'000'000 + 10'000 * CramSize::kRecor
 /// file's header. InputError for damage.
 std::optional<CramNeeds> look_at_cram(const InputFile& input, const std::string& reference);
 
-/// What the first slice of a file, or of a pipe, tells. InputError for damage.
+/// What the first slice of a file, or of a pipe, tells, if that comes within 4 MiB; else it is taken to be as
+/// usual. InputError for damage.
 CramSize look_at_cram(ByteFile& file);
 
 /// The longest sequence of a file's header, in bases.

@@ -40,12 +40,14 @@ std::string describe(const CramNeeds& needs) {
 
 /// What the plan has set aside, and as much more as a long record of each thread may have; of the only input,
 /// as all long records. Without a limit on these there is none.
-std::uint64_t allowed_bytes(const std::optional<CramNeeds>& foreseen, std::size_t longest_record,
-                            unsigned threads, bool is_only_input) {
+std::uint64_t allowed_bytes(const std::optional<CramNeeds>& foreseen, const InputOptions& options,
+                            unsigned threads) {
   constexpr unsigned kRecords = 4;  // at least; what is allowed for one is a part of what is for all
-  if (longest_record == TextReader::kLongestRecord) return UINT64_MAX;
-  const unsigned records = is_only_input ? std::max(threads, kRecords) : threads;
-  return (foreseen ? foreseen->bytes(threads) : 0) + std::uint64_t{longest_record} * records;
+  if (options.longest_record_bytes == SIZE_MAX) return UINT64_MAX;
+  const std::uint64_t record = std::max(options.longest_record_bytes, TextReader::batch_capacity(options));
+  const bool is_only_input = threads == options.threads;
+  return (foreseen ? foreseen->bytes(threads) : 0) +
+         record * (is_only_input ? std::max(threads, kRecords) : threads);
 }
 
 /// As many of so many threads as there is room for, 1 at least.
@@ -73,7 +75,7 @@ CramSource::CramSource(std::unique_ptr<ByteFile> file, const InputOptions& optio
                        const std::optional<CramNeeds>& foreseen, const std::atomic<bool>& cancelled)
     : AlignmentSource(*file, "CRAM", options),
       cancelled_(cancelled),
-      allowed_bytes_(allowed_bytes(foreseen, longest_record(), threads, threads == options.threads)),
+      allowed_bytes_(allowed_bytes(foreseen, options, threads)),
       threads_(foreseen ? threads : allowed_threads(threads, look_at_cram(*file), allowed_bytes_)),
       watch_(shown()),
       feed_(std::move(file), [this](std::string_view bytes) { inspect(bytes); }),

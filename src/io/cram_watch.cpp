@@ -11,7 +11,6 @@
 namespace warpmer::io {
 namespace {
 
-constexpr std::size_t kDefinitionBytes = 26;
 /// Seen at once: containers begin with less.
 constexpr std::size_t kStep = 4096;
 /// Of a container, what is looked at ends within so much, or it is none.
@@ -151,7 +150,8 @@ void CramWatch::enter_container() {
   const std::int64_t bases = numbers.ltf8();
   numbers.itf8();  // blocks
   const std::int32_t slices = numbers.itf8();
-  if (body_bytes > INT32_MAX || records < 0 || bases < 0 || slices < 0)
+  constexpr std::int64_t kMostBases = std::int64_t{1} << 40;  // of any container that was ever made, by far
+  if (body_bytes > INT32_MAX || records < 0 || bases < 0 || bases > kMostBases || slices < 0)
     fail("damaged: a container of impossible size");
   for (std::int32_t i = 0; i < slices; ++i) numbers.itf8();
   if (version_ >= 3) numbers.take(4);  // checksum

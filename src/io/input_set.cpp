@@ -135,6 +135,8 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
 }
 
 std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const InputShare& share) const {
+  // Before anything is read: what "-" stands for is read from one place by all who read it.
+  const std::optional<CramNeeds> foreseen = look_at_cram(input, options.reference);
   auto file = std::make_unique<ByteFile>(input.path, input.shown, cancelled);
   const Content content = detect_content(*file);
   const PlainFormat format = content == Content::text ? plain_format(input, *file) : PlainFormat::none;
@@ -150,9 +152,8 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
     case Content::cram:
     case Content::sam:
       return std::make_unique<AlignmentReader>(
-          open_alignments(std::move(file), content, options, threads_per_file,
-                          look_at_cram(input, options.reference), cancelled),
-          options, cancelled);
+          open_alignments(std::move(file), content, options, threads_per_file, foreseen, cancelled), options,
+          cancelled);
     case Content::gzip:
     case Content::bgzf:
       return open_compressed(input, std::move(file), content);

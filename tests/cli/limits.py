@@ -240,6 +240,10 @@ def check_cram(folder, cram, why):
         status, bytes_taken, errors = peak(["count", "-t", "2", "-m", f"{cap}M", "-o", output, cram])
         check(f"{cram.name}: {cap}M, as it says, will do", status == 0, errors)
         check(f"{cram.name}: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+        with cram.open() as standard_input:
+            status, bytes_taken, errors = peak(["count", "-t", "2", "-m", f"{cap}M", "-o", output, "-"], standard_input)
+        check(f"{cram.name}, standard input: {cap}M, as it says, will do", status == 0, errors)
+        check(f"{cram.name}, standard input: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
     for cap, wanted in ((130, 4), (600, 4), (12_000, 0)):
         with subprocess.Popen(["cat", cram], stdout=subprocess.PIPE) as cat:
             status, bytes_taken, errors = peak(["count", "-t", "2", "-m", f"{cap}M", "-o", output, "-"], cat.stdout)

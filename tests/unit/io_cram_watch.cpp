@@ -127,6 +127,8 @@ TEST_CASE("io cram watch: what cannot be is said") {
   CHECK(error_of(start).empty());
   CHECK(contains(error_of(start + little_endian(0xffffffff, 4) + std::string(100, '\0')), "impossible size"));
   CHECK(contains(error_of(start + encode({-1, -1, 10, 1, kWith, 0}, 3)), "impossible size"));
+  CHECK(
+      contains(error_of(start + encode({-1, 1, std::uint64_t{1} << 61, 1, kWith, 0}, 3)), "impossible size"));
   // Whose slices are more than there can be.
   const std::string endless = little_endian(1'000'000, 4) + itf8(-1) + itf8(0) + itf8(0) + itf8(1) + ltf8(0) +
                               ltf8(1) + itf8(1) + itf8(0x7fffffff);
