@@ -35,11 +35,10 @@ class Numbers {
   std::int32_t itf8() {
     constexpr unsigned kMost = 4;
     const unsigned first = byte(), more = std::min(ones(first), kMost);
-    std::uint32_t value = first & (0xffu >> (more + 1));
-    if (more == kMost) value = first & 0x0f;
-    for (unsigned i = 0; i + 1 < more; ++i) value = value << 8 | byte();
-    if (more == kMost) return static_cast<std::int32_t>(value << 4 | (byte() & 0x0f));
-    return static_cast<std::int32_t>(more == 0 ? value : value << 8 | byte());
+    std::uint32_t value = first & (more == kMost ? 0x0f : 0xffu >> (more + 1));
+    for (unsigned i = 0; i < std::min(more, kMost - 1); ++i) value = value << 8 | byte();
+    if (more == kMost) value = value << 4 | (byte() & 0x0f);
+    return static_cast<std::int32_t>(value);
   }
   /// LTF-8: of 64 bits.
   std::int64_t ltf8() {
@@ -64,13 +63,13 @@ class Numbers {
 /// What is in front of a block's data.
 struct Block {
   unsigned method = 0;
-  std::int32_t bytes = 0, text_bytes = 0;  ///< of the data, and decompressed
+  std::int32_t text_bytes = 0;  ///< of the data when it is decompressed
 
   explicit Block(Numbers& numbers) {
     method = numbers.byte();
     numbers.byte();  // kind
     numbers.itf8();  // identifier
-    bytes = numbers.itf8();
+    numbers.itf8();  // bytes as they are
     text_bytes = numbers.itf8();
   }
 };
