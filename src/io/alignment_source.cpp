@@ -13,6 +13,7 @@
 #include "io/text_reader.h"
 
 namespace warpmer::io {
+
 AlignmentSource::AlignmentSource(const ByteFile& file, std::string_view format, const InputOptions& options)
     : shown_(file.shown()), format_(format), longest_record_(TextReader::longest_record(options)) {}
 

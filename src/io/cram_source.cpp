@@ -163,8 +163,7 @@ bool CramSource::read(bam1_t& record) {
   if (result < -1) {
     fail_reading(
         "the next record cannot be decoded: the file is damaged or truncated, or its reference is not found "
-        "or "
-        "not the one it was made with; name it with --reference FILE.fa");
+        "or not the one it was made with; name it with --reference FILE.fa");
   }
   check_size(static_cast<std::uint64_t>(record.l_data));
   return true;
