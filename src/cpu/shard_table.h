@@ -1,6 +1,7 @@
 #pragma once
 /// The live table of a shard, in which counts go up and down: a slab hash (table/slab_hash.h) that one thread
-/// owns, and beside it what counts have beyond 32 bits. One per thread; its memory is reused.
+/// owns, and beside it what counts have beyond 32 bits, and the key that a table takes for none. One per
+/// thread; its memory is reused.
 
 #include <algorithm>
 #include <cstdint>
@@ -47,12 +48,15 @@ class ShardTable {
                    table::SlabAlloc(Units(bitmaps, slabs + buckets, units), &alloc_state_));
     resident_ = table_->resident(kTile, 0);
     beyond_.clear();
+    empty_key_count_ = 0;
     most_keys_ = most_keys;
   }
 
   /// Adds `n`, at least 1, to a key's count. The table has been made for as many keys as come.
   void add(Key key, std::uint64_t n) {
-    if (n <= UINT32_MAX && beyond_.empty()) {
+    if (key == table::kEmptyKey<Key>) [[unlikely]] {
+      empty_key_count_ += n;
+    } else if (n <= UINT32_MAX && beyond_.empty()) {
       const table::Insertion done = table_->insert(kTile, resident_, key, static_cast<std::uint32_t>(n));
       if (!done.wrapped) return;
       store(key, (std::uint64_t{1} << 32) + table_->find(kTile, key));
@@ -66,7 +70,7 @@ class ShardTable {
   };
   /// Takes `n`, at least 1, from a key's count, or all there is, and says how much of `n` was missing.
   Removal remove(Key key, std::uint64_t n) {
-    if (n <= UINT32_MAX && beyond_.empty() &&
+    if (key != table::kEmptyKey<Key> && n <= UINT32_MAX && beyond_.empty() &&
         table_->subtract(kTile, key, static_cast<std::uint32_t>(n)).done)
       return {n, 0};
     const std::uint64_t there = count(key);
@@ -90,6 +94,9 @@ class ShardTable {
       }
     }
     for (const auto& [key, more] : beyond_) counts[std::lower_bound(keys, keys + size_, key) - keys] += more;
+    if (empty_key_count_ == 0) return;
+    keys[size_] = table::kEmptyKey<Key>;  // the largest key there is
+    counts[size_++] = empty_key_count_;
   }
   // Of the last harvest.
   [[nodiscard]] Key* keys() const { return keys_.data(); }
@@ -114,12 +121,17 @@ class ShardTable {
   static std::uint64_t units_for(std::uint64_t most_keys) { return most_keys / Slab::kSlots + 1; }
 
   [[nodiscard]] std::uint64_t count(Key key) const {
+    if (key == table::kEmptyKey<Key>) return empty_key_count_;
     const auto more = beyond_.find(key);
     return table_->find(kTile, key) + (more == beyond_.end() ? 0 : more->second);
   }
   /// A count beyond 32 bits is 1 in the table, where 0 would mean that the key is not there, and the rest
   /// here.
   void store(Key key, std::uint64_t count) {
+    if (key == table::kEmptyKey<Key>) {
+      empty_key_count_ = count;
+      return;
+    }
     beyond_.erase(key);
     if (count == 0) {
       table_->erase(kTile, key);
@@ -138,6 +150,7 @@ class ShardTable {
   std::optional<Table> table_;
   table::ResidentBlock resident_{};
   std::map<Key, std::uint64_t> beyond_;
+  std::uint64_t empty_key_count_ = 0;
   std::vector<table::Slot<Key>> in_bucket_;
   Scratch<Key> keys_;
   Scratch<std::uint64_t> counts_;
