@@ -8,23 +8,47 @@
 #include <memory>
 #include <vector>
 
+#include "core/huge_pages.h"
 #include "device_memory.cuh"
+#include "growing_pages.cuh"
 #include "table/child_table.h"
 #include "table/paged_table.h"
 
 namespace warpmer::gpu {
 
+/// What a block counts children in: its static shared memory.
+inline constexpr std::uint32_t kMostChildren = 8192;
+/// Keys whose counts passed 2^32, that are remembered until they are asked for.
+inline constexpr std::uint32_t kMostWrapped = 1u << 16;
+
 /// Works on the device that is current, for one thread at a time. What functions mean stands in
 /// cpu/host_children.h; here they start something, but for `wait` and those that return what they have
 /// counted.
+template <class KeyType>
 class DeviceChildren {
-  using Key32 = table::Key32;
-
  public:
-  DeviceChildren(std::uint32_t frames, std::size_t frame_words, std::size_t batch, std::uint32_t children);
+  using Key = KeyType;
+  using Items = table::ChildItems<Key>;
+  using Update = typename Items::Update;
+  using Place = typename Items::Place;
+  using Child = table::ChildInFrame<Key>;
+  using Directory = table::ChildDirectoryView<Key>;
+
+  DeviceChildren(std::uint32_t frames, std::size_t frame_bytes, std::size_t batch, std::uint32_t children,
+                 std::uint64_t most_image_bytes, Place place = {});
   ~DeviceChildren();
   DeviceChildren(const DeviceChildren&) = delete;
   DeviceChildren& operator=(const DeviceChildren&) = delete;
+
+  /// Host memory for the image of a child of so many bytes, by the bytes of a frame.
+  static std::uint64_t image_bytes(std::size_t bytes, std::size_t frame_bytes) {
+    return frame_bytes < kLargeImage ? frame_bytes : whole_huge_pages(bytes);
+  }
+  /// Device memory of each update that may wait; and what is held besides these and frames, about:
+  /// directories are as many as children are halved while one batch is served.
+  static constexpr std::uint64_t kBytesOfUpdate = 2 * sizeof(Update) + sizeof(std::uint32_t);
+  static constexpr std::uint64_t kFixedBytes =
+      kMostWrapped * sizeof(Key) + 8 * kMostChildren * sizeof(std::uint32_t);
 
   void make_image(std::uint32_t child);
   void drop_image(std::uint32_t child);
@@ -33,74 +57,118 @@ class DeviceChildren {
   void clear(std::uint32_t frame, const table::ChildShape& shape);
   void fetch(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape);
   void write_back(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape);
-  void pour(std::uint32_t frame, const table::ChildInFrame& child, std::uint32_t image,
-            const table::ChildShape& shape);
-  void update(std::uint32_t frame, const table::ChildInFrame& child, table::ChildStep step, std::size_t begin,
+  void pour(std::uint32_t frame, const Child& child, std::uint32_t image, const table::ChildShape& shape);
+  void update(std::uint32_t frame, const Child& child, table::ChildStep step, std::size_t begin,
               std::size_t end, bool own);
-  void find(std::uint32_t frame, const table::ChildInFrame& child, std::size_t begin, std::size_t end);
+  void find(std::uint32_t frame, const Child& child, std::size_t begin, std::size_t end);
   table::ChildReport wait(std::uint32_t frame);
+  std::vector<Key> take_wrapped();
+  [[nodiscard]] Child at(std::uint32_t frame, Child child) const;
+  /// What is enqueued there comes after what was asked for the frame before.
+  [[nodiscard]] cudaStream_t stream(std::uint32_t frame) const { return frames_[frame].stream; }
+  [[nodiscard]] Place place() const { return place_; }
 
-  /// Pairs and keys lie in memory of the host or the device; of the host best in pinned memory.
-  void bring_updates(const std::uint64_t* pairs, std::size_t n);
-  void bring_to_frame(std::uint32_t frame, const std::uint64_t* pairs, std::size_t n);
+  /// Updates and keys lie in memory of the host or the device; of the host best in pinned memory.
+  void bring_updates(const Update* updates, std::size_t n);
+  void bring_to_frame(std::uint32_t frame, const Update* updates, std::size_t n);
   void wait_for_input();
-  std::vector<std::size_t> sort_updates(const table::ChildDirectoryView<Key32>& directory);
+  std::vector<std::size_t> sort_updates(const Directory& directory);
   std::size_t keep_waiting();
-  void bring_queries(const Key32* keys, std::size_t n);
-  std::vector<std::size_t> sort_queries(const table::ChildDirectoryView<Key32>& directory);
+  void bring_queries(const Key* keys, std::size_t n);
+  std::vector<std::size_t> sort_queries(const Directory& directory);
   void take_answers(std::uint32_t* answers, std::size_t n);
-  table::ChildDirectoryView<Key32> directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits);
+  Directory directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits);
   void settle() noexcept;
   /// Of the device's memory that is held.
   [[nodiscard]] std::size_t device_bytes() const;
 
  private:
   struct Frame {
-    explicit Frame(std::size_t words) : words(words), report(1), told(1) {}
-    DeviceArray<std::uint64_t> words;
+    explicit Frame(std::size_t bytes) : memory(bytes), report(1), told(1) {}
+    DeviceArray<std::byte> memory;
     DeviceArray<table::ChildReport> report;
     PinnedArray<table::ChildReport> told;
     Stream stream;
     Event uploaded;
   };
 
-  /// A child's, on the host.
-  struct Image {
+  /// A child's, on the host. A large one is as large as its child.
+  class Image {
+   public:
     Image() = default;
-    explicit Image(std::size_t words) : words(words), written(std::make_unique<Event>()) {}
-    PinnedArray<std::uint64_t> words;
+    explicit Image(std::size_t most_bytes) : written(std::make_unique<Event>()) {
+      if (most_bytes < kLargeImage) {
+        small_ = PinnedArray<std::byte>(most_bytes);
+      } else {
+        large_ = GrowingPages(most_bytes);
+      }
+    }
+    [[nodiscard]] std::byte* memory() const { return small_.size() > 0 ? small_.data() : large_.data(); }
+    /// What it takes of the host's memory.
+    [[nodiscard]] std::size_t bytes() const { return small_.size() > 0 ? small_.size() : large_.bytes(); }
+    /// Whoever says so lets nothing be under way.
+    void resize(std::size_t bytes) {
+      if (small_.size() == 0) large_.resize(bytes);
+    }
+    template <class Visit>
+    void for_each_part(std::size_t bytes, Visit&& visit) const {
+      if (small_.size() > 0) {
+        visit(0, bytes);
+      } else {
+        large_.for_each_part(bytes, visit);
+      }
+    }
+
     std::unique_ptr<Event> written;  ///< by the frame that it was written from last
+
+   private:
+    PinnedArray<std::byte> small_;
+    GrowingPages large_;
   };
 
+  static constexpr std::size_t kLargeImage = std::size_t{2} << 20;
+
+  Image make_sized(std::size_t bytes);
+  void resize(Image& image, std::size_t bytes);
+  void check_image_bytes(std::uint64_t more) const;
   void read_after_write(std::uint32_t frame, const Image& image) const;
-  [[nodiscard]] table::ChildInFrame at(std::uint32_t frame, table::ChildInFrame child) const;
-  [[nodiscard]] std::uint64_t* own_updates(std::uint32_t frame) const;
+  [[nodiscard]] Update* own_updates(std::uint32_t frame) const;
   template <table::ChildStep kStep>
-  void do_step(std::uint32_t frame, const table::ChildInFrame& child, bool own, std::size_t begin,
-               std::size_t end);
+  void do_step(std::uint32_t frame, const Child& child, bool own, std::size_t begin, std::size_t end);
   template <class Item>
   std::vector<std::size_t> sort(const Item* items, std::size_t n, DeviceArray<std::uint32_t>& order,
-                                const table::ChildDirectoryView<Key32>& directory);
+                                const Directory& directory);
 
-  std::size_t frame_words_, batch_;
+  std::size_t frame_bytes_, batch_;
+  std::uint64_t most_image_bytes_, image_bytes_ = 0;  ///< of the host's memory
+  Place place_;
   std::vector<Frame> frames_;
   std::vector<Image> images_, spare_;
-  DeviceArray<std::uint64_t> updates_, kept_;
+  DeviceArray<Update> updates_, kept_;
   std::size_t waiting_ = 0;
   DeviceArray<std::uint32_t> update_order_, query_order_;
-  DeviceArray<Key32> queries_;
+  DeviceArray<Key> queries_;
   DeviceArray<std::uint32_t> answers_;
   std::size_t asked_ = 0;
   bool queries_are_sorted_ = false;
+  DeviceArray<Key> wrapped_;  ///< none of pairs
+  DeviceArray<std::uint32_t> wrapped_size_;
   std::vector<std::uint32_t> directory_;  ///< the last of those below
   /// Work that is under way may still read those before.
   std::vector<DeviceArray<std::uint32_t>> directories_;
-  std::vector<DeviceArray<std::uint32_t>> counters_;  ///< one: of `sort` and `keep_waiting`
+  DeviceArray<std::uint32_t> counters_;  ///< of `sort` and `keep_waiting`
   Stream input_;
   Event sorted_;
 };
 
+extern template class DeviceChildren<table::Key32>;
+extern template class DeviceChildren<Key64>;
+extern template class DeviceChildren<Key128>;
+
 /// 32-bit keys with 32-bit values, on a GPU and beyond its memory.
-using PagedPairTable = table::PagedTable<DeviceChildren>;
+using PagedPairTable = table::PagedTable<DeviceChildren<table::Key32>>;
+/// K-mers, as hashes, with counts.
+template <class Key>
+using PagedKmerTable = table::PagedTable<DeviceChildren<Key>>;
 
 }  // namespace warpmer::gpu

@@ -40,4 +40,12 @@ std::uint32_t persistent_grid(void (*kernel)(Parameters...), std::uint32_t threa
   return static_cast<std::uint32_t>(multiprocessors * std::max(blocks, 1));
 }
 
+/// Blocks of `threads` threads for so many items, of which each takes so many at once: one at least, and no
+/// more than the device holds, which it is asked only once, because that takes as long as a small launch.
+template <auto kKernel>
+std::uint32_t blocks_for(std::size_t items, std::size_t per_block, std::uint32_t threads) {
+  static const std::uint32_t most = persistent_grid(kKernel, threads, 0);
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>((items + per_block - 1) / per_block, 1, most));
+}
+
 }  // namespace warpmer::gpu

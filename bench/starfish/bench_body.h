@@ -54,7 +54,7 @@ class PagedSubject : public StarfishSubject {
   void describe(StarfishResult& result) override {
     result.children = table_.children();
     result.moved = table_.paging();
-    result.rebuild_bytes = table_.counts().rebuild_bytes;
+    result.rebuild_bytes = table_.counts().rebuild_read + table_.counts().rebuild_written;
     result.table_bytes = table_bytes_;
     result.device_bytes = table_.storage().device_bytes();
   }
@@ -72,7 +72,7 @@ class PagedSubject : public StarfishSubject {
     plan.batch = resident * (shape.entries_at(setting.load) + 1);
     plan.query_batch = queries;
     plan.discarded = fails ? 1 : 0;
-    table_bytes_ = resident * shape.bytes();
+    table_bytes_ = resident * shape.template bytes<table::Key32>();
     return plan;
   }
 

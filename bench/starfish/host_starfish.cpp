@@ -12,7 +12,7 @@ namespace warpmer::bench {
 namespace {
 
 struct Host {
-  using PagedTable = table::PagedTable<cpu::HostChildren>;
+  using PagedTable = table::PagedTable<cpu::HostChildren<table::Key32>>;
   template <class T>
   using Memory = std::vector<T>;
   template <class T>

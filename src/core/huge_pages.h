@@ -43,6 +43,11 @@ inline char* map_huge_pages(std::size_t bytes) noexcept {
   return begin;
 }
 
+/// Whole pages of what was mapped take no memory until they are touched again, and are zero then.
+inline void give_back_pages(void* begin, std::size_t bytes) noexcept {
+  ::madvise(begin, bytes, MADV_DONTNEED);
+}
+
 /// What was mapped, with as many bytes.
 inline void unmap_huge_pages(void* memory, std::size_t bytes) noexcept { ::munmap(memory, bytes); }
 

@@ -7,32 +7,48 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "table/child_table.h"
-#include "table/rebuild.h"
+#include "table/tile.h"
 #include "table/word_slots.h"
 
 namespace warpmer::cpu {
 
+template <class KeyType>
 class HostChildren {
-  using Key32 = table::Key32;
-
  public:
-  /// Frames of so many words; operations, and queries, that may wait; children for which memory is made
-  /// ready.
-  HostChildren(std::uint32_t frames, std::size_t frame_words, std::size_t batch, std::uint32_t children)
-      : frame_words_(frame_words), batch_(batch), frames_(frames), reports_(frames), updates_(batch) {
-    for (Words& frame : frames_) frame = make_words();
-    for (std::uint32_t i = 0; i < children; ++i) spare_.push_back(make_words());
+  using Key = KeyType;
+  using Items = table::ChildItems<Key>;
+  using Update = typename Items::Update;
+  using Place = typename Items::Place;
+  using Child = table::ChildInFrame<Key>;
+  using Directory = table::ChildDirectoryView<Key>;
+
+  /// Frames of so many bytes; operations, and queries, that may wait; children for which memory is made
+  /// ready; and what all children's memory may come to, 0: anything.
+  HostChildren(std::uint32_t frames, std::size_t frame_bytes, std::size_t batch, std::uint32_t children,
+               std::uint64_t most_image_bytes, Place place = {})
+      : frame_bytes_(frame_bytes),
+        batch_(batch),
+        most_images_(most_image_bytes == 0 ? UINT64_MAX : most_image_bytes / frame_bytes),
+        place_(place),
+        frames_(frames),
+        reports_(frames),
+        updates_(batch) {
+    for (Memory& frame : frames_) frame = make_memory();
+    for (std::uint32_t i = 0; i < children; ++i) make_spare();
   }
 
   // --- Images. All have room for any child.
 
   void make_image(std::uint32_t child) {
     if (child >= images_.size()) images_.resize(child + std::size_t{1});
-    if (spare_.empty()) spare_.push_back(make_words());
+    if (spare_.empty()) make_spare();
     images_[child] = std::move(spare_.back());
     spare_.pop_back();
   }
@@ -42,46 +58,36 @@ class HostChildren {
   // --- Frames. What is asked for one is done in that order.
 
   void clear(std::uint32_t frame, const table::ChildShape& shape) {
-    std::fill_n(frames_[frame].get(), shape.words(), table::kEmptyWord);
+    const auto slots = slots_in(frames_[frame], shape);
+    for (std::size_t i = 0; i < shape.slots(); ++i) slots.write(i, {table::kEmptyKey<Key>, 0});
   }
   void fetch(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape) {
-    std::memcpy(frames_[frame].get(), images_[child].get(), shape.bytes());
+    std::memcpy(frames_[frame].get(), images_[child].get(), shape.template bytes<Key>());
   }
   void write_back(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape) {
-    std::memcpy(images_[child].get(), frames_[frame].get(), shape.bytes());
+    std::memcpy(images_[child].get(), frames_[frame].get(), shape.template bytes<Key>());
   }
   /// Puts in what an image of this shape holds of the child.
-  void pour(std::uint32_t frame, const table::ChildInFrame& child, std::uint32_t image,
-            const table::ChildShape& shape) {
+  void pour(std::uint32_t frame, const Child& child, std::uint32_t image, const table::ChildShape& shape) {
     const Table table(at(frame, child));
-    table::for_each_entry(table::Slots<Key32>{images_[image].get()}, shape.words(), 0, 1,
-                          [&](const table::Slot<Key32>& entry) {
-                            const std::uint64_t pair = table::word_of(entry);
-                            if (table.takes_over(pair))
-                              reports_[frame].note(table.serve<table::ChildStep::insert>({}, pair));
-                          });
+    const auto slots = slots_in(images_[image], shape);
+    for (std::size_t i = 0; i < shape.slots(); ++i) {
+      const table::Slot<Key> entry = slots.read(i);
+      if (table.takes_over(entry)) reports_[frame].note(table.take_over({}, entry));
+    }
   }
   /// Does a step of the updates `begin` to `end` of the order made last; `own`: of those that were brought to
   /// the frame. In the last step, those that are done are masked, and those that are not are told.
-  void update(std::uint32_t frame, const table::ChildInFrame& child, table::ChildStep step, std::size_t begin,
+  void update(std::uint32_t frame, const Child& child, table::ChildStep step, std::size_t begin,
               std::size_t end, bool own) {
-    using table::ChildStep;
-    std::uint64_t* const first = updates_.data() + (own ? frame * (batch_ / frames_.size()) : 0);
+    Update* const first = updates_.data() + (own ? frame * (batch_ / frames_.size()) : 0);
     const std::uint32_t* const order = own ? nullptr : update_order_.data();
-    switch (step) {
-      case ChildStep::place:
-        return do_step<ChildStep::place>(frame, child, first, order, begin, end);
-      case ChildStep::count:
-        return do_step<ChildStep::count>(frame, child, first, order, begin, end);
-      case ChildStep::insert:
-        return do_step<ChildStep::insert>(frame, child, first, order, begin, end);
-      case ChildStep::erase:
-        return do_step<ChildStep::erase>(frame, child, first, order, begin, end);
-    }
+    table::with_child_step<Key>(
+        step, [&](auto constant) { do_step<constant.value>(frame, child, first, order, begin, end); });
   }
   /// Answers queries `begin` to `end` of their order, or, if none was made, as they came. Those that have a
   /// value are masked.
-  void find(std::uint32_t frame, const table::ChildInFrame& child, std::size_t begin, std::size_t end) {
+  void find(std::uint32_t frame, const Child& child, std::size_t begin, std::size_t end) {
     const Table table(at(frame, child));
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t query = query_order_.empty() ? i : query_order_[i];
@@ -89,93 +95,116 @@ class HostChildren {
       const std::uint32_t value = table.find({}, queries_[query]);
       if (value == 0) continue;
       answers_[query] = value;
-      queries_[query] = table::kEmptyKey<Key32>;
+      queries_[query] = table::kEmptyKey<Key>;
       ++reports_[frame].found;
     }
   }
   /// What all that was asked for the frame has come to, since the last time.
   table::ChildReport wait(std::uint32_t frame) { return std::exchange(reports_[frame], {}); }
+  /// K-mers whose counts have passed 2^32 since they were asked for the last time, each as often as it has.
+  std::vector<Key> take_wrapped() { return std::exchange(wrapped_, {}); }
+  /// The child, where it is in its frame.
+  [[nodiscard]] Child at(std::uint32_t frame, Child child) const {
+    child.memory = frames_[frame].get();
+    return child;
+  }
+  [[nodiscard]] Place place() const { return place_; }
 
   // --- Operations.
 
-  void bring_updates(const std::uint64_t* pairs, std::size_t n) {
-    std::copy_n(pairs, n, updates_.begin() + static_cast<std::ptrdiff_t>(waiting_));
+  void bring_updates(const Update* updates, std::size_t n) {
+    std::copy_n(updates, n, updates_.begin() + static_cast<std::ptrdiff_t>(waiting_));
     waiting_ += n;
   }
-  void bring_to_frame(std::uint32_t frame, const std::uint64_t* pairs, std::size_t n) {
-    std::copy_n(pairs, n, updates_.data() + frame * (batch_ / frames_.size()));
+  void bring_to_frame(std::uint32_t frame, const Update* updates, std::size_t n) {
+    std::copy_n(updates, n, updates_.data() + frame * (batch_ / frames_.size()));
   }
   /// Until memory that was brought from may change.
   void wait_for_input() {}
   /// Puts the updates that wait in order of their children. Returns where each child's begin, and the end.
-  std::vector<std::size_t> sort_updates(const table::ChildDirectoryView<Key32>& directory) {
+  std::vector<std::size_t> sort_updates(const Directory& directory) {
     return sort(directory, waiting_, update_order_,
-                [&](std::size_t i) { return table::key_of(updates_[i]); });
+                [&](std::size_t i) { return Items::key_of(updates_[i]); });
   }
   /// Forgets updates that are done. Returns how many wait.
   std::size_t keep_waiting() {
     const auto begin = updates_.begin(), end = begin + static_cast<std::ptrdiff_t>(waiting_);
-    waiting_ = static_cast<std::size_t>(std::remove(begin, end, table::kEmptyWord) - begin);
+    const auto is_done = [](const Update& update) { return Items::key_of(update) == table::kEmptyKey<Key>; };
+    waiting_ = static_cast<std::size_t>(std::remove_if(begin, end, is_done) - begin);
     return waiting_;
   }
-  void bring_queries(const Key32* keys, std::size_t n) {
+  void bring_queries(const Key* keys, std::size_t n) {
     queries_.assign(keys, keys + n);
     answers_.assign(n, 0);
     query_order_.clear();
   }
-  std::vector<std::size_t> sort_queries(const table::ChildDirectoryView<Key32>& directory) {
+  std::vector<std::size_t> sort_queries(const Directory& directory) {
     return sort(directory, queries_.size(), query_order_, [&](std::size_t i) { return queries_[i]; });
   }
   void take_answers(std::uint32_t* answers, std::size_t n) { std::copy_n(answers_.begin(), n, answers); }
   /// The directory, where operations are served.
-  table::ChildDirectoryView<Key32> directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits) {
-    return {entries.data(), bits};
+  Directory directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits) {
+    return {entries.data(), bits, place_};
   }
   /// Ends what is under way, after an error: nothing here.
   void settle() noexcept {}
   /// Of memory that a device would have to have.
   [[nodiscard]] std::size_t device_bytes() const {
-    return frames_.size() * frame_words_ * sizeof(std::uint64_t) + updates_.size() * sizeof(std::uint64_t) +
-           (update_order_.capacity() + query_order_.capacity() + queries_.capacity() + answers_.capacity()) *
-               sizeof(std::uint32_t);
+    return frames_.size() * frame_bytes_ + updates_.size() * sizeof(Update) +
+           queries_.capacity() * sizeof(Key) +
+           (update_order_.capacity() + query_order_.capacity() + answers_.capacity()) * sizeof(std::uint32_t);
   }
 
  private:
-  using Tile = table::SerialWordTile<table::kChildBucket>;
+  using Tile = std::conditional_t<table::Slots<Key>::kOneWord, table::SerialWordTile<table::kChildBucket>,
+                                  table::SerialTile<Key, table::kChildBucket>>;
   using Table = table::ChildTable<Tile>;
-  using Words = std::unique_ptr<std::uint64_t[]>;
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
+  };
+  using Memory = std::unique_ptr<std::byte, Free>;
+  static constexpr std::align_val_t kAlignment{64};
 
-  [[nodiscard]] Words make_words() const {
-    return std::make_unique_for_overwrite<std::uint64_t[]>(frame_words_);
+  void make_spare() {
+    if (made_images_ == most_images_) {
+      throw table::PagedTableFull(
+          table::PagedTableFull::Reason::memory, {},
+          "there is no memory for more than " + std::to_string(most_images_) + " child tables");
+    }
+    spare_.push_back(make_memory());
+    ++made_images_;
   }
-  [[nodiscard]] table::ChildInFrame at(std::uint32_t frame, table::ChildInFrame child) const {
-    child.words = frames_[frame].get();
-    return child;
+  [[nodiscard]] Memory make_memory() const {
+    return Memory(static_cast<std::byte*>(::operator new(frame_bytes_, kAlignment)));
+  }
+  static table::Slots<Key> slots_in(const Memory& memory, const table::ChildShape& shape) {
+    return table::Slots<Key>::in(memory.get(), shape.slots());
   }
 
   template <table::ChildStep kStep>
-  void do_step(std::uint32_t frame, const table::ChildInFrame& child, std::uint64_t* updates,
-               const std::uint32_t* order, std::size_t begin, std::size_t end) {
+  void do_step(std::uint32_t frame, const Child& child, Update* updates, const std::uint32_t* order,
+               std::size_t begin, std::size_t end) {
     constexpr bool kIsLast = kStep != table::ChildStep::place;
     const Table table(at(frame, child));
     for (std::size_t i = begin; i < end; ++i) {
-      std::uint64_t& update = updates[order == nullptr ? i : order[i]];
-      table::ChildOutcome outcome = table.serve<kStep>({}, update);
+      Update& update = updates[order == nullptr ? i : order[i]];
+      table::ChildOutcome outcome = table.template serve<kStep>({}, update);
       if (!outcome.is_mine) continue;
       outcome.is_done = outcome.is_done || !kIsLast;  // what has no place is told once
       reports_[frame].note(outcome);
-      if (kIsLast && outcome.is_done) update = table::kEmptyWord;
+      if (!Items::kZeroIsNone && outcome.has_wrapped) wrapped_.push_back(Items::key_of(update));
+      if (kIsLast && outcome.is_done) update = Items::done();
     }
   }
 
   template <class KeyOf>
-  static std::vector<std::size_t> sort(const table::ChildDirectoryView<Key32>& directory, std::size_t n,
+  static std::vector<std::size_t> sort(const Directory& directory, std::size_t n,
                                        std::vector<std::uint32_t>& order, KeyOf&& key_of) {
     std::vector<std::size_t> begins(
         1 + *std::max_element(directory.children, directory.children + (1u << directory.bits)) + 1);
     const auto each = [&](auto&& work) {
       for (std::size_t i = 0; i < n; ++i) {
-        if (key_of(i) != table::kEmptyKey<Key32>) work(i, directory.child_of(key_of(i)));
+        if (key_of(i) != table::kEmptyKey<Key>) work(i, directory.child_of(key_of(i)));
       }
     };
     each([&](std::size_t /*i*/, std::uint32_t child) { ++begins[child + std::size_t{1}]; });
@@ -186,13 +215,15 @@ class HostChildren {
     return begins;
   }
 
-  std::size_t frame_words_, batch_;
-  std::vector<Words> frames_, images_, spare_;
+  std::size_t frame_bytes_, batch_;
+  std::uint64_t most_images_, made_images_ = 0;
+  Place place_;
+  std::vector<Memory> frames_, images_, spare_;
   std::vector<table::ChildReport> reports_;  ///< by frame
-  std::vector<std::uint64_t> updates_;
+  std::vector<Update> updates_;
   std::size_t waiting_ = 0;
   std::vector<std::uint32_t> update_order_, query_order_;
-  std::vector<Key32> queries_;
+  std::vector<Key> queries_, wrapped_;
   std::vector<std::uint32_t> answers_;
 };
 

@@ -125,6 +125,8 @@ class ChildPager {
     ++counts_.visits;
     counts_.hits += was_there ? 1 : 0;
   }
+  /// The child in its frame is as if it had just come.
+  void renew(std::uint32_t child) { children_[child].came = children_[child].used = ++clock_; }
   /// The child in its frame is no longer what its image is.
   void changed(std::uint32_t child) { children_[child].is_dirty = true; }
 

@@ -3,21 +3,24 @@
 /// own, with its hash functions and its stash, which serves operations while it is in a frame of the device.
 /// Any of the schemes would do; the paper has cuckoo hashing. Ours is iceberg hashing, because keys that
 /// never move can be counted batch after batch: `find` comes to the same copy of a key for as long as the
-/// child lives (table/iceberg.h). Slots are words of a 32-bit key and a 32-bit value (table/word_slots.h).
+/// child lives (table/iceberg.h).
 ///
-/// A value of 0 is none: a key that has it is not there. So erasing is storing 0, side by side with erasures
-/// of others, and the slot is free again when the child is rebuilt. Values of a key that is added again are
-/// summed up, modulo 2^32.
+/// Counts of a key that is added again are summed up, modulo 2^32. Of pairs, a value of 0 is none: a key that
+/// has it is not there. So erasing is storing 0, side by side with erasures of others, and the slot is free
+/// again when the child is rebuilt. Of k-mers it is a count that has wrapped (table/child_items.h).
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "core/error.h"
 #include "core/platform.h"
 #include "table/child_directory.h"
+#include "table/child_items.h"
 #include "table/iceberg.h"
 #include "table/insertion.h"
-#include "table/word_slots.h"
+#include "table/tile.h"
 
 namespace warpmer::table {
 
@@ -33,10 +36,13 @@ struct ChildShape {
   std::uint32_t buckets = 0;
   std::uint32_t seed = 0;
 
-  [[nodiscard]] WARPMER_HD constexpr std::size_t words() const {
+  [[nodiscard]] WARPMER_HD constexpr std::size_t slots() const {
     return std::size_t{buckets} * kChildBucket + kStashSlots;
   }
-  [[nodiscard]] constexpr std::size_t bytes() const { return words() * Slots<Key32>::kBytes; }
+  template <class Key>
+  [[nodiscard]] constexpr std::size_t bytes() const {
+    return slots() * Slots<Key>::kBytes;
+  }
   /// Entries that it is to hold at such a load of its buckets.
   [[nodiscard]] std::uint64_t entries_at(double load) const {
     return static_cast<std::uint64_t>(load * kChildBucket * buckets);
@@ -58,65 +64,94 @@ enum class ChildStep : std::uint8_t {
   erase,
 };
 
+/// Calls `work` with a step as a constant. Children of k-mers have one, `insert`: what two tiles that place
+/// the same key leave behind is told from keys by its count of 0.
+template <class Key, class Work>
+void with_child_step(ChildStep step, Work&& work) {
+  if constexpr (ChildItems<Key>::kZeroIsNone) {
+    switch (step) {
+      case ChildStep::place:
+        return work(std::integral_constant<ChildStep, ChildStep::place>());
+      case ChildStep::count:
+        return work(std::integral_constant<ChildStep, ChildStep::count>());
+      case ChildStep::erase:
+        return work(std::integral_constant<ChildStep, ChildStep::erase>());
+      case ChildStep::insert:
+        break;
+    }
+  }
+  if (step != ChildStep::insert) throw InternalError("children of k-mers only insert");
+  work(std::integral_constant<ChildStep, ChildStep::insert>());
+}
+
 /// A child in a frame, and what belongs to it.
+template <class Key>
 struct ChildInFrame {
-  std::uint64_t* words = nullptr;
+  void* memory = nullptr;  ///< of the frame: shape.bytes<Key>() bytes of it are the child's
   ChildShape shape;
   std::uint32_t number = 0;
-  ChildDirectoryView<Key32> directory;
+  ChildDirectoryView<Key> directory{};
+
+  [[nodiscard]] WARPMER_HD Slots<Key> slots() const { return Slots<Key>::in(memory, shape.slots()); }
 };
 
 /// What became of one operation in one step.
 struct ChildOutcome {
-  bool is_mine = false;  ///< the child's, and not done yet
-  bool is_done = false;  ///< nothing is left to do
-  bool is_new = false;   ///< it took a slot
+  bool is_mine = false;      ///< the child's, and not done yet
+  bool is_done = false;      ///< nothing is left to do
+  bool is_new = false;       ///< it took a slot
+  bool has_wrapped = false;  ///< the key's count passed 2^32
 };
 
 template <Tile T>
 class ChildTable {
  public:
-  WARPMER_HD explicit ChildTable(const ChildInFrame& child)
-      : child_(child), scheme_({child.words}, child.shape.buckets, child.shape.seed) {}
+  using Key = typename T::Key;
+  using Items = ChildItems<Key>;
 
-  /// Serves a pair of a batch, unless it is another child's, or served (kEmptyWord).
+  WARPMER_HD explicit ChildTable(const ChildInFrame<Key>& child)
+      : child_(child), scheme_(child.slots(), child.shape.buckets, child.shape.seed) {}
+
+  /// Serves an operation of a batch, unless it is another child's, or done.
   template <ChildStep kStep>
-  WARPMER_HD ChildOutcome serve(const T& tile, std::uint64_t pair) const {
-    ChildOutcome outcome;
-    const Key32 key = key_of(pair);
-    outcome.is_mine = key != kEmptyKey<Key32> && child_.directory.belongs(key, child_.number);
-    if (!outcome.is_mine) return outcome;
+  WARPMER_HD ChildOutcome serve(const T& tile, const typename Items::Update& update) const {
+    const Key key = Items::key_of(update);
+    if (key == kEmptyKey<Key> || !child_.directory.belongs(key, child_.number)) return {};
     if constexpr (kStep == ChildStep::erase) {
       const std::ptrdiff_t slot = scheme_.find(tile, key);
-      if (slot >= 0) tile.store(Slots<Key32>{child_.words + slot}, 0, 0);
-      outcome.is_done = true;
+      if (slot >= 0) tile.store(child_.slots().at(static_cast<std::size_t>(slot)), 0, 0);
+      return {true, true, false, false};
     } else {
-      const Insertion insertion = kStep == ChildStep::place   ? scheme_.place(tile, key)
-                                  : kStep == ChildStep::count ? scheme_.add(tile, key, count_of(pair))
-                                                              : scheme_.insert(tile, key, count_of(pair));
-      outcome.is_done = insertion.placed;
-      outcome.is_new = insertion.is_new;
+      const std::uint32_t count = Items::count_of(update);
+      return outcome_of(kStep == ChildStep::place   ? scheme_.place(tile, key)
+                        : kStep == ChildStep::count ? scheme_.add(tile, key, count)
+                                                    : scheme_.insert(tile, key, count));
     }
-    return outcome;
   }
 
-  /// Whether a query is the child's and not answered yet (kEmptyKey).
-  [[nodiscard]] WARPMER_HD bool is_asked(Key32 key) const {
-    return key != kEmptyKey<Key32> && child_.directory.belongs(key, child_.number);
-  }
+  /// Whether a query is not answered yet.
+  [[nodiscard]] WARPMER_HD static bool is_asked(Key key) { return key != kEmptyKey<Key>; }
   /// The key's value; 0: it is not there.
-  [[nodiscard]] WARPMER_HD std::uint32_t find(const T& tile, Key32 key) const {
+  [[nodiscard]] WARPMER_HD std::uint32_t find(const T& tile, Key key) const {
     return scheme_.find_with_count(tile, key).count;
   }
 
-  /// Whether an entry of a child's image is to be carried over when the child is rebuilt, halved or merged:
-  /// erased ones are not, nor what tiles that placed the same key at once have left.
-  [[nodiscard]] WARPMER_HD bool takes_over(std::uint64_t entry) const {
-    return count_of(entry) > 0 && child_.directory.belongs(key_of(entry), child_.number);
+  /// Whether what a slot of a child's image holds is to be carried over when the child is rebuilt, halved or
+  /// merged: of pairs, erased ones are not, nor what tiles that placed the same key at once have left.
+  [[nodiscard]] WARPMER_HD bool takes_over(const Slot<Key>& entry) const {
+    return entry.key != kEmptyKey<Key> && (!Items::kZeroIsNone || entry.count > 0) &&
+           child_.directory.belongs(entry.key, child_.number);
+  }
+  WARPMER_HD ChildOutcome take_over(const T& tile, const Slot<Key>& entry) const {
+    return outcome_of(scheme_.insert(tile, entry.key, entry.count));
   }
 
  private:
-  ChildInFrame child_;
+  WARPMER_HD static ChildOutcome outcome_of(const Insertion& insertion) {
+    return {true, insertion.placed, insertion.is_new, insertion.wrapped};
+  }
+
+  ChildInFrame<Key> child_;
   ChildScheme<T> scheme_;
 };
 

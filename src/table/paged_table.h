@@ -13,8 +13,10 @@
 /// here, once.
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,8 +39,16 @@ struct PagedTablePlan {
   std::uint32_t frames = 2;         ///< children on the device at once: R
   std::uint32_t frame_buckets = 1;  ///< of kChildBucket slots: the largest child
   std::uint32_t child_buckets = 0;  ///< of a child to begin with; 0: as many
-  std::uint32_t children = 1;       ///< to begin with; by arrival, only memory is made ready for so many
-  double load = 0.85;               ///< a child that holds more when something found no room is enlarged
+  /// To begin with; by arrival, and with `weights`, those for which memory is made ready.
+  std::uint32_t children = 1;
+  std::uint64_t most_image_bytes = 0;  ///< of the host's memory for children; 0: any number
+  /// By key, where it is known how many entries come to each of 2^most_directory_bits places: what children
+  /// begin with.
+  std::vector<std::uint64_t> weights{};
+  /// By key: of its place, that tell children apart.
+  std::uint32_t most_directory_bits = ChildDirectory::kMostBits;
+  double load = 0.85;  ///< a child that holds more when something found no room is enlarged
+  double growth = 2;   ///< so many times; or halved, and both halves are so much larger, together
   Placement placement = Placement::by_key;
   Replacement replacement = Replacement::fifo;
   std::size_t batch = std::size_t{1} << 20;  ///< operations that wait on the device; at least `frames`
@@ -46,12 +56,23 @@ struct PagedTablePlan {
   std::uint32_t first_seed = 1;
   std::uint32_t attempts = 8;   ///< builds of one child with different hash functions, without enlarging it
   std::uint32_t discarded = 0;  ///< good pieces of work on children that are taken for failed: for tests
+
+  /// Where `weights` are known: how many entries a child has at most to begin with, and its buckets, by what
+  /// it has.
+  [[nodiscard]] std::uint64_t most_at_first() const {
+    return std::max<std::uint64_t>(1, ChildShape{frame_buckets, 0}.entries_at(load / growth));
+  }
+  [[nodiscard]] std::uint32_t buckets_at_first(const ChildRange& range) const {
+    const std::uint64_t entries =
+        std::accumulate(weights.begin() + range.first, weights.begin() + range.end, std::uint64_t{0});
+    return std::min(frame_buckets, ChildShape::buckets_for(entries, load / growth));
+  }
 };
 
 /// What was done besides moving children.
 struct PagedTableCounts {
-  std::uint64_t rebuilds = 0;       ///< builds of single children
-  std::uint64_t rebuild_bytes = 0;  ///< written to the host and read from there for them
+  std::uint64_t rebuilds = 0;                           ///< builds of single children
+  std::uint64_t rebuild_read = 0, rebuild_written = 0;  ///< bytes from the host and to it for them
   std::uint64_t enlarged = 0, halved = 0, merged = 0;
 };
 
@@ -60,42 +81,54 @@ struct PagedTableCounts {
 template <class Children>
 class PagedTable {
  public:
+  using Key = typename Children::Key;
+  using Items = ChildItems<Key>;
+  using Update = typename Items::Update;
+  using Child = ChildInFrame<Key>;
+
   /// `more`: what Children's constructor takes besides. ResourceError when memory does not suffice.
   template <class... More>
   explicit PagedTable(const PagedTablePlan& plan, More&&... more)
       : plan_(completed(plan)),
-        children_(plan.frames, ChildShape{plan.frame_buckets, 0}.words(), plan_.batch, plan.children,
-                  std::forward<More>(more)...),
+        children_(plan.frames, ChildShape{plan.frame_buckets, 0}.template bytes<Key>(), plan_.batch,
+                  plan.children, plan.most_image_bytes, std::forward<More>(more)...),
         pager_(plan.frames, plan.replacement),
+        directory_(plan.most_directory_bits),
         in_frame_(plan.frames) {
     if (plan_.placement == Placement::by_arrival) return;
     open_child();
-    while (tables_.size() < plan_.children) add_child();
+    if (!plan_.weights.empty()) {
+      divide_by_weights();
+    } else {
+      while (tables_.size() < plan_.children) add_child();
+    }
   }
 
-  /// Adds the values of `n` pairs (word_of key and value) to their keys'. A pair's key is not kEmptyKey.
-  /// Pairs are in memory that Children can read, and may change when this returns. `distinct`: each key comes
-  /// once, which is quicker. ResourceError when a child cannot be built, or memory ends.
-  void insert(const std::uint64_t* pairs, std::size_t n, bool distinct) {
+  /// Adds the values of `n` updates to their keys'. Updates of kEmptyKey are none. They are in memory that
+  /// Children can read, and may change when this returns. `distinct`: each key comes once, since the last
+  /// `flush`, which is quicker; k-mers come so. ResourceError when a child cannot be built, or memory ends.
+  void insert(const Update* updates, std::size_t n, bool distinct) {
+    if (!distinct && !Items::kZeroIsNone) throw InternalError("k-mers were to be added more than once");
     guarded([&] {
       if (plan_.placement == Placement::by_arrival) {
-        insert_by_arrival(pairs, n, distinct);
+        insert_by_arrival(updates, n, distinct);
       } else {
-        enqueue(distinct ? Kind::add_distinct : Kind::add, pairs, n);
+        enqueue(distinct ? Kind::add_distinct : Kind::add, updates, n);
       }
     });
   }
-  /// Takes keys out of the table, as pairs of any value. Not by arrival.
-  void erase(const std::uint64_t* pairs, std::size_t n) {
+  /// Takes keys out of the table, as updates of any value. Not by arrival, nor k-mers.
+  void erase(const Update* updates, std::size_t n) {
     if (plan_.placement == Placement::by_arrival) throw InternalError("a table by arrival does not erase");
-    guarded([&] { enqueue(Kind::erase, pairs, n); });
+    if (!Items::kZeroIsNone) throw InternalError("a table of k-mers does not erase");
+    guarded([&] { enqueue(Kind::erase, updates, n); });
   }
   /// Every operation that waits is done when this returns.
   void flush() {
     guarded([&] { serve_all(); });
   }
   /// The values of `n` keys, 0 for those that are not there, after all operations before.
-  void find(const Key32* keys, std::size_t n, std::uint32_t* answers) {
+  void find(const Key* keys, std::size_t n, std::uint32_t* answers) {
     guarded([&] {
       serve_all();
       while (n > 0) {
@@ -137,6 +170,27 @@ class PagedTable {
     });
   }
 
+  /// A child, in a frame.
+  struct Brought {
+    std::uint32_t frame;
+    Child child;
+  };
+  /// Brings a child to the device, when nothing waits any more. It is there for what is enqueued in its frame
+  /// from then on, and until as many others have been brought as there are frames besides.
+  Brought bring(std::uint32_t child) {
+    return guarded([&] {
+      serve_all();
+      const std::uint32_t frame = pager_.frame_for(child);
+      bring_in(child, frame);
+      pager_.renew(child);
+      return Brought{frame, children_.at(frame, in_frame(child))};
+    });
+  }
+  /// By key: all children, in the order of their keys' places.
+  [[nodiscard]] std::vector<ChildRange> ranges() const { return directory_.ranges(); }
+  /// Slots of a child that have been taken.
+  [[nodiscard]] std::uint64_t filled(std::uint32_t child) const { return tables_[child].filled; }
+
   [[nodiscard]] std::uint32_t children() const {
     return static_cast<std::uint32_t>(
         std::count_if(tables_.begin(), tables_.end(), [](const Table& table) { return table.exists; }));
@@ -147,12 +201,14 @@ class PagedTable {
     return most;
   }
   /// The child that a key belongs to, by key.
-  [[nodiscard]] std::uint32_t child_of(Key32 key) const {
-    return ChildDirectoryView<Key32>{directory_.entries().data(), directory_.bits()}.child_of(key);
+  [[nodiscard]] std::uint32_t child_of(Key key) const {
+    return ChildDirectoryView<Key>{directory_.entries().data(), directory_.bits(), children_.place()}
+        .child_of(key);
   }
   [[nodiscard]] const PagingCounts& paging() const { return pager_.counts(); }
   [[nodiscard]] const PagedTableCounts& counts() const { return counts_; }
   [[nodiscard]] Children& storage() { return children_; }
+  [[nodiscard]] const Children& storage() const { return children_; }
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -194,15 +250,15 @@ class PagedTable {
 
   // --- Queued by child.
 
-  void enqueue(Kind kind, const std::uint64_t* pairs, std::size_t n) {
+  void enqueue(Kind kind, const Update* updates, std::size_t n) {
     if (kind != kind_) serve_all();  // operations of one kind may be done in any order
     kind_ = kind;
     while (n > 0) {
       if (queued_ == plan_.batch) serve_updates(plan_.batch / 2);
       const std::size_t some = std::min(n, plan_.batch - queued_);
-      children_.bring_updates(pairs, some);
+      children_.bring_updates(updates, some);
       queued_ += some;
-      pairs += some;
+      updates += some;
       n -= some;
     }
   }
@@ -251,7 +307,7 @@ class PagedTable {
       if (found_ == n) break;
       const bool was_there = bring_in(child, visit->frame);
       in_frame_[visit->frame].is_query = true;
-      children_.find(visit->frame, in_frame(child), by_key ? begins[child] : 0,
+      children_.find(visit->frame, in_frame(child, Belonging::known), by_key ? begins[child] : 0,
                      by_key ? begins[child + 1] : n);
       pager_.served(child, was_there);
     }
@@ -270,7 +326,7 @@ class PagedTable {
 
   // --- By arrival.
 
-  void insert_by_arrival(const std::uint64_t* pairs, std::size_t n, bool distinct) {
+  void insert_by_arrival(const Update* updates, std::size_t n, bool distinct) {
     if (!distinct) throw InternalError("a table by arrival takes each key once");
     const std::size_t most = plan_.batch / plan_.frames;
     while (n > 0) {
@@ -280,11 +336,11 @@ class PagedTable {
       const bool was_there = bring_in(child, frame);
       complete(frame);
       const std::size_t some = std::min<std::uint64_t>({n, most, room(child)});
-      children_.bring_to_frame(frame, pairs, some);
+      children_.bring_to_frame(frame, updates, some);
       arrived_ += some;
       start_update(child, frame, 0, some);
       pager_.served(child, was_there);
-      pairs += some;
+      updates += some;
       n -= some;
     }
     children_.wait_for_input();
@@ -306,12 +362,17 @@ class PagedTable {
 
   // --- Children and frames.
 
-  [[nodiscard]] ChildDirectoryView<Key32> directory() {
+  [[nodiscard]] ChildDirectoryView<Key> directory() {
     if (plan_.placement == Placement::by_arrival) return {};
     return children_.directory(directory_.entries(), directory_.bits());
   }
-  [[nodiscard]] ChildInFrame in_frame(std::uint32_t child) {
-    return {nullptr, tables_[child].shape, child, directory()};
+  /// Whether operations have to be asked whose they are: not when they have been put in order, and no child
+  /// has been halved since.
+  enum class Belonging : std::uint8_t { asked, known };
+  [[nodiscard]] Child in_frame(std::uint32_t child, Belonging belonging = Belonging::asked) {
+    Child one{nullptr, tables_[child].shape, child, {}};
+    if (belonging == Belonging::asked) one.directory = directory();
+    return one;
   }
 
   /// A new child, which holds nothing.
@@ -324,8 +385,17 @@ class PagedTable {
     tables_[child] = {{plan_.child_buckets, plan_.first_seed}, 0, true, false};
     arrived_ = 0;
     children_.make_image(child);
-    pager_.add(child, tables_[child].shape.bytes(), false);
+    pager_.add(child, tables_[child].shape.template bytes<Key>(), false);
     return child;
+  }
+  /// Begins with as many children, and as large ones, as what comes asks for.
+  void divide_by_weights() {
+    directory_.divide(plan_.weights, plan_.most_at_first(), [&] { return open_child(); });
+    for (const ChildRange& range : directory_.ranges()) {
+      ChildShape& shape = tables_[range.child].shape;
+      shape.buckets = plan_.buckets_at_first(range);
+      pager_.set_bytes(range.child, shape.template bytes<Key>());
+    }
   }
   void forget(std::uint32_t child) {
     if (pager_.frame_of(child) != kNone) complete(pager_.frame_of(child));
@@ -352,13 +422,13 @@ class PagedTable {
   void start_update(std::uint32_t child, std::uint32_t frame, std::size_t begin, std::size_t end) {
     complete(frame);
     in_frame_[frame] = {true, false, begin, end, kind_of_work()};
-    run_update(in_frame(child), frame, in_frame_[frame]);
+    run_update(in_frame(child, Belonging::known), frame, in_frame_[frame]);
     pager_.changed(child);
   }
   [[nodiscard]] Kind kind_of_work() const {
     return plan_.placement == Placement::by_arrival ? Kind::add_distinct : kind_;
   }
-  void run_update(const ChildInFrame& child, std::uint32_t frame, const Work& work) {
+  void run_update(const Child& child, std::uint32_t frame, const Work& work) {
     const bool own = plan_.placement == Placement::by_arrival;
     if (work.kind == Kind::erase) {
       children_.update(frame, child, ChildStep::erase, work.begin, work.end, own);
@@ -407,10 +477,10 @@ class PagedTable {
       const Table& table = tables_[child];
       ChildShape shape = table.shape;
       // Where keys were erased, slots are free again first.
-      const bool is_full = !table.has_erased && table.filled + left > shape.entries_at(plan_.load);
-      if (is_full && shape.buckets < plan_.frame_buckets) {
-        shape.buckets = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(std::uint64_t{2} * shape.buckets, plan_.frame_buckets));
+      const std::uint64_t entries = table.filled + left;
+      const bool is_full = !table.has_erased && entries > shape.entries_at(plan_.load);
+      if (is_full && can_be_enlarged(child, entries)) {
+        shape.buckets = std::max(grown(shape.buckets), roomy(entries));
         ++counts_.enlarged;
         attempt = 0;
       } else if (is_full && plan_.placement == Placement::by_key) {
@@ -425,8 +495,19 @@ class PagedTable {
       rebuild(child, frame, shape);
       left = redo(child, frame, work);
       if (left == 0 && !take_for_failed()) return;
-      if (attempt >= plan_.attempts) throw_unbuildable();
+      if (attempt >= plan_.attempts) throw_unbuildable(child);
     }
+  }
+  /// Whether a child of so many entries can be: unless too many of them would be in the largest one, and each
+  /// half of them in a smaller one would do.
+  [[nodiscard]] bool can_be_enlarged(std::uint32_t child, std::uint64_t entries) const {
+    if (tables_[child].shape.buckets == plan_.frame_buckets) return false;
+    return entries <= ChildShape{plan_.frame_buckets, 0}.entries_at(plan_.load) ||
+           plan_.placement == Placement::by_arrival || !can_be_halved(child);
+  }
+  [[nodiscard]] bool can_be_halved(std::uint32_t child) const {
+    const ChildRange range = directory_.range(child);
+    return children_.place().can_divide(range.first, range.end);
   }
   /// Does what is left of the work on a child; returns how much is left then.
   std::uint64_t redo(std::uint32_t child, std::uint32_t frame, const Work& work) {
@@ -444,7 +525,7 @@ class PagedTable {
   void rebuild(std::uint32_t child, std::uint32_t frame, const ChildShape& shape) {
     const ChildShape before = tables_[child].shape;
     children_.write_back(frame, child, before);
-    counts_.rebuild_bytes += before.bytes();
+    counts_.rebuild_written += before.template bytes<Key>();
     build(child, frame, shape, {{child, before}});
   }
   /// Builds a child in a frame of what images hold of it. They stay what they are.
@@ -455,35 +536,52 @@ class PagedTable {
       children_.clear(frame, shape);
       for (const Source& source : sources) {
         children_.pour(frame, in_frame(child), source.image, source.shape);
-        counts_.rebuild_bytes += source.shape.bytes();
+        counts_.rebuild_read += source.shape.template bytes<Key>();
       }
       const ChildReport report = children_.wait(frame);
       ++counts_.rebuilds;
-      if (report.left > 0) continue;
+      if (report.left > 0) {
+        // Of two halves, one is the larger.
+        const std::uint64_t entries = report.filled + report.left;
+        if (entries > shape.entries_at(plan_.load)) shape.buckets = std::max(shape.buckets, roomy(entries));
+        continue;
+      }
       table.filled = report.filled;
       table.has_erased = false;
-      pager_.set_bytes(child, shape.bytes());
+      pager_.set_bytes(child, shape.template bytes<Key>());
       pager_.changed(child);
       return;
     }
-    throw_unbuildable();
+    throw_unbuildable(child);
   }
 
   /// Gives half of a child in a frame to a new one, which is in the frame then. Returns its number.
   std::uint32_t halve(std::uint32_t child, std::uint32_t frame) {
     const ChildShape before = tables_[child].shape;
+    if (!can_be_halved(child)) {
+      throw_full(PagedTableFull::Reason::one_place, child,
+                 "a child table is too full, and all it has belongs together");
+    }
     const std::uint32_t other = open_child();
-    if (!directory_.split(child, other))
-      throw ResourceError("a table of children has as many as its directory can name");
+    if (!directory_.split(child, other)) throw InternalError("a child that can be halved was not");
     ++counts_.halved;
-    rebuild(child, frame, {before.buckets, plan_.first_seed});
+    const ChildShape half{grown((before.buckets + 1) / 2), plan_.first_seed};
+    rebuild(child, frame, half);
     // The image still has both halves; the child's own one goes where the other's image is to be.
     pager_.leave(frame);
     children_.write_back(frame, other, tables_[child].shape);
     children_.swap_images(child, other);
     pager_.enter(other, frame);
-    build(other, frame, {before.buckets, plan_.first_seed}, {{other, before}});
+    build(other, frame, half, {{other, before}});
     return other;
+  }
+  /// Buckets of a child that had so many, and was too full; and of one that has so many entries, and is to
+  /// get more.
+  [[nodiscard]] std::uint32_t grown(std::uint32_t buckets) const {
+    return std::min(plan_.frame_buckets, static_cast<std::uint32_t>(std::ceil(buckets * plan_.growth)));
+  }
+  [[nodiscard]] std::uint32_t roomy(std::uint64_t entries) const {
+    return std::min(plan_.frame_buckets, ChildShape::buckets_for(entries, plan_.load / plan_.growth));
   }
 
   /// Makes room of what was erased.
@@ -550,9 +648,14 @@ class PagedTable {
     return best;
   }
 
-  [[noreturn]] void throw_unbuildable() const {
-    throw ResourceError("a child table could not be built: in " + std::to_string(plan_.attempts) +
-                        " builds with different hash functions some key found no place");
+  [[noreturn]] void throw_full(PagedTableFull::Reason reason, std::uint32_t child,
+                               const std::string& message) const {
+    throw PagedTableFull(reason, child == kNone ? ChildRange{} : directory_.range(child), message);
+  }
+  [[noreturn]] void throw_unbuildable(std::uint32_t child) const {
+    throw_full(PagedTableFull::Reason::unbuildable, plan_.placement == Placement::by_key ? child : kNone,
+               "a child table could not be built: in " + std::to_string(plan_.attempts) +
+                   " builds with different hash functions some key found no place");
   }
 
   PagedTablePlan plan_;

@@ -1,6 +1,8 @@
 // A paged table whose children take turns on a GPU is what one in host memory is.
 
 #include "device_children.cuh"
+#include "gpu/device.h"
+#include "paging/paged_kmer_suite.h"
 #include "paging/paged_table_suite.h"
 
 namespace {
@@ -19,6 +21,11 @@ TEST_CASE("children in the order of arrival") { check_by_arrival<Table>(); }
 TEST_CASE("a batch smaller than the frames are many") { check_tiny_batch<Table>(); }
 TEST_CASE("queries with locality, and children that are dropped") { check_locality<Table>(); }
 TEST_CASE("swaps are as many as they must be") { check_swaps<Table>(); }
+
+TEST_CASE("k-mers") { check_kmers_of_all_lengths<gpu::DeviceChildren>(can_count(64)); }
+TEST_CASE("counts of k-mers that pass 2^32") { check_wrapped_counts<gpu::DeviceChildren>(); }
+TEST_CASE("no more children than there may be") { check_most_children<gpu::DeviceChildren>(); }
+TEST_CASE("children by what is known to come") { check_weights<gpu::DeviceChildren>(); }
 
 /// More than a few of everything: frames are swapped while others are worked on.
 TEST_CASE("large children, large batches") {

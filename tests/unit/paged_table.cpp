@@ -4,13 +4,14 @@
 #include "table/paged_table.h"
 
 #include "cpu/host_children.h"
+#include "paging/paged_kmer_suite.h"
 #include "paging/paged_table_suite.h"
 
 namespace {
 
 using namespace warpmer;
 using namespace warpmer::tests;
-using Table = table::PagedTable<cpu::HostChildren>;
+using Table = table::PagedTable<cpu::HostChildren<table::Key32>>;
 
 TEST_CASE("random operations, all replacements, from one child in memory to all") {
   check_random_operations<Table>();
@@ -22,5 +23,10 @@ TEST_CASE("children in the order of arrival") { check_by_arrival<Table>(); }
 TEST_CASE("a batch smaller than the frames are many") { check_tiny_batch<Table>(); }
 TEST_CASE("queries with locality, and children that are dropped") { check_locality<Table>(); }
 TEST_CASE("swaps are as many as they must be") { check_swaps<Table>(); }
+
+TEST_CASE("k-mers") { check_kmers_of_all_lengths<cpu::HostChildren>(true); }
+TEST_CASE("counts of k-mers that pass 2^32") { check_wrapped_counts<cpu::HostChildren>(); }
+TEST_CASE("no more children than there may be") { check_most_children<cpu::HostChildren>(); }
+TEST_CASE("children by what is known to come") { check_weights<cpu::HostChildren>(); }
 
 }  // namespace

@@ -1,0 +1,88 @@
+#pragma once
+/// What the children of a paged table (table/paged_table.h) hold, by the type of their keys: pairs of a
+/// 32-bit key and a 32-bit value, in one word, or k-mers with their counts. How an operation is written down,
+/// what a value of 0 means, and what of a key decides which child it belongs to.
+
+#include <cstdint>
+
+#include "core/hash.h"
+#include "core/minimizer.h"
+#include "core/platform.h"
+#include "table/hash_family.h"
+#include "table/tile.h"
+#include "table/word_slots.h"
+
+namespace warpmer::table {
+
+/// A key's place, of which children have ranges, by a hash of a seed that no child uses: where a key lies in
+/// its child has nothing to do with which child it is.
+template <class Key>
+struct HashPlace {
+  [[nodiscard]] WARPMER_HD constexpr std::uint32_t operator()(Key key) const {
+    return HashFamily<Key>::hash(HashFamily<Key>(0x57A2F15Bu).mix(key), 0);
+  }
+  /// Whether keys that have the entries [first, end) of a directory can be told apart by their places.
+  [[nodiscard]] static constexpr bool can_divide(std::uint32_t first, std::uint32_t end) {
+    return end - first > 1;
+  }
+};
+
+/// The place of a k-mer, given by its hash (`KmerHash`): its shard, of those there are, in the top kShardBits
+/// bits. So a child has a range of consecutive shards.
+template <class Key>
+struct ShardPlace {
+  std::uint32_t k = 0;  ///< more than kMaxDenseK
+  std::uint32_t first_shard = 0, end_shard = 1u << kShardBits;
+
+  [[nodiscard]] WARPMER_HD constexpr std::uint32_t operator()(Key hash) const {
+    return entry_of(shard_of(minimizer_of(KmerHash<Key>(k).inverse(hash), k), kShardBits))
+           << (32 - kShardBits);
+  }
+  /// The first shard whose place is not before that of an entry of a directory of 2^kShardBits.
+  [[nodiscard]] constexpr std::uint32_t shard_at(std::uint32_t entry) const {
+    const std::uint32_t shards = end_shard - first_shard, all = 1u << kShardBits;
+    return first_shard + (entry * shards + all - 1) / all;
+  }
+  /// The entry that has a shard.
+  [[nodiscard]] constexpr std::uint32_t entry_of(std::uint32_t shard) const {
+    return ((shard - first_shard) << kShardBits) / (end_shard - first_shard);
+  }
+  [[nodiscard]] constexpr bool can_divide(std::uint32_t first, std::uint32_t end) const {
+    return shard_at(end) - shard_at(first) > 1;
+  }
+};
+
+/// K-mers, as hashes of 2k bits, with counts. A hash that is kEmptyKey (2k = kKeyBits) is never one of them:
+/// its owner counts it beside the table. kTombstoneKey is a key like any other.
+template <class KeyType>
+struct ChildItems {
+  using Key = KeyType;
+  using Update = Slot<Key>;
+  using Place = ShardPlace<Key>;
+  /// A key with a count of 0 is there: the count has wrapped.
+  static constexpr bool kZeroIsNone = false;
+
+  [[nodiscard]] WARPMER_HD static constexpr Key key_of(const Update& update) { return update.key; }
+  [[nodiscard]] WARPMER_HD static constexpr std::uint32_t count_of(const Update& update) {
+    return update.count;
+  }
+  /// What becomes of an operation that is done.
+  [[nodiscard]] WARPMER_HD static constexpr Update done() { return {kEmptyKey<Key>, 0}; }
+};
+
+/// Pairs, as words. A key with a value of 0 is not there.
+template <>
+struct ChildItems<Key32> {
+  using Key = Key32;
+  using Update = std::uint64_t;
+  using Place = HashPlace<Key32>;
+  static constexpr bool kZeroIsNone = true;
+
+  [[nodiscard]] WARPMER_HD static constexpr Key key_of(Update update) { return table::key_of(update); }
+  [[nodiscard]] WARPMER_HD static constexpr std::uint32_t count_of(Update update) {
+    return table::count_of(update);
+  }
+  [[nodiscard]] WARPMER_HD static constexpr Update done() { return kEmptyWord; }
+};
+
+}  // namespace warpmer::table

@@ -1,0 +1,221 @@
+#pragma once
+/// What a paged table of k-mers (table/child_items.h) must do, wherever its children lie. `Children` is a
+/// template over the type of keys.
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "core/kmer.h"
+#include "core/minimizer.h"
+#include "table/paged_table.h"
+
+namespace warpmer::tests {
+
+/// A table of k-mers with the map that it has to be.
+template <template <class> class Children, class Key>
+class KmerLedger {
+ public:
+  using Table = table::PagedTable<Children<Key>>;
+
+  KmerLedger(const table::PagedTablePlan& plan, const table::ShardPlace<Key>& place)
+      : table(plan, place), place_(place), random_(place.k) {}
+
+  /// Some of the first `kmers` hashes of a sequence, each once, of shards that the table is for; the last
+  /// two of 2k bits among them, but not kEmptyKey.
+  void insert(std::size_t n, std::uint32_t kmers) {
+    std::map<Key, std::uint32_t> batch;
+    for (std::size_t i = 0; i < n; ++i) add_to(batch, hash(random_() % kmers), 1 + random_() % 1000);
+    add_to(batch, key_mask<Key>(place_.k) - 1, 3);
+    std::vector<table::Slot<Key>> updates;
+    for (const auto& [key, count] : batch) {
+      updates.push_back({key, count});
+      model_[key] += count;
+    }
+    updates.push_back({table::kEmptyKey<Key>, 5});  // none
+    table.insert(updates.data(), updates.size(), true);
+    table.flush();
+  }
+  void add(Key key, std::uint32_t count) {
+    const table::Slot<Key> update{key, count};
+    model_[key] += count;
+    table.insert(&update, 1, true);
+    table.flush();
+  }
+  void check_all() {
+    std::vector<Key> asked;
+    for (const auto& [key, count] : model_) {
+      asked.push_back(key);
+      asked.push_back((key * 3 + 1) & key_mask<Key>(place_.k) & ~Key{1});
+    }
+    std::vector<std::uint32_t> answers(asked.size(), 77);
+    table.find(asked.data(), asked.size(), answers.data());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const auto there = model_.find(asked[i]);
+      wrong += answers[i] == (there == model_.end() ? 0 : static_cast<std::uint32_t>(there->second)) ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+  }
+  /// Children have all shards, in order, each those of its range and nothing else.
+  void check_ranges() {
+    std::map<std::uint32_t, std::uint64_t> filled;
+    for (const auto& [key, count] : model_) ++filled[table.child_of(key)];
+    std::uint32_t end = place_.first_shard;
+    for (const table::ChildRange& range : table.ranges()) {
+      CHECK(place_.shard_at(range.first) == end);
+      end = place_.shard_at(range.end);
+      CHECK(table.filled(range.child) == filled[range.child]);
+    }
+    CHECK(end == place_.end_shard);
+    for (const auto& [key, count] : model_) {
+      const std::uint32_t shard = shard_of_hash(key);
+      for (const table::ChildRange& range : table.ranges()) {
+        const bool has = place_.shard_at(range.first) <= shard && shard < place_.shard_at(range.end);
+        REQUIRE(has == (table.child_of(key) == range.child));
+      }
+    }
+  }
+  [[nodiscard]] Key hash(std::uint64_t number) const {
+    return static_cast<Key>((Key{number + 1} * 0x9E3779B97F4A7C15u) * 0x9E3779B97F4A7C15u) &
+           key_mask<Key>(place_.k);
+  }
+  [[nodiscard]] bool is_for(Key key) const {
+    return place_.first_shard <= shard_of_hash(key) && shard_of_hash(key) < place_.end_shard;
+  }
+
+  Table table;
+
+ private:
+  void add_to(std::map<Key, std::uint32_t>& batch, Key key, std::uint64_t count) const {
+    if (key != table::kEmptyKey<Key> && is_for(key)) batch[key] = static_cast<std::uint32_t>(count);
+  }
+  [[nodiscard]] std::uint32_t shard_of_hash(Key key) const {
+    return shard_of(minimizer_of(KmerHash<Key>(place_.k).inverse(key), place_.k), kShardBits);
+  }
+
+  table::ShardPlace<Key> place_;
+  std::mt19937_64 random_;
+  std::map<Key, std::uint64_t> model_;
+};
+
+/// Small children, so that everything happens often.
+inline table::PagedTablePlan kmer_plan(std::uint32_t frames, std::uint32_t children) {
+  table::PagedTablePlan plan;
+  plan.frames = frames;
+  plan.frame_buckets = 12;
+  plan.child_buckets = 3;
+  plan.children = children;
+  plan.most_directory_bits = kShardBits;
+  plan.batch = 700;
+  return plan;
+}
+
+/// Batch after batch: children are filled, built again, enlarged and halved.
+template <template <class> class Children, class Key>
+void check_kmers(std::uint32_t k, const table::ShardPlace<Key>& place) {
+  CAPTURE(k);
+  for (const std::uint32_t frames : {1u, 3u}) {
+    table::PagedTablePlan plan = kmer_plan(frames, 4);
+    plan.growth = frames == 1 ? 2 : 1.25;
+    KmerLedger<Children, Key> ledger(plan, place);
+    const std::uint32_t share = (1u << kShardBits) / (place.end_shard - place.first_shard);
+    for (std::uint32_t round = 1; round <= 12; ++round) {
+      ledger.insert(share * 900, share * 700 * round);
+      if (round % 4 == 0) ledger.check_all();
+    }
+    ledger.check_ranges();
+    CHECK(ledger.table.counts().enlarged > 0);
+    CHECK(ledger.table.counts().halved > 0);
+    // Each is there for as long as others are brought, but for one.
+    for (const table::ChildRange& range : ledger.table.ranges()) ledger.table.bring(range.child);
+    ledger.check_all();
+  }
+}
+
+template <template <class> class Children>
+void check_kmers_of_all_lengths(bool has_wide) {
+  for (const std::uint32_t k : {17u, 31u, 32u}) check_kmers<Children, Key64>(k, {k});
+  check_kmers<Children, Key64>(31, {31, 1000, 2365});  // one of three devices'
+  for (const std::uint32_t k : {47u, 64u}) {
+    if (has_wide) check_kmers<Children, Key128>(k, {k});
+  }
+}
+
+/// A count that passes 2^32 is told, once each time.
+template <template <class> class Children>
+void check_wrapped_counts() {
+  KmerLedger<Children, Key64> ledger(kmer_plan(2, 4), {31});
+  ledger.insert(500, 5000);
+  CHECK(ledger.table.storage().take_wrapped().empty());
+  const Key64 key = ledger.hash(123456);
+  ledger.add(key, 1u << 31);
+  CHECK(ledger.table.storage().take_wrapped().empty());
+  ledger.add(key, 1u << 31);
+  CHECK((ledger.table.storage().take_wrapped() == std::vector<Key64>{key}));
+  CHECK(ledger.table.storage().take_wrapped().empty());
+  ledger.add(ledger.hash(99), 0xFFFFFFFFu);
+  for (int i = 0; i < 30; ++i) ledger.insert(300, 100);
+  // A key whose count is 0 now is not lost when its child is built again.
+  ledger.insert(4000, 60000);
+  ledger.add(key, 5);
+  ledger.check_all();
+}
+
+template <class Ledger>
+void check_full(Ledger& ledger, std::size_t n, table::PagedTableFull::Reason reason) {
+  bool is_full = false;
+  try {
+    ledger.insert(n, 50000000);
+  } catch (const table::PagedTableFull& full) {
+    is_full = true;
+    CHECK(full.reason == reason);
+    CHECK((full.range.first < full.range.end || reason == table::PagedTableFull::Reason::memory));
+  }
+  CHECK(is_full);
+}
+
+/// As many children as there may be, and as many as there are shards.
+template <template <class> class Children>
+void check_most_children() {
+  table::PagedTablePlan plan = kmer_plan(2, 4);
+  plan.most_image_bytes = 5 * table::ChildShape{plan.frame_buckets, 0}.bytes<Key64>() + 100;
+  KmerLedger<Children, Key64> few(plan, {31});
+  check_full(few, 50000, table::PagedTableFull::Reason::memory);
+  CHECK_THROWS_AS(few.table.flush(), InternalError);
+  plan.most_image_bytes = 0;
+  plan.children = plan.frame_buckets = plan.child_buckets = 1;
+  KmerLedger<Children, Key64> narrow(plan, {31, 700, 702});
+  check_full(narrow, 1500000, table::PagedTableFull::Reason::one_place);
+  CHECK(narrow.table.children() == 2);
+}
+
+/// Children are as many, and as large, as what is known to come asks for.
+template <template <class> class Children>
+void check_weights() {
+  const table::ShardPlace<Key64> place{31, 500, 1500};
+  table::PagedTablePlan plan = kmer_plan(2, 3);
+  plan.frame_buckets = 8;  // 108 entries
+  plan.weights.assign(1u << kShardBits, 0);
+  for (std::uint32_t shard = 500; shard < 1500; ++shard)
+    plan.weights[place.entry_of(shard)] = shard < 510 ? 90 : 1;
+  KmerLedger<Children, Key64> ledger(plan, place);
+  const std::uint32_t children = ledger.table.children();
+  CHECK(children >= 19);
+  CHECK(ledger.table.largest_buckets() >= 7);
+  for (const table::ChildRange& range : ledger.table.ranges()) {
+    std::uint64_t weight = 0;
+    for (std::uint32_t i = range.first; i < range.end; ++i) weight += plan.weights[i];
+    CHECK(weight <= 108);
+  }
+  for (std::uint32_t round = 1; round <= 4; ++round) ledger.insert(4000, 3000 * round);
+  ledger.check_all();
+  ledger.check_ranges();
+}
+
+}  // namespace warpmer::tests
