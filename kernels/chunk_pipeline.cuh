@@ -69,20 +69,22 @@ class ChunkPipeline {
   ChunkPipeline& operator=(const ChunkPipeline&) = delete;
 
   /// Before the first shard: the k-mers of each shard, how many occurrences there are behind all of them
-  /// at most, and what chunks may take. `spare_bytes` of device memory may be taken for a shard that is
-  /// larger than a chunk. `foresees`: where there are many more k-mers than chunks take, how many are
-  /// different in the chunks to come is concluded from those before.
-  void begin(std::vector<unsigned long long> loads, std::uint64_t most_kmers, const ChunkSize& size,
-             std::uint64_t spare_bytes, bool foresees) {
+  /// at most, or nothing, if large counts are not to be tallied, and what chunks may take. `spare_bytes` of
+  /// device memory may be taken for a shard that is larger than a chunk. `foresees`: where there are many
+  /// more k-mers than chunks take, how many are different in the chunks to come is concluded from those
+  /// before.
+  void begin(std::vector<unsigned long long> loads, std::optional<std::uint64_t> most_kmers,
+             const ChunkSize& size, std::uint64_t spare_bytes, bool foresees) {
     loads_ = std::move(loads);
     size_ = size;
     spare_bytes_ = spare_bytes;
     foresees_ = foresees;
     const std::uint64_t all = std::accumulate(loads_.begin(), loads_.end(), std::uint64_t{0});
     usual_bound_ = std::max<std::uint64_t>(1, std::min(all, size_.entries));
+    if (!most_kmers) return;
     // Of k-mers that occur so often there are no more than this.
     for (Buffers& buffers : buffers_)
-      buffers.large = DeviceArray<std::uint64_t>(most_kmers / CountHistogram::kBins + 1);
+      buffers.large = DeviceArray<std::uint64_t>(*most_kmers / CountHistogram::kBins + 1);
   }
 
   /// Counts and freezes the shards [first, end), which come after those before. The words are looked at until
@@ -113,6 +115,12 @@ class ChunkPipeline {
   void settle(const Outlets& outlets) {
     if (before_) freeze(*before_, buffers_[(number_ + 1) % 2], outlets);
     before_.reset();
+  }
+
+  /// The k-mers of shards from `first` on, none of which has been added, where they are not what `begin`
+  /// said.
+  void know(std::uint32_t first, const std::vector<std::uint64_t>& loads) {
+    std::copy(loads.begin(), loads.end(), loads_.begin() + (first - range_.first_shard()));
   }
 
   /// Of the spare memory, so much is taken by somebody else from now on.

@@ -13,7 +13,7 @@ namespace warpmer::gpu {
 struct CountHistogram {
   static constexpr std::uint32_t kBins = 1u << 16;
   unsigned long long* bins;   ///< kBins, by count
-  std::uint64_t* large;       ///< counts of kBins and more, one by one
+  std::uint64_t* large;       ///< counts of kBins and more, one by one; null: they are not noted
   std::uint32_t* large_size;  ///< how many they are
 };
 

@@ -5,11 +5,13 @@
 #include <string>
 
 #include "chunk_pipeline.cuh"
+#include "core/clock.h"
 #include "core/minimizer.h"
 #include "device_counter.cuh"
 #include "engine/backend.h"
 #include "exchange.cuh"
 #include "list_counting.cuh"
+#include "live_table.cuh"
 #include "pending.cuh"
 #include "slices.cuh"
 #include "span_clock.cuh"
@@ -97,6 +99,10 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
           " MiB of its memory at least, and " + std::to_string(plan.memory_bytes >> 20) +
           " MiB are free or allowed for it; raise --device-memory, choose another GPU, or use --device cpu");
     }
+    if (plan.live.index != nullptr) {
+      live_plan_ = plan_live_table(*plan.live.index, range_, plan.live.device_bytes, plan.live.host_bytes);
+      if (plan.live.is_used_always) begin_live_table();
+    }
     budget_ = plan.memory_bytes - fixed;
     early_budget_ = plan.memory_bytes - input;
   }
@@ -133,6 +139,10 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   void make_room_for(std::uint64_t bytes, std::uint32_t parts) override {
     const bool has_room =
         fits(bytes, parts, 0) || (spilled_.is_empty() && count_early(bytes) && fits(bytes, parts, 0));
+    if (live_plan_) {
+      if (!has_room || (plan_.live.is_used_always && pending_.segments() > 0)) add_to_live_table();
+      return;
+    }
     // Others leave while the next are made; so what is made now finds room.
     while (!has_room && pending_.segments() > 0 && !fits(bytes, parts, kSegmentsAhead * bytes))
       spill_oldest();
@@ -150,11 +160,18 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
               const std::function<void(std::uint32_t first_shard)>& reclaim) override {
     const Event begin(Event::Kind::timing), end(Event::Kind::timing);
     begin.record(stream_);
+    if (live_ && (run_ || plan_.live.is_used_always)) {
+      // In the end, a part of the live table takes the run's place.
+      if (comes_in_slices_) exchange_->wait_for_slices(kSlices);
+      add_to_live_table();
+    }
     std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
     std::uint64_t most_kmers = counted_words_ * SuperKmer<Words>::kMaxKmers;
     for (const unsigned long long load : loads) most_kmers += load;
     const typename Chunks::Outlets outlets{take, reclaim, words_on_their_way()};
-    if (spilled_.is_empty()) {
+    if (live_) {
+      finish_live_table(loads, outlets);
+    } else if (spilled_.is_empty()) {
       chunks_.begin(std::move(loads), most_kmers, chunk_size_, budget_ - std::min(budget_, held_bytes()),
                     false);
       chunks_.add(range_.first_shard(), range_.end_shard(),
@@ -172,6 +189,20 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   void add_to(engine::Tally& tally) const override { chunks_.add_to(tally); }
   [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
   [[nodiscard]] SpillTotals spilled() const override { return spilled_.totals(); }
+  [[nodiscard]] bool is_live() const override { return live_ != nullptr; }
+  [[nodiscard]] engine::PagingReport paging() const override {
+    engine::PagingReport report;
+    if (!live_) return report;
+    report.children = live_->children();
+    report.rounds = live_rounds_;
+    report.visits = live_->paging().visits;
+    report.fetched_bytes = live_->paging().fetched_bytes + live_->counts().rebuild_read;
+    report.written_bytes = live_->paging().written_bytes + live_->counts().rebuild_written;
+    report.rebuilds = live_->counts().rebuilds;
+    report.load_seconds = live_load_seconds_;
+    report.add_seconds = live_add_seconds_;
+    return report;
+  }
   [[nodiscard]] DeviceTimes times() const override {
     DeviceTimes times;
     times.cut = cut_clock_.seconds();
@@ -327,6 +358,58 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     return counting_.task(first_shard, shards, {pending_.views(), pending_.segments(), waiting_kmers()});
   }
 
+  void begin_live_table() {
+    const auto since = Clock::now();
+    live_ = std::make_unique<LiveTable<Key>>(*plan_.live.index, range_, *live_plan_);
+    live_load_seconds_ = seconds_since(since);
+  }
+  /// Counts everything pending, some shards at a time, into the table of the index that it is to be added to.
+  void add_to_live_table() {
+    if (!live_) begin_live_table();
+    const auto since = Clock::now();
+    const std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
+    for (std::uint32_t first = range_.first_shard(); first < range_.end_shard();) {
+      std::uint32_t end = first;
+      std::uint64_t kmers = 0;
+      do {
+        kmers += loads[end++ - range_.first_shard()];
+      } while (end < range_.end_shard() && kmers + loads[end - range_.first_shard()] <= live_plan_->counted);
+      const CountTask<Key, Words> task = task_for(first, end - first);
+      const std::uint64_t entries = kmers <= live_plan_->counted ? kmers : counting_.measure(task);
+      live_->add(counting_.count_into(live_->room(entries), task), stream_);
+      first = end;
+    }
+    live_->flush();
+    counted_words_ += pending_.words();
+    pending_.clear();
+    comes_in_slices_ = false;
+    run_.reset();
+    ++early_counts_;
+    ++live_rounds_;
+    live_add_seconds_ += seconds_since(since);
+  }
+  /// What is in the live table, and what is pending still, child after child.
+  void finish_live_table(const std::vector<unsigned long long>& pending,
+                         const typename Chunks::Outlets& outlets) {
+    std::vector<unsigned long long> loads = pending;  // and what is certain of the table
+    for (std::uint32_t shard = range_.first_shard(); shard < range_.end_shard(); ++shard)
+      loads[shard - range_.first_shard()] += plan_.live.index->shape(shard).entries;
+    chunks_.begin(std::move(loads), std::nullopt, chunk_size_, budget_ - std::min(budget_, held_bytes()),
+                  false);
+    while (const auto part = live_->next(stream_)) {
+      const WaitingKmers<Key> kmers{pending_.list_kmers(), &part->run};
+      std::vector<std::uint64_t> all = part->kmers;
+      for (std::uint32_t i = 0; i < all.size(); ++i)
+        all[i] += pending[part->first_shard - range_.first_shard() + i];
+      chunks_.know(part->first_shard, all);
+      counting_.find_long_lists(kmers, part->first_shard * range_.lists_per_shard(),
+                                part->end_shard * range_.lists_per_shard());
+      chunks_.add(part->first_shard, part->end_shard, {pending_.views(), pending_.segments(), kmers},
+                  outlets);
+      chunks_.settle(outlets);  // the next part comes in place of this one
+    }
+  }
+
   void spill_oldest() { spilled_.put(pending_.release_oldest(), stream_); }
 
   /// Brings back what was spilled, group after group, and counts it with what has stayed.
@@ -429,6 +512,10 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   std::uint64_t early_budget_ = 0;  ///< while input comes: there are no chunks yet
   std::optional<CountedLists<Key>> run_;
   CountedView<Key> run_view_{};
+  std::optional<LiveTablePlan> live_plan_;
+  std::unique_ptr<LiveTable<Key>> live_;  ///< from when the device has no room for more
+  std::uint64_t live_rounds_ = 0;
+  double live_load_seconds_ = 0, live_add_seconds_ = 0;
   bool comes_in_slices_ = false;  ///< the newest segment
   std::uint64_t words_ = 0, counted_words_ = 0;
   std::uint64_t early_counts_ = 0;

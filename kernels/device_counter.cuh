@@ -12,8 +12,10 @@
 #include "count.cuh"
 #include "cut.cuh"
 #include "device_memory.cuh"
+#include "engine/backend.h"
 #include "engine/tally.h"
 #include "freeze.cuh"
+#include "index/index_file.h"
 #include "spilled_segments.cuh"
 
 namespace warpmer::gpu {
@@ -33,6 +35,14 @@ struct DeviceTuning {
   bool counts_early = true;  ///< what does not fit may be counted early, where that pays; else it is spilled
 };
 
+/// An index to which all is to be added that is counted, as soon as the device has no room for more, instead
+/// of being spilled; and what the table of its k-mers may take (live_table.cuh).
+struct LiveShare {
+  const index::IndexFile* index = nullptr;  ///< none: what there is no room for is spilled
+  std::uint64_t device_bytes = 0, host_bytes = 0;
+  bool is_used_always = false;  ///< LiveTableUse::always
+};
+
 struct DeviceCountPlan {
   std::uint32_t k = 31;
   bool canonical = true;
@@ -44,6 +54,7 @@ struct DeviceCountPlan {
   std::uint64_t expected_kmers = 0;  ///< occurrences, about, on all devices; 0: unknown
   std::uint32_t owners = 1;          ///< devices that share them, of all ranks
   SpillPlan spill;                   ///< of each device
+  LiveShare live;                    ///< of each device, beside `memory_bytes`
   std::string purpose = "counting";  ///< how messages call it
 };
 
@@ -110,10 +121,15 @@ class DeviceCounter : public TextCounter {
   virtual void finish(const std::function<void(FrozenChunk&&)>& take,
                       const std::function<void(std::uint32_t first_shard)>& reclaim) = 0;
 
+  /// After the end of input: whether there is a live table. Then `finish` freezes what its index has, too,
+  /// and does not tally counts of 2^16 and more: an index may have any number of them.
+  [[nodiscard]] virtual bool is_live() const = 0;
+
   /// After `finish`, as are the others.
   virtual void add_to(engine::Tally& tally) const = 0;
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
   [[nodiscard]] virtual SpillTotals spilled() const = 0;
+  [[nodiscard]] virtual engine::PagingReport paging() const = 0;
   [[nodiscard]] virtual DeviceTimes times() const = 0;
 };
 

@@ -89,20 +89,21 @@ class Merger : public IndexMerger {
   }
   ~Merger() override { cudaStreamSynchronize(stream_); }
 
-  void merge(ChunkFeed* added, ChunkFeed* removed, const ChunkOutlets& outlets) override {
+  void merge(ChunkFeed* added, ChunkFeed* removed, bool has_index, const ChunkOutlets& outlets) override {
     for (ChunkFeed* const feed : {added, removed}) {
       if (feed != nullptr) feeds_.push_back(feed);
     }
     added_ = added;
     removed_ = removed;
-    coming_.begin();
+    takes_index_ = !has_index;
+    if (takes_index_) coming_.begin();
     for (std::uint32_t shard = shards_.first, turn = 0; shard < shards_.end; ++turn) {
       // A step is measured before the one before is written, so that the GPU has work while the host lays
       // that out; unless it has to be waited for.
       if (!has_begun(shard)) write_before(outlets);
       Step& step = steps_[turn % kSteps];
       shard = plan(shard, step);
-      if (!coming_.are_read(shard)) write_before(outlets);
+      if (takes_index_ && !coming_.are_read(shard)) write_before(outlets);
       measure(step);
       write_before(outlets);
       before_ = &step;
@@ -120,6 +121,7 @@ class Merger : public IndexMerger {
   [[nodiscard]] double seconds() const override { return clock_.seconds(); }
   [[nodiscard]] double seconds_waited() const override { return waited_; }
   [[nodiscard]] std::uint64_t bytes() const override {
+    if (!takes_index_) return 0;
     return (first_words()[shards_.end] - first_words()[shards_.first]) * sizeof(std::uint64_t);
   }
 
@@ -161,25 +163,29 @@ class Merger : public IndexMerger {
 
   /// Whether a step can be planned from a shard on: it is on its way, and what is merged with it is there.
   [[nodiscard]] bool has_begun(std::uint32_t shard) const {
-    return shard < coming_.end() &&
+    return shard < end_of_coming() &&
            std::all_of(feeds_.begin(), feeds_.end(), [&](ChunkFeed* feed) { return feed->has(shard); });
   }
 
+  /// The end of the shards that have begun to come.
+  [[nodiscard]] std::uint32_t end_of_coming() const { return takes_index_ ? coming_.end() : shards_.end; }
+
   /// A step of the shards from `first` on, as many as fit. Returns the next.
   std::uint32_t plan(std::uint32_t first, Step& step) const {
-    step.shards = {first, std::min(coming_.end(), first + static_cast<std::uint32_t>(step.made.size()))};
+    step.shards = {first, std::min(end_of_coming(), first + static_cast<std::uint32_t>(step.made.size()))};
     const FrozenChunk* const added = chunk_of(added_, step.shards);
     const FrozenChunk* const removed = chunk_of(removed_, step.shards);
     std::uint32_t shard = first;
     step.pieces = 0;
-    for (std::uint64_t words = 0; shard < step.shards.end; ++shard) {
-      const index::ShardView views[] = {coming_.view(shard), view_of(added, shard), view_of(removed, shard)};
+    for (std::uint64_t words = 0, words_in = 0; shard < step.shards.end; ++shard) {
+      const index::ShardView views[] = {takes_index_ ? coming_.view(shard) : index::ShardView{},
+                                        view_of(added, shard), view_of(removed, shard)};
       const std::uint32_t bits =
           piece_bits(views[0].shape.entries + views[1].shape.entries + views[2].shape.entries);
       const std::uint64_t more = most_words(views[0].shape, views[1].shape, k_);
       if (more > plan_.most_payload_words) throw_too_large(shard, more);
-      const bool fits = first_words()[shard + 1] - first_words()[first] <= plan_.step_words &&
-                        words + more <= payload_words_for(plan_.step_words) &&
+      words_in += views[0].payload_words;
+      const bool fits = words_in <= plan_.step_words && words + more <= payload_words_for(plan_.step_words) &&
                         step.pieces + (1u << bits) <= plan_.most_pieces;
       if (!fits && shard > first) break;
       step.made[shard - first] = {index::ShardReader<Key>(views[0], k_),
@@ -233,7 +239,7 @@ class Merger : public IndexMerger {
 
   void measure(Step& step) {
     const auto waits_since = std::chrono::steady_clock::now();
-    coming_.wait_for(step.shards.end, stream_);
+    if (takes_index_) coming_.wait_for(step.shards.end, stream_);
     waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - waits_since).count();
     const std::uint32_t count = step.shards.end - step.shards.first;
     copy_small(step.merged.data(), step.made.data(), count, stream_);
@@ -267,7 +273,7 @@ class Merger : public IndexMerger {
     fill_bytes(room.words, 0, words + kSpareWords, stream_);
     clock_.time(stream_, [&] { launch_write_merge(task, stream_); });
     room.ready->record(stream_);
-    coming_.give_back(step.shards.end, stream_);
+    if (takes_index_) coming_.give_back(step.shards.end, stream_);
     for (ChunkFeed* const feed : feeds_) feed->give_back(step.shards.end, stream_);
     frozen.payload = room.words;
     frozen.ready = room.ready;
@@ -317,6 +323,7 @@ class Merger : public IndexMerger {
   const MergerPlan plan_;
   ChunkFeed* added_ = nullptr;
   ChunkFeed* removed_ = nullptr;
+  bool takes_index_ = true;                ///< else it has come with what is added
   std::vector<ChunkFeed*> feeds_;          ///< those there are
   Stream stream_{Stream::Priority::high};  ///< the chunks that come next are being counted beside it
   std::vector<Step> steps_;

@@ -39,8 +39,9 @@ class IndexMerger {
   virtual ~IndexMerger() = default;
 
   /// Makes all shards, as DeviceCounter::finish: those of the index, with those of `added` added to them, and
-  /// then those of `removed` taken away; either may be null. InputError for a damaged shard.
-  virtual void merge(ChunkFeed* added, ChunkFeed* removed, const ChunkOutlets& outlets) = 0;
+  /// then those of `removed` taken away; either may be null. `has_index`: `added` has the index's, too.
+  /// InputError for a damaged shard.
+  virtual void merge(ChunkFeed* added, ChunkFeed* removed, bool has_index, const ChunkOutlets& outlets) = 0;
 
   // After `merge`.
   /// All counts but those of 2^kTalliedBits and more, which the shards' payloads have.

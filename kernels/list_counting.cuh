@@ -132,8 +132,13 @@ class ListCounting {
   }
 
   /// The task's lists with so many distinct k-mers as a run. Waits for the stream.
-  CountedLists<Key> run_of(Task task, std::uint64_t entries) {
+  CountedLists<Key> run_of(const Task& task, std::uint64_t entries) {
     CountedLists<Key> run(std::max<std::uint64_t>(entries, 1), task.lists, CountedFor::counting);
+    count_into(run, task);
+    return run;
+  }
+  /// The same where there is room for as many as there may be. Returns how many there are.
+  std::uint64_t count_into(const CountedLists<Key>& run, Task task) {
     fill_bytes(size_.data(), 0, 1, stream_);
     fill_bytes(run.big_size(), 0, 1, stream_);
     fill_bytes(fault_.data(), 0, 1, stream_);
@@ -142,10 +147,12 @@ class ListCounting {
     task.out_size = size_.data();
     count(task);
     CountFault fault{};
+    unsigned long long entries = 0;
     copy_to_host(&fault, fault_.data(), 1, stream_);
+    copy_to_host(&entries, size_.data(), 1, stream_);
     check(cudaStreamSynchronize(stream_), "counting");
     throw_fault(fault);
-    return run;
+    return entries;
   }
 
   /// What a count has shown.
@@ -158,9 +165,11 @@ class ListCounting {
 
   static void throw_fault(CountFault fault) {
     if (fault == CountFault::none) return;
-    throw InternalError(fault == CountFault::output_full
-                            ? "counting on the GPU found more k-mers than there can be"
-                            : "counting on the GPU met too many counts beyond 2^32");
+    if (fault == CountFault::output_full)
+      throw InternalError("counting on the GPU found more k-mers than there can be");
+    // Reads do not have so many; an index may, which is counted together with them (live_table.cuh).
+    throw ResourceError(
+        "counting on the GPU met more counts beyond 2^32 than it has room for; use --device cpu");
   }
 
   void collect_times() { clock_.collect(); }

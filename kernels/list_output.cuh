@@ -96,7 +96,7 @@ class ListOutput {
     }
     if (count < CountHistogram::kBins) {
       atomicAdd(task_.histogram.bins + count, 1ull);
-    } else {
+    } else if (task_.histogram.large != nullptr) {
       task_.histogram.large[atomicAdd(task_.histogram.large_size, 1u)] = count;
     }
     if (kept) atomicAdd(widths() + (64 - __clzll(static_cast<long long>(count))), 1u);

@@ -4,6 +4,7 @@
 #include <deque>
 #include <exception>
 #include <optional>
+#include <utility>
 
 #include "batch_feed.cuh"
 #include "core/minimizer.h"
@@ -274,9 +275,9 @@ class DenseSession : public Session<DenseCounting> {
 /// For k > 12.
 class ShardedSession : public Session<ShardedCounting> {
  public:
-  ShardedSession(Peers& peers, const engine::CountPlan& plan)
+  ShardedSession(Peers& peers, const engine::CountPlan& plan, const LiveShare& live)
       : Session(peers, plan), delivery_(peers, plan.threads) {
-    const DeviceCountPlan device = device_plan(peers, plan);
+    const DeviceCountPlan device = device_plan(peers, plan, live);
     if (plan.ranks->are_several()) {
       auto carrier = make_rank_carrier(peers, *plan.ranks);
       counters_ = make_device_counters(agreed_upon(device, *plan.ranks), std::move(carrier));
@@ -354,11 +355,14 @@ class ShardedSession : public Session<ShardedCounting> {
   /// Threads that copy what the GPUs have no room for: one for so many that read.
   static constexpr unsigned kThreadsPerSpiller = 2, kMostSpillers = 8, kSpillersShare = 8;
   static constexpr std::uint64_t kBytesOfSpiller = SpilledSegments<2>::kLeastBytesOfThread;
+  /// Of a GPU's memory, what a live table may take: a part.
+  static constexpr std::uint64_t kLiveShare = 2;
   /// Of the whole process, what the index writer may keep of shards that wait for others
   /// (engine/session_run).
   static constexpr std::uint64_t kWriterShare = 16;
 
-  static DeviceCountPlan device_plan(const Peers& peers, const engine::CountPlan& plan) {
+  static DeviceCountPlan device_plan(const Peers& peers, const engine::CountPlan& plan,
+                                     const LiveShare& live) {
     DeviceCountPlan device;
     device.k = plan.k;
     device.canonical = plan.canonical;
@@ -369,6 +373,13 @@ class ShardedSession : public Session<ShardedCounting> {
     device.memory_bytes = device_bytes_beside_feeds(peers, plan);
     device.expected_kmers = plan.input_bytes;
     device.purpose = plan.purpose;
+    device.live = live;
+    if (live.index != nullptr) {
+      device.live.device_bytes = device.memory_bytes / kLiveShare;
+      device.live.host_bytes = std::exchange(device.spill.host_bytes, std::uint64_t{0});
+      device.memory_bytes -= device.live.device_bytes;
+      if (device.expected_kmers > 0) device.expected_kmers += live.index->totals().counted_distinct;
+    }
     return device;
   }
 
@@ -434,8 +445,9 @@ std::uint64_t runtime_host_bytes(const Peers& peers) {
   return kRuntimeBytes + (peers.size() - 1) * kFurtherGpuBytes;
 }
 
-std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const engine::CountPlan& plan) {
-  return std::make_unique<ShardedSession>(peers, plan);
+std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const engine::CountPlan& plan,
+                                                      const LiveShare& live) {
+  return std::make_unique<ShardedSession>(peers, plan, live);
 }
 
 std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const engine::CountPlan& plan) {

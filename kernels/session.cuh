@@ -30,8 +30,10 @@ class DenseCounting : public engine::CountingSession {
 /// counts with all of it.
 std::uint64_t runtime_host_bytes(const Peers& peers);
 
-/// `peers` must outlive them. ResourceError when a GPU or its memory does not suffice.
-std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const engine::CountPlan& plan);
+/// `peers` must outlive them. ResourceError when a GPU or its memory does not suffice. `live`: an index
+/// to whose live table what is counted is added, if there is one; the session sees to what it may take.
+std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const engine::CountPlan& plan,
+                                                      const LiveShare& live = {});
 std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const engine::CountPlan& plan);
 std::unique_ptr<engine::CountingSession> make_session(Peers& peers, const engine::CountPlan& plan);
 

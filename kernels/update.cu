@@ -85,11 +85,14 @@ class ShardedUpdate : public engine::UpdatingSession {
         k_(index.params().k),
         division_(divide(peers, plan, index)),
         delivery_(peers, any_of(plan).threads) {
-    const auto start = [&](const std::optional<engine::CountPlan>& whole) {
-      return whole ? make_sharded_session(peers, shared_plan(*whole, division_)) : nullptr;
+    const auto start = [&](const std::optional<engine::CountPlan>& whole, const LiveShare& live) {
+      return whole ? make_sharded_session(peers, shared_plan(*whole, division_), live) : nullptr;
     };
-    added_ = start(plan.added);
-    removed_ = start(plan.removed);
+    LiveShare live;
+    if (plan.live_table != engine::LiveTableUse::never) live.index = &index;
+    live.is_used_always = plan.live_table == engine::LiveTableUse::always;
+    added_ = start(plan.added, live);
+    removed_ = start(plan.removed, {});
     for (std::uint32_t number = 0; number < peers.size(); ++number) {
       const CurrentDevice current(peers.gpu(number));
       mergers_.push_back(make_index_merger(index, shards_of(number, index), division_.merger));
@@ -117,11 +120,13 @@ class ShardedUpdate : public engine::UpdatingSession {
     };
     delivery_.run(thread, engine::ShardSink(note_and_put, sink.places()), shard_done,
                   [&](std::uint32_t number, const ChunkOutlets& outlets) {
+                    if (is_counted_whole(number))
+                      return added_->device_counter(number).finish(outlets.take, outlets.reclaim);
                     std::optional<ChunkFeed> added, removed;
                     if (added_) added.emplace(added_->device_counter(number), peers_.gpu(number));
                     if (removed_) removed.emplace(removed_->device_counter(number), peers_.gpu(number));
                     mergers_[number]->merge(added ? &*added : nullptr, removed ? &*removed : nullptr,
-                                            outlets);
+                                            is_live(number), outlets);
                     if (added) added->finish();
                     if (removed) removed->finish();
                   });
@@ -131,7 +136,13 @@ class ShardedUpdate : public engine::UpdatingSession {
 
   [[nodiscard]] engine::Tally tally() const override {
     engine::Tally all = large_;
-    for (const auto& merger : mergers_) merger->add_to(all);
+    for (std::uint32_t number = 0; number < mergers_.size(); ++number) {
+      if (is_counted_whole(number)) {
+        added_->device_counter(number).add_to(all);
+      } else {
+        mergers_[number]->add_to(all);
+      }
+    }
     return all;
   }
   [[nodiscard]] engine::Shortfall shortfall() const override {
@@ -147,10 +158,11 @@ class ShardedUpdate : public engine::UpdatingSession {
   [[nodiscard]] std::vector<engine::StageReport> stages() override {
     double waiting = 0, merging = 0;
     std::uint64_t bytes = 0;
-    for (const auto& merger : mergers_) {
-      waiting += merger->seconds_waited();
-      merging += merger->seconds();
-      bytes += merger->bytes();
+    for (std::uint32_t number = 0; number < mergers_.size(); ++number) {
+      if (is_counted_whole(number)) continue;
+      waiting += mergers_[number]->seconds_waited();
+      merging += mergers_[number]->seconds();
+      bytes += mergers_[number]->bytes();
     }
     std::vector<engine::StageReport> stages = stages_of_sessions();
     stages.push_back({"wait for index", waiting, bytes});
@@ -159,7 +171,21 @@ class ShardedUpdate : public engine::UpdatingSession {
     return stages;
   }
 
+  [[nodiscard]] engine::PagingReport paging() const override {
+    engine::PagingReport all;
+    for (std::uint32_t number = 0; added_ && number < mergers_.size(); ++number)
+      all.add(added_->device_counter(number).paging());
+    return all;
+  }
+
  private:
+  /// Whether a GPU adds to a live table of the index: then this has not to be merged with what is added.
+  [[nodiscard]] bool is_live(std::uint32_t number) const {
+    return added_ && added_->device_counter(number).is_live();
+  }
+  /// And whether nothing else is to be done with that.
+  [[nodiscard]] bool is_counted_whole(std::uint32_t number) const { return is_live(number) && !removed_; }
+
   [[nodiscard]] index::ShardRange shards_of(std::uint32_t number, const index::IndexFile& index) const {
     const std::uint32_t shards = index.params().shards();
     return {first_shard_of(number, peers_.size(), shards), first_shard_of(number + 1, peers_.size(), shards)};

@@ -71,6 +71,29 @@ struct SpillReport {
   }
 };
 
+/// What a live table (kernels/live_table.cuh) has done; all numbers 0 where there was none.
+struct PagingReport {
+  std::uint64_t children = 0;       ///< in the end
+  std::uint64_t rounds = 0;         ///< how often all that had been counted was added to them
+  std::uint64_t visits = 0;         ///< of children, to get k-mers: of the index, and then of reads
+  std::uint64_t fetched_bytes = 0;  ///< of children that came to a GPU, and that left it
+  std::uint64_t written_bytes = 0;
+  std::uint64_t rebuilds = 0;  ///< of single children that were too full
+  double load_seconds = 0;     ///< until the index was there
+  double add_seconds = 0;      ///< counting and adding to it
+
+  void add(const PagingReport& other) {
+    children += other.children;
+    rounds += other.rounds;
+    visits += other.visits;
+    fetched_bytes += other.fetched_bytes;
+    written_bytes += other.written_bytes;
+    rebuilds += other.rebuilds;
+    load_seconds += other.load_seconds;
+    add_seconds += other.add_seconds;
+  }
+};
+
 /// What a session has held on each of its GPUs; of several, the largest numbers.
 struct DeviceMemoryReport {
   std::uint64_t cap_bytes = 0;     ///< of --device-memory, or what it took of what was free

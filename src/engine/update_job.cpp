@@ -111,6 +111,7 @@ class UpdateJob {
     report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");
     report_.device_choice = device_;
     report_.device_memory = session->device_memory();
+    report_.paging = session->paging();
     report_.stages = session->stages();
     report_.stages.push_back({"write", run_.write_seconds(), report_.index_bytes});
   }
@@ -137,6 +138,7 @@ class UpdateJob {
     UpdatePlan plan;
     if (added) plan.added = session_plan(added->own(), reading);
     if (removed) plan.removed = session_plan(removed->own(), reading);
+    if (options_.paged) plan.live_table = LiveTableUse::when_full;
     if (!device_.gpus.empty()) return plan;  // its sessions know themselves what they take
     const std::uint64_t spoken_for = (plan.added ? plan.added : plan.removed)->other_bytes;
     const UpdateNeeds needs = update_needs(index_, threads_);

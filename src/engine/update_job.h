@@ -23,6 +23,7 @@ struct UpdateOptions {
   unsigned threads = 0;            ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
   std::string tmp_directory;       ///< as for counting
+  bool paged = false;              ///< LiveTableUse::when_full
   std::string output;              ///< path, or "-"
   index::Provenance provenance;    ///< `inputs` is filled in by the job
 };
@@ -34,6 +35,7 @@ struct UpdateReport : IndexReport {
   std::string device;              ///< where it ran
   DeviceChoice device_choice;      ///< why there: it may have changed when it was started
   std::optional<DeviceMemoryReport> device_memory;
+  PagingReport paging;  ///< of a live table, where there was one
   std::vector<StageReport> stages;
   double cpu_seconds = 0;     ///< user + system, whole process
   double read_seconds = 0;    ///< wall time until the input was exhausted

@@ -67,6 +67,7 @@ class UpdatingSession {
   [[nodiscard]] virtual Shortfall shortfall() const = 0;
   /// On GPUs.
   [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
+  [[nodiscard]] virtual PagingReport paging() const { return {}; }
   /// In the order in which data passes through them.
   [[nodiscard]] virtual std::vector<StageReport> stages() { return stages_of_sessions(); }
 
@@ -104,12 +105,21 @@ void for_each_entry_of(const index::IndexFile& index, std::uint32_t shard, const
   });
 }
 
+/// Whether, on GPUs, what is added goes to a table of the whole index that stays alive until the end. Else,
+/// and for k of up to kMaxDenseK and on CPUs, it is merged with the index in the end. The result is the same.
+enum class LiveTableUse : std::uint8_t {
+  never,
+  when_full,  ///< once a GPU has no room for more
+  always,     ///< from the begin, and as often as can be: for tests
+};
+
 /// What the two sessions are to do. Both have the same k, strand and number of threads, and no filter. On a
 /// CPU each keeps to its own `memory_bytes`; on GPUs both have the same, which is divided between them and
 /// what merges, as is `device_memory_bytes`.
 struct UpdatePlan {
   std::optional<CountPlan> added, removed;
   std::uint64_t table_bytes = 0;  ///< on a CPU, what the shards' live tables may take, all threads' together
+  LiveTableUse live_table = LiveTableUse::never;
 };
 
 /// Host memory that changing an index on a CPU takes besides what its sessions may hold.

@@ -15,6 +15,26 @@ namespace {
 std::unique_ptr<engine::Backend> updater(std::size_t times = 1) {
   return engine::make_cuda_backend(std::vector<int>(times, gpu_under_test().ordinal));
 }
+/// Updates with a live table.
+class LiveUpdater : public engine::Backend {
+ public:
+  explicit LiveUpdater(engine::LiveTableUse use, std::size_t times = 1) : use_(use), gpu_(updater(times)) {}
+
+  [[nodiscard]] std::string describe() const override { return gpu_->describe(); }
+  [[nodiscard]] std::unique_ptr<engine::CountingSession> start(const engine::CountPlan& plan) override {
+    return gpu_->start(plan);
+  }
+  [[nodiscard]] std::unique_ptr<engine::UpdatingSession> start_update(
+      const engine::UpdatePlan& plan, const index::IndexFile& index) override {
+    engine::UpdatePlan live = plan;
+    live.live_table = use_;
+    return gpu_->start_update(live, index);
+  }
+
+ private:
+  const engine::LiveTableUse use_;
+  const std::unique_ptr<engine::Backend> gpu_;
+};
 engine::CountPlan updating_plan(std::uint64_t device_memory_bytes = 0) {
   engine::CountPlan plan = plan_for(31);
   plan.memory_bytes = std::uint64_t{8} << 30;
@@ -124,4 +144,65 @@ TEST_CASE("one shard that gets nearly everything") {
   CHECK_THROWS_AS(
       update(*updater(), updating_plan(std::uint64_t{64} << 20), expected, {added, {}, true, false}),
       ResourceError);
+}
+
+TEST_CASE("a live table, to which everything is added") {
+  LiveUpdater live(engine::LiveTableUse::always);
+  update_like_count(live, countable({13, 31, 32, 64}), {{4, 1}}, updating_plan(), 8000);
+  note_shortfalls(live, countable({15, 31, 64}), updating_plan());
+  update_what_crowds<Key64>(live, 31, updating_plan(), 5000);
+  update_what_crowds<Key64>(live, 32, updating_plan(), 5000);
+  if (can_count(64)) update_what_crowds<Key128>(live, 64, updating_plan(), 2500);
+  update_beyond_32_bits(live, updating_plan());
+  end_update_with_the_sink(live, updating_plan());
+}
+
+TEST_CASE("a live table that one shard gets nearly everything of") {
+  LiveUpdater live(engine::LiveTableUse::always);
+  const TemporaryIndex path, expected_path;
+  const Reads was = simulated_reads(200, 5000, 33), added = hot_reads(60000, 31, 34);
+  Reads both = was;
+  both.insert(both.end(), added.begin(), added.end());
+  write_index(path.path(), was, 31);
+  write_index(expected_path.path(), both, 31);
+  const index::IndexFile index(path.path()), expected(expected_path.path());
+  check_updated(update(live, updating_plan(), index, {added, {}, true, false}), expected);
+  const engine::CountPlan small = updating_plan(std::uint64_t{360} << 20);
+  CHECK_THROWS_WITH_AS(update(live, small, index, {hot_reads(180000, 31, 34), {}, true, false}),
+                       doctest::Contains("leave --paged out"), ResourceError);
+}
+
+TEST_CASE("live tables of a GPU that acts as three") {
+  LiveUpdater live(engine::LiveTableUse::always, 3);
+  update_like_count(live, countable({31, 64}), {{2, 3}}, updating_plan(), 8000);
+}
+
+TEST_CASE("a live table beyond the GPU's memory, that grows while reads come") {
+  LiveUpdater live(engine::LiveTableUse::when_full);
+  for (const std::uint32_t k : countable({21, 47})) {
+    CAPTURE(k);
+    const Reads was = simulated_reads(60000, 3000000, 36, 20),
+                added = simulated_reads(1000000, 9000000, 37, 20);
+    const TemporaryIndex path, expected_path;
+    Reads both = was;
+    both.insert(both.end(), added.begin(), added.end());
+    write_index(path.path(), was, k);
+    write_index(expected_path.path(), both, k);
+    const index::IndexFile index(path.path()), expected(expected_path.path());
+    engine::CountPlan plan = updating_plan(std::uint64_t{k == 21 ? 400u : 560u} << 20);
+    plan.k = k;
+    plan.threads = 2;
+    const Updated updated = update(live, plan, index, {added, {}, true, false});
+    check_updated(updated, expected);
+    CHECK(updated.paging.rounds > 1);
+    CHECK(updated.paging.fetched_bytes > 0);
+    CHECK(updated.paging.rebuilds > 0);
+    CHECK(updated.device_memory->peak_bytes <= plan.device_memory_bytes);
+    plan.device_memory_bytes *= 2;
+    const Updated rest = update(live, plan, index, {both, was, true, true});
+    CHECK((rest.payloads == payloads_of(expected)));
+    CHECK(rest.shortfall.is_none());
+    plan.memory_bytes = std::uint64_t{500} << 20;
+    CHECK_THROWS_AS(update(live, plan, index, {added, {}, true, false}), ResourceError);
+  }
 }

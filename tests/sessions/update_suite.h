@@ -7,6 +7,7 @@
 #include <atomic>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct Updated {
   index::Totals totals;
   index::Histogram histogram;
   engine::Shortfall shortfall;
+  engine::PagingReport paging;
+  std::optional<engine::DeviceMemoryReport> device_memory;
 };
 
 /// What both sessions of an update are to do; the reads that they get.
@@ -71,6 +74,8 @@ inline Updated update(engine::Backend& backend, const engine::CountPlan& each, c
   updated.totals = session->tally().totals();
   updated.histogram = session->tally().histogram();
   updated.shortfall = session->shortfall();
+  updated.paging = session->paging();
+  updated.device_memory = session->device_memory();
   return updated;
 }
 
@@ -223,6 +228,34 @@ void update_what_crowds(engine::Backend& backend, std::uint32_t k, const engine:
   plan.k = k;
   plan.canonical = false;
   check_updated(update(backend, plan, index, change), expected);
+}
+
+/// Counts about 2^32, of which some pass it when reads are added, and one of the hash with all bits set.
+inline void update_beyond_32_bits(engine::Backend& backend, const engine::CountPlan& pattern) {
+  constexpr std::uint32_t k = 32;
+  const KmerHash<Key64> hash(k);
+  std::map<Key64, std::uint64_t> counts;
+  const Reads added = simulated_reads(3000, 4000, 27);
+  const auto more = expected_counts(added, k, false);
+  const auto kmer_of = [](const std::string& text) {
+    Key64 kmer{};
+    REQUIRE(kmer_from_text(text, kmer));
+    return kmer;
+  };
+  for (const auto& [text, count] : more) {
+    const std::size_t number = counts.size();
+    counts[kmer_of(text)] = number % 20 == 0 ? (std::uint64_t{1} << 32) - 1 - number / 20 % (2 * count) : 1;
+  }
+  counts[hash.inverse(~Key64{0})] = UINT32_MAX;
+  const TemporaryIndex path, expected_path;
+  write_index(path.path(), counts, k, false);
+  for (const auto& [text, count] : more) counts[kmer_of(text)] += count;
+  write_index(expected_path.path(), counts, k, false);
+  const index::IndexFile index(path.path()), expected(expected_path.path());
+  engine::CountPlan plan = pattern;
+  plan.k = k;
+  plan.canonical = false;
+  check_updated(update(backend, plan, index, {added, {}, true, false}), expected);
 }
 
 /// An error of whoever takes the shards ends the session, and is the one that is reported.

@@ -20,8 +20,12 @@ TEST_CASE("k-mers that cannot be removed are counted") {
 }
 
 TEST_CASE("hashes that crowd, and counts of all widths") {
-  update_what_crowds<Key64>(*kCpu(), 31, plan_for(31), by_tier(300, 20));
-  update_what_crowds<Key128>(*kCpu(), 47, plan_for(47), by_tier(100, 20));
+  for (const std::uint32_t k : {31u, 32u})
+    update_what_crowds<Key64>(*kCpu(), k, plan_for(k), by_tier(300, 20));
+  for (const std::uint32_t k : {47u, 64u})
+    update_what_crowds<Key128>(*kCpu(), k, plan_for(k), by_tier(100, 20));
 }
+
+TEST_CASE("counts that pass 2^32") { update_beyond_32_bits(*kCpu(), plan_for(31)); }
 
 TEST_CASE("an error of the sink ends an update") { end_update_with_the_sink(*kCpu(), plan_for(31)); }
