@@ -32,6 +32,19 @@ Json read_json(const std::vector<std::string>& inputs, const engine::ReadTotals&
   return {{"inputs", inputs}, {"sequences", read.records}, {"bases", read.bases}, {"kmers", read.kmers}};
 }
 
+/// What a live table has done; null where there was none.
+Json paging_json(const engine::PagingReport& paging) {
+  if (paging.children == 0) return nullptr;
+  return {{"children", paging.children},
+          {"rounds", paging.rounds},
+          {"visits", paging.visits},
+          {"fetched_bytes", paging.fetched_bytes},
+          {"written_bytes", paging.written_bytes},
+          {"rebuilds", paging.rebuilds},
+          {"load_seconds", paging.load_seconds},
+          {"add_seconds", paging.add_seconds}};
+}
+
 /// Everything about a run, for `--stats`.
 Json report_json(const UpdateCommand& command, const engine::UpdateReport& report, double wall_seconds) {
   return {{"version", WARPMER_VERSION},
@@ -49,6 +62,7 @@ Json report_json(const UpdateCommand& command, const engine::UpdateReport& repor
           {"early_counts", report.early_counts},
           {"spilled", spilled_json(report.spilled)},
           {"device_memory", device_memory_json(report.device_memory)},
+          {"paging", paging_json(report.paging)},
           {"wall_seconds", wall_seconds},
           {"read_seconds", report.read_seconds},
           {"update_seconds", report.update_seconds},
@@ -126,6 +140,12 @@ void declare_flags(CLI::App& app, UpdateCommand& command) {
   add_threads_flag(app, command.job.threads);
   add_memory_flag(app, command.job.memory_bytes);
   add_tmp_directory_flag(app, command.job.tmp_directory);
+  app.add_flag(
+      "--paged", command.job.paged,
+      "On GPUs, add what they have no room for to a table of the whole index, whose parts take turns "
+      "on the GPU and are in host memory meanwhile, rather than to set it aside in host memory and "
+      "temporary files. The index written is the same. For deep coverage, and little memory. No effect "
+      "on CPUs, for k up to 12, and on what --remove names.");
   add_reading_flags(app, command.reading);
   add_device_flags(
       app, command.device,

@@ -36,7 +36,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         -t|--threads|-m|--memory|--tmp-dir|--min-base-quality|--device|--device-memory) return ;;
       esac
-      options='-h --help --add --remove -o --output -t --threads -m --memory --tmp-dir --lenient --min-base-quality --reference --device --device-memory --progress --stats'
+      options='-h --help --add --remove -o --output -t --threads -m --memory --tmp-dir --paged --lenient --min-base-quality --reference --device --device-memory --progress --stats'
       arguments='' ;;
     union)
       case $previous in
