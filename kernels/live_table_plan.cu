@@ -58,7 +58,7 @@ IndexLoad load_of(const index::IndexFile& index, const ListRange& lists) {
 /// What the children that a table begins with take of host memory.
 template <class Key>
 std::uint64_t image_bytes_of(const table::PagedTablePlan& plan) {
-  table::ChildDirectory directory(plan.most_directory_bits);
+  table::ChildDirectory directory(table::ShardPlace<Key>::kBits);
   std::uint32_t number = 1;
   directory.divide(plan.weights, plan.most_at_first(), [&] { return number++; });
   const std::size_t frame = ChildShape{plan.frame_buckets, 0}.template bytes<Key>();
@@ -99,7 +99,6 @@ LiveTablePlan plan_of(const index::IndexFile& index, const ListRange& lists, std
 
   plan.table.frames = kFrames;
   plan.table.children = 0;  // each gets as much memory as it takes
-  plan.table.most_directory_bits = kShardBits;
   plan.table.weights = load.weights;
   plan.table.load = kLoad;
   plan.table.growth = kGrowth;

@@ -53,7 +53,7 @@ struct PagedTableFull : ResourceError {
 
 class ChildDirectory {
  public:
-  static constexpr std::uint32_t kMostBits = 20;
+  static constexpr std::uint32_t kMostBits = HashPlace<Key32>::kBits;
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   /// One child, number 0, that everything belongs to. `most_bits`: 2^that entries at most; kMostBits at most.

@@ -18,6 +18,9 @@ namespace warpmer::table {
 /// its child has nothing to do with which child it is.
 template <class Key>
 struct HashPlace {
+  /// Of a place, that tell children apart at most.
+  static constexpr std::uint32_t kBits = 20;
+
   [[nodiscard]] WARPMER_HD constexpr std::uint32_t operator()(Key key) const {
     return HashFamily<Key>::hash(HashFamily<Key>(0x57A2F15Bu).mix(key), 0);
   }
@@ -31,6 +34,8 @@ struct HashPlace {
 /// bits. So a child has a range of consecutive shards.
 template <class Key>
 struct ShardPlace {
+  static constexpr std::uint32_t kBits = kShardBits;
+
   std::uint32_t k = 0;  ///< more than kMaxDenseK
   std::uint32_t first_shard = 0, end_shard = 1u << kShardBits;
 

@@ -42,11 +42,9 @@ struct PagedTablePlan {
   /// To begin with; by arrival, and with `weights`, those for which memory is made ready.
   std::uint32_t children = 1;
   std::uint64_t most_image_bytes = 0;  ///< of the host's memory for children; 0: any number
-  /// By key, where it is known how many entries come to each of 2^most_directory_bits places: what children
+  /// By key, where it is known how many entries come to each of 2^Place::kBits places: what children
   /// begin with.
   std::vector<std::uint64_t> weights{};
-  /// By key: of its place, that tell children apart.
-  std::uint32_t most_directory_bits = ChildDirectory::kMostBits;
   double load = 0.85;  ///< a child that holds more when something found no room is enlarged
   double growth = 2;   ///< so many times; or halved, and both halves are so much larger, together
   Placement placement = Placement::by_key;
@@ -93,7 +91,7 @@ class PagedTable {
         children_(plan.frames, ChildShape{plan.frame_buckets, 0}.template bytes<Key>(), plan_.batch,
                   plan.children, plan.most_image_bytes, std::forward<More>(more)...),
         pager_(plan.frames, plan.replacement),
-        directory_(plan.most_directory_bits),
+        directory_(Items::Place::kBits),
         in_frame_(plan.frames) {
     if (plan_.placement == Placement::by_arrival) return;
     open_child();

@@ -13,6 +13,7 @@
 #include "core/hash.h"
 #include "core/kmer.h"
 #include "core/minimizer.h"
+#include "paging/paged_table_suite.h"
 #include "table/paged_table.h"
 
 namespace warpmer::tests {
@@ -104,24 +105,12 @@ class KmerLedger {
   std::map<Key, std::uint64_t> model_;
 };
 
-/// Small children, so that everything happens often.
-inline table::PagedTablePlan kmer_plan(std::uint32_t frames, std::uint32_t children) {
-  table::PagedTablePlan plan;
-  plan.frames = frames;
-  plan.frame_buckets = 12;
-  plan.child_buckets = 3;
-  plan.children = children;
-  plan.most_directory_bits = kShardBits;
-  plan.batch = 700;
-  return plan;
-}
-
 /// Batch after batch: children are filled, built again, enlarged and halved.
 template <template <class> class Children, class Key>
 void check_kmers(std::uint32_t k, const table::ShardPlace<Key>& place) {
   CAPTURE(k);
   for (const std::uint32_t frames : {1u, 3u}) {
-    table::PagedTablePlan plan = kmer_plan(frames, 4);
+    table::PagedTablePlan plan = small_plan(frames, 4);
     plan.growth = frames == 1 ? 2 : 1.25;
     KmerLedger<Children, Key> ledger(plan, place);
     const std::uint32_t share = (1u << kShardBits) / (place.end_shard - place.first_shard);
@@ -150,7 +139,7 @@ void check_kmers_of_all_lengths(bool has_wide) {
 /// A count that passes 2^32 is told, once each time.
 template <template <class> class Children>
 void check_wrapped_counts() {
-  KmerLedger<Children, Key64> ledger(kmer_plan(2, 4), {31});
+  KmerLedger<Children, Key64> ledger(small_plan(2, 4), {31});
   ledger.insert(500, 5000);
   CHECK(ledger.table.storage().take_wrapped().empty());
   const Key64 key = ledger.hash(123456);
@@ -183,7 +172,7 @@ void check_full(Ledger& ledger, std::size_t n, table::PagedTableFull::Reason rea
 /// As many children as there may be, and as many as there are shards.
 template <template <class> class Children>
 void check_most_children() {
-  table::PagedTablePlan plan = kmer_plan(2, 4);
+  table::PagedTablePlan plan = small_plan(2, 4);
   plan.most_image_bytes = 5 * table::ChildShape{plan.frame_buckets, 0}.bytes<Key64>() + 100;
   KmerLedger<Children, Key64> few(plan, {31});
   check_full(few, 50000, table::PagedTableFull::Reason::memory);
@@ -199,7 +188,7 @@ void check_most_children() {
 template <template <class> class Children>
 void check_weights() {
   const table::ShardPlace<Key64> place{31, 500, 1500};
-  table::PagedTablePlan plan = kmer_plan(2, 3);
+  table::PagedTablePlan plan = small_plan(2, 3);
   plan.frame_buckets = 8;  // 108 entries
   plan.weights.assign(1u << kShardBits, 0);
   for (std::uint32_t shard = 500; shard < 1500; ++shard)

@@ -96,7 +96,8 @@ class PagedLedger {
 };
 
 /// Small children and batches, so that everything happens often.
-inline PagedTablePlan small_plan(std::uint32_t frames, std::uint32_t children, Replacement replacement) {
+inline PagedTablePlan small_plan(std::uint32_t frames, std::uint32_t children,
+                                 Replacement replacement = Replacement::fifo) {
   PagedTablePlan plan;
   plan.frames = frames;
   plan.frame_buckets = 12;
