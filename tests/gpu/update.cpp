@@ -42,6 +42,19 @@ engine::CountPlan updating_plan(std::uint64_t device_memory_bytes = 0) {
   return plan;
 }
 
+/// The index of a few reads, and that of these with others, which nearly all belong to one shard.
+struct HotShard {
+  const Reads was = simulated_reads(200, 5000, 33), added = hot_reads(60000, 31, 34);
+  const TemporaryIndex path, expected_path;
+
+  HotShard() {
+    Reads both = was;
+    both.insert(both.end(), added.begin(), added.end());
+    write_index(path.path(), was, 31);
+    write_index(expected_path.path(), both, 31);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("an updated index is the index of the reads that remain") {
@@ -132,13 +145,9 @@ TEST_CASE("where memory is too little, what is told of is the update") {
 }
 
 TEST_CASE("one shard that gets nearly everything") {
-  const TemporaryIndex path, expected_path;
-  const Reads was = simulated_reads(200, 5000, 33), added = hot_reads(60000, 31, 34);
-  Reads both = was;
-  both.insert(both.end(), added.begin(), added.end());
-  write_index(path.path(), was, 31);
-  write_index(expected_path.path(), both, 31);
-  const index::IndexFile index(path.path()), expected(expected_path.path());
+  const HotShard hot;
+  const index::IndexFile index(hot.path.path()), expected(hot.expected_path.path());
+  const Reads& added = hot.added;
   check_updated(update(*updater(), updating_plan(), index, {added, {}, true, false}), expected);
   check_updated(update(*updater(), updating_plan(), expected, {{}, added, false, true}), index);
   CHECK_THROWS_AS(
@@ -159,14 +168,9 @@ TEST_CASE("a live table, to which everything is added") {
 
 TEST_CASE("a live table that one shard gets nearly everything of") {
   LiveUpdater live(engine::LiveTableUse::always);
-  const TemporaryIndex path, expected_path;
-  const Reads was = simulated_reads(200, 5000, 33), added = hot_reads(60000, 31, 34);
-  Reads both = was;
-  both.insert(both.end(), added.begin(), added.end());
-  write_index(path.path(), was, 31);
-  write_index(expected_path.path(), both, 31);
-  const index::IndexFile index(path.path()), expected(expected_path.path());
-  check_updated(update(live, updating_plan(), index, {added, {}, true, false}), expected);
+  const HotShard hot;
+  const index::IndexFile index(hot.path.path()), expected(hot.expected_path.path());
+  check_updated(update(live, updating_plan(), index, {hot.added, {}, true, false}), expected);
   const engine::CountPlan small = updating_plan(std::uint64_t{360} << 20);
   CHECK_THROWS_WITH_AS(update(live, small, index, {hot_reads(180000, 31, 34), {}, true, false}),
                        doctest::Contains("leave --paged out"), ResourceError);
