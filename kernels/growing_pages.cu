@@ -12,12 +12,11 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// Threads that have pages cleared side by side, and what each has cleared at once.
-constexpr unsigned kMostThreads = 8;
+/// What each thread has cleared at once.
 constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 /// The driver would have pages cleared by one thread.
-void touch(std::byte* begin, std::size_t bytes) {
+void touch(std::byte* begin, std::size_t bytes, unsigned threads) {
   const std::size_t page = system_page_bytes();
   const auto touch_part = [&](std::size_t first) {
     const std::size_t end = std::min(bytes, first + kBytesAtOnce);
@@ -27,8 +26,7 @@ void touch(std::byte* begin, std::size_t bytes) {
     }
   };
   const std::size_t parts = (bytes + kBytesAtOnce - 1) / kBytesAtOnce;
-  const auto threads =
-      static_cast<unsigned>(std::min<std::size_t>({parts, engine::usable_cores(), kMostThreads}));
+  threads = static_cast<unsigned>(std::min<std::size_t>({parts, engine::usable_cores(), threads}));
   std::atomic<std::size_t> next{0};
   engine::run_team(
       threads,
@@ -61,25 +59,45 @@ void GrowingPages::swap(GrowingPages& other) noexcept {
   std::swap(ends_, other.ends_);
 }
 
-void GrowingPages::resize(std::size_t bytes) {
+void GrowingPages::resize(std::size_t bytes, unsigned threads) {
   const std::size_t end = whole_huge_pages(bytes);
-  const std::size_t before = this->bytes();
-  while (this->bytes() > end) unpin_last();
-  if (before > end) give_back_pages(data_ + end, before - end);
-  if (this->bytes() < end) pin(end);
+  if (end > this->bytes()) {
+    grow(end, threads);
+  } else {
+    shrink(end);
+  }
+}
+
+/// Whole pieces only: what is pinned may be as much larger.
+void GrowingPages::shrink(std::size_t end) noexcept {
+  const std::size_t before = bytes();
+  while (ends_.size() > 1 && ends_[ends_.size() - 2] >= end) unpin_last();
+  if (end == 0 && !ends_.empty()) unpin_last();
+  if (before > bytes()) give_back_pages(data_ + bytes(), before - bytes());
+}
+
+void GrowingPages::grow(std::size_t end, unsigned threads) {
+  const std::size_t before = bytes();
+  try {
+    touch(data_ + before, end - before, threads);
+    while (bytes() < end) pin(std::min(end, bytes() + kPieceBytes));
+  } catch (...) {
+    while (bytes() > before) unpin_last();
+    give_back_pages(data_ + before, end - before);
+    throw;
+  }
 }
 
 void GrowingPages::pin(std::size_t end) {
-  std::byte* const begin = data_ + bytes();
   const std::size_t more = end - bytes();
   ends_.reserve(ends_.size() + 1);
-  touch(begin, more);
   const DriverUse use;
-  if (cudaHostRegister(begin, more, cudaHostRegisterPortable) != cudaSuccess) {
+  const cudaError_t result = cudaHostRegister(data_ + bytes(), more, cudaHostRegisterPortable);
+  if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // or the next launch would seem to have failed
-    give_back_pages(begin, more);
     throw_no_memory(more);
   }
+  check(result, "pinning host memory");
   ends_.push_back(end);
 }
 
