@@ -319,6 +319,10 @@ auto DeviceChildren<Key>::directory(const std::vector<std::uint32_t>& entries, s
     -> Directory {
   if (directory_ != entries) {
     directory_ = entries;
+    if (directories_.size() == kMostDirectories) {
+      for (const Frame& frame : frames_) frame.stream.wait();
+      directories_.clear();
+    }
     // Those before stay until operations are put in order the next time, when nobody reads them.
     directories_.emplace_back(entries.size());
     copy_to_device(directories_.back().data(), directory_.data(), directory_.size(), input_);
