@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -6,7 +7,10 @@
 
 #include "child_kernels.cuh"
 #include "core/error.h"
+#include "current_device.cuh"
 #include "device_children.cuh"
+#include "engine/limits.h"
+#include "engine/thread_team.h"
 #include "persistent_grid.cuh"
 
 namespace warpmer::gpu {
@@ -84,6 +88,26 @@ void DeviceChildren<Key>::make_image(std::uint32_t child) {
   if (spare_.empty()) spare_.push_back(make_sized(0));
   images_[child] = std::move(spare_.back());
   spare_.pop_back();
+}
+
+/// Side by side: the driver, too, takes its time for each.
+template <class Key>
+void DeviceChildren<Key>::fit_images(const std::vector<std::size_t>& bytes) {
+  if (frame_bytes_ < kLargeImage) return;
+  std::uint64_t all = 0;
+  for (std::size_t child = 0; child < bytes.size(); ++child)
+    all += image_bytes(bytes[child], frame_bytes_) - images_[child].bytes();
+  check_image_bytes(all);
+  const int gpu = current_gpu();
+  std::atomic<std::size_t> next{0};
+  engine::run_team(
+      std::min(engine::usable_cores(), GrowingPages::kMostThreads),
+      [&](unsigned /*number*/) {
+        const CurrentDevice current(gpu);
+        for (std::size_t i; (i = next.fetch_add(1)) < bytes.size();) images_[i].resize(bytes[i], 1);
+      },
+      [&] { next = bytes.size(); });
+  image_bytes_ += all;
 }
 
 template <class Key>

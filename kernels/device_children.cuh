@@ -52,6 +52,7 @@ class DeviceChildren {
       kMostWrapped * sizeof(Key) + (kMostChildren + (kMostDirectories << kShardBits)) * sizeof(std::uint32_t);
 
   void make_image(std::uint32_t child);
+  void fit_images(const std::vector<std::size_t>& bytes);
   void drop_image(std::uint32_t child);
   void swap_images(std::uint32_t a, std::uint32_t b);
 
@@ -108,8 +109,8 @@ class DeviceChildren {
     /// What it takes of the host's memory.
     [[nodiscard]] std::size_t bytes() const { return small_.size() > 0 ? small_.size() : large_.bytes(); }
     /// Whoever says so lets nothing be under way.
-    void resize(std::size_t bytes) {
-      if (small_.size() == 0) large_.resize(bytes);
+    void resize(std::size_t bytes, unsigned threads = GrowingPages::kMostThreads) {
+      if (small_.size() == 0) large_.resize(bytes, threads);
     }
     template <class Visit>
     void for_each_part(std::size_t bytes, Visit&& visit) const {

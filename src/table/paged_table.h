@@ -389,11 +389,14 @@ class PagedTable {
   /// Begins with as many children, and as large ones, as what comes asks for.
   void divide_by_weights() {
     directory_.divide(plan_.weights, plan_.most_at_first(), [&] { return open_child(); });
+    std::vector<std::size_t> bytes(tables_.size());
     for (const ChildRange& range : directory_.ranges()) {
       ChildShape& shape = tables_[range.child].shape;
       shape.buckets = plan_.buckets_at_first(range);
-      pager_.set_bytes(range.child, shape.template bytes<Key>());
+      bytes[range.child] = shape.template bytes<Key>();
+      pager_.set_bytes(range.child, bytes[range.child]);
     }
+    children_.fit_images(bytes);
   }
   void forget(std::uint32_t child) {
     if (pager_.frame_of(child) != kNone) complete(pager_.frame_of(child));
