@@ -174,10 +174,12 @@ class PagedTable {
     Child child;
   };
   /// Brings a child to the device, when nothing waits any more. It is there for what is enqueued in its frame
-  /// from then on, and until as many others have been brought as there are frames besides.
+  /// from then on, and until as many others have been brought as there are frames besides. From then on the
+  /// table is only read.
   Brought bring(std::uint32_t child) {
     return guarded([&] {
       serve_all();
+      is_finished_ = true;
       const std::uint32_t frame = pager_.frame_for(child);
       bring_in(child, frame);
       pager_.renew(child);
@@ -249,6 +251,7 @@ class PagedTable {
   // --- Queued by child.
 
   void enqueue(Kind kind, const Update* updates, std::size_t n) {
+    if (is_finished_) throw InternalError("a paged table is changed whose children are read");
     if (kind != kind_) serve_all();  // operations of one kind may be done in any order
     kind_ = kind;
     while (n > 0) {
@@ -510,6 +513,9 @@ class PagedTable {
     const ChildRange range = directory_.range(child);
     return children_.place().can_divide(range.first, range.end);
   }
+  [[nodiscard]] bool is_one_place(std::uint32_t child) const {
+    return plan_.placement == Placement::by_key && !can_be_halved(child);
+  }
   /// Does what is left of the work on a child; returns how much is left then.
   std::uint64_t redo(std::uint32_t child, std::uint32_t frame, const Work& work) {
     run_update(in_frame(child), frame, work);
@@ -544,7 +550,9 @@ class PagedTable {
       if (report.left > 0) {
         // Of two halves, one is the larger.
         const std::uint64_t entries = report.filled + report.left;
-        if (entries > shape.entries_at(plan_.load)) shape.buckets = std::max(shape.buckets, roomy(entries));
+        const bool is_full = entries > shape.entries_at(plan_.load);
+        if (is_full && shape.buckets == plan_.frame_buckets && is_one_place(child)) throw_one_place(child);
+        if (is_full) shape.buckets = std::max(shape.buckets, roomy(entries));
         continue;
       }
       table.filled = report.filled;
@@ -559,10 +567,7 @@ class PagedTable {
   /// Gives half of a child in a frame to a new one, which is in the frame then. Returns its number.
   std::uint32_t halve(std::uint32_t child, std::uint32_t frame) {
     const ChildShape before = tables_[child].shape;
-    if (!can_be_halved(child)) {
-      throw_full(PagedTableFull::Reason::one_place, child,
-                 "a child table is too full, and all it has belongs together");
-    }
+    if (!can_be_halved(child)) throw_one_place(child);
     const std::uint32_t other = open_child();
     if (!directory_.split(child, other)) throw InternalError("a child that can be halved was not");
     ++counts_.halved;
@@ -653,6 +658,10 @@ class PagedTable {
                                const std::string& message) const {
     throw PagedTableFull(reason, child == kNone ? ChildRange{} : directory_.range(child), message);
   }
+  [[noreturn]] void throw_one_place(std::uint32_t child) const {
+    throw_full(PagedTableFull::Reason::one_place, child,
+               "a child table is too full, and all it has belongs together");
+  }
   [[noreturn]] void throw_unbuildable(std::uint32_t child) const {
     throw_full(PagedTableFull::Reason::unbuildable, plan_.placement == Placement::by_key ? child : kNone,
                "a child table could not be built: in " + std::to_string(plan_.attempts) +
@@ -672,7 +681,7 @@ class PagedTable {
   std::uint64_t most_found_ = 0;  ///< of those by one child
   std::uint64_t arrived_ = 0;     ///< pairs that the newest child by arrival has got
   std::uint32_t discarded_ = 0;
-  bool has_failed_ = false;
+  bool has_failed_ = false, is_finished_ = false;
 };
 
 }  // namespace warpmer::table

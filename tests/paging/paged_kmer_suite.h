@@ -124,6 +124,7 @@ void check_kmers(std::uint32_t k, const table::ShardPlace<Key>& place) {
     // Each is there for as long as others are brought, but for one.
     for (const table::ChildRange& range : ledger.table.ranges()) ledger.table.bring(range.child);
     ledger.check_all();
+    CHECK_THROWS_AS(ledger.insert(1, 1000), InternalError);
   }
 }
 
