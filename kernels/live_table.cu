@@ -214,6 +214,7 @@ void LiveTable<Key>::take_noted() {
   copy_to_host(counts.data(), beside_.data(), counts.size(), stream_);
   stream_.wait();
   for (const CountBeside<Key>& one : counts) counts_beside_[one.key] += one.count;
+  if (counts_beside_.size() > kMostBeside) throw_too_many_beside();
 }
 
 template <class Key>
@@ -249,6 +250,7 @@ template <class Key>
 void LiveTable<Key>::flush() {
   explained([&] { table_.flush(); });
   for (const Key key : table_.storage().take_wrapped()) counts_beside_[key] += std::uint64_t{1} << 32;
+  if (counts_beside_.size() > kMostBeside) throw_too_many_beside();
 }
 
 template <class Key>
@@ -262,11 +264,14 @@ auto LiveTable<Key>::next(cudaStream_t stream) -> std::optional<Part> {
   if (ranges_.empty()) begin_reading();
   if (next_range_ == ranges_.size()) return std::nullopt;
   const table::ChildRange& range = ranges_[next_range_++];
-  const auto brought = table_.bring(range.child);
-  if (next_range_ < ranges_.size()) table_.bring(ranges_[next_range_].child);  // comes meanwhile
-  Part part = put_in_lists(brought, range, table_.storage().stream(brought.frame));
+  std::optional<typename PagedKmerTable<Key>::Brought> brought;
+  explained([&] {
+    brought = table_.bring(range.child);
+    if (next_range_ < ranges_.size()) table_.bring(ranges_[next_range_].child);  // comes meanwhile
+  });
+  Part part = put_in_lists(*brought, range, table_.storage().stream(brought->frame));
   const Event filled;
-  filled.record(table_.storage().stream(brought.frame));
+  filled.record(table_.storage().stream(brought->frame));
   check(cudaStreamWaitEvent(DriverUse(stream), filled), "ordering streams");
   return part;
 }
@@ -281,7 +286,6 @@ void LiveTable<Key>::begin_reading() {
   });
   items_.reset();
   room_.reset();
-  if (counts_beside_.size() > kMostBeside) throw_too_many_beside();
   std::vector<CountBeside<Key>> shown;
   for (const auto& [key, count] : counts_beside_) shown.push_back({key, count});
   copy_to_device(beside_.data(), shown.data(), shown.size(), stream_);
@@ -327,6 +331,7 @@ auto LiveTable<Key>::put_in_lists(const typename PagedKmerTable<Key>::Brought& b
   std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), std::uint64_t{0});
   if (begins.back() + sizes.back() > entries) throw InternalError("a child table has more than it was given");
   copy_to_device(task.run.begins, begins.data(), lists, stream);
+  check(cudaStreamSynchronize(stream), "reading a child table");  // for `begins`
   forget_sizes();
   fill_lists_kernel<<<blocks, kThreads, 0, DriverUse(stream)>>>(task);
   check_launch("putting a child table's k-mers in lists");
