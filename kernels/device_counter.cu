@@ -190,19 +190,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
   [[nodiscard]] SpillTotals spilled() const override { return spilled_.totals(); }
   [[nodiscard]] bool is_live() const override { return live_ != nullptr; }
-  [[nodiscard]] engine::PagingReport paging() const override {
-    engine::PagingReport report;
-    if (!live_) return report;
-    report.children = live_->children();
-    report.rounds = live_rounds_;
-    report.visits = live_->paging().visits;
-    report.fetched_bytes = live_->paging().fetched_bytes + live_->counts().rebuild_read;
-    report.written_bytes = live_->paging().written_bytes + live_->counts().rebuild_written;
-    report.rebuilds = live_->counts().rebuilds;
-    report.load_seconds = live_load_seconds_;
-    report.add_seconds = live_add_seconds_;
-    return report;
-  }
+  [[nodiscard]] engine::PagingReport paging() const override { return paging_; }
   [[nodiscard]] DeviceTimes times() const override {
     DeviceTimes times;
     times.cut = cut_clock_.seconds();
@@ -361,7 +349,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   void begin_live_table() {
     const auto since = Clock::now();
     live_ = std::make_unique<LiveTable<Key>>(*plan_.live.index, range_, *live_plan_);
-    live_load_seconds_ = seconds_since(since);
+    paging_.load_seconds = seconds_since(since);
   }
   /// Counts everything pending, some shards at a time, into the table of the index that it is to be added to.
   void add_to_live_table() {
@@ -385,8 +373,17 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     comes_in_slices_ = false;
     run_.reset();
     ++early_counts_;
-    ++live_rounds_;
-    live_add_seconds_ += seconds_since(since);
+    ++paging_.rounds;
+    paging_.add_seconds += seconds_since(since);
+    note_paging();
+  }
+  /// Not what comes after the reads: that is no paging any more, each child comes once to be frozen.
+  void note_paging() {
+    paging_.children = live_->children();
+    paging_.visits = live_->paging().visits;
+    paging_.fetched_bytes = live_->paging().fetched_bytes + live_->counts().rebuild_read;
+    paging_.written_bytes = live_->paging().written_bytes + live_->counts().rebuild_written;
+    paging_.rebuilds = live_->counts().rebuilds;
   }
   /// What is in the live table, and what is pending still, child after child.
   void finish_live_table(const std::vector<unsigned long long>& pending,
@@ -514,9 +511,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   CountedView<Key> run_view_{};
   std::optional<LiveTablePlan> live_plan_;
   std::unique_ptr<LiveTable<Key>> live_;  ///< from when the device has no room for more
-  std::uint64_t live_rounds_ = 0;
-  double live_load_seconds_ = 0, live_add_seconds_ = 0;
-  bool comes_in_slices_ = false;  ///< the newest segment
+  engine::PagingReport paging_;           ///< of that, until the reads have ended
+  bool comes_in_slices_ = false;          ///< the newest segment
   std::uint64_t words_ = 0, counted_words_ = 0;
   std::uint64_t early_counts_ = 0;
   SpanClock cut_clock_, split_clock_;

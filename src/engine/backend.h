@@ -71,7 +71,8 @@ struct SpillReport {
   }
 };
 
-/// What a live table (kernels/live_table.cuh) has done; all numbers 0 where there was none.
+/// What a live table (kernels/live_table.cuh) has done until the reads had ended; all numbers 0 where there
+/// was none.
 struct PagingReport {
   std::uint64_t children = 0;       ///< in the end
   std::uint64_t rounds = 0;         ///< how often all that had been counted was added to them
