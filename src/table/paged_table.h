@@ -150,7 +150,7 @@ class PagedTable {
       const std::uint32_t child = fullest();
       const std::uint32_t frame = pager_.frame_for(child);
       bring_in(child, frame);
-      return halve(child, frame);
+      return halve(child, frame).back();
     });
   }
   /// One child less. By key, two halves become one, those with the fewest entries of all whose entries fit
@@ -488,11 +488,12 @@ class PagedTable {
         ++counts_.enlarged;
         attempt = 0;
       } else if (is_full && plan_.placement == Placement::by_key) {
-        // What is left belongs to either half.
-        const std::uint32_t other = halve(child, frame);
-        redo_or_repair(other, frame, work);
-        bring_in(child, frame);
-        redo_or_repair(child, frame, work);
+        // What is left belongs to any part.
+        const std::vector<std::uint32_t> parts = halve(child, frame);
+        for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+          bring_in(*part, frame);
+          redo_or_repair(*part, frame, work);
+        }
         return;
       }
       ++shape.seed;
@@ -535,8 +536,14 @@ class PagedTable {
     counts_.rebuild_written += before.template bytes<Key>();
     build(child, frame, shape, {{child, before}});
   }
-  /// Builds a child in a frame of what images hold of it. They stay what they are.
-  void build(std::uint32_t child, std::uint32_t frame, ChildShape shape, const std::vector<Source>& sources) {
+  void build(std::uint32_t child, std::uint32_t frame, const ChildShape& shape,
+             const std::vector<Source>& sources) {
+    if (!try_to_build(child, frame, shape, sources)) throw_unbuildable(child);
+  }
+  /// Builds a child in a frame of what images hold of it. They stay what they are. False: no hash function
+  /// has a slot for everything.
+  bool try_to_build(std::uint32_t child, std::uint32_t frame, ChildShape shape,
+                    const std::vector<Source>& sources) {
     Table& table = tables_[child];
     for (std::uint32_t attempt = 0; attempt < plan_.attempts; ++attempt, ++shape.seed) {
       table.shape = shape;
@@ -559,27 +566,47 @@ class PagedTable {
       table.has_erased = false;
       pager_.set_bytes(child, shape.template bytes<Key>());
       pager_.changed(child);
-      return;
+      return true;
     }
-    throw_unbuildable(child);
+    return false;
   }
 
-  /// Gives half of a child in a frame to a new one, which is in the frame then. Returns its number.
-  std::uint32_t halve(std::uint32_t child, std::uint32_t frame) {
-    const ChildShape before = tables_[child].shape;
+  /// Gives half of a child in a frame to a new one, and halves halves that are too full for a frame. Returns
+  /// the child and all new ones, the last of which is in the frame.
+  std::vector<std::uint32_t> halve(std::uint32_t child, std::uint32_t frame) {
     if (!can_be_halved(child)) throw_one_place(child);
+    const ChildShape before = tables_[child].shape;
+    children_.write_back(frame, child, before);
+    counts_.rebuild_written += before.template bytes<Key>();
+    std::vector<std::uint32_t> parts;
+    halve_image(child, frame, before, parts);
+    return parts;
+  }
+  /// The same of a child whose image, of a shape `before`, is not of it alone.
+  void halve_image(std::uint32_t child, std::uint32_t frame, const ChildShape& before,
+                   std::vector<std::uint32_t>& parts) {
     const std::uint32_t other = open_child();
     if (!directory_.split(child, other)) throw InternalError("a child that can be halved was not");
     ++counts_.halved;
     const ChildShape half{grown((before.buckets + 1) / 2), plan_.first_seed};
-    rebuild(child, frame, half);
-    // The image still has both halves; the child's own one goes where the other's image is to be.
+    build_or_halve(child, frame, half, before, parts);
+    // The image still has everything; the last part's own one goes where the other's image is to be.
+    const std::uint32_t last = parts.back();
     pager_.leave(frame);
-    children_.write_back(frame, other, tables_[child].shape);
-    children_.swap_images(child, other);
+    children_.write_back(frame, other, tables_[last].shape);
+    children_.swap_images(last, other);
     pager_.enter(other, frame);
-    build(other, frame, half, {{other, before}});
-    return other;
+    build_or_halve(other, frame, half, before, parts);
+  }
+  void build_or_halve(std::uint32_t child, std::uint32_t frame, const ChildShape& half,
+                      const ChildShape& before, std::vector<std::uint32_t>& parts) {
+    if (try_to_build(child, frame, half, {{child, before}})) {
+      parts.push_back(child);
+    } else if (can_be_halved(child)) {
+      halve_image(child, frame, before, parts);
+    } else {
+      throw_unbuildable(child);
+    }
   }
   /// Buckets of a child that had so many, and was too full; and of one that has so many entries, and is to
   /// get more.

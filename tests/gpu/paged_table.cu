@@ -25,6 +25,9 @@ TEST_CASE("swaps are as many as they must be") { check_swaps<Table>(); }
 TEST_CASE("k-mers") { check_kmers_of_all_lengths<gpu::DeviceChildren>(can_count(64)); }
 TEST_CASE("counts of k-mers that pass 2^32") { check_wrapped_counts<gpu::DeviceChildren>(); }
 TEST_CASE("no more children than there may be") { check_most_children<gpu::DeviceChildren>(); }
+TEST_CASE("two shards as large as a child, told apart by one bit") {
+  check_crowded_neighbours<gpu::DeviceChildren>();
+}
 TEST_CASE("children by what is known to come") { check_weights<gpu::DeviceChildren>(); }
 
 /// More than a few of everything: frames are swapped while others are worked on.

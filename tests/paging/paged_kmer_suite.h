@@ -33,6 +33,24 @@ class KmerLedger {
     std::map<Key, std::uint32_t> batch;
     for (std::size_t i = 0; i < n; ++i) add_to(batch, hash(random_() % kmers), 1 + random_() % 1000);
     add_to(batch, key_mask<Key>(place_.k) - 1, 3);
+    insert(batch);
+  }
+  /// So many of each shard, at once.
+  void insert_of_shards(const std::map<std::uint32_t, std::size_t>& wanted) {
+    std::map<Key, std::uint32_t> batch;
+    for (const auto& [shard, n] : wanted) {
+      const std::uint32_t m = minimizer_length(place_.k), mmer = early_minimizer(shard, m);
+      const Key last = key_mask<Key>(m);
+      for (const std::size_t end = batch.size() + n; batch.size() < end;) {
+        // So that the other strand begins with it.
+        const Key kmer = ((Key{random_()} & ~last) | (~Key{mmer} & last)) & key_mask<Key>(place_.k);
+        const Key key = KmerHash<Key>(place_.k)(kmer);
+        if (shard_of_hash(key) == shard) add_to(batch, key, 1 + random_() % 1000);
+      }
+    }
+    insert(batch);
+  }
+  void insert(const std::map<Key, std::uint32_t>& batch) {
     std::vector<table::Slot<Key>> updates;
     for (const auto& [key, count] : batch) {
       updates.push_back({key, count});
@@ -95,6 +113,14 @@ class KmerLedger {
  private:
   void add_to(std::map<Key, std::uint32_t>& batch, Key key, std::uint64_t count) const {
     if (key != table::kEmptyKey<Key> && is_for(key)) batch[key] = static_cast<std::uint32_t>(count);
+  }
+  /// A minimizer of a shard, that hardly any other comes before.
+  static std::uint32_t early_minimizer(std::uint32_t shard, std::uint32_t m) {
+    for (std::uint32_t mmer = 0;; ++mmer) {
+      const std::uint32_t hash = minimizer_hash(mmer);
+      if (canonical_mmer(mmer, m) == mmer && hash < UINT32_MAX >> 8 && shard_of(hash, kShardBits) == shard)
+        return mmer;
+    }
   }
   [[nodiscard]] std::uint32_t shard_of_hash(Key key) const {
     return shard_of(minimizer_of(KmerHash<Key>(place_.k).inverse(key), place_.k), kShardBits);
@@ -183,6 +209,21 @@ void check_most_children() {
   KmerLedger<Children, Key64> narrow(plan, {31, 700, 702});
   check_full(narrow, 1500000, table::PagedTableFull::Reason::one_place);
   CHECK(narrow.table.children() == 2);
+}
+
+/// Two shards that are told apart by the last bit of their places have more than a frame has slots: a child
+/// is halved until each has one of them, though the halves before are too full to be built.
+template <template <class> class Children>
+void check_crowded_neighbours() {
+  table::PagedTablePlan plan = small_plan(2, 1);
+  plan.frame_buckets = plan.child_buckets = 1000;
+  const std::size_t slots = table::ChildShape{plan.frame_buckets, 0}.slots();
+  plan.batch = 2 * slots;
+  KmerLedger<Children, Key64> ledger(plan, {31});
+  ledger.insert_of_shards({{700, slots * 3 / 4}, {701, slots / 2}});
+  ledger.check_all();
+  ledger.check_ranges();
+  CHECK(ledger.table.children() > kShardBits);
 }
 
 /// Children are as many, and as large, as what is known to come asks for.
