@@ -160,8 +160,9 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
               const std::function<void(std::uint32_t first_shard)>& reclaim) override {
     const Event begin(Event::Kind::timing), end(Event::Kind::timing);
     begin.record(stream_);
-    if (live_ && (run_ || plan_.live.is_used_always)) {
-      // In the end, a part of the live table takes the run's place.
+    if (live_ && (run_ || plan_.live.is_used_always || may_outgrow_chunks())) {
+      // In the end, a part of the live table takes the run's place, and a large shard that of what is
+      // pending.
       if (comes_in_slices_) exchange_->wait_for_slices(kSlices);
       add_to_live_table();
     }
@@ -356,6 +357,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     if (!live_) begin_live_table();
     const auto since = Clock::now();
     const std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
+    live_loads_.resize(loads.size());
+    for (std::size_t i = 0; i < loads.size(); ++i) live_loads_[i] += loads[i];
     for (std::uint32_t first = range_.first_shard(); first < range_.end_shard();) {
       std::uint32_t end = first;
       std::uint64_t kmers = 0;
@@ -385,6 +388,19 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     paging_.written_bytes = live_->paging().written_bytes + live_->counts().rebuild_written;
     paging_.rebuilds = live_->counts().rebuilds;
   }
+  /// Whether a shard of the live table may have more entries than a chunk, of which two then take what is
+  /// spare. By occurrences: how many of them are different is not known.
+  [[nodiscard]] bool may_outgrow_chunks() const {
+    if (pending_.segments() == 0) return false;
+    std::uint64_t most = 0;
+    for (std::size_t i = 0; i < live_loads_.size(); ++i) {
+      const auto shard = static_cast<std::uint32_t>(range_.first_shard() + i);
+      most = std::max<std::uint64_t>(most, plan_.live.index->shape(shard).entries + live_loads_[i]);
+    }
+    const std::uint64_t beyond = most - std::min(most, chunk_size_.entries);
+    return 2 * beyond * Chunks::kEntryBytes + held_bytes() > budget_;
+  }
+
   /// What is in the live table, and what is pending still, child after child.
   void finish_live_table(const std::vector<unsigned long long>& pending,
                          const typename Chunks::Outlets& outlets) {
@@ -510,9 +526,10 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   std::optional<CountedLists<Key>> run_;
   CountedView<Key> run_view_{};
   std::optional<LiveTablePlan> live_plan_;
-  std::unique_ptr<LiveTable<Key>> live_;  ///< from when the device has no room for more
-  engine::PagingReport paging_;           ///< of that, until the reads have ended
-  bool comes_in_slices_ = false;          ///< the newest segment
+  std::unique_ptr<LiveTable<Key>> live_;        ///< from when the device has no room for more
+  std::vector<unsigned long long> live_loads_;  ///< occurrences added to it, by shard
+  engine::PagingReport paging_;                 ///< of that, until the reads have ended
+  bool comes_in_slices_ = false;                ///< the newest segment
   std::uint64_t words_ = 0, counted_words_ = 0;
   std::uint64_t early_counts_ = 0;
   SpanClock cut_clock_, split_clock_;

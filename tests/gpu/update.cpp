@@ -176,6 +176,29 @@ TEST_CASE("a live table that one shard gets nearly everything of") {
                        doctest::Contains("leave --paged out"), ResourceError);
 }
 
+TEST_CASE("a live table with a shard larger than a chunk") {
+  LiveUpdater live(engine::LiveTableUse::when_full);
+  const Reads was = simulated_reads(200, 5000, 33), rest = simulated_reads(1650000, 9000000, 37, 20),
+              hot = hot_reads(rest.size() / 20 + 1, 31, 34);
+  const TemporaryIndex path;
+  write_index(path.path(), was, 31);
+  const index::IndexFile index(path.path());
+  engine::CountPlan plan = updating_plan(std::uint64_t{560} << 20);
+  plan.threads = 2;
+  Reads added;
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    added.push_back(rest[i]);
+    if (i % 20 == 0) added.push_back(hot[i / 20]);
+    // Much and little is pending in the end.
+    if (i != 1450000 && i + 1 != rest.size()) continue;
+    CAPTURE(i);
+    const Updated updated = update(live, plan, index, {added, {}, true, false});
+    CHECK(updated.paging.rounds > 0);
+    CHECK(
+        (updated.payloads == update(*updater(), updating_plan(), index, {added, {}, true, false}).payloads));
+  }
+}
+
 TEST_CASE("live tables of a GPU that acts as three") {
   LiveUpdater live(engine::LiveTableUse::always, 3);
   update_like_count(live, countable({31, 64}), {{2, 3}}, updating_plan(), 8000);
