@@ -347,7 +347,8 @@ auto DeviceChildren<Key>::directory(const std::vector<std::uint32_t>& entries, s
       for (const Frame& frame : frames_) frame.stream.wait();
       directories_.clear();
     }
-    // Those before stay until operations are put in order the next time, when nobody reads them.
+    // Those before stay until operations are put in order the next time, or they are too many: somebody may
+    // read them.
     directories_.emplace_back(entries.size());
     copy_to_device(directories_.back().data(), directory_.data(), directory_.size(), input_);
     input_.wait();

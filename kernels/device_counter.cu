@@ -388,8 +388,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     paging_.written_bytes = live_->paging().written_bytes + live_->counts().rebuild_written;
     paging_.rebuilds = live_->counts().rebuilds;
   }
-  /// Whether a shard of the live table may have more entries than a chunk, of which two then take what is
-  /// spare. By occurrences: how many of them are different is not known.
+  /// Whether a shard of the live table may take more room than chunks have, in both of their buffers, and
+  /// than is left beside what is pending. Judged by occurrences: how many of them are different is not known.
   [[nodiscard]] bool may_outgrow_chunks() const {
     if (pending_.segments() == 0) return false;
     std::uint64_t most = 0;

@@ -52,8 +52,8 @@ class HostChildren {
     images_[child] = std::move(spare_.back());
     spare_.pop_back();
   }
-  /// Before anything else is done, makes room for children of so many bytes, by number: there is some for
-  /// any.
+  /// Before anything else is done, makes room for children of so many bytes, by number. Here every image has
+  /// room for any child.
   void fit_images(const std::vector<std::size_t>& /*bytes*/) {}
   void drop_image(std::uint32_t child) { spare_.push_back(std::move(images_[child])); }
   void swap_images(std::uint32_t a, std::uint32_t b) { std::swap(images_[a], images_[b]); }
