@@ -69,23 +69,13 @@ struct PendingList {
 
   /// Takes the first pages away that have `n` words, at least one, or all if there are fewer.
   PendingList take_front(std::uint64_t n) {
-    PendingList front;
     if (n >= words) return std::exchange(*this, {});
-    front.first = first;
-    for (auto* page = first;; page = page->next) {
-      front.last = page;
-      front.in_last = content(page);
-      front.pages += 1;
-      front.words += front.in_last.words;
-      front.kmers += front.in_last.kmers;
-      if (page == last) return std::exchange(*this, {});
-      if (front.words >= n) break;
-    }
-    first = front.last->next;
-    pages -= front.pages;
-    words -= front.words;
-    kmers -= front.kmers;
-    return front;
+    return take_until([&](const PendingList& front) { return front.words >= n; });
+  }
+  /// Takes the first `n` pages away, at least one, or all if there are fewer.
+  PendingList take_pages(std::uint32_t n) {
+    if (n >= pages) return std::exchange(*this, {});
+    return take_until([&](const PendingList& front) { return front.pages >= n; });
   }
 
   /// Calls `visit(data, content)` for each page.
@@ -97,6 +87,27 @@ struct PendingList {
         __builtin_prefetch(reinterpret_cast<const char*>(page->next) + 64 * line);
       visit(static_cast<const char*>(page->data), content(page));
     }
+  }
+
+ private:
+  template <class IsEnough>
+  PendingList take_until(IsEnough&& is_enough) {
+    PendingList front;
+    front.first = first;
+    for (auto* page = first;; page = page->next) {
+      front.last = page;
+      front.in_last = content(page);
+      front.pages += 1;
+      front.words += front.in_last.words;
+      front.kmers += front.in_last.kmers;
+      if (page == last) return std::exchange(*this, {});
+      if (is_enough(front)) break;
+    }
+    first = front.last->next;
+    pages -= front.pages;
+    words -= front.words;
+    kmers -= front.kmers;
+    return front;
   }
 };
 

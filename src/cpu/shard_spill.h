@@ -11,25 +11,13 @@
 
 #include "cpu/freezer.h"
 #include "cpu/kernels.h"
+#include "cpu/spilled_runs.h"
 #include "index/checksum.h"
 #include "index/frozen_shard.h"
 #include "index/shard_codec.h"
 #include "index/spill_file.h"
 
 namespace warpmer::cpu {
-
-/// Frozen k-mers in the spill file.
-struct SpilledRun {
-  index::ShardShape shape;
-  index::Spilled payload;
-};
-
-/// Reads a run back, for index::ShardReader.
-inline void read_run(index::SpillFile& file, const SpilledRun& spilled, index::FrozenShard& run) {
-  run.shape = spilled.shape;
-  run.payload.resize(spilled.payload.bytes / sizeof run.payload[0] + index::kReadAheadWords);
-  file.read(spilled.payload, run.payload.data());
-}
 
 /// A shard in the spill file: frozen in blocks, each of which is read as a whole.
 template <class Key>

@@ -54,7 +54,7 @@ class ShardTiers {
  public:
   using Desk = CountingDesk<Key, Words>;
   /// What is held for every shard, whatever is in it.
-  static constexpr std::uint64_t kShardBytes = 256;
+  static constexpr std::uint64_t kShardBytes = 272;
 
   ShardTiers(const Kernels& kernels, const engine::CountPlan& plan, std::uint32_t shards,
              const MemoryModel& memory)
@@ -86,8 +86,10 @@ class ShardTiers {
     for (std::size_t turn = 0; over_budget() && turn < 2 * groups_.size(); ++turn) {
       const std::uint64_t number = turns_.fetch_add(1);
       const auto group = static_cast<std::uint32_t>(number % groups_.size());
-      const std::unique_lock lock(groups_[group].mutex, std::try_to_lock);
-      if (lock.owns_lock()) relieve_group(desk, group, number % kTurnsUntried == 0);
+      std::unique_lock lock(groups_[group].mutex, std::defer_lock);
+      // Where others are at all that there is, a thread waits for them rather than add to it.
+      if (turn < groups_.size() ? !lock.try_lock() : (lock.lock(), false)) continue;
+      relieve_group(desk, group, number % kTurnsUntried == 0);
     }
     pool_.shrink(room_for_pending());
     trim(desk, MemoryModel::kCounterBytes);
@@ -136,7 +138,7 @@ class ShardTiers {
     SpilledWords spilled;
     index::FrozenShard run;
     std::uint64_t run_bytes = 0;  ///< that the run takes
-    std::vector<SpilledRun> spilled_runs;
+    SpilledRuns spilled_runs;
     float gain = -1;  ///< of the last early count: the part of the pending bytes that it freed; -1: none yet
   };
   /// A shard in the hands of the thread that counts it.
@@ -144,13 +146,13 @@ class ShardTiers {
     PendingList<Words> pending;
     SpilledWords spilled;
     index::FrozenShard run;
-    std::vector<SpilledRun> spilled_runs;
+    SpilledRuns spilled_runs;
   };
   static_assert(sizeof(Shard) + 64 <= kShardBytes);
   /// Shards that are spilled together.
   struct Group {
     std::mutex mutex;
-    std::vector<Extent> extents;
+    SpilledExtents extents;
     std::atomic<bool> is_being_read{false};
     std::atomic<std::uint32_t> counted_shards{0};
   };
@@ -163,8 +165,6 @@ class ShardTiers {
   static constexpr std::uint64_t kTurnsUntried = 61;
   /// A shard with so many times the mean is tried, too: a k-mer that comes very often is soon counted.
   static constexpr std::uint64_t kHot = 8;
-  /// Groups that have more than this in the file are left to the kernel's own reading ahead.
-  static constexpr std::uint64_t kMostReadAhead = std::uint64_t{256} << 20;
 
   /// When a group's turn has come, its shards have twice the mean of what is pending.
   static std::uint32_t group_shards(std::uint32_t shards, std::uint64_t budget) {
@@ -202,7 +202,7 @@ class ShardTiers {
         count_early(desk, shard, list);
       if (list.pages > 0) rest.emplace_back(shard, list);
     }
-    spill(desk, group, rest);
+    spill(desk, group, std::move(rest));
     if (run_bytes_ > memory_.budget() / 2) spill_runs(desk, group);
   }
 
@@ -215,8 +215,8 @@ class ShardTiers {
     return is_trial || is_hot || (s.gain < 0 ? gain_.load() : s.gain) >= MemoryModel::kLeastGain;
   }
 
-  /// Counts a list into the shard's run, a chunk at a time for as long as that frees memory. What is left in
-  /// `list` is not counted.
+  /// Counts a list into the shard's run, a chunk at a time for as long as that frees memory, and the run does
+  /// not become too large for it. What is left in `list` is not counted.
   void count_early(Desk& desk, std::uint32_t shard, PendingList<Words>& list) {
     Shard& s = shards_[shard];
     do {
@@ -233,7 +233,8 @@ class ShardTiers {
       set_run_bytes(s);
       s.gain = 1 - (static_cast<float>(s.run_bytes) - static_cast<float>(run_before)) / counted;
       gain_ = (3 * gain_ + s.gain) / 4;
-    } while (list.pages > 0 && s.gain >= MemoryModel::kLeastGain);
+    } while (list.pages > 0 && s.gain >= MemoryModel::kLeastGain &&
+             memory_.can_grow_early(s.run.shape.entries));
     ++early_counts_;
   }
 
@@ -244,42 +245,30 @@ class ShardTiers {
     s.run_bytes = bytes;
   }
 
-  void spill(Desk& desk, std::uint32_t group, const Lists& lists) {
+  void spill(Desk& desk, std::uint32_t group, Lists&& lists) {
     if (lists.empty()) return;
     const Stopwatch watch(desk.times.spill_seconds);
-    Group& g = groups_[group];
-    SliceBatch<Words> batch(file(), g.extents);
-    for (const auto& [shard, list] : lists) batch.add(shards_[shard].spilled, list);
+    SliceBatch<Words> batch(file(), groups_[group].extents, pending_);
+    for (auto& [shard, list] : lists) batch.add(shards_[shard].spilled, std::move(list));
     batch.flush();
-    for (const auto& [shard, list] : lists) pending_.release(list);
   }
 
   /// False when there is none.
   bool spill_runs(Desk& desk, std::uint32_t group) {
     const Stopwatch watch(desk.times.spill_seconds);
-    std::vector<index::Piece> pieces;
-    std::uint64_t bytes = 0;
+    RunBatch batch;
     const std::uint32_t begin = group * group_shards_, end = begin + group_shards_;
     for (std::uint32_t shard = begin; shard < end; ++shard) {
-      const auto& payload = shards_[shard].run.payload;
-      if (payload.empty()) continue;
-      pieces.push_back({payload.data(), payload.size() * sizeof payload[0]});
-      bytes += pieces.back().bytes;
-    }
-    if (pieces.empty()) return false;
-    const std::uint64_t offset = file().allocate(bytes);
-    file().write(offset, pieces);
-    groups_[group].extents.push_back({offset, bytes});
-    spilled_run_bytes_ += bytes;
-    std::uint64_t at = offset;
-    for (std::uint32_t shard = begin; shard < end; ++shard) {
       Shard& s = shards_[shard];
-      if (s.run.payload.empty()) continue;
-      const std::uint64_t n = s.run.payload.size() * sizeof s.run.payload[0];
-      s.spilled_runs.push_back({s.run.shape, {at, n, index::layout::checksum(s.run.payload.data(), n)}});
-      at += n;
-      s.run = {};
-      set_run_bytes(s);
+      if (!s.run.payload.empty()) batch.add(s.spilled_runs, s.run);
+    }
+    if (batch.is_empty()) return false;
+    const Extent written = batch.write(file());
+    groups_[group].extents.note(written);
+    spilled_run_bytes_ += written.bytes;
+    for (std::uint32_t shard = begin; shard < end; ++shard) {
+      shards_[shard].run = {};
+      set_run_bytes(shards_[shard]);
     }
     return true;
   }
@@ -291,8 +280,9 @@ class ShardTiers {
       if (const PendingList<Words> list = pending_.take(shard); list.pages > 0)
         lists.emplace_back(shard, list);
     }
-    spill(desk, group, lists);
-    return spill_runs(desk, group) || !lists.empty();
+    const bool has_words = !lists.empty();
+    spill(desk, group, std::move(lists));
+    return spill_runs(desk, group) || has_words;
   }
 
   // --- Counting.
@@ -315,12 +305,10 @@ class ShardTiers {
   template <class Use>
   void count_all(Desk& desk, std::uint32_t shard, Use& use) {
     Parts parts = take(desk, shard);
-    std::uint64_t entries = 0;
-    for (const SpilledRun& run : parts.spilled_runs) entries += run.shape.entries;
     ShardWords<Words> words(pending_.format(), parts.pending, pool_, parts.spilled, spill_file_, desk.slice,
                             desk.times.read_back_seconds);
     do {
-      const std::uint64_t run_entries = entries + parts.run.shape.entries;
+      const std::uint64_t run_entries = parts.spilled_runs.entries + parts.run.shape.entries;
       const std::uint64_t word_bytes = memory_.word_bytes(words.left(), words.kmers_left());
       const std::uint64_t bytes = memory_.bytes_at_once(word_bytes, run_entries);
       const std::uint64_t needed = memory_.counting_bytes(bytes, run_entries);
@@ -330,7 +318,10 @@ class ShardTiers {
       count_chunk(desk, words, parts.run);
       if (words.left() > 0) parts.run = freeze(desk);
     } while (words.left() > 0);
-    for (const SpilledRun& run : parts.spilled_runs) merge_spilled(desk, run);
+    for_each_spilled_run(desk, parts, [&](const index::FrozenShard& run) {
+      const Stopwatch watch(desk.times.count_seconds);
+      desk.counter->merge(run);
+    });
     const auto& counter = *desk.counter;
     use(ShardPart<Key>{counter.keys(), counter.counts(), counter.size(), true});
   }
@@ -350,9 +341,9 @@ class ShardTiers {
   template <class Use>
   void count_in_passes(Desk& desk, std::uint32_t shard, ShardWords<Words>& words, const Parts& parts,
                        Use& use) {
-    std::uint64_t run_bytes = 0;  // held: the run in memory, and one of those in the file
-    for (const SpilledRun& run : parts.spilled_runs) run_bytes = std::max(run_bytes, run.payload.bytes);
-    run_bytes += parts.run.payload.capacity() * sizeof parts.run.payload[0];
+    // Held: the run in memory, and one of those in the file.
+    const std::uint64_t run_bytes =
+        parts.run.payload.capacity() * sizeof parts.run.payload[0] + parts.spilled_runs.largest_bytes;
     std::call_once(short_of_memory_, engine::return_freed_memory_at_once);
     trim(desk, 0);
     reserve(desk, memory_.thread_bytes(), shard);
@@ -378,7 +369,7 @@ class ShardTiers {
     ShardCounter<Key, Words>& counting = counter(desk);
     const Key end = counting.count_range(first, last, room, typename ShardWords<Words>::Left(words), [&] {
       if (parts.run.shape.entries > 0) counting.add(parts.run);
-      for (const SpilledRun& run : parts.spilled_runs) counting.add(read(desk, run));
+      for_each_spilled_run(desk, parts, [&](const index::FrozenShard& run) { counting.add(run); });
     });
     desk.times.count_seconds -= desk.times.read_back_seconds - read_back;
     return end;
@@ -398,17 +389,10 @@ class ShardTiers {
     return desk.freezer.freeze(counter.keys(), counter.counts(), counter.size());
   }
 
-  index::FrozenShard read(Desk& desk, const SpilledRun& spilled) {
-    const Stopwatch watch(desk.times.read_back_seconds);
-    index::FrozenShard run;
-    read_run(file(), spilled, run);
-    return run;
-  }
-
-  void merge_spilled(Desk& desk, const SpilledRun& spilled) {
-    const index::FrozenShard run = read(desk, spilled);
-    const Stopwatch watch(desk.times.count_seconds);
-    desk.counter->merge(run);
+  template <class Visit>
+  void for_each_spilled_run(Desk& desk, const Parts& parts, Visit&& visit) {
+    if (parts.spilled_runs.entries == 0) return;  // there may be no file
+    for_each_run(file(), parts.spilled_runs.last, desk.times.read_back_seconds, visit);
   }
 
   /// What there is of a shard. Pending words that would fill much of the memory are spilled rather than held
@@ -419,11 +403,11 @@ class ShardTiers {
     Shard& s = shards_[shard];
     PendingList<Words> list = pending_.take(shard);
     if (std::uint64_t{list.pages} * PagePool::kPageBytes > memory_.total() / 4) {
-      spill(desk, group, {{shard, list}});
-      list = {};
+      Lists lists{{shard, std::exchange(list, {})}};
+      spill(desk, group, std::move(lists));
     }
     run_bytes_ -= std::exchange(s.run_bytes, 0);
-    return {list, s.spilled, std::exchange(s.run, {}), std::exchange(s.spilled_runs, {})};
+    return {list, s.spilled, std::exchange(s.run, {}), s.spilled_runs};
   }
 
   /// When the first shard of a group is taken, the group after it is asked for, too.
@@ -434,10 +418,7 @@ class ShardTiers {
     for (std::uint32_t g = group; g < std::min<std::size_t>(group + 2, groups_.size()); ++g) {
       if (groups_[g].is_being_read.exchange(true)) continue;
       const std::lock_guard lock(groups_[g].mutex);
-      std::uint64_t bytes = 0;
-      for (const Extent& extent : groups_[g].extents) bytes += extent.bytes;
-      if (bytes > kMostReadAhead) continue;
-      for (const Extent& extent : groups_[g].extents) file->will_need(extent.offset, extent.bytes);
+      groups_[g].extents.will_need(*file);
     }
   }
 
@@ -447,7 +428,7 @@ class ShardTiers {
     Group& group = groups_[shard / group_shards_];
     if (++group.counted_shards < group_shards_ || file == nullptr) return;
     const std::lock_guard lock(group.mutex);
-    for (const Extent& extent : group.extents) file->give_up(extent.offset, extent.bytes);
+    group.extents.give_up(*file);
   }
 
   // --- Memory for counting, which pages and runs leave.

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/super_kmer.h"
 #include "cpu/pending_store.h"
 #include "cpu/scratch.h"
+#include "cpu/spilled_extents.h"
 #include "cpu/stopwatch.h"
 #include "index/checksum.h"
 #include "index/spill_file.h"
@@ -31,12 +34,6 @@ struct SliceHead {
   std::uint32_t kmers = 0;
 };
 
-/// A part of the file that was written at once.
-struct Extent {
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-};
-
 /// Gathers slices where they lie, in pages, and writes them together.
 template <int Words>
 class SliceBatch {
@@ -46,52 +43,51 @@ class SliceBatch {
   static constexpr std::uint64_t kMostSliceBytes =
       sizeof(SliceHead) + kSlicePages * PendingPage<Words>::kBytes;
 
-  /// What is written is noted in `extents`.
-  SliceBatch(index::SpillFile& file, std::vector<Extent>& extents) : file_(file), extents_(extents) {}
+  /// What is written is noted in `extents`, and its pages go back to `store`.
+  SliceBatch(index::SpillFile& file, SpilledExtents& extents, PendingStore<Words>& store)
+      : file_(file), extents_(extents), store_(store) {}
 
-  /// Adds the words of a list to what the file has of a shard. Until `flush` has returned, the list's pages
-  /// stay as they are.
-  void add(SpilledWords& shard, const PendingList<Words>& list) {
-    list.for_each_page([&](const char* data, const PageContent& content) {
-      if (slices_.empty() || slices_.back().shard != &shard || slices_.back().pages == kSlicePages) {
-        if (pages_.size() >= kMostPages) flush();
-        slices_.push_back({&shard, 0, 0, {}});
-      }
-      pages_.push_back({data, content.bytes});
-      Slice& slice = slices_.back();
-      slice.pages += 1;
-      slice.bytes += content.bytes;
-      slice.head.words += content.words;
-      slice.head.kmers += content.kmers;
-    });
+  /// Adds a list to what the file has of a shard. A long one is written in parts, whose pages can be used
+  /// again while the others wait.
+  void add(SpilledWords& shard, PendingList<Words>&& list) {
+    while (list.pages > 0) {
+      if (pages_ >= kMostPages) flush();
+      slices_.push_back({&shard, list.take_pages(kSlicePages), {}});
+      pages_ += slices_.back().list.pages;
+    }
   }
 
+  /// Writes what has been added.
   void flush() {
     if (slices_.empty()) return;
-    std::uint64_t bytes = 0;
-    for (const Slice& slice : slices_) bytes += sizeof slice.head + slice.bytes;
-    const std::uint64_t begin = file_.allocate(bytes);
     std::vector<index::Piece> pieces;
-    pieces.reserve(slices_.size() + pages_.size());
-    std::uint64_t at = begin;
-    auto page = pages_.begin();
+    pieces.reserve(slices_.size() + pages_);
     for (Slice& slice : slices_) {
-      const std::size_t first = pieces.size();
-      slice.head.before = slice.shard->last;
+      slice.head.words = static_cast<std::uint32_t>(slice.list.words);
+      slice.head.kmers = static_cast<std::uint32_t>(slice.list.kmers);
       pieces.push_back({&slice.head, sizeof slice.head});
-      pieces.insert(pieces.end(), page, page + slice.pages);
-      page += slice.pages;
-      const std::uint64_t slice_bytes = sizeof slice.head + slice.bytes;
-      slice.shard->last = {at, slice_bytes,
-                           index::layout::checksum({pieces.data() + first, pieces.size() - first})};
-      slice.shard->words += slice.head.words;
-      slice.shard->kmers += slice.head.kmers;
-      at += slice_bytes;
+      slice.list.for_each_page([&](const char* data, const PageContent& content) {
+        pieces.push_back({data, content.bytes});
+      });
     }
-    file_.write(begin, pieces);
-    extents_.push_back({begin, bytes});
+    const Extent written{file_.allocate(index::bytes_of(pieces)), index::bytes_of(pieces)};
+    std::uint64_t at = written.offset;
+    const index::Piece* first = pieces.data();
+    for (Slice& slice : slices_) {
+      const std::span<const index::Piece> own(first, 1 + std::size_t{slice.list.pages});
+      first += own.size();
+      SpilledWords& shard = *slice.shard;
+      slice.head.before = shard.last;
+      shard.last = {at, index::bytes_of(own), index::layout::checksum(own)};
+      shard.words += slice.head.words;
+      shard.kmers += slice.head.kmers;
+      at += shard.last.bytes;
+    }
+    file_.write(written.offset, pieces);
+    extents_.note(written);
+    for (const Slice& slice : slices_) store_.release(slice.list);
     slices_.clear();
-    pages_.clear();
+    pages_ = 0;
   }
 
  private:
@@ -99,15 +95,15 @@ class SliceBatch {
   static constexpr std::size_t kMostPages = 1024;
   struct Slice {
     SpilledWords* shard;
-    std::uint32_t pages;
-    std::uint64_t bytes;  ///< of these
+    PendingList<Words> list;
     SliceHead head;
   };
 
   index::SpillFile& file_;
-  std::vector<Extent>& extents_;
+  SpilledExtents& extents_;
+  PendingStore<Words>& store_;
   std::vector<Slice> slices_;
-  std::vector<index::Piece> pages_;  ///< of all slices
+  std::size_t pages_ = 0;  ///< of all slices
 };
 
 /// All words of a shard, those in memory and then those in the file, taken from the front in chunks. A chunk

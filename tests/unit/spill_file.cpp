@@ -17,8 +17,12 @@
 #include <vector>
 
 #include "core/error.h"
+#include "cpu/freezer.h"
+#include "cpu/kernels.h"
+#include "cpu/spilled_runs.h"
 #include "cpu/spilled_words.h"
 #include "index/file_frame.h"
+#include "index/shard_codec.h"
 
 using namespace warpmer;
 namespace fs = std::filesystem;
@@ -167,6 +171,49 @@ TEST_CASE("spill file: several at once in a directory that is not there") {
   CHECK(fs::is_empty(folder.path));
 }
 
+TEST_CASE("frozen runs come back from the spill file, the last one first") {
+  const Folder folder;
+  index::SpillFile file(folder.path);
+  constexpr std::uint32_t kK = 31, kShards = 3;
+  const cpu::Kernels& kernels = cpu::best_kernels();
+  cpu::Freezer freezer(kernels, kK);
+  std::vector<cpu::SpilledRuns> spilled(kShards);
+  std::vector<std::vector<std::vector<std::uint64_t>>> expected(kShards);
+  std::uint64_t bytes = 0;
+  for (const std::size_t size : {1u, 100u, 5000u, 7u}) {
+    std::vector<index::FrozenShard> runs;
+    for (std::uint32_t shard = 0; shard + 1 < kShards; ++shard) {
+      std::vector<std::uint64_t> hashes;
+      for (std::size_t i = 0; i < size + shard; ++i) hashes.push_back(i * 1000 + shard);
+      const std::vector<std::uint64_t> counts(hashes.size(), size);
+      runs.push_back(freezer.freeze(hashes.data(), counts.data(), hashes.size()));
+      expected[shard].insert(expected[shard].begin(), hashes);
+    }
+    cpu::RunBatch batch;
+    CHECK(batch.is_empty());
+    for (std::uint32_t shard = 0; shard + 1 < kShards; ++shard) batch.add(spilled[shard], runs[shard]);
+    const cpu::Extent written = batch.write(file);
+    CHECK(written.offset == bytes);
+    bytes += written.bytes;
+  }
+  CHECK(file.bytes_written() == bytes);
+  for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    std::uint64_t entries = 0;
+    double seconds = 0;
+    std::vector<std::vector<std::uint64_t>> seen;
+    cpu::for_each_run(file, spilled[shard].last, seconds, [&](const index::FrozenShard& run) {
+      const index::ShardView view{run.shape, run.payload.data(), run.payload.size()};
+      seen.emplace_back();
+      index::ShardReader<std::uint64_t>(view, kK).for_each(
+          [&](std::uint64_t hash, std::uint64_t) { seen.back().push_back(hash); });
+      entries += seen.back().size();
+    });
+    CHECK(seen == expected[shard]);
+    CHECK(spilled[shard].entries == entries);
+  }
+  CHECK(file.bytes_read() == bytes);
+}
+
 TEST_CASE("pending words come back from the spill file, in chunks of any size") {
   const Folder folder;
   index::SpillFile file(folder.path);
@@ -174,7 +221,7 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
   cpu::PageStock stock(pool, 16);
   cpu::PendingStore<2> pending(pool, 3, 32);
   std::vector<cpu::SpilledWords> spilled(3);
-  std::vector<cpu::Extent> extents;
+  cpu::SpilledExtents extents;
   std::vector<std::vector<std::uint64_t>> expected(3);
   std::mt19937_64 random(4);
   const auto append = [&](std::uint32_t shard, std::size_t words) {
@@ -186,15 +233,12 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
     }
   };
   for (const std::size_t words : {1u, 255u, 256u, 9000u}) {
-    cpu::SliceBatch<2> batch(file, extents);
-    std::vector<cpu::PendingList<2>> lists;
+    cpu::SliceBatch<2> batch(file, extents, pending);
     for (std::uint32_t shard = 0; shard < 2; ++shard) {
       append(shard, words);
-      lists.push_back(pending.take(shard));
-      batch.add(spilled[shard], lists.back());
+      batch.add(spilled[shard], pending.take(shard));
     }
     batch.flush();
-    for (const auto& list : lists) pending.release(list);
   }
   for (std::uint32_t shard = 0; shard < 3; ++shard) append(shard, 600);  // which stay in memory
   for (const std::uint64_t chunk : {std::uint64_t{1}, std::uint64_t{3000}, UINT64_MAX / 2}) {
