@@ -180,7 +180,7 @@ class ShardTiers {
 
   index::SpillFile& file() {
     std::call_once(file_made_, [&] {
-      made_file_ = std::make_unique<index::SpillFile>(plan_.tmp_directory);
+      made_file_ = std::make_unique<index::SpillFile>(plan_.tmp_directory, plan_.input_read);
       made_file_->leave_cache();
       spill_file_ = made_file_.get();
     });

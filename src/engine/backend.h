@@ -15,6 +15,7 @@
 #include "engine/tally.h"
 #include "index/frozen_shard.h"
 #include "index/shard_places.h"
+#include "index/share.h"
 #include "io/batch.h"
 
 namespace warpmer::engine {
@@ -46,7 +47,8 @@ struct CountPlan {
   std::string tmp_directory = ".";     ///< for what does not fit
   bool tmp_directory_is_chosen = false;  ///< by the user: one that cannot do is an error, needed or not
   std::uint64_t input_bytes = 0;         ///< of all input, compressed or not; 0 when unknown
-  std::string purpose = "counting";      ///< how messages call it
+  std::function<index::Share()> input_read = {};  ///< how much of it has been read, at any time; thread-safe
+  std::string purpose = "counting";               ///< how messages call it
 };
 
 /// One stage's work; busy time is summed over threads, or over what a device ran at the same time.

@@ -33,6 +33,9 @@ void SessionRun::complete(CountPlan& plan, const io::InputSet& input, std::uint6
   plan.other_bytes = spoken_for;
   plan.memory_cap_bytes = memory_cap_;
   plan.input_bytes = input.progress().bytes_total;
+  plan.input_read = [&progress = progress_] {
+    return index::Share{progress.bytes_done, progress.bytes_total};
+  };
 }
 
 ReadTotals SessionRun::read(SharedInput& input, CountingSession& session, std::uint32_t k) {

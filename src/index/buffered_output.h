@@ -8,14 +8,9 @@
 #include <string_view>
 
 #include "index/output_file.h"
+#include "index/share.h"
 
 namespace warpmer::index {
-
-/// How much of a whole there is, in parts that are about alike: k-mers, rows, bytes of input.
-struct Share {
-  std::uint64_t done = 0;
-  std::uint64_t total = 0;  ///< 0: not known
-};
 
 /// Failures are ResourceErrors that name the path. Without `finish`, what is still buffered is dropped and no
 /// file appears.

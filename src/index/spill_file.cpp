@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/error.h"
 #include "index/file_frame.h"
@@ -37,7 +38,8 @@ int open_and_unlink(const std::string& directory) {
 
 }  // namespace
 
-SpillFile::SpillFile(const std::string& directory) : directory_(directory) {
+SpillFile::SpillFile(const std::string& directory, std::function<Share()> read)
+    : directory_(directory), share_read_(std::move(read)) {
   open();
   // Where the file system has to keep a name after all (NFS), the destructor tries again.
   if (made_directory_) made_directory_ = ::rmdir(directory_.c_str()) != 0;
@@ -105,13 +107,23 @@ void SpillFile::give_up(std::uint64_t offset, std::uint64_t bytes) const noexcep
   ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
 }
 
-/// Of the pieces at hand so many bytes were written. What other threads are about to write is needed, too.
-void SpillFile::fail_writing(std::uint64_t written, int error) const {
-  const std::uint64_t done = written_ + written;
-  fail("write", end_ - done, done, error);
+/// What is going to be written, if the rest of the input takes as much as what has been read since the file
+/// was begun; 0 when that is not known.
+std::uint64_t SpillFile::bytes_of_the_rest(std::uint64_t written) const {
+  const Share read = share_read();
+  if (read.done <= read_before_ || read.total <= read.done) return 0;
+  return static_cast<std::uint64_t>(static_cast<double>(written) *
+                                    static_cast<double>(read.total - read.done) /
+                                    static_cast<double>(read.done - read_before_));
 }
 
-void SpillFile::fail(const char* doing, std::uint64_t bytes, std::uint64_t done, int error) const {
+/// Of the pieces at hand so many bytes were written. What other threads are about to write is needed, too.
+void SpillFile::fail_writing(std::uint64_t written, int error) const {
+  const std::uint64_t done = written_ + written, at_hand = end_ - done, rest = bytes_of_the_rest(end_);
+  fail(rest > 0 ? "write about" : "write", at_hand + rest, done, error);
+}
+
+void SpillFile::fail(const std::string& doing, std::uint64_t bytes, std::uint64_t done, int error) const {
   throw ResourceError(fmt::format("cannot {} {} more bytes, after {}, of the temporary file in '{}': {}; {}",
                                   doing, bytes, done, directory_, std::strerror(error), spill_advice(error)));
 }

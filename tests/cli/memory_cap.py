@@ -15,15 +15,17 @@ import signal
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
 from common_cli import DONE, INPUT, RESOURCE, WARPMER, CliTest, file_size_limit, has_files_without_names, main, reverse_complement
 from common_file_systems import WITHOUT_NAMELESS_FILES, LackingTest
-from common_hot_kmers import hot, random_bases
+from common_hot_kmers import foremost_mmer, hot, random_bases
 
 MEGABYTE = 1 << 20
 
 # Answers for the spill file, which is the one without a name, what a faulty disk would: FAULT names a call and an
-# error number, or "flip". The first FAULT_AFTER such calls are spared.
+# error number, or "flip"; or "stall", and then one call takes some seconds. The first FAULT_AFTER such calls are
+# spared.
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -45,6 +47,7 @@ static int is_due(const char *call, int fd) {
 }
 static int error_number(void) { return atoi(strchr(getenv("FAULT"), ':') + 1); }
 ssize_t pwritev(int fd, const struct iovec *v, int n, off_t at) {
+  if (is_due("stall", fd) && calls == atoi(getenv("FAULT_AFTER")) + 1) sleep(5);
   if (is_due("write", fd)) { errno = error_number(); return -1; }
   return ((ssize_t (*)(int, const struct iovec *, int, off_t))dlsym(RTLD_NEXT, "pwritev"))(fd, v, n, at);
 }
@@ -206,7 +209,7 @@ class SpillFailures(LackingTest, CliTest):
         return ["count", "-t", "1", "-m", f"{self.cap}M", "--tmp-dir", str(tmp), "-o", "out.wmi", *map(str, arguments)]
 
     def assert_fails(self, pattern, command, **options):
-        """One sentence that matches, status 4, and nothing is left."""
+        """One sentence that matches, status 4, and nothing is left. Returns the sentence."""
         process = self.run_process(*command, **options)
         error = process.stderr.decode()
         self.assertEqual(process.returncode, RESOURCE, error)
@@ -214,6 +217,7 @@ class SpillFailures(LackingTest, CliTest):
         self.assertRegex(error, pattern)
         self.assertEqual(self.files(), self.before)
         self.assertEqual(os.listdir(self.tmp), [])
+        return error
 
     def test_directories_that_cannot_do(self):
         for tmp in ("not/there", "in.fa", "/proc"):
@@ -241,22 +245,54 @@ class SpillFailures(LackingTest, CliTest):
         self.assertEqual(self.files(), ["in.fa", "out.wmi"])
 
     def test_file_size_limit(self):
-        self.assert_fails(r"write \d+ more bytes.*'tmp'.*too large", self.command(self.input),
-                          preexec_fn=lambda: file_size_limit(MEGABYTE))
+        """The error says what the whole takes, about, judging by what has been read; of a pipe that is not known."""
+        self.warpmer(*self.command("--stats", "s.json", self.input))
+        whole = json.loads((self.folder / "s.json").read_text())["spilled"]["written_bytes"]
+        for name in ("s.json", "out.wmi"):
+            os.unlink(self.folder / name)
+        error = self.assert_fails(r"write about \d+ more bytes.*'tmp'.*too large", self.command(self.input),
+                                  preexec_fn=lambda: file_size_limit(whole // 2))
+        more, done = map(int, re.search(r"about (\d+) more bytes, after (\d+),", error).groups())
+        self.assertAlmostEqual((more + done) / whole, 1, delta=0.2)
+        self.assert_fails(r"write \d+ more bytes.*'tmp'.*too large", self.command("-"), stdin=self.text,
+                          preexec_fn=lambda: file_size_limit(whole // 2))
 
-    def test_faulty_disks(self):
+    def shimmed(self, fault, after):
+        """The environment for a faulty disk."""
         if not shutil.which("cc"):
             self.skipTest("no C compiler for the shim")
-        shim = self.file("shim.c", SHIM)
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", self.folder / "shim.so", shim, "-ldl"], check=True)
-        self.before = self.files()
-        faults = (("write:28", r"write \d+ more bytes.*'tmp'.*No space left"), ("write:5", "write.*'tmp'.*Input/output"),
+        library = self.folder / "shim.so"
+        if not library.exists():
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", library, self.file("shim.c", SHIM), "-ldl"], check=True)
+            self.before = self.files()
+        return os.environ | {"LD_PRELOAD": str(library), "FAULT": fault, "FAULT_AFTER": str(after)}
+
+    def test_a_disk_that_is_busy(self):
+        """While one thread writes what has one minimizer, and nearly all has, others do not go on adding to it."""
+        chance, mmer = random.Random(4), foremost_mmer(14)
+        left, right = ([random_bases(chance, 17) for _ in range(50_000)] for _ in range(2))
+        texts = []
+        for _ in range(8):
+            right.append(right.pop(0))
+            texts.append("".join(f">\n{a}{mmer}{b}\n" for a, b in zip(left, right)).encode())
+        refusal = self.run_process("count", "-t", 4, "-m", "2M", "-o", "out.wmi", "-").stderr.decode()
+        cap = int(re.search(r"(\d+) MiB would do", refusal)[1])
+        command = ["count", "-t", "4", "-m", f"{cap}M", "--tmp-dir", "tmp", "-o", "out.wmi", "-"]
+        with subprocess.Popen([WARPMER, *command], cwd=self.folder, stdin=subprocess.PIPE,
+                              env=self.shimmed("stall", 3)) as process:
+            for number in range(250):
+                process.stdin.write(texts[number % len(texts)])
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            process.kill()
+        self.assertLessEqual(int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) * 1024, cap * MEGABYTE)
+
+    def test_faulty_disks(self):
+        faults = (("write:28", r"write (about )?\d+ more bytes.*'tmp'.*No space left"), ("write:5", "write.*'tmp'.*Input/output"),
                   ("write:122", "write.*'tmp'.*quota"), ("read:5", r"read back \d+ more bytes.*'tmp'.*Input/output"),
                   ("flip", "not those that were written"))
         for fault, pattern in faults:
             with self.subTest(fault):
-                environment = os.environ | {"LD_PRELOAD": str(self.folder / "shim.so"), "FAULT": fault, "FAULT_AFTER": "2"}
-                self.assert_fails(pattern, self.command(self.input), env=environment)
+                self.assert_fails(pattern, self.command(self.input), env=self.shimmed(fault, 2))
 
     def test_files_that_must_have_a_name(self):
         """The spill file has one for a moment only, so that a job that is killed leaves none."""
