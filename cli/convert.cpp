@@ -258,8 +258,8 @@ void add_convert_command(Application& application) {
   add_memory_flag(command, options->import.memory_bytes)
       ->description(
           "Memory the whole process may use, for example 16G or 512M (binary units); a hard cap. Default: "
-          "nine tenths of what the cgroup, Slurm or the machine allow, and half of it for what comes out of "
-          "an index.");
+          "nine tenths of what the cgroup, Slurm and the machine allow and have free, and half of it for "
+          "what comes out of an index.");
   add_progress_flag(command, options->progress);
   command
       .add_option(

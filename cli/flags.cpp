@@ -92,9 +92,10 @@ CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads) {
 }
 
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
-  return add_size_flag(app, "-m,--memory", memory_bytes,
-                       "Memory the whole process may use, for example 16G or 512M (binary units); a hard "
-                       "cap. Default: nine tenths of what the cgroup, Slurm or the machine allow.");
+  return add_size_flag(
+      app, "-m,--memory", memory_bytes,
+      "Memory the whole process may use, for example 16G or 512M (binary units); a hard "
+      "cap. Default: nine tenths of what the cgroup, Slurm and the machine allow and have free.");
 }
 
 void add_tmp_directory_flag(CLI::App& app, std::string& directory) {

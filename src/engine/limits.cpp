@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/error.h"
+#include "engine/cgroup_limits.h"
 #include "engine/environment.h"
 #include "engine/memory_text.h"
 #include "engine/node_share.h"
@@ -25,61 +25,8 @@ namespace warpmer::engine {
 
 namespace {
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-/// Calls `visit(directory)` for this process's cgroup and each of its parents, up to the root: a
-/// limit anywhere on that path holds. Version 2 has one hierarchy; in version 1 `controller` names
-/// the one asked for.
-template <class Visit>
-void for_each_cgroup(const std::string& controller, Visit&& visit) {
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    const auto first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
-    const bool unified = controllers == ",,";
-    if (!unified && controllers.find(fmt::format(",{},", controller)) == std::string::npos) continue;
-    const std::string root = fmt::format("/sys/fs/cgroup{}{}", unified ? "" : "/", unified ? "" : controller);
-    for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
-      if (path == "/") path.clear();
-      visit(root + path);
-      if (path.empty()) break;
-    }
-  }
-}
-
-std::optional<double> cgroup_cores() {
-  std::optional<double> cores;
-  const auto consider = [&](double quota, double period) {
-    if (quota > 0 && period > 0) cores = std::min(cores.value_or(quota / period), quota / period);
-  };
-  for_each_cgroup("cpu", [&](const std::string& directory) {
-    const std::string both = first_line(directory + "/cpu.max");  // "max 100000" or "150000 100000"
-    if (const auto space = both.find(' '); space != std::string::npos) {
-      const auto quota = number_in(both), period = number_in(std::string_view(both).substr(space + 1));
-      if (quota && period) consider(static_cast<double>(*quota), static_cast<double>(*period));
-    }
-    const auto quota = number_in(first_line(directory + "/cpu.cfs_quota_us"));
-    const auto period = number_in(first_line(directory + "/cpu.cfs_period_us"));
-    if (quota && period) consider(static_cast<double>(*quota), static_cast<double>(*period));
-  });
-  return cores;
-}
-
-std::uint64_t kilobytes_in_status(std::string_view field) {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(field)) {
-      const auto digit = line.find_first_of("0123456789");
-      return digit == std::string::npos ? 0 : number_in(std::string_view(line).substr(digit)).value_or(0);
-    }
-  }
-  return 0;
+std::uint64_t bytes_in_status(std::string_view field) {
+  return number_behind("/proc/self/status", field).value_or(0) * 1024;
 }
 
 struct FreeCpuSet {
@@ -119,16 +66,14 @@ unsigned usable_cores() {
 
 std::uint64_t usable_memory_bytes() {
   const NodeShare share = node_share();
+  const MemoryRoom room = memory_room();
   const auto pages = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
-  std::uint64_t bytes = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  for_each_cgroup("memory", [&](const std::string& directory) {
-    for (const char* file : {"/memory.max", "/memory.high", "/memory.limit_in_bytes"}) {
-      if (const auto limit = number_in(first_line(directory + file)); limit && *limit > 0)
-        bytes = std::min(bytes, *limit);
-    }
-  });
-  bytes = part_of(bytes, share);
-  return std::min(bytes, slurm_grant(share).memory_bytes.value_or(bytes));
+  const std::uint64_t machine = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::uint64_t bytes = part_of(std::min(machine, room.limit_bytes), share);
+  bytes = std::min(bytes, slurm_grant(share).memory_bytes.value_or(bytes));
+  // Pages of files that this process has mapped are among the free ones.
+  const std::uint64_t own = bytes_in_status("RssAnon:"), free = part_of(room.free_bytes, share);
+  return free < bytes ? std::min(bytes, free + own) : bytes;
 }
 
 unsigned threads_or_all(unsigned threads) { return threads > 0 ? threads : usable_cores(); }
@@ -151,8 +96,8 @@ std::size_t longest_record_bytes(std::uint64_t cap, unsigned threads) {
   return std::max(cap / kShare / std::max(threads, kFewThreads), kAlways);
 }
 
-std::uint64_t resident_bytes() { return kilobytes_in_status("VmRSS:") * 1024; }
-std::uint64_t peak_resident_bytes() { return kilobytes_in_status("VmHWM:") * 1024; }
+std::uint64_t resident_bytes() { return bytes_in_status("VmRSS:"); }
+std::uint64_t peak_resident_bytes() { return bytes_in_status("VmHWM:"); }
 
 void return_freed_memory_at_once() noexcept {
 #ifdef __GLIBC__

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 
@@ -43,4 +44,13 @@ TEST_CASE("affinity holds on machines with more CPUs than a cpu_set_t has room f
   }
   pretended_cpus = 0;
   CHECK(warpmer::engine::usable_cores() >= 1);
+}
+
+TEST_CASE("processes of a job on one node divide what is free there") {
+  const std::uint64_t alone = warpmer::engine::usable_memory_bytes();
+  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
+  const std::uint64_t one_of_four = warpmer::engine::usable_memory_bytes();
+  unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  CHECK(one_of_four > 0);
+  CHECK(one_of_four < alone / 2);  // others may take and give back memory in between
 }
