@@ -17,16 +17,22 @@ std::optional<std::uint64_t> granted_cores(const NodeShare& share) {
   return std::min(task.value_or(*node), part_of(*node, share));
 }
 
-/// What Slurm says of memory is a number of MB; users who set the variable themselves may give it a unit.
+/// What Slurm says of memory is a number of MB; users who set the variable themselves may give it a unit, as
+/// they give it to --mem: "64G", "64g", "64GB".
 std::optional<std::uint64_t> bytes_in(const char* name) {
   const auto number = environment_number(name);
   if (!number) return std::nullopt;
-  switch (std::string_view(std::getenv(name)).back()) {
+  const std::string_view text = std::getenv(name);
+  const auto unit = text.find_first_not_of("0123456789");
+  switch (unit == std::string_view::npos ? 'M' : text[unit]) {
     case 'K':
+    case 'k':
       return *number << 10;
     case 'G':
+    case 'g':
       return *number << 30;
     case 'T':
+    case 't':
       return *number << 40;
     default:
       return *number << 20;

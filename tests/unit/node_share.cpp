@@ -126,7 +126,14 @@ TEST_CASE("cores that Slurm grants") {
 TEST_CASE("memory that Slurm grants, by node, core and GPU") {
   CHECK(!grant_in({}).memory_bytes);
   CHECK(grant_in({{"SLURM_MEM_PER_NODE", "4096"}}).memory_bytes == 4096 * kMegabyte);
-  CHECK(grant_in({{"SLURM_MEM_PER_NODE", "4G"}}).memory_bytes == 4096 * kMegabyte);
+  for (const char* four :
+       {"4G", "4g", "4GB", "4Gn", "4gc", "4096M", "4096m", "4096MB", "4194304K", "4194304kB"}) {
+    CAPTURE(four);
+    CHECK(grant_in({{"SLURM_MEM_PER_NODE", four}}).memory_bytes == 4096 * kMegabyte);
+  }
+  CHECK(grant_in({{"SLURM_MEM_PER_NODE", "2T"}}).memory_bytes == 2 * 1024 * 1024 * kMegabyte);
+  CHECK(grant_in({{"SLURM_MEM_PER_NODE", "2tb"}}).memory_bytes == 2 * 1024 * 1024 * kMegabyte);
+  CHECK(!grant_in({{"SLURM_MEM_PER_NODE", "G"}}).memory_bytes);
   CHECK(!grant_in({{"SLURM_MEM_PER_NODE", "0"}}).memory_bytes);  // all there is
   CHECK(grant_in({{"SLURM_MEM_PER_CPU", "500"}}).memory_bytes == 500 * kMegabyte);
   CHECK(grant_in({{"SLURM_MEM_PER_CPU", "500"}, {"SLURM_CPUS_ON_NODE", "3"}}).memory_bytes ==
