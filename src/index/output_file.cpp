@@ -10,15 +10,14 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <random>
 #include <utility>
 
 #include "core/error.h"
+#include "index/output_path.h"
 
 namespace warpmer::index {
 namespace {
@@ -33,21 +32,8 @@ std::string random_suffix() {
   return suffix;
 }
 
-bool is_standard_output(const std::string& path) { return path == "-" || path == "/dev/stdout"; }
-
 std::string name_of(const std::string& path) {
   return is_standard_output(path) ? std::string("standard output") : fmt::format("'{}'", path);
-}
-
-/// Follows symbolic links, so that the file they lead to is replaced and not the link.
-std::string resolve(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-  return real ? std::string(real.get()) : path;
-}
-
-std::string parent_of(const std::string& path) {
-  const std::string parent = std::filesystem::path(path).parent_path().string();
-  return parent.empty() ? "." : parent;
 }
 
 bool is_null_device(int fd) {
@@ -123,12 +109,11 @@ const char* advice(int error) {
 
 OutputFile::OutputFile(const std::string& path, unsigned writers) : path_(path), target_(path) {
   if (path.empty()) throw ResourceError("cannot write the index: its path is empty");
-  struct stat status {};
-  const bool exists = !is_standard_output(path) && ::stat(path.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) {
+  std::error_code ignored;
+  if (!is_standard_output(path) && std::filesystem::is_directory(path, ignored)) {
     throw ResourceError(fmt::format("cannot write '{}': it is a directory; give the name of a file", path));
   }
-  if (is_standard_output(path) || (exists && !S_ISREG(status.st_mode))) {
+  if (is_stream(path)) {
     open_stream();
   } else {
     create();
