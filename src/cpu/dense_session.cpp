@@ -2,13 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "core/error.h"
 #include "cpu/kmer_window.h"
 #include "cpu/stopwatch.h"
 #include "engine/dense_counts.h"
-#include "engine/memory_text.h"
+#include "engine/limits.h"
 
 namespace warpmer::cpu {
 
@@ -56,9 +57,9 @@ std::uint64_t least_bytes(const engine::CountPlan& plan) {
 DenseSession::DenseSession(const Kernels& kernels, const engine::CountPlan& plan)
     : plan_(plan), times_(plan.threads), tally_(plan.min_count, plan.max_count) {
   if (plan.memory_bytes < least_bytes(plan)) {
-    throw ResourceError(fmt::format("-m leaves {} for counting, and k = {} takes {}; raise -m",
-                                    engine::mebibytes(plan.memory_bytes), plan.k,
-                                    engine::mebibytes_needed(least_bytes(plan))));
+    throw ResourceError(engine::memory_refusal(std::max(plan.memory_cap_bytes, plan.memory_bytes),
+                                               fmt::format("counting {}-mers", plan.k), plan.threads,
+                                               plan.other_bytes + least_bytes(plan)));
   }
   for (unsigned i = 0; i < copies_for(plan); ++i)
     copies_.push_back(std::make_unique<Copy>(std::size_t{1} << (2 * plan.k)));

@@ -8,7 +8,7 @@
 #include "core/minimizer.h"
 #include "cpu/page_pool.h"
 #include "cpu/word_format.h"
-#include "engine/memory_text.h"
+#include "engine/limits.h"
 #include "engine/ranks.h"
 
 namespace warpmer::cpu {
@@ -70,12 +70,9 @@ MemoryModel::MemoryModel(const engine::CountPlan& plan, std::uint64_t thread_byt
       bytes_of_kmer_(static_cast<double>(bytes_of_word) / mean_kmers_per_word(plan.k)) {
   const Division division(plan, thread_bytes, shards, shard_bytes, key_bytes);
   if (plan.memory_bytes < division.least + division.writer) {
-    // What the process itself takes is not the same each time.
-    const std::uint64_t enough = division.least_cap(plan) + (std::uint64_t{2} << 20);
-    throw ResourceError(fmt::format("-m {} is too little for counting {}-mers with {}: {} would do; {}",
-                                    engine::mebibytes(std::max(plan.memory_cap_bytes, plan.memory_bytes)),
-                                    plan.k, engine::number_of_threads(threads_),
-                                    engine::mebibytes_needed(enough), engine::memory_advice(threads_)));
+    throw ResourceError(engine::memory_refusal(std::max(plan.memory_cap_bytes, plan.memory_bytes),
+                                               fmt::format("counting {}-mers", plan.k), threads_,
+                                               division.least_cap(plan)));
   }
   total_ = plan.memory_bytes - division.fixed - division.writer;
   budget_ =

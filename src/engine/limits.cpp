@@ -82,6 +82,13 @@ std::uint64_t memory_or_most(std::uint64_t memory_bytes) {
   return memory_bytes > 0 ? memory_bytes : usable_memory_bytes() / 10 * 9;
 }
 
+std::string memory_refusal(std::uint64_t cap, std::string_view doing, unsigned threads,
+                           std::uint64_t enough) {
+  return fmt::format("-m {} is too little for {} with {}: {} would do; {}", mebibytes(cap), doing,
+                     number_of_threads(threads), mebibytes_needed(enough + kResidentVariation),
+                     memory_advice(threads));
+}
+
 void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads, std::string_view and_more) {
   if (cap > spoken_for) return;
   throw ResourceError(fmt::format("-m {} is too little for {}{}: reading and writing alone need {}; {}",

@@ -2,6 +2,7 @@
 /// What this process may use: cores and memory, as affinity, cgroups and Slurm grant them.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace warpmer::engine {
@@ -26,6 +27,10 @@ std::uint64_t memory_or_most(std::uint64_t memory_bytes);
 /// By how much what the process itself holds when a job begins may differ from one time to the next: a cap
 /// that a refusal names has so much to spare.
 inline constexpr std::uint64_t kResidentVariation = std::uint64_t{2} << 20;
+
+/// Why a job with such a cap on the whole process is not begun: that it is too little for `doing`, as
+/// "counting 31-mers", with so many threads; and a cap that would do, which is `enough` and a little more.
+std::string memory_refusal(std::uint64_t cap, std::string_view doing, unsigned threads, std::uint64_t enough);
 
 /// ResourceError unless a cap of so many bytes for the whole process leaves something to work in besides
 /// `spoken_for`, which reading and writing alone need with so many threads `and_more`, as " and 3 inputs".

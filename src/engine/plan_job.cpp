@@ -9,7 +9,6 @@
 #include "engine/gpus.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
-#include "engine/memory_text.h"
 #include "engine/thread_team.h"
 #include "index/index_layout.h"
 
@@ -27,8 +26,6 @@ constexpr double kEarlyCountFactor = 2;
 constexpr double kUsedReserve = 0.25;
 /// The job's command line is hardly longer than the plan's by more.
 constexpr double kCommandLineBytes = 256;
-/// A job holds somewhat more than a plan before it begins: its output, for one.
-constexpr double kMoreInJob = 2 << 20;
 /// Small, so that a sample is many of them: how they differ is what errors are measured by.
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
 
@@ -172,8 +169,8 @@ class PlanJob {
     const auto other = static_cast<double>(plan_.other_bytes), idle = static_cast<double>(resident_bytes_);
     report_.needed_memory_bytes = of(&SessionForecast::least_bytes, other);
     report_.unhurried_memory_bytes = of(&SessionForecast::unhurried_bytes, other);
-    report_.needed_memory_bytes->high += kMoreInJob;
-    report_.unhurried_memory_bytes->high += kMoreInJob;
+    report_.needed_memory_bytes->high += kResidentVariation;
+    report_.unhurried_memory_bytes->high += kResidentVariation;
     report_.beyond_memory_bytes = of(&SessionForecast::beyond_bytes, 0);
     report_.temporary_bytes = of(&SessionForecast::temporary_bytes, 0);
     widen_temporary_bytes();
@@ -184,7 +181,7 @@ class PlanJob {
         Range{std::min(least.low, cap),
               std::min(least.estimate + kUsedReserve * (most.estimate - least.estimate), cap),
               std::min(most.high, cap)};
-    refuse(*middle);
+    if (!middle->begins) refuse(*middle);
   }
 
   /// What is written depends on what shards have when it is their turn; on how full memory is in the end;
@@ -204,15 +201,10 @@ class PlanJob {
     temporary.high = std::max(temporary.high, temporary.estimate) + more;
   }
 
-  /// Says why the job would not begin, if it would not.
   void refuse(const SessionForecast& forecast) {
-    const auto cap = static_cast<double>(report_.memory_cap_bytes);
-    const double least = static_cast<double>(plan_.other_bytes) + forecast.least_bytes;
-    if (cap >= least) return;
     report_.refusal =
-        fmt::format("-m {} is too little for {}: it takes {} to begin; {}",
-                    mebibytes(report_.memory_cap_bytes), number_of_threads(threads_),
-                    mebibytes_needed(static_cast<std::uint64_t>(least)), memory_advice(threads_));
+        memory_refusal(report_.memory_cap_bytes, fmt::format("counting {}-mers", plan_.k), threads_,
+                       plan_.other_bytes + static_cast<std::uint64_t>(forecast.least_bytes));
   }
 
   /// The device's pending words, as far as there is room: what else it holds depends on what it finds.

@@ -11,7 +11,6 @@
 #include "engine/device_choice.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
-#include "engine/memory_text.h"
 #include "engine/shared_input.h"
 #include "engine/tmp_directory.h"
 #include "engine/update_session.h"
@@ -152,10 +151,8 @@ class UpdateJob {
       const std::uint64_t between = (too_little + enough) / 2;
       (does(between * kMebibyte) ? enough : too_little) = between;
     }
-    // What the process itself takes is not the same each time.
-    throw ResourceError(fmt::format("-m {} is too little for updating {} with {}: {} would do; {}",
-                                    mebibytes(memory_cap_), options_.index, number_of_threads(threads_),
-                                    mebibytes((enough + 3) * kMebibyte), memory_advice(threads_)));
+    throw ResourceError(
+        memory_refusal(memory_cap_, "updating " + options_.index, threads_, enough * kMebibyte));
   }
 
   /// One session's plan, but for its memory.

@@ -121,9 +121,13 @@ class MemoryCap(CliTest):
 
     def test_too_small_a_cap_is_refused_before_any_input_is_read(self):
         garbage = self.file("garbage.fa", ">r\nAC!GT\n")
-        cap = self.smallest_cap("-t", 1, garbage)
-        self.refused(RESOURCE, "MiB would do", "count", "-t", "1", "-m", f"{cap - 8}M", "-o", "none.wmi", garbage)
-        self.refused(INPUT, "garbage", "count", "-t", "1", "-m", f"{cap}M", "-o", "none.wmi", garbage)
+        for k in (31, 12, 5):
+            with self.subTest(k=k):
+                cap = self.smallest_cap("-k", k, "-t", 1, garbage)
+                count = ("count", "-k", k, "-t", "1", "-o", "none.wmi")
+                self.refused(RESOURCE, f"too little for counting {k}-mers with 1 thread: .* MiB would do", *count,
+                             "-m", f"{cap - 8}M", garbage)
+                self.refused(INPUT, "garbage", *count, "-m", f"{cap}M", garbage)
 
     def test_any_cap_gives_the_same_bytes(self):
         for name, k, threads in (("reads", 31, 2), ("repeats", 31, 2), ("repeats", 55, 1), ("reads", 21, 3)):

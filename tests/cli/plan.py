@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 from common_cli import INPUT, RESOURCE, USAGE, CliTest, main
@@ -92,7 +93,7 @@ class Plan(CliTest):
             return plan["refusal"], plan["needed_memory_bytes"]["high"] >> 20
 
         text, needed = refusal(30)
-        self.assertIn("-m 30 MiB is too little for 1 thread: it takes ", text)
+        self.assertIn("-m 30 MiB is too little for counting 31-mers with 1 thread: ", text)
         cap = f"{needed + 1}M"
         plan = self.plan("--full", "-t", 1, "-m", cap, "genome.fa")
         self.assertTrue(plan["fits"])
@@ -100,6 +101,16 @@ class Plan(CliTest):
         spilled = json.loads((self.folder / "stats.json").read_text())["spilled"]["written_bytes"]
         self.assertGreater(spilled, 0)
         self.within(plan["temporary_bytes"], spilled, "temporary bytes")
+
+    def test_the_cap_that_a_refusal_names_will_do(self):
+        self.file("one.fq", "@r\n" + "ACGTTGCA" * 5 + "\n+\n" + "I" * 40 + "\n")
+        for k in (31, 12, 5):
+            for threads in (1, 3):
+                with self.subTest(k=k, threads=threads):
+                    job = ("-k", k, "-t", threads, "one.fq")
+                    named = re.search(r"(\d+) MiB would do", self.plan("-m", "10M", *job)["refusal"])[1]
+                    self.assertTrue(self.plan("-m", f"{named}M", *job)["fits"])
+                    self.warpmer("count", "-m", f"{named}M", "-o", "out.wmi", *job)
 
     def test_counted_early(self):
         # One read again and again: at first nothing says that counting early would pay.
