@@ -268,7 +268,7 @@ void check(const PositionOptions& options) {
     throw UsageError(fmt::format("k is {}; warpmer indexes k-mers of 1 to {} bases", options.k, kMaxK));
 }
 
-io::InputOptions input_options(const PositionOptions& options, unsigned threads) {
+io::InputOptions input_options(const PositionOptions& options, unsigned threads, std::uint64_t memory_cap) {
   io::InputOptions input;
   input.overlap_bases = options.k - 1;
   input.min_base_quality = options.min_base_quality;
@@ -276,7 +276,7 @@ io::InputOptions input_options(const PositionOptions& options, unsigned threads)
   input.threads = threads;
   input.in_order = true;
   input.one_caller = true;
-  input.longest_record_bytes = longest_record_bytes(memory_or_most(options.memory_bytes), threads);
+  input.longest_record_bytes = longest_record_bytes(memory_cap, threads);
   return input;
 }
 
@@ -329,7 +329,7 @@ PositionReport index_positions(const PositionOptions& options, JobProgress& prog
   PackedReference reference(options.k, options.lenient);
   index::PositionWriter writer(options.output, report.threads);
   {
-    io::InputSet input(options.inputs, input_options(options, report.threads));
+    io::InputSet input(options.inputs, input_options(options, report.threads, report.memory_cap_bytes));
     provenance.inputs = input.files();
     read(input, reference, report.memory_cap_bytes, progress);
   }

@@ -12,6 +12,7 @@
 #include "engine/backend.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
+#include "engine/memory_text.h"
 #include "engine/shared_index.h"
 #include "engine/shared_input.h"
 #include "engine/tmp_directory.h"
@@ -35,16 +36,15 @@ struct Owners {
 
 class CountJob {
  public:
+  /// The options are settled, and live as long.
   CountJob(const CountOptions& options, const Owners& owners, JobProgress& progress)
       : options_(options),
         owners_(owners),
         progress_(progress),
-        threads_(threads_or_all(options.threads)),
-        // Unasked, stay clear of the limit at which the kernel kills.
-        memory_cap_(memory_or_most(options.memory_bytes)),
+        threads_(options.threads),
         device_(options.device),
         ranks_(*options.ranks),
-        run_(threads_, memory_cap_, progress) {}
+        run_(threads_, options.memory_bytes, progress) {}
 
   CountReport run() {
     with_text_or_records(progress_, [&](bool may_take_text) { return read_and_count(may_take_text); });
@@ -60,7 +60,8 @@ class CountJob {
                       run_.most_waiting_bytes(), tmp_directory(options_.tmp_directory, options_.output));
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
-      return backend_->start(count_plan_for(options_, device_, run_, input.own()));
+      return backend_->start(
+          count_plan_for(options_, device_, run_, input.own(), input.own().memory_bytes(threads_)));
     });
     if (may_take_text) input.hand_over_text(*backend_);
     const auto start = Clock::now();
@@ -96,7 +97,7 @@ class CountJob {
 
   void complete_report(const CountingSession& session, const SharedIndex& index) {
     run_.fill_in(report_, index.totals(), index.bytes_written());
-    report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");
+    report_.device = fmt::format("{}, {}", backend_->describe(), number_of_threads(threads_));
     if (ranks_.are_several() && device_.gpus.empty()) {
       report_.device += fmt::format(", on each of {} ranks", ranks_.size());
     } else if (ranks_.are_several()) {
@@ -136,7 +137,6 @@ class CountJob {
   const Owners owners_;
   JobProgress& progress_;
   unsigned threads_;
-  std::uint64_t memory_cap_;
   DeviceChoice device_;
   Ranks& ranks_;
   SessionRun run_;
@@ -182,18 +182,25 @@ void check_options(const CountOptions& options) {
   }
 }
 
+CountOptions settled(CountOptions options) {
+  options.threads = threads_or_all(options.threads);
+  // Unasked, stay clear of the limit at which the kernel kills.
+  options.memory_bytes = memory_or_most(options.memory_bytes);
+  return options;
+}
+
 io::InputOptions input_options_for(const CountOptions& options) {
   io::InputOptions input;
   input.overlap_bases = options.k - 1;
   input.min_base_quality = options.min_base_quality;
   input.reference = options.reference;
-  input.threads = threads_or_all(options.threads);
-  input.longest_record_bytes = longest_record_bytes(memory_or_most(options.memory_bytes), input.threads);
+  input.threads = options.threads;
+  input.longest_record_bytes = longest_record_bytes(options.memory_bytes, options.threads);
   return input;
 }
 
 CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device, const SessionRun& run,
-                         const io::InputSet& input) {
+                         const io::InputSet& input, std::uint64_t reading_bytes) {
   CountPlan plan;
   plan.k = options.k;
   plan.canonical = options.canonical;
@@ -207,14 +214,15 @@ CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device
   plan.device_memory_bytes = device.device_memory_bytes;
   plan.tmp_directory = tmp_directory(options.tmp_directory, options.output);
   plan.tmp_directory_is_chosen = !options.tmp_directory.empty();
-  run.complete(plan, input, input.memory_bytes(threads_or_all(options.threads)));
+  run.complete(plan, input, reading_bytes);
   return plan;
 }
 
 CountReport count(const CountOptions& options, JobProgress& progress) {
   check_options(options);
   const Owners owners = options.ranks->are_several() ? owners_of(*options.ranks, options.device) : Owners();
-  return CountJob(options, owners, progress).run();
+  const CountOptions settled_options = settled(options);
+  return CountJob(settled_options, owners, progress).run();
 }
 
 }  // namespace warpmer::engine

@@ -65,12 +65,15 @@ struct CountReport : IndexReport {
 
 /// UsageError for options that no job could have.
 void check_options(const CountOptions& options);
-/// How a job reads its input.
+/// With numbers for the threads and the memory that are left to the job, the same all the time: what is free
+/// changes.
+CountOptions settled(CountOptions options);
+/// How a job reads its input, if its options are `settled`.
 io::InputOptions input_options_for(const CountOptions& options);
-/// What a job tells the backend of `device`; `run` is of its threads and memory. ResourceError when -m leaves
-/// nothing to count with.
+/// What a job tells the backend of `device`; `run` is of its threads and memory, of which reading `input` may
+/// take `reading_bytes`.
 CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device, const SessionRun& run,
-                         const io::InputSet& input);
+                         const io::InputSet& input, std::uint64_t reading_bytes);
 
 /// Runs a whole counting job, or this process's part of it. Throws Error; then no output file is left.
 CountReport count(const CountOptions& options, JobProgress& progress);

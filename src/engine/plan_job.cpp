@@ -9,6 +9,7 @@
 #include "engine/gpus.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
+#include "engine/memory_text.h"
 #include "engine/thread_team.h"
 #include "index/index_layout.h"
 
@@ -37,10 +38,11 @@ Range at_each(Value&& value) {
 
 class PlanJob {
  public:
+  /// The options are settled, and live as long.
   PlanJob(const PlanOptions& options, JobProgress& progress)
       : options_(options),
         progress_(progress),
-        threads_(threads_or_all(options.count.threads)),
+        threads_(options.count.threads),
         team_(std::min(threads_, usable_cores())),
         resident_bytes_(resident_bytes()),
         plan_(plan_of_job()) {}
@@ -63,11 +65,10 @@ class PlanJob {
   /// What the job would tell its backend.
   CountPlan plan_of_job() {
     report_.threads = threads_;
-    report_.memory_cap_bytes = memory_or_most(options_.count.memory_bytes);
+    report_.memory_cap_bytes = options_.count.memory_bytes;
     const io::InputSet input(options_.count.inputs, input_options_for(options_.count));
     const SessionRun run(threads_, report_.memory_cap_bytes, progress_);
-    CountPlan plan = count_plan_for(options_.count, options_.count.device, run, input);
-    return plan;
+    return count_plan_for(options_.count, options_.count.device, run, input, input.memory_bytes(threads_));
   }
 
   void read_sample() {
@@ -154,7 +155,7 @@ class PlanJob {
   void predict_memory() {
     DeviceChoice device = options_.count.device;
     const auto backend = with_fallback(device, [&] { return make_backend(device); });
-    report_.device = fmt::format("{}, {} thread{}", backend->describe(), threads_, threads_ == 1 ? "" : "s");
+    report_.device = fmt::format("{}, {}", backend->describe(), number_of_threads(threads_));
     const auto forecast_at = [&](double Range::*end) {
       const KmerPrediction& kmers = report_.kmers;
       return backend->forecast(plan_,
@@ -270,7 +271,9 @@ class PlanJob {
 
 PlanReport plan(const PlanOptions& options, JobProgress& progress) {
   check_options(options.count);
-  return PlanJob(options, progress).run();
+  PlanOptions settled_options = options;
+  settled_options.count = settled(options.count);
+  return PlanJob(settled_options, progress).run();
 }
 
 }  // namespace warpmer::engine

@@ -3,19 +3,20 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/minimizer.h"
 #include "engine/backend.h"
+#include "engine/count_job.h"
 #include "engine/device_choice.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
+#include "engine/memory_text.h"
 #include "engine/shared_input.h"
-#include "engine/tmp_directory.h"
 #include "engine/update_session.h"
 #include "io/input.h"
-#include "io/quality.h"
 
 namespace warpmer::engine {
 
@@ -57,17 +58,34 @@ std::string kmers_text(std::uint64_t kmers, std::uint64_t occurrences) {
                   options.added.empty() ? "" : " and what --add brings", what));
 }
 
+/// What counting has to know, but for k and strand, which are the index's.
+CountOptions count_options(const UpdateOptions& options) {
+  CountOptions count;
+  count.lenient = options.lenient;
+  count.min_base_quality = options.min_base_quality;
+  count.reference = options.reference;
+  count.threads = options.threads;
+  count.memory_bytes = options.memory_bytes;
+  count.tmp_directory = options.tmp_directory;
+  count.device = options.device;
+  count.output = options.output;
+  return settled(std::move(count));
+}
+
 class UpdateJob {
  public:
   UpdateJob(const UpdateOptions& options, JobProgress& progress)
       : options_(options),
-        threads_(threads_or_all(options.threads)),
-        memory_cap_(memory_or_most(options.memory_bytes)),
+        count_(count_options(options)),
+        threads_(count_.threads),
+        memory_cap_(count_.memory_bytes),
         progress_(progress),
         run_(threads_, memory_cap_, progress),
         device_(options.device),
         index_(options.index) {
     check(index_);
+    count_.k = index_.params().k;
+    count_.canonical = index_.params().canonical;
     if (device_.cpu_devices > 1) throw UsageError("update runs on one CPU or on GPUs; use --device cpu");
   }
 
@@ -83,8 +101,8 @@ class UpdateJob {
  private:
   void update(bool may_take_text) {
     std::optional<SharedInput> added, removed;
-    if (!options_.added.empty()) added.emplace(options_.added, input_options());
-    if (!options_.removed.empty()) removed.emplace(options_.removed, input_options());
+    if (!options_.added.empty()) added.emplace(options_.added, input_options_for(count_));
+    if (!options_.removed.empty()) removed.emplace(options_.removed, input_options_for(count_));
     index::IndexWriter writer(options_.output, index_.params(), threads_);
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
@@ -107,7 +125,7 @@ class UpdateJob {
     report_.cpu_seconds = cpu_seconds();
     report_.early_counts = session->early_counts();
     report_.spilled = session->spilled();
-    report_.device = fmt::format("{}, {} thread{}", backend_->describe(), threads_, threads_ == 1 ? "" : "s");
+    report_.device = fmt::format("{}, {}", backend_->describe(), number_of_threads(threads_));
     report_.device_choice = device_;
     report_.device_memory = session->device_memory();
     report_.paging = session->paging();
@@ -117,16 +135,6 @@ class UpdateJob {
 
   [[nodiscard]] std::uint32_t k() const { return index_.params().k; }
 
-  [[nodiscard]] io::InputOptions input_options() const {
-    io::InputOptions input;
-    input.overlap_bases = k() - 1;
-    input.min_base_quality = options_.min_base_quality;
-    input.reference = options_.reference;
-    input.threads = threads_;
-    input.longest_record_bytes = longest_record_bytes(memory_cap_, threads_);
-    return input;
-  }
-
   /// On a CPU, ResourceError with the least cap that would do, where this one does not.
   [[nodiscard]] UpdatePlan plan(std::optional<SharedInput>& added,
                                 std::optional<SharedInput>& removed) const {
@@ -135,8 +143,8 @@ class UpdateJob {
       if (*input) reading = std::max(reading, (*input)->own().memory_bytes(threads_));
     }
     UpdatePlan plan;
-    if (added) plan.added = session_plan(added->own(), reading);
-    if (removed) plan.removed = session_plan(removed->own(), reading);
+    if (added) plan.added = count_plan_for(count_, device_, run_, added->own(), reading);
+    if (removed) plan.removed = count_plan_for(count_, device_, run_, removed->own(), reading);
     if (options_.paged) plan.live_table = LiveTableUse::when_full;
     if (!device_.gpus.empty()) return plan;  // its sessions know themselves what they take
     const std::uint64_t spoken_for = (plan.added ? plan.added : plan.removed)->other_bytes;
@@ -153,21 +161,6 @@ class UpdateJob {
     }
     throw ResourceError(
         memory_refusal(memory_cap_, "updating " + options_.index, threads_, enough * kMebibyte));
-  }
-
-  /// One session's plan, but for its memory.
-  [[nodiscard]] CountPlan session_plan(const io::InputSet& input, std::uint64_t reading_bytes) const {
-    CountPlan plan;
-    plan.k = k();
-    plan.canonical = index_.params().canonical;
-    plan.lenient = options_.lenient;
-    plan.lowest_quality = io::lowest_unmasked(options_.min_base_quality);
-    plan.devices = std::max(1u, static_cast<unsigned>(device_.gpus.size()));
-    plan.device_memory_bytes = device_.device_memory_bytes;
-    plan.tmp_directory = tmp_directory(options_.tmp_directory, options_.output);
-    plan.tmp_directory_is_chosen = !options_.tmp_directory.empty();
-    run_.complete(plan, input, reading_bytes);
-    return plan;
   }
 
   /// Divides what a cap leaves besides what is spoken for: a quarter is for tables, the sessions share the
@@ -213,6 +206,7 @@ class UpdateJob {
   }
 
   const UpdateOptions& options_;
+  CountOptions count_;
   unsigned threads_;
   std::uint64_t memory_cap_;
   JobProgress& progress_;
