@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "engine/export_job.h"
 #include "engine/import_job.h"
+#include "engine/limits.h"
 #include "formats/format.h"
 #include "formats/kmc_database.h"
 #include "index/index_file.h"
@@ -162,7 +163,7 @@ void export_kmers(const ConvertOptions& options) {
   };
   engine::ExportReport report;
   if (options.from == Format::wmi) {
-    const index::IndexFile index(options.input);
+    const index::IndexFile index(options.input, engine::memory_left(job.memory_bytes));
     report = engine::export_index(index, job, *sink_for(facts_of(index)));
   } else if (job.order != formats::KmerOrder::any) {
     throw UsageError(

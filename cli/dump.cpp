@@ -11,6 +11,7 @@
 #include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/entry_text.h"
+#include "engine/limits.h"
 #include "index/index_file.h"
 
 namespace warpmer::cli {
@@ -32,7 +33,9 @@ int run_dump(const DumpOptions& options) {
     throw UsageError("--format must be tsv or fasta, not '" + options.format + "'");
   }
   check_output(options.output, {options.index});
-  const index::IndexFile index(options.index);
+  const bool has_cap = options.sort && options.memory_bytes > 0;
+  const index::IndexFile index(options.index,
+                               has_cap ? engine::memory_left(options.memory_bytes) : UINT64_MAX);
   TextOutput output(options.output);
   engine::EntryTextPlan plan;
   plan.format = options.format == "tsv" ? engine::EntryFormat::tsv : engine::EntryFormat::fasta;

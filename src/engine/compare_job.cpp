@@ -23,10 +23,10 @@ void PairTable::merge(const PairTable& other) {
 Comparison compare_indexes(const CompareOptions& options, JobProgress& progress) {
   if (options.inputs.size() < 2)
     throw UsageError("one index has nothing to be compared with; name two or more");
-  const std::vector<index::IndexFile> inputs = open_alike(options.inputs);
+  const std::uint64_t memory_cap = memory_or_most(options.memory_bytes);
+  const std::vector<index::IndexFile> inputs = open_alike(options.inputs, memory_cap);
   const unsigned threads = threads_or_all(options.threads);
-  const WorkingMemory memory{memory_or_most(options.memory_bytes), working_bytes(threads), 0, threads,
-                             inputs.size()};
+  const WorkingMemory memory{memory_cap, working_bytes(threads), 0, threads, inputs.size()};
   const auto session = make_cpu_comparison(inputs, options.of_inputs, memory);
   progress.shards_total = inputs.front().params().shards();
   progress.stage = JobProgress::Stage::combining;

@@ -43,11 +43,11 @@ void check_alike(const index::IndexFile& first, const index::IndexFile& other) {
 
 }  // namespace
 
-std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths) {
+std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, std::uint64_t memory_cap) {
   std::vector<index::IndexFile> files;
   files.reserve(paths.size());
   for (const std::string& path : paths) {
-    files.emplace_back(path);
+    files.emplace_back(path, memory_left(memory_cap));
     check_alike(files.front(), files.back());
   }
   return files;

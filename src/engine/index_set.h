@@ -12,8 +12,8 @@ namespace warpmer::engine {
 
 /// Opens indexes that are to be compared k-mer by k-mer; any may be "-". InputError for one that cannot
 /// be read; UsageError for the first that differs from the first in k, strand, minimizers or shards, saying
-/// how.
-std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths);
+/// how; ResourceError for pipes with more than a cap on the process leaves.
+std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, std::uint64_t memory_cap);
 
 /// Throws the InputError for a shard that is not what a writer makes, though its checksum is right.
 [[noreturn]] void refuse_disorder(const index::IndexFile& index, std::uint32_t shard);

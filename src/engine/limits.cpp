@@ -82,6 +82,10 @@ std::uint64_t memory_or_most(std::uint64_t memory_bytes) {
   return memory_bytes > 0 ? memory_bytes : usable_memory_bytes() / 10 * 9;
 }
 
+std::uint64_t memory_left(std::uint64_t cap) {
+  return cap - std::min(cap, resident_bytes() + kResidentVariation);
+}
+
 std::string memory_refusal(std::uint64_t cap, std::string_view doing, unsigned threads,
                            std::uint64_t enough) {
   return fmt::format("-m {} is too little for {} with {}: {} would do; {}", mebibytes(cap), doing,

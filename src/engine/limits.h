@@ -28,6 +28,9 @@ std::uint64_t memory_or_most(std::uint64_t memory_bytes);
 /// that a refusal names has so much to spare.
 inline constexpr std::uint64_t kResidentVariation = std::uint64_t{2} << 20;
 
+/// What a cap on the whole process leaves besides what it holds now, and may hold besides.
+std::uint64_t memory_left(std::uint64_t cap);
+
 /// Why a job with such a cap on the whole process is not begun: that it is too little for `doing`, as
 /// "counting 31-mers", with so many threads; and a cap that would do, which is `enough` and a little more.
 std::string memory_refusal(std::uint64_t cap, std::string_view doing, unsigned threads, std::uint64_t enough);

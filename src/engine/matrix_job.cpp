@@ -84,7 +84,8 @@ void compress(TextBuffer& buffer) {
 void write_matrix(const MatrixOptions& options, JobProgress& progress,
                   const std::function<void(std::string_view, const index::Share&)>& write) {
   check(options);
-  const std::vector<index::IndexFile> inputs = open_alike(options.inputs);
+  const std::uint64_t memory_cap = memory_or_most(options.memory_bytes);
+  const std::vector<index::IndexFile> inputs = open_alike(options.inputs, memory_cap);
   const index::IndexParams& params = inputs.front().params();
   if (options.old != nullptr) check_alike(*options.old, inputs.front());
   const MatrixFormat format = format_of(options, params);
@@ -96,8 +97,7 @@ void write_matrix(const MatrixOptions& options, JobProgress& progress,
   plan.of_inputs = options.of_inputs;
   const std::uint64_t others =
       OrderedText::memory_bytes(threads) + (options.old != nullptr ? threads * kOldRowsOfThread : 0);
-  plan.memory = {memory_or_most(options.memory_bytes), working_bytes(threads) + others, 0, threads,
-                 inputs.size()};
+  plan.memory = {memory_cap, working_bytes(threads) + others, 0, threads, inputs.size()};
   const auto session = options.old != nullptr ? make_cpu_matrix_extension(plan, inputs, *options.old)
                                               : make_cpu_matrix(plan, inputs);
 

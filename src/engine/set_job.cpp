@@ -39,7 +39,7 @@ class SetJob {
         threads_(threads_or_all(options.threads)),
         memory_cap_(memory_or_most(options.memory_bytes)),
         progress_(progress),
-        inputs_(open_alike(options.inputs)) {}
+        inputs_(open_alike(options.inputs, memory_cap_)) {}
 
   SetReport run() {
     const index::IndexParams& params = inputs_.front().params();

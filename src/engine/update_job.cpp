@@ -82,7 +82,7 @@ class UpdateJob {
         progress_(progress),
         run_(threads_, memory_cap_, progress),
         device_(options.device),
-        index_(options.index) {
+        index_(options.index, memory_left(memory_cap_)) {
     check(index_);
     count_.k = index_.params().k;
     count_.canonical = index_.params().canonical;

@@ -13,7 +13,7 @@
 namespace warpmer::index {
 
 struct IndexFile::Impl {
-  explicit Impl(const std::string& given_path);
+  Impl(const std::string& given_path, std::uint64_t most_copied_bytes);
 
   const layout::DirectoryEntry& entry(std::uint32_t shard) const;
   void check(std::uint32_t shard, const ShardView& view, std::uint64_t checksum) const;
@@ -33,10 +33,12 @@ struct IndexFile::Impl {
   std::unique_ptr<std::atomic<bool>[]> verified;  ///< by shard
 };
 
-IndexFile::Impl::Impl(const std::string& given_path)
-    : path(given_path), input(path, layout::kHeaderBytes, [](layout::Bytes head, const std::string& name) {
-        (void)layout::decode_header(head, name);
-      }) {
+IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_copied_bytes)
+    : path(given_path),
+      input(
+          path, layout::kHeaderBytes,
+          [](layout::Bytes head, const std::string& name) { (void)layout::decode_header(head, name); },
+          most_copied_bytes) {
   const layout::Bytes file = input.bytes();
   const std::string& name = input.name();
   params = layout::decode_header(file, name);
@@ -73,7 +75,8 @@ void IndexFile::Impl::check(std::uint32_t shard, const ShardView& view, std::uin
   verified[shard].store(true, std::memory_order_release);
 }
 
-IndexFile::IndexFile(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
+IndexFile::IndexFile(const std::string& path, std::uint64_t most_copied_bytes)
+    : impl_(std::make_unique<Impl>(path, most_copied_bytes)) {}
 IndexFile::~IndexFile() = default;
 IndexFile::IndexFile(IndexFile&&) noexcept = default;
 IndexFile& IndexFile::operator=(IndexFile&&) noexcept = default;

@@ -140,7 +140,8 @@ struct ShardView {
 /// throws InputError with the path. Thread-safe.
 class IndexFile {
  public:
-  explicit IndexFile(const std::string& path);
+  /// ResourceError for a pipe with more than `most_copied_bytes`.
+  explicit IndexFile(const std::string& path, std::uint64_t most_copied_bytes = UINT64_MAX);
   ~IndexFile();
   IndexFile(IndexFile&&) noexcept;
   IndexFile& operator=(IndexFile&&) noexcept;

@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::size_t kFirstReservation = std::size_t{1} << 20;
 
+/// Of what is not mapped.
+constexpr std::size_t kReadAtOnce = std::size_t{1} << 20;
+
 /// A fault maps the pages around it, too: 64 KB by default (fault_around_bytes), or, as newer kernels do, all
 /// of the page cache's folio, which may have megabytes.
 constexpr std::uint64_t kMappedAtOnce = std::uint64_t{4} << 20;
@@ -32,10 +35,11 @@ bool is_standard_input(const std::string& path) { return path == "-" || path == 
 
 }  // namespace
 
-MappedInput::MappedInput(const std::string& path, std::size_t early_bytes, const EarlyCheck& early_check) {
+MappedInput::MappedInput(const std::string& path, std::size_t early_bytes, const EarlyCheck& early_check,
+                         std::uint64_t most_copied_bytes) {
   try {
     open(path);
-    if (!map()) read_all(early_bytes, early_check);
+    if (!map()) read_all(early_bytes, early_check, most_copied_bytes);
     if (!is_standard_input(path)) close_descriptor();
   } catch (...) {
     close();
@@ -87,11 +91,11 @@ bool MappedInput::map() {
   return true;
 }
 
-void MappedInput::read_all(std::size_t early_bytes, const EarlyCheck& early_check) {
+void MappedInput::read_all(std::size_t early_bytes, const EarlyCheck& early_check, std::uint64_t most_bytes) {
   bool checked = false;
   for (;;) {
     if (size_ == reserved_) grow();
-    const ssize_t n = ::read(fd_, data_ + size_, reserved_ - size_);
+    const ssize_t n = ::read(fd_, data_ + size_, std::min(reserved_ - size_, kReadAtOnce));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw InputError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
     size_ += static_cast<std::size_t>(n);
@@ -100,7 +104,15 @@ void MappedInput::read_all(std::size_t early_bytes, const EarlyCheck& early_chec
       checked = true;
     }
     if (n == 0) break;
+    if (size_ > most_bytes) throw_too_large(most_bytes);
   }
+}
+
+void MappedInput::throw_too_large(std::uint64_t most_bytes) const {
+  throw ResourceError(fmt::format(
+      "{} has more than {} MiB, which is all that -m leaves for it: what comes through a pipe has to "
+      "be in memory; give the name of a file, or raise -m",
+      name_, most_bytes >> 20));
 }
 
 void MappedInput::grow() {

@@ -22,8 +22,10 @@ class MappedInput {
   /// something else entirely is refused before it has been read into memory.
   using EarlyCheck = std::function<void(std::span<const std::byte>, const std::string&)>;
 
-  /// "-" is standard input. InputError when the file cannot be read.
-  MappedInput(const std::string& path, std::size_t early_bytes, const EarlyCheck& early_check);
+  /// "-" is standard input. InputError when the file cannot be read; ResourceError when it cannot be mapped
+  /// and has more than `most_copied_bytes`.
+  MappedInput(const std::string& path, std::size_t early_bytes, const EarlyCheck& early_check,
+              std::uint64_t most_copied_bytes = UINT64_MAX);
   ~MappedInput();
   MappedInput(const MappedInput&) = delete;
   MappedInput& operator=(const MappedInput&) = delete;
@@ -45,12 +47,13 @@ class MappedInput {
  private:
   void open(const std::string& path);
   bool map();
-  void read_all(std::size_t early_bytes, const EarlyCheck& early_check);
+  void read_all(std::size_t early_bytes, const EarlyCheck& early_check, std::uint64_t most_bytes);
   void grow();
   void advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept;
   void reopen() const noexcept;
   [[nodiscard]] bool is_of_this_file(const struct stat& status) const noexcept;
   [[noreturn]] void throw_shorter() const;
+  [[noreturn]] void throw_too_large(std::uint64_t most_bytes) const;
   void close_descriptor() noexcept;
   void close() noexcept;
 

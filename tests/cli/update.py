@@ -222,6 +222,21 @@ class Update(CliTest):
             with self.subTest(arguments):
                 self.refused(USAGE, pattern, "update", *arguments)
 
+    def test_an_index_from_a_pipe(self):
+        """It is held in memory: what -m leaves no room for is refused before it is."""
+        chance = random.Random(4)
+        self.file("large.fa", fasta([("r", "".join(chance.choices("ACGT", k=by_tier(8_000_000, 800_000))))]))
+        index = (self.folder / self.count("large.fa", k=31, output="large.wmi")).read_bytes()
+        pattern = r"standard input has more than \d+ MiB, .*-m.* give the name of a file, or raise -m\n"
+        few = by_tier("40M", "2M")
+        self.refused(RESOURCE, pattern, "update", "-", "--add", READS_1, "-t", 1, "-m", few, "-o", "out.wmi", stdin=index)
+        for command in (["merge", "-o", "out.wmi", "large.wmi", "-"], ["compare", "large.wmi", "-"],
+                        ["matrix", "large.wmi", "-"], ["dump", "--sort", "-"], ["convert", "--to", "tsv", "-o", "out.tsv", "-"]):
+            self.refused(RESOURCE, pattern, *command, "-m", few, stdin=index)
+        expected = self.content(self.update("large.wmi", "--add", READS_1))
+        self.warpmer("update", "-", "--add", READS_1, "-t", 1, "-m", by_tier("400M", "4G"), "-o", "piped.wmi", stdin=index)
+        self.assertEqual(self.content("piped.wmi"), expected)
+
     def test_little_memory(self):
         """Shards counted early on both sides, and tables that must fit what is left."""
         chance = random.Random(3)
