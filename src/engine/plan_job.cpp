@@ -6,12 +6,15 @@
 #include <mutex>
 
 #include "core/clock.h"
+#include "core/error.h"
+#include "core/minimizer.h"
 #include "engine/gpus.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
 #include "engine/memory_text.h"
 #include "engine/thread_team.h"
 #include "index/index_layout.h"
+#include "index/spill_file.h"
 
 namespace warpmer::engine {
 
@@ -55,6 +58,7 @@ class PlanJob {
     report_.kmers = predict_kmers(sample_, reads_, plan_);
     predict_index();
     predict_memory();
+    try_tmp_directory();
     predict_time();
     report_.seconds = seconds_since(start);
     progress_.stage = JobProgress::Stage::done;
@@ -206,6 +210,16 @@ class PlanJob {
     report_.refusal =
         memory_refusal(report_.memory_cap_bytes, fmt::format("counting {}-mers", plan_.k), threads_,
                        plan_.other_bytes + static_cast<std::uint64_t>(forecast.least_bytes));
+  }
+
+  /// A job opens a directory that was chosen before it reads, whether it needs it or not.
+  void try_tmp_directory() {
+    if (!plan_.tmp_directory_is_chosen || plan_.k <= kMaxDenseK || !report_.refusal.empty()) return;
+    try {
+      const index::SpillFile file(plan_.tmp_directory);
+    } catch (const ResourceError& error) {
+      report_.refusal = error.what();
+    }
   }
 
   /// The device's pending words, as far as there is room: what else it holds depends on what it finds.

@@ -112,6 +112,20 @@ class Plan(CliTest):
                     self.assertTrue(self.plan("-m", f"{named}M", *job)["fits"])
                     self.warpmer("count", "-m", f"{named}M", "-o", "out.wmi", *job)
 
+    def test_a_tmp_directory_that_cannot_do(self):
+        """As in counting: one that was chosen is looked at, if anything may be spilled."""
+        self.file("one.fq", "@r\n" + "ACGTTGCA" * 5 + "\n+\n" + "I" * 40 + "\n")
+        for directory in ("not/there", "one.fq"):
+            plan = self.plan("--tmp-dir", directory, "one.fq")
+            self.assertFalse(plan["fits"])
+            self.assertIn(f"cannot make a temporary file in '{directory}'", plan["refusal"])
+            self.assertIn(f"'{directory}'", self.warpmer("count", "--dry-run", "--tmp-dir", directory, "one.fq"))
+            self.refused(RESOURCE, f"'{directory}'", "count", "--tmp-dir", directory, "-o", "out.wmi", "one.fq")
+            self.assertTrue(self.plan("-k", 12, "--tmp-dir", directory, "one.fq")["fits"])
+            self.assertIn("-m", self.plan("-m", "10M", "--tmp-dir", directory, "one.fq")["refusal"])
+        self.assertTrue(self.plan("--tmp-dir", "new", "one.fq")["fits"])
+        self.assertEqual(self.files(), ["one.fq"])
+
     def test_counted_early(self):
         # One read again and again: at first nothing says that counting early would pay.
         self.simulate("--genome-length", 150, "--reads", 600000, "--error-rate", 0.005, "-o", "reads.fq")
