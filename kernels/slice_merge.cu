@@ -89,8 +89,10 @@ void SliceMerge<Words>::merge(const Slices<Words>& slices, Segment<Words>& to, c
                                       static_cast<int>(slices.lists + 1), DriverUse(stream)),
         "merging super-k-mers");
   if (slices.word_count() == 0) return;
+  begins_copied_.wait();  // those of the merge before
   std::copy_n(slices.begins.data(), slices.size(), host_begins_.data());
   copy_small(begins_.data(), host_begins_.data(), slices.size(), stream);
+  begins_copied_.record(stream);
   merge_slices_kernel<Words>
       <<<(slices.word_count() + kMergeThreads - 1) / kMergeThreads, kMergeThreads, 0, DriverUse(stream)>>>(
           slices.words.data(), slices.word_count(), begins_.data(), slices.size(), slices.offsets.data(),

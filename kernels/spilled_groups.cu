@@ -137,8 +137,10 @@ auto SpilledGroups<Words>::take(std::size_t number) -> Views {
   slices_free_.record(stream_);
   if (number + 1 < groups_.size()) begin_fetch(number + 1);
   const DeviceArray<SegmentView<Words>>& views = views_[number % 2];
-  own_views_[number % 2] = merged.view(0);
-  copy_small(views.data(), own_views_.data() + number % 2, 1, stream_);
+  view_copied_.wait();  // that of the group before
+  own_view_[0] = merged.view(0);
+  copy_small(views.data(), own_view_.data(), 1, stream_);
+  view_copied_.record(stream_);
   return {views.data(), views.data(), resident_.segments() + 1};
 }
 

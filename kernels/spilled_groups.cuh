@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "host_fence.cuh"
 #include "pending.cuh"
 #include "slice_merge.cuh"
 #include "spilled_segments.cuh"
@@ -79,8 +80,9 @@ class SpilledGroups {
   Event slices_free_;
   std::vector<SliceMerge<Words>> merge_;  ///< one
   Segment<Words> merged_[2];
-  DeviceArray<SegmentView<Words>> views_[2];      ///< of a group, and of what is resident
-  PinnedArray<SegmentView<Words>> own_views_{2};  ///< of groups, on their way there
+  DeviceArray<SegmentView<Words>> views_[2];     ///< of a group, and of what is resident
+  PinnedArray<SegmentView<Words>> own_view_{1};  ///< of the group that was taken last, on its way there
+  HostFence view_copied_;
 };
 
 }  // namespace warpmer::gpu
