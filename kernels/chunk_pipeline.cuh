@@ -283,7 +283,7 @@ class ChunkPipeline {
       note_kept(chunk, entries);
       return count_in_halves(chunk, entries, buffers, outlets);
     }
-    Counting::throw_fault(buffers.result().fault);
+    counting_.throw_fault(buffers.result().fault);
     counting_.learn(task_for(chunk), entries);
     note_kept(chunk, entries);
     take_large_counts(buffers);

@@ -21,7 +21,11 @@ struct CountHistogram {
 inline constexpr std::uint32_t kWidths = 65;
 
 /// What went wrong in a kernel that no sizing prevents.
-enum class CountFault : std::uint32_t { none, output_full, too_many_carries };
+enum class CountFault : std::uint32_t {
+  none,
+  output_full,
+  too_many_large_counts,  ///< that 32 bits do not hold
+};
 
 template <class Key, int Words>
 struct CountTask {

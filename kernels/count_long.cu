@@ -96,7 +96,7 @@ class Inserter {
       list_.state->carry_keys[at] = relative;
       list_.state->carry_counts[at] = count;
     } else {
-      *list_.task.fault = CountFault::too_many_carries;
+      *list_.task.fault = CountFault::too_many_large_counts;
     }
   }
 

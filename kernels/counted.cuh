@@ -33,7 +33,8 @@ __host__ __device__ Key range_begin(std::uint32_t range, std::uint32_t k, std::u
 
 /// Stands for a count that does not fit 32 bits and is found among the `BigCounts`.
 inline constexpr std::uint32_t kBigCount = UINT32_MAX;
-/// There are at most as many as 2^32 goes into the number of all k-mers: never more than this.
+/// Of reads there are never more than this: as many as 2^32 goes into the number of all k-mers. An index that
+/// is counted together with them (live_table.cuh) may have any number; what finds no room is a CountFault.
 inline constexpr std::uint32_t kMostBigCounts = 1u << 16;
 
 template <class Key>

@@ -224,8 +224,9 @@ std::vector<Key> DeviceChildren<Key>::take_wrapped() {
   fill_bytes(wrapped_size_.data(), 0, 1, input_);
   input_.wait();
   if (size > kMostWrapped) {
-    throw ResourceError("of a paged table's counts, more than " + std::to_string(kMostWrapped) +
-                        " passed 2^32 at once");
+    throw table::PagedTableFull(
+        table::PagedTableFull::Reason::large_counts, {},
+        "of a paged table's counts, more than " + std::to_string(kMostWrapped) + " passed 2^32 at once");
   }
   std::vector<Key> keys(size);
   copy_to_host(keys.data(), wrapped_.data(), size, input_);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/huge_pages.h"
+#include "counted.cuh"
 #include "device_memory.cuh"
 #include "growing_pages.cuh"
 #include "table/child_table.h"
@@ -19,7 +20,7 @@ namespace warpmer::gpu {
 /// What a block counts children in: its static shared memory.
 inline constexpr std::uint32_t kMostChildren = 8192;
 /// Keys whose counts passed 2^32, that are remembered until they are asked for.
-inline constexpr std::uint32_t kMostWrapped = 1u << 16;
+inline constexpr std::uint32_t kMostWrapped = kMostBigCounts;
 
 /// Works on the device that is current, for one thread at a time. What functions mean stands in
 /// cpu/host_children.h; here they start something, but for `wait` and those that return what they have

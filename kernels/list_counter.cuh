@@ -372,7 +372,7 @@ class ListCounter {
       state_.carry_keys[at] = relative;
       state_.carry_counts[at] = count;
     } else {
-      *task_.fault = CountFault::too_many_carries;
+      *task_.fault = CountFault::too_many_large_counts;
     }
   }
 

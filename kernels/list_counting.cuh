@@ -11,6 +11,7 @@
 #include "count_long.cuh"
 #include "device_counter.cuh"
 #include "list_loads.cuh"
+#include "live_error.cuh"
 #include "span_clock.cuh"
 
 namespace warpmer::gpu {
@@ -163,13 +164,13 @@ class ListCounting {
     distinct_per_list_ = std::max(distinct_per_list_ / 2, static_cast<double>(entries) / lists);
   }
 
-  static void throw_fault(CountFault fault) {
+  /// What a count has come to, as an error.
+  void throw_fault(CountFault fault) const {
     if (fault == CountFault::none) return;
     if (fault == CountFault::output_full)
       throw InternalError("counting on the GPU found more k-mers than there can be");
-    // Reads do not have so many; an index may, which is counted together with them (live_table.cuh).
-    throw ResourceError(
-        "counting on the GPU met more counts beyond 2^32 than it has room for; use --device cpu");
+    if (plan_.live.index != nullptr) throw_too_many_large_counts(*plan_.live.index);
+    throw InternalError("counting on the GPU found more large counts than reads can have");
   }
 
   void collect_times() { clock_.collect(); }

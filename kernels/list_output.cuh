@@ -85,7 +85,11 @@ class ListOutput {
     }
     task_.out.counts[at] = kBigCount;
     const std::uint32_t number = atomicAdd(task_.out.big.size, 1u);
-    if (number < kMostBigCounts) task_.out.big.entries[number] = {kmer.hash, kmer.count, list_};
+    if (number < kMostBigCounts) {
+      task_.out.big.entries[number] = {kmer.hash, kmer.count, list_};
+    } else {
+      *task_.fault = CountFault::too_many_large_counts;
+    }
   }
 
   /// Takes note of the count of a k-mer that occurs more than once.

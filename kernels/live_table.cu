@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "core/minimizer.h"
 #include "frozen_shards.cuh"
+#include "live_error.cuh"
 #include "live_table.cuh"
 #include "persistent_grid.cuh"
 
@@ -209,20 +210,22 @@ void LiveTable<Key>::take_noted() {
   stream_.wait();
   if (noted[1] > 0) throw InputError(index_.path() + ": the entries of its shards are damaged");
   if (noted[0] == 0) return;
-  if (noted[0] > kMostBeside) throw_too_many_beside();
+  if (noted[0] > kMostBeside) throw_too_many_large_counts(index_);
   std::vector<CountBeside<Key>> counts(noted[0]);
   copy_to_host(counts.data(), beside_.data(), counts.size(), stream_);
   stream_.wait();
   for (const CountBeside<Key>& one : counts) counts_beside_[one.key] += one.count;
-  if (counts_beside_.size() > kMostBeside) throw_too_many_beside();
+  if (counts_beside_.size() > kMostBeside) throw_too_many_large_counts(index_);
 }
 
 template <class Key>
 CountedLists<Key>& LiveTable<Key>::room(std::uint64_t entries) {
   if (entries > plan_.most_counted) {
-    throw_full("a shard gets " + std::to_string(entries) +
-                   " different k-mers at once, and there is room for " + std::to_string(plan_.most_counted),
-               "raise --device-memory, or leave --paged out");
+    throw_not_alive(index_,
+                    "a shard gets " + std::to_string(entries) +
+                        " different k-mers at once, and there is room for " +
+                        std::to_string(plan_.most_counted),
+                    "raise --device-memory, or leave --paged out");
   }
   if (entries > room_->capacity()) {
     room_.reset();
@@ -248,9 +251,11 @@ void LiveTable<Key>::add(std::uint64_t entries, cudaStream_t stream) {
 
 template <class Key>
 void LiveTable<Key>::flush() {
-  explained([&] { table_.flush(); });
-  for (const Key key : table_.storage().take_wrapped()) counts_beside_[key] += std::uint64_t{1} << 32;
-  if (counts_beside_.size() > kMostBeside) throw_too_many_beside();
+  explained([&] {
+    table_.flush();
+    for (const Key key : table_.storage().take_wrapped()) counts_beside_[key] += std::uint64_t{1} << 32;
+  });
+  if (counts_beside_.size() > kMostBeside) throw_too_many_large_counts(index_);
 }
 
 template <class Key>
@@ -325,7 +330,7 @@ auto LiveTable<Key>::put_in_lists(const typename PagedKmerTable<Key>::Brought& b
   copy_to_host(sizes.data(), task.run.sizes, lists, stream);
   copy_to_host(&big, task.run.big.size, 1, stream);
   check(cudaStreamSynchronize(stream), "reading a child table");
-  if (big > kMostBigCounts) throw_too_many_beside();
+  if (big > kMostBigCounts) throw_too_many_large_counts(index_);
 
   std::vector<std::uint64_t> begins(lists);
   std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), std::uint64_t{0});
@@ -353,24 +358,19 @@ void LiveTable<Key>::explained(Work&& work) const {
     const std::uint32_t shard = shards_of(full.range).first;
     switch (full.reason) {
       case Reason::memory:
-        throw_full("its k-mers have become more than host memory has room for",
-                   "raise -m, or leave --paged out");
+        throw_not_alive(index_, "its k-mers have become more than host memory has room for",
+                        "raise -m, or leave --paged out");
       case Reason::one_place:
-        throw_full(
+        throw_not_alive(
+            index_,
             "the k-mers of shard " + std::to_string(shard) + " have become more than a part of it may have",
             "raise --device-memory, or leave --paged out");
       case Reason::unbuildable:
-        throw_full(full.what(), "leave --paged out");
+        throw_not_alive(index_, full.what(), "leave --paged out");
+      case Reason::large_counts:
+        throw_too_many_large_counts(index_);
     }
   }
-}
-template <class Key>
-void LiveTable<Key>::throw_full(const std::string& what, const std::string& remedy) const {
-  throw ResourceError(index_.path() + " cannot be kept alive: " + what + "; " + remedy);
-}
-template <class Key>
-void LiveTable<Key>::throw_too_many_beside() const {
-  throw_full("more than " + std::to_string(kMostBeside) + " counts are beyond 2^32", "leave --paged out");
 }
 
 template class LiveTable<Key64>;

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "counted.cuh"
@@ -79,8 +78,6 @@ class LiveTable {
   [[nodiscard]] index::ShardRange shards_of(const table::ChildRange& range) const;
   template <class Work>
   void explained(Work&& work) const;
-  [[noreturn]] void throw_full(const std::string& what, const std::string& remedy) const;
-  [[noreturn]] void throw_too_many_beside() const;
 
   const index::IndexFile& index_;
   const ListRange lists_;

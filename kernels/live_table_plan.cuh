@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "counted.cuh"
 #include "index/index_file.h"
 #include "list_counting.cuh"
 #include "table/paged_table.h"
@@ -10,7 +11,7 @@
 namespace warpmer::gpu {
 
 /// Counts whose rest may lie beside a live table.
-inline constexpr std::uint32_t kMostBeside = 1u << 16;
+inline constexpr std::uint32_t kMostBeside = kMostBigCounts;
 
 struct LiveTablePlan {
   table::PagedTablePlan table;

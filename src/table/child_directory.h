@@ -40,15 +40,16 @@ struct ChildRange {
 /// What a paged table has no room for.
 struct PagedTableFull : ResourceError {
   enum class Reason : std::uint8_t {
-    memory,       ///< of the host, for children
-    one_place,    ///< in a child whose keys all have the same place
-    unbuildable,  ///< no hash function has a slot for each key of a child
+    memory,        ///< of the host, for children
+    one_place,     ///< in a child whose keys all have the same place
+    unbuildable,   ///< no hash function has a slot for each key of a child
+    large_counts,  ///< that passed 2^32 since they were taken the last time
   };
   PagedTableFull(Reason why, const ChildRange& whose, const std::string& message)
       : ResourceError(message), reason(why), range(whose) {}
 
   Reason reason;
-  ChildRange range;  ///< of the child; of no use for `memory`
+  ChildRange range;  ///< of the child; of no use for `memory` and `large_counts`
 };
 
 class ChildDirectory {
