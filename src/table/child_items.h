@@ -30,7 +30,13 @@ struct HashPlace {
   }
 };
 
-/// The place of a k-mer, given by its hash (`KmerHash`): its shard, of those there are, in the top kShardBits
+/// The shard, of 2^bits, of a k-mer that is given by its hash (`KmerHash`).
+template <class Key>
+WARPMER_HD constexpr std::uint32_t shard_of_hash(Key hash, std::uint32_t k, std::uint32_t bits) {
+  return shard_of(minimizer_of(KmerHash<Key>(k).inverse(hash), k), bits);
+}
+
+/// The place of a k-mer, given by its hash: its shard, of those there are, in the top kShardBits
 /// bits. So a child has a range of consecutive shards.
 template <class Key>
 struct ShardPlace {
@@ -40,8 +46,7 @@ struct ShardPlace {
   std::uint32_t first_shard = 0, end_shard = 1u << kShardBits;
 
   [[nodiscard]] WARPMER_HD constexpr std::uint32_t operator()(Key hash) const {
-    return entry_of(shard_of(minimizer_of(KmerHash<Key>(k).inverse(hash), k), kShardBits))
-           << (32 - kShardBits);
+    return entry_of(shard_of_hash(hash, k, kShardBits)) << (32 - kShardBits);
   }
   /// The first shard whose place is not before that of an entry of a directory of 2^kShardBits.
   [[nodiscard]] constexpr std::uint32_t shard_at(std::uint32_t entry) const {

@@ -46,7 +46,6 @@ class ChildPager {
     if (child >= children_.size()) children_.resize(child + std::size_t{1});
     children_[child] = {};
     children_[child].bytes = bytes;
-    children_[child].exists = true;
     children_[child].has_image = has_image;
   }
   /// Its frame is free, and nothing is written back.
@@ -129,6 +128,8 @@ class ChildPager {
   void renew(std::uint32_t child) { children_[child].came = children_[child].used = ++clock_; }
   /// The child in its frame is no longer what its image is.
   void changed(std::uint32_t child) { children_[child].is_dirty = true; }
+  /// Nobody will ask for the child again: it is not written back.
+  void done_with(std::uint32_t child) { children_[child].is_dirty = false; }
 
  private:
   struct Child {
@@ -137,7 +138,6 @@ class ChildPager {
     std::uint64_t last_work = 0;  ///< when there was any
     std::uint64_t came = 0, used = 0;
     std::uint32_t frame = kNone;
-    bool exists = false;
     bool has_image = false;
     bool is_dirty = false;
   };

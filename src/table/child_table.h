@@ -25,7 +25,7 @@
 namespace warpmer::table {
 
 /// Slots of a bucket: with 32, an iceberg table is filled up to 0.91 (Awad et al. 2023, Table 1). Behind the
-/// buckets there are the 128 slots of the stash, where the paper has 101.
+/// buckets there are the 128 slots of the stash, where the paper has 108.
 inline constexpr int kChildBucket = 32;
 
 template <Tile T>

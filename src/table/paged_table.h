@@ -180,11 +180,18 @@ class PagedTable {
     return guarded([&] {
       serve_all();
       is_finished_ = true;
+      if (tables_[child].is_done_with) throw InternalError("a child table is read that was done with");
       const std::uint32_t frame = pager_.frame_for(child);
       bring_in(child, frame);
       pager_.renew(child);
       return Brought{frame, children_.at(frame, in_frame(child))};
     });
+  }
+  /// Of one that has been brought: when it leaves it is gone, and not written back. What has been enqueued in
+  /// its frame still finds it there.
+  void done_with(std::uint32_t child) {
+    pager_.done_with(child);
+    tables_[child].is_done_with = true;
   }
   /// By key: all children, in the order of their keys' places.
   [[nodiscard]] std::vector<ChildRange> ranges() const { return directory_.ranges(); }
@@ -219,7 +226,8 @@ class PagedTable {
     ChildShape shape;
     std::uint64_t filled = 0;  ///< slots
     bool exists = false;
-    bool has_erased = false;  ///< some slots have no value
+    bool has_erased = false;    ///< some slots have no value
+    bool is_done_with = false;  ///< and may be gone
   };
   /// What is under way in a frame: to be seen to before the child goes, or is asked.
   struct Work {
@@ -481,8 +489,9 @@ class PagedTable {
       const Table& table = tables_[child];
       ChildShape shape = table.shape;
       // Where keys were erased, slots are free again first.
+      const bool purges = table.has_erased;
       const std::uint64_t entries = table.filled + left;
-      const bool is_full = !table.has_erased && entries > shape.entries_at(plan_.load);
+      const bool is_full = !purges && entries > shape.entries_at(plan_.load);
       if (is_full && can_be_enlarged(child, entries)) {
         shape.buckets = std::max(grown(shape.buckets), roomy(entries));
         ++counts_.enlarged;
@@ -500,6 +509,7 @@ class PagedTable {
       rebuild(child, frame, shape);
       left = redo(child, frame, work);
       if (left == 0 && !take_for_failed()) return;
+      if (purges) attempt = 0;  // it may be full for all that, and be made larger
       if (attempt >= plan_.attempts) throw_unbuildable(child);
     }
   }
@@ -558,7 +568,10 @@ class PagedTable {
         // Of two halves, one is the larger.
         const std::uint64_t entries = report.filled + report.left;
         const bool is_full = entries > shape.entries_at(plan_.load);
-        if (is_full && shape.buckets == plan_.frame_buckets && is_one_place(child)) throw_one_place(child);
+        if (is_full && shape.buckets == plan_.frame_buckets) {
+          if (is_one_place(child)) throw_one_place(child);
+          if (entries > shape.slots()) return false;  // whatever the function
+        }
         if (is_full) shape.buckets = std::max(shape.buckets, roomy(entries));
         continue;
       }

@@ -9,7 +9,7 @@
 namespace warpmer::table {
 
 inline constexpr std::uint32_t kStashWindows = 4;
-inline constexpr std::size_t kStashSlots = 32 * kStashWindows;  // 128: the paper's 101 and more
+inline constexpr std::size_t kStashSlots = 32 * kStashWindows;  // 128: the paper's 108 and more
 
 template <Tile T>
 using Stash = WarpDrive<T, HashedWindows<T>>;
