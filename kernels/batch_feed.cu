@@ -83,7 +83,7 @@ void BatchFeed::send() {
 }
 
 void BatchFeed::run(TextCounter& counter) {
-  check(cudaStreamWaitEvent(DriverUse(counter.stream()), ready_), "ordering streams");
+  ready_.let_follow(counter.stream());
   cut(nullptr, tiles_of(bytes_), left_[0].data());
 }
 

@@ -46,7 +46,7 @@ class ChunkFeed {
     if (failure_) std::rethrow_exception(failure_);
     const FrozenChunk& chunk = *std::find_if(chunks_.begin(), chunks_.end(),
                                              [&](const FrozenChunk& some) { return shard < end_of(some); });
-    check(cudaStreamWaitEvent(DriverUse(stream), *chunk.ready), "ordering streams");
+    chunk.ready->let_follow(stream);
     return chunk;
   }
   /// Gives the chunks of all shards before `end` back: what was enqueued in `stream` so far is all that works

@@ -119,8 +119,9 @@ inline std::uint64_t available_bytes() {
 /// What of it one job takes unasked: some is left for the runtime, and for others that start on the same GPU.
 inline std::uint64_t usable_bytes() { return available_bytes() / 16 * 15; }
 
-/// An amount of memory, for messages.
+/// An amount of memory, for messages: what there is, and what something takes.
 inline std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+inline std::string megabytes_up(std::uint64_t bytes) { return megabytes(bytes + (1u << 20) - 1); }
 
 template <class T>
 using DeviceArray = detail::Array<T, detail::OnDevice>;
@@ -176,6 +177,11 @@ class Event {
   operator cudaEvent_t() const { return event_; }
   void record(cudaStream_t stream) const {
     check(cudaEventRecord(event_, DriverUse(stream)), "marking a stream");
+  }
+  /// What is enqueued in `stream`, of this GPU or another, from now on comes after the mark; of an event that
+  /// was never recorded there is none.
+  void let_follow(cudaStream_t stream) const {
+    check(cudaStreamWaitEvent(DriverUse(stream), event_), "ordering streams");
   }
   void wait() const {
     const auto start = std::chrono::steady_clock::now();

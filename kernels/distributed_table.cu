@@ -54,10 +54,10 @@ struct TableLane {
   template <class Work>
   void use_table(Work&& work) {
     arrived.record(stream);
-    check(cudaStreamWaitEvent(DriverUse(table_stream), arrived), "ordering streams");
+    arrived.let_follow(table_stream);
     work(static_cast<cudaStream_t>(table_stream));
     finished.record(table_stream);
-    check(cudaStreamWaitEvent(DriverUse(stream), finished), "ordering streams");
+    finished.let_follow(stream);
   }
 
   Stream stream{Stream::Priority::high}, table_stream;

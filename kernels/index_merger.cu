@@ -375,15 +375,14 @@ MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes
     plan = plan_for(step_words);
   }
   if (bytes(plan) > device_bytes) {
-    throw ResourceError("updating " + index.path() + " takes " + megabytes(bytes(plan) + (1u << 20) - 1) +
+    throw ResourceError("updating " + index.path() + " takes " + megabytes_up(bytes(plan)) +
                         " of the GPU's memory beside what counting takes, and " + megabytes(device_bytes) +
                         " are free or allowed for it; raise --device-memory, choose another GPU, or use "
                         "--device cpu");
   }
   if (plan.host_bytes() > host_bytes) {
     throw ResourceError("-m leaves " + megabytes(host_bytes) + " for copying " + index.path() +
-                        " to the GPU, which takes " + megabytes(plan.host_bytes() + (1u << 20) - 1) +
-                        "; raise -m");
+                        " to the GPU, which takes " + megabytes_up(plan.host_bytes()) + "; raise -m");
   }
   // Of what is left, that is not for what may never come: counting has use for it.
   const std::uint64_t spare = std::max(device_bytes * 2 / 3, bytes(plan)) - bytes(plan);

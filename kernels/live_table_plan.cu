@@ -72,9 +72,9 @@ std::uint64_t image_bytes_of(const table::PagedTablePlan& plan) {
 
 [[noreturn]] void throw_too_little(const index::IndexFile& index, const std::string& of_what,
                                    std::uint64_t needed, std::uint64_t available, const std::string& option) {
-  throw ResourceError("keeping " + index.path() + " alive takes " + megabytes(needed + (1u << 20) - 1) +
-                      " of " + of_what + " beside what counting takes, and " + megabytes(available) +
-                      " are for it; raise " + option + ", or leave --paged out");
+  throw ResourceError("keeping " + index.path() + " alive takes " + megabytes_up(needed) + " of " + of_what +
+                      " beside what counting takes, and " + megabytes(available) + " are for it; raise " +
+                      option + ", or leave --paged out");
 }
 
 template <class Key>

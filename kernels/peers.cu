@@ -20,11 +20,11 @@ void Peers::Relay::copy(char* to, const char* from, std::size_t bytes, cudaStrea
     const std::size_t n = std::min(kBytes, bytes - at);
     copy_to_host(memory.data(), from + at, n, stream);
     left->record(stream);
-    check(cudaStreamWaitEvent(DriverUse(*arrivals), *left), "ordering streams");
+    left->let_follow(*arrivals);
     copy_to_device(to + at, memory.data(), n, *arrivals);
     arrived->record(*arrivals);
     // The next piece comes into its place, and what follows in the stream may rely on its being there.
-    check(cudaStreamWaitEvent(DriverUse(stream), *arrived), "ordering streams");
+    arrived->let_follow(stream);
   }
 }
 

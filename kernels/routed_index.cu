@@ -106,7 +106,7 @@ class Journey {
   /// DeviceIndex::look_up.
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                CutStatus* status, cudaStream_t stream) {
-    check(cudaStreamWaitEvent(DriverUse(stream), origin_.over), "ordering streams");
+    origin_.over.let_follow(stream);
     const std::uint32_t owners = index_.owners();
     const ShardsByChild by_owner{index_.holdings[asker_]->owner_of.data(), owners};
     origin_.runs.cut(text, bytes, starts, index_.params, by_owner, answers, status, stream);

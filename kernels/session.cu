@@ -259,7 +259,7 @@ class DenseSession : public Session<DenseCounting> {
     const std::uint64_t allowed = device_bytes_beside_feeds(peers, plan);
     if (counters > allowed) {
       throw ResourceError(plan.purpose + " with k = " + std::to_string(plan.k) + " on the GPU takes " +
-                          megabytes(counters + (1u << 20) - 1) + " of its memory beside the feeds, and " +
+                          megabytes_up(counters) + " of its memory beside the feeds, and " +
                           megabytes(allowed) +
                           " are free or allowed for it; raise --device-memory, choose another GPU, or use "
                           "--device cpu");

@@ -24,7 +24,7 @@ class SliceMerge {
   void merge(const Slices<Words>& slices, Segment<Words>& to, cudaStream_t stream);
 
  private:
-  DeviceArray<std::uint32_t> begins_;  ///< of slices
+  DeviceArray<std::uint32_t> begins_;       ///< of slices
   PinnedArray<std::uint32_t> host_begins_;  ///< on their way there
   HostFence begins_copied_;
   DeviceArray<std::uint32_t> sizes_;   ///< of lists, and 0

@@ -97,7 +97,7 @@ class SpilledSegments<Words>::Worker {
   std::vector<Piece> open(Leaving& leaving) {
     const Timer timer(totals_.out_seconds);
     const Segment<Words>& segment = leaving.segment;
-    check(cudaStreamWaitEvent(DriverUse(stream_), leaving.complete), "ordering streams");
+    leaving.complete.let_follow(stream_);
     std::vector<Piece> pieces;
     leaving.parts.resize(segment.parts.size());
     for (std::size_t number = 0; number < segment.parts.size(); ++number) {
@@ -137,7 +137,7 @@ class SpilledSegments<Words>::Worker {
   /// Begins to bring slices back, which follow one another on the device.
   void bring(const std::vector<Slice>& slices, const Event& free) {
     const Timer timer(totals_.back_seconds);
-    check(cudaStreamWaitEvent(DriverUse(stream_), free), "ordering streams");
+    free.let_follow(stream_);
     words_.begin_send(slices.front().words_to);
     offsets_.begin_send(slices.front().offsets_to);
     for (const Slice& slice : slices) {
@@ -161,9 +161,7 @@ class SpilledSegments<Words>::Worker {
     brought_.record(stream_);
   }
   /// What is enqueued in `stream` from now on comes after all that has been brought.
-  void let_follow(cudaStream_t stream) const {
-    check(cudaStreamWaitEvent(DriverUse(stream), brought_), "ordering streams");
-  }
+  void let_follow(cudaStream_t stream) const { brought_.let_follow(stream); }
 
   [[nodiscard]] const SpillTotals& totals() const { return totals_; }
 

@@ -15,10 +15,6 @@ Event event_on(int ordinal) {
   return Event();
 }
 
-void wait_for(const Event& event, cudaStream_t stream) {
-  check(cudaStreamWaitEvent(DriverUse(stream), event), "ordering streams of GPUs");
-}
-
 /// Says whether it can be done, too.
 bool link_memory_of(int other, int ordinal) {
   int can = 0;
@@ -108,12 +104,12 @@ void Transposition::send(const comm::PartitionTable& table, std::size_t element_
   if (bytes == 0) return;
   switch (link.way) {
     case Way::local:
-      if (sender != receiver) wait_for(ready_[receiver], stream);
+      if (sender != receiver) ready_[receiver].let_follow(stream);
       check(cudaMemcpyAsync(target, part, bytes, cudaMemcpyDeviceToDevice, DriverUse(stream)),
             "moving a part");
       break;
     case Way::peer:
-      wait_for(ready_[receiver], stream);
+      ready_[receiver].let_follow(stream);
       check(
           cudaMemcpyPeerAsync(target, ordinals_[receiver], part, ordinals_[sender], bytes, DriverUse(stream)),
           "sending a part to another GPU");
@@ -131,7 +127,7 @@ void Transposition::fetch(const comm::PartitionTable& table, std::size_t element
   Link& link = this->link(sender, receiver);
   if (bytes == 0 || sender == receiver) return;
   const cudaStream_t stream = shares[receiver].stream;
-  wait_for(link.sent, stream);
+  link.sent.let_follow(stream);
   if (link.way != Way::host) return;
   copy_to_device(
       static_cast<char*>(shares[receiver].to) + table.receive_offset(sender, receiver) * element_bytes,
@@ -148,7 +144,7 @@ void Transposition::run(const comm::PartitionTable& table, std::size_t element_b
     // What was staged the last time has left.
     for (std::uint32_t receiver = 0; receiver < devices(); ++receiver) {
       if (link(device, receiver).way == Way::host)
-        wait_for(link(device, receiver).fetched, shares[device].stream);
+        link(device, receiver).fetched.let_follow(shares[device].stream);
     }
   }
   for (std::uint32_t step = 0; step < devices(); ++step) {

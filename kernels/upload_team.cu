@@ -147,7 +147,7 @@ void UploadTeam::finish(std::uint32_t end, cudaStream_t stream) {
     const Part& part = parts_.front();
     read_.wait(lock, [&] { return failure_ || part.is_read; });
     if (failure_) std::rethrow_exception(failure_);
-    check(cudaStreamWaitEvent(DriverUse(stream), part.copied), "ordering streams");
+    part.copied.let_follow(stream);
     parts_.pop_front();
     --taken_;
     --placed_;
@@ -193,7 +193,7 @@ std::uint64_t* UploadTeam::place_of(const Lane& lane, Part& part) {
     part.placed.wait(lock, [&] { return is_over_ || part.to != nullptr; });
     if (part.to == nullptr) return nullptr;
   }
-  if (part.free) check(cudaStreamWaitEvent(DriverUse(lane.stream), *part.free), "ordering streams");
+  if (part.free) part.free->let_follow(lane.stream);
   return part.to;
 }
 

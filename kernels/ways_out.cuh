@@ -27,8 +27,7 @@ class WaysOut {
     Way& way = ways_[item.gpu];
     if (!way.stream) way.stream = std::make_unique<Stream>();
     const cudaStream_t stream = *way.stream;
-    if (way.chunk != item.chunk)
-      check(cudaStreamWaitEvent(DriverUse(stream), *item.chunk->ready), "ordering streams");
+    if (way.chunk != item.chunk) item.chunk->ready->let_follow(stream);
     way.chunk = item.chunk;
     copy_to_host(to, item.chunk->payload + item.plan().first_word + first_word, words, stream);
     copied.record(stream);
