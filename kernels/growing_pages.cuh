@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "driver_use.cuh"
+#include "core/error.h"
 
 namespace warpmer::gpu {
 
@@ -34,9 +34,11 @@ class GrowingPages {
   [[nodiscard]] std::byte* data() const { return data_; }
   /// What is there, in whole huge pages: at least what was asked for.
   [[nodiscard]] std::size_t bytes() const { return ends_.empty() ? 0 : ends_.back(); }
-  /// Calls `visit(begin, end)` for each part of the first `bytes` that one copy can take.
+  /// Calls `visit(begin, end)` for each part of the first `bytes` that one copy can take. InternalError when
+  /// not as many are there.
   template <class Visit>
   void for_each_part(std::size_t bytes, Visit&& visit) const {
+    if (bytes > this->bytes()) throw InternalError("more is asked of growing pages than there is");
     std::size_t begin = 0;
     for (const std::size_t end : ends_) {
       if (begin < bytes) visit(begin, std::min(end, bytes));

@@ -18,6 +18,13 @@ using PinnedPages = std::unique_ptr<void, UnpinPages>;
 /// ResourceError when there are none to be had.
 PinnedPages pin_pages(std::size_t bytes);
 
+/// The two steps of it, for memory that is mapped already: the system gives the pages, to so many threads
+/// side by side (the driver would take them by one thread); then any GPU may copy from and to them, until
+/// cudaHostUnregister. What they hold stays. ResourceError when the driver has a reason not to.
+void touch_pages(void* begin, std::size_t bytes, unsigned threads);
+void register_pages(void* begin, std::size_t bytes);
+[[noreturn]] void throw_no_pages(std::size_t bytes);
+
 }  // namespace detail
 
 /// Huge pages, where the system gives some, that any GPU copies from and to by itself; `cudaMallocHost` takes
