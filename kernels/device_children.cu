@@ -37,6 +37,7 @@ DeviceChildren<Key>::DeviceChildren(std::uint32_t frames, std::size_t frame_byte
   for (std::uint32_t frame = 0; frame < frames; ++frame) {
     frames_.emplace_back(frame_bytes);
     fill_bytes(frames_[frame].report.data(), 0, 1, frames_[frame].stream);
+    frames_[frame].stream.wait();  // before anything throws, and memory goes
   }
   for (std::uint32_t i = 0; i < children; ++i) spare_.push_back(make_sized(frame_bytes));
   fill_bytes(wrapped_size_.data(), 0, 1, input_);
@@ -47,6 +48,17 @@ DeviceChildren<Key>::DeviceChildren(std::uint32_t frames, std::size_t frame_byte
 template <class Key>
 DeviceChildren<Key>::~DeviceChildren() {
   settle();
+}
+
+template <class Key>
+void DeviceChildren<Key>::wait_for_frames() const {
+  for (const Frame& frame : frames_) frame.stream.wait();
+}
+/// What is enqueued for any frame comes after what is in `input_` now.
+template <class Key>
+void DeviceChildren<Key>::let_frames_follow() const {
+  brought_.record(input_);
+  for (const Frame& frame : frames_) brought_.let_follow(frame.stream);
 }
 
 template <class Key>
@@ -113,7 +125,7 @@ void DeviceChildren<Key>::fit_images(const std::vector<std::size_t>& bytes) {
 template <class Key>
 void DeviceChildren<Key>::drop_image(std::uint32_t child) {
   // Its last way back may not have ended: the next child waits for that in another stream.
-  for (const Frame& frame : frames_) frame.stream.wait();
+  wait_for_frames();
   spare_.push_back(std::move(images_[child]));
 }
 
@@ -133,7 +145,7 @@ void DeviceChildren<Key>::clear(std::uint32_t frame, const ChildShape& shape) {
 /// The image may be on its way from another frame.
 template <class Key>
 void DeviceChildren<Key>::read_after_write(std::uint32_t frame, const Image& image) const {
-  check(cudaStreamWaitEvent(DriverUse(frames_[frame].stream), *image.written), "ordering streams");
+  image.written->let_follow(frames_[frame].stream);
 }
 
 template <class Key>
@@ -145,7 +157,9 @@ void DeviceChildren<Key>::fetch(std::uint32_t frame, std::uint32_t child, const 
   });
 }
 
-/// What the image held is not read any more: the child was worked on since, and that has been waited for.
+/// That may give pages of the image back, or take more. Then the child has been built anew since the image
+/// was read last, and that has been waited for. Of a child that is what it was when it came, the image has
+/// the size already; it may be on its way here still, which this follows.
 template <class Key>
 void DeviceChildren<Key>::write_back(std::uint32_t frame, std::uint32_t child, const ChildShape& shape) {
   resize(images_[child], shape.template bytes<Key>());
@@ -218,7 +232,7 @@ ChildReport DeviceChildren<Key>::wait(std::uint32_t frame) {
 
 template <class Key>
 std::vector<Key> DeviceChildren<Key>::take_wrapped() {
-  for (const Frame& frame : frames_) frame.stream.wait();
+  wait_for_frames();
   std::uint32_t size = 0;
   copy_to_host(&size, wrapped_size_.data(), 1, input_);
   fill_bytes(wrapped_size_.data(), 0, 1, input_);
@@ -284,9 +298,7 @@ std::vector<std::size_t> DeviceChildren<Key>::sort(const Item* items, std::size_
   order_kernel<Key><<<blocks, kChildThreads, 0, DriverUse(input_)>>>(items, n, directory, children, counters,
                                                                      order.data());
   check_launch("ordering operations by their child tables");
-  sorted_.record(input_);
-  for (const Frame& frame : frames_)
-    check(cudaStreamWaitEvent(DriverUse(frame.stream), sorted_), "ordering streams");
+  let_frames_follow();
   input_.wait();  // for `counts`
   return begins;
 }
@@ -321,9 +333,7 @@ void DeviceChildren<Key>::bring_queries(const Key* keys, std::size_t n) {
   check(cudaMemcpyAsync(queries_.data(), keys, n * sizeof *keys, cudaMemcpyDefault, DriverUse(input_)),
         "copying to the GPU");
   fill_bytes(answers_.data(), 0, n, input_);
-  sorted_.record(input_);
-  for (const Frame& frame : frames_)
-    check(cudaStreamWaitEvent(DriverUse(frame.stream), sorted_), "ordering streams");
+  let_frames_follow();
 }
 
 template <class Key>
@@ -345,7 +355,7 @@ auto DeviceChildren<Key>::directory(const std::vector<std::uint32_t>& entries, s
   if (directory_ != entries) {
     directory_ = entries;
     if (directories_.size() == kMostDirectories) {
-      for (const Frame& frame : frames_) frame.stream.wait();
+      wait_for_frames();
       directories_.clear();
     }
     // Those before stay until operations are put in order the next time, or they are too many: somebody may

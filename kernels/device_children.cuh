@@ -109,7 +109,7 @@ class DeviceChildren {
     [[nodiscard]] std::byte* memory() const { return small_.size() > 0 ? small_.data() : large_.data(); }
     /// What it takes of the host's memory.
     [[nodiscard]] std::size_t bytes() const { return small_.size() > 0 ? small_.size() : large_.bytes(); }
-    /// Whoever says so lets nothing be under way.
+    /// No copy from or to what is given back may be under way: see `write_back`.
     void resize(std::size_t bytes, unsigned threads = GrowingPages::kMostThreads) {
       if (small_.size() == 0) large_.resize(bytes, threads);
     }
@@ -131,6 +131,8 @@ class DeviceChildren {
 
   static constexpr std::size_t kLargeImage = std::size_t{2} << 20;
 
+  void wait_for_frames() const;
+  void let_frames_follow() const;
   Image make_sized(std::size_t bytes);
   void resize(Image& image, std::size_t bytes);
   void check_image_bytes(std::uint64_t more) const;
@@ -161,7 +163,7 @@ class DeviceChildren {
   std::vector<DeviceArray<std::uint32_t>> directories_;
   DeviceArray<std::uint32_t> counters_;  ///< of `sort` and `keep_waiting`
   Stream input_;
-  Event sorted_;
+  Event brought_;
 };
 
 extern template class DeviceChildren<table::Key32>;

@@ -44,8 +44,9 @@ class HostChildren {
     for (std::uint32_t i = 0; i < children; ++i) make_spare();
   }
 
-  // --- Images. All have room for any child.
+  // --- Images: of each child one, of any size that a child may have.
 
+  /// The child has one from now on. What that holds is of no use until it is written to.
   void make_image(std::uint32_t child) {
     if (child >= images_.size()) images_.resize(child + std::size_t{1});
     if (spare_.empty()) make_spare();
@@ -55,18 +56,26 @@ class HostChildren {
   /// Before anything else is done, makes room for children of so many bytes, by number. Here every image has
   /// room for any child.
   void fit_images(const std::vector<std::size_t>& /*bytes*/) {}
+  /// The child's is another's from now on, when what is under way with it has ended. Its frame, if it has
+  /// one, has been waited for.
   void drop_image(std::uint32_t child) { spare_.push_back(std::move(images_[child])); }
+  /// Each has the other's from now on, also where that is still being written.
   void swap_images(std::uint32_t a, std::uint32_t b) { std::swap(images_[a], images_[b]); }
 
-  // --- Frames. What is asked for one is done in that order.
+  // --- Frames. What is asked for one is done in that order. Between frames there is no order, but that an
+  // image is read, by `fetch` and `pour`, when it has been written.
 
+  /// The frame holds an empty child of this shape.
   void clear(std::uint32_t frame, const table::ChildShape& shape) {
     const auto slots = slots_in(frames_[frame], shape);
     for (std::size_t i = 0; i < shape.slots(); ++i) slots.write(i, {table::kEmptyKey<Key>, 0});
   }
+  /// The frame holds what was written to the child's image, of the same shape.
   void fetch(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape) {
     std::memcpy(frames_[frame].get(), images_[child].get(), shape.template bytes<Key>());
   }
+  /// The child's image holds what the frame does, and takes as much memory as that. Of a child that has
+  /// another shape than when it came, the frame has been waited for since.
   void write_back(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape) {
     std::memcpy(images_[child].get(), frames_[frame].get(), shape.template bytes<Key>());
   }
@@ -136,6 +145,7 @@ class HostChildren {
     waiting_ = static_cast<std::size_t>(std::remove_if(begin, end, is_done) - begin);
     return waiting_;
   }
+  /// Queries in place of those before, in which nothing is under way any more.
   void bring_queries(const Key* keys, std::size_t n) {
     queries_.assign(keys, keys + n);
     answers_.assign(n, 0);
