@@ -44,11 +44,23 @@ inline std::uint64_t device_cap(std::uint64_t asked_bytes) {
   }
   return asked_bytes;
 }
-/// Of a cap, what can be planned with: the pool takes memory in pieces of 32 MiB, and has holes, which are
-/// larger where segments are (docs/benchmarks.md, "an index 4 and 16 times the cap").
+/// What the pool takes memory in.
+inline constexpr std::uint64_t kPoolPiece = std::uint64_t{32} << 20;
+/// Of a cap, what can be planned with: the pool takes memory in pieces, and has holes, which are larger where
+/// segments are (docs/benchmarks.md, "an index 4 and 16 times the cap").
 constexpr std::uint64_t planned_with(std::uint64_t cap_bytes) {
   const std::uint64_t part = cap_bytes / 32, most_more = std::uint64_t{512} << 20;
   return cap_bytes - part - (3 * part < most_more ? 3 * part : most_more);
+}
+/// The same of the whole pieces in a cap, which may be few; and the least cap of whole pieces with which so
+/// much can be planned.
+constexpr std::uint64_t planned_in_pieces(std::uint64_t cap_bytes) {
+  return planned_with(cap_bytes / kPoolPiece * kPoolPiece);
+}
+constexpr std::uint64_t cap_in_pieces(std::uint64_t planned_bytes) {
+  std::uint64_t cap = planned_bytes / kPoolPiece * kPoolPiece;
+  while (planned_with(cap) < planned_bytes) cap += kPoolPiece;
+  return cap;
 }
 
 }  // namespace warpmer::gpu

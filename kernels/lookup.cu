@@ -18,8 +18,10 @@
 #include "engine/lookup.h"
 #include "engine/paged_lookup_plan.h"
 #include "frozen_shards.cuh"
+#include "held_memory.cuh"
 #include "host_fence.cuh"
 #include "joined_text.cuh"
+#include "lookup.cuh"
 #include "lookup_table.cuh"
 #include "paged_index.cuh"
 #include "peers.cuh"
@@ -261,26 +263,29 @@ class Station {
   std::vector<Lane*> idle_;
 };
 
-/// Memory of each GPU that a lookup may take: the least of all.
-std::uint64_t allowed_bytes(const Peers& peers, std::uint64_t cap_bytes) {
-  std::uint64_t least = cap_bytes == 0 ? UINT64_MAX : cap_bytes;
-  for (const int gpu : peers.gpus()) {
+/// What a lookup may hold of each GPU: the least of all. What earlier jobs of this process have left in the
+/// pools, and nobody uses, goes back, so that these begin with nothing.
+LookupMemory allowed_memory(const std::vector<int>& gpus, std::uint64_t cap_bytes) {
+  std::uint64_t least = UINT64_MAX;
+  for (const int gpu : gpus) {
     const CurrentDevice current(gpu);
-    const auto sharers =
-        static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
+    forget_peak();
+    const auto sharers = static_cast<std::uint64_t>(std::count(gpus.begin(), gpus.end(), gpu));
     least = std::min(least, usable_bytes() / sharers);
   }
-  return least;
+  const std::uint64_t capped = planned_in_pieces(cap_bytes);
+  if (cap_bytes == 0 || least < capped) return {least, 0};
+  return {capped, cap_bytes};
 }
 
 [[noreturn]] void throw_too_little(const index::IndexFile& index, const Peers& peers, bool builds,
-                                   std::uint64_t needed, std::uint64_t allowed, std::uint64_t cap_bytes) {
+                                   std::uint64_t needed, const LookupMemory& memory) {
+  const std::uint64_t cap = memory.cap_bytes;
   throw ResourceError("looking up in " + index.path() + (builds ? " by a table" : "") + " needs " +
-                      megabytes(needed + (1u << 20) - 1) +
+                      megabytes_up(cap > 0 ? cap_in_pieces(needed) : needed) +
                       (peers.size() == 1 ? " of the GPU's memory" : " of each GPU's memory") + ", and " +
-                      (allowed == cap_bytes
-                           ? "--device-memory allows " + megabytes(allowed) + "; raise it, or"
-                           : megabytes(allowed) + " can be had;") +
+                      (cap > 0 ? "--device-memory allows " + megabytes(cap) + "; raise it, or"
+                               : megabytes(memory.bytes) + " can be had;") +
                       (builds ? " use --table index" : " use --device cpu"));
 }
 
@@ -289,9 +294,9 @@ std::uint64_t allowed_bytes(const Peers& peers, std::uint64_t cap_bytes) {
 class CudaLookup : public Lookup {
  public:
   CudaLookup(const index::IndexFile& index, bool lenient, const std::vector<int>& gpus,
-             std::uint64_t device_memory_bytes, LookupTable table, bool may_page)
+             const LookupMemory& memory, LookupTable table, bool may_page)
       : Lookup(index, table), lenient_(lenient), peers_(gpus) {
-    const std::uint64_t allowed = allowed_bytes(peers_, device_memory_bytes);
+    const std::uint64_t allowed = memory.bytes;
     const bool builds = table != LookupTable::index;
     const std::uint64_t whole = frozen_shards_bytes(index);
     const LookupTableBytes bytes = builds ? lookup_table_bytes(index, table) : LookupTableBytes{whole, whole};
@@ -305,9 +310,9 @@ class CudaLookup : public Lookup {
       divide(routed, allowed);
     } else if (builds || !may_page) {
       throw_too_little(index, peers_, builds, can_divide ? least_routed_memory(index, peers_.size()) : needed,
-                       allowed, device_memory_bytes);
+                       memory);
     } else {
-      page(needed, allowed, device_memory_bytes);
+      page(needed, memory);
     }
   }
 
@@ -348,15 +353,15 @@ class CudaLookup : public Lookup {
 
   /// Each GPU by itself. A lane has one slice, which waits there for all children. Of a small index, `whole`,
   /// which is what it takes not to page, may be less.
-  void page(std::uint64_t whole, std::uint64_t allowed, std::uint64_t cap_bytes) {
+  void page(std::uint64_t whole, const LookupMemory& memory) {
     const engine::PagedLookupCosts costs =
         paged_costs(index(), LaneShape::kAnswerBytes, LaneShape::kBytesPerSlice);
     const std::vector<std::uint64_t> words = shard_words(index());
     const engine::PagedLookupPlan plan =
-        engine::plan_paged_lookup(words, allowed, costs, most_callers(peers_.size()));
+        engine::plan_paged_lookup(words, memory.bytes, costs, most_callers(peers_.size()));
     if (plan.frame_words == 0) {
       const std::uint64_t least = std::min(whole, engine::least_paged_memory(words, costs));
-      throw_too_little(index(), peers_, false, least, allowed, cap_bytes);
+      throw_too_little(index(), peers_, false, least, memory);
     }
     const std::shared_ptr<FilePages> pages = pages_to_pin(index());
     for (const int gpu : peers_.gpus()) {
@@ -388,6 +393,12 @@ class CudaLookup : public Lookup {
 
 }  // namespace
 
+std::unique_ptr<Lookup> make_lookup_within(const index::IndexFile& index, bool lenient,
+                                           const std::vector<int>& gpus, const LookupMemory& memory,
+                                           LookupTable table, bool may_page) {
+  return std::make_unique<CudaLookup>(index, lenient, gpus, memory, table, may_page);
+}
+
 }  // namespace warpmer::gpu
 
 namespace warpmer::engine {
@@ -395,7 +406,8 @@ namespace warpmer::engine {
 std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient,
                                          const std::vector<int>& gpus, std::uint64_t device_memory_bytes,
                                          LookupTable table, bool may_page) {
-  return std::make_unique<gpu::CudaLookup>(index, lenient, gpus, device_memory_bytes, table, may_page);
+  return gpu::make_lookup_within(index, lenient, gpus, gpu::allowed_memory(gpus, device_memory_bytes), table,
+                                 may_page);
 }
 
 }  // namespace warpmer::engine

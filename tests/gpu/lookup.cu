@@ -12,6 +12,8 @@
 
 #include "core/error.h"
 #include "gpu/device.h"
+#include "held_memory.cuh"
+#include "lookup.cuh"
 #include "lookups/lookup_fixture.h"
 
 namespace {
@@ -22,13 +24,20 @@ using namespace warpmer::tests;
 /// Characters that a lookup sends to the device at once. Known here only to aim at the seams.
 constexpr std::size_t kSlice = std::size_t{1} << 19;
 
+/// On the GPU under test, with so many bytes of its memory for arrays; 0: what there is.
+std::unique_ptr<engine::Lookup> on_gpu(const index::IndexFile& index, std::uint64_t bytes,
+                                       bool lenient = false, bool may_page = true) {
+  const std::vector<int> gpus = {tests::gpu_under_test().ordinal};
+  if (bytes == 0) return engine::make_cuda_lookup(index, lenient, gpus, 0);
+  return gpu::make_lookup_within(index, lenient, gpus, {bytes, bytes}, engine::LookupTable::index, may_page);
+}
+
 /// An index, looked up on both.
 struct Both {
-  explicit Both(const std::string& path, bool lenient = false, std::uint64_t device_memory_bytes = 0)
+  explicit Both(const std::string& path, bool lenient = false, std::uint64_t device_bytes = 0)
       : index(path),
         cpu(engine::make_cpu_lookup(index, lenient)),
-        gpu(engine::make_cuda_lookup(index, lenient, {tests::gpu_under_test().ordinal},
-                                     device_memory_bytes)) {}
+        gpu(on_gpu(index, device_bytes, lenient)) {}
 
   index::IndexFile index;
   std::unique_ptr<engine::Lookup> cpu, gpu;
@@ -239,6 +248,39 @@ TEST_CASE("an index that the device memory allowed does not hold is paged") {
   }
 }
 
+TEST_CASE("a cap is kept to by all that the memory pool holds") {
+  const TemporaryIndex file;
+  // About 50 MB.
+  write_index(file.path(), tests::random_reads(1200, 9000000, 36, 20000), 31);
+  const index::IndexFile index(file.path());
+  REQUIRE(index.file_bytes() > std::uint64_t{36} << 20);
+  const std::vector<int> gpus = {tests::gpu_under_test().ordinal};
+  const auto cpu = engine::make_cpu_lookup(index, false);
+  const io::Batch batch = batch_of(tests::random_reads(2000, 9000000, 36));
+  engine::Profile expected;
+  cpu->profile(batch, expected);
+  for (const std::uint64_t megabytes : {40u, 50u, 100u, 200u}) {
+    CAPTURE(megabytes);
+    const auto lookup = engine::make_cuda_lookup(index, false, gpus, megabytes << 20);
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < std::max(8u, lookup->callers(1)); ++t) {
+      threads.emplace_back([&] {
+        engine::Profile got;
+        lookup->profile(batch, got);
+        wrong += got.counts == expected.counts ? 0 : 1;
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    CHECK(wrong == 0);
+    CHECK(gpu::held_bytes().peak <= megabytes << 20);
+  }
+  CHECK_THROWS_WITH_AS(
+      (void)engine::make_cuda_lookup(index, false, gpus, std::uint64_t{31} << 20),
+      doctest::Contains("needs 32 MiB of the GPU's memory, and --device-memory allows 31 MiB"),
+      ResourceError);
+}
+
 TEST_CASE("text that is cut into more runs than a paged look-up has room for") {
   for (const std::uint32_t k : {31u, 40u}) {
     CAPTURE(k);
@@ -277,7 +319,7 @@ TEST_CASE("the least device memory that is accepted, and more, and large counts 
   const index::IndexFile index(file.path());
   const auto is_accepted = [&](std::uint64_t memory) {
     try {
-      (void)engine::make_cuda_lookup(index, false, {tests::gpu_under_test().ordinal}, memory);
+      (void)on_gpu(index, memory);
       return true;
     } catch (const ResourceError&) {
       return false;
@@ -300,8 +342,7 @@ TEST_CASE("too little device memory even for paging, or nobody asked for that") 
   const index::IndexFile index(file.path());
   const auto refusal_of = [&](std::uint64_t memory, bool may_page) -> std::string {
     try {
-      (void)engine::make_cuda_lookup(index, false, {tests::gpu_under_test().ordinal}, memory,
-                                     engine::LookupTable::index, may_page);
+      (void)on_gpu(index, memory, false, may_page);
     } catch (const ResourceError& error) {
       return error.what();
     }
@@ -324,8 +365,7 @@ TEST_CASE("a damaged shard is refused when it is paged in") {
     stream.put('\x55').put('\xAA').put('\x55');
   }
   const index::IndexFile index(file.path());
-  const auto lookup =
-      engine::make_cuda_lookup(index, false, {tests::gpu_under_test().ordinal}, std::uint64_t{5} << 20);
+  const auto lookup = on_gpu(index, std::uint64_t{5} << 20);
   engine::Profile profile;
   for (int i = 0; i < 2; ++i)
     CHECK_THROWS_AS(lookup->profile(batch_of({"ACGTACGTACGTACGTACGTACGTACGTACGTACGT"}), profile), InputError);
@@ -340,8 +380,7 @@ TEST_CASE("a damaged shard is refused when the index is loaded") {
     stream.put('\x55').put('\xAA').put('\x55');
   }
   const index::IndexFile index(file.path());
-  CHECK_THROWS_AS((void)engine::make_cuda_lookup(index, false, {tests::gpu_under_test().ordinal}, 0),
-                  InputError);
+  CHECK_THROWS_AS((void)on_gpu(index, 0), InputError);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "device_memory.cuh"
 #include "gpu/device.h"
+#include "lookup.cuh"
 #include "lookup_table.cuh"
 #include "lookups/table_suite.h"
 
@@ -116,10 +117,11 @@ TEST_CASE("tables without a free slot in their buckets use their stash") {
   }
 }
 
-/// The message of the ResourceError of a lookup that may hold so much; empty when there is none.
-std::string refusal(const index::IndexFile& index, LookupTable table, std::uint64_t device_memory_bytes) {
+/// The message of the ResourceError of a lookup with so much memory for arrays; empty when there is none.
+std::string refusal(const index::IndexFile& index, LookupTable table, std::uint64_t device_bytes) {
   try {
-    (void)engine::make_cuda_lookup(index, false, {gpu_under_test().ordinal}, device_memory_bytes, table);
+    (void)gpu::make_lookup_within(index, false, {gpu_under_test().ordinal}, {device_bytes, device_bytes},
+                                  table);
   } catch (const ResourceError& error) {
     return error.what();
   }

@@ -13,6 +13,7 @@
 #include "frozen_shards.cuh"
 #include "gpu/device.h"
 #include "joined_text.cuh"
+#include "lookup.cuh"
 #include "lookups/lookup_fixture.h"
 #include "routed_index.cuh"
 
@@ -33,8 +34,8 @@ std::uint64_t memory_for_parts(const index::IndexFile& index, const std::vector<
 /// An index in parts; nothing is paged.
 std::unique_ptr<engine::Lookup> in_parts(const index::IndexFile& index, const std::vector<int>& gpus,
                                          std::uint64_t more = 0, bool lenient = false) {
-  return engine::make_cuda_lookup(index, lenient, gpus, memory_for_parts(index, gpus, more),
-                                  engine::LookupTable::index, false);
+  const std::uint64_t bytes = memory_for_parts(index, gpus, more);
+  return gpu::make_lookup_within(index, lenient, gpus, {bytes, bytes}, engine::LookupTable::index, false);
 }
 
 TEST_CASE("several GPUs, each with all of the index or with a part") {
@@ -192,14 +193,15 @@ TEST_CASE("too little memory for the parts of an index, and damage in one") {
     const index::IndexFile index(file.path());
     const std::uint64_t least = memory_for_parts(index, gpus, 0);
     try {
-      (void)engine::make_cuda_lookup(index, false, gpus, least - 1, engine::LookupTable::index, false);
+      (void)gpu::make_lookup_within(index, false, gpus, {least - 1, least - 1}, engine::LookupTable::index,
+                                    false);
       FAIL_CHECK("it was accepted");
     } catch (const ResourceError& error) {
       CHECK(std::string(error.what()).find(" MiB of each GPU's memory, and --device-memory allows ") !=
             std::string::npos);
     }
     // With so little, shards take turns.
-    CHECK(engine::make_cuda_lookup(index, false, gpus, least - 1)->callers(1) > 1);
+    CHECK(gpu::make_lookup_within(index, false, gpus, {least - 1, least - 1})->callers(1) > 1);
   }
   std::fstream stream(file.path(), std::ios::in | std::ios::out | std::ios::binary);
   stream.seekp(64 + 1000);
