@@ -134,7 +134,8 @@ class ChunkPipeline {
     throw ResourceError("a shard of " + std::to_string(entries) +
                         " different k-mers takes more of the GPU's memory than there is; raise "
                         "--device-memory by " +
-                        std::to_string((bytes - spare_bytes_ >> 20) + 1) + " MiB, or use --device cpu");
+                        megabytes_up(to_be_added(bytes - spare_bytes_)) + ", or " +
+                        (plan_.live.index != nullptr ? "leave --paged out" : "use --device cpu"));
   }
 
   /// No more shards come. Enqueues the rest; `end` marks when all is frozen.
@@ -248,13 +249,21 @@ class ChunkPipeline {
     task.final = true;
     task.histogram = {buffers.bins.data(), buffers.large.data(), &found->large_size};
     task.widths = reinterpret_cast<std::uint32_t*>(found + 1);
-    check(cudaStreamWaitEvent(DriverUse(stream_), buffers.frozen_event), "ordering streams");
+    buffers.frozen_event.let_follow(stream_);
     fill_bytes(buffers.found.data(), 0, found_words, stream_);
     fill_bytes(buffers.bins.data(), 0, buffers.bins.size(), stream_);
     fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
     counting_.count(task);
     copy_small(buffers.host_found.data(), buffers.found.data(), found_words, stream_);
     buffers.counted_fence.record(stream_);
+  }
+
+  /// What has to be added to a cap for so much more to be spare: a live table gets its part of that, and of
+  /// the rest half, at most, goes to feeds, staging and lists, or is left for holes of the memory pool.
+  [[nodiscard]] std::uint64_t to_be_added(std::uint64_t spare) const {
+    const double part_of_live =
+        static_cast<double>(plan_.live.device_bytes) / static_cast<double>(plan_.memory_bytes);
+    return static_cast<std::uint64_t>(static_cast<double>(spare) * (1 + part_of_live) * 2);
   }
 
   /// What entries take beyond a chunk's size.

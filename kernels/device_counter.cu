@@ -140,7 +140,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     const bool has_room =
         fits(bytes, parts, 0) || (spilled_.is_empty() && count_early(bytes) && fits(bytes, parts, 0));
     if (live_plan_) {
-      if (!has_room || (plan_.live.is_used_always && pending_.segments() > 0)) add_to_live_table();
+      if (!has_room || (plan_.live.is_used_always && pending_.segments() > 0))
+        add_to_live_table(counting_.measure_shards(waiting_kmers()));
       return;
     }
     // Others leave while the next are made; so what is made now finds room.
@@ -160,13 +161,14 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
               const std::function<void(std::uint32_t first_shard)>& reclaim) override {
     const Event begin(Event::Kind::timing), end(Event::Kind::timing);
     begin.record(stream_);
-    if (live_ && (run_ || plan_.live.is_used_always || may_outgrow_chunks())) {
+    std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
+    if (live_ && (run_ || plan_.live.is_used_always || may_outgrow_chunks(loads))) {
       // In the end, a part of the live table takes the run's place, and a large shard that of what is
       // pending.
       if (comes_in_slices_) exchange_->wait_for_slices(kSlices);
-      add_to_live_table();
+      add_to_live_table(loads);
+      loads = counting_.measure_shards(waiting_kmers());
     }
-    std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
     std::uint64_t most_kmers = counted_words_ * SuperKmer<Words>::kMaxKmers;
     for (const unsigned long long load : loads) most_kmers += load;
     const typename Chunks::Outlets outlets{take, reclaim, words_on_their_way()};
@@ -350,14 +352,14 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   void begin_live_table() {
     const auto since = Clock::now();
     live_ = std::make_unique<LiveTable<Key>>(*plan_.live.index, range_, *live_plan_);
+    live_loads_.resize(range_.end_shard() - range_.first_shard());
     paging_.load_seconds = seconds_since(since);
   }
   /// Counts everything pending, some shards at a time, into the table of the index that it is to be added to.
-  void add_to_live_table() {
+  /// `loads`: what is pending of each shard.
+  void add_to_live_table(const std::vector<unsigned long long>& loads) {
     if (!live_) begin_live_table();
     const auto since = Clock::now();
-    const std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
-    live_loads_.resize(loads.size());
     for (std::size_t i = 0; i < loads.size(); ++i) live_loads_[i] += loads[i];
     for (std::uint32_t first = range_.first_shard(); first < range_.end_shard();) {
       std::uint32_t end = first;
@@ -388,14 +390,16 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     paging_.written_bytes = live_->paging().written_bytes + live_->counts().rebuild_written;
     paging_.rebuilds = live_->counts().rebuilds;
   }
-  /// Whether a shard of the live table may take more room than chunks have, in both of their buffers, and
-  /// than is left beside what is pending. Judged by occurrences: how many of them are different is not known.
-  [[nodiscard]] bool may_outgrow_chunks() const {
+  /// Whether a shard of the live table, with what is pending of each shard, may take more room than chunks
+  /// have, in both of their buffers, and than is left beside what is pending. Judged by occurrences: how many
+  /// of them are different is not known.
+  [[nodiscard]] bool may_outgrow_chunks(const std::vector<unsigned long long>& pending) const {
     if (pending_.segments() == 0) return false;
     std::uint64_t most = 0;
-    for (std::size_t i = 0; i < live_loads_.size(); ++i) {
+    for (std::size_t i = 0; i < pending.size(); ++i) {
       const auto shard = static_cast<std::uint32_t>(range_.first_shard() + i);
-      most = std::max<std::uint64_t>(most, plan_.live.index->shape(shard).entries + live_loads_[i]);
+      most =
+          std::max<std::uint64_t>(most, plan_.live.index->shape(shard).entries + live_loads_[i] + pending[i]);
     }
     const std::uint64_t beyond = most - std::min(most, chunk_size_.entries);
     return 2 * beyond * Chunks::kEntryBytes + held_bytes() > budget_;
@@ -425,69 +429,88 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
 
   void spill_oldest() { spilled_.put(pending_.release_oldest(), stream_); }
 
+  /// Of a shard that comes back in pieces, what has been counted.
+  struct PiecesRun {
+    std::optional<CountedLists<Key>> lists;
+    CountedView<Key> view{};
+  };
+
   /// Brings back what was spilled, group after group, and counts it with what has stayed.
   void finish_groups(std::vector<unsigned long long> loads, std::uint64_t most_kmers,
                      const typename Chunks::Outlets& outlets) {
-    // What is not for chunks: they become larger, if what cannot leave allows it.
-    typename Chunks::ChunkSize size = chunk_size_for(plan_, range_, kLargeChunksShare);
-    const std::uint64_t all = budget_ + Chunks::bytes_for(chunk_size_), group_bytes = this->group_bytes();
-    if (Chunks::bytes_for(size) + group_bytes + run_bytes() > all) size = chunk_size_;
-    const typename Chunks::ChunkSize usual = size;
-    // Small ones become larger still, as long as no shard needs room for itself: what stays on the device
-    // leaves for that.
-    if (!has_large_shard(loads, size.entries)) {
-      const std::uint64_t used = Chunks::bytes_for({0, size.lists}) + group_bytes + run_bytes();
-      const std::uint64_t fitting = (all - std::min(all, used)) / Chunks::bytes_for({1, 0});
-      size.entries = std::max(size.entries, std::min(kEnoughEntries, fitting));
-    }
-    std::uint64_t rest = all - Chunks::bytes_for(size);
-    while (pending_.segments() > 0 && held_bytes() + group_bytes > rest) spill_oldest();
-    spilled_.wait_until_leaving(0);
-    const auto make_groups = [&] {
-      return std::make_unique<SpilledGroups<Words>>(spilled_, pending_, range_.first_shard(),
-                                                    range_.end_shard(), range_.lists_per_shard(), group_bytes,
-                                                    stream_);
-    };
-    std::optional<CountedLists<Key>> hot_run;  // of a shard that comes in pieces
-    CountedView<Key> hot_view{};
-    auto groups = make_groups();
-    if (pending_.segments() > 0 && (groups->has_pieces() || has_large_shard(loads, size.entries))) {
-      // One shard may take whatever there is.
-      groups.reset();
-      while (pending_.segments() > 0) spill_oldest();
-      spilled_.wait_until_leaving(0);
-      groups = make_groups();
-    }
+    const std::uint64_t all = budget_ + Chunks::bytes_for(chunk_size_);
+    const typename Chunks::ChunkSize usual = chunk_size_beside_groups(all);
+    typename Chunks::ChunkSize size = enlarged(usual, all, loads);
+    PiecesRun run;  // goes when nothing looks at groups any more
+    const auto groups = plan_groups(loads, size, all - Chunks::bytes_for(size));
     if (groups->has_pieces()) size = usual;
-    rest = all - Chunks::bytes_for(size);
+    const std::uint64_t rest = all - Chunks::bytes_for(size);
     groups->start();
-    chunks_.begin(std::move(loads), most_kmers, size, rest - std::min(rest, held_bytes() + group_bytes),
+    chunks_.begin(std::move(loads), most_kmers, size, rest - std::min(rest, held_bytes() + group_bytes()),
                   true);
-    for (std::size_t number = 0; number < groups->groups().size(); ++number) {
-      const ShardGroup& group = groups->groups()[number];
-      const auto views = groups->take(number);
-      const std::uint32_t first_list = group.first_shard * range_.lists_per_shard();
-      WaitingKmers<Key> kmers = waiting_kmers();
-      if (hot_run) kmers.run = &hot_view;
-      if (!group.is_last) {
-        chunks_.settle(outlets);
-        hot_run = count_piece(group, {views.own, 1, kmers});
-        hot_view = hot_run->view(first_list);
-        chunks_.hold_beside(hot_run->bytes());
-        counting_.find_long_lists({kmers.list_kmers, &hot_view}, first_list,
-                                  first_list + range_.lists_per_shard());
-        continue;
-      }
-      chunks_.add(group.first_shard, group.first_shard + group.shards, {views.all, views.all_size, kmers},
-                  outlets);
-      if (hot_run) {
-        chunks_.settle(outlets);
-        hot_run.reset();
-        chunks_.hold_beside(0);
-        counting_.find_long_lists(waiting_kmers(), range_.first_list, range_.end_list);
-      }
-    }
+    for (std::size_t number = 0; number < groups->groups().size(); ++number)
+      add_group(groups->groups()[number], groups->take(number), run, outlets);
     chunks_.settle(outlets);  // the last one's words go now
+  }
+
+  /// What chunks may take of `all` that is not for input, beside groups: they become larger, if what cannot
+  /// leave allows it.
+  [[nodiscard]] typename Chunks::ChunkSize chunk_size_beside_groups(std::uint64_t all) const {
+    const typename Chunks::ChunkSize size = chunk_size_for(plan_, range_, kLargeChunksShare);
+    return Chunks::bytes_for(size) + group_bytes() + run_bytes() > all ? chunk_size_ : size;
+  }
+  /// Small ones become larger still, as long as no shard needs room for itself: what stays on the device
+  /// leaves for that.
+  [[nodiscard]] typename Chunks::ChunkSize enlarged(typename Chunks::ChunkSize size, std::uint64_t all,
+                                                    const std::vector<unsigned long long>& loads) const {
+    if (has_large_shard(loads, size.entries)) return size;
+    const std::uint64_t used = Chunks::bytes_for({0, size.lists}) + group_bytes() + run_bytes();
+    const std::uint64_t fitting = (all - std::min(all, used)) / Chunks::bytes_for({1, 0});
+    size.entries = std::max(size.entries, std::min(kEnoughEntries, fitting));
+    return size;
+  }
+
+  /// The groups that come back where `rest` is for them and what stays. What there is no room for leaves.
+  std::unique_ptr<SpilledGroups<Words>> plan_groups(const std::vector<unsigned long long>& loads,
+                                                    const typename Chunks::ChunkSize& size,
+                                                    std::uint64_t rest) {
+    const auto make_groups = [&](std::uint64_t most_held) {
+      while (pending_.segments() > 0 && held_bytes() > most_held) spill_oldest();
+      spilled_.wait_until_leaving(0);
+      return std::make_unique<SpilledGroups<Words>>(spilled_, pending_, range_.first_shard(),
+                                                    range_.end_shard(), range_.lists_per_shard(),
+                                                    group_bytes(), stream_);
+    };
+    auto groups = make_groups(rest - std::min(rest, group_bytes()));
+    // One shard may take whatever there is.
+    const bool takes_all = groups->has_pieces() || has_large_shard(loads, size.entries);
+    if (pending_.segments() == 0 || !takes_all) return groups;
+    groups.reset();
+    return make_groups(0);
+  }
+
+  /// Counts a group that has come back; a piece of a shard into the run of those before.
+  void add_group(const ShardGroup& group, const typename SpilledGroups<Words>::Views& views, PiecesRun& run,
+                 const typename Chunks::Outlets& outlets) {
+    const std::uint32_t first_list = group.first_shard * range_.lists_per_shard();
+    WaitingKmers<Key> kmers = waiting_kmers();
+    if (run.lists) kmers.run = &run.view;
+    if (!group.is_last) {
+      chunks_.settle(outlets);
+      run.lists = count_piece(group, {views.own, 1, kmers});
+      run.view = run.lists->view(first_list);
+      chunks_.hold_beside(run.lists->bytes());
+      counting_.find_long_lists({kmers.list_kmers, &run.view}, first_list,
+                                first_list + range_.lists_per_shard());
+      return;
+    }
+    chunks_.add(group.first_shard, group.first_shard + group.shards, {views.all, views.all_size, kmers},
+                outlets);
+    if (!run.lists) return;
+    chunks_.settle(outlets);
+    run.lists.reset();
+    chunks_.hold_beside(0);
+    counting_.find_long_lists(waiting_kmers(), range_.first_list, range_.end_list);
   }
 
   /// Whether a shard may be too large for a chunk.

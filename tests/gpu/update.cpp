@@ -199,6 +199,63 @@ TEST_CASE("a live table with a shard larger than a chunk") {
   }
 }
 
+TEST_CASE("a live table with a shard that what is pending makes larger than a chunk") {
+  LiveUpdater live(engine::LiveTableUse::when_full);
+  const Reads was = simulated_reads(200, 5000, 33), rest = simulated_reads(1650000, 9000000, 37, 20),
+              in_table = hot_reads(55000, 31, 34), in_the_end = hot_reads(55000, 31, 34 + (1u << 20));
+  const TemporaryIndex path;
+  write_index(path.path(), was, 31);
+  const index::IndexFile index(path.path());
+  engine::CountPlan plan = updating_plan(std::uint64_t{560} << 20);
+  plan.threads = 2;
+  // About a quarter of what is pending at most lies between these: of one, more is pending than beside which
+  // the shard would fit, and less than makes a round of itself.
+  for (const std::size_t n : {1170000u, 1330000u, 1490000u, 1650000u}) {
+    CAPTURE(n);
+    Reads added = in_table;
+    added.insert(added.end(), rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(n));
+    added.insert(added.end(), in_the_end.begin(), in_the_end.end());
+    const Updated updated = update(live, plan, index, {added, {}, true, false});
+    CHECK(updated.paging.rounds > 0);
+    CHECK(
+        (updated.payloads == update(*updater(), updating_plan(), index, {added, {}, true, false}).payloads));
+  }
+}
+
+TEST_CASE("a live table whose counts need more than 32 bits in the end") {
+  LiveUpdater live(engine::LiveTableUse::when_full);
+  Reads added = simulated_reads(1000000, 9000000, 37, 20);
+  const std::size_t before = added.size();
+  engine::CountPlan plan = updating_plan(std::uint64_t{400} << 20);
+  plan.threads = 1;  // so that the last reads are the last
+  for (const std::size_t n : {2000u, 6000u}) {
+    CAPTURE(n);
+    const Reads hot = hot_reads(n, 31, 38);
+    std::map<Key64, std::uint64_t> counts;
+    for (const auto& [text, count] : expected_counts(hot, 31, true)) {
+      Key64 kmer{};
+      REQUIRE(kmer_from_text(text, kmer));
+      counts[kmer] = UINT32_MAX - count;
+    }
+    const TemporaryIndex path;
+    write_index(path.path(), counts, 31);
+    const index::IndexFile index(path.path());
+    added.resize(before);
+    added.insert(added.end(), hot.begin(), hot.end());
+    if (counts.size() > 1u << 16) {
+      CHECK_THROWS_WITH_AS(update(live, plan, index, {added, {}, true, false}),
+                           doctest::Contains("of its counts reach 2^32 - 1; leave --paged out"),
+                           ResourceError);
+      continue;
+    }
+    const Updated updated = update(live, plan, index, {added, {}, true, false});
+    CHECK(updated.paging.rounds > 0);
+    CHECK(updated.totals.largest_count == UINT32_MAX);
+    CHECK(
+        (updated.payloads == update(*updater(), updating_plan(), index, {added, {}, true, false}).payloads));
+  }
+}
+
 TEST_CASE("live tables of a GPU that acts as three") {
   LiveUpdater live(engine::LiveTableUse::always, 3);
   update_like_count(live, countable({31, 64}), {{2, 3}}, updating_plan(), 8000);
