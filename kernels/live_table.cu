@@ -5,8 +5,6 @@
 
 #include "coming_shards.cuh"
 #include "core/error.h"
-#include "core/hash.h"
-#include "core/minimizer.h"
 #include "frozen_shards.cuh"
 #include "live_error.cuh"
 #include "live_table.cuh"
@@ -60,7 +58,6 @@ __global__ void __launch_bounds__(kThreads)
     frozen_items_kernel(index::ShardReader<Key> shard, std::uint32_t number, std::uint32_t k,
                         std::uint64_t first, std::uint64_t end, Slot<Key>* items, BesideList<Key> beside,
                         std::uint32_t* damaged) {
-  const KmerHash<Key> hash_of(k);
   const std::size_t stride = std::size_t{gridDim.x} * kThreads;
   for (std::size_t b = std::size_t{blockIdx.x} * kThreads + threadIdx.x; b < shard.buckets(); b += stride) {
     const auto [begin, behind] = shard.bucket(b);
@@ -69,7 +66,7 @@ __global__ void __launch_bounds__(kThreads)
       const Key hash = shard.hash_at(b, i);
       const std::uint64_t count = shard.count_at(i);
       if (count == 0 || (i > begin && hash <= shard.hash_at(b, i - 1)) ||
-          shard_of(minimizer_of(hash_of.inverse(hash), k), kShardBits) != number)
+          table::shard_of_hash(hash, k, kShardBits) != number)
         *damaged = 1;
       items[i - first] = item_of(hash, count, beside);
     }
@@ -89,7 +86,7 @@ struct HarvestTask {
 
   /// The k-mer's list, by its number in the run; one that is not there is no less than `lists`.
   [[nodiscard]] __device__ std::uint32_t list_of(Key hash) const {
-    return shard_of(minimizer_of(KmerHash<Key>(k).inverse(hash), k), list_bits) - run.first_list;
+    return table::shard_of_hash(hash, k, list_bits) - run.first_list;
   }
   [[nodiscard]] __device__ std::uint64_t count_beside(Key key) const {
     std::uint32_t low = 0, high = beside_size;
@@ -138,6 +135,44 @@ __global__ void __launch_bounds__(kThreads) fill_lists_kernel(HarvestTask<Key> t
     if (count < kBigCount) return;
     task.run.big.entries[atomicAdd(task.run.big.size, 1u)] = {key, count, task.run.first_list + list};
   });
+}
+
+/// Before each of the two passes over a child.
+template <class Key>
+void forget_sizes(const HarvestTask<Key>& task, cudaStream_t stream) {
+  fill_bytes(task.run.sizes, 0, task.lists, stream);
+  fill_bytes(task.run.big.size, 0, 1, stream);
+}
+
+template <class Key>
+std::uint32_t harvest_blocks(const HarvestTask<Key>& task) {
+  return blocks_for<fill_lists_kernel<Key>>(task.size, kThreads, kThreads);
+}
+
+/// The sizes of a child's lists, and how many big counts it has. Waits for the stream.
+template <class Key>
+std::vector<std::uint32_t> measure_lists(const HarvestTask<Key>& task, std::uint32_t& big,
+                                         cudaStream_t stream) {
+  forget_sizes(task, stream);
+  list_sizes_kernel<<<harvest_blocks(task), kThreads, 0, DriverUse(stream)>>>(task);
+  check_launch("measuring the lists of a child table");
+  std::vector<std::uint32_t> sizes(task.lists);
+  copy_to_host(sizes.data(), task.run.sizes, sizes.size(), stream);
+  copy_to_host(&big, task.run.big.size, 1, stream);
+  check(cudaStreamSynchronize(stream), "reading a child table");
+  return sizes;
+}
+
+/// Enqueues the filling of lists of these sizes, one behind the other.
+template <class Key>
+void fill_lists(const HarvestTask<Key>& task, const std::vector<std::uint32_t>& sizes, cudaStream_t stream) {
+  std::vector<std::uint64_t> begins(sizes.size());
+  std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), std::uint64_t{0});
+  copy_to_device(task.run.begins, begins.data(), begins.size(), stream);
+  check(cudaStreamSynchronize(stream), "reading a child table");  // for `begins`
+  forget_sizes(task, stream);
+  fill_lists_kernel<<<harvest_blocks(task), kThreads, 0, DriverUse(stream)>>>(task);
+  check_launch("putting a child table's k-mers in lists");
 }
 
 }  // namespace
@@ -240,7 +275,7 @@ template <class Key>
 void LiveTable<Key>::add(std::uint64_t entries, cudaStream_t stream) {
   const Event counted;
   counted.record(stream);
-  check(cudaStreamWaitEvent(DriverUse(stream_), counted), "ordering streams");
+  counted.let_follow(stream_);
   if (entries == 0) return;
   counted_items_kernel<<<blocks_for<counted_items_kernel<Key>>(entries, kThreads, kThreads), kThreads, 0,
                          DriverUse(stream_)>>>(room_->view(0), entries, items_.data(),
@@ -275,9 +310,10 @@ auto LiveTable<Key>::next(cudaStream_t stream) -> std::optional<Part> {
     if (next_range_ < ranges_.size()) table_.bring(ranges_[next_range_].child);  // comes meanwhile
   });
   Part part = put_in_lists(*brought, range, table_.storage().stream(brought->frame));
+  table_.done_with(range.child);
   const Event filled;
   filled.record(table_.storage().stream(brought->frame));
-  check(cudaStreamWaitEvent(DriverUse(stream), filled), "ordering streams");
+  filled.let_follow(stream);
   return part;
 }
 
@@ -317,29 +353,12 @@ auto LiveTable<Key>::put_in_lists(const typename PagedKmerTable<Key>::Brought& b
                               beside_.data(),
                               static_cast<std::uint32_t>(counts_beside_.size()),
                               room_->view(shards.first * each)};
-  const auto blocks = blocks_for<fill_lists_kernel<Key>>(task.size, kThreads, kThreads);
-  const auto forget_sizes = [&] {
-    fill_bytes(task.run.sizes, 0, lists, stream);
-    fill_bytes(task.run.big.size, 0, 1, stream);
-  };
-  forget_sizes();
-  list_sizes_kernel<<<blocks, kThreads, 0, DriverUse(stream)>>>(task);
-  check_launch("measuring the lists of a child table");
-  std::vector<std::uint32_t> sizes(lists);
   std::uint32_t big = 0;
-  copy_to_host(sizes.data(), task.run.sizes, lists, stream);
-  copy_to_host(&big, task.run.big.size, 1, stream);
-  check(cudaStreamSynchronize(stream), "reading a child table");
+  const std::vector<std::uint32_t> sizes = measure_lists(task, big, stream);
   if (big > kMostBigCounts) throw_too_many_large_counts(index_);
-
-  std::vector<std::uint64_t> begins(lists);
-  std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), std::uint64_t{0});
-  if (begins.back() + sizes.back() > entries) throw InternalError("a child table has more than it was given");
-  copy_to_device(task.run.begins, begins.data(), lists, stream);
-  check(cudaStreamSynchronize(stream), "reading a child table");  // for `begins`
-  forget_sizes();
-  fill_lists_kernel<<<blocks, kThreads, 0, DriverUse(stream)>>>(task);
-  check_launch("putting a child table's k-mers in lists");
+  if (std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) > entries)
+    throw InternalError("a child table has more than it was given");
+  fill_lists(task, sizes, stream);
 
   Part part{shards.first, shards.end, task.run, {}};
   for (auto first = sizes.begin(); first != sizes.end(); first += each)
