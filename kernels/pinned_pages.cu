@@ -47,7 +47,9 @@ void touch_pages(void* begin, std::size_t bytes, unsigned threads) {
     }
   };
   const std::size_t parts = (bytes + kBytesAtOnce - 1) / kBytesAtOnce;
-  threads = static_cast<unsigned>(std::min<std::size_t>({parts, engine::usable_cores(), threads}));
+  // To find out how many cores there are takes longer than to touch a part.
+  if (threads > 1)
+    threads = static_cast<unsigned>(std::min<std::size_t>({parts, engine::usable_cores(), threads}));
   std::atomic<std::size_t> next{0};
   engine::run_team(
       threads,

@@ -401,6 +401,7 @@ class ShardedSession : public Session<ShardedCounting> {
         static_cast<unsigned>(std::clamp<std::uint64_t>(std::min(busy, affordable), 1, kMostSpillers));
     spill.directory = plan.tmp_directory;
     spill.opens_file_at_once = plan.tmp_directory_is_chosen;
+    spill.input_read = plan.input_read;
     const std::uint64_t writer = plan.memory_cap_bytes / kWriterShare;
     const std::uint64_t spillers = std::uint64_t{spill.threads} * peers.size() * kBytesOfSpiller;
     const std::uint64_t left = host_bytes_beside_feeds(peers, plan, spillers);

@@ -300,7 +300,7 @@ SpilledSegments<Words>::~SpilledSegments() {
 template <int Words>
 index::SpillFile& SpilledSegments<Words>::file() {
   const std::lock_guard lock(mutex_);
-  if (!file_) file_ = std::make_unique<index::SpillFile>(plan_.directory);
+  if (!file_) file_ = std::make_unique<index::SpillFile>(plan_.directory, plan_.input_read);
   return *file_;
 }
 

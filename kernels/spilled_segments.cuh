@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,7 @@ struct SpillPlan {
   std::string directory = ".";                        ///< of the temporary file
   bool opens_file_at_once = false;                    ///< not only when something is to be written to it
   unsigned threads = 2;                               ///< that copy
+  std::function<index::Share()> input_read = {};      ///< how much of it has been read (SpillFile)
 };
 
 /// What has been moved, in bytes of words and offsets.
