@@ -27,6 +27,30 @@ int allocate_range(int descriptor, std::uint64_t begin, std::uint64_t end) {
 
 }  // namespace
 
+/// Takes the bytes of pieces, one after the other.
+class SharedMemoryFile::PieceReader {
+ public:
+  explicit PieceReader(std::span<const Piece> pieces) : left_(pieces) {}
+
+  void copy(char* to, std::uint64_t bytes) {
+    while (bytes > 0) {
+      const Piece& piece = left_.front();
+      const std::size_t n = std::min<std::uint64_t>(bytes, piece.bytes - taken_);
+      if (n > 0) std::memcpy(to, static_cast<const char*>(piece.data) + taken_, n);
+      to += n;
+      bytes -= n;
+      taken_ += n;
+      if (taken_ < piece.bytes) return;
+      left_ = left_.subspan(1);
+      taken_ = 0;
+    }
+  }
+
+ private:
+  std::span<const Piece> left_;
+  std::size_t taken_ = 0;  ///< of the first of them
+};
+
 bool SharedMemoryFile::is_one(int descriptor) {
   struct statfs status {};
   return ::fstatfs(descriptor, &status) == 0 && status.f_type == TMPFS_MAGIC;
@@ -52,18 +76,24 @@ int SharedMemoryFile::write(std::uint64_t offset, std::span<const Piece> pieces)
   const std::uint64_t end = offset + bytes_of(pieces);
   if (end == offset) return 0;
   if (const int error = allocate(end); error != 0) return error;
-  const std::uint64_t page = system_page_bytes();
-  const std::uint64_t begin = offset / page * page;
-  void* const mapping = ::mmap(nullptr, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_,
-                               static_cast<off_t>(begin));
-  if (mapping == MAP_FAILED) return errno;
-  char* to = static_cast<char*>(mapping) + (offset - begin);
-  for (const Piece& piece : pieces) {
-    std::memcpy(to, piece.data, piece.bytes);
-    to += piece.bytes;
+  PieceReader reader(pieces);
+  while (offset < end) {
+    // Where the file has huge pages, these are mapped as such.
+    const std::uint64_t next = std::min(end, (offset / kHugePageBytes + 1) * kHugePageBytes);
+    if (const int error = write_window(offset, next, reader); error != 0) return error;
+    offset = next;
   }
+  return 0;
+}
+
+int SharedMemoryFile::write_window(std::uint64_t begin, std::uint64_t end, PieceReader& from) const {
+  const std::uint64_t first = begin / system_page_bytes() * system_page_bytes();
+  void* const mapping = ::mmap(nullptr, end - first, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_,
+                               static_cast<off_t>(first));
+  if (mapping == MAP_FAILED) return errno;
+  from.copy(static_cast<char*>(mapping) + (begin - first), end - begin);
   // At once: the pages count as the process's memory as long as they are mapped.
-  ::munmap(mapping, end - begin);
+  ::munmap(mapping, end - first);
   return 0;
 }
 

@@ -12,8 +12,9 @@ namespace warpmer::index {
 
 /// `pwrite` holds the lock of the file while it finds pages and copies, so that a tmpfs takes 2.5 GB/s from
 /// one thread and no more from sixteen. Here one thread at a time asks for pages (10 GB/s: they are not
-/// cleared yet), ahead of what is needed, and all threads copy into mappings of their parts.
-/// (docs/benchmarks.md, "Counting on one GPU")
+/// cleared yet), ahead of what is needed, and all threads copy into mappings of their parts: of a huge page
+/// at a time, so that what is mapped, which counts as the process's memory, stays small. (docs/benchmarks.md,
+/// "Counting on one GPU")
 class SharedMemoryFile {
  public:
   /// Fewer threads than this copy faster by `pwrite`.
@@ -32,7 +33,10 @@ class SharedMemoryFile {
   int write(std::uint64_t offset, std::span<const Piece> pieces);
 
  private:
+  class PieceReader;
+
   int allocate(std::uint64_t end);
+  int write_window(std::uint64_t begin, std::uint64_t end, PieceReader& from) const;
 
   const int descriptor_;
   std::mutex mutex_;
