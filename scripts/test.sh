@@ -2,13 +2,14 @@
 # Installs what is missing, builds all that the toolchain can, runs all tests. The last line says how many
 # passed; exits non-zero when one failed.
 #
-#   scripts/test.sh [--sanitizers | --asan | --tsan] [--tidy] [--werror]
+#   scripts/test.sh [--sanitizers | --asan | --tsan] [--tidy] [--werror] [--quick-device-code]
 #
 #   --asan         also build and test with ASan + UBSan
 #   --tsan         also build and test with TSan
 #   --sanitizers   both
 #   --tidy         also clang-tidy on the files changed since WARPMER_TIDY_BASE (scripts/tidy.sh)
 #   --werror       warnings are errors
+#   --quick-device-code   for a machine without a GPU: device code is compiled, but hardly optimised
 #
 # With nvcc, CUDA code is compiled for the architectures of the cuda preset, or those that CUDAARCHS names.
 set -euo pipefail
@@ -17,6 +18,7 @@ cd "$(dirname "$0")/.."
 presets=(cpu)
 tidy=no
 werror=OFF
+quick=OFF
 for argument in "$@"; do
   case "$argument" in
     --asan) sanitizers=(asan) ;;
@@ -24,6 +26,7 @@ for argument in "$@"; do
     --sanitizers) sanitizers=(asan tsan) ;;
     --tidy) tidy=yes ;;
     --werror) werror=ON ;;
+    --quick-device-code) quick=ON ;;
     -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) echo "test.sh: unknown option $argument" >&2; exit 2 ;;
   esac
@@ -67,7 +70,10 @@ test_preset() {
   report=$PWD/build/$preset/ctest.xml
   log=$PWD/build/$preset/build.log
   mkdir -p "build/$preset"
-  if [[ $preset == cuda && -n ${CUDAARCHS:-} ]]; then settings+=("-DCMAKE_CUDA_ARCHITECTURES=$CUDAARCHS"); fi
+  if [[ $preset == cuda ]]; then
+    settings+=("-DWARPMER_QUICK_DEVICE_CODE=$quick")
+    if [[ -n ${CUDAARCHS:-} ]]; then settings+=("-DCMAKE_CUDA_ARCHITECTURES=$CUDAARCHS"); fi
+  fi
   echo "== $preset: build"
   if ! { cmake --preset "$preset" "${settings[@]}" && cmake --build --preset "$preset" -j "$jobs"; } \
     >"$log" 2>&1 </dev/null; then
