@@ -170,7 +170,9 @@ class ListCounting {
     if (fault == CountFault::output_full)
       throw InternalError("counting on the GPU found more k-mers than there can be");
     if (plan_.live.index != nullptr) throw_too_many_large_counts(*plan_.live.index);
-    throw InternalError("counting on the GPU found more large counts than reads can have");
+    // Of one list, 128 are enough; for more, reads have to have 5 * 10^11 k-mers that share a minimizer.
+    throw ResourceError(
+        "counting on the GPU met more counts beyond 2^32 than it has room for; use --device cpu");
   }
 
   void collect_times() { clock_.collect(); }

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "core/error.h"
-#include "counted.cuh"
 #include "index/index_file.h"
 
 namespace warpmer::gpu {
@@ -15,11 +14,10 @@ namespace warpmer::gpu {
   throw ResourceError(index.path() + " cannot be kept alive: " + what + "; " + remedy);
 }
 
-/// Slots have 32 bits for a count; there is room for so many that need more, beside a table, of all that its
-/// children pass on at once, and in a chunk of shards that is counted.
+/// Slots have 32 bits for a count; there is room for kMostBigCounts that need more, beside a table, of all
+/// that its children pass on at once, and in a chunk of shards that is counted (of one list, for fewer).
 [[noreturn]] inline void throw_too_many_large_counts(const index::IndexFile& index) {
-  throw_not_alive(index, "more than " + std::to_string(kMostBigCounts) + " of its counts reach 2^32 - 1",
-                  "leave --paged out");
+  throw_not_alive(index, "too many of its counts reach 2^32 - 1", "leave --paged out");
 }
 
 }  // namespace warpmer::gpu
