@@ -87,8 +87,11 @@ class ShardTiers {
       const std::uint64_t number = turns_.fetch_add(1);
       const auto group = static_cast<std::uint32_t>(number % groups_.size());
       std::unique_lock lock(groups_[group].mutex, std::defer_lock);
-      // Where others are at all that there is, a thread waits for them rather than add to it.
-      if (turn < groups_.size() ? !lock.try_lock() : (lock.lock(), false)) continue;
+      if (turn >= groups_.size()) {
+        lock.lock();  // others are at all that there is: a thread waits for them rather than add to it
+      } else if (!lock.try_lock()) {
+        continue;
+      }
       relieve_group(desk, group, number % kTurnsUntried == 0);
     }
     pool_.shrink(room_for_pending());
