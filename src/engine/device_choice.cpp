@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "core/pages_ahead.h"
 #include "engine/node_share.h"
 
 namespace warpmer::engine {
@@ -155,6 +156,14 @@ DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes
   choice.cpu_devices = parse_number(std::string_view(request).substr(4)).value_or(0);
   if (choice.cpu_devices < 1 || choice.cpu_devices > kMostCpuDevices) throw_malformed(request);
   return choice;
+}
+
+void fall_back(DeviceChoice& choice, const ResourceError& error) {
+  choice.gpus.clear();
+  if (choice.pages) choice.pages->keep(0);  // there are other copies of the choice
+  choice.pages.reset();
+  choice.note = error.what();
+  choice.warning = "running on the CPU: " + choice.note;
 }
 
 std::unique_ptr<Backend> make_backend(const DeviceChoice& choice) {

@@ -19,6 +19,7 @@ struct DeviceChoice {
   unsigned cpu_devices = 1;               ///< that the CPU acts as
   std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
   bool automatic = false;                 ///< `auto` made it, and may make another
+  std::shared_ptr<PagesAhead> pages;      ///< made while the driver started, for what GPUs have no room for
   std::string note;                       ///< why this device, in a few words
   std::string warning;                    ///< why a GPU is not used, or not well; else empty
 };
@@ -32,6 +33,9 @@ struct DeviceChoice {
 DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes,
                            const std::function<GpuSurvey()>& survey = survey_gpus);
 
+/// A choice that `auto` made becomes the CPU, and its warning says why.
+void fall_back(DeviceChoice& choice, const ResourceError& error);
+
 /// Calls `make`. Should it end with a ResourceError on a GPU that `auto` chose, the choice becomes the CPU,
 /// with a warning that says why, and `make` is called again.
 template <class Make>
@@ -40,9 +44,7 @@ auto with_fallback(DeviceChoice& choice, Make&& make) {
     return make();
   } catch (const ResourceError& error) {
     if (!choice.automatic || choice.gpus.empty()) throw;
-    choice.gpus.clear();
-    choice.note = error.what();
-    choice.warning = "running on the CPU: " + choice.note;
+    fall_back(choice, error);
   }
   return make();
 }
