@@ -7,6 +7,7 @@
 #include "engine/limits.h"
 #include "file_pages.cuh"
 #include "frozen_shards.cuh"
+#include "index/shared_memory_file.h"
 
 namespace warpmer::gpu {
 
@@ -27,7 +28,11 @@ struct Pages {
 }  // namespace
 
 std::shared_ptr<FilePages> pages_to_pin(const index::IndexFile& index) {
-  const bool may_pin = index.file_bytes() <= engine::usable_memory_bytes() / 4;
+  const std::uint64_t bytes = index.file_bytes();
+  // A tmpfs holds its files in memory, which need not be free again.
+  const bool has_room =
+      index::SharedMemoryFile::is_one(index.path()) || bytes <= engine::usable_memory_bytes() / 2;
+  const bool may_pin = has_room && bytes <= engine::allowed_memory_bytes() / 4;
   return may_pin && first_words(index).back() > 0 ? std::make_shared<FilePages>(index) : nullptr;
 }
 

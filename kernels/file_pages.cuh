@@ -37,7 +37,7 @@ class FilePages {
 };
 
 /// Those of an index, or none if they are too many: pinned pages are nobody else's, and others shall have
-/// most of the memory. `index` must outlive them.
+/// most of the memory, and half of what is free. `index` must outlive them.
 std::shared_ptr<FilePages> pages_to_pin(const index::IndexFile& index);
 
 }  // namespace warpmer::gpu

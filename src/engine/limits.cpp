@@ -64,16 +64,20 @@ unsigned usable_cores() {
   return static_cast<unsigned>(std::max<std::uint64_t>(cores, 1));
 }
 
-std::uint64_t usable_memory_bytes() {
+std::uint64_t allowed_memory_bytes() {
   const NodeShare share = node_share();
-  const MemoryRoom room = memory_room();
   const auto pages = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
   const std::uint64_t machine = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  std::uint64_t bytes = part_of(std::min(machine, room.limit_bytes), share);
-  bytes = std::min(bytes, slurm_grant(share).memory_bytes.value_or(bytes));
+  const std::uint64_t bytes = part_of(std::min(machine, memory_room().limit_bytes), share);
+  return std::min(bytes, slurm_grant(share).memory_bytes.value_or(bytes));
+}
+
+std::uint64_t usable_memory_bytes() {
+  const std::uint64_t allowed = allowed_memory_bytes();
   // Pages of files that this process has mapped are among the free ones.
-  const std::uint64_t own = bytes_in_status("RssAnon:"), free = part_of(room.free_bytes, share);
-  return free < bytes ? std::min(bytes, free + own) : bytes;
+  const std::uint64_t own = bytes_in_status("RssAnon:"),
+                      free = part_of(memory_room().free_bytes, node_share());
+  return free < allowed ? std::min(allowed, free + own) : allowed;
 }
 
 unsigned threads_or_all(unsigned threads) { return threads > 0 ? threads : usable_cores(); }

@@ -12,9 +12,12 @@ namespace warpmer::engine {
 /// (engine/node_share.h), its part of what is for all of them. At least 1.
 unsigned usable_cores();
 
-/// Bytes of memory this process may use: the least of its cgroup's limit, Slurm's (SLURM_MEM_PER_NODE,
+/// Bytes of memory this process is allowed: the least of its cgroup's limit, Slurm's (SLURM_MEM_PER_NODE,
 /// SLURM_MEM_PER_CPU times its cores, SLURM_MEM_PER_GPU times the node's GPUs) and the machine's memory; its
-/// part of them, as of cores. And no more than is free now, of the machine and of what its cgroups allow
+/// part of them, as of cores.
+std::uint64_t allowed_memory_bytes();
+
+/// Of these, what it may use: no more than is free now, of the machine and of what its cgroups allow
 /// (engine/cgroup_limits.h); its part of that, and what it holds already. So it may be another number each
 /// time: a job asks once.
 std::uint64_t usable_memory_bytes();

@@ -56,6 +56,11 @@ bool SharedMemoryFile::is_one(int descriptor) {
   return ::fstatfs(descriptor, &status) == 0 && status.f_type == TMPFS_MAGIC;
 }
 
+bool SharedMemoryFile::is_one(const std::string& path) {
+  struct statfs status {};
+  return ::statfs(path.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC;
+}
+
 /// Whoever comes while another one asks for pages waits, and goes on asking where that one stopped: the
 /// kernel is never without a request.
 int SharedMemoryFile::allocate(std::uint64_t end) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
+#include <string>
 
 #include "index/write_pieces.h"
 
@@ -24,6 +25,7 @@ class SharedMemoryFile {
 
   /// Whether a file is on a tmpfs.
   static bool is_one(int descriptor);
+  static bool is_one(const std::string& path);
 
   /// The file is open for reading and writing, and stays so.
   explicit SharedMemoryFile(int descriptor) : descriptor_(descriptor) {}

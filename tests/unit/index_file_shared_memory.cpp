@@ -108,8 +108,11 @@ TEST_CASE("shared memory: what many threads write is all there, and nothing more
     write_by_many(file, parts);
     file.commit();
     CHECK(read_bytes(folder / "a") == expected);
+    CHECK(SharedMemoryFile::is_one(folder / "a"));
     std::filesystem::remove(folder / "a");
+    CHECK_FALSE(SharedMemoryFile::is_one(folder / "a"));
   }
+  CHECK_FALSE(SharedMemoryFile::is_one("/proc/self/status"));
   const Sample sample = make_sample(21, 4, 20'000);
   write_sample(sample, folder / "one.wmi");
   {

@@ -50,7 +50,9 @@ TEST_CASE("processes of a job on one node divide what is free there") {
   const std::uint64_t alone = warpmer::engine::usable_memory_bytes();
   setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
   const std::uint64_t one_of_four = warpmer::engine::usable_memory_bytes();
+  CHECK(warpmer::engine::allowed_memory_bytes() >= one_of_four);
   unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   CHECK(one_of_four > 0);
   CHECK(one_of_four < alone / 2);  // others may take and give back memory in between
+  CHECK(warpmer::engine::allowed_memory_bytes() >= alone);
 }
