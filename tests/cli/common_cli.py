@@ -9,6 +9,7 @@ import contextlib
 import gzip
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -37,20 +38,21 @@ def canonical(kmer):
 def kmers_of(sequence, k):
     """The k-mer at every position, as read; None where it contains a break."""
     text = sequence.upper().replace("U", "T")
-    kmers, unbroken = [], 0
-    for end, base in enumerate(text, 1):
-        unbroken = unbroken + 1 if base in BASES else 0
-        if end >= k:
-            kmers.append(text[end - k : end] if unbroken >= k else None)
+    kmers = [None] * max(0, len(text) - k + 1)
+    for unbroken in re.finditer("[ACGT]+", text):
+        for begin in range(unbroken.start(), unbroken.end() - k + 1):
+            kmers[begin] = text[begin : begin + k]
     return kmers
 
 
 def naive_count(sequences, k, forward=False):
+    kmers = [kmer for sequence in sequences for kmer in kmers_of(sequence, k) if kmer is not None]
+    as_read = collections.Counter(kmers)
+    if forward:
+        return as_read
     counts = collections.Counter()
-    for sequence in sequences:
-        for kmer in kmers_of(sequence, k):
-            if kmer is not None:
-                counts[kmer if forward else canonical(kmer)] += 1
+    for kmer, number in as_read.items():
+        counts[canonical(kmer)] += number
     return counts
 
 

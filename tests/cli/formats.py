@@ -116,9 +116,9 @@ class Readers(CliTest):
         plain = self.warpmer("dump", self.index)
         self.assertEqual(sorted(plain.splitlines(True)), lines)
         self.assertEqual(self.warpmer("dump", "-t", "3", self.index), plain)
-        some = [f"{kmer}\t{count}\n" for kmer, count in sorted(self.expected.items()) if 2 <= count <= 5]
-        self.assertEqual(self.warpmer("dump", "--sort", "--min-count", "2", "--max-count", "5", self.index), "".join(some))
-        kept = [line for line in plain.splitlines(True) if line in set(some)]
+        few = [f"{kmer}\t{count}\n" for kmer, count in sorted(self.expected.items()) if 2 <= count <= 5]
+        self.assertEqual(self.warpmer("dump", "--sort", "--min-count", "2", "--max-count", "5", self.index), "".join(few))
+        kept = [line for line in plain.splitlines(True) if 2 <= int(line.split("\t")[1]) <= 5]
         self.assertEqual(self.warpmer("dump", "--min-count", "2", "--max-count", "5", self.index), "".join(kept))
         records = [f">{count}\n{kmer}\n" for kmer, count in sorted(self.expected.items())]
         self.assertEqual(self.warpmer("dump", "--sort", "--format", "fasta", self.index), "".join(records))

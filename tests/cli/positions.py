@@ -96,7 +96,7 @@ def random_genome(seed, length=4000):
     source = random.Random(seed)
 
     def some_bases(n):
-        return "".join(source.choice("ACGT") for _ in range(n))
+        return "".join(source.choices("ACGT", k=n))
 
     repeat = some_bases(300)
     arm = some_bases(60)
@@ -191,7 +191,7 @@ class Positions(CliTest):
     def test_a_sequence_longer_than_batches(self):
         # Reading takes 4 MiB at a time, locating 256 KiB.
         source = random.Random(5)
-        unit = "".join(source.choice("ACGT") for _ in range(9000))
+        unit = "".join(source.choices("ACGT", k=9000))
         long = "".join(unit[: 8000 + 7 * (i % 50)] + ("N" if i % 3 else "") for i in range(600))
         records = [("first", unit[:500]), ("long", long), ("last", reverse_complement(unit[100:700]))]
         self.file("ref.fa", fasta(records))
@@ -312,8 +312,8 @@ class Positions(CliTest):
     def test_same_bytes(self):
         """For any number of threads and passes, in a file and in a pipe."""
         source = random.Random(1)
-        repeat = "".join(source.choice("ACGT") for _ in range(2000))
-        records = [(f"s{i}", "".join(source.choice("ACGT") for _ in range(60000)) + repeat) for i in range(15)]
+        repeat = "".join(source.choices("ACGT", k=2000))
+        records = [(f"s{i}", "".join(source.choices("ACGT", k=60000)) + repeat) for i in range(15)]
         records.append(("hot", "A" * 50000))
         self.file("ref.fa", fasta(records))
 
@@ -334,7 +334,7 @@ class Positions(CliTest):
         if not FULL:
             self.skipTest("sanitizers take memory of their own")
         source = random.Random(2)
-        records = [("s", "".join(source.choice("ACGT") for _ in range(3000000)))]
+        records = [("s", "".join(source.choices("ACGT", k=3_000_000)))]
         self.file("ref.fa", fasta(records))
         self.index("ref.fa", options=("-t", 2), output="free.wmp")
         free = (self.folder / "free.wmp").read_bytes()
