@@ -14,11 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common_hot_kmers import hot
+from common_hot_kmers import BASES, hot, random_bases
 
 WARPMER = os.environ.get("WARPMER", "build/cpu/warpmer")
 DATA = Path(os.environ.get("WARPMER_DATA", "data"))
 
+QUALITIES = bytes(b"!,5:AFI"[byte % 7] for byte in range(256))
 WITHOUT_REFERENCE = ["--no-PG", "--output-fmt-option", "no_ref=1"]  # of samtools, for CRAM
 
 passed = failed = 0
@@ -221,7 +222,7 @@ def check_large_slices(folder):
     with sam.open("w") as out:
         out.write("@HD\tVN:1.6\n")
         for number in range(110_000):
-            bases, quality = ("".join(chance.choices(letters, k=150)) for letters in ("ACGT", "!,5:AFI"))
+            bases, quality = (chance.randbytes(150).translate(letters).decode() for letters in (BASES, QUALITIES))
             out.write(f"machine:{number % 96}:{number}\t4\t*\t0\t0\t*\t*\t0\t0\t{bases}\t{quality}\n")
     subprocess.run(["samtools", "view", *WITHOUT_REFERENCE, "--output-fmt-option", "seqs_per_slice=100000", "-o", cram, sam],
                    check=True)
@@ -256,7 +257,7 @@ def check_cram(folder, cram, why):
 def make_reads(path):
     """36 million k-mers of 1 million distinct, from both strands."""
     chance = random.Random(5)
-    genome = "".join(chance.choices("ACGT", k=1_000_000))
+    genome = random_bases(chance, 1_000_000)
     other = genome.translate(str.maketrans("ACGT", "TGCA"))[::-1]
     with path.open("w") as out:
         for number in range(300_000):

@@ -136,7 +136,8 @@ class MemoryCap(CliTest):
             self.warpmer("count", *options, "-o", "ample.wmi", text)
             expected = self.content("ample.wmi")
             smallest = self.smallest_cap(*options, text)
-            for cap in (smallest, smallest + 12):
+            # Between the smallest and enough it is the same for any k.
+            for cap in (smallest, smallest + 12) if k == 31 else (smallest,):
                 with self.subTest(name=name, k=k, threads=threads, cap=cap):
                     stats = self.count_within(cap, *options, text)
                     self.assertEqual(self.content("out.wmi"), expected)
@@ -152,7 +153,7 @@ class MemoryCap(CliTest):
             self.warpmer("count", *options, "-o", "ample.wmi", text)
             expected = self.content("ample.wmi")
             smallest = self.smallest_cap(*options, text)
-            for cap in (smallest, smallest + 20):
+            for cap in (smallest, smallest + 20) if k == 31 else (smallest,):
                 with self.subTest(k=k, threads=threads, cap=cap):
                     spilled = self.count_within(cap, *options, text)["spilled"]
                     self.assertEqual(self.content("out.wmi"), expected)
