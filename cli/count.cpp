@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,7 +18,6 @@
 #include "cli/quantity.h"
 #include "cli/report.h"
 #include "core/error.h"
-#include "core/pages_ahead.h"
 #include "engine/count_job.h"
 #include "engine/ranks.h"
 
@@ -92,15 +90,6 @@ void print_summary(const CountCommand& command, const engine::CountReport& repor
              device.gpus.empty() ? "" : fmt::format(" ({})", device.note));
 }
 
-/// Choosing a device starts the driver, and has no use for other threads.
-std::shared_ptr<PagesAhead> begin_pages_ahead(const CountFlags& flags) {
-  if (flags.device.device.starts_with("cpu")) return nullptr;
-  const std::uint64_t bytes =
-      engine::bytes_to_make_ahead(flags.job, known_bytes(flags.job.inputs), flags.device.device_memory_bytes);
-  if (bytes == 0) return nullptr;
-  return std::make_shared<PagesAhead>(bytes, std::max(threads_or_default(flags.job.threads), 2u) - 1);
-}
-
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
 void complete(CountCommand& command) {
   engine::CountOptions& job = command.flags.job;
@@ -109,9 +98,10 @@ void complete(CountCommand& command) {
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   // The others' inputs do not count, and lists may be the first one's alone.
   if (job.ranks->is_first()) expand_lists(job.inputs, {job.output, command.stats});
-  const auto pages = begin_pages_ahead(command.flags);
-  command.flags.complete();
-  if (pages) pages->stop();
+  const DeviceFlags device = command.flags.device;
+  const std::uint64_t input_bytes = device.device.starts_with("cpu") ? 0 : known_bytes(job.inputs);
+  const auto pages = engine::make_pages_ahead(job, input_bytes, device.device_memory_bytes,
+                                              [&] { command.flags.complete(); });
   if (!job.device.gpus.empty()) job.device.pages = pages;
 }
 

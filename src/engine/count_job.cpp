@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/minimizer.h"
 #include "core/ownership.h"
+#include "core/pages_ahead.h"
 #include "engine/backend.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
@@ -194,6 +195,17 @@ std::uint64_t bytes_to_make_ahead(const CountOptions& options, std::uint64_t inp
   const std::uint64_t words = input_bytes / 2;
   if (words < device_memory_bytes + kLeastAheadBytes) return 0;
   return std::min(words - device_memory_bytes, memory_or_most(options.memory_bytes) / kAheadShare);
+}
+
+std::shared_ptr<PagesAhead> make_pages_ahead(const CountOptions& options, std::uint64_t input_bytes,
+                                             std::uint64_t device_memory_bytes,
+                                             const std::function<void()>& start_driver) {
+  std::shared_ptr<PagesAhead> pages;
+  if (const std::uint64_t bytes = bytes_to_make_ahead(options, input_bytes, device_memory_bytes); bytes > 0)
+    pages = std::make_shared<PagesAhead>(bytes, std::max(threads_or_all(options.threads), 2u) - 1);
+  start_driver();
+  if (pages) pages->stop();
+  return pages;
 }
 
 CountOptions settled(CountOptions options) {

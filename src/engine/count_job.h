@@ -2,6 +2,8 @@
 /// Counting: reads in, index file out, on whichever backend was chosen.
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +72,11 @@ void check_options(const CountOptions& options);
 /// `input_bytes`: of all inputs; 0 when unknown. `device_memory_bytes`: the cap on each GPU; 0: none.
 std::uint64_t bytes_to_make_ahead(const CountOptions& options, std::uint64_t input_bytes,
                                   std::uint64_t device_memory_bytes);
+/// Makes these pages while it calls `start_driver`; null where there are to be none. (On one thread less than
+/// the job has: the driver starts on one.)
+std::shared_ptr<PagesAhead> make_pages_ahead(const CountOptions& options, std::uint64_t input_bytes,
+                                             std::uint64_t device_memory_bytes,
+                                             const std::function<void()>& start_driver);
 /// With numbers for the threads and the memory that are left to the job, the same all the time: what is free
 /// changes.
 CountOptions settled(CountOptions options);
