@@ -99,7 +99,8 @@ void complete(CountCommand& command) {
   // The others' inputs do not count, and lists may be the first one's alone.
   if (job.ranks->is_first()) expand_lists(job.inputs, {job.output, command.stats});
   const DeviceFlags device = command.flags.device;
-  const std::uint64_t input_bytes = device.device.starts_with("cpu") ? 0 : known_bytes(job.inputs);
+  const bool may_spill = device.device_memory_bytes > 0 && !device.device.starts_with("cpu");
+  const std::uint64_t input_bytes = may_spill ? known_bytes(job.inputs) : 0;
   const auto pages = engine::make_pages_ahead(job, input_bytes, device.device_memory_bytes,
                                               [&] { command.flags.complete(); });
   if (!job.device.gpus.empty()) job.device.pages = pages;

@@ -51,6 +51,13 @@ std::optional<unsigned> affinity_cores() {
 /// The cores of the machine, whoever may use them.
 unsigned online_cores() { return static_cast<unsigned>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)); }
 
+std::uint64_t allowed_bytes(const MemoryRoom& room, const NodeShare& share) {
+  const auto pages = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
+  const std::uint64_t machine = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t bytes = part_of(std::min(machine, room.limit_bytes), share);
+  return std::min(bytes, slurm_grant(share).memory_bytes.value_or(bytes));
+}
+
 }  // namespace
 
 unsigned usable_cores() {
@@ -64,19 +71,14 @@ unsigned usable_cores() {
   return static_cast<unsigned>(std::max<std::uint64_t>(cores, 1));
 }
 
-std::uint64_t allowed_memory_bytes() {
-  const NodeShare share = node_share();
-  const auto pages = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
-  const std::uint64_t machine = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const std::uint64_t bytes = part_of(std::min(machine, memory_room().limit_bytes), share);
-  return std::min(bytes, slurm_grant(share).memory_bytes.value_or(bytes));
-}
+std::uint64_t allowed_memory_bytes() { return allowed_bytes(memory_room(), node_share()); }
 
 std::uint64_t usable_memory_bytes() {
-  const std::uint64_t allowed = allowed_memory_bytes();
+  const NodeShare share = node_share();
+  const MemoryRoom room = memory_room();
+  const std::uint64_t allowed = allowed_bytes(room, share);
   // Pages of files that this process has mapped are among the free ones.
-  const std::uint64_t own = bytes_in_status("RssAnon:"),
-                      free = part_of(memory_room().free_bytes, node_share());
+  const std::uint64_t own = bytes_in_status("RssAnon:"), free = part_of(room.free_bytes, share);
   return free < allowed ? std::min(allowed, free + own) : allowed;
 }
 

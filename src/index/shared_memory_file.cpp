@@ -12,7 +12,10 @@
 #include "core/huge_pages.h"
 
 namespace warpmer::index {
+
 namespace {
+
+bool is_tmpfs(const struct statfs& status) { return status.f_type == TMPFS_MAGIC; }
 
 /// Pages are asked for as far ahead as the file is long, within these bounds.
 constexpr std::uint64_t kLeastAhead = std::uint64_t{1} << 20;
@@ -53,12 +56,12 @@ class SharedMemoryFile::PieceReader {
 
 bool SharedMemoryFile::is_one(int descriptor) {
   struct statfs status {};
-  return ::fstatfs(descriptor, &status) == 0 && status.f_type == TMPFS_MAGIC;
+  return ::fstatfs(descriptor, &status) == 0 && is_tmpfs(status);
 }
 
 bool SharedMemoryFile::is_one(const std::string& path) {
   struct statfs status {};
-  return ::statfs(path.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC;
+  return ::statfs(path.c_str(), &status) == 0 && is_tmpfs(status);
 }
 
 /// Whoever comes while another one asks for pages waits, and goes on asking where that one stopped: the
