@@ -1,6 +1,6 @@
 /// `warpmer compare`: how alike several indexes are, all with all.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <memory>
 #include <optional>

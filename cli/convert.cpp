@@ -1,6 +1,6 @@
 /// `warpmer convert`: databases of other programs in, an index out, and the other way round.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>

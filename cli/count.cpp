@@ -1,6 +1,6 @@
 /// `warpmer count`: reads in, index out.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "cli/count_flags.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <string>
 

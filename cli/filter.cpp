@@ -1,6 +1,6 @@
 /// `warpmer filter`: keeps or drops reads by their k-mers.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "cli/heat_map.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

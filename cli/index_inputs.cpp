@@ -1,6 +1,6 @@
 #include "cli/index_inputs.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>

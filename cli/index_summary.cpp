@@ -1,6 +1,6 @@
 #include "cli/index_summary.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <string>

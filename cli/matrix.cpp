@@ -1,6 +1,6 @@
 /// `warpmer matrix`: which samples have which k-mers, or how often.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <memory>
 #include <optional>

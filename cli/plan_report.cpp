@@ -1,6 +1,6 @@
 #include "cli/plan_report.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include "engine/positions.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #include "cli/read_output.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>

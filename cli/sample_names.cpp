@@ -1,6 +1,6 @@
 #include "cli/sample_names.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cctype>
 #include <filesystem>

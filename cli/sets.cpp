@@ -1,6 +1,6 @@
 /// `warpmer union`, `intersect`, `subtract`, `symmetric-difference` and `merge`: several indexes in, one out.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 /// Where a command's text goes: standard output, or a file that appears only when it is complete.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <iterator>
 #include <string>

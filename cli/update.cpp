@@ -1,6 +1,6 @@
 /// `warpmer update`: an index and reads in, the index with these reads added or taken away out.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <memory>
 #include <string>

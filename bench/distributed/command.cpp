@@ -1,6 +1,6 @@
 #include "distributed/command.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

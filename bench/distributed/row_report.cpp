@@ -1,6 +1,6 @@
 #include "distributed/row_report.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 #include "starfish/command.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

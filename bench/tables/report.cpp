@@ -1,6 +1,6 @@
 #include "tables/report.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cerrno>
 #include <cstring>

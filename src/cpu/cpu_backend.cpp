@@ -1,6 +1,6 @@
 // The CPU backend: picks the session that k asks for.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "cpu/dense_session.h"
 #include "cpu/kernels.h"

@@ -1,6 +1,6 @@
 #include "cpu/dense_session.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>

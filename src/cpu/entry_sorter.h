@@ -1,7 +1,7 @@
 #pragma once
 /// An index in an order of its k-mers, bin after bin.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>

@@ -2,7 +2,7 @@
 
 #include "engine/import_session.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "cpu/memory_model.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Indexing positions: a HashGraph V2 (Green 2019, section 3.3) of all k-mers of the sequences. Bins are
 // ranges of hashes; what memory does not hold at once is made in several passes over the packed sequences.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>

@@ -2,7 +2,7 @@
 /// Working memory of merges, and the part of an index that a merge looks at: one shard's entries in a range
 /// of hashes, unpacked.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "engine/cgroup_limits.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>

@@ -1,6 +1,6 @@
 #include "engine/count_job.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 #include "engine/export_job.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "engine/index_params.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/hash.h"

@@ -1,6 +1,6 @@
 #include "engine/index_set.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 /// K-mers as users type them.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <string_view>

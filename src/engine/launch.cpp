@@ -1,7 +1,7 @@
 // Whether this process is one of several, and how they find each other.
 
 #include <dlfcn.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "engine/limits.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <malloc.h>
 #include <sched.h>
 #include <sys/resource.h>

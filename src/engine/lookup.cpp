@@ -2,7 +2,7 @@
 
 #include "engine/lookup.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/hash.h"

@@ -1,6 +1,6 @@
 #include "engine/matrix_file.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>

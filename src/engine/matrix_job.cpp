@@ -1,6 +1,6 @@
 #include "engine/matrix_job.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "core/error.h"
 #include "engine/index_set.h"

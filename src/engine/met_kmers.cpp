@@ -1,6 +1,6 @@
 #include "engine/met_kmers.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <bit>
 

@@ -1,6 +1,6 @@
 #include "engine/plan_job.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <mutex>

@@ -1,6 +1,6 @@
 #include "formats/count_width.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>

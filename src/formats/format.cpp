@@ -1,6 +1,6 @@
 #include "formats/format.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "formats/jellyfish_file.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 #include "formats/kmc_database.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

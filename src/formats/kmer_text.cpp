@@ -1,6 +1,6 @@
 #include "formats/kmer_text.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 #include "index/index_file.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "index/index_layout.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <bit>
 

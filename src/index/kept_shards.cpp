@@ -1,6 +1,6 @@
 #include "index/kept_shards.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <exception>
 #include <utility>

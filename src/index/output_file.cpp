@@ -1,7 +1,7 @@
 #include "index/output_file.h"
 
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

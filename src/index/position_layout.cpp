@@ -1,6 +1,6 @@
 #include "index/position_layout.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 #include "io/alignment_source.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <utility>
 

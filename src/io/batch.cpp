@@ -1,6 +1,6 @@
 #include "io/batch.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "io/bgzf_blocks.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "io/inflater.h"
 #include "io/input_error.h"

@@ -1,6 +1,6 @@
 #include "io/content.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <array>
 

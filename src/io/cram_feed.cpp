@@ -1,7 +1,7 @@
 #include "io/cram_feed.h"
 
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 #include "io/cram_memory.h"
 
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 #include "io/cram_source.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "io/cram_watch.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>

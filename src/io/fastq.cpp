@@ -1,7 +1,7 @@
 /// The FASTQ half of the record parser. Records of four lines take the short way; whatever it does not
 /// know, the general way judges.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "io/input_error.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <iterator>
 #include <system_error>

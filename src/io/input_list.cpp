@@ -1,6 +1,6 @@
 #include "io/input_list.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /// All inputs of a job, read by any number of threads: each works on one file at a time, or on its part of a
 /// large one.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <condition_variable>

@@ -1,7 +1,7 @@
 #pragma once
 /// Threads that receive no signals: those are for the threads of the program that expects them.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
 

@@ -1,6 +1,6 @@
 #include "io/read_pairs.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>

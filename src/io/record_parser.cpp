@@ -1,6 +1,6 @@
 #include "io/record_parser.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 #include "io/sam_source.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>

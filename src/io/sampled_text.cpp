@@ -1,6 +1,6 @@
 #include "io/sampled_text.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

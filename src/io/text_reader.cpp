@@ -1,6 +1,6 @@
 #include "io/text_reader.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,7 @@
 /// was done to it, which says what it must hold.
 
 #include <doctest/doctest.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <map>
 #include <random>

@@ -2,7 +2,7 @@
 // ctest: one thread
 
 #include <doctest/doctest.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 

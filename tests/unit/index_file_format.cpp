@@ -7,6 +7,7 @@
 #include "core/minimizer.h"
 #include "index/shard_codec.h"
 #include "index_file_common.h"
+#include "source_tree.h"
 
 using namespace warpmer;
 using namespace warpmer::index;
@@ -58,7 +59,7 @@ TEST_CASE("index format: the documentation's example is what is written") {
   write_sample(documented_example(), scratch / "example.wmi",
                {"0.1.0", "warpmer count -k 5 two.fa", {"two.fa"}});
   const std::string dump = hex_dump(read_bytes(scratch / "example.wmi"));
-  const std::string document = read_bytes(std::string(WARPMER_SOURCE_DIR) + "/docs/index-format.md");
+  const std::string document = read_bytes(source_tree() + "/docs/index-format.md");
   REQUIRE(!document.empty());
   CHECK_MESSAGE(says(document, dump), "the example should read\n", dump);
 }
@@ -73,6 +74,6 @@ TEST_CASE("index format: the documentation's table of m and s is the one in use"
     first = k + 1;
   }
   for (std::uint32_t k = 1; k <= 12; ++k) CHECK((minimizer_length(k) == k && shard_bits(k) == 0));
-  const std::string document = read_bytes(std::string(WARPMER_SOURCE_DIR) + "/docs/index-format.md");
+  const std::string document = read_bytes(source_tree() + "/docs/index-format.md");
   CHECK_MESSAGE(says(document, "| 1 to 12 | k | 0 |\n" + table), "the table should read\n", table);
 }

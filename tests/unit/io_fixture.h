@@ -21,6 +21,7 @@
 #include "core/error.h"
 #include "io/input.h"
 #include "random_fastq.h"
+#include "source_tree.h"
 
 namespace io_test {
 
@@ -229,7 +230,7 @@ inline std::string random_text(std::mt19937& random, const Records& records) {
 /// The folder of real data, or empty where it is not.
 inline std::filesystem::path shared_folder() {
   if (const char* const named = std::getenv("WARPMER_SHARED")) return named;
-  const std::filesystem::path beside = std::filesystem::path(WARPMER_SOURCE_DIR) / ".." / "shared";
+  const std::filesystem::path beside = std::filesystem::path(source_tree()) / ".." / "shared";
   return std::filesystem::exists(beside / "data" / "MANIFEST.tsv") ? beside : std::filesystem::path();
 }
 

@@ -1,7 +1,7 @@
 // FASTA and FASTQ as text: every allowed form, every cut, every batch size.
 // ctest: one thread
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "io/text_reader.h"
 #include "io_fixture.h"

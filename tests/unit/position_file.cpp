@@ -4,7 +4,7 @@
 #include "index/position_file.h"
 
 #include <doctest/doctest.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <random>
@@ -16,6 +16,7 @@
 #include "index/position_codec.h"
 #include "index/position_layout.h"
 #include "index_file_common.h"
+#include "source_tree.h"
 
 using namespace warpmer;
 using namespace warpmer::index;
@@ -177,7 +178,7 @@ TEST_CASE("position file: the documentation's example is what is written") {
   const ScratchFolder scratch;
   write_sample(documented_example(), scratch / "two.wmp", kProvenance);
   const std::string dump = hex_dump(read_bytes(scratch / "two.wmp"));
-  const std::string document = read_bytes(std::string(WARPMER_SOURCE_DIR) + "/docs/position-index-format.md");
+  const std::string document = read_bytes(source_tree() + "/docs/position-index-format.md");
   REQUIRE(!document.empty());
   CHECK_MESSAGE(says(document, dump), "the example should read\n", dump);
 }

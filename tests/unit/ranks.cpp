@@ -4,7 +4,7 @@
 #include "engine/ranks.h"
 
 #include <doctest/doctest.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <random>
 #include <stdexcept>

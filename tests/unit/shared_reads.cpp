@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
