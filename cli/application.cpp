@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <utility>
 
+#include "cli/command_doc.h"
 #include "cli/commands.h"
+#include "cli/exit_status.h"
 #include "cli/help.h"
+#include "cli/messages.h"
+#include "cli/suggestion.h"
+#include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/ranks.h"
+#include "io/shell_word.h"
 
 namespace warpmer::cli {
 namespace {
@@ -37,11 +42,6 @@ Exit status:
   5  a bug in warpmer
 )";
 
-bool is_shell_safe(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-         std::string_view("@%+=:,./_-").find(c) != std::string_view::npos;
-}
-
 /// Option names as a user would type them: CLI11 reports unknown ones so.
 bool looks_like_option(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
 
@@ -55,6 +55,45 @@ void check_values(const CLI::App& command) {
             option->get_name(), value, value));
       }
     }
+  }
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const OptionDoc& option : describe(app).options)
+    names.insert(names.end(), option.names.begin(), option.names.end());
+  return names;
+}
+
+/// What an unknown option of a command, or of the program, may have been.
+std::string hint_for_option(const CLI::App& app, const std::string& option) {
+  const std::string hint = did_you_mean(near_options(option, option_names(app)));
+  const auto commands = app.get_subcommands({});
+  if (!hint.empty() || commands.empty()) return hint;
+  const std::string name = option.substr(0, option.find('='));
+  for (const CLI::App* command : commands) {
+    const std::vector<std::string> names = option_names(*command);
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      return fmt::format("; it goes behind the command, as in 'warpmer {} {}'", command->get_name(), name);
+  }
+  return "";
+}
+
+/// CLI11 takes `-hx` for help, and drops what it does not know of it.
+void check_help_flags(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return;
+    if (argument.starts_with("--help=") || argument.starts_with("--version=")) {
+      throw UsageError(fmt::format("unknown option '{}': {} takes no value", argument,
+                                   argument.substr(0, argument.find('='))));
+    }
+    if (argument.size() < 3 || argument[0] != '-' || argument[1] == '-') continue;
+    // Letters before it may be switches: -qh.
+    const std::size_t letter = argument.find_first_not_of("qv", 1);
+    if (letter == std::string::npos || letter + 1 == argument.size()) continue;
+    if (argument[letter] != 'h' && argument[letter] != 'V') continue;
+    throw UsageError(fmt::format("unknown option '{}': nothing can follow the {} of -{}", argument,
+                                 argument[letter], argument[letter]));
   }
 }
 
@@ -102,18 +141,32 @@ CLI::App& Application::add_command(const std::string& name, const std::string& d
   return *command;
 }
 
-void Application::on_run(const CLI::App& command, Action action) {
+void Application::on_run(CLI::App& command, Action action) {
+  add_message_flags(command);
   actions_[command.get_name()] = std::move(action);
 }
 
 int Application::run(std::vector<std::string> arguments) {
+  if (arguments.empty()) return print_overview();
   check_command_name(arguments);
+  check_help_flags(arguments);
   arguments = protect_file_names(arguments);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   root_.parse(arguments);
   check_ranks(root_.get_subcommands().front()->get_name());
   check_values(*root_.get_subcommands().front());
   return actions_.at(root_.get_subcommands().front()->get_name())();
+}
+
+/// Whoever types the bare name wants to know what there is; for a script it is a command line without a
+/// command.
+int Application::print_overview() const {
+  if (ranks_.is_first()) {
+    TextOutput output("-");
+    output.write(root_.help());
+    output.finish();
+  }
+  return kUsageError;
 }
 
 /// The others would do the same work several times, and write the same file.
@@ -128,26 +181,30 @@ void Application::check_ranks(const std::string& command) const {
 
 // CLI11 would only say that "a subcommand is required".
 void Application::check_command_name(const std::vector<std::string>& arguments) const {
-  if (arguments.empty()) {
-    throw UsageError("no command given; 'warpmer --help' lists them");
-  }
   const std::string& name = arguments.front();
-  if (looks_like_option(name) || actions_.contains(name)) {
-    return;
-  }
-  throw UsageError("there is no command '" + name + "'; 'warpmer --help' lists them");
+  if (!looks_like_option(name) && !actions_.contains(name)) throw UsageError(no_command_text(name));
+}
+
+std::string Application::no_command_text(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const auto& action : actions_) names.push_back(action.first);
+  return fmt::format("there is no command '{}'{} ('warpmer --help' lists all)", name,
+                     did_you_mean(near_words(name, names)));
 }
 
 std::string Application::render_parse_error(const CLI::ParseError& error) const {
   const auto chosen = root_.get_subcommands();
-  const CLI::App& app = chosen.empty() ? root_ : *chosen.front();
-  const std::string program = chosen.empty() ? "warpmer" : "warpmer " + app.get_name();
+  // What stands before the command is the program's own.
+  const bool is_of_command = !chosen.empty() && root_.remaining().empty();
+  const CLI::App& app = is_of_command ? *chosen.front() : root_;
+  const std::string program = is_of_command ? "warpmer " + app.get_name() : "warpmer";
   // What was not understood comes first: it often is the reason why something else is missing.
   std::string message = error.what();
   const std::vector<std::string> extras = app.remaining();
-  if (!extras.empty()) {
-    message = (looks_like_option(extras.front()) ? "unknown option '" : "unexpected argument '") +
-              extras.front() + "'";
+  if (!extras.empty() && looks_like_option(extras.front())) {
+    message = "unknown option '" + extras.front() + "'" + hint_for_option(app, extras.front());
+  } else if (!extras.empty()) {
+    message = "unexpected argument '" + extras.front() + "'";
   } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     message = render_mismatch(message);
   } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
@@ -177,18 +234,7 @@ std::vector<std::string> protect_file_names(const std::vector<std::string>& argu
 std::string quote_command_line(const std::vector<std::string>& arguments) {
   std::string line;
   for (const std::string& argument : arguments) {
-    if (!line.empty()) {
-      line += ' ';
-    }
-    if (!argument.empty() && std::all_of(argument.begin(), argument.end(), is_shell_safe)) {
-      line += argument;
-      continue;
-    }
-    line += '\'';
-    for (const char c : argument) {
-      line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    }
-    line += '\'';
+    line += (line.empty() ? "" : " ") + io::shell_word(argument);
   }
   return line;
 }

@@ -36,19 +36,22 @@ class Application {
   void allow_ranks(const CLI::App& command) { of_ranks_.push_back(command.get_name()); }
   [[nodiscard]] engine::Ranks& ranks() const noexcept { return ranks_; }
 
-  /// Sets what `command` does.
-  void on_run(const CLI::App& command, Action action);
+  /// Sets what `command`, whose own options are declared, does.
+  void on_run(CLI::App& command, Action action);
 
   [[nodiscard]] const CLI::App& root() const noexcept { return root_; }
   [[nodiscard]] const std::string& command_line() const noexcept { return command_line_; }
   /// Of what the command writes; without inputs.
   [[nodiscard]] index::Provenance provenance() const { return {WARPMER_VERSION, command_line_, {}}; }
 
+  /// That there is no such command, and which may have been meant.
+  [[nodiscard]] std::string no_command_text(const std::string& name) const;
   /// One line for a command line that was not understood, with a pointer to the right `--help`.
   [[nodiscard]] std::string render_parse_error(const CLI::ParseError& error) const;
 
  private:
   void check_command_name(const std::vector<std::string>& arguments) const;
+  int print_overview() const;
   void check_ranks(const std::string& command) const;
 
   CLI::App root_;

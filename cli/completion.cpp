@@ -118,12 +118,36 @@ void append_zsh_command(std::string& out, const CommandDoc& command, const std::
   out += fmt::format(" \\\n            '*:argument:{}' ;;\n", argument_action);
 }
 
+/// Inside fish's single quotes.
+std::string fish_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string fish_value(const OptionDoc& option) {
+  if (option.value.empty()) return "";
+  const std::vector<std::string> choices = choices_of(option);
+  if (!choices.empty()) return " -x -a '" + join(choices, " ") + "'";
+  return completes_files(option) ? " -r -F" : " -x";
+}
+
+std::string fish_option(const std::string& condition, const OptionDoc& option) {
+  std::string line = "complete -c warpmer" + condition;
+  for (const std::string& name : option.names)
+    line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  return line + fish_value(option) + " -d '" + fish_text(first_sentence(option.text)) + "'\n";
+}
+
 /// What the arguments of the two commands about the program itself are; the others take files.
 std::string argument_choices(const CommandDoc& root, const CommandDoc& command) {
   if (command.name == "help") {
     return join(names_of(root.commands), " ");
   }
-  return command.name == "completion" ? "bash zsh" : "";
+  return command.name == "completion" ? "bash zsh fish" : "";
 }
 
 }  // namespace
@@ -189,6 +213,25 @@ std::string render_zsh_completion(const CommandDoc& root) {
   return out;
 }
 
+std::string render_fish_completion(const CommandDoc& root) {
+  std::string out =
+      "# Fish completion for warpmer; written by `warpmer completion fish`.\n\n"
+      "complete -c warpmer -n __fish_use_subcommand -f\n";
+  for (const OptionDoc& option : root.options) out += fish_option(" -n __fish_use_subcommand", option);
+  for (const CommandDoc& command : root.commands) {
+    out += fmt::format("complete -c warpmer -n __fish_use_subcommand -a {} -d '{}'\n", command.name,
+                       fish_text(first_sentence(command.summary)));
+  }
+  for (const CommandDoc& command : root.commands) {
+    const std::string condition = fmt::format(" -n '__fish_seen_subcommand_from {}'", command.name);
+    out += "\n";
+    const std::string choices = argument_choices(root, command);
+    if (!choices.empty()) out += fmt::format("complete -c warpmer{} -f -a '{}'\n", condition, choices);
+    for (const OptionDoc& option : command.options) out += fish_option(condition, option);
+  }
+  return out;
+}
+
 void add_completion_command(Application& application) {
   auto shell = std::make_shared<std::string>();
   CLI::App& command = application.add_command(
@@ -196,15 +239,18 @@ void add_completion_command(Application& application) {
       R"(Examples:
   source <(warpmer completion bash)
   warpmer completion zsh > "${fpath[1]}/_warpmer"
+  warpmer completion fish > ~/.config/fish/completions/warpmer.fish
 )");
-  command.add_option("SHELL", *shell, "bash or zsh.")->required();
+  command.add_option("SHELL", *shell, "bash, zsh or fish.")->required();
   application.on_run(command, [&application, shell] {
-    if (*shell != "bash" && *shell != "zsh") {
-      throw UsageError("completion exists for bash and zsh, not for '" + *shell + "'");
+    if (*shell != "bash" && *shell != "zsh" && *shell != "fish") {
+      throw UsageError("completion exists for bash, zsh and fish, not for '" + *shell + "'");
     }
     const CommandDoc root = describe(application.root());
     TextOutput output("-");
-    output.write(*shell == "bash" ? render_bash_completion(root) : render_zsh_completion(root));
+    output.write(*shell == "bash"  ? render_bash_completion(root)
+                 : *shell == "zsh" ? render_zsh_completion(root)
+                                   : render_fish_completion(root));
     output.finish();
     return static_cast<int>(kDone);
   });

@@ -11,5 +11,7 @@ struct CommandDoc;
 std::string render_bash_completion(const CommandDoc& root);
 /// A `_warpmer` function for zsh's completion system.
 std::string render_zsh_completion(const CommandDoc& root);
+/// `complete` commands for fish.
+std::string render_fish_completion(const CommandDoc& root);
 
 }  // namespace warpmer::cli

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
+#include "cli/messages.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
 #include "core/error.h"
@@ -174,9 +175,9 @@ void export_kmers(const ConvertOptions& options) {
     report = engine::copy_kmers(*source, options.input, job, *sink_for(source->facts()));
   }
   if (options.saturate) {
-    fmt::print(stderr, "warpmer: {} of {} counts were larger than {} and are capped there\n",
-               with_thousands(report.saturated), with_thousands(report.kmers),
-               with_thousands(job.largest_count));
+    print_last_line(fmt::format("{} of {} counts were larger than {} and are capped there",
+                                with_thousands(report.saturated), with_thousands(report.kmers),
+                                with_thousands(job.largest_count)));
   }
 }
 
@@ -188,12 +189,10 @@ void import_kmers(const ConvertOptions& options) {
   const ProgressStyle style = progress_style(options.progress);
   const auto [report, seconds] = run_with_meter(
       style, [&](engine::JobProgress& progress) { return engine::run_import(*source, job, progress); });
-  if (style == ProgressStyle::none) return;
-  fmt::print(stderr, "warpmer: {} distinct k-mers, {:.1f} s, peak memory {}, {} {}\n",
-             with_thousands(report.totals.stored_distinct), seconds,
-             format_bytes(static_cast<double>(report.peak_resident_bytes)),
-             job.output == "-" ? "standard output" : job.output,
-             format_bytes(static_cast<double>(report.index_bytes)));
+  print_last_line(fmt::format(
+      "{} distinct k-mers, {:.1f} s, peak memory {}, {} {}", with_thousands(report.totals.stored_distinct),
+      seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(job.output),
+      format_bytes(static_cast<double>(report.index_bytes))));
 }
 
 int run_convert(ConvertOptions options) {

@@ -13,6 +13,7 @@
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/index_summary.h"
+#include "cli/messages.h"
 #include "cli/plan_report.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
@@ -82,12 +83,12 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
 
 void print_summary(const CountCommand& command, const engine::CountReport& report, double wall_seconds) {
   const engine::DeviceChoice& device = report.device_choice;
-  fmt::print(stderr, "warpmer: {} k-mers, {} distinct, {:.1f} s, peak memory {}, {} {} on {}{}\n",
-             with_thousands(report.totals.counted_kmers), with_thousands(report.totals.counted_distinct),
-             wall_seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)),
-             command.flags.job.output == "-" ? "standard output" : command.flags.job.output,
-             format_bytes(static_cast<double>(report.index_bytes)), report.device,
-             device.gpus.empty() ? "" : fmt::format(" ({})", device.note));
+  print_last_line(fmt::format(
+      "{} k-mers, {} distinct, {:.1f} s, peak memory {}, {} {} on {}{}",
+      with_thousands(report.totals.counted_kmers), with_thousands(report.totals.counted_distinct),
+      wall_seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)),
+      shown_output(command.flags.job.output), format_bytes(static_cast<double>(report.index_bytes)),
+      report.device, device.gpus.empty() ? "" : fmt::format(" ({})", device.note)));
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
@@ -125,20 +126,13 @@ int run_count(CountCommand command) {
   complete(command);
   const bool speaks = command.flags.job.ranks->is_first();
   StatsFile stats(speaks ? command.stats : std::string());
-  if (speaks) {
-    print_warning(command.flags.job.device);
-  }
+  if (speaks) warn_of(command.flags.job.device);
   const ProgressStyle style = speaks ? progress_style(command.progress) : ProgressStyle::none;
   const auto [report, seconds] = run_with_meter(
       style, [&](engine::JobProgress& progress) { return engine::count(command.flags.job, progress); });
-  if (command.flags.job.device.warning.empty()) {
-    print_warning(report.device_choice);  // what only starting the GPU has shown
-  }
   stats.write(report_json(command, report, seconds));
   stats.finish();
-  if (style != ProgressStyle::none) {
-    print_summary(command, report, seconds);
-  }
+  if (speaks) print_summary(command, report, seconds);
   return kDone;
 }
 

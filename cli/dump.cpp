@@ -1,5 +1,8 @@
 /// `warpmer dump`: every k-mer with its count.
 
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,6 +11,9 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
+#include "cli/messages.h"
+#include "cli/progress.h"
+#include "cli/quantity.h"
 #include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/entry_text.h"
@@ -25,7 +31,14 @@ struct DumpOptions {
   CountRange range;
   unsigned threads = 0;
   std::uint64_t memory_bytes = 0;
+  bool progress = false;
 };
+
+std::uint64_t number_of_kmers(const index::IndexFile& index, const CountRange& range) {
+  std::uint64_t number = 0;
+  for (const auto& [count, kmers] : index.histogram()) number += range.contains(count) ? kmers : 0;
+  return number;
+}
 
 int run_dump(const DumpOptions& options) {
   options.range.check();
@@ -43,9 +56,18 @@ int run_dump(const DumpOptions& options) {
   plan.sorted = options.sort;
   plan.threads = threads_or_default(options.threads);
   plan.memory_bytes = options.memory_bytes;
-  engine::write_entries(
-      index, plan, [&](std::string_view text, const index::Share& so_far) { output.write(text, so_far); });
+  const auto [kmers, seconds] =
+      run_with_meter(progress_style(options.progress), [&](engine::JobProgress& progress) {
+        engine::write_entries(index, plan, [&](std::string_view text, const index::Share& so_far) {
+          output.write(text, so_far);
+          note_share(progress, engine::JobProgress::Stage::writing, so_far);
+        });
+        return number_of_kmers(index, options.range);
+      });
   output.finish();
+  print_last_line(fmt::format("wrote {} k-mer{}, {:.1f} s, {} {}", with_thousands(kmers),
+                              kmers == 1 ? "" : "s", seconds, shown_output(options.output),
+                              format_bytes(static_cast<double>(output.bytes_written()))));
   return kDone;
 }
 
@@ -76,6 +98,7 @@ void add_dump_command(Application& application) {
           "cap. What does not fit at once is sorted in several passes over the index. Default: what sorting "
           "a quarter of the k-mers at a time takes, 2 bytes for each k-mer (4 where k is above 32) and at "
           "least 192M.");
+  add_progress_flag(command, options->progress);
   add_index_argument(command, options->index);
   application.on_run(command, [options] { return run_dump(*options); });
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,12 +17,14 @@
 #include "cli/filtered_reads.h"
 #include "cli/flags.h"
 #include "cli/index_summary.h"
+#include "cli/messages.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/read_output.h"
 #include "cli/report.h"
 #include "core/error.h"
 #include "engine/device_choice.h"
+#include "engine/empty_input.h"
 #include "engine/in_order.h"
 #include "engine/thread_team.h"
 #include "index/index_file.h"
@@ -45,6 +48,7 @@ struct FilterOptions {
   ReadOutputOptions form;
   std::string output, output_1, output_2;
   std::string stats;
+  bool progress = false;
   ReadingFlags reading;
   DeviceFlags device;
   unsigned threads = 0;
@@ -79,9 +83,16 @@ void check_inputs(const FilterOptions& options) {
   if (options.pairs != "any" && options.pairs != "both") {
     throw UsageError(fmt::format("--pairs must be any or both, not '{}'", options.pairs));
   }
-  if (!options.first.empty() && options.first == options.second) {
+}
+
+/// By whichever names; reads would be their own mates.
+void check_mates_differ(const FilterOptions& options) {
+  const auto is_same = [](const std::string& a, const std::string& b) {
+    std::error_code ignored;
+    return a == b || std::filesystem::equivalent(a, b, ignored);
+  };
+  if (!options.first.empty() && std::ranges::equal(options.first, options.second, is_same))
     throw UsageError("-1 and -2 name the same files");
-  }
 }
 
 void check_read_once(const FilterOptions& options) {
@@ -111,6 +122,7 @@ void expand_all_lists(FilterOptions& options) {
   check_read_once(options);  // a list from standard input among them
   for (auto* inputs : {&options.first, &options.second, &options.reads}) expand_lists(*inputs, outputs);
   check_read_once(options);  // and what lists name
+  check_mates_differ(options);
 }
 
 void check_rule(const FilterOptions& options) {
@@ -188,18 +200,19 @@ FilteredGroup filter_group(GroupFilter& filter, const io::ReadGroup& group,
 }
 
 FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, const engine::Lookup& lookup,
-                          const std::vector<std::unique_ptr<ReadOutput>>& outputs, unsigned threads) {
+                          const std::vector<std::unique_ptr<ReadOutput>>& outputs, unsigned threads,
+                          engine::JobProgress& progress) {
   io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads));
   FilterTotals totals;
   index::Share so_far{0, reads.alike_bytes()};
   const unsigned callers = lookup.callers(threads);
-  engine::InOrder<FilteredGroup> ordered(std::max<std::uint64_t>(callers, engine::kResultsAhead * threads),
-                                         [&](FilteredGroup&& result) {
-                                           totals += result.totals;
-                                           so_far.done += result.input_bytes;
-                                           for (std::size_t i = 0; i < outputs.size(); ++i)
-                                             outputs[i]->write(result.blocks[i], so_far);
-                                         });
+  engine::InOrder<FilteredGroup> ordered(
+      std::max<std::uint64_t>(callers, engine::kResultsAhead * threads), [&](FilteredGroup&& result) {
+        totals += result.totals;
+        so_far.done += result.input_bytes;
+        for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i]->write(result.blocks[i], so_far);
+        note_share(progress, engine::JobProgress::Stage::answering, so_far);
+      });
   const auto work = [&](unsigned /*thread*/) {
     GroupFilter filter(plan, lookup);
     io::ReadGroup group;
@@ -226,8 +239,8 @@ void print_summary(const FilterTotals& totals, double seconds) {
   const double share = totals.reads == 0
                            ? 0
                            : 100 * static_cast<double>(totals.reads_kept) / static_cast<double>(totals.reads);
-  fmt::print(stderr, "warpmer: kept {} of {} reads ({:.2f} %), {:.1f} s\n", with_thousands(totals.reads_kept),
-             with_thousands(totals.reads), share, seconds);
+  print_last_line(fmt::format("kept {} of {} reads ({:.2f} %), {:.1f} s", with_thousands(totals.reads_kept),
+                              with_thousands(totals.reads), share, seconds));
 }
 
 /// As `query --reads` estimates it: a FASTQ file's text is half bases.
@@ -249,21 +262,25 @@ int run_filter(FilterOptions options) {
   const index::IndexFile index(options.index);
   const FilterPlan plan = plan_of(options, index);
   engine::DeviceChoice device = choose_device(options.device, options.all_inputs());
+  warn_of(device);
   const auto lookup = engine::make_lookup(index, request_of(options, threads), device);
-  print_warning(device);
   std::vector<std::unique_ptr<ReadOutput>> outputs;
   for (const std::string& path : options.outputs()) {
     outputs.push_back(std::make_unique<ReadOutput>(path, options.form));
   }
   StatsFile stats(options.stats);
 
-  const FilterTotals totals = filter_reads(options, plan, *lookup, outputs, threads);
+  const FilterTotals totals =
+      run_with_meter(progress_style(options.progress), [&](engine::JobProgress& progress) {
+        return filter_reads(options, plan, *lookup, outputs, threads, progress);
+      }).report;
+  engine::warn_if_empty({totals.reads, totals.bases, totals.has_kmers ? 1u : 0u}, plan.k, "the reads");
   for (const auto& output : outputs) output->complete();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   stats.write(report_json(options, totals, threads, seconds));
   for (const auto& output : outputs) output->finish();
   stats.finish();
-  if (progress_style(false) != ProgressStyle::none) print_summary(totals, seconds);
+  print_summary(totals, seconds);
   return kDone;
 }
 
@@ -326,6 +343,7 @@ void declare_output_flags(CLI::App& command, FilterOptions& options) {
       fmt::format("Compression level of BGZF and BAM, from 0 (stored) to 9. Default: {}.",
                   io::kDefaultCompressionLevel));
   add_stats_flag(command, options.stats);
+  add_progress_flag(command, options.progress);
 }
 
 }  // namespace

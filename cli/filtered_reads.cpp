@@ -28,6 +28,7 @@ FilterTotals& FilterTotals::operator+=(const FilterTotals& other) noexcept {
   bases += other.bases;
   bases_kept += other.bases_kept;
   bases_masked += other.bases_masked;
+  has_kmers = has_kmers || other.has_kmers;
   return *this;
 }
 
@@ -68,6 +69,8 @@ bool GroupFilter::is_pair_kept(const Verdict& a, const Verdict& b) const {
 void GroupFilter::judge(const io::Batch& batch, Judged& judged, FilterTotals& totals) {
   judged.batch = &batch;
   lookup_.profile(batch, judged.profile);
+  has_kmers_ = has_kmers_ || judged.profile.has_kmers();
+  totals.has_kmers = has_kmers_;
   judged.verdicts.resize(batch.pieces.size());
   for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
     const io::Piece& piece = batch.pieces[i];

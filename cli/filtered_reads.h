@@ -32,6 +32,7 @@ struct FilterTotals {
   std::uint64_t bases = 0;
   std::uint64_t bases_kept = 0;
   std::uint64_t bases_masked = 0;
+  bool has_kmers = false;  ///< the reads, any
 
   FilterTotals& operator+=(const FilterTotals& other) noexcept;
 };
@@ -79,6 +80,7 @@ class GroupFilter {
   Judged first_;
   Judged second_;
   std::string masked_;
+  bool has_kmers_ = false;
 };
 
 }  // namespace warpmer::cli

@@ -1,15 +1,18 @@
 #include "cli/flags.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string_view>
 #include <utility>
 
 #include "cli/quantity.h"
 #include "core/error.h"
+#include "core/warning.h"
 #include "engine/limits.h"
 #include "io/byte_file.h"
 #include "io/input_list.h"
@@ -134,10 +137,8 @@ engine::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<s
   return choice;
 }
 
-void print_warning(const engine::DeviceChoice& choice) {
-  if (!choice.warning.empty()) {
-    fmt::print(stderr, "warpmer: {}\n", choice.warning);
-  }
+void warn_of(const engine::DeviceChoice& choice) {
+  if (!choice.warning.empty()) warn(choice.warning);
 }
 
 unsigned threads_or_default(unsigned threads) { return engine::threads_or_all(threads); }
@@ -305,6 +306,25 @@ void expand_lists(std::vector<std::string>& inputs, const std::vector<std::strin
   for (const std::string& output : outputs) check_output(output, inputs);
   inputs = io::expand_lists(inputs);
   for (const std::string& output : outputs) check_is_none_of(output, inputs, false);
+  warn_of_repeats(inputs);
+}
+
+void warn_of_repeats(const std::vector<std::string>& inputs) {
+  std::map<std::pair<dev_t, ino_t>, const std::string*> first_names;
+  std::string first_repeat;
+  std::size_t repeats = 0;
+  for (const std::string& input : inputs) {
+    struct stat status = {};
+    if (input == "-" || stat(input.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    const auto [place, is_new] = first_names.emplace(std::pair(status.st_dev, status.st_ino), &input);
+    if (is_new || repeats++ > 0) continue;
+    first_repeat = *place->second == input
+                       ? fmt::format("'{}' is named more than once", input)
+                       : fmt::format("'{}' and '{}' are the same file", *place->second, input);
+  }
+  if (repeats == 0) return;
+  if (repeats > 1) first_repeat += fmt::format(", and {} more of the inputs repeat others", repeats - 1);
+  warn(first_repeat + "; a file is read as often as it is named");
 }
 
 }  // namespace warpmer::cli

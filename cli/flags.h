@@ -46,8 +46,8 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& devi
 std::uint64_t known_bytes(const std::vector<std::string>& inputs);
 /// The device to use for these inputs.
 engine::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs);
-/// One line on stderr when a GPU is passed over.
-void print_warning(const engine::DeviceChoice& choice);
+/// Warns when a GPU is passed over.
+void warn_of(const engine::DeviceChoice& choice);
 
 /// What 0 stands for, for commands that are no engine job.
 unsigned threads_or_default(unsigned threads);
@@ -139,8 +139,10 @@ struct NamedInputs {
 /// UsageError, with what it is named as, when two of the files to be read are standard input; "@LIST" stands
 /// for the list. Where there are lists it is called twice: before one is read, and for what they name.
 void check_standard_input(const std::vector<NamedInputs>& inputs);
+/// Warns, by one sentence, when a file is named more than once, by whichever names: it is read each time.
+void warn_of_repeats(const std::vector<std::string>& inputs);
 /// Puts what lists name in their place (io/input_list.h), once for a command. UsageError when one of the
-/// `outputs` is a list or one of the inputs, or when standard input is named twice.
+/// `outputs` is a list or one of the inputs, or when standard input is named twice. Warns of repeats.
 void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
 }  // namespace warpmer::cli

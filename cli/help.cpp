@@ -82,7 +82,7 @@ int run_help(const Application& application, const HelpOptions& options) {
       return command.name == options.command;
     });
     if (found == doc.commands.end()) {
-      throw UsageError("there is no command '" + options.command + "'; 'warpmer --help' lists them");
+      throw UsageError(application.no_command_text(options.command));
     }
     doc = CommandDoc(*found);
   }

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
+#include "cli/printable.h"
 #include "cli/text_output.h"
 #include "core/error.h"
 #include "index/index_file.h"
@@ -61,9 +62,10 @@ void print_for_genomescope(const index::Histogram& histogram, TextOutput& output
 
 void print_for_kat(const index::IndexFile& index, TextOutput& output) {
   const std::uint32_t k = index.params().k;
+  const std::string path = printable(index.path());
   output.print("# Title:{}-mer spectra for: {}\n# XLabel:{}-mer frequency\n# YLabel:# distinct {}-mers\n", k,
-               index.path(), k, k);
-  output.print("# Kmer value:{}\n# Input 1:{}\n###\n", k, index.path());
+               path, k, k);
+  output.print("# Kmer value:{}\n# Input 1:{}\n###\n", k, path);
   print_capped_rows(index.histogram(), 1, output);
 }
 

@@ -36,7 +36,22 @@ Json provenance_json(const index::Provenance& provenance) {
 }
 
 std::string json_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  // JSON escapes control characters below the blank only; others are in strings alone.
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
+    if (byte == 0x7f) {
+      out += "\\u007f";
+    } else if (byte == 0xc2 && next < 0xa0) {
+      out += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else {
+      out += text[i];
+    }
+  }
+  return out + "\n";
 }
 
 const char* strand_name(bool canonical) { return canonical ? "canonical" : "forward"; }

@@ -12,13 +12,18 @@
 #include <vector>
 
 #include "cli/application.h"
+#include "cli/asked_reads.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/kmer_list.h"
+#include "cli/messages.h"
+#include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/text_output.h"
 #include "core/error.h"
+#include "core/warning.h"
+#include "engine/empty_input.h"
 #include "engine/in_order.h"
 #include "engine/positions.h"
 #include "engine/thread_team.h"
@@ -32,6 +37,7 @@ struct LocateOptions : Questions {
   bool summary = false;
   bool no_header = false;
   bool exit_status = false;
+  bool progress = false;
   ReadingFlags reading;
   unsigned threads = 0;
 };
@@ -55,6 +61,9 @@ struct Locate {
   const engine::Locator& locator;
   TextOutput& output;
   unsigned threads;
+  engine::JobProgress& progress;
+  AskedReads reads{};
+  std::atomic<std::uint64_t> list_kmers{0};
   std::atomic<bool> found_any{false};
 
   /// Hits to report: none of a k-mer that has too many.
@@ -80,17 +89,22 @@ struct Answer {
 class HitText {
  public:
   HitText(Locate& locate, bool is_kept) : locate_(locate), is_kept_(is_kept) {}
+  ~HitText() { locate_.list_kmers.fetch_add(queries_, std::memory_order_relaxed); }
+  HitText(const HitText&) = delete;
+  HitText& operator=(const HitText&) = delete;
 
   /// Appends the lines of a k-mer. False when they would be too many to keep; then nothing was appended.
   bool add(std::string_view query, std::uint64_t query_position, const engine::HitRange& hits) {
     const std::uint64_t lines = locate_.wanted(hits);
     if (lines == 0) {
+      ++queries_;
       return true;
     }
     locate_.note_found(true);
     if (is_kept_ && lines > (kMostWaitingBytes - std::min(kMostWaitingBytes, text_.size())) / kShortestLine) {
       return false;
     }
+    ++queries_;
     begin_.assign(query) += '\t';
     append_number(begin_, query_position);
     begin_ += '\t';
@@ -123,6 +137,7 @@ class HitText {
   bool is_kept_;
   std::string text_;
   std::string begin_;  ///< of all lines of a k-mer
+  std::uint64_t queries_ = 0;
 };
 
 /// Runs `work(ordered)` on all threads, stopping them with `stop` when one fails. `input_bytes` is what there
@@ -137,6 +152,7 @@ void answer_in_order(Locate& locate, std::uint64_t input_bytes, Work&& work, Sto
     if (answer.rest) {
       answer.rest();
     }
+    note_share(locate.progress, engine::JobProgress::Stage::answering, so_far);
   });
   engine::run_team(
       locate.threads, [&](unsigned /*thread*/) { work(ordered); },
@@ -167,7 +183,7 @@ bool add_chunk(Locate& locate, const KmerList& list, std::string_view text, std:
     } catch (const UsageError& error) {
       throw InputError(fmt::format("{}:{}: {}", list.name(), line, error.what()));
     }
-    if (!out.add(kmer, 0, hits)) {
+    if (!kmer.empty() && !out.add(kmer, 0, hits)) {
       return false;
     }
     begin = end + 1;
@@ -220,8 +236,15 @@ bool add_piece(const LocatedReads& reads, std::size_t piece, HitText& out) {
   });
 }
 
+void look_up(Locate& locate, LocatedReads& reads) {
+  locate.locator.locate(reads.batch, reads.located);
+  const std::vector<std::uint64_t>& asked = reads.located.asked;
+  locate.reads.add(reads.batch,
+                   std::any_of(asked.begin(), asked.end(), [](auto kmers) { return kmers > 0; }));
+}
+
 Answer answer_batch(Locate& locate, std::shared_ptr<LocatedReads>& reads) {
-  locate.locator.locate(reads->batch, reads->located);
+  look_up(locate, *reads);
   HitText out(locate, true);
   const std::size_t pieces = reads->batch.pieces.size();
   std::size_t next = 0;
@@ -264,7 +287,7 @@ struct LocatedParts {
 };
 
 LocatedParts summarise_batch(Locate& locate, LocatedReads& reads) {
-  locate.locator.locate(reads.batch, reads.located);
+  look_up(locate, reads);
   LocatedParts summary{{}, reads.batch.input_bytes};
   std::vector<LocatedPart>& parts = summary.parts;
   parts.reserve(reads.batch.pieces.size());
@@ -321,6 +344,7 @@ void summarise_reads(Locate& locate) {
     }
     so_far.done += summary.input_bytes;
     locate.output.write(text, so_far);
+    note_share(locate.progress, engine::JobProgress::Stage::answering, so_far);
   });
   const auto work = [&](unsigned /*thread*/) {
     LocatedReads reads;
@@ -341,27 +365,49 @@ void check(const LocateOptions& options) {
   }
 }
 
+/// Answers all that is asked; returns what that was, for the line at the end: nothing of single k-mers, whose
+/// answers are before one's eyes.
+std::string answer(Locate& locate) {
+  const LocateOptions& options = locate.options;
+  if (!options.reads.empty()) {
+    options.summary ? summarise_reads(locate) : locate_reads(locate);
+    const engine::ReadTotals read = locate.reads.totals();
+    engine::warn_if_empty(read, locate.index.params().k, "the reads");
+    return fmt::format("{} read{}", with_thousands(read.records), read.records == 1 ? "" : "s");
+  }
+  if (options.kmer_file.empty()) {
+    locate_arguments(locate);
+    return "";
+  }
+  locate_file(locate);
+  if (locate.list_kmers == 0) warn(fmt::format("there is no k-mer in {}", shown_input(options.kmer_file)));
+  return fmt::format("{} k-mer{}", with_thousands(locate.list_kmers), locate.list_kmers == 1 ? "" : "s");
+}
+
 int run_locate(LocateOptions options) {
   check(options);
   options.expand_lists();
   const index::PositionFile index(options.index);
   const auto locator = engine::make_cpu_locator(index, options.reading.lenient);
   TextOutput output(options.output);
-  Locate locate{options, index, *locator, output, threads_or_default(options.threads)};
   if (!options.no_header) {
     output.write(options.summary ? kReadHeader : kHitHeader);
   }
-  if (options.summary) {
-    summarise_reads(locate);
-  } else if (!options.reads.empty()) {
-    locate_reads(locate);
-  } else if (!options.kmer_file.empty()) {
-    locate_file(locate);
-  } else {
-    locate_arguments(locate);
-  }
+  bool found_any = false;
+  const auto [asked, seconds] =
+      run_with_meter(progress_style(options.progress), [&](engine::JobProgress& progress) {
+        Locate locate{options, index, *locator, output, threads_or_default(options.threads), progress};
+        const std::string what = answer(locate);
+        found_any = locate.found_any;
+        return what;
+      });
   output.finish();
-  return options.exit_status && !locate.found_any ? kNothingFound : kDone;
+  if (!asked.empty()) {
+    print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {} {}", asked, options.index, seconds,
+                                shown_output(options.output),
+                                format_bytes(static_cast<double>(output.bytes_written()))));
+  }
+  return options.exit_status && !found_any ? kNothingFound : kDone;
 }
 
 void declare_flags(CLI::App& command, LocateOptions& options) {
@@ -375,6 +421,7 @@ void declare_flags(CLI::App& command, LocateOptions& options) {
   command.add_flag("--no-header", options.no_header, "No line of column names.");
   command.add_flag("--exit-status", options.exit_status,
                    "Exit with status 1 when none of the k-mers was found.");
+  add_progress_flag(command, options.progress);
   add_reading_flags(command, options.reading);
   add_threads_flag(command, options.threads);
   add_text_output_flag(command, options.output);

@@ -1,6 +1,5 @@
 /// Entry point: turns whatever goes wrong into one line on stderr and a documented exit status.
 
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "cli/application.h"
 #include "cli/exit_status.h"
+#include "cli/messages.h"
 #include "cli/process.h"
 #include "cli/text_output.h"
 #include "core/error.h"
@@ -32,14 +32,8 @@ int exit_status_of(ErrorKind kind) {
   return kInternalError;
 }
 
-/// Prints one line whatever the message holds: file names may contain line breaks.
-int fail(int status, std::string message) {
-  for (char& c : message) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      c = ' ';
-    }
-  }
-  std::fprintf(stderr, "warpmer: error: %s\n", message.c_str());
+int fail(int status, const std::string& message) {
+  print_error(message);
   return status;
 }
 
@@ -109,6 +103,7 @@ int main(int argc, char** argv) {
   using namespace warpmer::cli;
   reserve_standard_streams();
   install_signal_handlers();
+  print_warnings();
   const std::vector<std::string> words(argv, argv + argc);
   const std::unique_ptr<warpmer::engine::Ranks> ranks = join();
   if (!ranks) {

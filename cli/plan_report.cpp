@@ -12,6 +12,7 @@
 #include "cli/quantity.h"
 #include "cli/report.h"
 #include "core/error.h"
+#include "core/warning.h"
 
 namespace warpmer::cli {
 namespace {
@@ -129,7 +130,7 @@ int print_plan(PlanRequest request) {
   }
   expand_lists(request.flags.job.inputs, {request.flags.job.output});  // what the job would refuse
   request.flags.complete();
-  print_warning(request.flags.job.device);
+  warn_of(request.flags.job.device);
   engine::PlanOptions options;
   options.count = request.flags.job;
   options.full = request.full;
@@ -138,6 +139,10 @@ int print_plan(PlanRequest request) {
       run_with_meter(progress_style(request.progress), [&](engine::JobProgress& progress) {
         return engine::plan(options, progress);
       }).report;
+  if (report.sample_kmers == 0) {
+    warn(fmt::format("there is no k-mer in what was read: no sequence, or none of {} known bases in a row",
+                     options.count.k));
+  }
   write_report(
       {"-", request.json}, [&] { return plan_json(request, report); },
       [&](TextOutput& output) { print_text(report, output); });

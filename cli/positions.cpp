@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
+#include "cli/messages.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
 
@@ -25,16 +26,13 @@ struct PositionsCommand {
 
 void print_summary(const PositionsCommand& command, const engine::PositionReport& report,
                    double wall_seconds) {
-  fmt::print(
-      stderr,
-      "warpmer: {} positions of {} k-mers in {} sequences, {:.1f} s, peak memory {}, {} {}, {} thread{}, {} "
-      "pass{}\n",
+  print_last_line(fmt::format(
+      "{} positions of {} k-mers in {} sequences, {:.1f} s, peak memory {}, {} {}, {} thread{}, {} pass{}",
       with_thousands(report.totals.occurrences), with_thousands(report.totals.distinct),
       with_thousands(report.totals.sequences), wall_seconds,
-      format_bytes(static_cast<double>(report.peak_resident_bytes)),
-      command.job.output == "-" ? "standard output" : command.job.output,
+      format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(command.job.output),
       format_bytes(static_cast<double>(report.index_bytes)), report.threads, report.threads == 1 ? "" : "s",
-      report.passes, report.passes == 1 ? "" : "es");
+      report.passes, report.passes == 1 ? "" : "es"));
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
@@ -53,7 +51,7 @@ int run_positions(PositionsCommand command) {
   const ProgressStyle style = progress_style(command.progress);
   const auto [report, seconds] = run_with_meter(
       style, [&](engine::JobProgress& progress) { return engine::index_positions(command.job, progress); });
-  if (style != ProgressStyle::none) print_summary(command, report, seconds);
+  print_summary(command, report, seconds);
   return kDone;
 }
 

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
+#include "cli/messages.h"
 #include "cli/quantity.h"
 
 namespace warpmer::cli {
@@ -28,7 +28,8 @@ std::size_t terminal_columns() {
 }
 
 std::string render_reading(const ProgressSnapshot& now, double seconds) {
-  std::string line = "reading " + format_bytes(static_cast<double>(now.bytes_done));
+  std::string line = now.stage == Stage::answering ? "looked up " : "reading ";
+  line += format_bytes(static_cast<double>(now.bytes_done));
   // A file that grows while it is read must not show more than it has.
   const std::uint64_t total = std::max(now.bytes_total, now.bytes_done);
   if (now.bytes_total > 0) {
@@ -40,14 +41,30 @@ std::string render_reading(const ProgressSnapshot& now, double seconds) {
   if (seconds >= kSettledSeconds) {
     line += ", " + format_bytes(rate) + "/s";
   }
-  line += ", " + format_amount(now.kmers) + " k-mers";
+  if (now.stage == Stage::reading) line += ", " + format_amount(now.kmers) + " k-mers";
   if (seconds >= kSettledSeconds && now.bytes_total > 0 && rate > 0) {
     line += ", " + format_clock(static_cast<double>(total - now.bytes_done) / rate) + " left";
   }
   return line;
 }
 
+std::string render_writing(const ProgressSnapshot& now, double seconds) {
+  if (now.bytes_total == 0) return "writing";
+  const double share =
+      std::min(1.0, static_cast<double>(now.bytes_done) / static_cast<double>(now.bytes_total));
+  std::string line = fmt::format("writing ({} %)", static_cast<int>(100 * share));
+  if (seconds >= kSettledSeconds && share > 0)
+    line += ", " + format_clock(seconds * (1 / share - 1)) + " left";
+  return line;
+}
+
 }  // namespace
+
+void note_share(engine::JobProgress& progress, engine::JobProgress::Stage stage, const index::Share& so_far) {
+  progress.bytes_done = so_far.done;
+  progress.bytes_total = so_far.total;
+  progress.stage = stage;
+}
 
 ProgressSnapshot take_snapshot(const engine::JobProgress& progress) {
   ProgressSnapshot snapshot;
@@ -65,7 +82,10 @@ std::string render_progress(const ProgressSnapshot& snapshot, double seconds) {
     case Stage::starting:
       return "starting";
     case Stage::reading:
+    case Stage::answering:
       return render_reading(snapshot, seconds);
+    case Stage::writing:
+      return render_writing(snapshot, seconds);
     case Stage::counting:
       return fmt::format("counting shard {} of {}, {} k-mers", snapshot.shards_done, snapshot.shards_total,
                          format_amount(snapshot.kmers));
@@ -98,7 +118,7 @@ ProgressMeter::~ProgressMeter() {
   wake_.notify_one();
   thread_.join();
   if (style_ == ProgressStyle::terminal) {
-    std::fputs("\r\033[K", stderr);
+    clear_progress();
   }
 }
 
@@ -114,15 +134,15 @@ void ProgressMeter::watch() {
 
 void ProgressMeter::show(const std::string& line) const {
   if (style_ == ProgressStyle::lines) {
-    fmt::print(stderr, "warpmer: {}\n", line);
+    print_progress(line);
     return;
   }
   // One column short of the edge: some terminals wrap when the last one is used.
-  fmt::print(stderr, "\r{}\033[K", line.substr(0, terminal_columns() - 1));
-  std::fflush(stderr);
+  show_progress(line.substr(0, terminal_columns() - 1));
 }
 
 ProgressStyle progress_style(bool forced) {
+  if (message_flags().quiet) return ProgressStyle::none;
   if (isatty(STDERR_FILENO) != 0) {
     return ProgressStyle::terminal;
   }

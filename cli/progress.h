@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "engine/count_job.h"
+#include "index/share.h"
 
 namespace warpmer::cli {
 
@@ -54,7 +55,7 @@ class ProgressMeter {
   std::thread thread_;
 };
 
-/// What suits stderr; `forced` is `--progress`.
+/// What suits stderr, and `-q`; `forced` is `--progress`.
 ProgressStyle progress_style(bool forced);
 
 /// What a job reports, and its wall time.
@@ -63,6 +64,9 @@ struct TimedReport {
   Report report;
   double seconds = 0;
 };
+
+/// Tells a meter how much of the output there is, of a stage whose progress that is.
+void note_share(engine::JobProgress& progress, engine::JobProgress::Stage stage, const index::Share& so_far);
 
 /// Runs `job(progress)`, whose result is its report, under a meter.
 template <class Job>

@@ -12,17 +12,22 @@
 #include <vector>
 
 #include "cli/application.h"
+#include "cli/asked_reads.h"
 #include "cli/batch_text.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/kmer_list.h"
+#include "cli/messages.h"
+#include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/read_profile.h"
 #include "cli/sequence_track.h"
 #include "cli/text_output.h"
 #include "core/error.h"
+#include "core/warning.h"
 #include "engine/device_choice.h"
+#include "engine/empty_input.h"
 #include "engine/in_order.h"
 #include "engine/shared_reads.h"
 #include "engine/thread_team.h"
@@ -33,12 +38,15 @@
 namespace warpmer::cli {
 namespace {
 
+using Stage = engine::JobProgress::Stage;
+
 struct QueryOptions : Questions {
   bool profile = false;
   std::string format = "tsv";
   CountRange found;
   bool no_header = false;
   bool exit_status = false;
+  bool progress = false;
   ReadingFlags reading;
   DeviceFlags device;
   std::string table = "auto";
@@ -54,6 +62,9 @@ struct Query {
   TextOutput& output;
   unsigned threads;
   TrackRule track;  ///< for bedGraph and BED
+  engine::JobProgress& progress;
+  AskedReads reads{};
+  std::uint64_t list_kmers = 0;
   std::atomic<bool> found_any{false};
 
   [[nodiscard]] bool is_track() const { return options.format != "tsv"; }
@@ -106,19 +117,24 @@ std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& ch
 void query_file(Query& query) {
   struct ChunkAnswer {
     std::string text;
-    std::uint64_t list_bytes = 0;  ///< that it answers
+    std::uint64_t kmers = 0;       ///< that it answers
+    std::uint64_t list_bytes = 0;  ///< of them
   };
   KmerList list(query.options.kmer_file);
   index::Share so_far{0, list.bytes()};
   engine::InOrder<ChunkAnswer> ordered(engine::kResultsAhead * query.threads, [&](ChunkAnswer&& answer) {
     so_far.done += answer.list_bytes;
+    query.list_kmers += answer.kmers;
     query.output.write(answer.text, so_far);
+    note_share(query.progress, Stage::answering, so_far);
   });
   std::atomic<bool> stopped{false};
   const auto work = [&](unsigned /*thread*/) {
     KmerChunk chunk;
     while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
-      ordered.put(chunk.ordinal, {answer_chunk(query, list, chunk), chunk.text.size()});
+      std::string text = answer_chunk(query, list, chunk);
+      const auto kmers = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+      ordered.put(chunk.ordinal, {std::move(text), kmers, chunk.text.size()});
     }
   };
   engine::run_team(query.threads, work, [&] {
@@ -157,8 +173,9 @@ struct BatchAnswer {
   std::uint64_t input_bytes = 0;  ///< of the batch
 };
 
-BatchAnswer answer_batch(const Query& query, const io::Batch& batch, engine::Profile& profile) {
+BatchAnswer answer_batch(Query& query, const io::Batch& batch, engine::Profile& profile) {
   query.lookup.profile(batch, profile);
+  query.reads.add(batch, profile);
   BatchAnswer answer;
   answer.input_bytes = batch.input_bytes;
   BatchText& result = answer.text;
@@ -197,6 +214,7 @@ void read_alone(Query& query, BatchJoiner& joiner) {
   engine::InOrder<BatchAnswer> ordered(window, [&](BatchAnswer&& answer) {
     so_far.done += answer.input_bytes;
     joiner.write(std::move(answer.text), so_far);
+    note_share(query.progress, Stage::answering, so_far);
   });
   const auto work = [&](unsigned /*thread*/) {
     io::Batch batch;
@@ -244,6 +262,15 @@ void query_reads(Query& query) {
   } else {
     read_alone(query, joiner);
   }
+}
+
+/// On all ranks together; returns how many reads all have answered.
+std::uint64_t warn_if_no_kmers(const Query& query) {
+  engine::Ranks& ranks = *query.options.ranks;
+  engine::ReadTotals read = query.reads.totals();
+  if (ranks.are_several()) read = {ranks.sum(read.records), ranks.sum(read.bases), ranks.sum(read.kmers)};
+  if (ranks.is_first()) engine::warn_if_empty(read, query.index.params().k, "the reads");
+  return read.records;
 }
 
 void check_format(const QueryOptions& options) {
@@ -338,28 +365,55 @@ class SharedOutput {
   std::optional<index::UnfinishedOutput> unfinished_;
 };
 
+/// Answers all that is asked; returns what that was, for the line at the end: nothing of single k-mers, whose
+/// answers are before one's eyes.
+std::string answer(Query& query) {
+  const QueryOptions& options = query.options;
+  if (!options.reads.empty()) {
+    query_reads(query);
+    const std::uint64_t reads = warn_if_no_kmers(query);
+    return fmt::format("{} read{}", with_thousands(reads), reads == 1 ? "" : "s");
+  }
+  if (options.kmer_file.empty()) {
+    query_arguments(query);
+    return "";
+  }
+  query_file(query);
+  if (query.list_kmers == 0) warn(fmt::format("there is no k-mer in {}", shown_input(options.kmer_file)));
+  return fmt::format("{} k-mer{}", with_thousands(query.list_kmers), query.list_kmers == 1 ? "" : "s");
+}
+
 int run_query(QueryOptions options) {
   check(options);
   // The others' reads do not count, and lists may be the first one's alone.
   if (options.ranks->is_first()) options.expand_lists();
   const index::IndexFile index(options.index);
   engine::DeviceChoice device = device_for(options);
+  if (options.ranks->is_first()) warn_of(device);
   const auto lookup = engine::make_lookup(index, request_of(options), device);
-  if (options.ranks->is_first()) {
-    print_warning(device);
-  }
   SharedOutput output(*options.ranks, options.output);
-  Query query{
-      options, index, *lookup, output.text(), threads_or_default(options.threads), track_of(options, index)};
-  if (!options.reads.empty()) {
-    query_reads(query);
-  } else if (!options.kmer_file.empty()) {
-    query_file(query);
-  } else {
-    query_arguments(query);
-  }
+  const bool speaks = options.ranks->is_first();
+  bool found_any = false;
+  const auto [asked, seconds] = run_with_meter(
+      speaks ? progress_style(options.progress) : ProgressStyle::none, [&](engine::JobProgress& progress) {
+        Query query{options,
+                    index,
+                    *lookup,
+                    output.text(),
+                    threads_or_default(options.threads),
+                    track_of(options, index),
+                    progress};
+        const std::string what = answer(query);
+        found_any = query.found_any;
+        return what;
+      });
   output.finish();
-  return options.exit_status && !query.found_any ? kNothingFound : kDone;
+  if (speaks && !asked.empty()) {
+    print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {} {}", asked, options.index, seconds,
+                                shown_output(options.output),
+                                format_bytes(static_cast<double>(output.text().bytes_written()))));
+  }
+  return options.exit_status && !found_any ? kNothingFound : kDone;
 }
 
 void declare_flags(CLI::App& command, QueryOptions& options) {
@@ -380,6 +434,7 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
   command.add_flag("--no-header", options.no_header, "With --reads: no line of column names.");
   command.add_flag("--exit-status", options.exit_status,
                    "Exit with status 1 when none of the k-mers was found.");
+  add_progress_flag(command, options.progress);
   add_reading_flags(command, options.reading);
   add_threads_flag(command, options.threads);
   add_device_flags(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,12 +10,19 @@
 #include <vector>
 
 #include "cli/application.h"
+#include "cli/asked_reads.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
+#include "cli/messages.h"
+#include "cli/printable.h"
+#include "cli/progress.h"
+#include "cli/quantity.h"
 #include "cli/report.h"
 #include "core/error.h"
+#include "core/warning.h"
 #include "engine/assembly_quality.h"
+#include "engine/empty_input.h"
 #include "engine/in_order.h"
 #include "engine/lookup.h"
 #include "engine/met_kmers.h"
@@ -33,6 +41,7 @@ struct QvOptions {
   std::vector<std::string> assemblies;
   std::optional<std::uint64_t> solid_count;
   std::string sequences;
+  bool progress = false;
   ReadingFlags reading;
   unsigned threads = 0;
   ReportFlags report;
@@ -49,6 +58,7 @@ struct AssemblyRow {
   std::string name;
   AssemblyKmers sums;
   std::optional<std::uint64_t> solid_found;  ///< distinct; none where it is not known what is solid
+  std::uint64_t sequences = 0;
 };
 
 /// What a piece of a sequence adds.
@@ -103,16 +113,22 @@ class QvJob {
   }
 
   /// A row for each file and, if there are several, one for all.
-  std::vector<AssemblyRow> run() {
+  std::vector<AssemblyRow> run(engine::JobProgress& progress) {
     const std::vector<io::InputFile> files = io::list_inputs(options_.assemblies);
     std::optional<engine::MetKmers> met_by_any;
     if (solid_ && files.size() > 1) met_by_any.emplace(index_, solid_->count);
     std::vector<AssemblyRow> rows;
     AssemblyRow all{"all", {}, {}};
+    std::uint64_t bytes_before = 0;
+    const std::uint64_t all_bytes = bytes_of(files);
     for (const io::InputFile& file : files) {
       AssemblyRow& row = rows.emplace_back(AssemblyRow{file.shown, {}, {}});
-      read(file, row);
+      read(file, row, [&](std::uint64_t bytes) {
+        note_share(progress, engine::JobProgress::Stage::answering, {bytes_before + bytes, all_bytes});
+      });
+      bytes_before += file.disk_bytes;
       all.sums += row.sums;
+      all.sequences += row.sequences;
       if (solid_) row.solid_found = met_->number();
       if (met_by_any) {
         met_by_any->add(*met_);
@@ -125,7 +141,18 @@ class QvJob {
   }
 
  private:
-  void read(const io::InputFile& file, AssemblyRow& row) {
+  /// Of all files; 0 when it is not known.
+  static std::uint64_t bytes_of(const std::vector<io::InputFile>& files) {
+    std::uint64_t bytes = 0;
+    for (const io::InputFile& file : files) {
+      if (file.disk_bytes == 0) return 0;
+      bytes += file.disk_bytes;
+    }
+    return bytes;
+  }
+
+  void read(const io::InputFile& file, AssemblyRow& row,
+            const std::function<void(std::uint64_t)>& note_bytes) {
     const unsigned threads = threads_or_default(options_.threads);
     io::InputSet input({file.path}, input_in_order(options_.reading, k_, threads));
     AssemblyKmers so_far;  // of a sequence that goes on in the next batch
@@ -134,25 +161,31 @@ class QvJob {
                                                          for (const SequencePart& part : parts)
                                                            add(part, so_far, row);
                                                        });
+    AskedReads asked;
     const auto work = [&](unsigned /*thread*/) {
       io::Batch batch;
       engine::Profile profile;
       while (input.next(batch)) {
         lookup_->profile(batch, profile);
+        asked.add(batch, profile);
         ordered.put(batch.ordinal, parts_of(batch, profile));
+        note_bytes(input.progress().bytes_done);
       }
     };
     engine::run_team(threads, work, [&] {
       input.cancel();
       ordered.stop();
     });
+    row.sequences = asked.totals().records;
+    engine::warn_if_empty(asked.totals(), k_, shown_input(file.path));
   }
 
   void add(const SequencePart& part, AssemblyKmers& so_far, AssemblyRow& row) {
     so_far += part.sums;
     if (!part.last) return;
     row.sums += so_far;
-    if (sequences_ != nullptr) sequences_->print("{}\t{}\t{}\n", row.name, part.name, sums_text(so_far, k_));
+    if (sequences_ != nullptr)
+      sequences_->print("{}\t{}\t{}\n", printable(row.name), printable(part.name), sums_text(so_far, k_));
     so_far = {};
   }
 
@@ -183,7 +216,7 @@ void print_rows(const std::vector<AssemblyRow>& rows, std::uint32_t k, const std
   output.write(
       "assembly\tkmers\tmissing\tqv\terror_rate\tsolid_count\tsolid_kmers\tsolid_found\tcompleteness\n");
   for (const AssemblyRow& row : rows) {
-    output.print("{}\t{}", row.name, sums_text(row.sums, k));
+    output.print("{}\t{}", printable(row.name), sums_text(row.sums, k));
     if (solid && row.solid_found) {
       output.print("\t{}\t{}\t{}\t{}\n", solid->count, solid->kmers, *row.solid_found,
                    number_text(engine::completeness(*row.solid_found, solid->kmers)));
@@ -240,22 +273,26 @@ int run_qv(QvOptions options) {
                      "without it");
   }
   if (const index::Totals& totals = index.totals(); totals.min_count > 1 || totals.max_count != UINT64_MAX) {
-    fmt::print(stderr,
-               "warpmer: '{}' was counted with --min-count or --max-count; what they left out of it is taken "
-               "for missing\n",
-               options.index);
+    warn(fmt::format(
+        "'{}' was counted with --min-count or --max-count; what they left out of it is taken for missing",
+        options.index));
   }
   TextOutput output(options.report.output);  // now, so that a path that cannot be written costs no run
   std::optional<TextOutput> sequences;
   if (!options.sequences.empty()) sequences.emplace(options.sequences);
   const std::optional<Solid> solid = solid_of(options, index);
-  if (!solid) {
-    fmt::print(stderr,
-               "warpmer: '{}' has no clear peak of genomic k-mers, so completeness is not known; give "
-               "--solid-count\n",
-               options.index);
+  if (index.totals().stored_distinct == 0) {
+    warn(fmt::format("there is no k-mer in {}, so every k-mer is missing there", shown_input(options.index)));
+  } else if (!solid) {
+    warn(fmt::format(
+        "'{}' has no clear peak of genomic k-mers, so completeness is not known; give --solid-count",
+        options.index));
   }
-  const std::vector<AssemblyRow> rows = QvJob(options, index, solid, sequences ? &*sequences : nullptr).run();
+  const auto [rows, seconds] =
+      run_with_meter(progress_style(options.progress),
+                     [&, to = sequences ? &*sequences : nullptr](engine::JobProgress& progress) {
+                       return QvJob(options, index, solid, to).run(progress);
+                     });
   const std::uint32_t k = index.params().k;
   if (options.report.json) {
     output.write(json_text(rows_json(rows, k, solid)));
@@ -264,6 +301,9 @@ int run_qv(QvOptions options) {
   }
   if (sequences) sequences->finish();
   output.finish();
+  print_last_line(fmt::format("looked up {} sequences in {}, {:.1f} s, {}",
+                              with_thousands(rows.back().sequences), options.index, seconds,
+                              shown_output(options.report.output)));
   return kDone;
 }
 
@@ -310,6 +350,7 @@ Examples:
       "count at the bottom of the valley before the first peak; see 'warpmer stats'.");
   add_reading_flags(command, options->reading);
   add_threads_flag(command, options->threads);
+  add_progress_flag(command, options->progress);
   add_report_flags(command, options->report);
   add_index_argument(command, options->index);
   command

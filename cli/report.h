@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "cli/index_summary.h"
+#include "cli/printable.h"
 #include "cli/text_output.h"
 #include "engine/backend.h"
 
@@ -55,10 +57,14 @@ Json device_memory_json(const std::optional<engine::DeviceMemoryReport>& memory)
 /// Its stages, in their order.
 Json stages_json(const std::vector<engine::StageReport>& stages);
 
-/// One line: the label, and the value where all values begin.
+/// One line: the label, and the value where all values begin; of text, what is printable of it.
 template <class Value>
 void print_field(TextOutput& output, std::string_view label, const Value& value) {
-  output.print("{:<20}{}\n", label, value);
+  if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
+    output.print("{:<20}{}\n", label, printable(value));
+  } else {
+    output.print("{:<20}{}\n", label, value);
+  }
 }
 
 /// Adds a command that reports on one index.

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "cli/printable.h"
+
 namespace warpmer::cli {
 namespace {
 
@@ -22,7 +24,7 @@ std::string cleaned(std::string name, bool without_blanks) {
     const bool is_control = std::iscntrl(static_cast<unsigned char>(c)) != 0;
     if (is_control || (without_blanks && c == ' ')) c = '_';
   }
-  return name;
+  return printable(name);
 }
 
 }  // namespace

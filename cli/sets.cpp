@@ -12,6 +12,7 @@
 #include "cli/flags.h"
 #include "cli/index_inputs.h"
 #include "cli/index_summary.h"
+#include "cli/messages.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
@@ -99,11 +100,11 @@ Json report_json(const SetCommand& command, const engine::SetReport& report, dou
 }
 
 void print_summary(const SetCommand& command, const engine::SetReport& report, double wall_seconds) {
-  fmt::print(stderr, "warpmer: {} distinct k-mers of {}, {:.1f} s, peak memory {}, {} {}\n",
-             with_thousands(report.totals.stored_distinct), with_thousands(report.input_distinct),
-             wall_seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)),
-             command.job.output == "-" ? "standard output" : command.job.output,
-             format_bytes(static_cast<double>(report.index_bytes)));
+  print_last_line(
+      fmt::format("{} distinct k-mers of {}, {:.1f} s, peak memory {}, {} {}",
+                  with_thousands(report.totals.stored_distinct), with_thousands(report.input_distinct),
+                  wall_seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)),
+                  shown_output(command.job.output), format_bytes(static_cast<double>(report.index_bytes))));
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
@@ -133,7 +134,7 @@ int run_set_command(SetCommand command) {
       style, [&](engine::JobProgress& progress) { return engine::run_set_operation(command.job, progress); });
   stats.write(report_json(command, report, seconds));
   stats.finish();
-  if (style != ProgressStyle::none) print_summary(command, report, seconds);
+  print_summary(command, report, seconds);
   return kDone;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/index_summary.h"
+#include "cli/messages.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
@@ -72,15 +73,13 @@ Json report_json(const UpdateCommand& command, const engine::UpdateReport& repor
 }
 
 void print_summary(const UpdateCommand& command, const engine::UpdateReport& report, double wall_seconds) {
-  fmt::print(
-      stderr,
-      "warpmer: {} k-mers added, {} removed, {} distinct now, {:.1f} s, peak memory {}, {} {} on {}{}\n",
+  print_last_line(fmt::format(
+      "{} k-mers added, {} removed, {} distinct now, {:.1f} s, peak memory {}, {} {} on {}{}",
       with_thousands(report.added.kmers), with_thousands(report.removed.kmers),
       with_thousands(report.totals.stored_distinct), wall_seconds,
-      format_bytes(static_cast<double>(report.peak_resident_bytes)),
-      command.job.output == "-" ? "standard output" : command.job.output,
+      format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(command.job.output),
       format_bytes(static_cast<double>(report.index_bytes)), report.device,
-      report.device_choice.gpus.empty() ? "" : fmt::format(" ({})", report.device_choice.note));
+      report.device_choice.gpus.empty() ? "" : fmt::format(" ({})", report.device_choice.note)));
 }
 
 void check_read_once(const engine::UpdateOptions& job) {
@@ -111,18 +110,13 @@ void complete(UpdateCommand& command) {
 int run_update(UpdateCommand command) {
   complete(command);
   StatsFile stats(command.stats);
-  print_warning(command.job.device);
+  warn_of(command.job.device);
   const ProgressStyle style = progress_style(command.progress);
   const auto [report, seconds] = run_with_meter(
       style, [&](engine::JobProgress& progress) { return engine::update(command.job, progress); });
-  if (command.job.device.warning.empty()) {
-    print_warning(report.device_choice);  // what only starting the GPU has shown
-  }
   stats.write(report_json(command, report, seconds));
   stats.finish();
-  if (style != ProgressStyle::none) {
-    print_summary(command, report, seconds);
-  }
+  print_summary(command, report, seconds);
   return kDone;
 }
 

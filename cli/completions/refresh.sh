@@ -7,6 +7,7 @@ cd "$(dirname "$0")/../.."
 
 "$warpmer" completion bash >cli/completions/warpmer.bash
 "$warpmer" completion zsh >cli/completions/_warpmer
+"$warpmer" completion fish >cli/completions/warpmer.fish
 "$warpmer" help --man >docs/man/warpmer.1
 "$warpmer" --help | sed -n '/^Commands:/,/^Options:/s/^  \([a-z-]\{1,\}\)  *[A-Z].*/\1/p' | while read -r command; do
   "$warpmer" help --man "$command" >"docs/man/warpmer-$command.1"

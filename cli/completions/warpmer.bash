@@ -16,7 +16,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         -k|-t|--threads|-m|--memory|--tmp-dir|--min-count|--max-count|--min-base-quality|--device|--device-memory) return ;;
       esac
-      options='-h --help -k -o --output -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --dry-run --progress --stats'
+      options='-h --help -k -o --output -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --dry-run --progress --stats -q --quiet --strict'
       arguments='' ;;
     plan)
       case $previous in
@@ -25,7 +25,7 @@ _warpmer() {
         --table) COMPREPLY=($(compgen -W 'auto warpdrive slab bcht iceberg hashgraph' -- "$word")); return ;;
         -k|-t|--threads|-m|--memory|--tmp-dir|--min-count|--max-count|--min-base-quality|--device|--device-memory|--sample) return ;;
       esac
-      options='-h --help -k -o --output -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --full --sample --json --progress'
+      options='-h --help -k -o --output -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --full --sample --json --progress -q --quiet --strict'
       arguments='' ;;
     update)
       case $previous in
@@ -36,7 +36,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         -t|--threads|-m|--memory|--tmp-dir|--min-base-quality|--device|--device-memory) return ;;
       esac
-      options='-h --help --add --remove -o --output -t --threads -m --memory --tmp-dir --paged --lenient --min-base-quality --reference --device --device-memory --progress --stats'
+      options='-h --help --add --remove -o --output -t --threads -m --memory --tmp-dir --paged --lenient --min-base-quality --reference --device --device-memory --progress --stats -q --quiet --strict'
       arguments='' ;;
     union)
       case $previous in
@@ -45,7 +45,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats'
+      options='-h --help --input-min-count --input-max-count -o --output --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
       arguments='' ;;
     intersect)
       case $previous in
@@ -54,7 +54,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats'
+      options='-h --help --input-min-count --input-max-count -o --output --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
       arguments='' ;;
     subtract)
       case $previous in
@@ -63,7 +63,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --counts --min-count --max-count -t --threads -m --memory --progress --stats'
+      options='-h --help --input-min-count --input-max-count -o --output --counts --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
       arguments='' ;;
     symmetric-difference)
       case $previous in
@@ -71,7 +71,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --min-count --max-count -t --threads -m --memory --progress --stats'
+      options='-h --help --input-min-count --input-max-count -o --output --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
       arguments='' ;;
     merge)
       case $previous in
@@ -79,7 +79,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --min-samples --min-count --max-count -t --threads -m --memory --progress --stats'
+      options='-h --help --input-min-count --input-max-count -o --output --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
       arguments='' ;;
     compare)
       case $previous in
@@ -89,7 +89,7 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count --format --measure --svg -o --output -t --threads -m --memory --progress'
+      options='-h --help --input-min-count --input-max-count --format --measure --svg -o --output -t --threads -m --memory --progress -q --quiet --strict'
       arguments='' ;;
     matrix)
       case $previous in
@@ -97,14 +97,14 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-samples|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count --append --presence --min-samples -o --output -t --threads -m --memory --progress'
+      options='-h --help --input-min-count --input-max-count --append --presence --min-samples -o --output -t --threads -m --memory --progress -q --quiet --strict'
       arguments='' ;;
     histo)
       case $previous in
         --format) COMPREPLY=($(compgen -W 'plain genomescope jellyfish kat' -- "$word")); return ;;
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
       esac
-      options='-h --help --dense --format -o --output'
+      options='-h --help --dense --format -o --output -q --quiet --strict'
       arguments='' ;;
     dump)
       case $previous in
@@ -112,7 +112,7 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --sort --format --min-count --max-count -o --output -t --threads -m --memory'
+      options='-h --help --sort --format --min-count --max-count -o --output -t --threads -m --memory --progress -q --quiet --strict'
       arguments='' ;;
     convert)
       case $previous in
@@ -120,7 +120,7 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --counter-bytes|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --to -o --output --counter-bytes --saturate --forward --canonical --sum-duplicates -t --threads -m --memory --progress'
+      options='-h --help --to -o --output --counter-bytes --saturate --forward --canonical --sum-duplicates -t --threads -m --memory --progress -q --quiet --strict'
       arguments='' ;;
     query)
       case $previous in
@@ -132,7 +132,7 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --min-count|--max-count|--min-base-quality|-t|--threads|--device|--device-memory) return ;;
       esac
-      options='-h --help --kmers --reads --profile --format --min-count --max-count --no-header --exit-status --lenient --min-base-quality --reference -t --threads --device --device-memory --table -o --output'
+      options='-h --help --kmers --reads --profile --format --min-count --max-count --no-header --exit-status --progress --lenient --min-base-quality --reference -t --threads --device --device-memory --table -o --output -q --quiet --strict'
       arguments='' ;;
     qv)
       case $previous in
@@ -141,7 +141,7 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --solid-count|--min-base-quality|-t|--threads) return ;;
       esac
-      options='-h --help --sequences --solid-count --lenient --min-base-quality --reference -t --threads --json -o --output'
+      options='-h --help --sequences --solid-count --lenient --min-base-quality --reference -t --threads --progress --json -o --output -q --quiet --strict'
       arguments='' ;;
     filter)
       case $previous in
@@ -155,7 +155,7 @@ _warpmer() {
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --min-kmers|--max-kmers|--min-fraction|--max-fraction|--min-count|--max-count|--min-length|-l|--compress-level|--min-base-quality|-t|--threads|--device|--device-memory) return ;;
       esac
-      options='-h --help --min-kmers --max-kmers --min-fraction --max-fraction --min-count --max-count -v --invert -1 --in1 -2 --in2 --interleaved --pairs --trim --min-length --mask -o --output --out1 --out2 --names-only --bgzf -l --compress-level --stats --lenient --min-base-quality --reference -t --threads --device --device-memory'
+      options='-h --help --min-kmers --max-kmers --min-fraction --max-fraction --min-count --max-count -v --invert -1 --in1 -2 --in2 --interleaved --pairs --trim --min-length --mask -o --output --out1 --out2 --names-only --bgzf -l --compress-level --stats --progress --lenient --min-base-quality --reference -t --threads --device --device-memory -q --quiet --strict'
       arguments='' ;;
     positions)
       case $previous in
@@ -163,7 +163,7 @@ _warpmer() {
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         -k|-t|--threads|-m|--memory|--min-base-quality) return ;;
       esac
-      options='-h --help -k -o --output -t --threads -m --memory --forward --lenient --min-base-quality --reference --progress'
+      options='-h --help -k -o --output -t --threads -m --memory --forward --lenient --min-base-quality --reference --progress -q --quiet --strict'
       arguments='' ;;
     locate)
       case $previous in
@@ -173,36 +173,36 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --max-hits|--min-base-quality|-t|--threads) return ;;
       esac
-      options='-h --help --kmers --reads --max-hits --summary --no-header --exit-status --lenient --min-base-quality --reference -t --threads -o --output'
+      options='-h --help --kmers --reads --max-hits --summary --no-header --exit-status --progress --lenient --min-base-quality --reference -t --threads -o --output -q --quiet --strict'
       arguments='' ;;
     stats)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
       esac
-      options='-h --help --json -o --output'
+      options='-h --help --json -o --output -q --quiet --strict'
       arguments='' ;;
     info)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
       esac
-      options='-h --help --json -o --output'
+      options='-h --help --json -o --output -q --quiet --strict'
       arguments='' ;;
     devices)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
       esac
-      options='-h --help --json -o --output'
+      options='-h --help --json -o --output -q --quiet --strict'
       arguments='' ;;
     help)
       case $previous in
       esac
-      options='-h --help --man'
+      options='-h --help --man -q --quiet --strict'
       arguments='count plan update union intersect subtract symmetric-difference merge compare matrix histo dump convert query qv filter positions locate stats info devices help completion' ;;
     completion)
       case $previous in
       esac
-      options='-h --help'
-      arguments='bash zsh' ;;
+      options='-h --help -q --quiet --strict'
+      arguments='bash zsh fish' ;;
   esac
   if [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$word"))

@@ -14,6 +14,7 @@
 #include "cpu/huge_array.h"
 #include "cpu/kmer_window.h"
 #include "cpu/packed_reference.h"
+#include "engine/empty_input.h"
 #include "engine/limits.h"
 #include "engine/memory_text.h"
 #include "engine/positions.h"
@@ -338,6 +339,8 @@ PositionReport index_positions(const PositionOptions& options, JobProgress& prog
   build({options, progress, report.threads, report.memory_cap_bytes, reference, writer, report});
   report.totals.sequences = reference.sequences().size();
   report.totals.bases = reference.bases();
+  const index::PositionTotals& found = report.totals;
+  warn_if_empty(ReadTotals{found.sequences, found.bases, found.occurrences}, options.k);
   writer.finish(report.totals, reference.sequences(), provenance);
   report.build_seconds = seconds_since(middle);
   report.index_bytes = writer.file_bytes();

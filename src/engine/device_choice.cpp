@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/pages_ahead.h"
+#include "core/warning.h"
 #include "engine/node_share.h"
 
 namespace warpmer::engine {
@@ -164,6 +165,7 @@ void fall_back(DeviceChoice& choice, const ResourceError& error) {
   choice.pages.reset();
   choice.note = error.what();
   choice.warning = "running on the CPU: " + choice.note;
+  warn(choice.warning);
 }
 
 std::unique_ptr<Backend> make_backend(const DeviceChoice& choice) {

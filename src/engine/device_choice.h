@@ -33,7 +33,8 @@ struct DeviceChoice {
 DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes,
                            const std::function<GpuSurvey()>& survey = survey_gpus);
 
-/// A choice that `auto` made becomes the CPU, and its warning says why.
+/// A choice that `auto` made becomes the CPU, and its warning, which is told at once (core/warning.h), says
+/// why.
 void fall_back(DeviceChoice& choice, const ResourceError& error);
 
 /// Calls `make`. Should it end with a ResourceError on a GPU that `auto` chose, the choice becomes the CPU,

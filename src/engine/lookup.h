@@ -1,6 +1,7 @@
 #pragma once
 /// Looking k-mers up in an index: single k-mers, and every position of a batch of reads.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -19,6 +20,11 @@ struct Profile {
   static constexpr std::uint64_t kNoKmer = UINT64_MAX;
   std::vector<std::uint64_t> counts;  ///< piece after piece, max(0, length - k + 1) each
   std::vector<std::size_t> first;     ///< pieces + 1 offsets into `counts`
+
+  /// Whether there is a position with a k-mer.
+  [[nodiscard]] bool has_kmers() const {
+    return std::any_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count != kNoKmer; });
+  }
 };
 
 /// What the k-mers of reads are looked up in.

@@ -14,7 +14,16 @@ namespace warpmer::engine {
 
 /// What a running job tells whoever watches it; read at any time from any thread.
 struct JobProgress {
-  enum class Stage : int { starting, reading, counting, combining, indexing, done };
+  enum class Stage : int {
+    starting,
+    reading,
+    counting,
+    combining,
+    indexing,
+    answering,  ///< of the bytes of input, those are done that have been answered
+    writing,    ///< what bytes stand for does not matter, but their share
+    done
+  };
   std::atomic<Stage> stage{Stage::starting};
   std::atomic<std::uint64_t> bytes_done{0};   ///< of input, on disk
   std::atomic<std::uint64_t> bytes_total{0};  ///< 0: unknown

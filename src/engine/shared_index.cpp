@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "engine/empty_input.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::engine {
@@ -96,6 +97,7 @@ SharedIndex::SharedIndex(Ranks& ranks, const index::ShardRange& own, const std::
 void SharedIndex::finish(const index::Totals& totals, const index::Histogram& histogram,
                          const index::Provenance& provenance) {
   add_up(totals, histogram);
+  if (ranks_.is_first()) warn_if_empty(totals_, k_);
   if (is_stream_) {
     ranks_.is_first() ? collect_parts() : hand_over_part();
   } else if (ranks_.are_several()) {

@@ -11,6 +11,7 @@
 #include "engine/backend.h"
 #include "engine/count_job.h"
 #include "engine/device_choice.h"
+#include "engine/empty_input.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
 #include "engine/memory_text.h"
@@ -120,6 +121,8 @@ class UpdateJob {
     run_.freeze(index_.params().shards(), shards_of(*session), writer);
     if (const Shortfall shortfall = session->shortfall(); !shortfall.is_none())
       throw_shortfall(shortfall, options_);
+    if (added) warn_if_empty(report_.added, k(), "what --add names");
+    if (removed) warn_if_empty(report_.removed, k(), "what --remove names");
     run_.finish(writer, totals(*session), session->tally().histogram(), provenance(added, removed), report_);
     report_.update_seconds = seconds_since(middle);
     report_.cpu_seconds = cpu_seconds();

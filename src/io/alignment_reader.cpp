@@ -93,7 +93,11 @@ void AlignmentReader::add(Batch& batch) {
   Piece piece;
   piece.record = source_->records();
   piece.name_offset = static_cast<std::uint32_t>(batch.text.size());
-  const std::string_view name = bam_get_qname(&record);
+  // As in text, a name ends at a blank or a control character; SAM allows none.
+  const std::string_view whole_name = bam_get_qname(&record);
+  const auto name_end =
+      std::ranges::find_if(whole_name, [](char c) { return static_cast<unsigned char>(c) <= ' '; });
+  const std::string_view name(whole_name.begin(), name_end);
   piece.name_length = static_cast<std::uint32_t>(name.size());
   batch.text.append(name);
   piece.offset = static_cast<std::uint32_t>(batch.text.size());

@@ -7,6 +7,7 @@
 #include "io/bgzf_blocks.h"
 #include "io/gzip_members.h"
 #include "io/input_error.h"
+#include "io/shell_word.h"
 
 namespace warpmer::io {
 namespace {
@@ -49,8 +50,9 @@ const Foreign* find_foreign(std::string_view start) {
   std::string what = fmt::format("this is {}, which warpmer does not read", foreign.name);
   if (!foreign.converter.empty()) {
     const bool is_pipe = file.shown() == kStandardInput;
-    what += fmt::format("; pipe it in: `{} | warpmer count -`",
-                        fmt::format(fmt::runtime(foreign.converter), is_pipe ? "FILE" : file.shown()));
+    what += fmt::format(
+        "; pipe it in, as in `{} | warpmer count -o out.wmi -`",
+        fmt::format(fmt::runtime(foreign.converter), is_pipe ? "FILE" : shell_path(file.shown())));
   }
   fail_at({file.shown()}, what);
 }

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "io/bam_encoding.h"
 #include "io/input_error.h"
+#include "io/shell_word.h"
 #include "io/text_reader.h"
 
 namespace warpmer::io {
@@ -145,7 +146,7 @@ void CramSource::use_reference(const std::string& reference) {
   fail_reading(
       fmt::format("the reference {} cannot be used; it must be readable FASTA with an index beside it "
                   "(`samtools faidx {}`)",
-                  reference, reference));
+                  reference, shell_path(reference)));
 }
 
 std::string CramSource::bam_header(const ProgramLine& program) {

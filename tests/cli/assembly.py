@@ -132,7 +132,7 @@ class QualityValue(CliTest):
         genome = self.count(DATA / "genome.fa", k=21)
         process = self.run_process("qv", genome, DATA / "genome.fa")
         self.assertEqual(process.returncode, 0)
-        self.assertRegex(process.stderr.decode(), r"\Awarpmer: [^\n]*no clear peak[^\n]*--solid-count\n\Z")
+        self.assertRegex(process.stderr.decode(), r"\Awarpmer: warning: [^\n]*no clear peak[^\n]*--solid-count\nwarpmer: looked up [^\n]*\n\Z")
         self.assertRegex(process.stdout.decode(), r"\tinf\t0\tNA\tNA\tNA\tNA\n\Z")
 
     @one_thread

@@ -131,12 +131,36 @@ class CliTest(unittest.TestCase):
             [WARPMER, *map(str, arguments)], input=stdin, stderr=subprocess.PIPE, cwd=self.folder, check=False, **options
         )
 
+    def done(self, process, *about, error=None):
+        """It went well and said nothing but, perhaps, the line at the end, which tells what was done."""
+        error = process.stderr if error is None else error
+        self.assertEqual(process.returncode, DONE, (*about, error))
+        self.assertRegex(error, rb"\A(warpmer: (?!error:|warning:)[^\n]+\n)?\Z", about)
+
     def warpmer(self, *arguments, stdin=b"", status=DONE):
-        """What it prints, as text; it must end with `status` and, when all went well, say nothing."""
+        """What it prints, as text; it must end with `status` and, when all went well, warn of nothing."""
         process = self.run_process(*arguments, stdin=stdin)
         self.assertEqual(process.returncode, status, (arguments, process.stderr))
         if status == DONE:
-            self.assertEqual(process.stderr, b"", arguments)
+            self.done(process, arguments)
+        return process.stdout.decode()
+
+    def warned(self, pattern, *arguments, stdin=b""):
+        """What it prints; it must go well and print one warning, which matches. With -q it prints none, and with --strict
+        it ends with INPUT and leaves no output behind."""
+        before = self.files()
+        strict = self.run_process(*arguments, "--strict", "-q", stdin=stdin)
+        self.assertEqual(strict.returncode, INPUT, (arguments, strict.stderr))
+        self.assertRegex(strict.stderr.decode(), r"\Awarpmer: error: [^\n]+ \(a warning, which --strict makes an error\)\n\Z")
+        self.assertEqual(self.files(), before, arguments)
+        quiet = self.run_process(*arguments, "-q", stdin=stdin)
+        self.done(quiet, arguments)
+        process = self.run_process(*arguments, stdin=stdin)
+        warnings = [line for line in process.stderr.decode().splitlines() if line.startswith("warpmer: warning: ")]
+        self.assertEqual((process.returncode, len(warnings)), (DONE, 1), (arguments, process.stderr))
+        self.assertRegex(warnings[0], pattern, arguments)
+        if arguments[0] != "plan":  # whose numbers are of the command line, too
+            self.assertEqual(process.stdout, quiet.stdout, arguments)
         return process.stdout.decode()
 
     def refused(self, status, pattern, *arguments, stdin=b""):

@@ -193,7 +193,7 @@ class Kmc(ConvertTest):
         self.refused(USAGE, "holds counts up to 4294967295", "convert", index, "-o", "no", "--to", "kmc")
 
     def test_empty(self):
-        index = self.count("-", k=31, stdin=">a\nACGT\n")
+        index = self.count("-", k=31, options=("-q",), stdin=">a\nACGT\n")
         self.convert(index, "db", "--to", "kmc")
         self.assertEqual(self.dump(self.convert("db", "back.wmi")), {})
         self.assertLess((self.folder / "db.kmc_pre").stat().st_size, 10000)

@@ -48,6 +48,7 @@ class Documentation(CliTest):
         folder = SOURCE / "cli" / "completions"
         self.assertEqual((folder / "warpmer.bash").read_text(), self.warpmer("completion", "bash"), REFRESH)
         self.assertEqual((folder / "_warpmer").read_text(), self.warpmer("completion", "zsh"), REFRESH)
+        self.assertEqual((folder / "warpmer.fish").read_text(), self.warpmer("completion", "fish"), REFRESH)
 
     def complete(self, *words):
         """What bash offers for the last word."""
@@ -78,6 +79,12 @@ class Documentation(CliTest):
         if not shutil.which("zsh"):
             self.skipTest("no zsh")
         subprocess.run(["zsh", "-n", SOURCE / "cli" / "completions" / "_warpmer"], check=True)
+
+
+    def test_fish_completion_parses(self):
+        if not shutil.which("fish"):
+            self.skipTest("no fish")
+        subprocess.run(["fish", "--no-execute", SOURCE / "cli" / "completions" / "warpmer.fish"], check=True)
 
 
 if __name__ == "__main__":

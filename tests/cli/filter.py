@@ -440,7 +440,7 @@ class Alignments(FilterTest):
         self.make_bam("other.bam", lines, "@HD\tVN:1.6\n@CO\tother\n")
         self.make_bam("none.bam", [])
         self.file("reads.fq", text_of(reads))
-        self.filter("-o", "out.bam", "none.bam")
+        self.filter("-q", "-o", "out.bam", "none.bam")
         self.assertIn("\tPN:warpmer\t", self.samtools("view", "-h", "out.bam"))
         self.filter("-o", "out.bam", "in.bam", "none.bam", "in.bam")
         self.assertEqual(len(self.samtools("view", "out.bam").splitlines()) % 2, 0)

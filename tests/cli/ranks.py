@@ -22,13 +22,13 @@ class Ranks(RanksTest):
         wanted = (self.folder / "out.wmi").read_bytes()
         (self.folder / "out.wmi").unlink()
         process = self.ranks(number, *command, stdin=stdin)
-        self.assertEqual((process.returncode, process.stderr), (DONE, b""), command)
+        self.done(process, command)
         self.assertTrue((self.folder / "out.wmi").read_bytes() == wanted, (number, command))
 
     def check_query(self, number, *arguments, stdin=b""):
         wanted = self.warpmer("query", *arguments, stdin=stdin)
         process = self.ranks(number, "query", *arguments, stdin=stdin)
-        self.assertEqual((process.returncode, process.stderr), (DONE, b""), arguments)
+        self.done(process, arguments)
         self.assertTrue(process.stdout.decode() == wanted, (number, arguments))
 
     def test_one_large_file(self):
@@ -77,7 +77,7 @@ class Ranks(RanksTest):
     def test_stats(self):
         self.file("reads.fq", self.reads)
         process = self.ranks(3, "count", "-o", "out.wmi", "--stats", "stats.json", "reads.fq")
-        self.assertEqual((process.returncode, process.stderr), (DONE, b""))
+        self.done(process)
         stats = json.loads((self.folder / "stats.json").read_text())
         self.assertEqual(len(stats["ranks"]), 3)
         self.assertEqual(sum(rank["distinct_kmers"] for rank in stats["ranks"]), stats["totals"]["counted_distinct"])

@@ -20,9 +20,9 @@ class RanksQuery(RanksTest):
 
     def check_query(self, number, *arguments, stdin=b""):
         wanted = self.run_process("query", self.index, *arguments, stdin=stdin)
-        self.assertEqual((wanted.returncode, wanted.stderr), (DONE, b""), arguments)
+        self.done(wanted, arguments)
         process = self.ranks(number, "query", self.index, *arguments, stdin=stdin)
-        self.assertEqual((process.returncode, process.stderr), (DONE, b""), arguments)
+        self.done(process, arguments)
         self.assertTrue(process.stdout == wanted.stdout, (number, arguments))
 
     def test_kinds_of_input(self):

@@ -18,11 +18,10 @@ class UsageErrors(CliTest):
     def test_commands(self):
         self.check(
             [
-                ("no command",),
-                ("no command 'frobnicate'", "frobnicate"),
+                ("no command 'frobnicate' \\('warpmer --help' lists all\\)", "frobnicate"),
                 ("unknown option '--frobnicate'", "--frobnicate"),
                 ("no command 'frobnicate'", "help", "frobnicate"),
-                ("bash and zsh", "completion", "fish"),
+                ("bash, zsh and fish", "completion", "tcsh"),
             ]
         )
 

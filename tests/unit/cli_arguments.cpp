@@ -28,6 +28,7 @@ TEST_CASE("every command and option is documented, in all three forms") {
   REQUIRE(root.commands.size() >= 6);
   const std::string bash = render_bash_completion(root);
   const std::string zsh = render_zsh_completion(root);
+  const std::string fish = render_fish_completion(root);
   for (const CommandDoc& command : root.commands) {
     CAPTURE(command.name);
     CHECK(command.summary.ends_with("."));
@@ -39,6 +40,12 @@ TEST_CASE("every command and option is documented, in all three forms") {
       CAPTURE(option.names.front());
       CHECK(option.text.ends_with("."));
       CHECK(help.find("  " + option.heading()) != std::string::npos);
+      const std::string name = option.names.back();
+      const bool is_long = name.starts_with("--");
+      const std::string in_fish = is_long ? " -l " + name.substr(2) + " " : " -s " + name.substr(1) + " ";
+      const std::size_t of_command = fish.find("_from " + command.name + "'");
+      REQUIRE(of_command != std::string::npos);
+      CHECK(fish.find(in_fish, of_command) != std::string::npos);
       CHECK(zsh.find("'*" + option.names.back() + "[") != std::string::npos);
     }
   }

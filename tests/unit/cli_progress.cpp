@@ -34,4 +34,10 @@ TEST_CASE("other stages") {
   CHECK(render_progress({Stage::combining, 0, 0, 0, 7, 4096}, 9.0) == "shard 7 of 4096");
   CHECK(render_progress({Stage::indexing, 1, 1, 3'000'000, 7, 4096}, 9.0) ==
         "indexing bin 7 of 4096, 3.00 M k-mers");
+  CHECK(render_progress({Stage::answering, 1'200'000, 3'600'000, 0, 0, 0}, 4.0) ==
+        "looked up 1.20 MB of 3.60 MB (33 %), 300 kB/s, 0:08 left");
+  CHECK(render_progress({Stage::answering, 1'200'000, 0, 0, 0, 0}, 4.0) == "looked up 1.20 MB, 300 kB/s");
+  CHECK(render_progress({Stage::writing, 25, 100, 0, 0, 0}, 4.0) == "writing (25 %), 0:12 left");
+  CHECK(render_progress({Stage::writing, 25, 100, 0, 0, 0}, 0.1) == "writing (25 %)");
+  CHECK(render_progress({Stage::writing, 0, 0, 0, 0, 0}, 4.0) == "writing");
 }

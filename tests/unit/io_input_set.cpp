@@ -112,8 +112,10 @@ TEST_CASE("io set: formats that are not read are named, with the way round") {
   for (const auto& [magic, advice] : foreign) {
     const std::string path = folder.file("x", magic + "................");
     const std::string message = input_error({path});
-    CHECK(contains(message, advice + (advice.ends_with(' ') ? path + " | warpmer count -" : "")));
+    CHECK(contains(message, advice + (advice.ends_with(' ') ? path + " | warpmer count -o out.wmi -`" : "")));
   }
+  const std::string odd = folder.file("it's x", "BZh91AY&SY................");
+  CHECK(contains(input_error({odd}), "`bzip2 -dc '" + folder.path("it") + "'\\''s x' | warpmer count"));
 }
 
 TEST_CASE("io set: pipes are read in one pass, whatever is in them") {
