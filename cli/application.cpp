@@ -1,6 +1,7 @@
 #include "cli/application.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>

@@ -1,6 +1,7 @@
 /// `warpmer stats`: the numbers of an index.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <optional>

@@ -21,12 +21,14 @@ std::vector<const Kernels*> available_kernels() {
   std::vector<const Kernels*> kernels{&kKernels_v2};
 #if defined(WARPMER_X86_KERNELS)
   __builtin_cpu_init();
-  // x86-64-v3 as the compiler takes it; for MOVBE there is no name to ask by.
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  const bool movbe = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_MOVBE) != 0;
-  const bool v3 = movbe && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
-                  __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt");
+  // x86-64-v3 as the compiler takes it. Some of it has no name that every compiler knows to ask by.
+  const auto has = [](unsigned leaf, unsigned bits) {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid(leaf, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bits) == bits;
+  };
+  const bool v3 = has(1, bit_MOVBE | bit_F16C) && has(0x80000001, bit_ABM) &&  // ABM: LZCNT
+                  __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
   if (v3) kernels.push_back(&kKernels_avx2);
   if (v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&

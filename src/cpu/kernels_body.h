@@ -2,7 +2,8 @@
 /// No include guard, no includes: the including file brings what is needed (kernels.h,
 /// table/warpdrive.h, core/minimizer.h, <immintrin.h> where it applies), so that nothing here can
 /// end up outside the unnamed namespace. Loops over `Lanes32` and `Lanes64` are GCC vectors of one
-/// cache line: the compiler splits them where registers are smaller.
+/// cache line: the compiler splits them where registers are smaller. They come from memory and go there by
+/// load() and store() alone: through a pointer to a vector, clang may take the address to be one of 64 bytes.
 
 using Lanes32 = std::uint32_t __attribute__((vector_size(64), aligned(4), may_alias));
 using HalfLanes32 = std::uint32_t __attribute__((vector_size(32), aligned(4), may_alias));
@@ -11,11 +12,30 @@ using Lanes64 = std::uint64_t __attribute__((vector_size(64), aligned(8), may_al
 constexpr Lanes32 kTwiceIota32 = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
 constexpr Lanes64 kIota64 = {0, 1, 2, 3, 4, 5, 6, 7};
 
-[[gnu::always_inline]] inline Lanes32 load32(const std::uint32_t* p) {
-  return *reinterpret_cast<const Lanes32*>(p);
+[[gnu::always_inline]] inline Lanes32 load(const std::uint32_t* p) {
+  Lanes32 v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
 }
-[[gnu::always_inline]] inline void store32(std::uint32_t* p, Lanes32 v) {
-  *reinterpret_cast<Lanes32*>(p) = v;
+[[gnu::always_inline]] inline Lanes64 load(const std::uint64_t* p) {
+  Lanes64 v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+[[gnu::always_inline]] inline void store(std::uint32_t* p, Lanes32 v) { __builtin_memcpy(p, &v, sizeof v); }
+[[gnu::always_inline]] inline void store(std::uint32_t* p, HalfLanes32 v) {
+  __builtin_memcpy(p, &v, sizeof v);
+}
+[[gnu::always_inline]] inline void store(std::uint64_t* p, Lanes64 v) { __builtin_memcpy(p, &v, sizeof v); }
+[[gnu::always_inline]] inline void store(std::uint64_t* p, std::uint64_t v) { *p = v; }
+
+/// Each lane's neighbour from below; the lowest gets 0.
+[[gnu::always_inline]] inline Lanes64 one_lane_up(Lanes64 v) {
+#if defined(__clang__)
+  return __builtin_shufflevector(v, Lanes64{}, 8, 0, 1, 2, 3, 4, 5, 6);
+#else  // whose version 11 does not have it
+  return __builtin_shuffle(v, Lanes64{}, Lanes64{8, 0, 1, 2, 3, 4, 5, 6});
+#endif
 }
 
 /// 64 bits of a packed text, from any bit on.
@@ -235,12 +255,12 @@ template <int Passes>
                                                  std::size_t mmers, std::uint32_t m, std::uint32_t window,
                                                  std::uint32_t* values) {
   const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
-  for (std::size_t i = 0; i < mmers; i += 16) store32(values + i, hash_16_mmers(packed, first + i, m, mask));
+  for (std::size_t i = 0; i < mmers; i += 16) store(values + i, hash_16_mmers(packed, first + i, m, mask));
   const MinimumPasses passes(window, window);
   for (int pass = 0; pass < passes.number; ++pass) {
     for (std::size_t i = 0; i < mmers; i += 16) {
-      const Lanes32 a = load32(values + i), b = load32(values + i + passes.distance[pass]);
-      store32(values + i, a < b ? a : b);
+      const Lanes32 a = load(values + i), b = load(values + i + passes.distance[pass]);
+      store(values + i, a < b ? a : b);
     }
   }
 }
@@ -382,7 +402,7 @@ template <class Key>
     Hashes x = canonical ? (forward < reverse ? forward : reverse) : forward;
     x = (x * detail::Multipliers<Key64>::kFirst) & mask;
     x ^= x >> k;
-    *reinterpret_cast<Hashes*>(hashes + i) = (x * detail::Multipliers<Key64>::kSecond) & mask;
+    store(hashes + i, (x * detail::Multipliers<Key64>::kSecond) & mask);
   }
 }
 
@@ -434,8 +454,7 @@ void append(const SuperKmer<Words>* words, const std::uint32_t* counts, std::siz
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t weight = counts == nullptr ? 1 : counts[i];
     const std::uint32_t kmers = expand_word<Key, Words>(words[i], k, canonical, list.keys + size);
-    for (std::uint32_t j = 0; j < kmers; j += 8)
-      *reinterpret_cast<HalfLanes32*>(list.weights + size + j) = HalfLanes32{} + weight;
+    for (std::uint32_t j = 0; j < kmers; j += 8) store(list.weights + size + j, HalfLanes32{} + weight);
     list.weights_or |= weight;
     size += kmers;
   }
@@ -565,10 +584,10 @@ void rehash(const CountingTable<Key>& from, const Key* more, const std::uint32_t
 /// For each key of a window, how many are smaller. Rank instead of sort: no branch depends on the keys.
 [[gnu::always_inline]] inline void rank_window(const Key64* window, std::uint64_t* ranks) {
   static_assert(kTableWindow<Key64> == 8);
-  const Lanes64 keys = *reinterpret_cast<const Lanes64*>(window);
+  const Lanes64 keys = load(window);
   Lanes64 rank = {};
   for (int i = 0; i < 8; ++i) rank -= reinterpret_cast<Lanes64>((Lanes64{} + window[i]) < keys);
-  *reinterpret_cast<Lanes64*>(ranks) = rank;
+  store(ranks, rank);
 }
 [[gnu::always_inline]] inline void rank_window(const Key128* window, std::uint64_t* ranks) {
   for (int i = 0; i < kTableWindow<Key128>; ++i) {
@@ -905,8 +924,7 @@ class FieldPacker {
     const Lanes64 lanes = fields << shifts_;
     const Lanes64 carries = lanes >> carries_;
     alignas(64) std::uint64_t bytes[8];
-    *reinterpret_cast<Lanes64*>(bytes) =
-        lanes | __builtin_shufflevector(carries, Lanes64{}, 8, 0, 1, 2, 3, 4, 5, 6);
+    store(bytes, lanes | one_lane_up(carries));
     for (int i = 0; i < 8; ++i) __builtin_memcpy(out_ + starts_[i], bytes + i, 8);
     out_ += bits_;
   }
@@ -947,8 +965,8 @@ void pack_entries(const Key64* hashes, const std::uint64_t* counts, std::size_t 
   const std::uint64_t rest_mask = (std::uint64_t{1} << rest_bits) - 1;
   FieldPacker packer(rest_bits + count_bits, words);
   const auto write = [&](const Key64* keys, const std::uint64_t* numbers) __attribute__((always_inline)) {
-    const Lanes64 codes = *reinterpret_cast<const Lanes64*>(numbers) - 1;
-    const Lanes64 rests = *reinterpret_cast<const Lanes64*>(keys) & rest_mask;
+    const Lanes64 codes = load(numbers) - 1;
+    const Lanes64 rests = load(keys) & rest_mask;
     packer.write((rests << count_bits) | (codes < escape ? codes : Lanes64{} + escape));
   };
   std::size_t i = 0;

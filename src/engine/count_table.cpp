@@ -1,6 +1,7 @@
 #include "engine/count_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

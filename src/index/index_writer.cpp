@@ -373,7 +373,7 @@ std::string IndexWriter::Impl::write_part(std::uint64_t bytes_before) {
   end = layout::kHeaderBytes + bytes_before;
   kept->take_all([&](PreparedShard&& prepared) {
     if (prepared.shard != next)
-      throw InternalError(fmt::format("shard {} of a part of an index is missing", next));
+      throw InternalError(fmt::format("shard {} of a part of an index is missing", next.load()));
     bytes_waiting += prepared.held_bytes();
     place(std::move(prepared));
     if (bytes_waiting >= kRunBytes) write_placed(lock);
@@ -392,7 +392,7 @@ void IndexWriter::Impl::adopt_part(const std::string& part) {
     std::memcpy(&entry, part.data() + at, sizeof entry);
     const bool is_empty = entry.payload_words == 0;
     if (next == params.shards() || !waiting.empty() || (!is_empty && entry.offset != end))
-      throw InternalError(fmt::format("a part of an index does not begin with shard {}", next));
+      throw InternalError(fmt::format("a part of an index does not begin with shard {}", next.load()));
     directory[next++] = entry;
     end += entry.payload_words * sizeof(std::uint64_t);
   }

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <ranges>
 
 #include "core/kmer.h"
 #include "index/bit_stream.h"
@@ -180,9 +179,14 @@ class ShardDecoder {
 
   /// The first exception of entry `entry` or a later one.
   [[nodiscard]] std::uint64_t first_exception(std::uint64_t entry) const {
-    const auto all = std::views::iota(std::uint64_t{0}, shape_.exceptions);
-    const auto is_before = [&](std::uint64_t x) { return exception_number(x) < entry; };
-    return static_cast<std::uint64_t>(std::ranges::partition_point(all, is_before) - all.begin());
+    std::uint64_t first = 0;
+    for (std::uint64_t size = shape_.exceptions; size > 0;) {
+      const std::uint64_t half = size / 2;
+      const bool is_before = exception_number(first + half) < entry;
+      first += is_before ? half + 1 : 0;
+      size = is_before ? size - half - 1 : half;
+    }
+    return first;
   }
   [[nodiscard]] std::uint64_t exception_number(std::uint64_t x) const {
     return read_bits<std::uint64_t>(exceptions_, x * layout_.exception_bits + shape_.exception_bits,

@@ -12,7 +12,7 @@ namespace warpmer::io {
 namespace {
 
 /// Seen at once: containers begin with less.
-constexpr std::size_t kStep = 4096;
+constexpr std::size_t kWatchStep = 4096;
 /// Of a container, what is looked at ends within so much, or it is none.
 constexpr std::size_t kLongestStart = std::size_t{1} << 20;
 
@@ -94,7 +94,7 @@ bool requires_reference(Numbers& numbers) {
 
 void CramWatch::see(std::string_view bytes) {
   while (!bytes.empty()) {
-    const std::size_t count = std::min<std::uint64_t>(bytes.size(), skip_ > 0 ? skip_ : kStep);
+    const std::size_t count = std::min<std::uint64_t>(bytes.size(), skip_ > 0 ? skip_ : kWatchStep);
     if (skip_ > 0) {
       skip_ -= count;
     } else {

@@ -58,7 +58,7 @@ inline void mask_bases(char* __restrict bases, const char* __restrict quality, s
     const auto base = static_cast<std::uint8_t>(bases[i]);
     const bool is_letter = static_cast<std::uint8_t>((base | 0x20) - 'a') < 26;
     const bool is_low = static_cast<std::uint8_t>(quality[i]) < static_cast<std::uint8_t>(lowest);
-    bases[i] = is_letter & is_low ? 'N' : bases[i];
+    bases[i] = (is_letter & is_low) ? 'N' : bases[i];
   }
 }
 
