@@ -6,8 +6,8 @@ set -euo pipefail
 
 declare -A packages=(
   [build]="g++ cmake ninja-build ccache pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libhts-dev
-           libxxhash-dev libisal-dev doctest-dev libopenmpi-dev"
-  [test]="python3 python3-xxhash binutils kmc jellyfish samtools bedtools tabix openmpi-bin"
+           libxxhash-dev libisal-dev libopenmpi-dev"
+  [test]="doctest-dev python3 python3-xxhash binutils kmc jellyfish samtools bedtools tabix openmpi-bin"
   [hygiene]="git python3 clang-format clang-tidy"
   [slurm]="python3 slurmctld slurmd slurm-client munge"
   [bench]="python3 time kmc jellyfish isal"
