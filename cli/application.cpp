@@ -38,7 +38,7 @@ Exit status:
   0  done
   1  query or locate --exit-status found nothing
   2  the command line is wrong
-  3  an input is unreadable, corrupt or truncated
+  3  an input is unreadable, corrupt or truncated, or --strict met a warning
   4  memory, disk or a device is exhausted or missing
   5  a bug in warpmer
 )";

@@ -180,6 +180,7 @@ const Measure& complete(CompareCommand& command) {
 
 int run_compare(CompareCommand command) {
   const Measure& measure = complete(command);
+  warn_of_repeats(command.job.inputs);
   TextOutput output(command.output);  // now, so that a path that cannot be written costs no run
   std::optional<TextOutput> svg;
   if (!command.svg.empty()) svg.emplace(command.svg);

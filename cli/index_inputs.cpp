@@ -72,7 +72,6 @@ void complete(IndexInputs& inputs) {
   check_standard_input({{"as an index", inputs.arguments}});
   for (const io::InputFile& file : io::list_inputs(io::expand_lists(inputs.arguments)))
     inputs.paths.push_back(file.path);
-  warn_of_repeats(inputs.paths);
   const std::size_t number = inputs.paths.size();
   check_number("--input-min-count", inputs.min_counts, number);
   check_number("--input-max-count", inputs.max_counts, number);

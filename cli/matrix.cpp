@@ -52,6 +52,7 @@ int run_matrix(MatrixCommand command) {
           fmt::format("{} has counts; leave --presence out, or make another matrix", old->shown()));
     }
   }
+  warn_of_repeats(job.inputs);
   job.samples = sample_names(job.inputs, false, old ? old->samples() : std::vector<std::string>());
   TextOutput output(command.output);
   engine::JobProgress progress;

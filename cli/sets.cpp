@@ -128,6 +128,7 @@ void complete(SetCommand& command) {
 
 int run_set_command(SetCommand command) {
   complete(command);
+  warn_of_repeats(command.job.inputs);
   StatsFile stats(command.stats);
   const ProgressStyle style = progress_style(command.progress);
   const auto [report, seconds] = run_with_meter(

@@ -59,7 +59,7 @@ class Compare(CliTest):
         other = "".join(base if chance.random() > 0.03 else "A" for base in genome)
         texts = {"a": genome + "N" + genome[:500], "b": other, "c": other[:300] * 3, "none": "ACGT"[: min(3, k - 1)],
                  "d": "".join(chance.choices("ACGT", k=700)), "e": genome}
-        options = ("--forward",) if forward else ()
+        options = ("-q", "--forward") if forward else ("-q",)
         return [self.count("-", k=k, options=options, stdin=fasta([("x", text)]), output=f"{name}.wmi")
                 for name, text in texts.items()]
 
@@ -138,9 +138,9 @@ class Compare(CliTest):
         for name in ("sub/x.wmi", "a b", "tab\there.wmi", "y.wmi"):
             os.link(self.folder / "x.wmi", self.folder / name)
         self.file("list", "x.wmi\nsub/x.wmi\ny.wmi\ny.wmi\na b\ntab\there.wmi\n")
-        rows = self.warpmer("compare", "--format", "matrix", "@list").splitlines()
+        rows = self.warpmer("compare", "--format", "matrix", "-q", "@list").splitlines()
         self.assertEqual(rows[0].split("\t")[1:], ["x.wmi", "sub/x.wmi", "y.wmi", "y.wmi#2", "a b", "tab_here"])
-        rows = self.warpmer("compare", "--format", "phylip", "@list").splitlines()
+        rows = self.warpmer("compare", "--format", "phylip", "-q", "@list").splitlines()
         self.assertEqual([row.split()[0] for row in rows[1:]], ["x.wmi", "sub/x.wmi", "y.wmi", "y.wmi#2", "a_b", "tab_here"])
 
     def test_what_makes_no_sense(self):
@@ -159,7 +159,7 @@ class Compare(CliTest):
             (USAGE, "cannot be the same", "--svg", "x", "-o", "x", one, one),
             (INPUT, "no_such.wmi", one, "no_such.wmi"),
             (INPUT, "genome.fa", one, DATA / "genome.fa"),
-            (RESOURCE, "raise -m", "-m", "2M", one, one),
+            (RESOURCE, "raise -m", "-m", "2M", "-q", one, one),
         ):
             with self.subTest(arguments):
                 self.refused(status, pattern, "compare", *arguments)

@@ -121,7 +121,7 @@ class OutputFailures(CliTest):
         """What would do, in the units of -m; and one thread cannot be fewer."""
         index = self.count(READS)
         jobs = (["count", "-o", "out.wmi", READS], ["update", index, "-o", "new.wmi", "--add", READS],
-                ["merge", "-o", "new.wmi", index, index], ["convert", "-o", "new.wmi", self.file("a.tsv", "ACGTA\t1\n")])
+                ["merge", "-q", "-o", "new.wmi", index, index], ["convert", "-o", "new.wmi", self.file("a.tsv", "ACGTA\t1\n")])
         for threads, advice in (("1", "raise -m"), ("2", "raise -m or lower -t")):
             number = "1 thread" if threads == "1" else "2 threads"
             for job in jobs:

@@ -442,7 +442,7 @@ class Alignments(FilterTest):
         self.file("reads.fq", text_of(reads))
         self.filter("-q", "-o", "out.bam", "none.bam")
         self.assertIn("\tPN:warpmer\t", self.samtools("view", "-h", "out.bam"))
-        self.filter("-o", "out.bam", "in.bam", "none.bam", "in.bam")
+        self.filter("-q", "-o", "out.bam", "in.bam", "none.bam", "in.bam")
         self.assertEqual(len(self.samtools("view", "out.bam").splitlines()) % 2, 0)
         self.refused(INPUT, "different headers", "filter", self.index, "-o", "new.bam", "in.bam", "other.bam")
         self.refused(INPUT, "one by one", "filter", self.index, "-o", "new.bam", "in.bam", "reads.fq")

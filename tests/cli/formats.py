@@ -74,7 +74,7 @@ class TinyInputs(CliTest):
             self.file(name, content)
             for k in some((31, 32, 33, 64)):
                 with self.subTest(name, k=k):
-                    index = self.count(name, k=k)
+                    index = self.count(name, k=k, options=("-q",))
                     self.assertEqual(self.warpmer("dump", index), "")
                     self.assertEqual(self.warpmer("dump", "--sort", index), "")
                     self.assertEqual(self.warpmer("histo", index), "")

@@ -38,7 +38,7 @@ class FullOutputs(CliTest):
     def whole_size(self, command, output, file):
         """Of what the command writes where there is room."""
         before = self.files()
-        self.warpmer(*command, "-o", output)
+        self.warpmer(*command, "-q", "-o", output)
         size = (self.folder / file).stat().st_size
         for name in set(self.files()) - set(before):
             (self.folder / name).unlink()
@@ -48,7 +48,7 @@ class FullOutputs(CliTest):
         """It must end with exit code 4 and one line that names the file, and leave nothing. Is it "about", how much
         more, and after what?"""
         before = self.files()
-        process = self.run_process(*command, "-o", output, stdin=stdin, preexec_fn=lambda: file_size_limit(room))
+        process = self.run_process(*command, "-q", "-o", output, stdin=stdin, preexec_fn=lambda: file_size_limit(room))
         error = process.stderr.decode()
         self.assertEqual(process.returncode, RESOURCE, error)
         self.assertEqual(self.files(), before)

@@ -112,7 +112,7 @@ class Matrix(CliTest):
 
     def test_nothing_and_little(self):
         """Old matrices without rows, with few rows, and new samples without k-mers."""
-        empty = self.count("-", k=21, stdin=">a\nACGT\n", output="empty.wmi")
+        empty = self.count("-", k=21, options=("-q",), stdin=">a\nACGT\n", output="empty.wmi")
         few = self.count("-", k=21, stdin=">a\nACGTTGCATTACGGATTACCAGATTACA\n", output="few.wmi")
         many = self.count(READS_1, READS_2, k=21, output="many.wmi")
         for old in (empty, few, many):
@@ -120,7 +120,7 @@ class Matrix(CliTest):
             for new in (empty, few, many):
                 with self.subTest(old=old, new=new):
                     rows = self.matrix("--append", "old.tsv", new).splitlines()[2:]
-                    self.assertEqual(rows, self.matrix(old, new).splitlines()[2:])
+                    self.assertEqual(rows, self.matrix("-q", old, new).splitlines()[2:])
 
     def test_compressed(self):
         one, two, three = self.three(21)
@@ -156,8 +156,8 @@ class Matrix(CliTest):
             rows = self.parsed(text, [f"s{i}" for i in range(number)], k)
             dumps = [self.dump(index) for index in indexes[:4]]
             self.assertEqual(rows, {kmer: tuple(dumps[i % 4].get(kmer, 0) for i in range(number)) for dump in dumps for kmer in dump})
-            self.warpmer("matrix", *indexes[:-3], "-o", "old.tsv")
-            self.assertEqual(self.matrix("--append", "old.tsv", *indexes[-3:]), text)
+            self.warpmer("matrix", "-q", *indexes[:-3], "-o", "old.tsv")
+            self.assertEqual(self.matrix("-q", "--append", "old.tsv", *indexes[-3:]), text)
 
     def test_names(self):
         os.mkdir(self.folder / "a")
@@ -167,10 +167,10 @@ class Matrix(CliTest):
         def names(text):
             return text.split("\n")[1].split("\t")
 
-        self.assertEqual(names(self.matrix(one, "a/one.wmi", one)), ["kmer", "one.wmi", "a/one.wmi", "one.wmi#2"])
+        self.assertEqual(names(self.matrix("-q", one, "a/one.wmi", one)), ["kmer", "one.wmi", "a/one.wmi", "one.wmi#2"])
         self.matrix(one, output="old.tsv")
         self.assertEqual(names(self.matrix("--append", "old.tsv", "a/one.wmi")), ["kmer", "one", "a/one.wmi"])
-        self.assertEqual(names(self.matrix("--append", "old.tsv", one, one)), ["kmer", "one", "one.wmi", "one.wmi#2"])
+        self.assertEqual(names(self.matrix("-q", "--append", "old.tsv", one, one)), ["kmer", "one", "one.wmi", "one.wmi#2"])
 
     def test_matrices_that_do_not_go_with_the_index(self):
         one = self.count(READS_1, k=21, output="one.wmi")
@@ -179,13 +179,13 @@ class Matrix(CliTest):
         self.matrix(one, output="old.tsv")
         self.refused(INPUT, "old.tsv, line 1: k = 21, but k22.wmi has k = 22", "matrix", "--append", "old.tsv", k22, "-o", "x")
         self.refused(INPUT, "old.tsv, line 1: canonical k-mers, but", "matrix", "--append", "old.tsv", forward, "-o", "x")
-        self.matrix("--min-samples", 2, one, one, output="some.tsv")
+        self.matrix("-q", "--min-samples", 2, one, one, output="some.tsv")
         self.refused(INPUT, "some.tsv, line 1: it was made with --min-samples 2", "matrix", "--append", "some.tsv", one, "-o", "x")
         self.refused(USAGE, "old.tsv has counts", "matrix", "--presence", "--append", "old.tsv", one, "-o", "x")
 
     def test_damaged_matrices(self):
         index = self.count("-", k=21, stdin=fasta([("x", "ACGTTGCATTACGGATTACCAGATTACAGGCATC")]), output="one.wmi")
-        good = self.matrix(index, index, output="good.tsv").split("\n")
+        good = self.matrix("-q", index, index, output="good.tsv").split("\n")
         self.assertEqual(len(good), 17)
         row = good[5]
         kmer = row.split("\t")[0]
@@ -233,7 +233,7 @@ class Matrix(CliTest):
         # As large as 64 bits, and a row that a column's removal has left without a sample.
         self.file("old.tsv", with_row(6, f"{kmer}\t18446744073709551615\t0"))
         self.assertIn(f"{kmer}\t18446744073709551615\t0\t1\n", self.matrix("--append", "old.tsv", index))
-        none = self.count("-", k=21, stdin=">a\nACGT\n", output="none.wmi")
+        none = self.count("-", k=21, options=("-q",), stdin=">a\nACGT\n", output="none.wmi")
         self.file("old.tsv", with_row(6, f"{kmer}\t0\t0"))
         self.assertNotIn(kmer, self.matrix("--append", "old.tsv", none))
 

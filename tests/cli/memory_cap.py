@@ -187,7 +187,7 @@ class MemoryCap(CliTest):
         cap = self.smallest_cap("-t", 2, *inputs) + 4
         self.count_within(cap, "-t", 2, "--device", "cpu:3", *inputs)
         self.assertEqual(self.content("out.wmi"), self.content("ample.wmi"))
-        self.warpmer("count", "-t", 2, "-o", "empty.wmi", none)
+        self.warpmer("count", "-t", 2, "-o", "empty.wmi", "-q", none)
         self.warpmer("update", "-t", 2, "-m", f"{cap + 30}M", "--tmp-dir", "tmp", "--stats", "s.json", "--add", text, text,
                      "-o", "out.wmi", "empty.wmi")
         self.assertGreater(json.loads((self.folder / "s.json").read_text())["spilled"]["written_bytes"], 0)

@@ -138,9 +138,9 @@ class Plan(CliTest):
         self.file("one.fq", "@r\n" + "ACGTTGCA" * 5 + "\n+\n" + "I" * 40 + "\n")
         for name, kmers in (("empty.fq", 0), ("short.fa", 0), ("one.fq", 10)):
             for options in ([], ["--full"]):
-                plan = self.plan(*options, name)
+                plan = self.plan("-q", *options, name)
                 self.assertEqual(plan["kmers"], {"estimate": kmers, "low": kmers, "high": kmers})
-            self.warpmer("plan", name)
+            self.warpmer("plan", "-q", name)
         self.assertEqual(self.plan("-k", 5, "one.fq")["kmers"]["estimate"], 36)
 
     def test_standard_input(self):

@@ -416,12 +416,12 @@ class Positions(CliTest):
     @one_thread
     def test_nothing_to_index(self):
         self.file("short.fa", ">a\nACG\n>b\nNNNNNNNN\n")
-        index = self.index("short.fa", k=31)
+        index = self.index("short.fa", k=31, options=("-q",))
         self.assertEqual(self.warpmer("locate", index, "A" * 31), HEADER)
         self.assertEqual(PositionIndex(self.folder / index).sequences, [("a", 3), ("b", 8)])
         self.file("empty.fa", "")
-        index = self.index("empty.fa", k=31, output="empty.wmp")
-        self.assertEqual(self.warpmer("locate", index, "--summary", "--reads", "short.fa"), SUMMARY + "a\t0\t0\t0\nb\t0\t0\t0\n")
+        index = self.index("empty.fa", k=31, options=("-q",), output="empty.wmp")
+        self.assertEqual(self.warpmer("locate", "-q", index, "--summary", "--reads", "short.fa"), SUMMARY + "a\t0\t0\t0\nb\t0\t0\t0\n")
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ class Sets(CliTest):
         # What a filter left out is not known later, either.
         few = self.count(READS_1, k=17, options=("--min-count", 2), output="few.wmi")
         for others in (few, two):
-            self.refused(INPUT, "without --min-count", "update", self.combine("union", few, others), "--add", READS_2, "-o", "x.wmi")
+            self.refused(INPUT, "without --min-count", "update", self.combine("union", "-q", few, others), "--add", READS_2, "-o", "x.wmi")
 
     def test_what_it_says_of_itself(self):
         one, two = self.two(31)
@@ -121,11 +121,11 @@ class Sets(CliTest):
         self.assertEqual(self.content("out.wmi"), wanted)
 
     def test_empty_results_are_indexes(self):
-        empty = self.count("-", k=21, stdin=">a\nACGT\n", output="empty.wmi")
+        empty = self.count("-", k=21, options=("-q",), stdin=">a\nACGT\n", output="empty.wmi")
         one = self.count(READS_1, k=21, output="one.wmi")
         for command, inputs in (("intersect", (one, empty)), ("subtract", (one, one)), ("symmetric-difference", (one, one)),
                                 ("union", (empty, empty)), ("subtract", (empty, one))):
-            result = self.combine(command, *inputs)
+            result = self.combine(command, "-q", *inputs)
             self.assertEqual(self.dump(result), {})
             self.assertEqual(self.warpmer("histo", result), "")
         self.assertEqual(self.content(self.combine("merge", one, result, output="left.wmi")),
@@ -149,7 +149,7 @@ class Sets(CliTest):
         forward = self.count(READS_1, k=21, options=("--forward",), output="forward.wmi")
         for command in COMMANDS:
             self.refused(USAGE, "k22.wmi has k = 22, one.wmi has k = 21", command, one, k22, "-o", "out.wmi")
-            self.refused(USAGE, "forward.wmi has k-mers as read, one.wmi has canonical", command, one, one, forward, "-o", "out.wmi")
+            self.refused(USAGE, "forward.wmi has k-mers as read, one.wmi has canonical", command, "-q", one, one, forward, "-o", "out.wmi")
 
     def test_damaged_inputs(self):
         one, two = self.two(21)
@@ -185,7 +185,7 @@ class Sets(CliTest):
             ("--counts of intersect must be one of min", "intersect", "--counts", "difference", one, one, "-o", "x.wmi"),
             ("unknown option '--counts'", "merge", "--counts", "min", one, one, "-o", "x.wmi"),
             ("unknown option '--min-samples'", "subtract", "--min-samples", "2", one, one, "-o", "x.wmi"),
-            ("at least 3 of 2 inputs", "union", "--min-samples", "3", one, one, "-o", "x.wmi"),
+            ("at least 3 of 2 inputs", "union", "-q", "--min-samples", "3", one, one, "-o", "x.wmi"),
             ("--input-min-count has 3 numbers for 2 inputs", "union", "--input-min-count", "1,2,3", one, one, "-o", "x.wmi"),
             ("--input-min-count must be a whole number", "union", "--input-min-count", "1,,3", one, one, "-o", "x.wmi"),
             ("--input-min-count must be a whole number", "union", "--input-min-count", "0", one, one, "-o", "x.wmi"),

@@ -115,7 +115,7 @@ class Histograms(CliTest):
 
     def test_empty_index(self):
         self.file("short.fa", ">a\nACG\n")
-        index = self.count("short.fa", k=15)
+        index = self.count("short.fa", k=15, options=("-q",))
         self.assertEqual(self.warpmer("histo", "--format", "genomescope", index), "1 0\n")
         self.assertEqual(len(self.rows(self.warpmer("histo", "--format", "kat", index))), 10001)
         self.assertIn("no estimate", self.warpmer("stats", index))

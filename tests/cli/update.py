@@ -246,7 +246,7 @@ class Update(CliTest):
         self.file("b.fa", fasta([read for i, read in enumerate(reads) if i % 4]))
         both = self.count("a.fa", "b.fa", k=31, output="both.wmi")
         one = self.count("a.fa", k=31, output="one.wmi")
-        command = ("update", one, "--add", "b.fa", "b.fa", "--remove", "b.fa", "-t", 2, "-o", "out.wmi", "--stats", "stats.json")
+        command = ("update", one, "-q", "--add", "b.fa", "b.fa", "--remove", "b.fa", "-t", 2, "-o", "out.wmi", "--stats", "stats.json")
         error = self.run_process(*command, "-m", "2M").stderr.decode()
         named = int(re.search(r"-m 2 MiB is too little for updating one.wmi with 2 threads: (\d+) MiB would do", error)[1])
         self.refused(RESOURCE, r": \d+ MiB would do", *command, "-m", f"{named - 8}M")
