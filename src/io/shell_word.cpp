@@ -12,18 +12,18 @@ bool is_safe(char c) {
          std::string_view("@%+=:,./_-").find(c) != std::string_view::npos;
 }
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+bool needs_escape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 }  // namespace
 
 std::string shell_word(std::string_view text) {
   if (!text.empty() && std::ranges::all_of(text, is_safe)) return std::string(text);
-  const bool has_controls = std::ranges::any_of(text, is_control);
+  const bool has_controls = std::ranges::any_of(text, needs_escape);
   std::string word = has_controls ? "$'" : "'";
   for (const char c : text) {
     if (has_controls && (c == '\'' || c == '\\')) {
       word += {'\\', c};
-    } else if (is_control(c)) {
+    } else if (needs_escape(c)) {
       word += fmt::format("\\{:03o}", static_cast<unsigned>(c));
     } else {
       word += c == '\'' ? std::string("'\\''") : std::string(1, c);
