@@ -66,17 +66,6 @@ if(WARPMER_SANITIZE)
   target_link_options(warpmer_flags INTERFACE -fsanitize=${WARPMER_SANITIZE})
 endif()
 
-# For a directory of which nothing is installed: where nobody runs its device code, either, that ends as PTX that is not
-# optimised, and what calls it is not. It compiles in half of the time (measured), and what ptxas has to say is seen in
-# kernels/.
-macro(warpmer_quick_device_code_ends_as_ptx)
-  if(WARPMER_QUICK_DEVICE_CODE)
-    list(TRANSFORM CMAKE_CUDA_ARCHITECTURES REPLACE "-(real|virtual)$" "")
-    list(TRANSFORM CMAKE_CUDA_ARCHITECTURES APPEND "-virtual")
-    add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-O0 -Xcicc -O0>")
-  endif()
-endmacro()
-
 # Adds CUDA sources to a target. Until CMake 3.31, UNITY_BUILD is not for CUDA: here `batch` of them are compiled as one.
 function(warpmer_add_cuda_sources target batch)
   if(NOT WARPMER_UNITY)

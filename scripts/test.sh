@@ -2,42 +2,51 @@
 # Installs what is missing, builds all that the toolchain can, runs all tests. The last line says how many
 # passed; exits non-zero when one failed.
 #
-#   scripts/test.sh [--sanitizers | --asan | --tsan] [--tidy] [--werror] [--quick-device-code]
+#   scripts/test.sh [OPTION...]
 #
 #   --asan         also build and test with ASan + UBSan
 #   --tsan         also build and test with TSan
 #   --sanitizers   both
+#   --asan-clang   also build and run the unit tests with clang's ASan + UBSan
+#   --aarch64      also cross-compile the unit tests for 64-bit ARM, and run them in qemu-user
+#   --compilers    also let the oldest and the newest compilers and libraries read the sources
+#                  (scripts/check_compilers.py)
+#   --no-cuda      leave CUDA out though there is nvcc
+#   --gpu-bundle   CUDA is built as it is for GPU nodes, tests use that build, and the bundle is made of it
+#                  (scripts/gpu-bundle.sh)
 #   --tidy         also clang-tidy on the files changed since WARPMER_TIDY_BASE (scripts/tidy.sh)
 #   --werror       warnings are errors
-#   --quick-device-code   for a machine without a GPU: device code is compiled, but hardly optimised
 #
 # With nvcc, CUDA code is compiled for the architectures of the cuda preset, or those that CUDAARCHS names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-presets=(cpu)
+release=cpu
+# With nvcc but without a GPU, CUDA code is compiled, and the tests that need a device skip themselves.
+if command -v nvcc >/dev/null; then release=cuda; fi
+others=()
+groups=(build test hygiene)
+compilers=no
 tidy=no
 werror=OFF
-quick=OFF
 for argument in "$@"; do
   case "$argument" in
-    --asan) sanitizers=(asan) ;;
-    --tsan) sanitizers=(tsan) ;;
-    --sanitizers) sanitizers=(asan tsan) ;;
+    --asan) others+=(asan) ;;
+    --tsan) others+=(tsan) ;;
+    --sanitizers) others+=(asan tsan) ;;
+    --asan-clang) others+=(asan-clang) groups+=(compilers) ;;
+    --aarch64) others+=(aarch64) groups+=(aarch64) ;;
+    --compilers) compilers=yes groups+=(compilers) ;;
+    --no-cuda) release=cpu ;;
+    --gpu-bundle) release=gpu-bundle ;;
     --tidy) tidy=yes ;;
     --werror) werror=ON ;;
-    --quick-device-code) quick=ON ;;
     -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) echo "test.sh: unknown option $argument" >&2; exit 2 ;;
   esac
 done
-# With nvcc but without a GPU, CUDA code is compiled, and the tests that need a device skip themselves.
-if [[ -f kernels/CMakeLists.txt ]] && command -v nvcc >/dev/null; then
-  presets=(cuda)
-fi
-presets+=("${sanitizers[@]+"${sanitizers[@]}"}")
 
-scripts/setup.sh build test hygiene
+scripts/setup.sh "${groups[@]}"
 
 jobs=$(nproc)
 passed=0 failed=0 skipped=0
@@ -67,12 +76,15 @@ PY
 
 test_preset() {
   local preset=$1 report log launcher=() settings=("-DWARPMER_WERROR=$werror")
+  # CI reads warnings where all of it is built, with the compiler of the release.
+  if [[ $preset == asan-clang || $preset == aarch64 ]]; then settings=(); fi
   report=$PWD/build/$preset/ctest.xml
   log=$PWD/build/$preset/build.log
   mkdir -p "build/$preset"
-  if [[ $preset == cuda ]]; then
-    settings+=("-DWARPMER_QUICK_DEVICE_CODE=$quick")
-    if [[ -n ${CUDAARCHS:-} ]]; then settings+=("-DCMAKE_CUDA_ARCHITECTURES=$CUDAARCHS"); fi
+  if [[ $preset == cuda && -n ${CUDAARCHS:-} ]]; then settings+=("-DCMAKE_CUDA_ARCHITECTURES=$CUDAARCHS"); fi
+  if [[ $preset == aarch64 ]] && ! scripts/sysroot.sh arm64 build/sysroot-arm64; then
+    fail "$preset/sysroot"
+    return
   fi
   echo "== $preset: build"
   if ! { cmake --preset "$preset" "${settings[@]}" && cmake --build --preset "$preset" -j "$jobs"; } \
@@ -87,7 +99,7 @@ test_preset() {
     launcher=(setarch "$(uname -m)" -R)
   fi
   rm -f "$report"
-  "${launcher[@]+"${launcher[@]}"}" ctest --preset "$preset" -j "$jobs" --no-tests=error --output-junit "$report" \
+  ${launcher[@]+"${launcher[@]}"} ctest --preset "$preset" -j "$jobs" --no-tests=error --output-junit "$report" \
     </dev/null || true
   if [[ ! -s $report ]]; then
     fail "$preset/ctest"
@@ -102,14 +114,21 @@ test_preset() {
   done
 }
 
-for preset in "${presets[@]}"; do
+# check NAME COMMAND...: a check that is no test of a build.
+check() {
+  local name=$1
+  shift
+  echo "== $name"
+  if "$@" </dev/null; then passed=$((passed + 1)); else fail "$name"; fi
+}
+
+for preset in "$release" ${others[@]+"${others[@]}"}; do
   test_preset "$preset"
 done
+if [[ $release == gpu-bundle ]]; then check house/gpu_bundle scripts/gpu-bundle.sh "-DWARPMER_WERROR=$werror"; fi
+if [[ $compilers == yes ]]; then check house/compilers scripts/check_compilers.py; fi
 
-if [[ $tidy == yes ]]; then
-  echo "== clang-tidy on changed files"
-  if scripts/tidy.sh; then passed=$((passed + 1)); else fail "house/tidy"; fi
-fi
+if [[ $tidy == yes ]]; then check house/tidy scripts/tidy.sh; fi
 
 if [[ $failed -gt 0 ]]; then
   echo
