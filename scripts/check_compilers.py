@@ -102,10 +102,8 @@ def read_source(compiler: str, options: list[str], command: dict) -> str:
     output = words.index("-o")
     del words[output:output + 2]
     words.remove("-c")
-    if "clang" in compiler:
-        # Some are GCC's alone. That libstdc++ uses what it calls deprecated, clang sees and GCC does not.
-        words += ["-Wno-unknown-warning-option", "-Wno-deprecated-declarations"]
-    done = subprocess.run([compiler, "-fsyntax-only", "-Werror", *options, *words], cwd=command["directory"],
+    # Warnings are for the compiler of the release: packagers' have others, and do not stop at them.
+    done = subprocess.run([compiler, "-fsyntax-only", "-w", *options, *words], cwd=command["directory"],
                           capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     if done.returncode == 0:
         return ""

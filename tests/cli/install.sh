@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# What `cmake --install` puts in place runs from there, alone and as several processes. ctest: release only
+set -euo pipefail
+build=${WARPMER_BUILD:-build/cpu}
+data=${WARPMER_DATA:-data}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cmake --install "$build" --prefix "$folder/prefix" >"$folder/log"
+for file in bin/warpmer share/man/man1/warpmer.1 share/man/man1/warpmer-count.1 share/zsh/site-functions/_warpmer \
+  share/bash-completion/completions/warpmer; do
+  [[ -f $folder/prefix/$file ]] || { echo "$file is not installed"; exit 1; }
+done
+warpmer=$folder/prefix/bin/warpmer
+"$warpmer" --version | grep -q '^warpmer '
+"$warpmer" count -k 31 -o "$folder/one.wmi" "$data/reads_1.fq.gz"
+"$warpmer" query "$folder/one.wmi" ACGTACGTACGTACGTACGTACGTACGTACG | grep -q '^ACGT.*	0$'
+
+if [[ ! -f $build/warpmer_mpi.so ]] || ! command -v mpirun >/dev/null; then exit 0; fi
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_orte_tmpdir_base=$folder
+mpirun --allow-run-as-root --oversubscribe --bind-to none -n 2 "$warpmer" count -k 31 -o "$folder/two.wmi" "$data/reads_1.fq.gz"
+checksum() { "$warpmer" info "$1" | grep 'content checksum'; }
+[[ $(checksum "$folder/one.wmi") == "$(checksum "$folder/two.wmi")" ]]
