@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "engine/ranks.h"
 #include "engine/verdict.h"
+#include "index/mapped_inputs.h"
 
 namespace warpmer::cli {
 namespace {
@@ -74,7 +75,10 @@ int run(Application& application, engine::Ranks& ranks, const std::vector<std::s
       return finish_parsing(application, error);
     }
   } catch (...) {
-    return fail(ranks, engine::verdict_of(std::current_exception()));
+    const engine::Verdict verdict = engine::verdict_of(std::current_exception());
+    // Who changes an input while it is read makes it look damaged, or breaks what lies beyond.
+    const std::optional<std::string> change = index::MappedInputs::change();
+    return fail(ranks, change ? engine::Verdict{ErrorKind::input, *change} : verdict);
   }
 }
 

@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <csignal>
+#include <cstddef>
 
+#include "cli/exit_status.h"
+#include "index/mapped_inputs.h"
 #include "index/unfinished_outputs.h"
 
 namespace warpmer::cli {
@@ -36,6 +40,44 @@ extern "C" void clean_up_and_die(int signal) {
   die_by(signal);
 }
 
+/// A line on stderr, made without memory of anyone else's: for signal handlers.
+class Line {
+ public:
+  Line& operator<<(const char* text) {
+    for (; *text != '\0' && size_ + 1 < sizeof text_; ++text) {
+      const auto byte = static_cast<unsigned char>(*text);
+      text_[size_++] = byte < 0x20 || byte == 0x7f ? ' ' : *text;
+    }
+    return *this;
+  }
+  void print() {
+    text_[size_++] = '\n';
+    for (std::size_t at = 0; at < size_;) {
+      const ssize_t n = write(STDERR_FILENO, text_ + at, size_ - at);
+      if (n <= 0) return;
+      at += static_cast<std::size_t>(n);
+    }
+  }
+
+ private:
+  char text_[PATH_MAX + 512];
+  std::size_t size_ = 0;
+};
+
+/// A page of a mapped input is not there any more, or its disk has failed. What is in the middle of using it
+/// cannot go on, on whatever thread it is.
+extern "C" void end_for_lost_input(int signal, siginfo_t* info, void* /*context*/) {
+  const bool is_fault = info->si_code > 0;  // not from kill(2)
+  const auto fault = is_fault ? index::MappedInputs::fault_at(info->si_addr) : index::MappedInputs::Fault{};
+  if (fault.name == nullptr) clean_up_and_die(signal);
+  while (is_cleaning_up.test_and_set()) pause();
+  index::remove_unfinished_outputs();
+  Line line;
+  line << "warpmer: error: " << fault.name << fault.what;
+  line.print();
+  _exit(kInputError);
+}
+
 }  // namespace
 
 void install_signal_handlers() {
@@ -46,6 +88,10 @@ void install_signal_handlers() {
     sigaddset(&action.sa_mask, signal);
   }
   signal(SIGXFSZ, SIG_IGN);
+  struct sigaction on_fault = action;
+  on_fault.sa_sigaction = end_for_lost_input;
+  on_fault.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &on_fault, nullptr);
   for (const int signal : kHandledSignals) {
     struct sigaction present = {};
     if (sigaction(signal, nullptr, &present) == 0 && present.sa_handler != SIG_IGN) {

@@ -4,8 +4,9 @@
 namespace warpmer::cli {
 
 /// SIGINT, SIGTERM, SIGHUP and SIGPIPE remove unfinished outputs, then end the process as they would
-/// have without us. Signals that whoever started us ignores stay ignored. A limit on file sizes is
-/// an error of whoever writes, and no signal.
+/// have without us. Signals that whoever started us ignores stay ignored. SIGBUS from a mapped input that
+/// cannot be read any more ends the process with a message and the status of input errors. A limit on file
+/// sizes is an error of whoever writes, and no signal.
 void install_signal_handlers();
 
 /// Occupies descriptors 0, 1 and 2 if they came closed, so that no output file lands on one of them

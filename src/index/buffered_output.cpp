@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "index/mapped_inputs.h"
+
 namespace warpmer::index {
 namespace {
 
@@ -47,11 +49,13 @@ char* BufferedOutput::reserve(std::size_t bytes) {
 }
 
 void BufferedOutput::complete() {
+  MappedInputs::check();  // before a stream gets the rest
   flush();
   file_.complete();
 }
 
 void BufferedOutput::finish() {
+  MappedInputs::check();
   flush();
   file_.commit();
 }

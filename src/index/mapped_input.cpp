@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/huge_pages.h"
+#include "index/checksum.h"
 
 namespace warpmer::index {
 namespace {
@@ -24,6 +25,9 @@ constexpr std::size_t kReadAtOnce = std::size_t{1} << 20;
 /// A fault maps the pages around it, too: 64 KB by default (fault_around_bytes), or, as newer kernels do, all
 /// of the page cache's folio, which may have megabytes.
 constexpr std::uint64_t kMappedAtOnce = std::uint64_t{4} << 20;
+
+/// By these last bytes a file is known to be the one that was opened: formats end in checksums, or in marks.
+constexpr std::size_t kTailBytes = 4096;
 
 bool is_standard_input(const std::string& path) { return path == "-" || path == "/dev/stdin"; }
 
@@ -55,6 +59,7 @@ void MappedInput::close_descriptor() noexcept {
 }
 
 void MappedInput::close() noexcept {
+  registered_.reset();
   if (data_ != nullptr) ::munmap(data_, reserved_);
   close_descriptor();
 }
@@ -88,6 +93,8 @@ bool MappedInput::map() {
   data_ = static_cast<std::byte*>(data);
   reserved_ = size_;
   is_mapped_ = true;
+  registered_.emplace(*this);
+  tail_checksum_ = tail_checksum();
   return true;
 }
 
@@ -127,11 +134,25 @@ void MappedInput::grow() {
 }
 
 void MappedInput::check_size() const {
-  if (!is_mapped_) return;
+  if (is_shorter()) throw_shorter();
+}
+
+bool MappedInput::is_shorter() const noexcept {
+  if (!is_mapped_) return false;
   struct stat status {};
   const int failed = fd_ >= 0 ? ::fstat(fd_, &status) : ::stat(path_.c_str(), &status);
-  if (failed != 0 || !is_of_this_file(status)) return;
-  if (static_cast<std::uint64_t>(status.st_size) < size_) throw_shorter();
+  return failed == 0 && is_of_this_file(status) && static_cast<std::uint64_t>(status.st_size) < size_;
+}
+
+std::uint64_t MappedInput::tail_checksum() const noexcept {
+  const std::size_t bytes = std::min(size_, kTailBytes);
+  return layout::checksum(data_ + size_ - bytes, bytes);
+}
+
+std::optional<std::string> MappedInput::change() const {
+  if (is_shorter()) return name_ + kBecameShorter;
+  if (is_mapped_ && tail_checksum() != tail_checksum_) return name_ + kWasChanged;
+  return std::nullopt;
 }
 
 /// Under the name may be another file by now; the one that is mapped then stays as it was.
@@ -139,10 +160,7 @@ bool MappedInput::is_of_this_file(const struct stat& status) const noexcept {
   return status.st_dev == device_ && status.st_ino == inode_;
 }
 
-void MappedInput::throw_shorter() const {
-  throw InputError(fmt::format(
-      "{} has become shorter while it was being read: wait for its writer, then run again", name_));
-}
+void MappedInput::throw_shorter() const { throw InputError(name_ + kBecameShorter); }
 
 void MappedInput::reopen() const noexcept {
   if (fd_ >= 0) return;

@@ -9,8 +9,11 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+
+#include "index/mapped_inputs.h"
 
 namespace warpmer::index {
 
@@ -34,8 +37,13 @@ class MappedInput {
   /// How messages call the file: quoted path or "standard input".
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// InputError when the file has become shorter than it was: touching its pages would kill us.
+  /// InputError when the file has become shorter than it was: its pages cannot be read.
   void check_size() const;
+  /// The same as an answer, by system calls only, as a signal handler may ask.
+  [[nodiscard]] bool is_shorter() const noexcept;
+  /// What has become of the file since it was opened, if it is not what it was: it is shorter, or ends in
+  /// other bytes, as when it is written anew. In the words of an error, beginning with its name.
+  [[nodiscard]] std::optional<std::string> change() const;
   /// Tells the kernel that a range is about to be read, or is not needed again soon.
   void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void release(std::uint64_t offset, std::uint64_t bytes) const noexcept;
@@ -52,6 +60,7 @@ class MappedInput {
   void advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept;
   void reopen() const noexcept;
   [[nodiscard]] bool is_of_this_file(const struct stat& status) const noexcept;
+  [[nodiscard]] std::uint64_t tail_checksum() const noexcept;
   [[noreturn]] void throw_shorter() const;
   [[noreturn]] void throw_too_large(std::uint64_t most_bytes) const;
   void close_descriptor() noexcept;
@@ -65,6 +74,8 @@ class MappedInput {
   std::size_t size_ = 0;
   std::size_t reserved_ = 0;  ///< bytes mapped
   bool is_mapped_ = false;    ///< to the file, rather than holding a copy
+  std::uint64_t tail_checksum_ = 0;
+  std::optional<MappedInputs::Entry> registered_;  ///< while it is mapped
   mutable std::once_flag reopened_;
   /// Kept of standard input; of a file from when it is to be `read`, if that is still under its name.
   mutable std::atomic<int> fd_{-1};

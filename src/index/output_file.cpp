@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "index/mapped_inputs.h"
 #include "index/output_path.h"
 
 namespace warpmer::index {
@@ -108,6 +109,7 @@ const char* advice(int error) {
 }  // namespace
 
 OutputFile::OutputFile(const std::string& path, unsigned writers) : path_(path), target_(path) {
+  MappedInputs::begin_output();
   if (path.empty()) throw ResourceError("cannot write the index: its path is empty");
   std::error_code ignored;
   if (!is_standard_output(path) && std::filesystem::is_directory(path, ignored)) {
@@ -231,6 +233,7 @@ void OutputFile::sync() {
 
 void OutputFile::complete() {
   if (is_complete_) return;
+  MappedInputs::check();
   // What was allocated ahead is given back.
   if (shared_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) fail("complete", errno);
   if (!is_stream_) sync();

@@ -54,7 +54,8 @@ class OutputFile {
   void leave_cache() noexcept { write_behind_.leave_cache(); }
 
   /// Waits until a file is on the disk and closes it. What may fail late has then been done: outputs that
-  /// belong together are all completed before the first gets its name.
+  /// belong together are all completed before the first gets its name. InputError when a mapped input has
+  /// been changed: what was made of it is not to be kept.
   void complete();
   /// Gives the file its final name; completes it before, unless that has been done.
   void commit();
