@@ -228,7 +228,11 @@ void add_convert_command(Application& application) {
       "their two files have in common (X for X.kmc_pre and X.kmc_suf). Text is a line KMER<TAB>COUNT or a "
       "FASTA record >COUNT for each k-mer, and may be compressed with gzip; its k-mers are made canonical, "
       "unless --forward is given, and one that comes twice, or once from each strand, is an error, unless "
-      "--sum-duplicates is given.",
+      "--sum-duplicates is given. Counters of other programs stop where they are full (KMC's, by default, at "
+      "255): "
+      "how many k-mers of the input stand there, and may occur more often, is said on standard error. (A "
+      "limit "
+      "below that, as KMC's -cs may be, is not in its files.)",
       kExamples);
   command
       .add_option("--to", options->to_name,

@@ -272,7 +272,7 @@ int run_qv(QvOptions options) {
                      "' was counted with --forward, and an assembly has either strand; count the reads "
                      "without it");
   }
-  if (const index::Totals& totals = index.totals(); totals.min_count > 1 || totals.max_count != UINT64_MAX) {
+  if (index.totals().left_out() > 0) {
     warn(fmt::format(
         "'{}' was counted with --min-count or --max-count; what they left out of it is taken for missing",
         options.index));

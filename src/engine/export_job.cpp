@@ -9,6 +9,7 @@
 #include "engine/entries.h"
 #include "engine/index_set.h"
 #include "engine/limits.h"
+#include "formats/count_width.h"
 
 namespace warpmer::engine {
 namespace {
@@ -27,10 +28,15 @@ class CountGate {
     };
     if (!std::all_of(kmers.begin(), kmers.end(), passes)) kmers = changed(kmers);
     report_.kmers += kmers.size();
+    for (const CountedKmer& each : kmers) {
+      least_ = std::min(least_, each.count);
+      most_ = std::max(most_, each.count);
+    }
     sink_.write(kmers);
   }
 
   ExportReport finish() {
+    if (report_.kmers > 0) sink_.widen_bounds(least_, most_);
     sink_.finish();
     return report_;
   }
@@ -69,6 +75,7 @@ class CountGate {
   const std::string& input_;
   formats::KmerSink& sink_;
   ExportReport report_;
+  std::uint64_t least_ = UINT64_MAX, most_ = 0;  ///< of the counts that were written
   std::vector<CountedKmer> kept_;
 };
 
@@ -95,6 +102,7 @@ ExportReport copy_kmers(formats::KmerSource& source, const std::string& input, c
   CountGate gate(options, input, sink);
   std::vector<CountedKmer> block(kAtOnce);
   while (const std::size_t n = source.read(block)) gate.write({block.data(), n});
+  formats::warn_of_capped(source.capped(), input);
   return gate.finish();
 }
 

@@ -10,6 +10,7 @@
 #include "engine/index_set.h"
 #include "engine/limits.h"
 #include "engine/thread_team.h"
+#include "formats/count_width.h"
 
 namespace warpmer::engine {
 namespace {
@@ -33,6 +34,7 @@ class ImportJob {
     const auto session = make_cpu_import_session(plan);
     read(*session);
     session->end_of_input();
+    formats::warn_of_capped(source_.capped(), options_.input);
     SessionRun run(threads_, memory_cap_, progress_);
     run.freeze(params.shards(), shards_of(*session), writer, JobProgress::Stage::combining);
     const Tally tally = session->tally();

@@ -6,8 +6,10 @@
 
 #include "core/error.h"
 #include "core/kmer.h"
+#include "core/warning.h"
 #include "engine/index_set.h"
 #include "engine/limits.h"
+#include "engine/result_bounds.h"
 
 namespace warpmer::engine {
 
@@ -44,6 +46,7 @@ class SetJob {
   SetReport run() {
     const index::IndexParams& params = inputs_.front().params();
     SetPlan plan = make_plan();
+    if (adds_up()) warn_of_filtered();
     index::IndexWriter writer(options_.output, params, threads_);
     const auto session = make_cpu_set_session(plan, inputs_);
     SessionRun run(threads_, memory_cap_, progress_);
@@ -70,6 +73,25 @@ class SetJob {
     return plan;
   }
 
+  /// Whether the result would be of all that the inputs are of.
+  [[nodiscard]] bool adds_up() const {
+    return options_.operation == SetOperation::unite && options_.min_samples <= 1;
+  }
+
+  void warn_of_filtered() const {
+    std::size_t filtered = 0;
+    std::string first;
+    for (const auto& input : inputs_) {
+      if (input.totals().left_out() > 0 && filtered++ == 0) first = input.path();
+    }
+    if (filtered == 0) return;
+    warn(fmt::format(
+        "'{}'{} {} k-mers that --min-count or --max-count left out, so the result is not what counting "
+        "all reads at once would give; make parts without them, and filter the result",
+        first, filtered == 1 ? "" : fmt::format(" and {} more", filtered - 1),
+        filtered == 1 ? "lacks" : "lack"));
+  }
+
   [[nodiscard]] CountBounds bounds_of(std::size_t input) const {
     if (options_.of_inputs.empty()) return {};
     return options_.of_inputs.size() == 1 ? options_.of_inputs.front() : options_.of_inputs[input];
@@ -83,7 +105,13 @@ class SetJob {
       totals.records = saturating_add(totals.records, inputs_[i].totals().records);
       totals.bases = saturating_add(totals.bases, inputs_[i].totals().bases);
     }
-    const CountBounds filter = filter_of_all(plan);
+    std::vector<CountBounds> bounds;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      bounds.push_back(kept_bounds(inputs_[i].totals(), plan.of_inputs[i]));
+      if (!adds_up()) continue;
+      totals.counted_kmers = saturating_add(totals.counted_kmers, left_out(inputs_[i], plan.of_inputs[i]));
+    }
+    const CountBounds filter = result_bounds(plan, bounds);
     totals.min_count = filter.min;
     totals.max_count = filter.max;
     return totals;
@@ -99,16 +127,20 @@ class SetJob {
     }
   }
 
-  /// The counts that no filter has taken anything from, of the inputs or of the result: outside of them
-  /// k-mers may be missing, or have lost a part of their count.
-  [[nodiscard]] CountBounds filter_of_all(const SetPlan& plan) const {
-    CountBounds all = plan.of_result;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const index::Totals& input = inputs_[i].totals();
-      all.min = std::max({all.min, input.min_count, plan.of_inputs[i].min});
-      all.max = std::min({all.max, input.max_count, plan.of_inputs[i].max});
+  /// What an input's counts are within, after the filter for it.
+  static CountBounds kept_bounds(const index::Totals& input, const CountBounds& filter) {
+    const std::uint64_t least = std::max(input.min_count, filter.min);
+    return {least, std::max(least, std::min(input.max_count, filter.max))};
+  }
+
+  /// Occurrences of an input's k-mers that the result cannot know of: its own filter left them out, or the
+  /// one that the operation has for it.
+  static std::uint64_t left_out(const index::IndexFile& input, const CountBounds& filter) {
+    std::uint64_t occurrences = input.totals().left_out();
+    for (const auto& [count, kmers] : input.histogram()) {
+      if (!filter.contains(count)) occurrences = saturating_add(occurrences, count * kmers);
     }
-    return {all.min, std::max(all.min, all.max)};
+    return occurrences;
   }
 
   const SetOptions& options_;

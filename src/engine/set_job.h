@@ -29,11 +29,12 @@ struct SetReport : IndexReport {
 };
 
 /// Runs a whole job, on the CPU. Never more than a part of a shard of each input is in memory. The totals of
-/// the index written: "counted" is what the operation gives, "stored" what `of_result` leaves of it; records
-/// and bases are the sums of those of the inputs (of `subtract`, those of the first); the filter is the
-/// range of counts that no filter has taken anything from. So the union of indexes with summed counts, where
-/// nothing is filtered, is the index of all their sequences, byte for byte but for its provenance.
-/// Throws Error, and then no output file is left.
+/// the index written: "counted" is what the operation gives, in a union with the occurrences that filters
+/// left out of the inputs, "stored" what `of_result` leaves of it; records and bases are the sums of those of
+/// the inputs (of `subtract`, those of the first); the filter is what its counts are within. So the union of
+/// indexes with summed counts, where nothing is filtered, is the index of all their sequences, byte for byte
+/// but for its provenance; and a union of indexes that lack something warns. Throws Error, and then no output
+/// file is left.
 SetReport run_set_operation(const SetOptions& options, JobProgress& progress);
 
 }  // namespace warpmer::engine

@@ -1,11 +1,13 @@
 #pragma once
 /// What a job learns about its k-mers on the way out: totals, histogram, the count filter. One per
-/// thread, merged at the end.
+/// thread, merged at the end. Occurrences beyond 64 bits, which an operation on indexes may count before its
+/// filter, stay at the largest number there is.
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "core/kmer.h"
 #include "index/index_file.h"
 
 namespace warpmer::engine {
@@ -32,7 +34,7 @@ class Tally {
 
   /// Takes note of `number` k-mers that occurred `count` times each.
   void note(std::uint64_t count, std::uint64_t number) {
-    totals_.counted_kmers += count * number;
+    add_counted(Key128{count} * number);
     totals_.counted_distinct += number;
     if (count == 1) totals_.counted_unique += number;
     if (!is_kept(count)) return;
@@ -41,7 +43,7 @@ class Tally {
   }
 
   void merge(const Tally& other) {
-    totals_.counted_kmers += other.totals_.counted_kmers;
+    add_counted(other.totals_.counted_kmers);
     totals_.counted_distinct += other.totals_.counted_distinct;
     totals_.counted_unique += other.totals_.counted_unique;
     totals_.stored_distinct += other.totals_.stored_distinct;
@@ -83,13 +85,18 @@ class Tally {
     }
     const std::uint64_t unique = n - number;
     totals_.counted_unique += unique;
-    std::uint64_t kmers = unique;
+    Key128 kmers = unique;
     if (is_kept(1)) small_[1] += unique;
     for (std::size_t i = 0; i < number; ++i) {
       kmers += others[i];
       if (is_kept(others[i])) note_kept(others[i], 1);
     }
-    totals_.counted_kmers += kmers;
+    add_counted(kmers);
+  }
+
+  void add_counted(Key128 kmers) {
+    totals_.counted_kmers =
+        static_cast<std::uint64_t>(std::min<Key128>(UINT64_MAX, kmers + totals_.counted_kmers));
   }
 
   template <class Key>

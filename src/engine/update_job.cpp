@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/kmer.h"
 #include "core/minimizer.h"
 #include "engine/backend.h"
 #include "engine/count_job.h"
@@ -31,7 +32,14 @@ void check(const index::IndexFile& index) {
   if (totals.min_count > 1) left_out = fmt::format("fewer than {}", totals.min_count);
   if (totals.max_count != UINT64_MAX)
     left_out += fmt::format("{}more than {}", left_out.empty() ? "" : " or ", totals.max_count);
-  if (left_out.empty()) return;
+  if (left_out.empty()) {
+    if (totals.left_out() == 0) return;
+    throw InputError(
+        fmt::format("{} was made of indexes that lack k-mers by their counts, so its counts cannot be kept "
+                    "up; update one "
+                    "that was made without --min-count and --max-count",
+                    index.path()));
+  }
   throw InputError(
       fmt::format("{} has no k-mers that occurred {} times, so their counts cannot be kept up; update an "
                   "index that was made without --min-count and --max-count",
@@ -116,6 +124,7 @@ class UpdateJob {
     if (added) report_.added = run_.read(*added, *session->added(), k());
     if (removed) report_.removed = run_.read(*removed, *session->removed(), k());
     report_.read_seconds = seconds_since(start);
+    check_sum();
     const auto middle = Clock::now();
     if (session->spilled().written_bytes > 0) writer.leave_cache();
     run_.freeze(index_.params().shards(), shards_of(*session), writer);
@@ -182,6 +191,18 @@ class UpdateJob {
       if (!backend.forecast(**session, {})->begins) return false;
     }
     return true;
+  }
+
+  /// No count is larger than the sum of all, so that no device has to look for counts that wrap. (They are
+  /// all added before any is taken away.)
+  void check_sum() const {
+    if (Key128{index_.totals().stored_kmers} + report_.added.kmers <= UINT64_MAX) return;
+    throw InputError(fmt::format(
+        "the counts of {} and of what --add brings add up to more than 2^64 - 1, which an index cannot hold; "
+        "{}",
+        index_.path(),
+        options_.removed.empty() ? "count what is new by itself, and use union --counts max"
+                                 : "remove what is to be removed first, in an update of its own"));
   }
 
   [[nodiscard]] index::Totals totals(const UpdatingSession& session) const {

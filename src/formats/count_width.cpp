@@ -7,11 +7,19 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/warning.h"
 
 namespace warpmer::formats {
 
 std::uint32_t bytes_of_count(std::uint64_t largest) {
   return std::max(1u, (static_cast<std::uint32_t>(std::bit_width(largest)) + 7) / 8);
+}
+
+void warn_of_capped(const CappedCounts& capped, const std::string& input) {
+  if (capped.kmers == 0) return;
+  const bool is_one = capped.kmers == 1;
+  warn(fmt::format("{} k-mer{} of {} stand{} at the limit of its counters, {}, and may occur more often",
+                   capped.kmers, is_one ? "" : "s", input, is_one ? "s" : "", capped.limit));
 }
 
 void check_counts(std::span<const CountedKmer> kmers, std::uint32_t k, std::uint32_t bytes) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "formats/kmer_stream.h"
 
@@ -15,6 +16,30 @@ constexpr std::uint64_t largest_of_bytes(std::uint32_t bytes) {
 
 /// Bytes, 1 to 8, that counts up to `largest` need.
 std::uint32_t bytes_of_count(std::uint64_t largest);
+
+/// Warns of them, if there are any. `input` is how messages call the file.
+void warn_of_capped(const CappedCounts& capped, const std::string& input);
+
+/// Watches the counts that come out of counters of limited width.
+class CounterLimit {
+ public:
+  /// Of `bytes` bytes, 0 to 8. What was counted more often than `max_count` is not in the file.
+  void set(std::uint32_t bytes, std::uint64_t max_count) noexcept {
+    limit_ = bytes == 0 || bytes > 7 ? 0 : largest_of_bytes(bytes);
+    if (max_count <= limit_) limit_ = 0;
+  }
+  void note(std::uint64_t count) noexcept {
+    if (count == limit_ && count != 0) [[unlikely]] {
+      capped_.limit = limit_;
+      ++capped_.kmers;
+    }
+  }
+  [[nodiscard]] const CappedCounts& capped() const noexcept { return capped_; }
+
+ private:
+  std::uint64_t limit_ = 0;  ///< 0: none
+  CappedCounts capped_;
+};
 
 /// InputError for the first count that `bytes` bytes cannot hold, with its k-mer.
 void check_counts(std::span<const CountedKmer> kmers, std::uint32_t k, std::uint32_t bytes);

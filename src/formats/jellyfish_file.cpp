@@ -117,6 +117,7 @@ void JellyfishSource::read_header() {
   const auto is_canonical = fields.find("canonical");
   facts_.canonical = is_canonical != fields.end() && is_canonical->is_boolean() && is_canonical->get<bool>();
   facts_.largest_count = largest_of_bytes(count_bytes_);
+  limit_.set(count_bytes_, facts_.max_count);
 
   key_bytes_ = (key_bits + 7) / 8;
   at_ = kLengthDigits + length;
@@ -164,6 +165,7 @@ std::size_t JellyfishSource::decode(std::span<CountedKmer> out) {
                       "--out-counter-len 4",
                       at_ + key_bytes_));
     }
+    limit_.note(out[n].count);
     n += out[n].count != 0 ? 1 : 0;
   }
   return n;

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <string>
 
+#include "formats/count_width.h"
 #include "formats/kmer_stream.h"
 #include "index/buffered_output.h"
 #include "index/mapped_input.h"
@@ -39,6 +40,7 @@ class JellyfishSource final : public KmerSource {
 
   [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
+  [[nodiscard]] CappedCounts capped() const override { return limit_.capped(); }
 
  private:
   void read_header();
@@ -53,6 +55,7 @@ class JellyfishSource final : public KmerSource {
   std::uint32_t count_bytes_ = 0;
   std::uint64_t at_ = 0;        ///< offset of the next record
   std::uint64_t released_ = 0;  ///< bytes that are done with
+  CounterLimit limit_;
 };
 
 /// Writes k-mers that come in the order of jellyfish_order.h. `matrix1` is that order's, and `size` 2^63

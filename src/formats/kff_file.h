@@ -33,6 +33,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/count_width.h"
 #include "formats/kmer_stream.h"
 #include "index/buffered_output.h"
 #include "index/mapped_input.h"
@@ -55,6 +56,7 @@ class KffSource final : public KmerSource {
   [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   [[nodiscard]] bool is_unique() const noexcept { return is_unique_; }
   std::size_t read(std::span<CountedKmer> out) override;
+  [[nodiscard]] CappedCounts capped() const override { return limit_.capped(); }
 
  private:
   struct Variables {
@@ -117,19 +119,21 @@ class KffSource final : public KmerSource {
   std::uint64_t at_ = 0;           ///< offset of what comes next
   std::uint64_t end_ = 0;          ///< offset of the last `KFF`
   std::uint64_t released_ = 0;     ///< bytes that are done with
+  CounterLimit limit_;             ///< of the section
 };
 
 /// Writes sections of a k-mer a block; wants the k-mers in lexicographic order, which `ordered` promises and
 /// kmc_tools relies on.
 class KffSink final : public KmerSink {
  public:
-  /// `count_bytes` (1 to 8) is the width of counts; 0: as many as facts.largest_count needs, 4 where that is
+  /// `count_bytes` (1 to 8) is the width of counts; 0: as many as facts.largest_count needs; 4 where that is
   /// not known. kmc_tools reads up to 4.
   KffSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes = 0);
 
   /// InputError for a count that is too wide, with its k-mer.
   void write(std::span<const CountedKmer> kmers) override;
   void finish() override;
+  void widen_bounds(std::uint64_t least, std::uint64_t most) override { facts_.widen_bounds(least, most); }
 
  private:
   void write_header();

@@ -218,6 +218,7 @@ void KffSource::begin_section(bool has_minimizer) {
   shape_.max = variable("max", variables_.max, 1, UINT64_MAX - kMaxK);
   shape_.data_bytes =
       static_cast<std::uint32_t>(variable("data_size", variables_.data_size, 0, kMostDataBytes));
+  limit_.set(shape_.data_bytes, facts_.max_count);
   shape_.number_bytes = bytes_below(shape_.max);
   if (has_minimizer) {
     shape_.minimizer_bases = static_cast<std::uint32_t>(variable("m", variables_.m, 1, k));
@@ -297,6 +298,7 @@ std::size_t KffSource::take_from_block(std::span<CountedKmer> out) {
         shape_.data_bytes == 0 ? 1 : big_endian(file_.bytes().data() + block_.data, shape_.data_bytes);
     block_.data += shape_.data_bytes;
     out[n] = {facts_.canonical ? canonical(kmer, facts_.k) : kmer, count};
+    limit_.note(count);
     n += count != 0 ? 1 : 0;
   }
   block_.kmer = kmer;
@@ -323,6 +325,7 @@ std::size_t KffSource::take_single(std::span<CountedKmer> out) {
     const std::uint64_t count =
         shape_.data_bytes == 0 ? 1 : load_highest<Key64>(block + sequence_bytes, 8 * shape_.data_bytes);
     out[n] = {facts_.canonical ? canonical(kmer, facts_.k) : kmer, count};
+    limit_.note(count);
     n += count != 0 ? 1 : 0;
   }
   return n;

@@ -118,6 +118,8 @@ void KmcSource::read_header() {
   const std::uint64_t max_count = max_count_low | std::uint64_t{load<std::uint32_t>(at + 12)} << 32;
   facts_.max_count = max_count >= kLargestKmcCount ? UINT64_MAX : max_count;
   facts_.largest_count = count_bytes_ == 0 ? 1 : largest_of_bytes(std::min(count_bytes_, 8u));
+  // That of -cs, where it is less than counters can hold, is not in the file.
+  limit_.set(std::min(count_bytes_, 8u), facts_.max_count);
   if (mode != 0) refuse(prefixes_, "its counts are sums of qualities (kmc -q), no whole numbers");
   if (facts_.k < 1 || facts_.k > kMaxK) {
     refuse(prefixes_, fmt::format("k-mers of {} bases; warpmer's have 1 to {}", facts_.k, kMaxK));
@@ -207,6 +209,7 @@ std::size_t KmcSource::read(std::span<CountedKmer> out) {
         std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), copy.begin());
         decode(copy.data(), out[n]);
       }
+      limit_.note(out[n].count);
       if (out[n].count == 0) {
         refuse(suffixes_,
                fmt::format("this KMC database is damaged: the record at byte {} has a count of 0", at));
@@ -279,6 +282,7 @@ void KmcSink::write_prefixes() {
   u32(0);  // whole counts
   u32(count_bytes_);
   u32(prefix_bases_);
+  // KMC's programs leave out what is not within these.
   u32(facts_.min_count);
   u32(facts_.max_count);
   header.append(reinterpret_cast<const char*>(&records_), sizeof records_);

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/count_width.h"
 #include "formats/kmer_stream.h"
 #include "index/buffered_output.h"
 #include "index/mapped_input.h"
@@ -43,6 +44,7 @@ class KmcSource final : public KmerSource {
 
   [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
+  [[nodiscard]] CappedCounts capped() const override { return limit_.capped(); }
 
  private:
   void read_header();
@@ -63,6 +65,7 @@ class KmcSource final : public KmerSource {
   std::uint64_t prefix_end_ = 0;  ///< number of the first record with another prefix
   std::uint64_t next_record_ = 0;
   std::uint64_t released_ = 0;  ///< bytes of the suffixes that are done with
+  CounterLimit limit_;
 };
 
 /// Writes the sorted form; wants k-mers in lexicographic order. What is not known of the stream is taken to
@@ -70,12 +73,14 @@ class KmcSource final : public KmerSource {
 class KmcSink final : public KmerSink {
  public:
   /// Writes `PREFIX.kmc_pre` and `PREFIX.kmc_suf`. `count_bytes` (1 to 4) is the width of counts, which must
-  /// fit; 0: as many as facts.largest_count needs. How k-mers are split between the files is best where
-  /// facts.distinct is known.
+  /// fit; 0: as many as facts.largest_count needs. The cut-offs are the facts' bounds,
+  /// which become wider where a count that comes is not within them. How k-mers are split between the files
+  /// is best where facts.distinct is known.
   KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes = 0);
 
   void write(std::span<const CountedKmer> kmers) override;
   void finish() override;
+  void widen_bounds(std::uint64_t least, std::uint64_t most) override { facts_.widen_bounds(least, most); }
 
  private:
   void write_prefixes();

@@ -2,6 +2,7 @@
 /// K-mers with counts on their way between the files of other programs and an index: what reads them from a
 /// file, and what writes them to one.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,6 +27,17 @@ struct StreamFacts {
   // K-mers that occur less often, or more often, were left out when it was made.
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
+
+  void widen_bounds(std::uint64_t least, std::uint64_t most) noexcept {
+    min_count = std::min(min_count, least);
+    max_count = std::max(max_count, most);
+  }
+};
+
+/// K-mers whose counts stand at the limit of the file's counters: they may occur more often than it says.
+struct CappedCounts {
+  std::uint64_t kmers = 0;
+  std::uint64_t limit = 0;  ///< the largest count that the counters hold
 };
 
 /// Mapped pages count as ours: what reads a file gives them back every so often.
@@ -37,6 +49,8 @@ class KmerSource {
   [[nodiscard]] virtual const StreamFacts& facts() const = 0;
   /// Fills as much of `out` as there is; returns how many, 0 at the end. InputError with file and place.
   virtual std::size_t read(std::span<CountedKmer> out) = 0;
+  /// Of what has been read. None where counters have no limit, or the file leaves out what would reach it.
+  [[nodiscard]] virtual CappedCounts capped() const { return {}; }
 };
 
 class KmerSink {
@@ -45,6 +59,9 @@ class KmerSink {
   virtual void write(std::span<const CountedKmer> kmers) = 0;
   /// Completes the file. Without it no file is left.
   virtual void finish() = 0;
+  /// Before `finish`: what has been written had counts from `least` to `most`. The facts' bounds become as
+  /// wide, where they go into the file: readers leave out what is not within them.
+  virtual void widen_bounds(std::uint64_t /*least*/, std::uint64_t /*most*/) {}
 };
 
 /// In what order a sink wants its k-mers.

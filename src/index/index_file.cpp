@@ -49,6 +49,11 @@ IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_copied_b
   provenance = layout::decode_provenance(file, trailer, name);
   if (const auto fault = layout::totals_fault(totals, histogram, directory))
     layout::refuse_damaged(name, *fault);
+  // Earlier versions promised more of what set operations made than its counts keep to.
+  if (!histogram.empty()) {
+    totals.min_count = std::min(totals.min_count, histogram.begin()->first);
+    totals.max_count = std::max(totals.max_count, totals.largest_count);
+  }
   verified = std::make_unique<std::atomic<bool>[]>(directory.size());
 }
 

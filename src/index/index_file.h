@@ -1,6 +1,7 @@
 #pragma once
 /// The index file (`.wmi`): a directory of frozen shards. Layout in docs/index-format.md.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -33,11 +34,18 @@ struct Totals {
   std::uint64_t counted_unique = 0;  ///< distinct k-mers that occur exactly once
   std::uint64_t stored_kmers = 0;    ///< occurrences of the k-mers kept
   std::uint64_t stored_distinct = 0;
-  std::uint64_t largest_count = 0;  ///< among those kept
-  std::uint64_t min_count = 1;      ///< the filter
-  std::uint64_t max_count = UINT64_MAX;
-  std::uint64_t records = 0;  ///< sequences read
-  std::uint64_t bases = 0;    ///< characters of sequence read, breaks included
+  std::uint64_t largest_count = 0;       ///< among those kept
+  std::uint64_t min_count = 1;           ///< the filter: no count that is stored is smaller,
+  std::uint64_t max_count = UINT64_MAX;  ///< or larger
+  std::uint64_t records = 0;             ///< sequences read
+  std::uint64_t bases = 0;               ///< characters of sequence read, breaks included
+
+  /// Occurrences that a filter has left out, here or in what this was made of, at least; 0 if there are none.
+  /// How many they are is not known of what another program counted.
+  [[nodiscard]] std::uint64_t left_out() const noexcept {
+    const std::uint64_t known = counted_kmers - std::min(counted_kmers, stored_kmers);
+    return min_count <= 1 && max_count == UINT64_MAX ? known : std::max<std::uint64_t>(known, 1);
+  }
 };
 
 /// Number of stored distinct k-mers by count; exact, uncapped.

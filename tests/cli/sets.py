@@ -97,6 +97,12 @@ class Sets(CliTest):
         few = self.count(READS_1, k=17, options=("--min-count", 2), output="few.wmi")
         for others in (few, two):
             self.refused(INPUT, "without --min-count", "update", self.combine("union", "-q", few, others), "--add", READS_2, "-o", "x.wmi")
+        # Counts of which all together are too many, of which the result has few.
+        self.warpmer("convert", "-o", "most.wmi", "-", stdin=f"ACGTTGC\t{(1 << 64) - 1}\n")
+        self.warpmer("convert", "-o", "other.wmi", "-", stdin=f"GGATTAC\t{(1 << 64) - 2}\nACCATTG\t1\n")
+        self.refused(INPUT, "add up to more than 2\\^64 - 1", "merge", "most.wmi", "other.wmi", "-o", "x.wmi")
+        totals = self.totals(self.combine("merge", "--max-count", 9, "most.wmi", "other.wmi"))
+        self.assertEqual((totals["counted_kmers"], totals["stored_kmers"]), ((1 << 64) - 1, 1))
 
     def test_what_it_says_of_itself(self):
         one, two = self.two(31)

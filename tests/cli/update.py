@@ -6,7 +6,7 @@ import json
 import random
 import re
 
-from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, fasta, main, naive_count
+from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, canonical, fasta, main, naive_count
 from common_tier import by_tier, one_thread, some
 
 READS_1, READS_2 = DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"
@@ -193,6 +193,31 @@ class Update(CliTest):
             self.refused(
                 INPUT, f"no k-mers that occurred {said}, .*without --min-count and --max-count",
                 "update", index, "--add", READS_2, "-o", "x.wmi")
+
+    def test_counts_beyond_64_bits(self):
+        """No count wraps, nor does their sum, which no index could hold either."""
+        most = (1 << 64) - 1
+        read = "ACGTTGCATGCCGATTACAGGATCCATTGCATTTACGATTTACGGACTTACAGGATTACCAGGATACCATTG"
+        for k in some((5, 12, 13, 31, 33, 64), 3):
+            kmer, other = canonical(read[:k]), canonical("A" * (k - 1) + "C")
+            self.file("one.fa", fasta([("r", read[:k])]))
+            self.file("other.fa", fasta([("r", other)]))
+            self.warpmer("convert", "-o", "full.wmi", "-", stdin=f"{kmer}\t{most}\n")
+            self.warpmer("convert", "-o", "nearly.wmi", "-", stdin=f"{kmer}\t{most - 2}\n{other}\t1\n")
+            for options in ((), ("--paged",), ("--device", "cpu"), ("-t", 1)):
+                with self.subTest(k=k, options=options):
+                    for added in ("one.fa", "other.fa"):
+                        self.refused(INPUT, "full.wmi.* add up to more than 2\\^64 - 1, .*use union --counts max",
+                                     "update", "full.wmi", "--add", added, *options, "-o", "out.wmi")
+                    self.update("nearly.wmi", "--add", "other.fa", *options)
+                    self.assertEqual(self.dump("updated.wmi"), {kmer: most - 2, other: 2})
+                    self.refused(INPUT, "add up to more than", "update", "nearly.wmi", "--add", "one.fa", "other.fa", *options,
+                                 "-o", "out.wmi")
+            self.refused(INPUT, "remove what is to be removed first", "update", "full.wmi", "--add", "other.fa", "--remove",
+                         "one.fa", "-o", "out.wmi")
+            self.update("full.wmi", "--remove", "one.fa", output="first.wmi")
+            self.update("first.wmi", "--add", "other.fa")
+            self.assertEqual(self.dump("updated.wmi"), {kmer: most - 1, other: 1})
 
     @one_thread
     def test_outputs_that_cannot_be_written(self):
