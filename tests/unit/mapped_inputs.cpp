@@ -50,6 +50,7 @@ void finish_output(const std::string& path) {
 
 TEST_CASE("mapped inputs: whose an address is, and what a fault there means") {
   const ScratchFolder scratch;
+  (void)MappedInputs::change();  // of a test before
   int local = 0;
   std::optional<Mapped> one(std::in_place, scratch, "one"), two(std::in_place, scratch, "two");
   const auto* const bytes = two->input->bytes().data();
