@@ -131,7 +131,8 @@ void KffSource::read_footer() {
       Variables footer;
       read_variables(footer);
       facts_.min_count = std::max<std::uint64_t>(footer.min_count.value_or(1), 1);
-      facts_.max_count = std::max(footer.max_count.value_or(UINT64_MAX), facts_.min_count);
+      const std::uint64_t max_count = footer.max_count.value_or(UINT64_MAX);
+      facts_.max_count = max_count == kNoKmcLimit ? UINT64_MAX : std::max(max_count, facts_.min_count);
     }
   }
   at_ = begin;

@@ -116,7 +116,8 @@ void KmcSource::read_header() {
   facts_.distinct = load<std::uint64_t>(at);
   facts_.canonical = at[8] == std::byte{0};
   const std::uint64_t max_count = max_count_low | std::uint64_t{load<std::uint32_t>(at + 12)} << 32;
-  facts_.max_count = max_count >= kLargestKmcCount ? UINT64_MAX : max_count;
+  const bool has_limit = max_count < kLargestKmcCount && max_count != kNoKmcLimit;
+  facts_.max_count = has_limit ? max_count : UINT64_MAX;
   facts_.largest_count = count_bytes_ == 0 ? 1 : largest_of_bytes(std::min(count_bytes_, 8u));
   // That of -cs, where it is less than counters can hold, is not in the file.
   limit_.set(std::min(count_bytes_, 8u), facts_.max_count);

@@ -34,6 +34,9 @@ struct StreamFacts {
   }
 };
 
+/// What KMC writes for the largest count kept where nobody asked for one: that nothing was left out.
+inline constexpr std::uint64_t kNoKmcLimit = 1'000'000'000;
+
 /// K-mers whose counts stand at the limit of the file's counters: they may occur more often than it says.
 struct CappedCounts {
   std::uint64_t kmers = 0;

@@ -61,8 +61,17 @@ class Capped(ConvertTest):
         self.reads_of(300)
         kmc()
         self.assertEqual(self.said("k", "k.wmi"), note(KMERS, "k", 255))
+        no_limit = ["counts", "kept", "at", "least", "1"]
+        self.assertIn(no_limit, [line.split() for line in self.warpmer("stats", "k.wmi").splitlines()])
         kmc("-okff")
         self.assertEqual(self.said("k.kff", "k.wmi"), note(KMERS, "k.kff", 255))
+        # KMC's own limit for what it leaves out, 10^9, is none: nothing is missing when such databases are merged.
+        self.assertIn(no_limit, [line.split() for line in self.warpmer("stats", "k.wmi").splitlines()])
+        self.file("more.fa", fasta([("r", READ)]))
+        self.count("more.fa", k=21, output="more.wmi")
+        self.warpmer("merge", "-o", "merged.wmi", "k.wmi", "more.wmi")
+        self.warpmer("update", "k.wmi", "--add", "more.fa", "-o", "updated.wmi")
+        self.assertEqual(self.dump("updated.wmi"), self.dump("merged.wmi"))
         # What is left out is not capped, and what has room in two bytes is not.
         for options in (("-cx255",), ("-cx299",), ("-cs65535",), ("-cs1000000",)):
             with self.subTest(options):

@@ -98,6 +98,22 @@ TEST_CASE("index file: everything comes back") {
   }
 }
 
+TEST_CASE("index file: bounds are never narrower than the counts, whatever a file says") {
+  const ScratchFolder scratch;
+  Sample sample = make_sample(13, 2, 300);
+  const auto bounds_of = [&](std::uint64_t least, std::uint64_t most) {
+    sample.totals.min_count = least;
+    sample.totals.max_count = most;
+    write_sample(sample, scratch / "a.wmi");
+    const IndexFile file(scratch / "a.wmi");
+    return std::pair(file.totals().min_count, file.totals().max_count);
+  };
+  const std::uint64_t least = sample.histogram.begin()->first, most = sample.totals.largest_count;
+  CHECK(bounds_of(1, UINT64_MAX) == std::pair<std::uint64_t, std::uint64_t>(1, UINT64_MAX));
+  CHECK(bounds_of(least, most) == std::pair(least, most));
+  CHECK(bounds_of(least + 1, most - 1) == std::pair(least, most));
+}
+
 TEST_CASE("index file: an index of nothing, and the largest k") {
   const ScratchFolder scratch;
   for (const std::uint32_t k : {1u, 12u, 31u, 64u}) {
