@@ -182,13 +182,13 @@ class MemoryCap(CliTest):
 
     def test_several_devices_and_updates_spill_too(self):
         text, none = self.file("reads.fa", self.inputs["reads"]), self.file("none.fa", ">r\nACGT\n")
-        inputs = (text, text, none)
+        inputs = ("-q", text, text, none)
         self.warpmer("count", "-t", 2, "-o", "ample.wmi", *inputs)
         cap = self.smallest_cap("-t", 2, *inputs) + 4
         self.count_within(cap, "-t", 2, "--device", "cpu:3", *inputs)
         self.assertEqual(self.content("out.wmi"), self.content("ample.wmi"))
         self.warpmer("count", "-t", 2, "-o", "empty.wmi", "-q", none)
-        self.warpmer("update", "-t", 2, "-m", f"{cap + 30}M", "--tmp-dir", "tmp", "--stats", "s.json", "--add", text, text,
+        self.warpmer("update", "-t", 2, "-m", f"{cap + 30}M", "--tmp-dir", "tmp", "--stats", "s.json", "-q", "--add", text, text,
                      "-o", "out.wmi", "empty.wmi")
         self.assertGreater(json.loads((self.folder / "s.json").read_text())["spilled"]["written_bytes"], 0)
         self.assertEqual(self.content("out.wmi"), self.content("ample.wmi"))

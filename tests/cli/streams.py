@@ -199,6 +199,25 @@ class Terminal(CliTest):
         self.assertRegex(seen, r"\A\rreading [^\n]*")
         self.assertRegex(seen, r"\r\x1b\[Kwarpmer: [\d,]+ k-mers[^\n]*\r\n\Z")
 
+    def test_other_commands_show_it_too(self):
+        index = self.count(READS, k=15)
+        self.warpmer("positions", "-k", "15", "-o", "out.wmp", READS)
+        for command in (("query", index, "--reads", "-"), ("query", index, "--reads", "-", "--format", "bed"), ("filter", index, "-"),
+                        ("qv", "--solid-count", "1", index, "-"), ("locate", "out.wmp", "--reads", "-")):
+            with self.subTest(command):
+                status, seen, stdout = self.on_terminal(*command, stream="stderr")
+                self.assertEqual(status, 0)
+                self.assertRegex(seen, r"\A\r(looked up|starting)[^\n]*\r\x1b\[Kwarpmer: (looked up|kept) [^\n]*\r\n\Z")
+                self.assertEqual(stdout.decode(), self.warpmer(*command, stdin=READS.read_bytes()))
+                status, seen, _ = self.on_terminal(*command, "-q", stream="stderr")
+                self.assertEqual((status, seen), (0, ""))
+
+    def test_warnings_stand_on_a_line_of_their_own(self):
+        index = self.count(READS, k=15)
+        self.file("none.fa", "")
+        _, seen, _ = self.on_terminal("qv", index, "-", "none.fa", stream="stderr")
+        self.assertRegex(seen, r"(?m)(^|\r\x1b\[K)warpmer: warning: there is no sequence in 'none.fa'")
+
     def test_errors_stand_on_a_line_of_their_own(self):
         status, seen, _ = self.on_terminal("count", "-k", "15", "-o", "out.wmi", "-", DATA / "bad_text.txt", stream="stderr")
         self.assertEqual(status, INPUT)
