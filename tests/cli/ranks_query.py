@@ -68,9 +68,9 @@ class RanksQuery(RanksTest):
     def check_error(self, name, text):
         """The same sentence as of one process, and no file."""
         self.file(name, text)
-        alone = self.run_process("query", self.index, "-o", "out.tsv", "--reads", "genome.fa", name, "genome.fa")
+        alone = self.run_process("query", self.index, "-q", "-o", "out.tsv", "--reads", "genome.fa", name, "genome.fa")
         self.assertEqual(alone.returncode, INPUT)
-        process = self.ranks(3, "query", self.index, "-o", "out.tsv", "--reads", "genome.fa", name, "genome.fa")
+        process = self.ranks(3, "query", self.index, "-q", "-o", "out.tsv", "--reads", "genome.fa", name, "genome.fa")
         self.assertEqual((process.returncode, self.error_lines(process)), (INPUT, [alone.stderr.decode().rstrip("\n")]))
         self.assertNotIn("out.tsv", self.files())
 

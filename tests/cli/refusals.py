@@ -83,7 +83,7 @@ class Bench:
         """`warpmer count` of `paths` is a refusal that names the last of them."""
         paths = [paths] if isinstance(paths, (str, pathlib.Path)) else list(paths)
         names = [pathlib.Path(paths[-1]).name] if names is None else names
-        command = [self.warpmer, "count", "-q", "-k", "31", *options, "-o", self.outputs / "out.wmi", *paths]
+        command = [self.warpmer, "count", "-k", "31", *options, "-o", self.outputs / "out.wmi", *paths]
         done = self.run(command, **run_options)
         faults = self.refusal_faults(done, names, place)
         self.verdict(case, command, done, faults)
@@ -92,7 +92,7 @@ class Bench:
         """`warpmer count` of `paths` succeeds without a word; the index holds `lines` k-mers."""
         paths = [paths] if isinstance(paths, (str, pathlib.Path)) else list(paths)
         index = self.outputs / "out.wmi"
-        command = [self.warpmer, "count", "-k", "31", *options, "-o", index, *paths]
+        command = [self.warpmer, "count", "-q", "-k", "31", *options, "-o", index, *paths]
         done = self.run(command, **run_options)
         faults = []
         if done.returncode != 0:
