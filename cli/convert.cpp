@@ -174,11 +174,14 @@ void export_kmers(const ConvertOptions& options) {
     const auto source = open_source(options);
     report = engine::copy_kmers(*source, options.input, job, *sink_for(source->facts()));
   }
+  std::string capped;
   if (options.saturate) {
-    print_last_line(fmt::format("{} of {} counts were larger than {} and are capped there",
-                                with_thousands(report.saturated), with_thousands(report.kmers),
-                                with_thousands(job.largest_count)));
+    capped = fmt::format(", {} of {} counts were larger than {} and are capped there",
+                         with_thousands(report.saturated), with_thousands(report.kmers),
+                         with_thousands(job.largest_count));
   }
+  print_last_line(fmt::format("{} distinct k-mers{}, {}", with_thousands(report.kmers), capped,
+                              shown_output(options.import.output)));
 }
 
 void import_kmers(const ConvertOptions& options) {

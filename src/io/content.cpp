@@ -49,10 +49,8 @@ const Foreign* find_foreign(std::string_view start) {
 [[noreturn]] void refuse(const ByteFile& file, const Foreign& foreign) {
   std::string what = fmt::format("this is {}, which warpmer does not read", foreign.name);
   if (!foreign.converter.empty()) {
-    const bool is_pipe = file.shown() == kStandardInput;
-    what += fmt::format(
-        "; pipe it in, as in `{} | warpmer count -o out.wmi -`",
-        fmt::format(fmt::runtime(foreign.converter), is_pipe ? "FILE" : shell_path(file.shown())));
+    what += fmt::format("; pipe it in, as in `{} | warpmer count -o out.wmi -`",
+                        fmt::format(fmt::runtime(foreign.converter), shell_input(file.shown())));
   }
   fail_at({file.shown()}, what);
 }

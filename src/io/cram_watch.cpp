@@ -7,6 +7,7 @@
 
 #include "io/input_error.h"
 #include "io/little_endian.h"
+#include "io/shell_word.h"
 
 namespace warpmer::io {
 namespace {
@@ -124,10 +125,11 @@ void CramWatch::begin() {
   const std::string_view definition = Numbers(pending_).take(kDefinitionBytes);
   version_ = static_cast<std::uint8_t>(definition[4]);
   if (version_ != 2 && version_ != 3) {
-    fail(fmt::format(
-        "it is of version {}, and versions 2 and 3 can be read; `samtools view -O cram,version=3.0` "
-        "writes one of those",
-        version_));
+    fail(
+        fmt::format("it is of version {}, and versions 2 and 3 can be read; `samtools view -O "
+                    "cram,version=3.0 -o new.cram {}` "
+                    "writes one of those",
+                    version_, shell_input(shown_)));
   }
   pass_over(kDefinitionBytes);
 }

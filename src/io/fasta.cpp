@@ -5,6 +5,7 @@
 #include "io/input_error.h"
 #include "io/record_name.h"
 #include "io/record_parser.h"
+#include "io/shell_word.h"
 
 namespace warpmer::io {
 
@@ -33,7 +34,8 @@ void RecordParser::check_header(const Window& window, const Line& header) const 
   if (lone_return == nullptr) return;
   fail_at({file_, records_ + 1, {}, lines_ + 1},
           "the header has a carriage return without a line feed in it; convert the line ends: "
-          "`tr '\\r' '\\n' < FILE | warpmer count -`");
+          "`tr '\\r' '\\n' < " +
+              shell_input(file_) + " | warpmer count -o out.wmi -`");
 }
 
 /// Goes on with the sequence; false if it may go on behind the window.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "io/input_error.h"
+
 namespace warpmer::io {
 namespace {
 
@@ -34,6 +36,10 @@ std::string shell_word(std::string_view text) {
 
 std::string shell_path(std::string_view path) {
   return shell_word(path.starts_with('-') ? "./" + std::string(path) : std::string(path));
+}
+
+std::string shell_input(std::string_view shown) {
+  return shown == kStandardInput ? "FILE" : shell_path(shown);
 }
 
 }  // namespace warpmer::io

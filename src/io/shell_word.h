@@ -13,4 +13,7 @@ std::string shell_word(std::string_view text);
 /// Likewise a file's name, as an argument that no program takes for an option.
 std::string shell_path(std::string_view path);
 
+/// Likewise an input by the name that messages have for it; FILE stands for standard input.
+std::string shell_input(std::string_view shown);
+
 }  // namespace warpmer::io

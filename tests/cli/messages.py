@@ -4,10 +4,13 @@
 ctest: one thread
 """
 
+import bz2
 import json
 import os
+import re
+import subprocess
 
-from common_cli import DATA, INPUT, USAGE, CliTest, main
+from common_cli import DATA, INPUT, USAGE, WARPMER, CliTest, main
 
 READS = DATA / "forty.fa"
 SEQUENCE = "ACGTTGCAACGTACGGTCATTGCAACTGATCC"
@@ -181,6 +184,26 @@ class Suggestions(CliTest):
                 self.refused(USAGE, f"unknown option '{word}'", word)
         self.assertEqual(self.warpmer("count", "-qh"), self.warpmer("count", "-h"))
         self.refused(USAGE, "unknown option '-V1'", "-V1")
+
+
+class SuggestedCommands(CliTest):
+    def test_pipes_work_when_pasted(self):
+        reads = f">a\n{SEQUENCE}\n".encode()
+        expected = self.dump(self.count("-", k=31, stdin=reads, output="expected.wmi"))
+        folder = self.folder / "bin"
+        folder.mkdir()
+        (folder / "warpmer").symlink_to(os.path.abspath(WARPMER))
+        for name in ("reads.fa", "my reads.fa", "it's.fa", "two\nlines\\.fa", "$x;`y`.fa", "-c"):
+            for content in (bz2.compress(reads), reads.replace(b"\n", b"\r")):
+                with self.subTest(name, content=content[:3]):
+                    self.file(name, content)
+                    error = self.run_process("count", "-o", "x.wmi", "--", name).stderr.decode()
+                    command = re.search(r"(?:as in|line ends:) `(.*)`\n", error)[1]
+                    path = f"{folder}:{os.environ['PATH']}"
+                    subprocess.run(["bash", "-c", command], cwd=self.folder, env={**os.environ, "PATH": path}, check=True,
+                                   stderr=subprocess.DEVNULL)
+                    self.assertEqual(self.dump("out.wmi"), expected)
+                    (self.folder / "out.wmi").unlink()
 
 
 class Names(CliTest):

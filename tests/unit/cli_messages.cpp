@@ -86,4 +86,6 @@ TEST_CASE("words of suggested commands can be pasted into a shell") {
   CHECK(shell_word("it's") == "'it'\\''s'");
   CHECK(shell_word("a\nb'\\") == "$'a\\012b\\'\\\\'");
   CHECK(shell_path("-x.bz2") == "./-x.bz2");
+  CHECK(shell_input("a b") == "'a b'");
+  CHECK(shell_input("standard input") == "FILE");
 }
