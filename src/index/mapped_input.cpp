@@ -95,6 +95,7 @@ bool MappedInput::map() {
   is_mapped_ = true;
   registered_.emplace(*this);
   tail_checksum_ = tail_checksum();
+  is_tail_known_ = true;
   return true;
 }
 
@@ -151,7 +152,7 @@ std::uint64_t MappedInput::tail_checksum() const noexcept {
 
 std::optional<std::string> MappedInput::change() const {
   if (is_shorter()) return name_ + kBecameShorter;
-  if (is_mapped_ && tail_checksum() != tail_checksum_) return name_ + kWasChanged;
+  if (is_tail_known_ && tail_checksum() != tail_checksum_) return name_ + kWasChanged;
   return std::nullopt;
 }
 
