@@ -152,7 +152,8 @@ void add_count_command(Application& application) {
   CLI::App& app =
       application.add_command("count",
                               "Count the k-mers of sequences and write them as an index.\n"
-                              "Counts are exact. Anything but A, C, G, T and U breaks k-mers; a character "
+                              "Counts are exact. White space in a sequence is no base, and breaks nothing. "
+                              "Anything but A, C, G, T and U breaks k-mers; a character "
                               "that is no nucleotide code at all is an error unless --lenient is given. The "
                               "index does not depend on the number of threads, the device, the number of "
                               "processes under mpirun, or the order of the inputs.",

@@ -27,6 +27,7 @@ void CountFlags::complete() {
   job.max_count = range.max_count;
   job.lenient = reading.lenient;
   job.min_base_quality = reading.min_base_quality;
+  job.qualities = reading.qualities;
   job.reference = reading.reference;
   job.canonical = !forward;
   // Several ranks count on GPUs when told so.

@@ -37,6 +37,7 @@ struct FilterOptions {
   std::vector<std::string> reads;
   std::vector<std::string> first, second;  ///< mates
   bool interleaved = false;
+  bool by_order = false;
   std::string pairs = "any";
   std::optional<std::uint64_t> min_kmers, max_kmers;
   std::optional<double> min_fraction, max_fraction;
@@ -79,6 +80,8 @@ void check_inputs(const FilterOptions& options) {
   if (!options.first.empty() && (!options.reads.empty() || options.interleaved)) {
     throw UsageError("-1 and -2 have all the reads: no others, and no --interleaved");
   }
+  if (options.by_order && !options.is_paired())
+    throw UsageError("--by-order needs pairs: -1 and -2, or --interleaved");
   if (options.inputs().empty()) throw UsageError("no reads given: name files, or - for standard input");
   if (options.pairs != "any" && options.pairs != "both") {
     throw UsageError(fmt::format("--pairs must be any or both, not '{}'", options.pairs));
@@ -168,6 +171,7 @@ FilterPlan plan_of(const FilterOptions& options, const index::IndexFile& index) 
 /// Bases of low quality are no matter of reading here: what is written has them as they were.
 io::InputOptions input_options(const FilterOptions& options, unsigned threads) {
   io::InputOptions input;
+  input.qualities = options.reading.qualities;
   input.reference = options.reading.reference;
   input.threads = threads;
   input.keep_alignments = io::ProgramLine{"warpmer", WARPMER_VERSION, options.command_line};
@@ -202,7 +206,8 @@ FilteredGroup filter_group(GroupFilter& filter, const io::ReadGroup& group,
 FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, const engine::Lookup& lookup,
                           const std::vector<std::unique_ptr<ReadOutput>>& outputs, unsigned threads,
                           engine::JobProgress& progress) {
-  io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads));
+  io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads),
+                      options.by_order);
   FilterTotals totals;
   index::Share so_far{0, reads.alike_bytes()};
   const unsigned callers = lookup.callers(threads);
@@ -275,6 +280,7 @@ int run_filter(FilterOptions options) {
         return filter_reads(options, plan, *lookup, outputs, threads, progress);
       }).report;
   engine::warn_if_empty({totals.reads, totals.bases, totals.has_kmers ? 1u : 0u}, plan.k, "the reads");
+  io::warn_of_phred64(options.reading.qualities);
   for (const auto& output : outputs) output->complete();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   stats.write(report_json(options, totals, threads, seconds));
@@ -307,6 +313,9 @@ void declare_pair_flags(CLI::App& command, FilterOptions& options) {
   command.add_flag("--interleaved", options.interleaved,
                    "In READS, each read is followed by its mate. In BAM, mates must stand together, as "
                    "'samtools collate' puts them.");
+  command.add_flag("--by-order", options.by_order,
+                   "Pair reads as they come, whatever their names. Else names of mates must be the same, or "
+                   "end in 1 and 2 behind one of / . _ :");
   command
       .add_option("--pairs", options.pairs,
                   "A pair passes when any of its two reads does, or only when both do. Default: any.")

@@ -182,7 +182,10 @@ void add_reading_flags(CLI::App& app, ReadingFlags& flags) {
       "Let a character that is no nucleotide code break k-mers, as N does, instead of refusing the input.");
   add_whole_number(
       app, "--min-base-quality", 0, kMaxBaseQuality,
-      [&flags](std::uint64_t value) { flags.min_base_quality = static_cast<int>(value); },
+      [&flags](std::uint64_t value) {
+        flags.min_base_quality = static_cast<int>(value);
+        flags.qualities = std::make_shared<io::QualityWatch>();
+      },
       "Treat bases of Phred quality below N as unknown: they break k-mers.");
   app.add_option("--reference", flags.reference, "FASTA of the reference that CRAM inputs were aligned to.")
       ->type_name("FILE");
@@ -192,6 +195,7 @@ io::InputOptions input_in_order(const ReadingFlags& flags, std::uint32_t k, unsi
   io::InputOptions options;
   options.overlap_bases = k - 1;
   options.min_base_quality = flags.min_base_quality;
+  options.qualities = flags.qualities;
   options.reference = flags.reference;
   options.threads = threads;
   options.in_order = true;

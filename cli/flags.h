@@ -91,6 +91,7 @@ void add_count_range_flags(CLI::App& app, CountRange& range, const CountRangeTex
 struct ReadingFlags {
   bool lenient = false;
   std::optional<int> min_base_quality;
+  std::shared_ptr<io::QualityWatch> qualities;  ///< where bases of low quality are left out
   std::string reference;
 };
 

@@ -401,6 +401,7 @@ int run_locate(LocateOptions options) {
         found_any = locate.found_any;
         return what;
       });
+  io::warn_of_phred64(options.reading.qualities);
   output.finish();
   if (!asked.empty()) {
     print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {} {}", asked, options.index, seconds,

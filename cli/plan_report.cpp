@@ -143,6 +143,7 @@ int print_plan(PlanRequest request) {
     warn(fmt::format("there is no k-mer in what was read: no sequence, or none of {} known bases in a row",
                      options.count.k));
   }
+  io::warn_of_phred64(request.flags.reading.qualities);
   write_report(
       {"-", request.json}, [&] { return plan_json(request, report); },
       [&](TextOutput& output) { print_text(report, output); });

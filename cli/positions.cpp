@@ -42,6 +42,7 @@ void complete(PositionsCommand& command) {
   expand_lists(job.inputs, {job.output});
   job.lenient = command.reading.lenient;
   job.min_base_quality = command.reading.min_base_quality;
+  job.qualities = command.reading.qualities;
   job.reference = command.reading.reference;
   job.canonical = !command.forward;
 }

@@ -407,6 +407,7 @@ int run_query(QueryOptions options) {
         found_any = query.found_any;
         return what;
       });
+  if (speaks) io::warn_of_phred64(options.reading.qualities);
   output.finish();
   if (speaks && !asked.empty()) {
     print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {} {}", asked, options.index, seconds,

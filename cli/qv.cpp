@@ -299,6 +299,7 @@ int run_qv(QvOptions options) {
   } else {
     print_rows(rows, k, solid, output);
   }
+  io::warn_of_phred64(options.reading.qualities);
   if (sequences) sequences->finish();
   output.finish();
   print_last_line(fmt::format("looked up {} sequences in {}, {:.1f} s, {}",

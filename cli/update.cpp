@@ -103,6 +103,7 @@ void complete(UpdateCommand& command) {
   reads.insert(reads.end(), job.removed.begin(), job.removed.end());
   job.lenient = command.reading.lenient;
   job.min_base_quality = command.reading.min_base_quality;
+  job.qualities = command.reading.qualities;
   job.reference = command.reading.reference;
   job.device = choose_device(command.device, reads);
 }

@@ -56,6 +56,8 @@ __device__ FastaCharacters characters_of(uint4 sixteen, const char* text, std::u
   characters.returns = which_are(sixteen, '\r') & characters.all;
   characters.headers = which_are(sixteen, '>') & characters.all;
   characters.ats = which_are(sixteen, '@') & characters.all;
+  characters.blanks =
+      which_are_up_to(sixteen, ' ') & characters.all & ~characters.line_feeds & ~characters.returns;
   characters.follows_line_feed = at > 0 && text[at - 1] == '\n';
   characters.precedes_line_feed = bytes - at > 16 && text[at + 16] == '\n';
   return characters;

@@ -17,17 +17,17 @@ constexpr std::uint32_t kRecordBlocks = 264;
 
 constexpr std::uint32_t most_lines(std::uint32_t bytes) { return bytes / kBytesPerLine + 4; }
 
-/// Which of the thread's bytes are line ends.
-__device__ std::uint32_t line_ends_at(const char* text, std::uint32_t at, std::uint32_t bytes) {
+/// Which of the thread's bytes are this character.
+__device__ std::uint32_t those_at(const char* text, std::uint32_t at, std::uint32_t bytes, char character) {
   if (at >= bytes) return 0;
-  return which_are(load_sixteen(text, at, bytes), '\n') & sixteen_in(at, bytes);
+  return which_are(load_sixteen(text, at, bytes), character) & sixteen_in(at, bytes);
 }
 
 __global__ __launch_bounds__(kPlainThreads) void count_lines_kernel(const char* text, std::uint32_t bytes,
                                                                     std::uint32_t* tile_lines) {
   __shared__ std::uint32_t sums[kPlainWarps];
   const std::uint32_t at = blockIdx.x * kPlainTileBytes + threadIdx.x * kPlainBytesPerThread;
-  const std::uint32_t sum = __reduce_add_sync(~0u, __popc(line_ends_at(text, at, bytes)));
+  const std::uint32_t sum = __reduce_add_sync(~0u, __popc(those_at(text, at, bytes, '\n')));
   if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
   __syncthreads();
   if (threadIdx.x >= 32) return;
@@ -63,11 +63,15 @@ __global__ __launch_bounds__(1024) void scan_lines_kernel(std::uint32_t* tile_li
 __global__ __launch_bounds__(kPlainThreads) void list_lines_kernel(const char* text, std::uint32_t bytes,
                                                                    const std::uint32_t* tile_lines,
                                                                    std::uint32_t capacity,
-                                                                   std::uint32_t* line_ends) {
+                                                                   std::uint32_t* line_ends,
+                                                                   TextFindings* findings) {
   __shared__ std::uint32_t sums[kPlainWarps];
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::uint32_t at = blockIdx.x * kPlainTileBytes + threadIdx.x * kPlainBytesPerThread;
-  std::uint32_t ends = line_ends_at(text, at, bytes);
+  std::uint32_t ends = those_at(text, at, bytes, '\n');
+  // In a header it may be a line end of old, and whole records are the header of the next.
+  const bool has_return = __any_sync(~0u, those_at(text, at, bytes, '\r') != 0) != 0;
+  if (has_return && lane == 0) atomicAdd(&findings->odd, 1u);
   const std::uint32_t in_warp = warp_inclusive_sum(static_cast<std::uint32_t>(__popc(ends)));
   if (lane == 31) sums[warp] = in_warp;
   __syncthreads();
@@ -84,19 +88,8 @@ struct Line {
   [[nodiscard]] __device__ std::uint32_t size() const { return end - begin; }
 };
 
-/// Whether the '+' line has nothing else on it, or the header again. By all lanes.
-__device__ bool is_plus_line(const char* text, Line plus, Line header) {
-  if (plus.size() == 0 || text[plus.begin] != '+') return false;
-  if (plus.size() == 1) return true;
-  if (plus.size() != header.size()) return false;
-  bool differs = false;
-  for (std::uint32_t i = 1 + threadIdx.x % 32; i < plus.size(); i += 32)
-    differs |= text[plus.begin + i] != text[header.begin + i];
-  return __any_sync(~0u, differs) == 0;
-}
-
 /// Copies a sequence, and fills the record's place up with separators. Returns whether all quality characters
-/// are such. By all lanes.
+/// are such, and no base is blank. By all lanes.
 __device__ bool join_record(const char* text, Line bases, Line quality, std::uint32_t place_bytes,
                             char lowest_quality, char* to) {
   bool is_bad = false;
@@ -105,7 +98,7 @@ __device__ bool join_record(const char* text, Line bases, Line quality, std::uin
     if (i < bases.size()) {
       base = text[bases.begin + i];
       const char q = text[quality.begin + i];
-      is_bad |= q < io::kLowestQuality || q > io::kHighestQuality;
+      is_bad |= q < io::kLowestQuality || q > io::kHighestQuality || static_cast<unsigned char>(base) <= ' ';
       const auto letter = static_cast<unsigned char>((static_cast<unsigned char>(base) | 0x20u) - 'a');
       if (letter < 26 && q < lowest_quality) base = 'N';
     }
@@ -126,11 +119,10 @@ __global__ __launch_bounds__(kPlainThreads) void join_records_kernel(const char*
     const std::uint32_t* const ends = line_ends + 4 * record;
     const Line header{record == 0 ? 0 : ends[-1] + 1, ends[0]};
     const Line bases{ends[0] + 1, ends[1]}, plus{ends[1] + 1, ends[2]}, quality{ends[2] + 1, ends[3]};
-    const char first = text[bases.begin];  // of an empty line the line end
+    const char first = text[bases.begin];  // of an empty line the line end, as of the next one
+    // The '+' line may say anything. All of this holds for all lanes alike.
     bool is_plain = text[header.begin] == '@' && first != '@' && first != '>' && first != '+' &&
-                    bases.size() == quality.size();
-    is_plain = is_plus_line(text, plus, header) && is_plain;
-    // Both sides of this hold for all lanes alike.
+                    text[plus.begin] == '+' && bases.size() == quality.size();
     if (is_plain) {
       const std::uint32_t place = header.begin / 2;
       const std::uint32_t next = (quality.end + 1) / 2;
@@ -156,8 +148,8 @@ void PlainFastq::find(const char* text, std::uint32_t text_bytes, char lowest_qu
   check_launch("finding lines");
   scan_lines_kernel<<<1, 1024, 0, DriverUse(stream)>>>(tile_lines_.data(), tiles, capacity, findings_.data());
   check_launch("finding lines");
-  list_lines_kernel<<<tiles, kPlainThreads, 0, DriverUse(stream)>>>(text, text_bytes, tile_lines_.data(),
-                                                                    capacity, line_ends_.data());
+  list_lines_kernel<<<tiles, kPlainThreads, 0, DriverUse(stream)>>>(
+      text, text_bytes, tile_lines_.data(), capacity, line_ends_.data(), findings_.data());
   check_launch("finding lines");
   join_records_kernel<<<kRecordBlocks, kPlainThreads, 0, DriverUse(stream)>>>(
       text, line_ends_.data(), lowest_quality, joined, findings_.data());

@@ -27,9 +27,9 @@ class PlainFastq {
   /// are.
   ///
   /// Records are as RecordParser::parse_simple_fastq (io/fastq.cpp) has them: four lines; '@' begins the
-  /// first, '+' the third, with nothing else on it or the header again; the sequence does not begin with '@',
-  /// '>' or '+'; as many quality characters as bases, from '!' to '~'. Bases of a quality below
-  /// `lowest_quality` become N.
+  /// first, '+' the third, which may say anything; the sequence does not begin with '@', '>' or '+', and has
+  /// no blanks; as many quality characters as bases, from '!' to '~'; no carriage returns. Bases of a quality
+  /// below `lowest_quality` become N.
   void find(const char* text, std::uint32_t text_bytes, char lowest_quality, char* joined,
             cudaStream_t stream);
 

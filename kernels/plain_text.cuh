@@ -30,17 +30,29 @@ __device__ inline std::uint32_t sixteen_in(std::uint32_t at, std::uint32_t bytes
   return bytes - at >= 16 ? 0xFFFFu : (1u << (bytes - at)) - 1;
 }
 
-/// Which of sixteen bytes are this character.
-__device__ inline std::uint32_t which_are(uint4 sixteen, char character) {
+/// A bit for each of sixteen bytes, of which `compare` makes ones or zeros, four at a time.
+template <class Compare>
+__device__ inline std::uint32_t which_of(uint4 sixteen, const Compare& compare) {
   const std::uint32_t words[4] = {sixteen.x, sixteen.y, sixteen.z, sixteen.w};
-  const std::uint32_t four = static_cast<unsigned char>(character) * 0x01010101u;
   std::uint32_t which = 0;
 #pragma unroll
   for (std::uint32_t w = 0; w < 4; ++w) {
-    const std::uint32_t equal = __vcmpeq4(words[w], four) & 0x08040201u;  // a bit for each byte
-    which |= ((equal * 0x01010101u) >> 24) << (4 * w);
+    const std::uint32_t found = compare(words[w]) & 0x08040201u;
+    which |= ((found * 0x01010101u) >> 24) << (4 * w);
   }
   return which;
+}
+
+/// Which of sixteen bytes are this character.
+__device__ inline std::uint32_t which_are(uint4 sixteen, char character) {
+  const std::uint32_t four = static_cast<unsigned char>(character) * 0x01010101u;
+  return which_of(sixteen, [four](std::uint32_t word) { return __vcmpeq4(word, four); });
+}
+
+/// Which of sixteen bytes are this character, or one of a lower code.
+__device__ inline std::uint32_t which_are_up_to(uint4 sixteen, char character) {
+  const std::uint32_t four = static_cast<unsigned char>(character) * 0x01010101u;
+  return which_of(sixteen, [four](std::uint32_t word) { return __vcmpleu4(word, four); });
 }
 
 }  // namespace warpmer::gpu

@@ -155,7 +155,7 @@ _warpmer() {
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --min-kmers|--max-kmers|--min-fraction|--max-fraction|--min-count|--max-count|--min-length|-l|--compress-level|--min-base-quality|-t|--threads|--device|--device-memory) return ;;
       esac
-      options='-h --help --min-kmers --max-kmers --min-fraction --max-fraction --min-count --max-count -v --invert -1 --in1 -2 --in2 --interleaved --pairs --trim --min-length --mask -o --output --out1 --out2 --names-only --bgzf -l --compress-level --stats --progress --lenient --min-base-quality --reference -t --threads --device --device-memory -q --quiet --strict'
+      options='-h --help --min-kmers --max-kmers --min-fraction --max-fraction --min-count --max-count -v --invert -1 --in1 -2 --in2 --interleaved --by-order --pairs --trim --min-length --mask -o --output --out1 --out2 --names-only --bgzf -l --compress-level --stats --progress --lenient --min-base-quality --reference -t --threads --device --device-memory -q --quiet --strict'
       arguments='' ;;
     positions)
       case $previous in

@@ -263,6 +263,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from filter' -s v -l invert -d 'D
 complete -c warpmer -n '__fish_seen_subcommand_from filter' -s 1 -l in1 -r -F -d 'First mates'
 complete -c warpmer -n '__fish_seen_subcommand_from filter' -s 2 -l in2 -r -F -d 'Second mates, in the order of the first ones'
 complete -c warpmer -n '__fish_seen_subcommand_from filter' -l interleaved -d 'In READS, each read is followed by its mate'
+complete -c warpmer -n '__fish_seen_subcommand_from filter' -l by-order -d 'Pair reads as they come, whatever their names'
 complete -c warpmer -n '__fish_seen_subcommand_from filter' -l pairs -x -a 'any both' -d 'A pair passes when any of its two reads does, or only when both do'
 complete -c warpmer -n '__fish_seen_subcommand_from filter' -l trim -d 'Cut off both ends of a read up to the first base that a found k-mer covers, qualities too'
 complete -c warpmer -n '__fish_seen_subcommand_from filter' -l min-length -x -d 'With --trim: a read that is shorter afterwards does not pass'

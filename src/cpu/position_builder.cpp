@@ -273,6 +273,7 @@ io::InputOptions input_options(const PositionOptions& options, unsigned threads,
   io::InputOptions input;
   input.overlap_bases = options.k - 1;
   input.min_base_quality = options.min_base_quality;
+  input.qualities = options.qualities;
   input.reference = options.reference;
   input.threads = threads;
   input.in_order = true;
@@ -341,6 +342,7 @@ PositionReport index_positions(const PositionOptions& options, JobProgress& prog
   report.totals.bases = reference.bases();
   const index::PositionTotals& found = report.totals;
   warn_if_empty(ReadTotals{found.sequences, found.bases, found.occurrences}, options.k);
+  io::warn_of_phred64(options.qualities);
   writer.finish(report.totals, reference.sequences(), provenance);
   report.build_seconds = seconds_since(middle);
   report.index_bytes = writer.file_bytes();

@@ -93,6 +93,7 @@ class CountJob {
     totals.bases = read.bases;
     index::Provenance provenance = options_.provenance;
     provenance.inputs = input.own().files();
+    if (ranks_.is_first()) io::warn_of_phred64(options_.qualities);
     index.finish(totals, session.tally().histogram(), provenance);
     report_.count_seconds = seconds_since(middle);
     complete_report(session, index);
@@ -219,6 +220,7 @@ io::InputOptions input_options_for(const CountOptions& options) {
   io::InputOptions input;
   input.overlap_bases = options.k - 1;
   input.min_base_quality = options.min_base_quality;
+  input.qualities = options.qualities;
   input.reference = options.reference;
   input.threads = options.threads;
   input.longest_record_bytes = longest_record_bytes(options.memory_bytes, options.threads);

@@ -28,9 +28,10 @@ struct CountOptions {
   std::uint64_t max_count = UINT64_MAX;
   CountTable table = CountTable::automatic;  ///< what shards are counted in; the index does not depend on it
   std::optional<int> min_base_quality;
-  std::string reference;            ///< for CRAM
-  unsigned threads = 0;             ///< 0: the cores this process may use
-  std::uint64_t memory_bytes = 0;   ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  std::shared_ptr<io::QualityWatch> qualities;  ///< as io::InputOptions has it
+  std::string reference;                        ///< for CRAM
+  unsigned threads = 0;                         ///< 0: the cores this process may use
+  std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine
   std::string tmp_directory;        ///< for what memory cannot hold; empty: as engine/tmp_directory.h has it
   DeviceChoice device;              ///< unless chosen, the CPU
   std::vector<std::string> inputs;  ///< as io::InputSet takes them; of several ranks, the first one's count

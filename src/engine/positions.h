@@ -13,6 +13,7 @@
 #include "engine/count_job.h"
 #include "index/position_file.h"
 #include "io/batch.h"
+#include "io/quality_watch.h"
 
 namespace warpmer::engine {
 
@@ -21,9 +22,10 @@ struct PositionOptions {
   bool canonical = true;
   bool lenient = false;  ///< characters that are no nucleotide code break k-mers, too
   std::optional<int> min_base_quality;
-  std::string reference;           ///< for CRAM
-  unsigned threads = 0;            ///< 0: the cores this process may use
-  std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  std::shared_ptr<io::QualityWatch> qualities;  ///< as io::InputOptions has it
+  std::string reference;                        ///< for CRAM
+  unsigned threads = 0;                         ///< 0: the cores this process may use
+  std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine
   std::vector<std::string> inputs;
   std::string output;            ///< path, or "-"
   index::Provenance provenance;  ///< `inputs` is filled in by the job

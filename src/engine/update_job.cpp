@@ -72,6 +72,7 @@ CountOptions count_options(const UpdateOptions& options) {
   CountOptions count;
   count.lenient = options.lenient;
   count.min_base_quality = options.min_base_quality;
+  count.qualities = options.qualities;
   count.reference = options.reference;
   count.threads = options.threads;
   count.memory_bytes = options.memory_bytes;
@@ -132,6 +133,7 @@ class UpdateJob {
       throw_shortfall(shortfall, options_);
     if (added) warn_if_empty(report_.added, k(), "what --add names");
     if (removed) warn_if_empty(report_.removed, k(), "what --remove names");
+    io::warn_of_phred64(options_.qualities);
     run_.finish(writer, totals(*session), session->tally().histogram(), provenance(added, removed), report_);
     report_.update_seconds = seconds_since(middle);
     report_.cpu_seconds = cpu_seconds();

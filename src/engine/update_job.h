@@ -10,6 +10,7 @@
 #include "engine/device_choice.h"
 #include "engine/session_run.h"
 #include "index/index_file.h"
+#include "io/quality_watch.h"
 
 namespace warpmer::engine {
 
@@ -18,6 +19,7 @@ struct UpdateOptions {
   std::vector<std::string> added, removed;  ///< inputs; at least one
   bool lenient = false;                     ///< as for counting
   std::optional<int> min_base_quality;
+  std::shared_ptr<io::QualityWatch> qualities;  ///< as io::InputOptions has it
   std::string reference;
   DeviceChoice device;
   unsigned threads = 0;            ///< 0: the cores this process may use

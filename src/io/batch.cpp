@@ -83,10 +83,16 @@ void append_records(const Batch& from, std::size_t first, std::size_t last, Batc
 
 void throw_bad_base(const Batch& batch, const Piece& piece, std::size_t offset) {
   const char bad = batch.text.data()[piece.offset + offset];
-  fail_at({batch.file, piece.record, batch.name(piece), 0},
-          fmt::format("position {} of the sequence is {}, which is no nucleotide code; leave the file out if "
-                      "it is no DNA or RNA, or pass --lenient to treat such characters as N",
-                      piece.first_base + offset + 1, quoted(bad)));
+  // Only alignments have it.
+  const char* const what =
+      bad == '='
+          ? "which stands for the reference's base and says not which one (`samtools calmd -e` writes such "
+            "files); take the alignments that file was made of, which have all bases"
+          : "which is no nucleotide code; leave the file out if it is no DNA or RNA, or pass --lenient to "
+            "treat such characters as N";
+  fail_at(
+      {batch.file, piece.record, batch.name(piece), 0},
+      fmt::format("position {} of the sequence is {}, {}", piece.first_base + offset + 1, quoted(bad), what));
 }
 
 }  // namespace warpmer::io

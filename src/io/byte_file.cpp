@@ -41,7 +41,8 @@ int descriptor_in_path(std::string_view path) {
   return -1;
 }
 
-ByteFile::ByteFile(const std::string& path, std::string shown, const std::atomic<bool>& cancelled)
+ByteFile::ByteFile(const std::string& path, std::string shown, const std::atomic<bool>& cancelled,
+                   std::uint64_t known_bytes)
     : shown_(std::move(shown)), cancelled_(cancelled), descriptor_(open_descriptor(path)) {
   if (descriptor_ < 0) {
     const int error = errno;
@@ -54,6 +55,10 @@ ByteFile::ByteFile(const std::string& path, std::string shown, const std::atomic
   is_regular_ = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
   if (!is_regular_) return;
   file_bytes_ = static_cast<std::uint64_t>(status.st_size);
+  if (file_bytes_ < known_bytes) {
+    ::close(descriptor_);
+    throw BecameShorter(shown_);
+  }
   ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
@@ -99,6 +104,7 @@ std::size_t ByteFile::read_descriptor(char* into, std::size_t size) {
     throw_if_stopped();
     if (!is_regular_) wait_readable();
     const ssize_t count = ::read(descriptor_, into, std::min<std::uint64_t>(size, left_bytes_));
+    if (count == 0 && left_bytes_ > 0) check_end();
     if (count >= 0) {
       left_bytes_ -= static_cast<std::uint64_t>(count);
       return static_cast<std::size_t>(count);
@@ -108,6 +114,14 @@ std::size_t ByteFile::read_descriptor(char* into, std::size_t size) {
     fail_at({shown_}, fmt::format("cannot be read any further, after {} bytes: {}", disk_bytes(),
                                   system_message(error)));
   }
+}
+
+/// Throws if the file has ended too soon. Reading may have begun anywhere, so the place says that, and not
+/// how much was read.
+void ByteFile::check_end() const {
+  if (!is_regular_) return;
+  const off_t place = ::lseek(descriptor_, 0, SEEK_CUR);
+  if (place >= 0 && static_cast<std::uint64_t>(place) < file_bytes_) throw BecameShorter(shown_);
 }
 
 void ByteFile::throw_if_stopped() const {

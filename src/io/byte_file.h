@@ -15,8 +15,10 @@ class ByteFile final : public ByteSource {
  public:
   /// Opens `path`; "-" and /dev/fd/N are descriptors that are open already and are duplicated
   /// instead, because opening a pipe a second time loses track of its writers. `shown` is the name
-  /// for messages. Reading throws Cancelled once `cancelled` is set.
-  ByteFile(const std::string& path, std::string shown, const std::atomic<bool>& cancelled);
+  /// for messages. Reading throws Cancelled once `cancelled` is set, and BecameShorter when a regular file
+  /// ends before where it ended when it was opened; so does opening one of less than `known_bytes`.
+  ByteFile(const std::string& path, std::string shown, const std::atomic<bool>& cancelled,
+           std::uint64_t known_bytes = 0);
   ~ByteFile() override;
 
   /// The next `size` bytes without taking them, fewer only if the file ends before. Valid until the
@@ -39,6 +41,7 @@ class ByteFile final : public ByteSource {
  private:
   std::size_t read_descriptor(char* into, std::size_t size);
   void wait_readable();
+  void check_end() const;
   void throw_if_stopped() const;
 
   std::string shown_;

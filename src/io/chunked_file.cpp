@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "io/input_error.h"
+
 namespace warpmer::io {
 namespace {
 
@@ -16,11 +18,15 @@ constexpr std::size_t kReadStep = std::size_t{1} << 20;
 }  // namespace
 
 ChunkedFile::ChunkedFile(const std::string& path, std::uint64_t most_bytes,
-                         const std::atomic<bool>& cancelled)
-    : cancelled_(cancelled), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+                         const std::atomic<bool>& cancelled, std::uint64_t known_bytes)
+    : path_(path), cancelled_(cancelled), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   struct stat status {};
   if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) return;
   size_ = static_cast<std::uint64_t>(status.st_size);
+  if (size_ < known_bytes) {
+    ::close(descriptor_);
+    throw BecameShorter(path_);
+  }
   // All of one size: a last chunk of some lines might have no record to begin with.
   const std::uint64_t least = std::max<std::uint64_t>(1, (size_ + most_bytes - 1) / most_bytes);
   chunk_bytes_ = std::max<std::uint64_t>(1, (size_ + least - 1) / least);
@@ -37,7 +43,8 @@ bool ChunkedFile::read(std::uint64_t offset, std::size_t size, char* into) const
     const ssize_t count = ::pread(descriptor_, into + done, std::min(kReadStep, size - done),
                                   static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
+    if (count == 0) throw BecameShorter(path_);
+    if (count < 0) return false;
     done += static_cast<std::size_t>(count);
   }
   return true;

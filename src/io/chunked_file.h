@@ -9,8 +9,10 @@ namespace warpmer::io {
 
 class ChunkedFile {
  public:
-  /// Chunks are about `most_bytes` long, none is longer. A file that cannot be opened has no chunks.
-  ChunkedFile(const std::string& path, std::uint64_t most_bytes, const std::atomic<bool>& cancelled);
+  /// Chunks are about `most_bytes` long, none is longer. A file that cannot be opened has no chunks; one of
+  /// less than `known_bytes` is BecameShorter.
+  ChunkedFile(const std::string& path, std::uint64_t most_bytes, const std::atomic<bool>& cancelled,
+              std::uint64_t known_bytes = 0);
   ~ChunkedFile();
   ChunkedFile(const ChunkedFile&) = delete;
   ChunkedFile& operator=(const ChunkedFile&) = delete;
@@ -23,9 +25,11 @@ class ChunkedFile {
   }
 
   /// Reads [offset, offset + size) of the file; false when that is not to be had, or the job is cancelled.
+  /// Throws BecameShorter where the file has ended before.
   bool read(std::uint64_t offset, std::size_t size, char* into) const;
 
  private:
+  const std::string path_;
   const std::atomic<bool>& cancelled_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;

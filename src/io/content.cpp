@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "io/bgzf_blocks.h"
@@ -65,11 +66,29 @@ bool holds_bam(ByteFile& file, std::size_t block_size) {
   return std::string_view(text.data(), text.size()) == "BAM\x01"sv;
 }
 
-bool is_sam(std::string_view start) {
-  return start.starts_with("@HD\tVN:") || start.starts_with("@SQ\tSN:") || start.starts_with("@SQ\tLN:");
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Whether a line is a record of SAM, by its first columns: name, flag, reference, position, mapping quality.
+bool is_sam_record(std::string_view line) {
+  std::array<std::string_view, 6> columns;
+  for (std::string_view& column : columns) {
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string_view::npos) return false;
+    column = line.substr(0, tab);
+    line.remove_prefix(tab + 1);
+  }
+  return is_number(columns[1]) && is_number(columns[3]) && is_number(columns[4]);
 }
 
 }  // namespace
+
+bool is_sam(std::string_view start) {
+  constexpr std::array kFirst = {"@HD\tVN:"sv, "@SQ\tSN:"sv, "@SQ\tLN:"sv, "@RG\tID:"sv, "@PG\tID:"sv};
+  return std::any_of(kFirst.begin(), kFirst.end(),
+                     [&](std::string_view line) { return start.starts_with(line); });
+}
 
 Content detect_content(ByteFile& file) {
   constexpr std::size_t kGzipHeaderLimit = 12 + 0xffff;
@@ -93,6 +112,7 @@ std::string describe_start(std::string_view start) {
   if (start.starts_with("\x1f\x8b")) return "compressed with gzip a second time";
   if (start.starts_with("CRAM")) return "CRAM compressed with gzip";
   const std::string_view line = start.substr(0, start.find_first_of("\r\n"));
+  if (is_sam_record(line)) return "SAM without its header, with which `samtools view -h` writes it";
   return fmt::format("text or data that starts with {}", quoted(line));
 }
 

@@ -21,6 +21,9 @@ enum class Content {
 /// but not read, saying how to get at the reads.
 Content detect_content(ByteFile& file);
 
+/// Whether a text begins as SAM does, with a line of its header.
+bool is_sam(std::string_view start);
+
 /// What `start`, which is not the start of a FASTA or FASTQ record, looks like, in a few words.
 std::string describe_start(std::string_view start);
 

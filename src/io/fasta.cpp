@@ -1,41 +1,33 @@
 /// The FASTA half of the record parser.
 
+#include <fmt/format.h>
+
 #include <cstring>
 
+#include "io/blanks.h"
 #include "io/input_error.h"
 #include "io/record_name.h"
 #include "io/record_parser.h"
-#include "io/shell_word.h"
 
 namespace warpmer::io {
 
 /// Takes the header line; false if its end is not in the window yet.
 bool RecordParser::start_fasta(Window& window) {
-  const std::optional<Line> header = line_at(window, window.pos);
+  const std::optional<Line> header = header_at(window, window.pos);
   if (!header) return false;
-  check_header(window, *header);
-  const char* const name = window.text + header->begin + 1;
+  const std::size_t name_begin = find_name(window, *header);
+  const char* const name = window.text + name_begin;
   const char* const name_end = std::min(find_name_end(name, window.text + header->end),
                                         static_cast<const char*>(window.text + header->end));
   sequence_.emplace();
-  sequence_->name_offset = static_cast<std::uint32_t>(header->begin + 1);
+  sequence_->name_offset = static_cast<std::uint32_t>(name_begin);
   sequence_->name_length = static_cast<std::uint32_t>(name_end - name);
-  sequence_->header_length = static_cast<std::uint32_t>(header->next - (header->begin + 1));
+  sequence_->header_length = static_cast<std::uint32_t>(header->next - name_begin);
   sequence_->begin = sequence_->end = header->next;
   window.pos = header->next;
   ++records_;
   ++lines_;
   return true;
-}
-
-/// A file with the line ends of an old Macintosh would be one long header, and all its bases lost.
-void RecordParser::check_header(const Window& window, const Line& header) const {
-  const void* const lone_return = std::memchr(window.text + header.begin, '\r', header.size());
-  if (lone_return == nullptr) return;
-  fail_at({file_, records_ + 1, {}, lines_ + 1},
-          "the header has a carriage return without a line feed in it; convert the line ends: "
-          "`tr '\\r' '\\n' < " +
-              shell_input(file_) + " | warpmer count -o out.wmi -`");
 }
 
 /// Goes on with the sequence; false if it may go on behind the window.
@@ -56,36 +48,68 @@ bool RecordParser::continue_fasta(Window& window, std::vector<Piece>& pieces) {
 /// the end of the text.
 bool RecordParser::gather_sequence(Window& window) {
   char* const text = window.text;
-  std::size_t pos = window.pos;
-  std::size_t end = sequence_->end;
-  bool is_in_line = sequence_->is_in_line;
+  OpenSequence& sequence = *sequence_;
   bool is_complete = false;
-  while (pos < window.size) {
-    if (!is_in_line && (text[pos] == '>' || text[pos] == '@')) {
-      is_complete = true;
-      break;
-    }
+  while (window.pos < window.size) {
+    const std::size_t pos = window.pos;
+    is_complete = !sequence.is_in_line && (text[pos] == '>' || text[pos] == '@');
+    if (is_complete) break;
     const auto* const found = static_cast<const char*>(std::memchr(text + pos, '\n', window.size - pos));
     std::size_t line_end = found == nullptr ? window.size : static_cast<std::size_t>(found - text);
-    const std::size_t next = found == nullptr ? window.size : line_end + 1;
-    const bool has_return = line_end > pos && text[line_end - 1] == '\r';
-    if (has_return) --line_end;
-    if (end != pos) std::memmove(text + end, text + pos, line_end - pos);
-    end += line_end - pos;
-    if (found == nullptr) {
-      // A carriage return at the window's end waits for what follows: it may belong to a line end.
-      is_in_line |= line_end > pos;
-      pos = has_return && !window.is_at_end ? line_end : window.size;
+    window.pos = found == nullptr ? window.size : line_end + 1;
+    if (line_end > pos && text[line_end - 1] == '\r') --line_end;
+    if (are_from_letters_on(text + pos, line_end - pos)) {
+      if (sequence.end != pos) std::memmove(text + sequence.end, text + pos, line_end - pos);
+      sequence.end += line_end - pos;
+      sequence.has_bases_in_line |= line_end > pos;
+    } else if (!copy_bases(window, pos, line_end, found != nullptr || window.is_at_end)) {
       break;
     }
-    is_in_line = false;
-    ++lines_;
-    pos = next;
+    sequence.is_in_line = found == nullptr;
+    sequence.has_bases_in_line &= sequence.is_in_line;
+    if (found != nullptr) ++lines_;
   }
-  sequence_->end = end;
-  sequence_->is_in_line = is_in_line;
-  window.pos = pos;
-  return is_complete || (window.is_at_end && pos == window.size);
+  return is_complete || (window.is_at_end && window.pos == window.size);
+}
+
+/// Appends what is no white space of a line, or of a part of it, nor the number that it begins with, as lines
+/// of GenBank do. False if more of the line is needed to see that number: then the window goes on with it.
+bool RecordParser::copy_bases(Window& window, std::size_t begin, std::size_t end, bool is_whole_line) {
+  constexpr std::size_t kMostDigits = 20;
+  const char* const text = window.text;
+  OpenSequence& sequence = *sequence_;
+  std::size_t at = begin;
+  if (!sequence.has_bases_in_line) {
+    while (at < end && is_blank(text[at])) ++at;
+    std::size_t number_end = at;
+    while (number_end < end && text[number_end] >= '0' && text[number_end] <= '9') ++number_end;
+    if (number_end == end && number_end > at && number_end - at < kMostDigits && !is_whole_line) {
+      sequence.is_in_line |= at > begin;
+      window.pos = at;
+      return false;
+    }
+    if (number_end < end && is_blank(text[number_end])) at = number_end;
+  }
+  for (; at < end; ++at) {
+    const char base = text[at];
+    if (is_blank(base)) continue;
+    if (base == '>' || base == '@') fail_in_sequence(window, base);
+    window.text[sequence.end++] = base;
+    sequence.has_bases_in_line = true;
+  }
+  return true;
+}
+
+/// What begins a record does not begin a line.
+void RecordParser::fail_in_sequence(const Window& window, char character) const {
+  const std::string_view name(window.text + sequence_->name_offset, sequence_->name_length);
+  fail_at(
+      {file_, records_, name, lines_ + 1},
+      sequence_->has_bases_in_line
+          ? fmt::format("a '{}' in the middle of a sequence line: two files were joined without a line "
+                        "end between them; `awk 1 FILE1 FILE2` joins them with one",
+                        character)
+          : fmt::format("a '{}' behind blanks: a header begins its line; take the blanks away", character));
 }
 
 void RecordParser::finish_sequence(std::vector<Piece>& pieces) {

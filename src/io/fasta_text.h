@@ -4,8 +4,9 @@
 /// RecordParser, and what this takes for plain both read alike:
 ///
 ///   - a line that begins with '>' is a header; every other line, an empty one too, is sequence;
-///   - a line end is '\n' with a '\r' before it, if there is one; in a header there is no other '\r';
-///   - no line begins with '@': that would be FASTQ.
+///   - a line end is '\n' with a '\r' before it, if there is one, and there is no other '\r';
+///   - sequences have no blanks, which are no bases, and nothing that begins a record: no '@', which at the
+///     begin of a line would be FASTQ, and no '>', where two files were joined without a line end.
 ///
 /// A text begins within a sequence line (io/fasta_chunk.h).
 
@@ -30,6 +31,7 @@ struct FastaCharacters {
 
   std::uint32_t all = 0;  ///< those there are: fewer only at the end of the text
   std::uint32_t line_feeds = 0, returns = 0, headers = 0, ats = 0;  ///< which are '\n', '\r', '>', '@'
+  std::uint32_t blanks = 0;                                         ///< which are other characters up to ' '
   bool follows_line_feed = false;                                   ///< the character before them is one
   bool precedes_line_feed = false;                                  ///< the character behind them is one
 
@@ -66,7 +68,8 @@ struct FastaCharacters {
   }
   /// Whether there is what is not plain.
   [[nodiscard]] WARPMER_HD bool are_odd(bool begins_in_header) const {
-    return ((line_begins() & ats) | (returns & ~line_ends() & in_headers(begins_in_header))) != 0;
+    const std::uint32_t odd_in_sequences = blanks | headers | ats;
+    return ((odd_in_sequences & ~in_headers(begins_in_header)) | (returns & ~line_ends())) != 0;
   }
 };
 
@@ -80,6 +83,8 @@ inline FastaCharacters fasta_characters(const char* text, std::uint32_t at, std:
     characters.returns |= bit_if('\r');
     characters.headers |= bit_if('>');
     characters.ats |= bit_if('@');
+    const bool is_blank = static_cast<unsigned char>(text[at + i]) <= ' ';
+    if (is_blank && text[at + i] != '\n' && text[at + i] != '\r') characters.blanks |= 1u << i;
   }
   characters.follows_line_feed = at > 0 && text[at - 1] == '\n';
   const std::uint32_t behind = at + FastaCharacters::kCount;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/blanks.h"
 #include "io/input_error.h"
 #include "io/quality.h"
 #include "io/record_name.h"
@@ -18,15 +19,13 @@ const char* find_line_end(const char* text, const char* end) {
   return static_cast<const char*>(std::memchr(text, '\n', static_cast<std::size_t>(end - text)));
 }
 
-/// The quality line of a record whose '+' line is at `plus`; null if that line is not there, or neither
-/// empty nor the header again.
-const char* find_quality(const char* plus, const char* end, std::string_view header) {
+/// The quality line of a record whose '+' line is at `plus`; null if that line is not there. It may say
+/// anything: who renames or joins reads often leaves in it what the header was.
+const char* find_quality(const char* plus, const char* end) {
   if (end - plus < 2 || *plus != '+') return nullptr;
   if (plus[1] == '\n') return plus + 2;
   const char* const plus_end = find_line_end(plus + 1, end);
-  if (plus_end == nullptr) return nullptr;
-  const std::string_view repeated(plus + 1, static_cast<std::size_t>(plus_end - plus - 1));
-  return repeated == header ? plus_end + 1 : nullptr;
+  return plus_end == nullptr ? nullptr : plus_end + 1;
 }
 
 bool starts_no_sequence(char character) { return character == '@' || character == '>' || character == '+'; }
@@ -35,7 +34,8 @@ bool starts_no_sequence(char character) { return character == '@' || character =
 
 /// Parses records of exactly four lines with plain line ends, until one that is not, or is not all
 /// there. Exact, not a guess: the line after the first sequence line starts with '+', so there is no
-/// second one; and a quality line of the right length holds no line end before it.
+/// second one; and a quality line of the right length holds no line end before it. Blanks at the end of a
+/// line are not plain.
 void RecordParser::parse_simple_fastq(Window& window, std::vector<Piece>& pieces) {
   char* const text = window.text;
   const char* const end = text + window.size;
@@ -43,16 +43,16 @@ void RecordParser::parse_simple_fastq(Window& window, std::vector<Piece>& pieces
   const std::size_t pieces_before = pieces.size();
   while (record < end && *record == '@' && pieces.size() < most_pieces_) {
     const char* const name_end = find_name_end(record + 1, end);
-    if (name_end >= end) break;
-    const char* const header_end = find_line_end(name_end, end);
-    if (header_end == nullptr || header_end + 1 == end) break;
+    if (name_end >= end || name_end == record + 1) break;
+    const char* const header_end = find_header_end(name_end, end);
+    if (header_end + 1 >= end || *header_end != '\n') break;
     const char* const bases = header_end + 1;
     const char* const bases_end = find_line_end(bases, end);
     if (bases_end == nullptr || starts_no_sequence(*bases)) break;
-    const std::string_view header(record + 1, static_cast<std::size_t>(header_end - record - 1));
-    const char* const quality = find_quality(bases_end + 1, end, header);
+    const char* const quality = find_quality(bases_end + 1, end);
     const auto length = static_cast<std::size_t>(bases_end - bases);
     if (quality == nullptr || static_cast<std::size_t>(end - quality) <= length) break;
+    if (length > 0 && is_blank(bases[length - 1])) break;
     if (quality[length] != '\n' || !are_qualities(quality, length)) break;
 
     Piece& piece = pieces.emplace_back();
@@ -78,7 +78,7 @@ bool RecordParser::parse_fastq(Window& window, std::vector<Piece>& pieces) {
 }
 
 std::optional<RecordParser::FastqLines> RecordParser::find_fastq_lines(const Window& window) const {
-  const std::optional<Line> header = line_at(window, window.pos);
+  const std::optional<Line> header = header_at(window, window.pos);
   if (!header) return std::nullopt;
   FastqLines lines;
   lines.header = *header;
@@ -98,7 +98,7 @@ bool RecordParser::find_base_lines(const Window& window, FastqLines& lines) cons
                       "'+' line; the file is damaged, or a record in it was cut short",
                       first, lines.base_lines == 0 ? "be" : "go on or end"));
     }
-    const std::optional<Line> line = line_at(window, pos);
+    const std::optional<Line> line = trimmed_line_at(window, pos);
     if (!line) return false;
     if (lines.base_lines++ == 0) lines.first_bases = *line;
     lines.bases += line->size();
@@ -114,29 +114,7 @@ bool RecordParser::find_base_lines(const Window& window, FastqLines& lines) cons
   const std::optional<Line> plus = line_at(window, pos);
   if (!plus) return false;
   lines.plus = *plus;
-  check_plus_line(window, lines);
   return true;
-}
-
-/// What follows '+' must be nothing, the header again, or at least its name again.
-void RecordParser::check_plus_line(const Window& window, const FastqLines& lines) const {
-  const std::string_view header(window.text + lines.header.begin + 1, lines.header.size() - 1);
-  std::string_view repeated(window.text + lines.plus.begin + 1, lines.plus.size() - 1);
-  if (repeated.empty() || repeated == header) return;
-  const auto trim = [](std::string_view text) { return text.substr(0, text.find_last_not_of(" \t") + 1); };
-  repeated = trim(repeated);
-  if (repeated.empty() || repeated == trim(header)) return;
-  if (repeated == header.substr(0, header.find_first_of(" \t"))) return;
-  if (window.is_at_end && lines.plus.next == window.size) {
-    fail_in_fastq(
-        window, lines.header, lines.base_lines + 1,
-        "the file is truncated: it ends in the '+' line of a FASTQ record; copy or download it again");
-  }
-  fail_in_fastq(
-      window, lines.header, lines.base_lines + 1,
-      fmt::format("the '+' line repeats another header, {}; lines are missing or mixed up, so get the "
-                  "file again from where it was made",
-                  quoted(repeated)));
 }
 
 /// Finds the quality lines: those that, together, are as long as the sequence. False if more text is
@@ -144,7 +122,7 @@ void RecordParser::check_plus_line(const Window& window, const FastqLines& lines
 bool RecordParser::find_quality_lines(const Window& window, FastqLines& lines) const {
   std::size_t pos = lines.plus.next;
   while (lines.quality < lines.bases) {
-    const std::optional<Line> line = line_at(window, pos);
+    const std::optional<Line> line = trimmed_line_at(window, pos);
     if (!line && !window.is_at_end) return false;
     if (!line) {
       fail_in_fastq(
@@ -164,12 +142,26 @@ bool RecordParser::find_quality_lines(const Window& window, FastqLines& lines) c
 
 void RecordParser::fail_quality_length(const Window& window, const FastqLines& lines) const {
   // With more lines than should be, the next record was taken for quality: tell of the first only.
-  const std::size_t quality = lines.base_lines == 1 ? lines.first_quality.size() : lines.quality;
+  const bool is_of_first = lines.base_lines == 1;
+  const std::size_t quality = is_of_first ? lines.first_quality.size() : lines.quality;
+  const char* const behind = window.text + lines.first_quality.begin + lines.bases;
+  const std::string_view repeated(window.text + lines.plus.begin + 1, lines.plus.size() - 1);
+  const std::string_view header(window.text + lines.header.begin + 1, lines.header.size() - 1);
+  std::string why = "; the file is damaged, so get it again from where it was made";
+  if (is_of_first && quality > lines.bases && (*behind == '@' || *behind == '>')) {
+    why = fmt::format(
+        ", behind which there is a '{}': two files were joined without a line end between them "
+        "(`awk 1 FILE1 FILE2` joins them with one), or the file is damaged",
+        *behind);
+  } else if (!header.starts_with(repeated)) {
+    why = fmt::format(
+        ", and the '+' line repeats another header, {}; lines are missing or mixed up, so get "
+        "the file again from where it was made",
+        quoted(repeated));
+  }
   fail_in_fastq(
       window, lines.header, lines.base_lines + 2,
-      fmt::format("the quality has {} characters, but the sequence {}; the file is damaged, so get it "
-                  "again from where it was made",
-                  quality, lines.bases));
+      fmt::format("the quality has {} characters, but the sequence {}{}", quality, lines.bases, why));
 }
 
 /// Takes over a record that is all there: closes up its lines, checks and applies its quality.
@@ -180,7 +172,7 @@ void RecordParser::add_fastq(Window& window, const FastqLines& lines, std::vecto
     std::size_t end = first.end;
     std::size_t pos = first.next;
     for (std::size_t i = 1; i < count; ++i) {
-      const Line line = *line_at(window, pos);
+      const Line line = *trimmed_line_at(window, pos);
       std::memmove(text + end, text + line.begin, line.size());
       end += line.size();
       pos = line.next;
@@ -191,7 +183,7 @@ void RecordParser::add_fastq(Window& window, const FastqLines& lines, std::vecto
   const char* const quality = text + lines.first_quality.begin;
   if (!are_qualities(quality, lines.bases)) fail_bad_quality(window, lines);
 
-  const char* const name = text + lines.header.begin + 1;
+  const char* const name = text + find_name(window, lines.header);
   const char* const name_end = std::min(find_name_end(name, text + lines.header.end),
                                         static_cast<const char*>(text + lines.header.end));
   Piece& piece = pieces.emplace_back();
@@ -199,7 +191,7 @@ void RecordParser::add_fastq(Window& window, const FastqLines& lines, std::vecto
   piece.offset =
       static_cast<std::uint32_t>(lines.base_lines == 0 ? lines.plus.begin : lines.first_bases.begin);
   piece.length = static_cast<std::uint32_t>(lines.bases);
-  piece.name_offset = static_cast<std::uint32_t>(lines.header.begin + 1);
+  piece.name_offset = static_cast<std::uint32_t>(name - text);
   piece.name_length = static_cast<std::uint32_t>(name_end - name);
   piece.companion_offset =
       static_cast<std::uint32_t>(lines.quality_lines == 0 ? lines.plus.begin : lines.first_quality.begin);
@@ -221,7 +213,8 @@ void RecordParser::fail_bad_quality(const Window& window, const FastqLines& line
 /// Throws an error about the record whose header is given, `line_offset` lines below it.
 void RecordParser::fail_in_fastq(const Window& window, const Line& header, std::size_t line_offset,
                                  std::string_view what) const {
-  const std::string_view title(window.text + header.begin + 1, header.size() - 1);
+  const std::size_t name = find_name(window, header);
+  const std::string_view title(window.text + name, header.end - name);
   fail_at({file_, records_ + 1, title.substr(0, title.find_first_of(" \t")), lines_ + 1 + line_offset}, what);
 }
 

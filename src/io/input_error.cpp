@@ -5,8 +5,6 @@
 #include <iterator>
 #include <system_error>
 
-#include "core/error.h"
-
 namespace warpmer::io {
 namespace {
 
@@ -35,6 +33,10 @@ std::string quoted(std::string_view text, std::size_t limit) {
 }
 
 std::string system_message(int error_number) { return std::generic_category().message(error_number); }
+
+BecameShorter::BecameShorter(std::string_view shown)
+    : InputError(fmt::format(
+          "{} has become shorter while it was read; run warpmer again when nobody writes to it", shown)) {}
 
 void fail_at(const Place& place, std::string_view what) {
   std::string message(place.file);

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/error.h"
+
 namespace warpmer::io {
 
 /// How messages and batches name what "-" stands for.
@@ -25,6 +27,14 @@ struct Cancelled {};
 /// How soon a waiting thread looks whether the job was cancelled, which wakes nobody: a signal handler
 /// may do it.
 inline constexpr std::chrono::milliseconds kCancelCheck{100};
+
+/// A regular file is not as long any more as it was when the job began: what is missing nobody has read, and
+/// reading again would not say so.
+class BecameShorter : public InputError {
+ public:
+  /// `shown` is the file's name for messages.
+  explicit BecameShorter(std::string_view shown);
+};
 
 /// Throws the InputError "FILE, record 7 ('NAME'), line 25: WHAT".
 [[noreturn]] void fail_at(const Place& place, std::string_view what);

@@ -120,7 +120,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
   if (sample_share >= 1) return open(input, share);
   PlainFormat format = PlainFormat::none;
   {
-    ByteFile file(input.path, input.shown, cancelled);
+    ByteFile file(input.path, input.shown, cancelled, input.disk_bytes);
     if (can_be_opened_again(input) && detect_content(file) == Content::text)
       format = plain_format(input, file);
   }
@@ -137,13 +137,14 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
 std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const InputShare& share) const {
   // Before anything is read: what "-" stands for is read from one place by all who read it.
   const std::optional<CramNeeds> foreseen = look_at_cram(input, options.reference);
-  auto file = std::make_unique<ByteFile>(input.path, input.shown, cancelled);
+  auto file = std::make_unique<ByteFile>(input.path, input.shown, cancelled, input.disk_bytes);
   const Content content = detect_content(*file);
   const PlainFormat format = content == Content::text ? plain_format(input, *file) : PlainFormat::none;
   // What one process reads for all goes to others as pieces.
   if (text_memory != nullptr && format != PlainFormat::none && !share.for_all &&
       PlainText::is_large(input.disk_bytes, format, options)) {
-    auto text = std::make_shared<PlainText>(input.path, format, share, options, *text_memory, cancelled);
+    auto text = std::make_shared<PlainText>(input.path, format, share, options, *text_memory, cancelled,
+                                            input.disk_bytes);
     return std::make_unique<PlainTextReader>(std::move(text));
   }
   if (share.parts > 1) return open_text_part(input, share.part, share.parts, options, cancelled);
@@ -161,7 +162,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
       break;
   }
   if (format == PlainFormat::fastq && is_split(input)) {
-    auto text = std::make_shared<SplitText>(input.path, input.shown, options, cancelled);
+    auto text = std::make_shared<SplitText>(input.path, input.shown, options, cancelled, input.disk_bytes);
     return std::make_unique<SharedReader<SplitText>>(std::move(text));
   }
   return std::make_unique<TextReader>(std::move(file), input.shown, options);
@@ -216,6 +217,7 @@ bool InputSet::Impl::next(Batch& batch) {
         share(*input);
       }
       if (input->reader->fill(batch)) {
+        if (options.qualities) options.qualities->note(input->file->shown, batch);
         batch.file = input->file->shown + input->reader->place();
         batch.is_for_all = input->share->for_all;
         batch.is_of_part = input->share->parts > 1;

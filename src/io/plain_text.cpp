@@ -42,11 +42,11 @@ bool PlainText::is_large(std::uint64_t disk_bytes, PlainFormat format, const Inp
 
 PlainText::PlainText(const std::string& path, PlainFormat format, const InputShare& share,
                      const InputOptions& options, const TextMemory& memory,
-                     const std::atomic<bool>& cancelled)
+                     const std::atomic<bool>& cancelled, std::uint64_t known_bytes)
     : format_(format),
       overlap_bases_(options.overlap_bases),
       sight_(sight_of(format, options)),
-      file_(path, largest_chunk(format, options), cancelled),
+      file_(path, largest_chunk(format, options), cancelled, known_bytes),
       memory_(memory),
       cancelled_(cancelled),
       next_chunk_(file_.chunks() * share.part / share.parts),

@@ -33,9 +33,9 @@ class PlainText {
   static bool is_large(std::uint64_t disk_bytes, PlainFormat format, const InputOptions& options);
 
   /// `path` is a regular file, whose text begins with '@' (FASTQ) or '>' (FASTA), and of which this is a part
-  /// or all. Batches get their text in `memory`.
+  /// or all, and that has `known_bytes` at least. Batches get their text in `memory`.
   PlainText(const std::string& path, PlainFormat format, const InputShare& share, const InputOptions& options,
-            const TextMemory& memory, const std::atomic<bool>& cancelled);
+            const TextMemory& memory, const std::atomic<bool>& cancelled, std::uint64_t known_bytes = 0);
 
   /// As RecordReader::fill, by any number of threads at once, in any order; adds to `disk_bytes`.
   bool fill(Batch& batch, std::uint64_t& disk_bytes);

@@ -24,24 +24,6 @@ const char* advice(const Batch& batch) {
                           : "the file is not interleaved, or reads are missing in it";
 }
 
-/// Throws unless record `i` of `a` and record `j` of `b` have names of mates.
-void check_mates(const Batch& a, std::size_t i, const Batch& b, std::size_t j) {
-  const Piece& first = a.pieces[i];
-  const Piece& second = b.pieces[j];
-  if (are_mate_names(a.name(first), b.name(second))) return;
-  const std::string found = quoted(b.name(second), 80);
-  const Place place{a.file, first.record, a.name(first)};
-  if (a.file != b.file) {
-    fail_at(
-        place,
-        fmt::format("its mate should be record {} of {}, but that is {}; the files do not belong together, "
-                    "or reads are missing in one of them",
-                    second.record, b.file, found));
-  }
-  fail_at(place,
-          fmt::format("its mate should follow, but record {} is {}; {}", second.record, found, advice(a)));
-}
-
 }  // namespace
 
 bool are_mate_names(std::string_view first, std::string_view second) {
@@ -49,7 +31,7 @@ bool are_mate_names(std::string_view first, std::string_view second) {
   if (first.size() != second.size() || first.size() < 2) return false;
   const std::size_t stem = first.size() - 1;
   return first[stem] == '1' && second[stem] == '2' && first.substr(0, stem) == second.substr(0, stem) &&
-         std::string_view("/._").find(first[stem - 1]) != std::string_view::npos;
+         std::string_view("/._:").find(first[stem - 1]) != std::string_view::npos;
 }
 
 bool ReadPairs::Stream::refill() {
@@ -71,12 +53,32 @@ void ReadPairs::Stream::take(std::size_t count, Batch& to) {
 }
 
 ReadPairs::ReadPairs(const std::vector<std::string>& first, const std::vector<std::string>& second,
-                     Pairing pairing, const InputOptions& options)
-    : pairing_(pairing), enough_bytes_(options.batch_bytes / 2) {
+                     Pairing pairing, const InputOptions& options, bool any_names)
+    : pairing_(pairing), any_names_(any_names), enough_bytes_(options.batch_bytes / 2) {
   first_.inputs = std::make_unique<InputSet>(first, in_order(options, pairing));
   if (pairing == Pairing::two_files) {
     second_.inputs = std::make_unique<InputSet>(second, in_order(options, pairing));
   }
+}
+
+/// Throws unless record `i` of `a` and record `j` of `b` have names of mates, or any will do.
+void ReadPairs::check_mates(const Batch& a, std::size_t i, const Batch& b, std::size_t j) const {
+  if (any_names_) return;
+  const Piece& first = a.pieces[i];
+  const Piece& second = b.pieces[j];
+  if (are_mate_names(a.name(first), b.name(second))) return;
+  const std::string found = quoted(b.name(second), 80);
+  const Place place{a.file, first.record, a.name(first)};
+  if (a.file != b.file) {
+    fail_at(
+        place,
+        fmt::format(
+            "its mate should be record {} of {}, but that is {}; the files do not belong together, "
+            "or reads are missing in one of them; if only names differ, --by-order takes reads as they come",
+            second.record, b.file, found));
+  }
+  fail_at(place,
+          fmt::format("its mate should follow, but record {} is {}; {}", second.record, found, advice(a)));
 }
 
 bool ReadPairs::next(ReadGroup& group) {

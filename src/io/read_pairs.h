@@ -20,7 +20,7 @@ enum class Pairing {
 };
 
 /// Whether names can be those of mates: they are the same, or differ only in ending with 1 and 2 after one
-/// of "/._".
+/// of "/._:".
 bool are_mate_names(std::string_view first, std::string_view second);
 
 /// Some reads in input order. Interleaved, `first` has an even number of them; of two files, `second` has the
@@ -38,9 +38,9 @@ struct ReadGroup {
 class ReadPairs {
  public:
   /// `first` and `second` as in InputSet; `second` is empty unless reads come in two files. Of `options`,
-  /// `in_order` and `whole_records` are taken to be set.
+  /// `in_order` and `whole_records` are taken to be set. `any_names`: mates are known by their order alone.
   ReadPairs(const std::vector<std::string>& first, const std::vector<std::string>& second, Pairing pairing,
-            const InputOptions& options);
+            const InputOptions& options, bool any_names = false);
 
   /// The next reads; false at the end. Throws as InputSet::next, and InputError for a read without a mate,
   /// mates whose names do not fit, and alignments in two files.
@@ -66,11 +66,13 @@ class ReadPairs {
     void take(std::size_t count, Batch& to);
   };
 
+  void check_mates(const Batch& a, std::size_t i, const Batch& b, std::size_t j) const;
   bool next_of_two(ReadGroup& group);
   bool next_interleaved(ReadGroup& group);
   [[noreturn]] void fail_alone(const Stream& has, const Stream& ended) const;
 
   const Pairing pairing_;
+  const bool any_names_;
   const std::size_t enough_bytes_;  ///< of text, for a group
   std::mutex mutex_;                ///< guards what follows, where reads are paired
   Stream first_;

@@ -1,5 +1,5 @@
 #pragma once
-/// Finding the end of a record's name in its header line.
+/// Finding a record's name in its header line, and the line's end.
 
 #include <bit>
 #include <cstdint>
@@ -24,6 +24,33 @@ inline const char* find_name_end(const char* text, const char* end) {
     return end;
   } else {
     while (text<end&& static_cast<unsigned char>(*text)> ' ') ++text;
+    return text;
+  }
+}
+
+/// The first character at or after `text` that is a line end or a carriage return; `end`, or one behind it,
+/// if there is none before. Reads as `find_name_end` does.
+inline const char* find_header_end(const char* text, const char* end) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHighBits = 0x8080808080808080;
+  const auto ends = [](char c) { return c == '\n' || c == '\r'; };
+  if constexpr (std::endian::native == std::endian::little) {
+    while (text < end) {
+      std::uint64_t bytes;
+      std::memcpy(&bytes, text, sizeof bytes);
+      // As above, for control characters, of which there are others: tabs between the parts of a header.
+      const std::uint64_t found = (bytes - kOnes * ' ') & ~bytes & kHighBits;
+      if (found == 0) {
+        text += sizeof bytes;
+        continue;
+      }
+      text += std::countr_zero(found) / 8;
+      if (ends(*text)) return text;
+      ++text;
+    }
+    return text;
+  } else {
+    while (text < end && !ends(*text)) ++text;
     return text;
   }
 }

@@ -4,9 +4,11 @@
 
 #include <cstring>
 
+#include "io/blanks.h"
 #include "io/content.h"
 #include "io/input_error.h"
 #include "io/quality.h"
+#include "io/shell_word.h"
 
 namespace warpmer::io {
 RecordParser::RecordParser(std::string file, const InputOptions& options, std::size_t most_pieces)
@@ -25,6 +27,7 @@ void RecordParser::parse(Window& window, std::vector<Piece>& pieces) {
     if (!skip_blank_lines(window)) return;
     switch (window.text[window.pos]) {
       case '@':
+        if (records_ == 0) refuse_sam(window);
         if (!parse_fastq(window, pieces)) return;
         break;
       case '>':
@@ -39,20 +42,24 @@ void RecordParser::parse(Window& window, std::vector<Piece>& pieces) {
 
 /// Whether there is a line that is not blank to go on with.
 bool RecordParser::skip_blank_lines(Window& window) {
-  for (; window.pos < window.size; ++window.pos) {
-    const char character = window.text[window.pos];
-    if (character == '\n') {
-      ++lines_;
-    } else if (character == '\r') {
-      // A carriage return on its own is no blank line, but one at the window's end may get its line feed.
-      const bool is_last = window.pos + 1 == window.size;
-      if (is_last && !window.is_at_end) return false;
-      if (!is_last && window.text[window.pos + 1] != '\n') return true;
-    } else {
-      return true;
-    }
+  std::size_t at = window.pos;
+  for (; at < window.size && is_blank(window.text[at]); ++at) {
+    if (window.text[at] != '\n') continue;
+    ++lines_;
+    window.pos = at + 1;
   }
+  if (at < window.size) return true;
+  if (window.is_at_end) window.pos = window.size;  // the last line has no end
   return false;
+}
+
+/// SAM that somebody has compressed comes here as text.
+void RecordParser::refuse_sam(const Window& window) const {
+  if (!is_sam({window.text + window.pos, window.size - window.pos})) return;
+  fail_at({file_},
+          fmt::format(
+              "this is SAM, compressed as text; decompress it: `gzip -dc {} | warpmer count -o out.wmi -`",
+              shell_input(file_)));
 }
 
 /// Whether so much of the line at `pos` is in the window as a message quotes, wherever the window ends.
@@ -87,6 +94,34 @@ std::optional<RecordParser::Line> RecordParser::line_at(const Window& window, st
   line.next = found == nullptr ? window.size : line.end + 1;
   if (line.end > line.begin && window.text[line.end - 1] == '\r') --line.end;
   return line;
+}
+
+/// The same without what is blank at its end: a line of bases or qualities, of which none is blank.
+std::optional<RecordParser::Line> RecordParser::trimmed_line_at(const Window& window, std::size_t pos) {
+  std::optional<Line> line = line_at(window, pos);
+  if (line) line->end = trimmed_end(window.text, line->begin, line->end);
+  return line;
+}
+
+/// The header line at `pos`. A file with the line ends of an old Macintosh would be one long header, and all
+/// its bases lost.
+std::optional<RecordParser::Line> RecordParser::header_at(const Window& window, std::size_t pos) const {
+  const std::optional<Line> header = line_at(window, pos);
+  // Of what goes on, the last character may belong to a line end that is not all there.
+  std::size_t end = header ? header->end : window.size - 1;
+  while (end > pos && window.text[end - 1] == '\r') --end;
+  if (std::memchr(window.text + pos, '\r', end - pos) == nullptr) return header;
+  fail_at({file_, records_ + 1, {}, lines_ + 1},
+          "the header has a carriage return without a line feed in it; convert the line ends: "
+          "`tr '\\r' '\\n' < " +
+              shell_input(file_) + " | warpmer count -o out.wmi -`");
+}
+
+/// Where the name in a header begins: at the next word, if a blank comes first.
+std::size_t RecordParser::find_name(const Window& window, const Line& header) {
+  std::size_t name = header.begin + 1;
+  while (name < header.end && is_blank(window.text[name])) ++name;
+  return name;
 }
 
 }  // namespace warpmer::io

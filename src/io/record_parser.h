@@ -28,8 +28,9 @@ struct OpenSequence {
   std::uint32_t header_length = 0;  ///< from the name to the first base
   std::size_t begin = 0;            ///< its bases are [begin, end) in the window
   std::size_t end = 0;
-  std::uint64_t first_base = 0;  ///< position in the record of the one at `begin`
-  bool is_in_line = false;       ///< the line that `end` is in goes on
+  std::uint64_t first_base = 0;    ///< position in the record of the one at `begin`
+  bool is_in_line = false;         ///< the line that `end` is in goes on
+  bool has_bases_in_line = false;  ///< and there was more in it than blanks
 };
 
 class RecordParser {
@@ -45,6 +46,7 @@ class RecordParser {
 
   /// The FASTA sequence that is not complete yet, if there is one.
   [[nodiscard]] std::optional<OpenSequence>& sequence() noexcept { return sequence_; }
+  [[nodiscard]] const std::optional<OpenSequence>& sequence() const noexcept { return sequence_; }
 
   /// Adds the bases of the sequence so far as a piece, with more to follow; what the next piece is to
   /// repeat of them stays in `sequence`.
@@ -82,16 +84,21 @@ class RecordParser {
 
   // record_parser.cpp
   bool skip_blank_lines(Window& window);
+  void refuse_sam(const Window& window) const;
   static bool shows_line(const Window& window);
+  std::optional<Line> header_at(const Window& window, std::size_t pos) const;
+  static std::size_t find_name(const Window& window, const Line& header);
   [[noreturn]] void fail_unexpected_line(const Window& window) const;
   static std::optional<Line> line_at(const Window& window, std::size_t pos);
+  static std::optional<Line> trimmed_line_at(const Window& window, std::size_t pos);
 
   // fasta.cpp
   bool start_fasta(Window& window);
   bool continue_fasta(Window& window, std::vector<Piece>& pieces);
   bool gather_sequence(Window& window);
+  bool copy_bases(Window& window, std::size_t begin, std::size_t end, bool is_whole_line);
+  [[noreturn]] void fail_in_sequence(const Window& window, char character) const;
   void finish_sequence(std::vector<Piece>& pieces);
-  void check_header(const Window& window, const Line& header) const;
 
   // fastq.cpp
   void parse_simple_fastq(Window& window, std::vector<Piece>& pieces);
@@ -99,7 +106,6 @@ class RecordParser {
   std::optional<FastqLines> find_fastq_lines(const Window& window) const;
   bool find_base_lines(const Window& window, FastqLines& lines) const;
   bool find_quality_lines(const Window& window, FastqLines& lines) const;
-  void check_plus_line(const Window& window, const FastqLines& lines) const;
   void add_fastq(Window& window, const FastqLines& lines, std::vector<Piece>& pieces);
   [[noreturn]] void fail_in_fastq(const Window& window, const Line& header, std::size_t line_offset,
                                   std::string_view what) const;

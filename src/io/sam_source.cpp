@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/alphabet.h"
 #include "core/error.h"
 #include "io/bam_encoding.h"
 #include "io/input_error.h"
@@ -22,16 +23,17 @@ constexpr std::size_t kLongText = 8 * kReadStep;
 /// The columns that a read is in.
 constexpr std::size_t kName = 0, kFlag = 1, kBases = 9, kQuality = 10;
 
-/// What may stand for a base: letters, "=" for the reference's, "." for any.
-bool is_base(char c) {
-  const auto letter = static_cast<unsigned char>((static_cast<unsigned char>(c) | 0x20) - 'a');
-  return letter < 26 || c == '=' || c == '.';
-}
+/// What may stand for a base: letters that are nucleotide codes, "=" for the reference's, "." for any.
+bool is_base(char c) { return c == '=' || (char_class(c) != CharClass::invalid && c != '-' && c != '*'); }
 
 /// Looks at all of them, which many bytes at a time is faster than to stop at the first that is none.
-bool are_bases(std::span<const char> text) {
+bool are_usual_bases(std::span<const char> text) {
   unsigned others = 0;
-  for (const char c : text) others |= is_base(c) ? 0 : 1;
+  for (const char c : text) {
+    const auto upper = static_cast<unsigned char>(static_cast<unsigned char>(c) & ~0x20U);
+    const bool is_usual = (upper == 'A') | (upper == 'C') | (upper == 'G') | (upper == 'T') | (upper == 'N');
+    others |= is_usual ? 0 : 1;
+  }
   return others == 0;
 }
 
@@ -73,6 +75,7 @@ bool SamSource::read(bam1_t& record) {
 }
 
 void SamSource::parse_whole(std::span<char> line, bam1_t& record) {
+  take_bases(split(line)[kBases]);
   line.data()[line.size()] = '\0';  // in place of its end, or in the padding
   kstring_t text{line.size(), line.size() + 1, line.data()};
   if (sam_parse1(&text, header_.get(), &record) < 0) fail(kUndecodable);
@@ -81,9 +84,7 @@ void SamSource::parse_whole(std::span<char> line, bam1_t& record) {
 void SamSource::parse_read(std::span<char> line, bam1_t& record) {
   const Columns columns = split(line);
   const std::span<char> name = columns[kName], quality = columns[kQuality];
-  const std::span<char> bases = is_absent(columns[kBases]) ? std::span<char>{} : columns[kBases];
-  if (!are_bases(bases))
-    fail(fmt::format("{} is no base", quoted(*std::find_if_not(bases.begin(), bases.end(), is_base))));
+  const std::span<char> bases = take_bases(columns[kBases]);
   const bool has_quality = !is_absent(quality);
   if (has_quality) take_quality(quality, bases.size());
   // As if it was not aligned, because the CIGAR of others has to be there.
@@ -110,6 +111,18 @@ SamSource::Columns SamSource::split(std::span<char> line) const {
     line = line.subspan(std::min(bytes + 1, line.size()));
   }
   return columns;
+}
+
+/// The bases that a column has, as htslib knows them: it would make N of a U, which is a T, and of anything
+/// that is no base.
+std::span<char> SamSource::take_bases(std::span<char> column) const {
+  if (is_absent(column)) return {};
+  if (are_usual_bases(column)) return column;
+  for (char& base : column) {
+    if (!is_base(base)) fail(fmt::format("{} is no base", quoted(base)));
+    if (base == 'U' || base == 'u') base = static_cast<char>(base - 1);
+  }
+  return column;
 }
 
 std::uint16_t SamSource::flag_in(std::span<const char> column) const {

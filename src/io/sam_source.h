@@ -33,6 +33,7 @@ class SamSource final : public AlignmentSource {
   void parse_whole(std::span<char> line, bam1_t& record);
   void parse_read(std::span<char> line, bam1_t& record);
   [[nodiscard]] Columns split(std::span<char> line) const;
+  std::span<char> take_bases(std::span<char> column) const;
   [[nodiscard]] std::uint16_t flag_in(std::span<const char> column) const;
   void take_quality(std::span<char> quality, std::size_t bases) const;
   bool find_line();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/blanks.h"
 #include "io/byte_file.h"
 #include "io/record_guess.h"
 #include "io/record_parser.h"
@@ -26,12 +27,13 @@ bool SplitText::is_large(std::uint64_t disk_bytes, const InputOptions& options) 
 }
 
 SplitText::SplitText(const std::string& path, std::string shown, const InputOptions& options,
-                     const std::atomic<bool>& cancelled)
+                     const std::atomic<bool>& cancelled, std::uint64_t known_bytes)
     : path_(path),
       shown_(std::move(shown)),
       options_(options),
       cancelled_(cancelled),
-      file_(path, largest_chunk(options), cancelled),
+      file_(path, largest_chunk(options), cancelled, known_bytes),
+      known_bytes_(std::max(known_bytes, file_.size())),
       slack_bytes_(slack_of(options)),
       in_order_(file_.chunks() == 0)  // which says what is wrong
 {}
@@ -89,9 +91,14 @@ std::optional<SplitText::Extent> SplitText::parse_chunk(std::uint64_t chunk, Bat
   parser.parse(window, batch.pieces);
   if (parser.sequence() || window.pos < here) return std::nullopt;
   std::size_t end = window.pos;
-  // A FASTQ record begins one character before its name.
-  while (!is_last && !batch.pieces.empty() && batch.pieces.back().name_offset > here) {
-    end = batch.pieces.back().name_offset - 1;
+  // Between a record's begin and its name there may be blanks.
+  const auto begin_of = [&](const Piece& piece) {
+    std::size_t name = piece.name_offset;
+    while (is_blank(text[name - 1])) --name;
+    return name - 1;
+  };
+  while (!is_last && !batch.pieces.empty() && begin_of(batch.pieces.back()) >= here) {
+    end = begin_of(batch.pieces.back());
     batch.pieces.pop_back();
   }
   if (batch.pieces.empty() || (is_last && end != size)) return std::nullopt;
@@ -104,8 +111,8 @@ bool SplitText::fill_in_order(Batch& batch, ReaderShare& share) {
   // After an error, which whoever met it reports, there is nothing for the others.
   if (std::exchange(is_over_, true)) return false;
   if (!reader_) {
-    reader_ =
-        std::make_unique<TextReader>(std::make_unique<ByteFile>(path_, shown_, cancelled_), shown_, options_);
+    reader_ = std::make_unique<TextReader>(
+        std::make_unique<ByteFile>(path_, shown_, cancelled_, known_bytes_), shown_, options_);
     noted_records_ = joined_records_;
     noted_bytes_ = joined_bytes_;
   }

@@ -28,9 +28,10 @@ class SplitText {
   /// Whether a file of this size is worth it.
   static bool is_large(std::uint64_t disk_bytes, const InputOptions& options);
 
-  /// `path` is a regular file, whose text begins with '@'. `shown` is its name for messages.
+  /// `path` is a regular file, whose text begins with '@', of `known_bytes` at least. `shown` is its name for
+  /// messages.
   SplitText(const std::string& path, std::string shown, const InputOptions& options,
-            const std::atomic<bool>& cancelled);
+            const std::atomic<bool>& cancelled, std::uint64_t known_bytes = 0);
 
   /// As RecordReader::fill, by any number of threads at once, in any order; adds what the batch accounts for.
   bool fill(Batch& batch, ReaderShare& share);
@@ -56,6 +57,7 @@ class SplitText {
   const InputOptions options_;
   const std::atomic<bool>& cancelled_;
   const ChunkedFile file_;
+  const std::uint64_t known_bytes_;
   const std::size_t slack_bytes_;  ///< read beyond a chunk, for its last record
 
   std::mutex mutex_;  ///< guards what follows

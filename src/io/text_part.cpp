@@ -10,6 +10,7 @@
 #include "io/bgzf_blocks.h"
 #include "io/byte_file.h"
 #include "io/content.h"
+#include "io/input_error.h"
 #include "io/read_ahead.h"
 #include "io/record_guess.h"
 #include "io/text_reader.h"
@@ -38,7 +39,7 @@ enum class Kind { none, fastq, fasta, bgzf_fastq };
 /// The text of a BGZF file's first blocks.
 std::string first_bgzf_text(const InputFile& input) {
   const std::atomic<bool> never = false;
-  BgzfBlocks blocks(std::make_unique<ByteFile>(input.path, input.shown, never));
+  BgzfBlocks blocks(std::make_unique<ByteFile>(input.path, input.shown, never, input.disk_bytes));
   Portion portion;
   portion.text.reset(new char[blocks.text_capacity()]);
   if (!blocks.load(portion)) return {};
@@ -49,7 +50,7 @@ std::string first_bgzf_text(const InputFile& input) {
 Kind kind_of(const InputFile& input) {
   if (!can_be_opened_again(input)) return Kind::none;
   const std::atomic<bool> never = false;
-  ByteFile file(input.path, input.shown, never);
+  ByteFile file(input.path, input.shown, never, input.disk_bytes);
   const Content content = detect_content(file);
   if (content == Content::text) {
     const std::string_view first = file.peek(1);
@@ -61,7 +62,7 @@ Kind kind_of(const InputFile& input) {
 
 std::string bytes_at(const InputFile& input, std::uint64_t begin, std::uint64_t end) {
   const std::atomic<bool> never = false;
-  ByteFile file(input.path, input.shown, never);
+  ByteFile file(input.path, input.shown, never, input.disk_bytes);
   file.restrict_to(begin, end);
   std::string bytes(end - begin, '\0');
   std::size_t size = 0;
@@ -119,7 +120,7 @@ std::optional<Cut> cut_bgzf(const InputFile& input, std::uint64_t place, std::ui
   const auto block = find_block(input, place);
   if (!block) return std::nullopt;
   const std::atomic<bool> never = false;
-  auto file = std::make_unique<ByteFile>(input.path, input.shown, never);
+  auto file = std::make_unique<ByteFile>(input.path, input.shown, never, input.disk_bytes);
   file->restrict_to(*block, limit);
   BgzfBlocks blocks(std::move(file), BgzfBlocks::Extent::part);
   Portion portion;
@@ -144,6 +145,8 @@ std::optional<Cut> find_cut(const InputFile& input, Kind kind, std::uint64_t pla
       case Kind::none:
         break;
     }
+  } catch (const BecameShorter&) {
+    throw;
   } catch (const InputError&) {
     // Something is wrong here, which whoever reads that far finds out.
   }
@@ -208,6 +211,8 @@ class PartReader final : public RecordReader {
     if (!reader_) return false;
     try {
       return reader_->fill(batch);
+    } catch (const BecameShorter&) {
+      throw;
     } catch (const InputError&) {
       throw NotDivisible();
     }
@@ -249,7 +254,7 @@ std::unique_ptr<RecordReader> open_text_part(const InputFile& file, std::uint32_
   const Cut first = begin_of(file, kind, part, parts);
   Cut last = begin_of(file, kind, part + 1, parts);
   if (first.offset == last.offset) return std::make_unique<PartReader>(nullptr, file.shown, options);
-  auto bytes = std::make_unique<ByteFile>(file.path, file.shown, cancelled);
+  auto bytes = std::make_unique<ByteFile>(file.path, file.shown, cancelled, file.disk_bytes);
   bytes->restrict_to(first.offset, last.offset);
   std::unique_ptr<ByteSource> text = std::move(bytes);
   if (kind == Kind::bgzf_fastq) {

@@ -123,8 +123,9 @@ void TextReader::grow(Batch& batch) {
 
 void TextReader::refuse_record() const {
   if (longest_record_ == kLongestRecord) {
+    // Of a sequence that goes on, the header has been counted.
     fail_at(
-        {file_, parser_.records() + 1},
+        {file_, parser_.records() + (parser_.sequence() ? 0 : 1)},
         fmt::format("the record does not end within {} bytes, which is as much as can be kept whole; or the "
                     "file is no FASTA or FASTQ, or is damaged",
                     kLongestRecord));

@@ -128,9 +128,6 @@ class Comparison:
             done = common.run(count)
             seconds = time.monotonic() - start
             if done.returncode != 0:
-                if case.file.is_undecided and done.returncode == 3:
-                    self.report.skip(case, "refused, as it may be")
-                    return
                 error = done.stderr.decode(errors="replace")
                 self.report.fail(case, f"{common.quoted(count)}\nended with {done.returncode}: {error}")
                 self.rows.append((case, expected.lines, oracle_seconds, seconds, f"exit {done.returncode}"))

@@ -114,9 +114,12 @@ TEST_CASE("files: large FASTQ that is not plain everywhere") {
   check_with("\n");
   check_with("@long\n" + std::string(3'000'000, 'A') + "\n+\n" + std::string(3'000'000, '@') + "\n");
   check_with("@tiny\nA\n+\nI\n@crlf\r\nACGT\r\n+\r\nIIII\r\n");
+  check_with("@blank\nACGTACGTACGTACGTACGTACGTACGTACGT \n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n");
   // Errors.
   check_with("@bad\nACGT\n+\nIII\n");
   check_with("@bad\nACGT!ACGT\n+\nIIIIIIIII\n");
+  check_with("@old x\rACGT\r+\rIIII\n");
+  check_with("@joined\nACGT\n+\nIIII");
   const std::string cut = folder.write("cut.fq", text.substr(0, text.size() - 20));
   CHECK_FALSE(check_same(folder, options_for(cut)));
   engine::CountOptions lenient = options_for(folder.write(
@@ -171,12 +174,14 @@ TEST_CASE("files: large FASTA that is not plain everywhere") {
   };
   check_with("@read\nACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n");
   check_with('>' + std::string(9'000'000, 'x') + "\nACGT\n");
+  check_with(">blanks\n  1 ACGTACGT ACGTACGT ACGTACGT ACGT \n 29 ACGTACGT\n");
   // Errors.
+  check_with(">joined\nACGTACGT");
   check_with(">bad\nACGT!ACGT\n");
   check_with(";comment\n");
   check_with(">old\rACGT\r");
   check_with("ACGT\rACGT\n");
-  engine::CountOptions lenient = options_for(with(">bad\nACGT!ACGT\nACGT\rACGT\n;comment\n"));
+  engine::CountOptions lenient = options_for(with(">bad\nACGT!ACGT\n;comment\n"));
   lenient.lenient = true;
   CHECK(check_same(folder, lenient));
 }

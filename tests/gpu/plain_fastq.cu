@@ -111,13 +111,16 @@ TEST_CASE("FASTQ on the device: what is not plain is noticed, wherever it is") {
                                         "\n\n\n\n",                         // four of them
                                         "@r\nACGT\n+\nIII\n",               // too few qualities
                                         "@r\nACGT\n+\nIIIII\n",             // too many
-                                        "@r\nACGT\n+x\nIIII\n",             // another header
                                         "@r\nACGT\n\nIIII\n",               // no '+'
                                         "r\nACGT\n+\nIIII\n",               // no '@'
                                         "@r\n@CGT\n+\nIIII\n",          // headers where sequences should be
                                         "@r\n>CGT\n+\nIIII\n",          //
                                         "@r\n+CGT\n+\nIIII\n",          //
                                         "@r\r\nACGT\r\n+\r\nIIII\r\n",  // line ends of another system
+                                        "@r x\ry\nACGT\n+\nIIII\n",     // or of an old one
+                                        "@r\nACGT \n+\nIIII \n",        // blanks
+                                        "@r\nACGT \n+\nIIIII\n",        //
+                                        "@r\nAC\tT\n+\nIIII\n",         //
                                         "@r\nACGT\n+\nII I\n",          // no quality characters
                                         "@r\nACGT\n+\nII\x7FI\n",       //
                                         "@r\nACGT\n+\nII\xC3I\n",       //
@@ -132,6 +135,8 @@ TEST_CASE("FASTQ on the device: what is not plain is noticed, wherever it is") {
     CHECK_FALSE(find_records(before + record + after).is_plain());
   }
   CHECK(find_records(before + after).is_plain());
+  // What the '+' line says does not matter.
+  CHECK(find_records(before + "@r\nACGT\n+another\nIIII\n" + after).is_plain());
 }
 
 TEST_CASE("FASTQ on the device: more lines than there is room for") {

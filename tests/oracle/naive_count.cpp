@@ -4,8 +4,10 @@
 //
 //   zcat reads.fq.gz | naive_count -k 31 [--forward] [--min-quality Q] [--totals]
 //
-// prints KMER<TAB>COUNT, sorted. Anything but A C G T U (any case; U counts as T) breaks k-mers, as does
-// a base of Phred quality (offset 33) below Q. --totals prints one line to standard error: records,
+// prints KMER<TAB>COUNT, sorted. Anything but A C G T U (any case; U counts as T) breaks k-mers, but white
+// space in FASTA and at the end of lines in FASTQ, which is nothing, and a number that begins a line of
+// FASTA, with white space behind it (GenBank's). A '>' or '@' inside a line of FASTA is malformed. What also
+// breaks is a base of Phred quality (offset 33) below Q. --totals prints one line to standard error: records,
 // characters of sequence, k-mers, distinct k-mers. Malformed input ends with status 1.
 
 #include <algorithm>
@@ -194,6 +196,39 @@ class Counter {
   std::uint64_t characters_ = 0;
 };
 
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
+
+void trim_end(std::string& line) {
+  while (!line.empty() && is_blank(line.back())) {
+    line.pop_back();
+  }
+}
+
+// A sequence line of FASTA without its number and its white space.
+std::string bases_of(const std::string& line, const Lines& lines) {
+  std::size_t at = 0;
+  while (at < line.size() && is_blank(line[at])) {
+    ++at;
+  }
+  std::size_t behind = at;
+  while (behind < line.size() && line[behind] >= '0' && line[behind] <= '9') {
+    ++behind;
+  }
+  if (behind < line.size() && is_blank(line[behind])) {
+    at = behind;
+  }
+  std::string bases;
+  for (; at < line.size(); ++at) {
+    if (line[at] == '>' || line[at] == '@') {
+      fail("a header inside a line, " + lines.place());
+    }
+    if (!is_blank(line[at])) {
+      bases += line[at];
+    }
+  }
+  return bases;
+}
+
 // Reads the rest of a FASTQ record whose '@' line has been read.
 template <class Number>
 void read_fastq_record(Lines& lines, const Options& options, Counter<Number>& counter) {
@@ -207,12 +242,14 @@ void read_fastq_record(Lines& lines, const Options& options, Counter<Number>& co
     if (!line.empty() && line[0] == '+') {
       break;
     }
+    trim_end(line);
     sequence += line;
   }
   while (quality.size() < sequence.size()) {
     if (!lines.next(line)) {
       fail("input ends in qualities, " + lines.place());
     }
+    trim_end(line);
     quality += line;
   }
   if (quality.size() != sequence.size()) {
@@ -244,9 +281,11 @@ void count(const Options& options) {
       sequence.clear();
       in_fasta = true;
     } else if (in_fasta) {
-      sequence += line;
+      sequence += bases_of(line, lines);
     } else if (line[0] == '@') {
       read_fastq_record(lines, options, counter);
+    } else if (trim_end(line); line.empty()) {
+      continue;
     } else {
       fail("neither '>' nor '@' where a record should begin, " + lines.place());
     }

@@ -212,6 +212,47 @@ TEST_CASE("io alignment: SAM text") {
   CHECK(read_all({folder.file("s", "@HD\tVN:1.6\n")}).empty());
 }
 
+TEST_CASE("io alignment: U in SAM is a T, also where records are kept") {
+  const TempFolder folder;
+  const std::string path = folder.file("s",
+                                       "@HD\tVN:1.6\n"
+                                       "a\t4\t*\t0\t0\t*\t*\t0\t0\tACGUurN.\tIIIIIIII\n"
+                                       "b\t16\t*\t0\t0\t*\t*\t0\t0\tUUAA\t*\n");
+  io::InputOptions options;
+  const Records expected = {{"a", "ACGTTRNN"}, {"b", "TTAA"}};
+  CHECK(read_all({path}, options) == expected);
+  options.keep_alignments = io::ProgramLine{"program", "1", "program"};
+  CHECK(read_all({path}, options) == expected);
+  // What is no nucleotide code at all is not made N without a word.
+  for (const char bad : {'E', 'q', '-', '5'}) {
+    CAPTURE(bad);
+    const std::string line = std::string("c\t4\t*\t0\t0\t*\t*\t0\t0\tAC") + bad + "\tIII\n";
+    const std::string bad_path = folder.file("bad", "@HD\tVN:1.6\n" + line);
+    CHECK(contains(input_error({bad_path}, options), std::string("record 1: SAM: '") + bad + "' is no base"));
+    CHECK(contains(input_error({bad_path}), "is no base"));
+  }
+}
+
+TEST_CASE("io alignment: '=' for the reference's base is named") {
+  io::Batch batch;
+  batch.file = "x.bam";
+  batch.text.append("rAC=");
+  io::Piece piece;
+  piece.record = 1;
+  piece.name_length = 1;
+  piece.offset = 1;
+  piece.length = 3;
+  std::string error;
+  try {
+    io::throw_bad_base(batch, piece, 2);
+  } catch (const warpmer::InputError& caught) {
+    error = caught.what();
+  }
+  CHECK(contains(error, "x.bam, record 1 ('r'): position 3 of the sequence is '='"));
+  CHECK(contains(error, "samtools calmd"));
+  CHECK_FALSE(contains(error, "--lenient"));
+}
+
 TEST_CASE("io alignment: SAM qualities mask, turned with their bases") {
   const TempFolder folder;
   io::InputOptions options;

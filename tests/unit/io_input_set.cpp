@@ -118,6 +118,109 @@ TEST_CASE("io set: formats that are not read are named, with the way round") {
   CHECK(contains(input_error({odd}), "`bzip2 -dc '" + folder.path("it") + "'\\''s x' | warpmer count"));
 }
 
+namespace {
+
+/// Reads a file that is cut off when the first batch has been read; the error that comes of it.
+std::string error_of_shrinking(const std::string& path, const io::InputOptions& options,
+                               bool as_text = false) {
+  try {
+    io::InputSet inputs({path}, options);
+    if (as_text) inputs.hand_over_text(io::heap_for_text());
+    io::Batch batch;
+    inputs.next(batch);
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    while (inputs.next(batch)) {
+    }
+  } catch (const warpmer::InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("io set: a file that is cut off while it is read is an error, whatever reads it") {
+  std::mt19937 random(31);
+  const TempFolder folder;
+  const Records records = random_records(random, 20'000, 300);
+  const std::string fastq_text = fastq(records);
+  std::string fasta_text;
+  for (const Record& record : records) fasta_text += ">" + record.name + "\n" + record.bases + "\n";
+  std::string sam = "@HD\tVN:1.6\n";
+  for (const Record& record : records)
+    sam += record.name + "\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\t" + std::string("IIII\n");
+  const std::vector<std::string> contents = {fastq_text, fasta_text, sam, deflate(fastq_text, 0),
+                                             bgzf(fasta_text + fasta_text + fasta_text + fasta_text)};
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    for (const unsigned threads : {1U, 4U}) {
+      CAPTURE(i);
+      CAPTURE(threads);
+      io::InputOptions options;
+      options.threads = threads;
+      options.batch_bytes = 20'000;
+      const std::string path = folder.file("in", contents[i]);
+      CHECK(error_of_shrinking(path, options).starts_with(path + " has become shorter while it was read"));
+      if (i > 1) continue;
+      CHECK(folder.file("in", contents[i]) == path);
+      CHECK(error_of_shrinking(path, options, true)
+                .starts_with(path + " has become shorter while it was read"));
+    }
+  }
+}
+
+TEST_CASE("io set: a file that is shorter when it is opened than when it was listed is an error") {
+  const TempFolder folder;
+  const std::string path = folder.file("in", ">a\nACGT\n>b\nACGT\n");
+  io::InputSet inputs({path}, {});
+  std::filesystem::resize_file(path, 8);
+  io::Batch batch;
+  std::string error;
+  try {
+    inputs.next(batch);
+  } catch (const warpmer::InputError& caught) {
+    error = caught.what();
+  }
+  CHECK(error.starts_with(path + " has become shorter"));
+}
+
+TEST_CASE("io set: Phred+64 is noticed, where there is evidence, and nothing else") {
+  std::mt19937 random(32);
+  const TempFolder folder;
+  const auto is_noticed = [&](const std::string& scores, std::size_t reads, bool as_text = false) {
+    std::string text;
+    for (std::size_t i = 0; i < reads; ++i) {
+      std::string quality(100, ' ');
+      for (char& c : quality) c = scores[random() % scores.size()];
+      text += "@r\n" + std::string(100, 'A') + "\n+\n" + quality + "\n";
+    }
+    io::InputOptions options;
+    options.batch_bytes = 20'000;
+    options.qualities = std::make_shared<io::QualityWatch>();
+    const std::string path = folder.file("q", text);
+    io::InputSet inputs({path}, options);
+    if (as_text) inputs.hand_over_text(io::heap_for_text());
+    io::Batch batch;
+    while (inputs.next(batch)) {
+    }
+    const std::vector<std::string> noticed = options.qualities->like_phred64();
+    CHECK((noticed.empty() || noticed == std::vector<std::string>{path}));
+    return !noticed.empty();
+  };
+  for (const std::size_t reads : {1U, 5000U}) {
+    CAPTURE(reads);
+    CHECK(is_noticed("Bhhhhhgfedcb", reads));
+    CHECK(is_noticed("@ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghi", reads));
+    CHECK(is_noticed("h", reads));
+    CHECK_FALSE(is_noticed("!#&,:FFFFFII", reads));
+    CHECK_FALSE(is_noticed("I", reads));
+    CHECK_FALSE(is_noticed("~", reads));  // HiFi: 93
+    CHECK_FALSE(is_noticed("HIJK~~~~", reads));
+    CHECK_FALSE(is_noticed("IIIIIIIIIK", reads));
+  }
+  CHECK(is_noticed("Bhhhhhgfedcb", 5000, true));
+  CHECK_FALSE(is_noticed("#5?FFFFF", 5000, true));
+}
+
 TEST_CASE("io set: pipes are read in one pass, whatever is in them") {
   std::mt19937 random(30);
   const Records records = random_records(random, 2000, 200);

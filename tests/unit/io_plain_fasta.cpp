@@ -75,10 +75,11 @@ std::vector<std::string> kmers_of(const std::vector<std::string>& texts, std::si
 struct Sum {
   std::vector<std::string> joined;
   std::size_t records = 0, bases = 0;
+  bool is_odd = false;
 
   void add(std::string_view text, std::size_t overlap) {
     const Joined part = join(text);
-    REQUIRE_FALSE(part.is_odd);
+    is_odd |= part.is_odd;
     joined.push_back(part.text);
     records += part.records;
     bases += part.bases - overlap;
@@ -86,6 +87,7 @@ struct Sum {
 };
 
 void check_sum(const Sum& sum, const std::vector<std::string>& sequences, std::size_t k) {
+  CHECK_FALSE(sum.is_odd);
   CHECK(sum.records == sequences.size());
   std::size_t bases = 0;
   for (const std::string& sequence : sequences) bases += sequence.size();
@@ -183,15 +185,21 @@ Reading read_file(const std::string& path, const io::InputOptions& options) {
 
 TEST_CASE("FASTA text: devices join what the host reads, or call it odd") {
   const TempFolder folder;
+  const unsigned cases = tests::by_tier(1500u, 300u);
   unsigned odd = 0;
-  for (unsigned seed = 0; seed < tests::by_tier(1500u, 300u); ++seed) {
+  for (unsigned seed = 0; seed < cases; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
-    const std::string alphabet = seed % 3 == 0 ? "ACGTACGTACGTACGTAAAA\n>\r" : "AC\n\n>> \r";
+    const std::string alphabet = seed % 3 == 0   ? "ACGTACGTACGTACGTAAAA\n>\r"
+                                 : seed % 3 == 1 ? "AC\n\n>>\r"
+                                                 : "ACACACACAC\n\n>> \r\t";
     std::string text = ">";
     for (std::size_t n = random() % 300; text.size() < n;) {
-      text += alphabet[random() % alphabet.size()];
-      if (text.back() == '\r' && random() % 4 > 0) text += '\n';
+      const char next = alphabet[random() % alphabet.size()];
+      // Seldom in the middle of a line, where it is an error unless that is a header.
+      if (next == '>' && random() % 30 > 0) text += '\n';
+      text += next;
+      if (text.back() == '\r' && random() % 20 > 0) text += '\n';
     }
     if (seed % 7 == 0) text.insert(random() % (text.size() + 1), "\n@");
     if (seed % 11 == 0) text.insert(random() % (text.size() + 1), "@");
@@ -207,14 +215,17 @@ TEST_CASE("FASTA text: devices join what the host reads, or call it odd") {
       std::vector<std::string> sequences;
       for (const Record& record : read_all({path})) sequences.push_back(record.bases);
       CHECK(text[0] == '>');
-      CHECK_FALSE(joined.is_odd);
-      CHECK(joined.text == joined_of(sequences));
-      CHECK(joined.records == sequences.size());
+      if (joined.is_odd) {
+        CHECK(text.find_first_of(" \t\r") != std::string::npos);  // which the host leaves out
+      } else {
+        CHECK(joined.text == joined_of(sequences));
+        CHECK(joined.records == sequences.size());
+      }
     }
     odd += joined.is_odd ? 1 : 0;
   }
-  CHECK(odd > 100);
-  CHECK(odd < 1400);
+  CHECK(odd > cases / 5);
+  CHECK(odd < cases - cases / 5);
 }
 
 TEST_CASE("FASTA text: stretches can be put together in any grouping") {
@@ -290,7 +301,7 @@ TEST_CASE("FASTA chunks: what cannot be seen is refused, and nothing is lost") {
 }
 
 TEST_CASE("FASTA chunks: carriage returns at the border") {
-  // Bases, and what of a "\r" on its own the device has to see.
+  // Bases, and a "\r" on its own, which the device has to see.
   for (const std::string text : {">a\nACGT\r\nACGT\r\n", ">a\nACGT\rACGT\r\n\r\n", ">a\r\nAC\r\n>b\r\nGT\r",
                                  ">a\nAC\r\r\nGT\n", ">a\nACGTACGT\r"}) {
     CAPTURE(text);
@@ -299,14 +310,9 @@ TEST_CASE("FASTA chunks: carriage returns at the border") {
       for (std::size_t place = 1; place < text.size(); ++place) {
         const auto sum = cut(text, {place}, 100, 100, k);
         REQUIRE(sum.has_value());
+        CHECK(sum->is_odd == whole.is_odd);
         CHECK(sum->bases == whole.bases);
         CHECK(sum->records == whole.records);
-        const auto returns_in = [](const std::vector<std::string>& texts) {
-          std::ptrdiff_t returns = 0;
-          for (const std::string& t : texts) returns += std::count(t.begin(), t.end(), '\r');
-          return returns;
-        };
-        CHECK(returns_in(sum->joined) == returns_in({whole.text}));
       }
     }
   }

@@ -126,6 +126,7 @@ TEST_CASE("io reads: names of mates") {
   CHECK(io::are_mate_names("a", "a"));
   CHECK(io::are_mate_names("a/1", "a/2"));
   CHECK(io::are_mate_names("SRR1.7.1", "SRR1.7.2"));
+  CHECK(io::are_mate_names("a:1", "a:2"));
   CHECK_FALSE(io::are_mate_names("a/2", "a/1"));
   CHECK_FALSE(io::are_mate_names("a1", "a2"));
   CHECK_FALSE(io::are_mate_names("a/1", "b/2"));

@@ -39,8 +39,9 @@ std::uint64_t count_letters(const Records& records) {
 }
 
 bool is_refused(const std::string& path) {
-  return contains(path, "/error_") || contains(path, "truncated") || path.ends_with(".bz2") ||
-         contains(path, "f003");
+  // Of the files with errors, one only has other names in its '+' lines.
+  return (contains(path, "/error_") && !contains(path, "error_diff_ids")) || contains(path, "truncated") ||
+         path.ends_with(".bz2") || contains(path, "f003");
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ TEST_CASE("io shared: files that must be refused are") {
     CHECK(input_error({path}).starts_with(path));
     ++files;
   }
-  CHECK(files >= 25);
+  CHECK(files >= 24);
 }
 
 TEST_CASE("io shared: CRAM without its reference, or cut, is an error") {

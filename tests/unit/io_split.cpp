@@ -139,11 +139,17 @@ TEST_CASE("records of several lines, long records, sequences in between") {
   };
   check_same(with("@lines\nACGT\nACGT\n+\n@III\n+III\n"));
   check_same(with("@name comment\nACGT\n+name\nIIII\n"));
+  check_same(with("@ name comment\nACGT\n+other\nIIII\n"));
+  check_same(with("@blanks\nACGT \n+\nIIII\t\n \n"));
   check_same(with("@long\n" + std::string(9000, 'A') + "\n+\n" + std::string(9000, '@') + "\n"));
   check_same(with(">fasta\nACGT\nACGT\n"));
   // All of it.
   std::string lines;
   for (int i = 0; i < 2000; ++i) lines += "@r" + std::to_string(i) + "\nACGTACGT\nACG\n+\n@IIII\n+IIIII\n";
+  check_same(lines);
+  lines.clear();
+  for (int i = 0; i < 2000; ++i)
+    lines += "@  r" + std::to_string(i) + "\nACGTACGT\n+another " + std::to_string(i) + "\nIIIIIIII\n";
   check_same(lines);
 }
 
@@ -161,6 +167,8 @@ TEST_CASE("errors name the place that one thread would name") {
     check_same(text.substr(0, record) + "@bad\nACGT\n+\nIII\n" + text.substr(record));
     check_same(text.substr(0, record) + "@bad\nACGT\n" + text.substr(record));
     check_same(text.substr(0, record) + "nonsense\n" + text.substr(record));
+    check_same(text.substr(0, record) + "@joined\nACGT\n+\nIIII" + text.substr(record));
+    check_same(text.substr(0, record) + "@old\rACGT\r+\rIIII\r" + text.substr(record));
     check_same(text.substr(0, std::max<std::size_t>(record, 33000)) + "@cut\nACGT");
   }
 }

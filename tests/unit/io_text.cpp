@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "io/text_reader.h"
 #include "io_fixture.h"
 #include "tier.h"
@@ -10,6 +12,22 @@
 using namespace io_test;
 
 namespace {
+
+/// A text that goes on with bases for ever.
+class Endless final : public io::ByteSource {
+ public:
+  explicit Endless(std::string_view begin) : begin_(begin) {}
+  std::size_t read(char* into, std::size_t size) override {
+    const std::size_t count = begin_.copy(into, size);
+    begin_.remove_prefix(count);
+    std::memset(into + count, 'A', size - count);
+    return size;
+  }
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return 0; }
+
+ private:
+  std::string_view begin_;
+};
 
 /// Reads `text` with several batch sizes, and expects the same records each time.
 void check_reads_as(const std::string& text, const Records& expected) {
@@ -88,13 +106,60 @@ TEST_CASE("io text: FASTA in all its forms") {
   check_reads_as(">a\n>b\n\n>c\n", {{"a", ""}, {"b", ""}, {"c", ""}});
   check_reads_as(">a", {{"a", ""}});
   check_reads_as(">\nAC\n", {{"", "AC"}});
-  check_reads_as("> a\nAC\n", {{"", "AC"}});
-  check_reads_as(">a\nAC>GT@T\n", {{"a", "AC>GT@T"}});  // only at the start of a line is it a header
-  check_reads_as(">a\nAC GT\t\n", {{"a", "AC GT\t"}});  // blanks stay, for the consumer to refuse
-  check_reads_as(">a\nAC\rGT\r\r\n", {{"a", "AC\rGT\r"}});
+  check_reads_as("> a\nAC\n", {{"a", "AC"}});  // the name is the next word
+  check_reads_as(">\t a b\nAC\n>  \nGT\n", {{"a", "AC"}, {"", "GT"}});
+  check_reads_as(">a\nAC\rGT\r\r\n", {{"a", "ACGT"}});
   check_reads_as(">a\nACGT\r", {{"a", "ACGT"}});
   check_reads_as("", {});
   check_reads_as("\n\n\r\n", {});
+}
+
+TEST_CASE("io text: white space is no base, wherever it is in a sequence") {
+  check_reads_as(">a\nAC GT\t\nTT\n", {{"a", "ACGTTT"}});
+  check_reads_as(">a\nACGT   \n   \n\t\nTT \x0c\n \n>b\nGG \n", {{"a", "ACGTTT"}, {"b", "GG"}});
+  check_reads_as(" \n\t\r\n>a\nACGT \r\nTT\r\n  ", {{"a", "ACGTTT"}});
+  // Lines of GenBank, with their numbers; a number is no number where it is not by itself.
+  check_reads_as(">a\n        1 acgtacgtac ggtt\n       15 ccgg  tt\n>b\n1 A\n",
+                 {{"a", "acgtacgtacggttccggtt"}, {"b", "A"}});
+  check_reads_as(">a\n12\nAC 12 GT\n1AC\n", {{"a", "12AC12GT1AC"}});
+  // Long enough for lines to be cut by the end of a batch, at any of their characters.
+  std::mt19937 random(11);
+  std::string text, bases;
+  for (std::size_t line = 0; line < 400; ++line) {
+    text += std::string(random() % 12, ' ') + std::to_string(bases.size() + 1);
+    for (std::size_t block = 0; block < 6; ++block) {
+      const std::string more = random_bases(random, 1 + random() % 10);
+      text += std::string(1 + random() % 3, " \t"[random() % 2]) + more;
+      bases += more;
+    }
+    text += line % 3 == 0 ? " \r\n" : "\n";
+  }
+  check_reads_as(">a x\n" + text + "> b\n" + text, {{"a", bases}, {"b", bases}});
+}
+
+TEST_CASE("io text: blanks at the end of FASTQ lines") {
+  check_reads_as("@a\nACGT \n+\nIIII\n@b\nAC\n+ \nII\t \n@c\nGG\n+\nII\n",
+                 {{"a", "ACGT"}, {"b", "AC"}, {"c", "GG"}});
+  check_reads_as("@a\nACGT \n+\nIIII \n \n@ b c\nAC \r\nGT\r\n+\nII \nII\n", {{"a", "ACGT"}, {"b", "ACGT"}});
+  check_error("@a\nACGT \n+\nIIIII\n", {"record 1 ('a')", "5 characters", "sequence 4"});
+}
+
+TEST_CASE("io text: what the '+' line says does not matter where lengths agree") {
+  check_reads_as("@a x\nACGT\n+old.1 x\nIIII\n@b\nAA\n+a\n@@\n@c\r\nAC\r\n+d\r\nII\r\n",
+                 {{"a", "ACGT"}, {"b", "AA"}, {"c", "AC"}});
+  check_reads_as("@a\nAC\nGT\n+b\nII\nII\n", {{"a", "ACGT"}});
+  check_error("@a\nACGT\n+\nIIII\n@b\nAC\n+c\nIII\n", {"record 2 ('b')", "line 8", "'c'", "mixed up"});
+}
+
+TEST_CASE("io text: files that were joined without a line end between them") {
+  for (const std::string text : {">a\nACGT\nAC>b\nGGTT\n", ">a\nACGT@b\nACGT\n+\nIIII\n"}) {
+    check_error(text, {"record 1 ('a')", "middle of a sequence line", "two files were joined", "awk 1"});
+    CHECK_FALSE(contains(error_in(text), "--lenient"));
+  }
+  check_error(">a\nACGT\nAC>b\nGGTT\n", {"line 3", "'>'"});
+  check_error(">a\nACGT\n  >b\nGGTT\n", {"line 3", "behind blanks"});
+  check_error("@a\nACGT\n+\nIIII@b\nACGT\n+\nIIII\n", {"record 1 ('a')", "two files were joined"});
+  check_error("@a\nACGT\n+\nIIII>b\nACGT\n", {"record 1 ('a')", "two files were joined"});
 }
 
 TEST_CASE("io text: FASTQ in all its forms") {
@@ -222,7 +287,6 @@ TEST_CASE("io text: errors say where and what") {
   check_error("@a\nACGT\n+\nIII\n@b\nAC\n+\nII\n",
               {"record 1 ('a')", "line 4", "3 characters", "sequence 4"});
   check_error("@a\nACGT\n+\nIIIII\n", {"record 1", "5 characters"});
-  check_error("@a\nACGT\n+\nIIII\n@b\nAC\n+c\nII\n", {"record 2 ('b')", "line 7", "'c'"});
   check_error("@a\nACGT\n+\nII I\n", {"record 1", "line 4", "position 3", "' '"});
   check_error("@a\nACGT\n+\nI\x7fII\n", {"position 2", "0x7f"});
   check_error("@a\nAC\nGT\n+\nII\nI\x01\n", {"position 4", "0x01"});
@@ -232,7 +296,7 @@ TEST_CASE("io text: errors say where and what") {
   check_error("@a\nACGT\n+\nIIII\n@b", {"record 2 ('b')", "truncated", "header"});
   check_error("@a\nACGT\n+\nIIII\n@b\n", {"record 2 ('b')", "truncated", "header"});
   check_error("@a\nACGT\n+\nIIII\n@b\nAC", {"record 2 ('b')", "truncated", "sequence"});
-  check_error("@abc\nACGT\n+ab", {"record 1", "truncated", "'+' line"});
+  check_error("@abc\nACGT\n+ab", {"record 1", "truncated", "0 of the 4"});
   check_error("@a\nACGT\n+\n", {"record 1", "truncated", "0 of the 4"});
   check_error("@a\nACGT\n+\nII", {"record 1", "truncated", "2 of the 4"});
   check_error("# a comment\n>a\nACGT\n", {"line 1", "neither FASTA nor FASTQ", "'# a comment'"});
@@ -241,7 +305,37 @@ TEST_CASE("io text: errors say where and what") {
   check_error("\xef\xbb\xbf>a\nAC\n", {"byte order mark"});
   check_error(">a\rACGT\r>b\rAC\r", {"carriage return"});
   check_error("@a\nACGT\n+\nIIII\n>b\rACGT\r", {"record 2", "line 5", "carriage return"});
+  check_error("@a\rACGT\r+\rIIII\r@b\rAC\r+\rII\r", {"record 1", "line 1", "carriage return"});
+  check_error("@a\nACGT\n+\nIIII\n@b x\rACGT\r+\rIIII\r@c\nAC\n+\nII\n",
+              {"record 2", "line 5", "carriage return"});
   check_error("@a\n\n+\nII\n", {"line 4", "'II'"});
+  check_error("r1\t0\tchr1\t100\t60\t4M\t*\t0\t0\tACGT\tIIII\n",
+              {"SAM without its header", "samtools view -h"});
+}
+
+TEST_CASE("io text: SAM inside of gzip is named") {
+  const TempFolder folder;
+  for (const char* const line : {"@HD\tVN:1.6\n", "@SQ\tSN:c\tLN:9\n", "@PG\tID:x\n"}) {
+    const std::string sam = line + std::string("r1\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n");
+    CHECK(read_all({folder.file("s", sam)}) == Records{{"r1", "ACGT"}});
+    CHECK(contains(input_error({folder.file("z", deflate(sam))}), "this is SAM"));
+  }
+}
+
+TEST_CASE("io text: the record that a sequence is too long for is numbered as others are") {
+  if (!warpmer::tests::is_full_tier()) return;  // it takes a gigabyte
+  io::InputOptions options;
+  options.whole_records = true;
+  io::TextReader reader(std::make_unique<Endless>(">a\nAC\n>b\n"), "text", options);
+  io::Batch batch;
+  std::string error;
+  try {
+    while (reader.fill(batch)) {
+    }
+  } catch (const warpmer::InputError& caught) {
+    error = caught.what();
+  }
+  CHECK(contains(error, "text, record 2: the record does not end within 1073741824 bytes"));
 }
 
 TEST_CASE("io text: errors in a batch do not depend on how the text was cut into batches") {
@@ -324,7 +418,9 @@ TEST_CASE("io text: masking and checking agree with the plain definition at ever
     for (const char character : {' ', '\x7f', '\x80', '\xff', '\0'}) {
       std::string spoilt = quality;
       spoilt[bad] = character;
-      CHECK(contains(error_in(record(spoilt)), "position " + std::to_string(bad + 1)));
+      const bool is_trimmed = character == ' ' && bad + 1 == length;
+      CHECK(contains(error_in(record(spoilt)), is_trimmed ? fmt::format("after {} of the {}", bad, length)
+                                                          : fmt::format("position {}", bad + 1)));
     }
   }
 }

@@ -254,6 +254,16 @@ TEST_CASE("io text stream: records of several lines, long ones, tiny ones, seque
   check_same(lines);
   for (int i = 0; i < 4000; ++i) tiny += i % 3 == 0 ? ">\n" : i % 3 == 1 ? ">\nA\n" : "@\nC\n+\nI\n";
   check_same(tiny);
+  // White space, and numbers of lines.
+  check_same(with("@ blanks x\nACGT \n+other\nIIII\t\n \n"));
+  check_same(with("> blanks x\n  1 ACGT ACGT \n  9 ACG\n \n"));
+  std::string blocks;
+  for (int i = 0; i < 1000; ++i)
+    blocks.append(i % 10 == 0 ? ">r\n" : "")
+        .append("   ")
+        .append(std::to_string(i))
+        .append(" ACGTACGT ACG \n");
+  check_same(blocks);
 }
 
 TEST_CASE("io text stream: what looks like a record and is none misleads nobody") {
@@ -280,7 +290,9 @@ TEST_CASE("io text stream: errors name the place that one thread would name") {
     check_same(with("@bad\nACGT\n+\nI\x01II\n"));
     check_same(with("@bad\nACGT\n"));
     check_same(with("nonsense, and more of it than what a message shows of a line\n"));
-    check_same(with("@bad\nACGT\n+other\nIIII\n"));
+    check_same(with("@bad\nACGT\n+other\nIIIII\n"));
+    check_same(with("@joined\nACGT\n+\nIIII"));
+    check_same(with(">joined\nACGT\nAC>next\nACGT\n"));
     check_same(text.substr(0, record) + "@cut\nACGT");
   }
   check_same("neither FASTA nor FASTQ, but some text that goes on for a while\n");

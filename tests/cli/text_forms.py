@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Odd forms of FASTA, FASTQ and SAM that are fine, and those that must be named: by every way of reading.
+
+ctest: one thread
+"""
+
+import gzip
+import os
+import random
+import subprocess
+
+from common_cli import INPUT, USAGE, WARPMER, CliTest, main, naive_count
+
+BASES = "ACGTTGCATGCAAGGCTTACGATCGGATC"
+EXPECTED = naive_count([BASES], 7)
+WAYS = (["-t", "1"], ["-t", "4"], ["--lenient"])
+
+
+class Forms(CliTest):
+    def counts(self, text, k=7, options=()):
+        """By each way: a file, gzip of it, and standard input."""
+        self.file("in", text)
+        self.file("in.gz", gzip.compress(text))
+        found = [self.dump(self.count("in", k=k, options=options)), self.dump(self.count("in.gz", k=k, options=options))]
+        found.append(self.dump(self.count("-", k=k, options=options, stdin=text)))
+        self.assertEqual(found[1:], found[:1] * 2)
+        return found[0]
+
+    def check(self, text):
+        for options in WAYS:
+            with self.subTest(text, options=options):
+                self.assertEqual(self.counts(text, options=options), EXPECTED)
+
+    def test_plus_line_that_says_something_else(self):
+        for plus in ("old.1 renamed", "b", "merged_150_15"):
+            self.check(f"@a x\n{BASES}\n+{plus}\n{'I' * 29}\n".encode())
+
+    def test_white_space_is_no_base(self):
+        a, b = BASES[:16], BASES[16:]
+        self.check(f">a\n{a} \n{b}\t\n".encode())
+        self.check(f" \n\t\n>a\n{a[:8]} {a[8:]}  \r\n   \r\n{b}\r\n \r\n".encode())
+        self.check(f">a\n        1 {a[:10]} {a[10:]}\n       17 {b[:10]} {b[10:]}\n".encode())
+        self.check(f"@a\n{BASES} \n+\n{'I' * 29}\n".encode())
+        self.check(f"@a\n{BASES}\t\n+\n{'I' * 29} \n \n".encode())
+
+    def test_a_large_file_with_white_space_in_one_place(self):
+        source = random.Random(5)
+        reads = ["".join(source.choice("ACGT") for _ in range(100)) for _ in range(40000)]
+        for form in (lambda i, r: f">r{i}\n{r}\n", lambda i, r: f"@r{i}\n{r}\n+\n{'I' * 100}\n"):
+            records = [form(i, read) for i, read in enumerate(reads)]
+            self.file("plain", "".join(records))
+            records[20000] = records[20000].replace(reads[20000] + "\n", reads[20000] + " \t\n")
+            self.file("blank", "".join(records))
+            dumps = {
+                self.warpmer("dump", "--sort", self.count(name, k=9, options=options))
+                for name in ("plain", "blank")
+                for options in (["-t", "1"], ["-t", "4"], ["-t", "2", "--device", "cpu:2"])
+            }
+            self.assertEqual(len(dumps), 1)
+
+    def test_a_blank_before_the_name(self):
+        self.file("in.fa", f"> name and more\n{BASES}\n>\n{BASES}\n")
+        self.count("in.fa", k=7)
+        lines = self.warpmer("query", "out.wmi", "--reads", "in.fa").splitlines()[1:]
+        self.assertEqual([line.split("\t")[0] for line in lines], ["name", ""])
+        self.assertEqual(self.warpmer("filter", "out.wmi", "in.fa"), f">name and more\n{BASES}\n>\n{BASES}\n")
+
+    def test_files_joined_without_a_line_end(self):
+        cases = (
+            f">a\n{BASES}>b\n{BASES}\n",
+            f">a\n{BASES}@b\n{BASES}\n+\n{'I' * 29}\n",
+            f"@a\n{BASES}\n+\n{'I' * 29}@b\n{BASES}\n+\n{'I' * 29}\n",
+            f"@a\n{BASES}\n+\n{'I' * 29}>b\n{BASES}\n",
+        )
+        for text in cases:
+            self.file("cat", text)
+            for options in WAYS:
+                error = "cat, record 1 .'a'.*two files were joined without a line end"
+                self.refused(INPUT, error, "count", "-k", 7, *options, "-o", "out.wmi", "cat")
+                process = self.run_process("count", "-k", 7, *options, "-o", "out.wmi", "cat")
+                self.assertNotIn(b"--lenient", process.stderr)
+
+    def test_line_ends_of_old(self):
+        for text in (f">a\r{BASES}\r", f"@a\r{BASES}\r+\r{'I' * 29}\r"):
+            self.file("old", text)
+            self.refused(INPUT, "old, record 1, line 1: .*carriage return", "count", "-k", 7, "-o", "out.wmi", "old")
+            converted = text.replace("\r", "\n").encode()  # as the message says
+            self.assertEqual(self.counts(converted), EXPECTED)
+
+
+class Alignments(CliTest):
+    def sam(self, bases, header="@HD\tVN:1.6\n"):
+        return f"{header}r1\t4\t*\t0\t0\t*\t*\t0\t0\t{bases}\t{'I' * len(bases)}\n"
+
+    def test_u_is_t(self):
+        self.file("rna.fq", f"@r1\n{BASES.replace('T', 'U')}\n+\n{'I' * 29}\n")
+        self.file("rna.sam", self.sam(BASES.replace("T", "U")))
+        for k in (4, 7, 21):
+            dumps = [self.dump(self.count(name, k=k)) for name in ("rna.fq", "rna.sam")]
+            self.assertEqual(dumps[0], naive_count([BASES], k))
+            self.assertEqual(dumps[1], dumps[0])
+        self.count("rna.fq", k=4)
+        self.warpmer("filter", "out.wmi", "rna.sam", "--min-fraction", 1, "-o", "kept.bam")
+        self.assertEqual(self.dump(self.count("kept.bam", k=4, output="kept.wmi")), naive_count([BASES], 4))
+        lines = self.warpmer("query", "out.wmi", "--reads", "rna.sam").splitlines()
+        self.assertEqual(lines[1].split("\t")[:3], ["r1", "26", "26"])
+
+    def test_the_references_base(self):
+        self.file("equal.sam", self.sam("ACG=" + BASES))
+        for command in (("count", "-k", 7, "-o", "out.wmi", "equal.sam"),):
+            self.refused(INPUT, "position 4 of the sequence is '='.*samtools calmd", *command)
+
+    def test_without_a_header(self):
+        self.file("bare.sam", "r1\t0\tchr1\t100\t60\t29M\t*\t0\t0\t" + BASES + "\t" + "I" * 29 + "\n")
+        self.refused(INPUT, "SAM without its header.*samtools view -h", "count", "-k", 7, "-o", "out.wmi", "bare.sam")
+
+
+class Qualities(CliTest):
+    def test_phred64_is_named_where_qualities_matter(self):
+        quality = "h" * 12 + "B" + "h" * 16
+        self.file("q64.fq", f"@a\n{BASES}\n+\n{quality}\n")
+        self.file("q33.fq", f"@a\n{BASES}\n+\n{''.join(chr(ord(q) - 31) for q in quality)}\n")
+        self.count("q33.fq", k=7, output="i.wmi")
+        low = ["--min-base-quality", 20]
+        commands = (
+            ["count", "-k", 7, *low, "-o", "out.wmi"],
+            ["plan", "-k", 7, *low],
+            ["query", "i.wmi", *low, "--reads"],
+            ["filter", "i.wmi", *low, "-o", "kept.fq"],
+            ["update", "i.wmi", *low, "-o", "more.wmi", "--add"],
+        )
+        for command in commands:
+            with self.subTest(command):
+                self.warned(r"warpmer: warning: q64.fq: qualities look like Phred\+64", *command, "q64.fq")
+                self.warpmer(*command, "q33.fq")
+        self.warpmer("count", "-k", 7, "-o", "out.wmi", "q64.fq")
+
+
+class Pairs(CliTest):
+    def test_names_and_order(self):
+        self.file("1.fq", "".join(f"@p{i}:1\n{BASES}\n+\n{'I' * 29}\n" for i in range(3)))
+        self.file("2.fq", "".join(f"@p{i}:2\n{'C' * 29}\n+\n{'I' * 29}\n" for i in range(3)))
+        self.file("3.fq", "".join(f"@other{i}\n{'C' * 29}\n+\n{'I' * 29}\n" for i in range(3)))
+        self.file("4.fq", f"@other\n{'C' * 29}\n+\n{'I' * 29}\n")
+        self.count("1.fq", k=7)
+        filter_pairs = ("filter", "out.wmi", "--names-only", "-1", "1.fq", "-2")
+        self.assertEqual(self.warpmer(*filter_pairs, "2.fq").split(), [f"p{i}:{m}" for i in range(3) for m in (1, 2)])
+        self.refused(INPUT, "its mate should be record 1 of 3.fq, .*--by-order", *filter_pairs, "3.fq")
+        expected = [name for i in range(3) for name in (f"p{i}:1", f"other{i}")]
+        self.assertEqual(self.warpmer(*filter_pairs, "3.fq", "--by-order").split(), expected)
+        self.refused(INPUT, "record 2 .*no mate: 4.fq has fewer reads", *filter_pairs, "4.fq", "--by-order")
+        self.refused(USAGE, "--by-order needs pairs", "filter", "out.wmi", "--by-order", "1.fq")
+
+
+class Shrinking(CliTest):
+    def test_a_file_that_is_cut_off_before_its_turn(self):
+        """Standard input holds the job up, between looking at all files and opening the second."""
+        for compressed in (False, True):
+            text = "".join(f">r{i}\n{BASES}\n" for i in range(1000)).encode()
+            self.file("late.fa", gzip.compress(text) if compressed else text)
+            before = self.files()
+            command = [WARPMER, "count", "-k", "7", "-t", "1", "-o", "out.wmi", "-", "late.fa"]
+            process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+            process.stdin.write(b">first\n" + b"ACGT" * 100000)
+            process.stdin.flush()
+            # All but what fits a pipe has been read: the inputs have been listed.
+            os.truncate(self.folder / "late.fa", 60)
+            _, error = process.communicate(b"ACGT\n")
+            self.assertEqual(process.returncode, INPUT, error)
+            self.assertRegex(error.decode(), r"\Awarpmer: error: late.fa has become shorter while it was read[^\n]*\n\Z")
+            self.assertEqual(self.files(), before)
+
+
+if __name__ == "__main__":
+    main()
