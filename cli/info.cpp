@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/application.h"
 #include "cli/commands.h"
@@ -84,48 +85,66 @@ void print_info(const index::PositionFile& index, TextOutput& output) {
   print_origin(index.provenance(), output);
 }
 
-/// Reports on an index of either kind.
-template <class Index>
-void report(const ReportFlags& flags, const Index& index) {
-  write_report(
-      flags, [&] { return info_json(index); }, [&](TextOutput& output) { print_info(index, output); });
+struct InfoOptions {
+  ReportFlags report;
+  std::vector<std::string> indexes;
+};
+
+/// Calls `use` with an index of either kind.
+template <class Use>
+void with_index(const std::string& path, Use&& use) {
+  if (index::is_position_file(path)) {
+    use(index::PositionFile(path));
+  } else {
+    use(index::IndexFile(path));
+  }
+}
+
+int run_info(const InfoOptions& options) {
+  check_output(options.report.output, options.indexes);
+  check_standard_input({{"as an index", options.indexes}});
+  TextOutput output(options.report.output);
+  Json all = Json::array();
+  for (const std::string& path : options.indexes) {
+    with_index(path, [&](const auto& index) {
+      if (options.report.json) {
+        all.push_back(info_json(index));
+      } else {
+        if (&path != options.indexes.data()) output.write("\n");
+        print_info(index, output);
+      }
+    });
+  }
+  if (options.report.json) output.write(json_text(all.size() == 1 ? all.front() : all));
+  output.finish();
+  return kDone;
 }
 
 }  // namespace
 
 void add_info_command(Application& application) {
-  struct Options {
-    ReportFlags report;
-    std::string index;
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App& command = application.add_command("info",
-                                              "Print what an index is and how it came to be.\n"
-                                              "Answers at once, whatever the size of the file. Two indexes "
-                                              "with the same content checksum hold the same k-mers and "
-                                              "counts, or k-mers and positions, however they were "
-                                              "computed.",
-                                              R"(Examples:
+  auto options = std::make_shared<InfoOptions>();
+  CLI::App& command = application.add_command(
+      "info",
+      "Print what an index is and how it came to be.\n"
+      "Answers at once, whatever the size of the file. Two indexes with the same content checksum hold the "
+      "same k-mers and counts, or k-mers and positions, however they were computed. The files themselves may "
+      "differ: they hold the command line and the names of the inputs.",
+      R"(Examples:
   warpmer info sample.wmi
   warpmer info --json sample.wmi
   warpmer info genome.wmp
+  warpmer info --json *.wmi
+Of several indexes: one after the other; with --json an array of objects.
 )");
   add_report_flags(command, options->report);
   command
-      .add_option(
-          "INDEX", options->index,
-          "Index written by 'warpmer count' or 'warpmer positions'; - for standard input, for the former.")
+      .add_option("INDEX", options->indexes,
+                  "Indexes written by 'warpmer count' or 'warpmer positions'; - for standard input, for the "
+                  "former.")
       ->required()
       ->type_name("FILE");
-  application.on_run(command, [options] {
-    check_output(options->report.output, {options->index});
-    if (index::is_position_file(options->index)) {
-      report(options->report, index::PositionFile(options->index));
-    } else {
-      report(options->report, index::IndexFile(options->index));
-    }
-    return static_cast<int>(kDone);
-  });
+  application.on_run(command, [options] { return run_info(*options); });
 }
 
 }  // namespace warpmer::cli

@@ -19,14 +19,13 @@ struct SpectrumPeak {
 
 /// What follows from all numbers of a spectrum with a clear peak. What the index cannot tell has no value.
 struct GenomeEstimate {
-  double kmer_coverage =
-      0;  ///< mean count of k-mers that the genome has once and, if diploid, on both haplotypes
-  double dispersion = 0;  ///< variance of a peak by its mean, minus 1; 0: Poisson
-  double fit =
-      0;  ///< share of the k-mers between `error_cutoff` and 4.5 coverages that the model explains, 0 to 1
-  /// Mean count of k-mers of one of two haplotypes; only where their peak is seen.
+  unsigned ploidy = 1;  ///< haplotypes whose k-mers differ: 1 also for more of them that are all the same
+  double kmer_coverage = 0;  ///< mean count of k-mers that all haplotypes have once
+  double dispersion = 0;     ///< variance of a peak by its mean, minus 1; 0: Poisson
+  double fit = 0;            ///< share of the k-mers around the peaks that the model explains, 0 to 1
+  /// Mean count of k-mers of one haplotype; only with more than one.
   std::optional<double> heterozygous_coverage;
-  /// Differing bases between haplotypes, per base; with `heterozygous_coverage`.
+  /// Bases at which not all haplotypes are the same, per base; with `heterozygous_coverage`.
   std::optional<double> heterozygosity;
   std::optional<double> genome_size;  ///< haploid, in bases; none if large counts were not stored
   std::optional<double>
@@ -37,6 +36,21 @@ struct GenomeEstimate {
   std::optional<double> error_rate;  ///< per base
 };
 
+/// What the spectrum says if the genome has another ploidy.
+struct OtherPloidy {
+  unsigned ploidy = 1;
+  double kmer_coverage = 0;  ///< as in GenomeEstimate, like the next
+  std::optional<double> genome_size;
+  double worse_by = 0;    ///< difference of the Bayesian information criteria
+  bool is_equal = false;  ///< explains the spectrum about as well
+};
+
+/// A peak that is none of the genome's: of a contaminant, an organelle, a plasmid, or a spike.
+struct ForeignGenome {
+  double coverage = 0;
+  double kmers = 0;  ///< distinct
+};
+
 struct SpectrumModel {
   /// K-mers of up to this count are mostly errors: the count at the bottom of the valley before the first
   /// peak. 0 if the spectrum rises from its first count on; none if there is no peak.
@@ -44,9 +58,13 @@ struct SpectrumModel {
   std::vector<SpectrumPeak> peaks;         ///< in order of their counts
   std::optional<GenomeEstimate> estimate;  ///< none unless there is one clear main peak
   std::string reason;                      ///< why there is no estimate, in a few words; else empty
+  std::optional<OtherPloidy> runner_up;    ///< the best of the other ploidies; none without an estimate
+  std::vector<ForeignGenome> foreign;      ///< not counted into the genome
+  /// Every count is a multiple of it: 2 if each file was counted twice. 1 as a rule.
+  std::uint64_t count_divisor = 1;
 };
 
-/// Models what an index holds (its parameters, totals and histogram). Takes no more than some milliseconds.
+/// Models what an index holds (its parameters, totals and histogram). Takes some tens of milliseconds.
 SpectrumModel model_spectrum(const index::IndexParams& params, const index::Totals& totals,
                              const index::Histogram& histogram);
 

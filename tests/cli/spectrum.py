@@ -7,6 +7,7 @@ ctest: release only
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 
@@ -73,6 +74,48 @@ class Model(CliTest):
         self.assertIn("\nk-mer coverage      no estimate: ", none)
         self.assertNotIn("genome size", none)
 
+    def made_up(self, *parts, times=1):
+        """An index of k-mers whose counts are normal around (k-mers, mean), and of errors."""
+        chance = random.Random(7)
+        counts = [1] * 20000 + [max(1, round(chance.gauss(mean, (1.3 * mean) ** 0.5))) for number, mean in parts for _ in range(number)]
+        kmer = lambda i: "A" + "".join("ACGT"[i >> 2 * j & 3] for j in range(15)) + "C"
+        self.file("made_up.tsv", "".join(f"{kmer(i)}\t{times * count}\n" for i, count in enumerate(counts)))
+        self.warpmer("convert", "-o", "made_up.wmi", "made_up.tsv")
+        return "made_up.wmi"
+
+    def test_ploidy(self):
+        index = self.made_up((16000, 20), (6000, 40), (4000, 60), (4000, 80))
+        spectrum = json.loads(self.warpmer("stats", "--json", index))["spectrum"]
+        self.assertEqual(spectrum["ploidy"], 4)
+        self.within(spectrum["kmer_coverage"], 80, 0.02)
+        self.within(spectrum["heterozygous_coverage"], 20, 0.02)
+        self.within(spectrum["genome_size"], 14000, 0.03)
+        other = spectrum["runner_up"]
+        self.assertNotEqual(other["ploidy"], 4)
+        self.assertEqual(spectrum["is_ambiguous"], other["bic_difference"] < 10)
+        text = self.warpmer("stats", index)
+        self.assertRegex(text, r"\nploidy              4(, not certain: see below)?\n")
+        self.assertRegex(text, rf"\n(next|or) ploidy {{8,11}}{other['ploidy']}, fits ")
+
+    def test_contaminant(self):
+        index = self.made_up((8000, 9), (20000, 150))
+        spectrum = json.loads(self.warpmer("stats", "--json", index))["spectrum"]
+        self.within(spectrum["kmer_coverage"], 150, 0.02)
+        self.within(spectrum["genome_size"], 20000, 0.03)
+        self.assertEqual(len(spectrum["foreign"]), 1)
+        self.within(spectrum["foreign"][0]["coverage"], 9, 0.1)
+        self.assertRegex(self.warpmer("stats", index), r"\nnot of the genome   \d+ k-mers of coverage [\d.]+\n")
+
+    def test_counted_twice(self):
+        for times, words in ((2, "every count is even: was each file counted twice?"),
+                             (3, "every count is a multiple of 3: was each file counted 3 times?")):
+            index = self.made_up((20000, 40), times=times)
+            self.assertIn(f"\nbeware              {words}\n", self.warpmer("stats", index))
+            spectrum = json.loads(self.warpmer("stats", "--json", index))["spectrum"]
+            self.assertEqual(spectrum["count_divisor"], times)
+            self.within(spectrum["kmer_coverage"], 40 * times, 0.02)
+            self.within(spectrum["genome_size"], 20000, 0.02)
+
 
 class Histograms(CliTest):
     def rows(self, text):
@@ -119,6 +162,48 @@ class Histograms(CliTest):
         self.assertEqual(self.warpmer("histo", "--format", "genomescope", index), "1 0\n")
         self.assertEqual(len(self.rows(self.warpmer("histo", "--format", "kat", index))), 10001)
         self.assertIn("no estimate", self.warpmer("stats", index))
+
+    def test_max_count(self):
+        beyond = sum(kmers for count, kmers in self.expected.items() if count > 100)
+        below = {count: kmers for count, kmers in self.expected.items() if count <= 100}
+        self.assertGreater(beyond, 0)
+        rows = self.rows(self.warpmer("histo", "--max-count", "100", self.index))
+        self.assertEqual(dict(rows), {**below, 101: beyond})
+        self.assertEqual(dict(self.rows(self.warpmer("histo", "--max-count", "100", "--cut", self.index))), below)
+        dense = self.rows(self.warpmer("histo", "--max-count", "100", "--dense", self.index))
+        self.assertEqual([count for count, _ in dense], list(range(1, 102)))
+        jellyfish = self.rows(self.warpmer("histo", "--format", "jellyfish", "--max-count", "100", self.index))
+        self.assertEqual(jellyfish, [(0, 0), *dense])
+        # No k-mer is above: no row more.
+        self.assertEqual(self.warpmer("histo", "--max-count", "9999999", self.index), self.warpmer("histo", self.index))
+        self.refused(USAGE, "--cut is for --max-count", "histo", "--cut", self.index)
+
+    def test_too_many_rows(self):
+        self.file("huge.tsv", "GATTACAGATTACAG\t5000000\nGATTACAGATTACAC\t3\n")
+        self.warpmer("convert", "-o", "huge.wmi", "huge.tsv")
+        for options in (["--dense"], ["--format", "genomescope"]):
+            self.refused(USAGE, "--max-count", "histo", *options, "huge.wmi")
+        self.assertEqual(self.warpmer("histo", "huge.wmi"), "3 1\n5000000 1\n")
+        self.assertEqual(self.warpmer("histo", "--dense", "--max-count", "4", "huge.wmi"), "1 0\n2 0\n3 1\n4 0\n5 1\n")
+
+    def test_several(self):
+        self.file("other.tsv", "GATTACAGATTACAG\t5\nGATTACAGATTACAC\t2\n")
+        self.warpmer("convert", "-o", "other.wmi", "other.tsv")
+        lines = [line.split("\t") for line in self.warpmer("histo", self.index, "other.wmi").splitlines()]
+        self.assertEqual(lines[0], ["count", "out", "other"])
+        self.assertEqual({int(row[0]): int(row[1]) for row in lines[1:] if row[1] != "0"}, self.expected)
+        self.assertEqual({int(row[0]): int(row[2]) for row in lines[1:] if row[2] != "0"}, {5: 1, 2: 1})
+        self.refused(USAGE, "is for one index", "histo", "--format", "kat", self.index, "other.wmi")
+        for command in ("stats", "info"):
+            both = json.loads(self.warpmer(command, "--json", self.index, "other.wmi"))
+            self.assertEqual([one["file"] for one in both], [str(self.index), "other.wmi"])
+            text = self.warpmer(command, self.index, "other.wmi")
+            self.assertEqual(text.count("\nfile  ") + text.startswith("file  "), 2)
+        table = [line.split("\t") for line in self.warpmer("stats", "--tsv", self.index, "other.wmi").splitlines()]
+        self.assertEqual(len(table), 3)
+        self.assertEqual({len(row) for row in table}, {len(table[0])})
+        self.assertEqual(dict(zip(table[0], table[2]))["stored_kmers"], "7")
+        self.refused(USAGE, "two formats", "stats", "--tsv", "--json", self.index)
 
     def test_refusals(self):
         self.refused(USAGE, "--format must be", "histo", "--format", "meryl", self.index)
