@@ -170,7 +170,7 @@ const Measure& complete(CompareCommand& command) {
         fmt::format("{} of a in b is not that of b in a, and PHYLIP has room for one; use --format matrix",
                     measure.name));
   }
-  complete(command.inputs);
+  complete(command.inputs, command.job.memory_bytes);
   check_output(command.output, command.inputs.paths);
   check_output(command.svg, command.inputs.paths);
   command.job.inputs = command.inputs.paths;

@@ -98,7 +98,7 @@ void complete(CountCommand& command) {
   check_index_output(job.output, job.ranks->are_several());
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   // The others' inputs do not count, and lists may be the first one's alone.
-  if (job.ranks->is_first()) expand_lists(job.inputs, {job.output, command.stats});
+  if (job.ranks->is_first()) expand_lists(job.inputs, {job.output, command.stats}, job.memory_bytes);
   const DeviceFlags device = command.flags.device;
   const bool may_spill = device.device_memory_bytes > 0 && !device.device.starts_with("cpu");
   const std::uint64_t input_bytes = may_spill ? known_bytes(job.inputs) : 0;

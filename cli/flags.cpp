@@ -226,7 +226,8 @@ void add_progress_flag(CLI::App& app, bool& progress) {
 
 void add_question_flags(CLI::App& app, Questions& questions, const std::string& reads_help) {
   app.add_option("--kmers", questions.kmer_file,
-                 "Look up the k-mers of FILE, one a line, the first word of each; - for standard input.")
+                 "Look up the k-mers of FILE, one a line, the first word of each; lines that begin with # are "
+                 "skipped; - for standard input.")
       ->type_name("FILE");
   app.add_option("--reads", questions.reads, reads_help)->type_name("FILE");
 }
@@ -305,10 +306,17 @@ void check_standard_input(const std::vector<NamedInputs>& inputs) {
                                roles[0] == roles[1] ? "" : fmt::format(", {} and {}", roles[0], roles[1])));
 }
 
-void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+std::uint64_t most_bytes_of_names(std::uint64_t memory_bytes) {
+  constexpr std::uint64_t kWithoutCap = std::uint64_t{4} << 30;
+  constexpr std::uint64_t kShare = 4;
+  return memory_bytes == 0 ? kWithoutCap : engine::memory_left(memory_bytes) / kShare;
+}
+
+void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                  std::uint64_t memory_bytes) {
   check_standard_input({{"as an input", inputs}});
   for (const std::string& output : outputs) check_output(output, inputs);
-  inputs = io::expand_lists(inputs);
+  inputs = io::expand_lists(inputs, most_bytes_of_names(memory_bytes));
   for (const std::string& output : outputs) check_is_none_of(output, inputs, false);
   warn_of_repeats(inputs);
 }

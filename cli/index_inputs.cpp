@@ -68,9 +68,10 @@ void add_index_inputs(CLI::App& app, IndexInputs& inputs) {
   add_numbers(app, "--input-max-count", inputs.max_counts, "Likewise, at most N times.");
 }
 
-void complete(IndexInputs& inputs) {
+void complete(IndexInputs& inputs, std::uint64_t memory_bytes) {
   check_standard_input({{"as an index", inputs.arguments}});
-  for (const io::InputFile& file : io::list_inputs(io::expand_lists(inputs.arguments)))
+  for (const io::InputFile& file :
+       io::list_inputs(io::expand_lists(inputs.arguments, most_bytes_of_names(memory_bytes))))
     inputs.paths.push_back(file.path);
   const std::size_t number = inputs.paths.size();
   check_number("--input-min-count", inputs.min_counts, number);

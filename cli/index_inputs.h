@@ -22,7 +22,7 @@ struct IndexInputs {
 void add_index_inputs(CLI::App& app, IndexInputs& inputs);
 
 /// Fills in `paths` and `bounds`. UsageError for numbers that do not fit the inputs, InputError for an input
-/// that does not exist.
-void complete(IndexInputs& inputs);
+/// that does not exist, ResourceError for lists that a cap of `memory_bytes` leaves no room for (0: none).
+void complete(IndexInputs& inputs, std::uint64_t memory_bytes);
 
 }  // namespace warpmer::cli

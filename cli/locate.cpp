@@ -174,19 +174,20 @@ void locate_arguments(Locate& locate) {
 /// false when they are too many to keep, with `begin` and `line` at those not appended.
 bool add_chunk(Locate& locate, const KmerList& list, std::string_view text, std::size_t& begin,
                std::uint64_t& line, HitText& out) {
-  for (; begin < text.size(); ++line) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view kmer = kmer_of_line(text.substr(begin, end - begin));
+  for (std::string_view left = text.substr(begin); !left.empty(); ++line) {
+    const std::string_view entry = io::take_line(left);
+    std::string_view kmer;
     engine::HitRange hits;
     try {
-      hits = kmer.empty() ? engine::HitRange{} : locate.locator.find(kmer);
+      kmer = kmer_of_line(entry);
+      if (!kmer.empty()) hits = locate.locator.find(kmer);
     } catch (const UsageError& error) {
       throw InputError(fmt::format("{}:{}: {}", list.name(), line, error.what()));
     }
     if (!kmer.empty() && !out.add(kmer, 0, hits)) {
       return false;
     }
-    begin = end + 1;
+    begin = text.size() - left.size();
   }
   return true;
 }
@@ -196,7 +197,7 @@ Answer answer_chunk(Locate& locate, const KmerList& list, KmerChunk& chunk) {
   std::size_t begin = 0;
   std::uint64_t line = chunk.first_line;
   const bool is_complete = add_chunk(locate, list, chunk.text, begin, line, out);
-  Answer answer{out.take(), {}, chunk.text.size()};
+  Answer answer{out.take(), {}, chunk.disk_bytes};
   if (!is_complete) {
     answer.rest = [&locate, &list, text = std::move(chunk.text), begin, line]() mutable {
       HitText streamed(locate, false);

@@ -36,7 +36,7 @@ int run_matrix(MatrixCommand command) {
     check_standard_input({{"for --append", {command.old}}, {"as an index", indexes}});
   };
   check_read_once(command.inputs.arguments);  // a list from standard input among them
-  complete(command.inputs);
+  complete(command.inputs, job.memory_bytes);
   check_read_once(command.inputs.paths);  // and what lists name
   check_output(command.output, command.inputs.paths);
   check_output(command.output, {command.old});
@@ -45,7 +45,7 @@ int run_matrix(MatrixCommand command) {
   job.compress = command.output.ends_with(".gz");
   std::optional<engine::MatrixFile> old;
   if (!command.old.empty()) {
-    old.emplace(command.old, threads_or_default(job.threads));
+    old.emplace(command.old, threads_or_default(job.threads), most_bytes_of_names(job.memory_bytes) / 8);
     job.old = &*old;
     if (job.presence && !old->format().presence) {
       throw UsageError(

@@ -128,7 +128,8 @@ int print_plan(PlanRequest request) {
   if (request.full && request.sample_bytes > 0) {
     throw UsageError("--full reads everything and --sample a part; leave one of them out");
   }
-  expand_lists(request.flags.job.inputs, {request.flags.job.output});  // what the job would refuse
+  // What the job would refuse.
+  expand_lists(request.flags.job.inputs, {request.flags.job.output}, request.flags.job.memory_bytes);
   request.flags.complete();
   warn_of(request.flags.job.device);
   engine::PlanOptions options;

@@ -95,15 +95,11 @@ std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& ch
   std::string out;
   out.reserve(chunk.text.size() + chunk.text.size() / 4);
   std::uint64_t line_number = chunk.first_line;
-  const std::string_view text = chunk.text;
-  for (std::size_t begin = 0; begin < text.size(); ++line_number) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view kmer = kmer_of_line(text.substr(begin, end - begin));
-    begin = end + 1;
-    if (kmer.empty()) {
-      continue;
-    }
+  for (std::string_view text = chunk.text; !text.empty(); ++line_number) {
+    const std::string_view line = io::take_line(text);
     try {
+      const std::string_view kmer = kmer_of_line(line);
+      if (kmer.empty()) continue;
       const std::uint64_t count = query.lookup.find(kmer);
       query.note_found(count > 0);
       append_kmer_line(out, kmer, count);
@@ -134,7 +130,7 @@ void query_file(Query& query) {
     while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
       std::string text = answer_chunk(query, list, chunk);
       const auto kmers = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
-      ordered.put(chunk.ordinal, {std::move(text), kmers, chunk.text.size()});
+      ordered.put(chunk.ordinal, {std::move(text), kmers, chunk.disk_bytes});
     }
   };
   engine::run_team(query.threads, work, [&] {

@@ -114,7 +114,7 @@ void complete(SetCommand& command) {
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   command.range.check();
   job.counts = chosen_rule(command);
-  complete(command.inputs);
+  complete(command.inputs, job.memory_bytes);
   check_output(job.output, command.inputs.paths);
   check_output(command.stats, command.inputs.paths);
   job.inputs = command.inputs.paths;

@@ -97,7 +97,8 @@ void complete(UpdateCommand& command) {
   check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
   for (const std::string& output : {job.output, command.stats}) check_output(output, {job.index});
   check_read_once(job);  // a list from standard input among them
-  for (auto* reads : {&job.added, &job.removed}) expand_lists(*reads, {job.output, command.stats});
+  for (auto* reads : {&job.added, &job.removed})
+    expand_lists(*reads, {job.output, command.stats}, job.memory_bytes);
   check_read_once(job);  // and what lists name
   std::vector<std::string> reads = job.added;
   reads.insert(reads.end(), job.removed.begin(), job.removed.end());

@@ -162,7 +162,7 @@ class MatrixExtender : public engine::MatrixSession {
     while (old_.next(worker.text)) {
       TextBuffer buffer = text.take();
       shards_done(extend(worker, text, buffer));
-      buffer.add_done(worker.text.file_bytes);
+      buffer.add_done(worker.text.disk_bytes);
       text.put(worker.text.ordinal, std::move(buffer));
     }
   }

@@ -8,16 +8,15 @@
 
 #include "core/error.h"
 #include "core/kmer.h"
-#include "io/content.h"
-#include "io/decompressed.h"
 #include "io/input_error.h"
 
 namespace warpmer::engine {
 namespace {
 
 constexpr std::string_view kMagic = "#warpmer-matrix";
-/// Longer header lines are none; rows are as long as the header says.
-constexpr std::size_t kLongestHeader = std::size_t{64} << 20;
+constexpr std::string_view kNone =
+    "this is no matrix written by warpmer, which begins with '#warpmer-matrix'";
+constexpr io::LineLimit kLongestFirstLine{4096, kNone};
 constexpr std::size_t kMostDigits = 20;
 
 std::string_view strand_name(bool canonical) { return canonical ? "canonical" : "forward"; }
@@ -76,45 +75,26 @@ std::string matrix_header(const MatrixFormat& format, const std::vector<std::str
   return text.append(1, '\n');
 }
 
-MatrixFile::MatrixFile(const std::string& path, unsigned threads)
-    : shown_(path == "-" ? std::string(io::kStandardInput) : path) {
-  auto file = std::make_unique<io::ByteFile>(path, shown_, cancelled_);
-  file_bytes_ = file->file_bytes();
-  const io::Content content = io::detect_content(*file);
-  source_ = io::decompressed(std::move(file), content, threads, cancelled_);
-  try {
-    read_format(header_line());
-    read_samples(header_line());
-  } catch (...) {
-    cancelled_ = true;  // threads may be decompressing
-    throw;
-  }
+MatrixFile::MatrixFile(const std::string& path, unsigned threads, std::uint64_t most_name_bytes)
+    : lines_(path, threads, kLongestFirstLine) {
+  std::string_view line;
+  if (!lines_.next_line(line) || lines_.is_cut_off()) fail(1, kNone);
+  read_format(line);
+  lines_.set_limit({most_name_bytes,
+                    "the names of the samples take more memory than there is for them; raise -m",
+                    /*is_lack_of_memory=*/true});
+  if (!lines_.next_line(line) || lines_.is_cut_off()) fail(2, kNone);
+  read_samples(line);
+  lines_.set_limit({format_.k + samples_.size() * (kMostDigits + 1),
+                    "this row is longer than the names of the columns allow"});
 }
-
-MatrixFile::~MatrixFile() { cancelled_ = true; }
 
 void MatrixFile::fail(std::uint64_t line, std::string_view what) const {
-  io::fail_at({.file = shown_, .line = line}, what);
-}
-
-std::string MatrixFile::header_line() {
-  constexpr std::string_view kNone =
-      "this is no matrix written by warpmer, which begins with '#warpmer-matrix'";
-  std::size_t end = 0;
-  while ((end = rest_.find('\n')) == std::string::npos) {
-    if (rest_.size() > kLongestHeader || !read_more(rest_, kRowBytes)) fail(next_line_, kNone);
-    // What is not text at all should not be read on and on.
-    if (next_line_ == 1 && !rest_.starts_with(kMagic.substr(0, rest_.size()))) fail(1, kNone);
-  }
-  std::string line = rest_.substr(0, end);
-  rest_.erase(0, end + 1);
-  ++next_line_;
-  return line;
+  io::fail_at({.file = shown(), .line = line}, what);
 }
 
 void MatrixFile::read_format(std::string_view line) {
-  if (next_field(line, ' ') != kMagic)
-    fail(1, "this is no matrix written by warpmer, which begins with '#warpmer-matrix'");
+  if (next_field(line, ' ') != kMagic) fail(1, kNone);
   int fields = 0;
   for (; !line.empty(); ++fields) {
     const std::string_view field = next_field(line, ' ');
@@ -130,25 +110,16 @@ void MatrixFile::read_samples(std::string_view line) {
   if (next_field(line, '\t') != "kmer") fail(2, "the names of the columns should begin with 'kmer'");
   const bool has_last = !line.ends_with('\t');
   while (!line.empty()) samples_.emplace_back(next_field(line, '\t'));
-  if (!has_last || samples_.empty() || samples_.back().ends_with('\r'))
-    fail(2, "there should be a name for each sample, tabs between them");
-}
-
-bool MatrixFile::read_more(std::string& text, std::size_t bytes) {
-  const std::size_t before = text.size();
-  text.resize(before + bytes);
-  std::size_t got = 0;
-  try {
-    got = source_->read(text.data() + before, bytes);
-  } catch (const io::Cancelled&) {  // `cancelled_` says so
-  }
-  text.resize(before + got);
-  return got > 0;
+  if (!has_last || samples_.empty()) fail(2, "there should be a name for each sample, tabs between them");
+  std::vector<std::string_view> sorted(samples_.begin(), samples_.end());
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    fail(2, fmt::format("two samples are called {}; give each a name of its own", io::quoted(*twice)));
 }
 
 bool MatrixFile::next(MatrixRows& rows) {
   const std::scoped_lock lock(mutex_);
-  if (is_done_ || cancelled_) return false;
+  if (is_done_) return false;
   is_done_ = true;  // for other threads, should this one throw: what is left would not begin with a row
   const bool is_there = read_rows(rows);
   is_done_ = !is_there || rows.is_end;
@@ -156,33 +127,18 @@ bool MatrixFile::next(MatrixRows& rows) {
 }
 
 bool MatrixFile::read_rows(MatrixRows& rows) {
-  rows.text.swap(rest_);
-  rest_.clear();
-  std::size_t lines_end = std::string::npos;
-  while (!is_read_ && (rows.text.size() < kRowBytes || lines_end == std::string::npos)) {
-    is_read_ = !read_more(rows.text, kRowBytes);
-    lines_end = rows.text.rfind('\n');
-    const std::size_t most = format_.k + samples_.size() * (kMostDigits + 1) + 1;
-    if (lines_end == std::string::npos && rows.text.size() > most + kRowBytes)
-      fail(next_line_, "this row is longer than the names of the columns allow");
+  try {
+    rows.is_end = !lines_.next_text(rows, kRowBytes);
+  } catch (const io::Cancelled&) {
+    return false;
   }
-  if (cancelled_) return false;
-  lines_end = rows.text.rfind('\n');
-  const std::size_t used = lines_end == std::string::npos ? 0 : lines_end + 1;
-  rows.file_bytes = source_->disk_bytes() - bytes_used_;
-  bytes_used_ += rows.file_bytes;
-  rows.first_line = next_line_;
+  if (lines_.is_cut_off()) fail(lines_.line(), "the file ends in the middle of this row");
   rows.ordinal = next_ordinal_++;
   rows.row_before = row_before_;
-  next_line_ += static_cast<std::uint64_t>(std::count(rows.text.begin(), rows.text.end(), '\n'));
-  if (is_read_ && used < rows.text.size()) fail(next_line_, "the file ends in the middle of this row");
-  rest_.assign(rows.text, used);
-  rows.text.resize(used);
-  rows.is_end = rows.text.empty();
-  if (used > 0) {
-    const std::size_t last_row = used < 2 ? std::string::npos : rows.text.rfind('\n', used - 2);
-    row_before_ = rows.text.substr(last_row == std::string::npos ? 0 : last_row + 1, format_.k);
-  }
+  if (rows.is_end) return true;
+  const std::size_t end = rows.text.size() - 1;
+  const std::size_t row_end = end == 0 ? std::string::npos : rows.text.rfind('\n', end - 1);
+  row_before_ = rows.text.substr(row_end == std::string::npos ? 0 : row_end + 1, format_.k);
   return true;
 }
 

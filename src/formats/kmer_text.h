@@ -1,16 +1,13 @@
 #pragma once
 /// K-mers with counts as text: a line `KMER<TAB>COUNT` for each, or a FASTA record `>COUNT`.
 
-#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "formats/kmer_stream.h"
 #include "index/buffered_output.h"
-#include "io/byte_source.h"
+#include "io/line_reader.h"
 
 namespace warpmer::formats {
 
@@ -20,33 +17,25 @@ enum class TextForm {
 };
 
 /// Reads either form, plain or compressed with gzip or BGZF; which one, the first character says. Characters
-/// may be of either case, U is T, lines may end in a carriage return. A k-mer is given as it is in the text.
+/// may be of either case, U is T. Lines are those of io/line_reader.h: empty ones and comments ('#') are
+/// skipped, blanks around what stands in one are of no matter. A k-mer is given as it is in the text.
 class TextSource final : public KmerSource {
  public:
   /// "-" is standard input. `canonical` is what the text does not say. InputError for what cannot be read,
   /// and for a text without any k-mer, from which k would follow.
   TextSource(const std::string& path, bool canonical, unsigned threads);
-  ~TextSource() override;
 
   [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
 
  private:
   bool next_record(std::string_view& kmer, std::uint64_t& count);
-  bool next_line(std::string_view& line);
-  void read_more();
   [[nodiscard]] std::uint64_t parse_count(std::string_view text) const;
   [[nodiscard]] Key128 parse_kmer(std::string_view text) const;
-  [[noreturn]] void fail(const std::string& what) const;
 
-  std::string shown_;
-  std::atomic<bool> cancelled_ = false;
-  std::unique_ptr<io::ByteSource> source_;
-  std::vector<char> buffer_;
-  std::size_t at_ = 0, end_ = 0;  ///< what of the buffer is still to be read
-  bool is_at_end_ = false;        ///< of the source
-  std::uint64_t line_ = 0;        ///< number of the line read last
+  io::LineReader lines_;
   TextForm form_ = TextForm::tsv;
+  bool is_form_known_ = false;
   StreamFacts facts_;
   CountedKmer first_{};  ///< read ahead, to know k
   bool has_first_ = false;

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "io/byte_file.h"
 #include "io/input_error.h"
+#include "io/line_reader.h"
 
 namespace warpmer::io {
 namespace {
@@ -55,33 +56,35 @@ void add_file(std::vector<InputFile>& files, const std::string& path) {
   files.push_back(std::move(file));
 }
 
-/// Adds the paths in a list, each of a file that can be read.
-void add_listed(std::vector<std::string>& paths, const std::string& list) {
-  if (list.empty()) throw UsageError("'@' must be followed by the name of a file that lists inputs");
-  const std::atomic<bool> never = false;
-  check_file(list);
-  ByteFile source(list, list, never);
-  std::string text;
-  char buffer[4096];
-  while (const std::size_t count = source.read(buffer, sizeof buffer)) text.append(buffer, count);
+constexpr LineLimit kLongestName{
+    4096, "this line is too long for the name of a file; '@' is for text that names inputs, one a line"};
 
-  std::uint64_t number = 0;
-  for (std::size_t pos = 0; pos < text.size();) {
-    const std::size_t end = std::min(text.find('\n', pos), text.size());
-    std::string_view line(text.data() + pos, end - pos);
-    pos = end + 1;
-    ++number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.find_first_not_of(" \t") == std::string_view::npos || line.starts_with('#')) continue;
-    if (std::any_of(line.begin(), line.end(), is_control)) {
-      fail_at({list, 0, {}, number},
-              fmt::format("{} is no name of a file; '@' is for text that names inputs, one a line",
-                          quoted(line)));
+/// What a job keeps of each name besides its characters, and how often it keeps these: as they were given,
+/// checked, in the report, and in the index.
+constexpr std::uint64_t kBytesOfFile = 512, kCopiesOfName = 8;
+
+/// Adds the paths in a list, each of a file that can be read. `bytes_left` is what names may still take.
+void add_listed(std::vector<std::string>& paths, const std::string& list, std::uint64_t& bytes_left) {
+  if (list.empty()) throw UsageError("'@' must be followed by the name of a file that lists inputs");
+  check_file(list);
+  LineReader lines(list, 1, kLongestName);
+  for (std::string_view name; lines.next_entry(name);) {
+    if (std::any_of(name.begin(), name.end(), is_control)) {
+      lines.fail(fmt::format("{} is no name of a file; '@' is for text that names inputs, one a line",
+                             quoted(name)));
     }
+    const std::uint64_t bytes = kBytesOfFile + kCopiesOfName * name.size();
+    if (bytes > bytes_left) {
+      throw ResourceError(
+          fmt::format("{}, line {}: the names of {} files are all that fit into memory; raise -m, or list "
+                      "fewer",
+                      lines.shown(), lines.line(), paths.size()));
+    }
+    bytes_left -= bytes;
     try {
-      check_file(paths.emplace_back(line));
+      check_file(paths.emplace_back(name));
     } catch (const InputError& error) {
-      throw InputError(fmt::format("{} (line {} of {})", error.what(), number, list));
+      throw InputError(fmt::format("{} (line {} of {})", error.what(), lines.line(), list));
     }
   }
 }
@@ -99,11 +102,11 @@ bool can_be_opened_again(const InputFile& file) {
   return file.is_regular && descriptor_in_path(file.path) < 0;
 }
 
-std::vector<std::string> expand_lists(const std::vector<std::string>& paths) {
+std::vector<std::string> expand_lists(const std::vector<std::string>& paths, std::uint64_t most_bytes) {
   std::vector<std::string> expanded;
   for (const std::string& path : paths) {
     if (path.starts_with('@')) {
-      add_listed(expanded, path.substr(1));
+      add_listed(expanded, path.substr(1), most_bytes);
     } else {
       expanded.push_back(path);
     }

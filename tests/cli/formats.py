@@ -5,6 +5,7 @@ ctest: one thread (its threads are those of cli/query_reads, cli/streams and cli
 """
 
 import collections
+import gzip
 import json
 import random
 
@@ -175,6 +176,19 @@ class Readers(CliTest):
         self.file("list.txt", listed.replace("\n", "\r\n") + "\r\n")
         self.assertEqual(self.warpmer("query", self.index, "--kmers", "list.txt"), "".join(lines))
 
+    def test_query_list_of_any_lines(self):
+        kmers = random.Random(2).sample(sorted(self.expected), 20)
+        lines = "".join(f"{kmer}\t{self.expected[kmer]}\n" for kmer in kmers)
+        for end in ("\n", "\r\n", "\r"):
+            text = "\ufeff# markers" + end + end.join(f" \t{kmer} \tname" for kmer in kmers) + end + " \t" + end
+            for listed in (text, text.rstrip(), "".join(kmer + end for kmer in kmers)):
+                with self.subTest(end=end):
+                    self.file("list.txt", listed)
+                    self.assertEqual(self.warpmer("query", self.index, "--kmers", "list.txt"), lines)
+                    self.assertEqual(self.warpmer("query", self.index, "--kmers", "-", stdin=listed.encode()), lines)
+        self.file("list.txt.gz", gzip.compress("\r".join(kmers).encode()))
+        self.assertEqual(self.warpmer("query", self.index, "--kmers", "list.txt.gz"), lines)
+
     def test_query_takes_a_dump_back(self):
         text = self.warpmer("dump", self.index)
         for threads in (1, 4):
@@ -185,10 +199,16 @@ class Readers(CliTest):
         for bad in ("ACG", "A" * 18 + "N", "A" * 20, "\0"):
             self.file("list.txt", f"{good}\n\n{bad}\n{good}\n")
             self.refused(INPUT, r"list\.txt:3: ", "query", self.index, "--kmers", "list.txt")
+            self.file("list.txt", f"{good}\r\r {bad} \r{good}")
+            self.refused(INPUT, r"list\.txt:3: ", "query", self.index, "--kmers", "list.txt")
+        self.file("list.txt", f"{good}\n{good} {good}\n")
+        self.refused(INPUT, r"list\.txt:2: there are two k-mers in this line", "query", self.index, "--kmers", "list.txt")
+        self.file("list.txt", good.encode("utf-16"))
+        self.refused(INPUT, r"list\.txt, line 1: this is text in UTF-16", "query", self.index, "--kmers", "list.txt")
         self.refused(INPUT, "standard input:2: ", "query", self.index, "--kmers", "-", stdin=f"{good}\nx\n")
         self.refused(INPUT, "none.txt", "query", self.index, "--kmers", "none.txt")
         self.file("long.txt", "A" * (3 << 20))
-        self.refused(INPUT, r"long\.txt:1: .*", "query", self.index, "--kmers", "long.txt")
+        self.refused(INPUT, r"long\.txt, line 1: this line is too long", "query", self.index, "--kmers", "long.txt")
 
     def test_query_exit_status(self):
         present, absent = next(iter(self.expected)), "ACGTACGTTTTTTTTCGCG"

@@ -283,6 +283,9 @@ class Positions(CliTest):
         self.file("kmers", "\n".join(kmers))
         self.assertEqual(self.warpmer("locate", index, "--kmers", "kmers"), expected)
         self.assertEqual(self.warpmer("locate", index, "--kmers", "-", stdin="\n".join(kmers)), expected)
+        for end in ("\r", "\r\n"):  # and blanks around, and comments between
+            stdin = "# k-mers" + end + "".join(f"  {kmer}\t{end}" for kmer in kmers)
+            self.assertEqual(self.warpmer("locate", index, "--kmers", "-", stdin=stdin), expected)
         self.assertEqual(self.warpmer("locate", index, kmers[0].lower()).splitlines()[1].split("\t")[0], kmers[0].lower())
         self.warpmer("locate", index, "--exit-status", kmers[0])
         self.warpmer("locate", index, "--exit-status", "ACGTACGTACGTACGTACGTA", status=NOTHING_FOUND)
@@ -412,6 +415,8 @@ class Positions(CliTest):
         self.refused(INPUT, "bad_character.fq", "locate", index, "--no-header", "-o", "out", "--reads", DATA / "bad_character.fq")
         self.file("kmers", "A" * 19 + "\nACGT\n")
         self.refused(INPUT, "kmers:2: 'ACGT' has 4 bases", "locate", index, "-o", "out", "--kmers", "kmers")
+        self.file("kmers", "A" * 19 + "\r\r \tACGT\r")
+        self.refused(INPUT, "kmers:3: 'ACGT' has 4 bases", "locate", index, "-o", "out", "--kmers", "kmers")
 
     @one_thread
     def test_nothing_to_index(self):

@@ -33,9 +33,15 @@ class TemporaryFile {
 TEST_CASE("the first word of a line is the k-mer") {
   CHECK(kmer_of_line("ACGT") == "ACGT");
   CHECK(kmer_of_line("ACGT\t17") == "ACGT");
-  CHECK(kmer_of_line("ACGT\r") == "ACGT");
+  CHECK(kmer_of_line(" \t ACGT \t") == "ACGT");
+  CHECK(kmer_of_line("ACGT 1 ACGT") == "ACGT");
+  CHECK(kmer_of_line("ACGT chr1") == "ACGT");
   CHECK(kmer_of_line("") == "");
-  CHECK(kmer_of_line("\r") == "");
+  CHECK(kmer_of_line(" \t") == "");
+  CHECK(kmer_of_line("# ACGT") == "");
+  CHECK(kmer_of_line("  #ACGT") == "");
+  CHECK_THROWS_AS(kmer_of_line("ACGT TGCA"), warpmer::UsageError);
+  CHECK_THROWS_AS(kmer_of_line("ACGT \t ttca # two"), warpmer::UsageError);
 }
 
 TEST_CASE("chunks are whole lines, numbered, and add up to the file") {
@@ -57,7 +63,7 @@ TEST_CASE("chunks are whole lines, numbered, and add up to the file") {
     joined += chunk.text;
   }
   CHECK(ordinal > 1);
-  CHECK(joined == content);
+  CHECK(joined == content + "\n");
   CHECK_FALSE(list.next(chunk));
 }
 

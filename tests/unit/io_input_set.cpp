@@ -70,6 +70,33 @@ TEST_CASE("io set: several files, and lists of them") {
   CHECK(io::InputSet({a, b, c}, {}).files() == std::vector<std::string>{a, b, c});
 }
 
+TEST_CASE("io set: names in a list have no blanks around them, and any line ends") {
+  const TempFolder folder;
+  const std::string a = folder.file("a a", ">a\nAC\n"), b = folder.file("b", ">b\nAC\n");
+  const std::vector<std::string> both = {a, b};
+  for (const std::string end : {"\n", "\r\n", "\r"}) {
+    std::string text = "\xef\xbb\xbf  ";
+    text += a;
+    text += "\t ";
+    text += end;
+    text += " # " + b + end + end + "\t" + b;
+    CHECK(io::expand_lists({"@" + folder.file("list", text)}) == both);
+    CHECK(io::expand_lists({"@" + folder.file("list", text + end)}) == both);
+    CHECK(io::expand_lists({"@" + folder.file("list", deflate(text))}) == both);
+  }
+}
+
+TEST_CASE("io set: a list has no more names than there is memory for") {
+  const TempFolder folder;
+  const std::string name = folder.file("a", ">a\nAC\n");
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += name + "\n";
+  const std::string list = "@" + folder.file("list", text);
+  CHECK(io::expand_lists({list}, std::uint64_t{1} << 20).size() == 1000);
+  CHECK_THROWS_WITH_AS(static_cast<void>(io::expand_lists({list}, std::uint64_t{1} << 19)),
+                       doctest::Contains("of 6"), warpmer::ResourceError);
+}
+
 TEST_CASE("io set: what cannot be opened is said at once") {
   const TempFolder folder;
   const std::string good = folder.file("good", ">a\nAC\n");
@@ -89,6 +116,12 @@ TEST_CASE("io set: what cannot be opened is said at once") {
   CHECK(contains(error_of({"@" + folder.file("list", "\n" + folder.path("none"))}), "line 2 of"));
   CHECK(contains(error_of({"@" + folder.file("list", std::string("\n\x1f\x8b\0\x1b[2J", 8))}),
                  R"(list, line 2: '\x1f\x8b\x00\x1b[2J' is no name of a file)"));
+  // Nothing is read behind the first wrong line, and no line without end.
+  CHECK(
+      contains(error_of({"@/dev/zero"}), "/dev/zero, line 1: this line is too long for the name of a file"));
+  CHECK(contains(error_of({"@" + folder.file("list", good + "\n\xff\xfe")}), "(line 2 of "));
+  CHECK(contains(error_of({"@" + folder.file("list", std::string("\xff\xfe") + "a\n")}),
+                 "line 1: this is text in UTF-16"));
   CHECK(error_of({}).starts_with("usage: "));
   CHECK(error_of({"@" + folder.file("empty", "#\n")}).starts_with("usage: "));
   CHECK(error_of({"@"}).starts_with("usage: "));
