@@ -175,7 +175,7 @@ void export_kmers(const ConvertOptions& options) {
     report = engine::copy_kmers(*source, options.input, job, *sink_for(source->facts()));
   }
   std::string capped;
-  if (options.saturate) {
+  if (report.saturated > 0) {
     capped = fmt::format(", {} of {} counts were larger than {} and are capped there",
                          with_thousands(report.saturated), with_thousands(report.kmers),
                          with_thousands(job.largest_count));
@@ -253,7 +253,7 @@ void add_convert_command(Application& application) {
       "Width of the counters in the output. Default: as narrow as the largest count allows.");
   command.add_flag("--saturate", options->saturate,
                    "Write counts that are too large for the output as the largest it can hold, and say how "
-                   "many they were.");
+                   "many they were, if there are any.");
   command.add_flag("--forward", options->forward,
                    "Keep the k-mers of a text as they are; they are not canonical.");
   command.add_flag("--canonical", options->import.canonical,

@@ -10,12 +10,14 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/input_names.h"
 #include "cli/quantity.h"
 #include "core/error.h"
 #include "core/warning.h"
 #include "engine/limits.h"
 #include "io/byte_file.h"
 #include "io/input_list.h"
+#include "io/listed_names.h"
 
 namespace warpmer::cli {
 namespace {
@@ -225,9 +227,10 @@ void add_progress_flag(CLI::App& app, bool& progress) {
 }
 
 void add_question_flags(CLI::App& app, Questions& questions, const std::string& reads_help) {
-  app.add_option("--kmers", questions.kmer_file,
-                 "Look up the k-mers of FILE, one a line, the first word of each; lines that begin with # are "
-                 "skipped; - for standard input.")
+  app.add_option(
+         "--kmers", questions.kmer_file,
+         "Look up the k-mers of FILE, one a line, the first word of each; lines that begin with # are "
+         "skipped; - for standard input.")
       ->type_name("FILE");
   app.add_option("--reads", questions.reads, reads_help)->type_name("FILE");
 }
@@ -304,6 +307,10 @@ void check_standard_input(const std::vector<NamedInputs>& inputs) {
   if (roles.size() < 2) return;
   throw UsageError(fmt::format("standard input is named twice{}, but can be read only once; name it once",
                                roles[0] == roles[1] ? "" : fmt::format(", {} and {}", roles[0], roles[1])));
+}
+
+void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+  expand_lists(inputs, outputs, 0);
 }
 
 std::uint64_t most_bytes_of_names(std::uint64_t memory_bytes) {

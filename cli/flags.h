@@ -144,11 +144,6 @@ void check_standard_input(const std::vector<NamedInputs>& inputs);
 void warn_of_repeats(const std::vector<std::string>& inputs);
 /// Puts what lists name in their place (io/input_list.h), once for a command. UsageError when one of the
 /// `outputs` is a list or one of the inputs, or when standard input is named twice. Warns of repeats.
-/// ResourceError for more names than `memory_bytes`, a cap on the process, leaves room for; 0: no cap was
-/// given.
-void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                  std::uint64_t memory_bytes = 0);
-/// What lists of files may take of such a cap.
-std::uint64_t most_bytes_of_names(std::uint64_t memory_bytes);
+void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
 }  // namespace warpmer::cli

@@ -15,6 +15,15 @@ constexpr double kMostSide = 900;  ///< of the matrix, unless cells would get to
 constexpr double kLargestCell = 28, kSmallestCell = 2;
 constexpr double kLeastTextSize = 6, kMostTextSize = 12;
 constexpr double kMargin = 16, kTreeWidth = 90, kTop = 56;
+constexpr double kTitleSize = 14, kScaleTextSize = 10;
+constexpr int kSteps = 20, kStepWidth = 6;  ///< of the scale
+
+/// About, for most fonts without serifs.
+double text_width(std::size_t characters, double size) {
+  return 0.62 * size * static_cast<double>(characters);
+}
+
+std::string scale_text(double number) { return fmt::format("{:.4g}", number); }
 
 /// Text in XML; what is no UTF-8 becomes question marks.
 std::string xml_text(const std::string& text) {
@@ -64,13 +73,17 @@ class Drawing {
   void draw() {
     std::size_t longest = 0;
     for (const std::string& name : map_.names) longest = std::max(longest, name.size());
-    const double names_width = has_names() ? 0.62 * text_size() * static_cast<double>(longest) + 12 : 0;
+    const double names_width = has_names() ? text_width(longest, text_size()) + 12 : 0;
+    const double width = std::max({left_ + side_ + names_width,
+                                   scale_end() + text_width(scale_text(high_).size(), kScaleTextSize),
+                                   kMargin + text_width(map_.title.size(), kTitleSize)});
     output_.print(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 "
         "{0:.0f} "
         "{1:.0f}\" font-family=\"sans-serif\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-        left_ + side_ + names_width + kMargin, kTop + side_ + names_width + kMargin);
-    output_.print("<text x=\"{}\" y=\"22\" font-size=\"14\">{}</text>\n", kMargin, xml_text(map_.title));
+        width + kMargin, kTop + side_ + names_width + kMargin);
+    output_.print("<text x=\"{}\" y=\"22\" font-size=\"{}\">{}</text>\n", kMargin, kTitleSize,
+                  xml_text(map_.title));
     draw_scale();
     draw_cells();
     if (has_names()) draw_names();
@@ -80,20 +93,22 @@ class Drawing {
 
  private:
   [[nodiscard]] double text_size() const { return std::min(kMostTextSize, cell_ * 0.8); }
+  /// Where the label of the largest value begins.
+  [[nodiscard]] double scale_end() const { return left_ + kStepWidth * kSteps + 5; }
   [[nodiscard]] bool has_names() const { return text_size() >= kLeastTextSize; }
   [[nodiscard]] double part_of(double value) const {
     return high_ > low_ ? (value - low_) / (high_ - low_) : 1;
   }
 
   void draw_scale() {
-    constexpr int kSteps = 20;
     for (int i = 0; i < kSteps; ++i) {
-      output_.print("<rect x=\"{}\" y=\"32\" width=\"6\" height=\"10\" fill=\"{}\"/>\n", left_ + 6 * i,
-                    color_of((i + 0.5) / kSteps));
+      output_.print("<rect x=\"{}\" y=\"32\" width=\"{}\" height=\"10\" fill=\"{}\"/>\n",
+                    left_ + kStepWidth * i, kStepWidth, color_of((i + 0.5) / kSteps));
     }
-    output_.print("<text x=\"{}\" y=\"41\" font-size=\"10\" text-anchor=\"end\">{:.4g}</text>\n", left_ - 5,
-                  low_);
-    output_.print("<text x=\"{}\" y=\"41\" font-size=\"10\">{:.4g}</text>\n", left_ + 6 * kSteps + 5, high_);
+    output_.print("<text x=\"{}\" y=\"41\" font-size=\"{}\" text-anchor=\"end\">{}</text>\n", left_ - 5,
+                  kScaleTextSize, scale_text(low_));
+    output_.print("<text x=\"{}\" y=\"41\" font-size=\"{}\">{}</text>\n", scale_end(), kScaleTextSize,
+                  scale_text(high_));
   }
 
   void draw_cells() {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "index/known_totals.h"
+
 namespace warpmer::cli {
 
 Json params_json(const index::IndexParams& params) {
@@ -17,11 +19,17 @@ Json params_json(const index::IndexParams& params) {
 
 Json totals_json(const index::Totals& totals) {
   const bool limited = totals.max_count != UINT64_MAX;
-  return {{"sequences", totals.records},
-          {"bases", totals.bases},
-          {"counted_kmers", totals.counted_kmers},
-          {"counted_distinct", totals.counted_distinct},
-          {"counted_unique", totals.counted_unique},
+  const auto read = [&](std::uint64_t number) {
+    return index::knows_reads(totals) ? Json(number) : Json(nullptr);
+  };
+  const auto counted = [&](std::uint64_t number) {
+    return index::knows_counted(totals) ? Json(number) : Json(nullptr);
+  };
+  return {{"sequences", read(totals.records)},
+          {"bases", read(totals.bases)},
+          {"counted_kmers", counted(totals.counted_kmers)},
+          {"counted_distinct", counted(totals.counted_distinct)},
+          {"counted_unique", counted(totals.counted_unique)},
           {"stored_kmers", totals.stored_kmers},
           {"stored_distinct", totals.stored_distinct},
           {"largest_count", totals.largest_count},

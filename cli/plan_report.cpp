@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/exit_status.h"
+#include "cli/input_names.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/report.h"

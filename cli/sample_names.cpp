@@ -19,6 +19,15 @@ std::string short_name(const std::string& path) {
   return name.empty() ? path : name;
 }
 
+/// Without the `#2` of a path that is there twice.
+std::string without_number(const std::string& name) {
+  const std::size_t mark = name.rfind('#');
+  const bool is_number = mark != std::string::npos && mark + 1 < name.size() &&
+                         name.find_first_not_of("0123456789", mark + 1) == std::string::npos;
+  const std::string path = is_number ? name.substr(0, mark) : name;
+  return path.ends_with(".wmi") || path.find('/') != std::string::npos ? path : name;
+}
+
 std::string cleaned(std::string name, bool without_blanks) {
   for (char& c : name) {
     const bool is_control = std::iscntrl(static_cast<unsigned char>(c)) != 0;
@@ -33,7 +42,12 @@ std::vector<std::string> sample_names(const std::vector<std::string>& paths, boo
                                       const std::vector<std::string>& taken_names) {
   std::vector<std::string> names;
   std::map<std::string, int> uses;
-  for (const std::string& name : taken_names) ++uses[name];
+  for (const std::string& name : taken_names) {
+    ++uses[name];
+    // One that is called by its path, because another was called the same, leaves that name to nobody else.
+    const std::string short_one = cleaned(short_name(without_number(name)), without_blanks);
+    if (short_one != name) ++uses[short_one];
+  }
   for (const std::string& path : paths) {
     names.push_back(cleaned(short_name(path), without_blanks));
     ++uses[names.back()];

@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "engine/spectrum_model.h"
 #include "index/index_file.h"
+#include "index/known_totals.h"
 
 namespace warpmer::cli {
 namespace {
@@ -152,11 +153,14 @@ void print_stats(const index::IndexFile& index, TextOutput& output) {
   const index::Totals& totals = index.totals();
   print_field(output, "k", index.params().k);
   print_field(output, "strand", strand_name(index.params().canonical));
-  print_field(output, "sequences", totals.records);
-  print_field(output, "bases", totals.bases);
-  print_field(output, "k-mers counted", totals.counted_kmers);
-  print_field(output, "  distinct", totals.counted_distinct);
-  print_field(output, "  unique", totals.counted_unique);
+  const auto text = [](bool is_known, std::uint64_t number) {
+    return is_known ? fmt::format("{}", number) : std::string("unknown");
+  };
+  print_field(output, "sequences", text(index::knows_reads(totals), totals.records));
+  print_field(output, "bases", text(index::knows_reads(totals), totals.bases));
+  print_field(output, "k-mers counted", text(index::knows_counted(totals), totals.counted_kmers));
+  print_field(output, "  distinct", text(index::knows_counted(totals), totals.counted_distinct));
+  print_field(output, "  unique", text(index::knows_counted(totals), totals.counted_unique));
   print_field(output, "counts kept", filter_text(totals));
   print_field(output, "k-mers stored", totals.stored_kmers);
   print_field(output, "  distinct", totals.stored_distinct);
@@ -273,7 +277,8 @@ void add_stats_command(Application& application) {
                   about as well, so that the spectrum cannot tell
   beware          every count is even, or a multiple of another number
   "no estimate" where no peak is clear, as in a genome's own k-mers or at low
-  coverage; "unknown" what --min-count or --max-count left out.
+  coverage; "unknown" what --min-count or --max-count left out, and, of a
+  converted database, what it does not say.
 
 Examples:
   warpmer stats sample.wmi

@@ -11,6 +11,7 @@
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/index_summary.h"
+#include "cli/input_names.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "engine/index_set.h"
+#include "engine/kept_indexes.h"
 #include "engine/limits.h"
 #include "engine/matrix_session.h"
 #include "engine/ordered_text.h"
@@ -85,6 +86,7 @@ void write_matrix(const MatrixOptions& options, JobProgress& progress,
                   const std::function<void(std::string_view, const index::Share&)>& write) {
   check(options);
   const std::uint64_t memory_cap = memory_or_most(options.memory_bytes);
+  refuse_too_many(options.inputs, memory_cap, threads_or_all(options.threads));
   const std::vector<index::IndexFile> inputs = open_alike(options.inputs, memory_cap);
   const index::IndexParams& params = inputs.front().params();
   if (options.old != nullptr) check_alike(*options.old, inputs.front());

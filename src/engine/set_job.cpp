@@ -8,8 +8,10 @@
 #include "core/kmer.h"
 #include "core/warning.h"
 #include "engine/index_set.h"
+#include "engine/kept_indexes.h"
 #include "engine/limits.h"
 #include "engine/result_bounds.h"
+#include "index/known_totals.h"
 
 namespace warpmer::engine {
 
@@ -101,7 +103,9 @@ class SetJob {
     index::Totals totals = tally.totals();
     check_sum(tally.histogram());
     const std::size_t sources = options_.operation == SetOperation::subtract ? 1 : inputs_.size();
-    for (std::size_t i = 0; i < sources; ++i) {
+    const bool is_known = std::all_of(inputs_.begin(), inputs_.begin() + static_cast<std::ptrdiff_t>(sources),
+                                      [](const auto& input) { return index::knows_reads(input.totals()); });
+    for (std::size_t i = 0; i < sources && is_known; ++i) {
       totals.records = saturating_add(totals.records, inputs_[i].totals().records);
       totals.bases = saturating_add(totals.bases, inputs_[i].totals().bases);
     }
@@ -154,6 +158,7 @@ class SetJob {
 
 SetReport run_set_operation(const SetOptions& options, JobProgress& progress) {
   check(options);
+  refuse_too_many(options.inputs, memory_or_most(options.memory_bytes), threads_or_all(options.threads));
   return SetJob(options, progress).run();
 }
 

@@ -18,6 +18,7 @@
 #include "engine/memory_text.h"
 #include "engine/shared_input.h"
 #include "engine/update_session.h"
+#include "index/known_totals.h"
 #include "io/input.h"
 
 namespace warpmer::engine {
@@ -213,6 +214,7 @@ class UpdateJob {
     const auto changed = [](std::uint64_t was, std::uint64_t more, std::uint64_t less) {
       return was + more - std::min(was + more, less);
     };
+    if (!index::knows_reads(before)) return totals;
     totals.records = changed(before.records, report_.added.records, report_.removed.records);
     totals.bases = changed(before.bases, report_.added.bases, report_.removed.bases);
     return totals;

@@ -25,6 +25,8 @@ static_assert(std::endian::native == std::endian::little,
 constexpr std::string_view kFormat = "binary/sorted";
 constexpr std::size_t kLengthDigits = 9;
 constexpr std::size_t kAlignment = 8;
+/// Jellyfish's have some kilobytes, and the command line, which the system limits to 2 MB.
+constexpr std::size_t kLongestHeader = std::size_t{4} << 20;
 constexpr std::uint32_t kDefaultCountBytes = 4;
 constexpr std::uint32_t kMostJellyfishCountBytes = 8;
 
@@ -56,6 +58,48 @@ std::size_t header_bytes(std::string_view start) {
                       start.size() > kLengthDigits && start[kLengthDigits] == '{';
   return is_one ? length : 0;
 }
+
+/// Keeps of a header what has the wanted names and is no list: a list of numbers would take forty times the
+/// memory of its text.
+class HeaderFields final : public nlohmann::json_sax<Json> {
+ public:
+  [[nodiscard]] const Json& fields() const noexcept { return fields_; }
+
+  bool null() override { return true; }
+  bool boolean(bool value) override { return keep(value); }
+  bool number_integer(number_integer_t value) override { return keep(value); }
+  bool number_unsigned(number_unsigned_t value) override { return keep(value); }
+  bool number_float(number_float_t value, const string_t& /*text*/) override { return keep(value); }
+  bool string(string_t& value) override { return keep(value); }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool key(string_t& name) override {
+    if (depth_ == 1) is_wanted_ = std::ranges::find(kWanted, name) != std::end(kWanted);
+    if (depth_ == 1 && is_wanted_) name_ = name;
+    return true;
+  }
+  bool start_object(std::size_t /*elements*/) override { return ++depth_ > 0; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool start_array(std::size_t /*elements*/) override { return depth_++ > 0; }  // a header is no list
+  bool end_array() override { return --depth_ >= 0; }
+  bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return false;
+  }
+
+ private:
+  static constexpr std::string_view kWanted[] = {"format", "key_len", "counter_len", "canonical"};
+
+  template <class Value>
+  bool keep(const Value& value) {
+    if (depth_ == 1 && is_wanted_) fields_[name_] = value;
+    return depth_ > 0;
+  }
+
+  Json fields_ = Json::object();
+  std::string name_;
+  int depth_ = 0;  ///< of objects and lists that are open
+  bool is_wanted_ = false;
+};
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -91,10 +135,15 @@ void JellyfishSource::read_header() {
   if (length == 0)
     refuse("no Jellyfish database: it does not begin with the length of a header, and a header");
   if (text.size() - kLengthDigits < length) refuse("this Jellyfish database is cut off in its header");
+  if (length > kLongestHeader) {
+    refuse(fmt::format("a header of {} bytes, and those of Jellyfish have up to {}: this database is damaged",
+                       length, kLongestHeader));
+  }
   std::string_view header = text.substr(kLengthDigits, length);
   header = header.substr(0, header.find_last_not_of('\0') + 1);
-  const Json fields = Json::parse(header, nullptr, /*allow_exceptions=*/false);
-  if (!fields.is_object()) refuse("this Jellyfish database is damaged: its header is no JSON");
+  HeaderFields parsed;
+  if (!Json::sax_parse(header, &parsed)) refuse("this Jellyfish database is damaged: its header is no JSON");
+  const Json& fields = parsed.fields();
 
   const auto number = [&](const char* name, std::uint64_t most) {
     const auto field = fields.find(name);

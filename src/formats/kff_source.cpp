@@ -18,6 +18,8 @@ constexpr std::uint64_t kMajorVersion = 1;
 constexpr std::uint64_t kHeaderBytes = 12;
 constexpr std::uint32_t kMostDataBytes = 8;
 constexpr std::size_t kLongestName = 256;
+/// In a section: the format has eight, and programs have a few of their own.
+constexpr std::uint64_t kMostVariables = 4096;
 /// A name of one letter would be the shortest variable; an entry of an index is as long as that.
 constexpr std::uint64_t kLeastVariableBytes = 9, kIndexEntryBytes = 9;
 /// `footer_size`, its zero byte and its value: what a footer ends with.
@@ -143,6 +145,9 @@ void KffSource::read_variables(Variables& variables) {
   const std::uint64_t number = take_number(8, kWhere);
   if (number > left() / kLeastVariableBytes)
     refuse(fmt::format("this KFF file is damaged: {} variables do not fit into it", number));
+  if (number > kMostVariables)
+    refuse(fmt::format("{} variables in a section of this KFF file; warpmer reads up to {}", number,
+                       kMostVariables));
   for (std::uint64_t i = 0; i < number; ++i) {
     const auto* const name = reinterpret_cast<const char*>(file_.bytes().data() + at_);
     const std::size_t length = ::strnlen(name, std::min<std::uint64_t>(left(), kLongestName));

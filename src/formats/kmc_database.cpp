@@ -170,6 +170,7 @@ bool KmcSource::next_prefix() {
   while (prefix_end_ == next_record_) {
     if (next_entry_ == table_size_)
       refuse(prefixes_, "this KMC database is damaged: its table ends too early");
+    if (next_entry_ % (kReleaseBytes / 8) == 0) prefixes_.release(0, kMarkBytes + 8 * next_entry_);
     prefix_ = next_entry_++ & ((std::uint64_t{1} << (2 * prefix_bases_)) - 1);
     prefix_end_ = next_entry_ < table_size_ ? table_entry(next_entry_) : facts_.distinct;
     if (prefix_end_ < next_record_ || prefix_end_ > facts_.distinct) {

@@ -13,9 +13,10 @@
 namespace warpmer::index {
 
 struct IndexFile::Impl {
-  Impl(const std::string& given_path, std::uint64_t most_copied_bytes);
+  Impl(const std::string& given_path, std::uint64_t most_bytes);
 
   const layout::DirectoryEntry& entry(std::uint32_t shard) const;
+  [[nodiscard]] std::uint64_t kept_bytes() const noexcept;
   void check(std::uint32_t shard, const ShardView& view, std::uint64_t checksum) const;
 
   std::string path;
@@ -33,16 +34,22 @@ struct IndexFile::Impl {
   std::unique_ptr<std::atomic<bool>[]> verified;  ///< by shard
 };
 
-IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_copied_bytes)
+IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
     : path(given_path),
       input(
           path, layout::kHeaderBytes,
           [](layout::Bytes head, const std::string& name) { (void)layout::decode_header(head, name); },
-          most_copied_bytes) {
+          most_bytes) {
   const layout::Bytes file = input.bytes();
   const std::string& name = input.name();
   params = layout::decode_header(file, name);
   trailer = layout::decode_trailer(file, params, name);
+  constexpr std::uint64_t kLittle = std::uint64_t{16} << 20;  // of most indexes; the job says what would do
+  if (kept_bytes() > std::max(most_bytes, kLittle)) {
+    throw ResourceError(
+        fmt::format("{}: what is kept of this index takes {} MiB, more than -m leaves for it; raise -m", name,
+                    (kept_bytes() >> 20) + 1));
+  }
   directory = layout::decode_directory(file, trailer, params, name);
   totals = layout::decode_totals(file, trailer, name);
   histogram = layout::decode_histogram(file, trailer, name);
@@ -55,6 +62,14 @@ IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_copied_b
     totals.max_count = std::max(totals.max_count, totals.largest_count);
   }
   verified = std::make_unique<std::atomic<bool>[]>(directory.size());
+  input.release(trailer.directory.offset, file.size() - trailer.directory.offset);
+}
+
+/// By what the sections have in the file: a node of a map is larger than its two numbers.
+std::uint64_t IndexFile::Impl::kept_bytes() const noexcept {
+  constexpr std::uint64_t kOfHistogram = 4, kOfProvenance = 3;
+  return trailer.directory.bytes / layout::kEntryBytes * (sizeof(layout::DirectoryEntry) + 1) +
+         trailer.histogram.bytes * kOfHistogram + trailer.provenance.bytes * kOfProvenance;
 }
 
 const layout::DirectoryEntry& IndexFile::Impl::entry(std::uint32_t shard) const {
@@ -80,8 +95,8 @@ void IndexFile::Impl::check(std::uint32_t shard, const ShardView& view, std::uin
   verified[shard].store(true, std::memory_order_release);
 }
 
-IndexFile::IndexFile(const std::string& path, std::uint64_t most_copied_bytes)
-    : impl_(std::make_unique<Impl>(path, most_copied_bytes)) {}
+IndexFile::IndexFile(const std::string& path, std::uint64_t most_bytes)
+    : impl_(std::make_unique<Impl>(path, most_bytes)) {}
 IndexFile::~IndexFile() = default;
 IndexFile::IndexFile(IndexFile&&) noexcept = default;
 IndexFile& IndexFile::operator=(IndexFile&&) noexcept = default;

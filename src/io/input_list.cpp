@@ -13,6 +13,7 @@
 #include "io/byte_file.h"
 #include "io/input_error.h"
 #include "io/line_reader.h"
+#include "io/listed_names.h"
 
 namespace warpmer::io {
 namespace {
@@ -100,6 +101,10 @@ std::string form_of(const std::filesystem::path& path) {
 
 bool can_be_opened_again(const InputFile& file) {
   return file.is_regular && descriptor_in_path(file.path) < 0;
+}
+
+std::vector<std::string> expand_lists(const std::vector<std::string>& paths) {
+  return expand_lists(paths, UINT64_MAX);
 }
 
 std::vector<std::string> expand_lists(const std::vector<std::string>& paths, std::uint64_t most_bytes) {

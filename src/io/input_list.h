@@ -18,13 +18,11 @@ struct InputFile {
 /// descriptor that this process was given ("-", /dev/fd/N), whatever that leads to.
 bool can_be_opened_again(const InputFile& file);
 
-/// Puts the paths that a list names in the place of "@list.txt": one a line, without the blanks around it;
-/// blank lines and lines whose first character is '#' are skipped (io/line_reader.h). To be called once for
-/// what a command line says, since a list may be a pipe. InputError for a list that cannot be read, or names
-/// a file that cannot, with its line: nothing is read behind that. ResourceError for names that take more
-/// than `most_bytes` in all that a job makes of them; UsageError for lists that name nothing.
-std::vector<std::string> expand_lists(const std::vector<std::string>& paths,
-                                      std::uint64_t most_bytes = UINT64_MAX);
+/// Puts the paths that a list names (one a line; blank lines and lines that start with '#' are skipped) in
+/// the place of "@list.txt". To be called once for what a command line says, since a list may be a pipe.
+/// InputError for a list that cannot be read, or names a file that cannot, with its line; UsageError for
+/// lists that name nothing.
+std::vector<std::string> expand_lists(const std::vector<std::string>& paths);
 
 /// Checks each file without opening it. InputError names the first that does not exist, is a folder or may
 /// not be read; UsageError for no input at all, and for a pipe named twice.

@@ -132,6 +132,21 @@ class Compare(CliTest):
                 self.assertAlmostEqual(float(value), wanted[pair], delta=1e-5)
             self.assertEqual(len(list(root.iter("{http://www.w3.org/2000/svg}path"))), len(files) - 1)
 
+    def test_heat_map_of_few_shows_all_of_its_text(self):
+        made = self.samples(15)
+        for files in (made[:2], made[:3]):
+            for measure in MEASURES:
+                self.warpmer("compare", "--measure", measure, "--svg", "map.svg", "-o", "pairs.tsv", *files)
+                root = xml.etree.ElementTree.parse(self.folder / "map.svg").getroot()
+                for text in root.iter("{http://www.w3.org/2000/svg}text"):
+                    if "x" not in text.attrib:
+                        continue  # below the columns
+                    length = len(text.text) * 0.6 * float(text.get("font-size"))
+                    is_left = text.get("text-anchor") == "end"
+                    begin = float(text.get("x")) - (length if is_left else 0)
+                    self.assertGreaterEqual(begin, 0, text.text)
+                    self.assertLessEqual(begin + length, float(root.get("width")), text.text)
+
     def test_names(self):
         self.count(READS_1, k=9, output="x.wmi")
         os.mkdir(self.folder / "sub")

@@ -5,6 +5,7 @@ ctest: one thread (what the threads do is tested in unit/import_session)
 """
 
 import gzip
+import json
 import os
 import struct
 import threading
@@ -82,24 +83,63 @@ class Text(ConvertTest):
         self.assertEqual(self.entries("fifo.wmi"), self.entries(index))
         self.assertEqual((self.folder / "fifo.tsv").read_text(), text)
 
+    def test_lines_of_any_kind(self):
+        """All ends of lines, a byte order mark, blanks around, comments: the same k-mers."""
+        counts = random_counts(15, 300, 1000)
+        for form in ("{}\t{}", ">{1}\n{0}", "  {}  {} \t"):
+            lines = "\n".join(form.format(*item) for item in counts.items()).split("\n")
+            for end in ("\n", "\r\n", "\r"):
+                with self.subTest(form=form, end=end):
+                    for text in (end.join(lines), "\ufeff# k-mers" + end + end + (end + " ").join(lines) + end + end):
+                        self.file("table", text)
+                        self.assertEqual(self.dump(self.convert("table", "out.wmi", "--forward")), counts)
+
+    def test_what_a_database_does_not_say_is_unknown(self):
+        """Not 0: how many sequences and bases were counted, also of what is made with such an index."""
+        self.file("table", "ACGTACGTACGTACC\t5\n")
+        self.file("reads.fa", ">a\nACGTACGTACGTACC\n")
+        converted = self.convert("table", "converted.wmi")
+        counted = self.count("reads.fa", k=15, output="counted.wmi")
+        self.warpmer("merge", converted, counted, "-o", "merged.wmi")
+        self.warpmer("update", converted, "--add", "reads.fa", "-o", "updated.wmi")
+        self.convert(self.index_of({"ACGTACGTACGTACC": 5}), "db", "--to", "kmc")
+        for index, known in ((converted, False), (counted, True), ("merged.wmi", False), ("updated.wmi", False),
+                             (self.convert("db", "kmc.wmi"), False)):
+            with self.subTest(index):
+                wanted = {"sequences": 1 if known else None, "bases": 15 if known else None}
+                for totals in (json.loads(self.warpmer("stats", "--json", index)),
+                               json.loads(self.warpmer("info", "--json", index))["totals"]):
+                    self.assertEqual({name: totals[name] for name in wanted}, wanted)
+                    self.assertIsNotNone(totals["counted_kmers"])
+                text = self.warpmer("stats", index)
+                self.assertRegex(text, "(?m)^sequences +1$" if known else "(?m)^sequences +unknown$")
+                self.assertRegex(text, "(?m)^bases +15$" if known else "(?m)^bases +unknown$")
+        # What a filtered one counted is not known either.
+        few = self.count("reads.fa", "reads.fa", "reads.fa", k=15, options=("-q", "--min-count", "2"), output="few.wmi")
+        self.convert(few, "few", "--to", "kmc")
+        totals = json.loads(self.warpmer("stats", "--json", self.convert("few", "back.wmi")))
+        self.assertEqual((totals["counted_kmers"], totals["counted_unique"], totals["stored_kmers"]), (None, None, 3))
+
     def test_bad_text(self):
         good = "ACGTACGTACGTACG\t3\n"
         for pattern, text in (
             ("line 2: 'ACGTACGTACGTACG' is no line of a k-mer, a tab", good + "ACGTACGTACGTACG\n"),
-            ("line 3: '' is no line", good + "CCGTACGTACGTACG\t3\n\n"),
+            ("line 5: 'CCGTACG' is no line", good + "\n# more\r\rCCGTACG\n"),
             ("line 2: '5\\\\x097' is no count", good + "ACGTACGTACGTACC\t5\t7\n"),
             ("line 2: '-5' is no count", good + "ACGTACGTACGTACC\t-5\n"),
             ("line 1: '1.5' is no count", "ACGTACGTACGTACC\t1.5\n"),
-            ("line 2: '' is no count", good + "ACGTACGTACGTACC\t"),
+            ("line 2: 'ACGTACGTACGTACC' is no line", good + "ACGTACGTACGTACC\t"),
             ("line 2: a count of 0", good + "ACGTACGTACGTACC\t0\n"),
             ("line 2: the count '18446744073709551616' is larger than 2.64 - 1", good + f"ACGTACGTACGTACC\t{1 << 64}\n"),
             ("line 2: 'ACGTACGTACGTACN' has characters other than A C G T U", good + "ACGTACGTACGTACN\t1\n"),
             ("line 1: 'ACG-ACG' has characters", "ACG-ACG\t1\n"),
             ("line 2: a k-mer of 14 characters, and those before it have 15", good + "ACGTACGTACGTAC\t1\n"),
             ("line 1: a k-mer of 65 characters", "A" * 65 + "\t1\n"),
-            ("line 1: a k-mer of 0 characters", "\t1\n"),
+            ("line 1: '1' is no line of a k-mer", "\t1\n"),
+            ("line 1: this is text in UTF-16", good.encode("utf-16")),
             ("line 2: this line is too long", good + "A" * (3 << 20)),
             ("there is no k-mer in it", ""),
+            ("there is no k-mer in it", "# nothing\n\n"),
             ("line 1: 'chr1' is no count.*'warpmer count'", ">chr1\nACGT\n"),
             ("line 3: 'ACGTT' is no line '>COUNT'", ">1\nACGTA\nACGTT\n"),
             ("line 3: the file ends after a count", ">1\nACGTA\n>2\n"),
@@ -191,6 +231,8 @@ class Kmc(ConvertTest):
             capped = sum(count > narrow for count in counts.values())
             self.assertEqual(process.returncode, 0, process.stderr)
             self.assertIn(f"{capped} of {len(counts)} counts were larger", process.stderr.decode())
+            process = self.run_process("convert", index, "-o", "all", "--to", "kmc", "--saturate")
+            self.assertEqual((process.returncode, process.stderr), (0, b""))  # nothing to say where none is capped
             process = self.run_process("convert", "-o", "few.wmi", "few")
             self.assertIn(f"{capped} k-mers of few stand at the limit of its counters, {narrow},", process.stderr.decode())
             self.assertEqual(self.dump("few.wmi"), {k: min(n, narrow) for k, n in counts.items()})

@@ -92,6 +92,9 @@ def main():
         check_long_records(Path(folder))
         check_long_headers(Path(folder))
         check_large_slices(Path(folder))
+        check_lists(Path(folder))
+        check_many_indexes(Path(folder))
+        check_foreign_headers(Path(folder))
 
 
 def peak(arguments, stdin=None):
@@ -171,6 +174,80 @@ def same(one, other):
     checksums = [json.loads(subprocess.run([WARPMER, "info", "--json", index], capture_output=True).stdout)["content_checksum"]
                  for index in (one, other)]
     return checksums[0] == checksums[1]
+
+
+def check_lists(folder):
+    """A list is refused at its first wrong line, before more of it is in memory; and so is one of too many names."""
+    reads, listed = folder / "short.fa", folder / "list"
+    reads.write_text(">a\n" + "ACGTTGCAAC" * 10 + "\n")
+    line = b"ACGTTGCATGCAAGTC" * 4 + b"\n"
+    for name, content, told in (
+        ("no names", line, "(line 1 of"),
+        ("one line", line[:-1], "line 1: this line is too long for the name of a file"),
+        ("bytes", b"\0\1\2\3" * 16, "line 1: "),
+        ("some names", None, "(line 3 of"),
+    ):
+        with listed.open("wb") as out:
+            out.write(f"{reads}\n{reads}\n".encode() if content is None else b"")
+            for _ in range(3000):
+                out.write((content or line) * 1000)
+        status, bytes_taken, errors = peak(["count", "-m", "100M", "-o", folder / "x.wmi", f"@{listed}"])
+        check(f"list, {name}: refused", status == 3 and told in errors and errors.count("\n") == 1, errors)
+        check(f"list, {name}: peak resident set", bytes_taken <= 100 << 20, bytes_taken)
+    for endless in ("/dev/zero", "/dev/urandom"):
+        for command in (["count", "-m", "100M", "-o", folder / "x.wmi", f"@{endless}"],
+                        ["merge", "-m", "100M", "-o", folder / "x.wmi", f"@{endless}"]):
+            status, bytes_taken, errors = peak(command)
+            check(f"list, {endless}: refused", status in (2, 3) and "line 1" in errors, errors)
+            check(f"list, {endless}: peak resident set", bytes_taken <= 100 << 20, bytes_taken)
+    with listed.open("w") as out:
+        for _ in range(1000):  # in parts, as below
+            out.write(f"{reads}\n" * 1000)
+    status, bytes_taken, errors = peak(["count", "-m", "100M", "-o", folder / "x.wmi", f"@{listed}"])
+    check("list of a million: refused", status == 4 and "are all that fit into memory; raise -m" in errors, errors)
+    check("list of a million: peak resident set", bytes_taken <= 100 << 20, bytes_taken)
+    listed.unlink()
+
+
+def check_many_indexes(folder):
+    """What is kept of each open index counts, too: too many are refused before they are open."""
+    (folder / "tiny.fa").write_text(">a\n" + "ACGTTGCAACTTGACCAGTAGGC" * 5 + "\n")
+    peak(["count", "-o", folder / "tiny.wmi", folder / "tiny.fa"])
+    for command, output in (("merge", "many.wmi"), ("matrix", "many.tsv"), ("compare", "many.pairs")):
+        many = [command, "-q", "-t", "1", "-o", folder / output, *[folder / "tiny.wmi"] * 300]
+        status, bytes_taken, errors = peak([*many, "-m", "60M"])
+        told = re.fullmatch(r"warpmer: error: -m 60 MiB is too little for 1 thread and 300 inputs, .* (\d+) MiB would do; raise -m\n", errors)
+        check(f"{command} of 300: refused", status == 4 and told, errors)
+        check(f"{command} of 300: peak resident set", bytes_taken <= 60 << 20, bytes_taken)
+        if told:
+            status, bytes_taken, errors = peak([*many, "-m", f"{told[1]}M"])
+            check(f"{command} of 300: {told[1]}M, as it says, will do", status == 0, errors)
+            check(f"{command} of 300: peak resident set below it", bytes_taken <= int(told[1]) << 20, bytes_taken)
+
+
+def check_foreign_headers(folder):
+    """The header of a database of another program is bounded, and lists in it are not kept."""
+    fields = '{"format":"binary/sorted","key_len":42,"counter_len":4,"canonical":true,"reprobes":['
+    for size, wanted in ((10_000_000, 3), (4_000_000, 0)):
+        database = folder / "header.jf"
+        with database.open("w") as out:
+            out.write(f"{size:09}{fields}")
+            for _ in range(size // 1000 - 1):
+                out.write("7," * 500)
+            out.write("7]}".rjust(size - len(fields) - (size // 1000 - 1) * 1000))
+            out.write("ABCDEFGHIJ")
+        status, bytes_taken, errors = peak(["convert", "-t", "1", "-m", "100M", "-o", folder / "header.wmi", database])
+        check(f"Jellyfish header of {size}: exit status", status == wanted or "no canonical 21-mer" in errors, errors)
+        check(f"Jellyfish header of {size}: peak resident set", bytes_taken <= 100 << 20, bytes_taken)
+    variables = folder / "variables.kff"
+    with variables.open("wb") as out:
+        out.write(b"KFF\1\0\x1b\1\1\0\0\0\0v" + (10_000_000).to_bytes(8, "big"))
+        for _ in range(10_000):
+            out.write((b"a\0" + b"\0" * 8) * 1000)
+        out.write(b"KFF")
+    status, bytes_taken, errors = peak(["convert", "-t", "1", "-m", "60M", "-o", folder / "x.wmi", variables])
+    check("KFF of many variables: refused", status == 3 and "variables in a section" in errors, errors)
+    check("KFF of many variables: peak resident set", bytes_taken <= 60 << 20, bytes_taken)
 
 
 def check_long_records(folder):

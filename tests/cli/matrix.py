@@ -163,6 +163,8 @@ class Matrix(CliTest):
         os.mkdir(self.folder / "a")
         one = self.count(READS_1, k=9, output="one.wmi")
         os.link(self.folder / one, self.folder / "a" / "one.wmi")
+        os.mkdir(self.folder / "b")
+        os.link(self.folder / one, self.folder / "b" / "one.wmi")
 
         def names(text):
             return text.split("\n")[1].split("\t")
@@ -171,6 +173,10 @@ class Matrix(CliTest):
         self.matrix(one, output="old.tsv")
         self.assertEqual(names(self.matrix("--append", "old.tsv", "a/one.wmi")), ["kmer", "one", "a/one.wmi"])
         self.assertEqual(names(self.matrix("-q", "--append", "old.tsv", one, one)), ["kmer", "one", "one.wmi", "one.wmi#2"])
+        # What two of them had to leave, a third does not get either.
+        for old, new in (((one, "a/one.wmi"), "b/one.wmi"), ((one, one), one), (("a/one.wmi", "b/one.wmi"), one)):
+            self.matrix("-q", *old, output="old.tsv")
+            self.assertEqual(names(self.matrix("--append", "old.tsv", new)), names(self.matrix("-q", *old, new)))
 
     def test_matrices_that_do_not_go_with_the_index(self):
         one = self.count(READS_1, k=21, output="one.wmi")
@@ -215,7 +221,8 @@ class Matrix(CliTest):
             ("line 6: for 'one.wmi#2' it says '01', which is no count", with_row(6, f"{kmer}\t1\t01")),
             ("line 6: for 'one.wmi' it says '18446744073709551616'", with_row(6, f"{kmer}\t18446744073709551616\t1")),
             ("line 6: the number of 'one.wmi' should not be followed by '.'", with_row(6, f"{kmer}\t1.5\t1")),
-            ("line 6: the last number should not be followed by", with_row(6, row + "\r")),
+            ("line 6: the last number should not be followed by", with_row(6, row + " ")),
+            ("line 2: two samples are called 'a'", with_row(2, "kmer\ta\ta")),
             ("line 6: a row should begin with a k-mer of 21", with_row(6, "")),
             ("line 6: a row should begin with a k-mer of 21", with_row(6, row[1:])),
             ("line 6: a row should begin with a k-mer of 21", with_row(6, "N" + row[1:])),
@@ -230,6 +237,11 @@ class Matrix(CliTest):
         self.matrix("--presence", index, output="presence.tsv")
         self.file("presence.tsv", (self.folder / "presence.tsv").read_text().replace("\t1\n", "\t2\n", 1))
         self.refused(INPUT, "line 3: for 'one' it says '2', which is no 0 or 1", "matrix", "--append", "presence.tsv", index)
+        # Ends of lines are those of any system; what comes out is as ever.
+        whole = self.matrix("--append", "good.tsv", index)
+        for end in ("\r\n", "\r"):
+            self.file("old.tsv", ("\ufeff" + "\n".join(good)).replace("\n", end))
+            self.assertEqual(self.matrix("--append", "old.tsv", index), whole)
         # As large as 64 bits, and a row that a column's removal has left without a sample.
         self.file("old.tsv", with_row(6, f"{kmer}\t18446744073709551615\t0"))
         self.assertIn(f"{kmer}\t18446744073709551615\t0\t1\n", self.matrix("--append", "old.tsv", index))

@@ -247,6 +247,16 @@ TEST_CASE("what is no database, or none for us, is refused by its name") {
   CHECK(says(fault_of_bytes(scratch, "000000012"), "no Jellyfish database"));
   CHECK(says(fault_of_bytes(scratch, "AACGT\t1\n"), "no Jellyfish database"));
   CHECK(says(fault_of_bytes(scratch, "999999999" + kHeader + kRecords), "cut off in its header"));
+  // Lists and what is inside of others are passed over; the header is no list, and is not endless.
+  const std::string others =
+      R"({"a":[1,[2,{"key_len":7}],{"format":[]}],"b":{"counter_len":{}},"cmdline":["x"],)";
+  CHECK(fault_of_bytes(scratch, with_header(others + kHeader.substr(1), kRecords)).empty());
+  CHECK(says(fault_of_bytes(scratch, with_header(kHeader + "]", kRecords)), "its header is no JSON"));
+  CHECK(says(fault_of_bytes(scratch, with_header(replaced(kHeader, "{", R"({"format":[)"), kRecords)),
+             "no JSON"));
+  const std::string endless =
+      R"({"a":")" + std::string(std::size_t{4} << 20, 'x') + R"(",)" + kHeader.substr(1);
+  CHECK(says(fault_of_bytes(scratch, with_header(endless, kRecords)), "a header of 4194"));
   // Base 3 of AACGT's byte, and a bit beyond the key.
   const auto broken = [&](std::size_t byte, char value) {
     std::string records = kRecords;

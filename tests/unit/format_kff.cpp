@@ -373,6 +373,9 @@ TEST_CASE("what is no KFF, or none for us, is refused with file and byte") {
   const std::string block = packed("ACGT") + "\5", section = "r" + number(1) + block;
   REQUIRE(fault(usual, section).empty());
   CHECK(says(fault_of_bytes(scratch, ""), "no KFF file"));
+  CHECK(fault(usual, variables(Variables(4096, {"colour", 1})) + section).empty());
+  CHECK(
+      says(fault(usual, variables(Variables(4097, {"colour", 1})) + section), "4097 variables in a section"));
   CHECK(says(fault_of_bytes(scratch, "KF"), "no KFF file"));
   CHECK(says(fault_of_bytes(scratch, "ACGT\t1\n"), "no KFF file"));
   CHECK(says(fault_of_bytes(scratch, "KFF"), "cut off"));

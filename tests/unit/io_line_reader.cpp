@@ -119,7 +119,7 @@ TEST_CASE("io lines: a last line without an end may be cut off") {
   CHECK(line == "head");
   CHECK_FALSE(reader.is_cut_off());
   io::LineText rest;
-  REQUIRE(reader.next_text(rest));
+  REQUIRE(reader.next_text(rest, 1000));
   CHECK(rest.text == "a\nb\n");
   CHECK(rest.first_line == 2);
   CHECK(reader.is_cut_off());

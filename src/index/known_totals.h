@@ -1,0 +1,20 @@
+#pragma once
+/// What of an index's totals is known: another program's database does not say what was read for it.
+
+#include <cstdint>
+
+#include "index/index_file.h"
+
+namespace warpmer::index {
+
+/// False for an index made of such a database, whose `records` and `bases` are 0.
+[[nodiscard]] inline bool knows_reads(const Totals& totals) noexcept {
+  return totals.records > 0 || totals.bases > 0 || totals.counted_kmers == 0;
+}
+
+/// False where that database, besides, was filtered: what is counted in `totals` is what it kept.
+[[nodiscard]] inline bool knows_counted(const Totals& totals) noexcept {
+  return knows_reads(totals) || (totals.min_count <= 1 && totals.max_count == UINT64_MAX);
+}
+
+}  // namespace warpmer::index
