@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/command_doc.h"
+#include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/help.h"
@@ -16,6 +17,7 @@
 #include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/ranks.h"
+#include "index/output_group.h"
 #include "io/shell_word.h"
 
 namespace warpmer::cli {
@@ -143,6 +145,7 @@ CLI::App& Application::add_command(const std::string& name, const std::string& d
 }
 
 void Application::on_run(CLI::App& command, Action action) {
+  add_force_flag(command);
   add_message_flags(command);
   actions_[command.get_name()] = std::move(action);
 }
@@ -154,9 +157,14 @@ int Application::run(std::vector<std::string> arguments) {
   arguments = protect_file_names(arguments);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   root_.parse(arguments);
-  check_ranks(root_.get_subcommands().front()->get_name());
-  check_values(*root_.get_subcommands().front());
-  return actions_.at(root_.get_subcommands().front()->get_name())();
+  const CLI::App& command = *root_.get_subcommands().front();
+  check_ranks(command.get_name());
+  check_values(command);
+  if (ranks_.is_first()) check_files(command);  // what others would find does not count
+  index::OutputGroup outputs;
+  const int status = actions_.at(command.get_name())();
+  outputs.name_all();
+  return status;
 }
 
 /// Whoever types the bare name wants to know what there is; for a script it is a command line without a

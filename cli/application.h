@@ -25,7 +25,8 @@ class Application {
   /// that run the command together.
   explicit Application(std::string command_line, engine::Ranks& ranks = engine::alone());
 
-  /// Parses and runs. Throws CLI::ParseError (see `render_parse_error`), Error, or what the command throws.
+  /// Parses and runs; the outputs get their names at the end, all or none. Throws CLI::ParseError (see
+  /// `render_parse_error`), Error, or what the command throws.
   int run(std::vector<std::string> arguments);
 
   /// Adds a command. The first line of `description` is its summary in lists of commands. `footer`

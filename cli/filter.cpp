@@ -390,8 +390,10 @@ Examples:
   zcat reads.fq.gz | warpmer filter phage.wmi --interleaved - > phage.fq
 )");
   add_index_argument(command, options->index);
-  command.add_option("READS", options->reads,
-                     "Any input that 'warpmer count' takes, @LIST and - included, in this order.");
+  command
+      .add_option("READS", options->reads,
+                  "Any input that 'warpmer count' takes, @LIST and - included, in this order.")
+      ->type_name("FILE");
   declare_rule_flags(command, *options);
   declare_pair_flags(command, *options);
   declare_edit_flags(command, *options);

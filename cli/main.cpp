@@ -114,5 +114,7 @@ int main(int argc, char** argv) {
     return kResourceError;
   }
   Application application(quote_command_line(words), *ranks);
-  return leave(*ranks, run(application, *ranks, {words.begin() + (argc > 0 ? 1 : 0), words.end()}));
+  const int status = run(application, *ranks, {words.begin() + (argc > 0 ? 1 : 0), words.end()});
+  print_left_behind();
+  return leave(*ranks, status);
 }

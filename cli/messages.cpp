@@ -6,9 +6,11 @@
 #include <mutex>
 #include <set>
 
+#include "cli/command_files.h"
 #include "cli/printable.h"
 #include "core/error.h"
 #include "core/warning.h"
+#include "index/unfinished_outputs.h"
 
 namespace warpmer::cli {
 namespace {
@@ -65,7 +67,15 @@ void print_warnings() { listen_for_warnings(take_warning); }
 
 void print_error(const std::string& message) { print_line("error: " + message); }
 
+void print_left_behind() {
+  for (const std::string& file : index::take_left_behind()) {
+    if (!message_flags().quiet)
+      print_line(fmt::format("warning: the temporary file {} could not be removed; remove it", file));
+  }
+}
+
 void print_last_line(const std::string& message) {
+  name_outputs();
   if (!message_flags().quiet) print_line(message);
 }
 

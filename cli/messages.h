@@ -24,7 +24,10 @@ void add_message_flags(CLI::App& app);
 void print_warnings();
 
 void print_error(const std::string& message);
-/// The line at the end of a job, on what it did; nothing with `-q`.
+/// Warns of temporary files that could not be removed: too late for `--strict`, the job is over.
+void print_left_behind();
+/// The line at the end of a job, on what it did; nothing with `-q`. The outputs get their names before it is
+/// said that they are there (cli/command_files.h).
 void print_last_line(const std::string& message);
 
 /// An output, and an input, as messages call them.

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/application.h"
+#include "cli/command_files.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "index/index_file.h"
@@ -63,6 +64,7 @@ void StatsFile::write(const Json& report) {
 
 void StatsFile::finish() {
   if (file_) file_->finish();
+  name_outputs();
 }
 
 void add_index_report_command(Application& application, const std::string& name,

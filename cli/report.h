@@ -41,6 +41,7 @@ class StatsFile {
   explicit StatsFile(const std::string& path);
   /// Brings the report to the disk; the file has no name yet.
   void write(const Json& report);
+  /// It and all other outputs of the command get their names.
   void finish();
 
  private:

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "formats/count_width.h"
+#include "index/output_group.h"
 
 namespace warpmer::formats {
 namespace {
@@ -303,8 +304,10 @@ void KmcSink::finish() {
   // One file without the other is of no use.
   suffixes_.complete();
   prefixes_.complete();
+  index::OutputGroup both;
   suffixes_.finish();
   prefixes_.finish();
+  both.name_all();
 }
 
 }  // namespace warpmer::formats

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -11,27 +10,17 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <random>
 #include <utility>
 
 #include "core/error.h"
 #include "index/mapped_inputs.h"
+#include "index/output_group.h"
 #include "index/output_path.h"
+#include "index/output_rights.h"
 
 namespace warpmer::index {
 namespace {
-
-/// A few characters that no other process will think of at the same time.
-std::string random_suffix() {
-  static constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-  std::random_device device;
-  std::uniform_int_distribution<std::size_t> pick(0, sizeof kLetters - 2);
-  std::string suffix(12, ' ');
-  for (char& c : suffix) c = kLetters[pick(device)];
-  return suffix;
-}
 
 std::string name_of(const std::string& path) {
   return is_standard_output(path) ? std::string("standard output") : fmt::format("'{}'", path);
@@ -42,12 +31,6 @@ bool is_null_device(int fd) {
   struct stat status {};
   return ::fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
          status.st_rdev == makedev(kMemoryDevices, kNull);
-}
-
-/// Gives a file without a name one. Returns 0 or errno.
-int link_descriptor(int fd, const std::string& path) {
-  const std::string self = fmt::format("/proc/self/fd/{}", fd);
-  return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
 constexpr mode_t kNewFileMode = 0666;
@@ -77,44 +60,11 @@ int open_without_name(const std::string& parent, mode_t mode) {
   return ::open(parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 }
 
-/// Why a file cannot be made in a directory, in words.
-std::string creation_fault(const std::string& parent, int error) {
-  struct stat status {};
-  if (::stat(parent.c_str(), &status) != 0 && errno == ENOENT) {
-    return fmt::format("the directory '{}' does not exist: create it first, or choose another output",
-                       parent);
-  }
-  if (error == ENOTDIR) return fmt::format("'{}' is not a directory: choose another output", parent);
-  if (error == EACCES || error == EPERM || error == EROFS) {
-    return fmt::format("the directory '{}' is not writable ({}): choose another output", parent,
-                       std::strerror(error));
-  }
-  return std::strerror(error);
-}
-
-const char* advice(int error) {
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-      return ": free some space, or choose another output";
-    case EFBIG:
-      return ": raise the limit on file sizes (ulimit -f), or choose another output";
-    case EPIPE:
-      return ": the reading program has ended";
-    default:
-      return "";
-  }
-}
-
 }  // namespace
 
 OutputFile::OutputFile(const std::string& path, unsigned writers) : path_(path), target_(path) {
   MappedInputs::begin_output();
-  if (path.empty()) throw ResourceError("cannot write the index: its path is empty");
-  std::error_code ignored;
-  if (!is_standard_output(path) && std::filesystem::is_directory(path, ignored)) {
-    throw ResourceError(fmt::format("cannot write '{}': it is a directory; give the name of a file", path));
-  }
+  check_output_path(path);
   if (is_stream(path)) {
     open_stream();
   } else {
@@ -124,9 +74,8 @@ OutputFile::OutputFile(const std::string& path, unsigned writers) : path_(path),
 }
 
 OutputFile::OutputFile(const std::string& path, const PartOf& other)
-    : path_(path), target_(path), temporary_(other.temporary) {
-  registered_.emplace(temporary_);
-  fd_ = ::open(temporary_.c_str(), O_RDWR | O_CLOEXEC);
+    : path_(path), target_(path), temporary_(other.temporary), is_part_(true) {
+  fd_ = ::open(temporary_.path().c_str(), O_RDWR | O_CLOEXEC);
   if (fd_ < 0) {
     throw ResourceError(fmt::format(
         "cannot write '{}' from all ranks: {}; choose an output in a file system that all of them share",
@@ -136,7 +85,6 @@ OutputFile::OutputFile(const std::string& path, const PartOf& other)
 
 OutputFile::~OutputFile() {
   if (fd_ >= 0) ::close(fd_);
-  if (registered_) ::unlink(temporary_.c_str());
 }
 
 void OutputFile::open_stream() {
@@ -148,22 +96,6 @@ void OutputFile::open_stream() {
   is_null_ = is_null_device(fd_);
 }
 
-template <class Take>
-int OutputFile::take_temporary_name(const Take& take) {
-  // Names may have 255 bytes; the ones the user sees need not leave room for the additions.
-  const std::string name = std::filesystem::path(target_).filename().string().substr(0, 200);
-  int error = EEXIST;
-  for (int attempt = 0; attempt < 100 && (error == EEXIST || error == EINTR); ++attempt) {
-    temporary_ = fmt::format("{}/.{}.{}.tmp", parent_of(target_), name, random_suffix());
-    registered_.emplace(temporary_);  // before it exists: a signal at any moment finds it
-    error = take(temporary_);
-    if (error == 0) return 0;
-    registered_.reset();
-    temporary_.clear();
-  }
-  return error;
-}
-
 /// False where there can be none, where its rights would not be certain, or where it could not be named in
 /// the end. That is tried with another one: a file that has had a name and lost it cannot get one again.
 bool OutputFile::create_without_name() {
@@ -172,11 +104,10 @@ bool OutputFile::create_without_name() {
   if (!mode) return false;
   const int other = open_without_name(parent, *mode);
   if (other < 0) return false;
+  TemporaryName trial;
   const bool can_be_named =
-      take_temporary_name([&](const std::string& name) { return link_descriptor(other, name); }) == 0;
-  if (can_be_named) ::unlink(temporary_.c_str());
-  registered_.reset();
-  temporary_.clear();
+      trial.take(target_, [&](const std::string& name) { return link_descriptor(other, name); }) == 0;
+  trial.remove();
   ::close(other);
   if (can_be_named) fd_ = open_without_name(parent, *mode);
   return fd_ >= 0;
@@ -184,26 +115,28 @@ bool OutputFile::create_without_name() {
 
 void OutputFile::create() {
   target_ = resolve(path_);
-  if (std::filesystem::path(target_).filename().empty())
-    throw ResourceError(fmt::format("cannot write '{}': it names a directory, not a file", path_));
-  if (create_without_name()) return;
-  const int error = take_temporary_name([&](const std::string& name) {
-    fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode);
-    return fd_ >= 0 ? 0 : errno;
-  });
-  if (error != 0) {
-    throw ResourceError(
-        fmt::format("cannot create '{}': {}", path_, creation_fault(parent_of(target_), error)));
+  if (!create_without_name()) {
+    const int error = temporary_.take(target_, [&](const std::string& name) {
+      fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode);
+      return fd_ >= 0 ? 0 : errno;
+    });
+    if (error != 0) {
+      throw ResourceError(
+          fmt::format("cannot create '{}': {}", path_, creation_fault(parent_of(target_), error)));
+    }
   }
+  // Nobody else reads what is not to be read, from the beginning; other ranks of this user may write.
+  take_rights_of(target_, fd_, S_IRUSR | S_IWUSR);
 }
 
 const std::string& OutputFile::temporary() {
+  is_shared_ = !is_stream_;
   if (!is_stream_ && temporary_.empty()) {
     const int error =
-        take_temporary_name([&](const std::string& name) { return link_descriptor(fd_, name); });
+        temporary_.take(target_, [&](const std::string& name) { return link_descriptor(fd_, name); });
     if (error != 0) fail("name", error);
   }
-  return temporary_;
+  return temporary_.path();
 }
 
 void OutputFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
@@ -236,6 +169,7 @@ void OutputFile::complete() {
   MappedInputs::check();
   // What was allocated ahead is given back.
   if (shared_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) fail("complete", errno);
+  if (!is_stream_ && !is_part_) take_rights_of(target_, fd_);
   if (!is_stream_) sync();
   is_complete_ = true;
   if (!is_stream_ && temporary_.empty()) return;  // it would be gone
@@ -247,10 +181,16 @@ void OutputFile::complete() {
 void OutputFile::commit() {
   complete();
   if (is_stream_) return;
-  // A link replaces nothing.
-  const bool is_named = temporary_.empty() && link_descriptor(fd_, target_) == 0;
-  if (!is_named && ::rename(temporary().c_str(), target_.c_str()) != 0) fail("name", errno);
-  registered_.reset();
+  CompleteFile file(path_, target_, std::exchange(fd_, -1), std::move(temporary_));
+  // A file that is to be removed again is no output, and whoever made it looks at it before there is one.
+  OutputGroup* const group = is_unfinished(path_) ? nullptr : OutputGroup::current();
+  if (!group) {
+    file.name(false);
+  } else if (is_shared_) {
+    group->add_named(std::move(file));
+  } else {
+    group->add(std::move(file));
+  }
 }
 
 void OutputFile::fail_writing(int error, std::uint64_t bytes, std::uint64_t written) const {
@@ -263,7 +203,7 @@ void OutputFile::fail_writing(int error, std::uint64_t bytes, std::uint64_t writ
 
 void OutputFile::fail(const std::string& doing, int error) const {
   throw ResourceError(
-      fmt::format("cannot {} {}: {}{}", doing, name_of(path_), std::strerror(error), advice(error)));
+      fmt::format("cannot {} {}: {}{}", doing, name_of(path_), std::strerror(error), output_advice(error)));
 }
 
 }  // namespace warpmer::index

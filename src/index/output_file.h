@@ -8,7 +8,7 @@
 #include <string>
 
 #include "index/shared_memory_file.h"
-#include "index/unfinished_outputs.h"
+#include "index/temporary_name.h"
 #include "index/write_behind.h"
 #include "index/write_pieces.h"
 
@@ -16,7 +16,8 @@ namespace warpmer::index {
 
 /// Writes a file without a name, which gets `path` when it is complete: until then, nothing is left of it
 /// however the process ends. Where the file system has no such files (NFS), and for other processes that are
-/// to write, too, it has a temporary name beside `path`, and is renamed. "-", and whatever exists under
+/// to write, too, it has a temporary name beside `path`, and is renamed. One
+/// that replaces a file has its owner and mode, as far as that can be. "-", and whatever exists under
 /// `path` but is no regular file (a pipe, a device), is written to directly and in order. A file's content is
 /// on the disk before it gets its name. All failures are ResourceErrors that name the path, and those of
 /// writing what is written and what is still needed, as far as that is known.
@@ -57,27 +58,26 @@ class OutputFile {
   /// belong together are all completed before the first gets its name. InputError when a mapped input has
   /// been changed: what was made of it is not to be kept.
   void complete();
-  /// Gives the file its final name; completes it before, unless that has been done.
+  /// Gives the file its final name, at once or together with others (OutputGroup); completes it before,
+  /// unless that has been done. Nothing more may be done with it.
   void commit();
 
  private:
   void open_stream();
   void create();
   bool create_without_name();
-  /// Finds a temporary name that is free; `take(name)` returns 0 or errno, EEXIST where it is not.
-  template <class Take>
-  int take_temporary_name(const Take& take);
   void sync();
   /// Of a write of `bytes`, `written` have been.
   [[noreturn]] void fail_writing(int error, std::uint64_t bytes, std::uint64_t written) const;
   [[noreturn]] void fail(const std::string& doing, int error) const;
 
-  std::string path_;       ///< as the user knows it
-  std::string target_;     ///< where the file goes: `path_` with links resolved
-  std::string temporary_;  ///< empty: it has no name yet
+  std::string path_;         ///< as the user knows it
+  std::string target_;       ///< where the file goes: `path_` with links resolved
+  TemporaryName temporary_;  ///< empty: it has no name yet
   bool is_stream_ = false, is_null_ = false;
+  bool is_part_ = false;    ///< another process names it
+  bool is_shared_ = false;  ///< other processes know its temporary name
   bool is_complete_ = false;
-  std::optional<UnfinishedOutput> registered_;
   int fd_ = -1;
   std::optional<SharedMemoryFile> shared_;  ///< for large writes, where that is faster
   std::atomic<std::uint64_t> end_{0};       ///< of what is written

@@ -20,6 +20,7 @@ struct Foreign {
   std::string_view magic;
   std::string_view name;
   std::string_view converter;  ///< "{}" stands for the file; empty: no command to recommend
+  bool has_sequences = true;   ///< perhaps: nothing that warpmer writes begins so
 };
 
 constexpr std::array kForeign = {
@@ -33,11 +34,11 @@ constexpr std::array kForeign = {
     Foreign{"NCBI.sra"sv, "an SRA archive", "fastq-dump --stdout {}"},
     Foreign{"\x89HDF\r\n"sv, "an HDF5 file", ""},
     Foreign{"\x8bPOD\r\n"sv, "a POD5 file with raw signals, which need basecalling first", ""},
-    Foreign{"%PDF"sv, "a PDF document", ""},
+    Foreign{"%PDF"sv, "a PDF document", "", false},
     Foreign{"BAM\x01"sv, "BAM without BGZF compression", "samtools view -u {}"},
-    Foreign{"\xff\xfe"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}"},
-    Foreign{"\xfe\xff"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}"},
-    Foreign{"\xef\xbb\xbf"sv, "text behind a byte order mark", "tail -c +4 {}"},
+    Foreign{"\xff\xfe"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}", false},
+    Foreign{"\xfe\xff"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}", false},
+    Foreign{"\xef\xbb\xbf"sv, "text behind a byte order mark", "tail -c +4 {}", false},
 };
 
 const Foreign* find_foreign(std::string_view start) {
@@ -105,6 +106,11 @@ Content detect_content(ByteFile& file) {
   if (is_sam(start)) return Content::sam;
   if (const Foreign* foreign = find_foreign(start)) refuse(file, *foreign);
   return Content::text;
+}
+
+std::string foreign_sequence_data(std::string_view start) {
+  const Foreign* foreign = find_foreign(start);
+  return foreign && foreign->has_sequences ? std::string(foreign->name) : std::string();
 }
 
 std::string describe_start(std::string_view start) {

@@ -1,7 +1,9 @@
 """File systems and kernels that lack what outputs are made with: a shim answers for them.
 
-LACKS in the environment says what, as a call and an error number ("open:95": files without names; "link:2": /proc,
-by which they get one), or "umask": it is not applied to files without names (kernels before 6.0).
+LACKS in the environment says what, as calls and error numbers with commas between them ("open:95": files without names;
+"link:2": /proc, by which they get one; "exchange:22": two files cannot swap names; "hardlink:1": a file has one name;
+"unlink:1": temporary names stay; "name:28:2": the second final name cannot be given, and none after it), or "umask": it is
+not applied to files without names (kernels before 6.0).
 """
 
 import os
@@ -20,12 +22,30 @@ SHIM = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static const char *lacking(const char *what) {
+  size_t length = strlen(what);
+  for (const char *at = getenv("LACKS"); at; at = strchr(at, ',') ? strchr(at, ',') + 1 : 0)
+    if (!strncmp(at, what, length) && (!at[length] || at[length] == ':' || at[length] == ',')) return at + length;
+  return 0;
+}
 static int lacks(const char *what) {
-  const char *lacking = getenv("LACKS");
-  if (!lacking || strncmp(lacking, what, strlen(what))) return 0;
-  const char *number = strchr(lacking, ':');
-  errno = number ? atoi(number + 1) : 0;
+  const char *number = lacking(what);
+  if (!number) return 0;
+  errno = *number == ':' ? atoi(number + 1) : 0;
   return 1;
+}
+static int is_temporary(const char *path) {
+  size_t length = strlen(path);
+  return length > 4 && !strcmp(path + length - 4, ".tmp");
+}
+static int fails_to_name(const char *from, const char *to) {
+  static int names = 0;
+  const char *which = lacking("name");
+  if (!which || is_temporary(to) || !strcmp(from, to)) return 0;
+  errno = atoi(which + 1);
+  return ++names >= atoi(strchr(which + 1, ':') + 1);
 }
 int open(const char *path, int flags, ...) {
   va_list rest;
@@ -41,7 +61,32 @@ int open(const char *path, int flags, ...) {
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags) {
   if (lacks("link")) return -1;
-  return ((int (*)(int, const char *, int, const char *, int))dlsym(RTLD_NEXT, "linkat"))(from_dir, from, to_dir, to, flags);
+  int (*real)(int, const char *, int, const char *, int) = dlsym(RTLD_NEXT, "linkat");
+  if (!access(to, F_OK)) return real(from_dir, from, to_dir, to, flags);
+  return fails_to_name(from, to) ? -1 : real(from_dir, from, to_dir, to, flags);
+}
+int link(const char *from, const char *to) {
+  return lacks("hardlink") ? -1 : ((int (*)(const char *, const char *))dlsym(RTLD_NEXT, "link"))(from, to);
+}
+static int undoes = 0;
+int rename(const char *from, const char *to) {
+  if (!undoes && fails_to_name(from, to)) return undoes = 1, -1;
+  return ((int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename"))(from, to);
+}
+int unlink(const char *path) {
+  if (is_temporary(path) && lacks("unlink")) return -1;
+  return ((int (*)(const char *))dlsym(RTLD_NEXT, "unlink"))(path);
+}
+long syscall(long number, ...) {
+  va_list rest;
+  va_start(rest, number);
+  long a[6];
+  for (int i = 0; i < 6; ++i) a[i] = va_arg(rest, long);
+  va_end(rest);
+  if (number == SYS_renameat2) {
+    if (lacks("exchange") || fails_to_name((const char *)a[1], (const char *)a[3])) return -1;
+  }
+  return ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 """
 

@@ -34,13 +34,13 @@ class Rights(LackingTest, CliTest):
         return (self.folder / "out.wmi").stat().st_mode & 0o777
 
     def test_they_follow_the_umask(self):
-        """Of a new file, and of one that replaces another."""
+        """Of a new file; one that replaces another has the rights of that (cli/outputs)."""
         for lacks in ("", "umask", *WITHOUT_NAMELESS_FILES):
             for umask in (0o022, 0o077, 0o002):
                 with self.subTest(lacks=lacks, umask=oct(umask)):
                     self.assertEqual(self.rights(umask, self.lacking(lacks)), 0o666 & ~umask)
-                    if umask == 0o002:
-                        (self.folder / "out.wmi").unlink()
+                    self.assertEqual(self.rights(0o022, self.lacking(lacks)), 0o666 & ~umask)
+                    (self.folder / "out.wmi").unlink()
 
     def test_they_follow_a_default_acl(self):
         """Where there is one, umask(2) has no say."""

@@ -117,7 +117,8 @@ class FilterTest(CliTest):
         self.index = self.count("genome.fa", k=K, output="g.wmi")
 
     def filter(self, *arguments, **options):
-        return self.warpmer("filter", self.index, *arguments, **options)
+        """Over its earlier outputs, too."""
+        return self.warpmer("filter", self.index, "--force", *arguments, **options)
 
     def read(self, name):
         path = self.folder / name
