@@ -26,8 +26,7 @@ class BamRecord {
 
   /// Appends this record, which is not aligned, with other bases: the i-th of `bases` (IUPAC codes, as
   /// sequenced) is in place of position `first` + i, whose quality it keeps; there are no others. Tags that
-  /// say something about each base are left out, as they would not fit any more: base modifications (MM, ML,
-  /// MN), original qualities (OQ, BQ) and second bases (E2, U2). False when tags are damaged.
+  /// say something about each base are cut or left out (io/base_tags.h). False when tags are damaged.
   [[nodiscard]] bool append_with_bases(std::string_view bases, std::size_t first, std::string& to) const;
 
  private:
