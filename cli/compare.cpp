@@ -173,6 +173,8 @@ const Measure& complete(CompareCommand& command) {
   complete(command.inputs, command.job.memory_bytes);
   check_output(command.output, command.inputs.paths);
   check_output(command.svg, command.inputs.paths);
+  formats::check_ending(command.output, {is_phylip ? formats::Content::text : formats::Content::tsv});
+  formats::check_ending(command.svg, {formats::Content::svg});
   command.job.inputs = command.inputs.paths;
   command.job.of_inputs = command.inputs.bounds;
   return measure;

@@ -72,14 +72,16 @@ std::optional<Format> wanted_format(const ConvertOptions& options) {
 void choose_formats(ConvertOptions& options) {
   const std::optional<Format> wanted = wanted_format(options);
   options.from = input_format(options, wanted);
-  if (wanted) {
-    options.to = *wanted;
-  } else if (options.from == Format::wmi) {
-    const std::optional<Format> by_path = formats::format_of_path(options.import.output);
-    if (!by_path) throw UsageError(fmt::format("convert to what? Add --to {}", formats::format_names()));
-    options.to = *by_path;
+  const std::optional<Format> to = wanted ? wanted : formats::format_of_path(options.import.output);
+  if (!to && options.from == Format::wmi) {
+    using formats::Content;
+    formats::check_ending(options.import.output,
+                          {Content::kmc, Content::kff, Content::jellyfish, Content::tsv, Content::fasta});
+    throw UsageError(fmt::format("convert to what? Add --to {}", formats::format_names()));
   }
+  options.to = to.value_or(Format::wmi);
   if (options.from == options.to || (is_text(options.from) && options.to != Format::wmi)) {
+    if (options.to != Format::kmc) check_output(options.import.output, {options.input});
     throw UsageError(
         options.from == Format::wmi
             ? fmt::format("{} is an index already; choose another format with --to", options.input)
@@ -113,17 +115,11 @@ void check_flags(const ConvertOptions& options) {
   }
 }
 
-/// The files that a path in a format stands for.
-std::vector<std::string> files_of(const std::string& path, Format format) {
-  if (format != Format::kmc) return {path};
-  const std::string prefix = formats::kmc_prefix(path);
-  return {prefix + ".kmc_pre", prefix + ".kmc_suf"};
-}
-
 void check_output_path(const ConvertOptions& options) {
   const std::string& output = options.import.output;
-  for (const std::string& file : files_of(output, options.to))
-    check_output(file, files_of(options.input, options.from));
+  formats::check_ending(output, options.to);
+  for (const std::string& file : formats::files_of(output, options.to))
+    check_output(file, formats::files_of(options.input, options.from));
   if (output != "-" || is_text(options.to)) return;
   if (options.to != Format::wmi) {
     throw UsageError(
@@ -137,12 +133,6 @@ std::uint64_t largest_count(const ConvertOptions& options) {
   const std::uint64_t of_format = formats::limits_of(options.to).largest_count;
   if (options.counter_bytes == 0 || options.counter_bytes >= 8) return of_format;
   return std::min(of_format, (std::uint64_t{1} << (8 * options.counter_bytes)) - 1);
-}
-
-formats::StreamFacts facts_of(const index::IndexFile& index) {
-  const index::Totals& totals = index.totals();
-  return {index.params().k,     index.params().canonical, totals.stored_distinct,
-          totals.largest_count, totals.min_count,         totals.max_count};
 }
 
 std::unique_ptr<formats::KmerSource> open_source(const ConvertOptions& options) {
@@ -160,12 +150,12 @@ void export_kmers(const ConvertOptions& options) {
   const auto sink_for = [&](formats::StreamFacts facts) {
     facts.largest_count = std::min(facts.largest_count, job.largest_count);
     return formats::make_sink(options.import.output, options.to, facts,
-                              static_cast<std::uint32_t>(options.counter_bytes));
+                              static_cast<std::uint32_t>(options.counter_bytes), job.threads);
   };
   engine::ExportReport report;
   if (options.from == Format::wmi) {
     const index::IndexFile index(options.input, engine::memory_left(job.memory_bytes));
-    report = engine::export_index(index, job, *sink_for(facts_of(index)));
+    report = engine::export_index(index, job, *sink_for(engine::facts_of(index)));
   } else if (job.order != formats::KmerOrder::any) {
     throw UsageError(
         fmt::format("{} wants its k-mers sorted: convert {} to an index (--to wmi), and that to {}",
@@ -239,8 +229,9 @@ void add_convert_command(Application& application) {
       kExamples);
   command
       .add_option("--to", options->to_name,
-                  "Format of the output. Default: wmi, an index, unless the input is one; then by what the "
-                  "name of the output ends in.")
+                  "Format of the output. Default: by what the name of the output ends in (.wmi, .kff, .jf, "
+                  ".kmc_pre, .tsv, .fa; the last two also with .gz, compressed); else wmi, an index, unless "
+                  "the input is one.")
       ->type_name(formats::format_names());
   command
       .add_option(

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/application.h"
 #include "cli/commands.h"
@@ -22,6 +23,8 @@
 #include "core/error.h"
 #include "engine/count_job.h"
 #include "engine/ranks.h"
+#include "engine/tmp_directory.h"
+#include "index/output_path.h"
 
 namespace warpmer::cli {
 namespace {
@@ -54,13 +57,15 @@ Json ranks_json(const engine::CountReport& report) {
 }
 
 /// Everything about a run, for `--stats`.
-Json report_json(const CountCommand& command, const engine::CountReport& report, double wall_seconds) {
+Json report_json(const CountCommand& command, const IndexTarget& target, const engine::CountReport& report,
+                 double wall_seconds) {
   return {{"version", WARPMER_VERSION},
           {"command_line", command.flags.job.provenance.command_line},
           {"k", command.flags.job.k},
           {"strand", strand_name(command.flags.job.canonical)},
           {"inputs", command.flags.job.inputs},
-          {"output", command.flags.job.output},
+          {"output", command.flags.target.output},
+          {"format", std::string(formats::name_of(target.format()))},
           {"device", report.device},
           {"device_choice", report.device_choice.note},
           {"table", std::string(engine::name_of(command.flags.job.table))},
@@ -82,24 +87,46 @@ Json report_json(const CountCommand& command, const engine::CountReport& report,
           {"totals", totals_json(report.totals)}};
 }
 
-void print_summary(const CountCommand& command, const engine::CountReport& report, double wall_seconds) {
+void print_summary(const IndexTarget& target, const engine::CountReport& report, double wall_seconds) {
   const engine::DeviceChoice& device = report.device_choice;
-  print_last_line(fmt::format(
-      "{} k-mers, {} distinct, {:.1f} s, peak memory {}, {} {} on {}{}",
-      with_thousands(report.totals.counted_kmers), with_thousands(report.totals.counted_distinct),
-      wall_seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)),
-      shown_output(command.flags.job.output), format_bytes(static_cast<double>(report.index_bytes)),
-      report.device, device.gpus.empty() ? "" : fmt::format(" ({})", device.note)));
+  print_last_line(fmt::format("{} k-mers, {} distinct, {:.1f} s, peak memory {}, {} on {}{}",
+                              with_thousands(report.totals.counted_kmers),
+                              with_thousands(report.totals.counted_distinct), wall_seconds,
+                              format_bytes(static_cast<double>(report.peak_resident_bytes)),
+                              target.summary(report.index_bytes), report.device,
+                              device.gpus.empty() ? "" : fmt::format(" ({})", device.note)));
+}
+
+/// Where an index goes that is not the output. One that several processes write is to be where all of them
+/// find it.
+std::string directory_of_index(const engine::CountOptions& job, const std::string& output) {
+  if (job.ranks->are_several() && !index::is_stream(output)) {
+    return index::parent_of(index::resolve(output));
+  }
+  return job.tmp_directory;
+}
+
+/// Tells the job where to write its index, which is the same for all its processes.
+void set_output(engine::CountOptions& job, IndexTarget& target) {
+  job.tmp_directory = engine::tmp_directory(job.tmp_directory, target.output());
+  const std::string directory = directory_of_index(job, target.output());
+  job.output = job.ranks->is_first() ? target.index_path(directory) : target.output();
+  if (target.format() != formats::Format::wmi && job.ranks->are_several()) {
+    const engine::Message name = job.ranks->broadcast(engine::Message(job.output.begin(), job.output.end()));
+    job.output.assign(name.begin(), name.end());
+  }
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
-void complete(CountCommand& command) {
+void complete(CountCommand& command, IndexTarget& target) {
   engine::CountOptions& job = command.flags.job;
-  // Under mpirun standard output may be a terminal that passes bytes on.
-  check_index_output(job.output, job.ranks->are_several());
-  check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
+  std::vector<std::string> outputs = target.files();
+  for (const std::string& output : outputs)
+    check_outputs_differ({{"-o", output}, {"--stats", command.stats}});
+  outputs.push_back(command.stats);
   // The others' inputs do not count, and lists may be the first one's alone.
-  if (job.ranks->is_first()) expand_lists(job.inputs, {job.output, command.stats}, job.memory_bytes);
+  if (job.ranks->is_first()) expand_lists(job.inputs, outputs, job.memory_bytes);
+  set_output(job, target);
   const DeviceFlags device = command.flags.device;
   const bool may_spill = device.device_memory_bytes > 0 && !device.device.starts_with("cpu");
   const std::uint64_t input_bytes = may_spill ? known_bytes(job.inputs) : 0;
@@ -124,16 +151,21 @@ int run_dry(const CountCommand& command) {
 
 int run_count(CountCommand command) {
   if (command.dry_run) return run_dry(command);
-  complete(command);
+  // Under mpirun standard output may be a terminal that passes bytes on.
+  IndexTarget target(command.flags.target, command.flags.job.ranks->are_several());
+  complete(command, target);
   const bool speaks = command.flags.job.ranks->is_first();
   StatsFile stats(speaks ? command.stats : std::string());
   if (speaks) warn_of(command.flags.job.device);
   const ProgressStyle style = speaks ? progress_style(command.progress) : ProgressStyle::none;
-  const auto [report, seconds] = run_with_meter(
-      style, [&](engine::JobProgress& progress) { return engine::count(command.flags.job, progress); });
-  stats.write(report_json(command, report, seconds));
+  const auto [report, seconds] = run_with_meter(style, [&](engine::JobProgress& progress) {
+    engine::CountReport counted = engine::count(command.flags.job, progress);
+    if (speaks) target.write(command.flags.job.memory_bytes, command.flags.job.threads);
+    return counted;
+  });
+  stats.write(report_json(command, target, report, seconds));
   stats.finish();
-  if (speaks) print_summary(command, report, seconds);
+  if (speaks) print_summary(target, report, seconds);
   return kDone;
 }
 
@@ -152,7 +184,8 @@ void add_count_command(Application& application) {
   auto command = std::make_shared<CountCommand>();
   CLI::App& app =
       application.add_command("count",
-                              "Count the k-mers of sequences and write them as an index.\n"
+                              "Count the k-mers of sequences and write them as an index, or for another "
+                              "program.\n"
                               "Counts are exact. White space in a sequence is no base, and breaks nothing. "
                               "Anything but A, C, G, T and U breaks k-mers; a character "
                               "that is no nucleotide code at all is an error unless --lenient is given. The "
@@ -164,6 +197,8 @@ void add_count_command(Application& application) {
   warpmer count -k 21 --min-count 2 -t 8 -m 16G -o sample.wmi @files.txt
   samtools view -u sample.cram chr20 | warpmer count -k 31 -o chr20.wmi -
   warpmer count -k 31 -o - genome.fa.gz | warpmer histo -
+  warpmer count -k 21 -o sample.kff reads.fq.gz
+  warpmer count -k 21 --to kmc -o kmc_out reads.fq.gz
   mpirun -n 4 warpmer count -k 31 -o sample.wmi @files.txt
 )");
   declare_flags(app, *command);

@@ -40,7 +40,7 @@ void add_count_flags(CLI::App& app, CountFlags& flags) {
       app, "-k", 1, engine::kMaxK,
       [&flags](std::uint64_t value) { flags.job.k = static_cast<std::uint32_t>(value); },
       fmt::format("Length of the k-mers, 1 to {}. Default: {}.", engine::kMaxK, flags.job.k));
-  add_index_output_flag(app, flags.job.output);
+  add_index_target_flags(app, flags.target);
   add_threads_flag(app, flags.job.threads);
   add_memory_flag(app, flags.job.memory_bytes);
   add_tmp_directory_flag(app, flags.job.tmp_directory);

@@ -2,12 +2,14 @@
 /// What a counting job is told on the command line, be it to be run or to be planned.
 
 #include "cli/flags.h"
+#include "cli/index_target.h"
 #include "engine/count_job.h"
 
 namespace warpmer::cli {
 
 struct CountFlags {
-  engine::CountOptions job;
+  engine::CountOptions job;  ///< but for its output, which `target` says
+  IndexTargetFlags target;
   CountRange range;
   ReadingFlags reading;
   DeviceFlags device;
@@ -17,7 +19,7 @@ struct CountFlags {
   void complete();
 };
 
-/// `-k`, `-o`, `-t`, `-m`, ...: all that makes a difference to the job, and its inputs.
+/// `-k`, `-o`, `--to`, `-t`, `-m`, ...: all that makes a difference to the job, and its inputs.
 void add_count_flags(CLI::App& app, CountFlags& flags);
 
 }  // namespace warpmer::cli

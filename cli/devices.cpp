@@ -75,6 +75,7 @@ void add_devices_command(Application& application) {
 )");
   add_report_flags(command, *flags);
   application.on_run(command, [flags] {
+    check_ending(*flags);
     const DeviceReport report;
     write_report(
         *flags, [&] { return devices_json(report); },

@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "engine/entry_text.h"
 #include "engine/limits.h"
+#include "formats/ending.h"
 #include "index/index_file.h"
 
 namespace warpmer::cli {
@@ -46,15 +47,19 @@ int run_dump(const DumpOptions& options) {
     throw UsageError("--format must be tsv or fasta, not '" + options.format + "'");
   }
   check_output(options.output, {options.index});
+  const bool is_tsv = options.format == "tsv";
+  formats::check_ending(options.output, {is_tsv ? formats::Content::tsv : formats::Content::fasta},
+                        is_tsv ? "add --format fasta for FASTA; 'warpmer convert' writes other formats" : "");
   const bool has_cap = options.sort && options.memory_bytes > 0;
   const index::IndexFile index(options.index,
                                has_cap ? engine::memory_left(options.memory_bytes) : UINT64_MAX);
-  TextOutput output(options.output);
+  const unsigned threads = threads_or_default(options.threads);
+  TextOutput output(options.output, threads);
   engine::EntryTextPlan plan;
-  plan.format = options.format == "tsv" ? engine::EntryFormat::tsv : engine::EntryFormat::fasta;
+  plan.format = is_tsv ? engine::EntryFormat::tsv : engine::EntryFormat::fasta;
   plan.bounds = {options.range.min_count, options.range.max_count};
   plan.sorted = options.sort;
-  plan.threads = threads_or_default(options.threads);
+  plan.threads = threads;
   plan.memory_bytes = options.memory_bytes;
   const auto [kmers, seconds] =
       run_with_meter(progress_style(options.progress), [&](engine::JobProgress& progress) {

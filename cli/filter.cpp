@@ -122,6 +122,7 @@ void expand_all_lists(FilterOptions& options) {
   std::vector<std::string> outputs = options.outputs();
   outputs.push_back(options.stats);
   for (const std::string& output : outputs) check_output(output, {options.index});
+  for (const std::string& output : options.outputs()) check_read_output(output, options.form);
   check_read_once(options);  // a list from standard input among them
   for (auto* inputs : {&options.first, &options.second, &options.reads}) expand_lists(*inputs, outputs);
   check_read_once(options);  // and what lists name
@@ -185,6 +186,17 @@ struct FilteredGroup {
   std::uint64_t input_bytes = 0;
 };
 
+/// What is written of a group to the first output, or to that of second mates.
+formats::Content content_of(const io::ReadGroup& group, bool is_second) {
+  using formats::Content;
+  const bool is_from_second = is_second && !group.second.pieces.empty();
+  const io::Batch& batch = is_from_second ? group.second : group.first;
+  if (batch.bam_header) return Content::bam;
+  const std::size_t first = is_second && !is_from_second ? 1 : 0;  // interleaved
+  if (batch.pieces.size() <= first) return Content::unknown;
+  return batch.is_fastq(batch.pieces[first]) ? Content::fastq : Content::fasta;
+}
+
 FilteredGroup filter_group(GroupFilter& filter, const io::ReadGroup& group,
                            const std::vector<std::unique_ptr<ReadOutput>>& outputs) {
   const bool are_alignments = group.first.bam_header != nullptr;
@@ -198,7 +210,7 @@ FilteredGroup filter_group(GroupFilter& filter, const io::ReadGroup& group,
   result.input_bytes = group.input_bytes();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     result.blocks[i] = {outputs[i]->pack(std::move(kept.text[i]), are_alignments), group.first.file,
-                        group.first.bam_header};
+                        group.first.bam_header, content_of(group, i == 1)};
   }
   return result;
 }
@@ -376,8 +388,13 @@ void add_filter_command(Application& application) {
 Trimming and masking:
   A read of which --trim leaves nothing does not pass. If its mate does, and
   --pairs is any, it is written as one N. Of BAM, only reads that are not
-  aligned are trimmed or masked; tags with a value for each base (MM, ML, MN,
-  OQ, BQ, E2, U2) are left out of those that change.
+  aligned are trimmed or masked. Tags with a value for each base follow:
+    cut      kinetics of PacBio: fi fp ip pw, and ri rp from their other end
+    left out of reads that change: MM ML MN OQ BQ E2 U2 CS CQ
+    left out of reads that are cut: moves of Nanopore (mv), and every array
+             or string of a tag that SAM does not reserve (such as dq or tp)
+             with as many values as the read had bases
+  In the header of FASTQ ('samtools fastq -T'), they are all left out.
 
 Examples:
   warpmer filter contaminants.wmi -v reads.fq.gz -o clean.fq.gz

@@ -154,7 +154,8 @@ CLI::Option* add_text_output_flag(CLI::App& app, std::string& path) {
   path = "-";
   return app
       .add_option("-o,--output", path,
-                  "Write to FILE instead of standard output; it gets its name when it is complete.")
+                  "Write to FILE instead of standard output, compressed (BGZF) when its name ends in .gz; it "
+                  "gets its name when it is complete.")
       ->type_name("FILE");
 }
 
@@ -216,8 +217,10 @@ void add_index_output_flag(CLI::App& app, std::string& output) {
       ->type_name("FILE");
 }
 
-void check_index_output(const std::string& output, bool may_be_terminal) {
+void check_index_output(const std::string& output, formats::Content kind, bool may_be_terminal) {
   if (output.empty()) throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
+  formats::check_ending(output, {kind},
+                        kind == formats::Content::index ? "let 'warpmer convert' write other formats" : "");
   if (output == "-" && !may_be_terminal && isatty(STDOUT_FILENO) != 0)
     throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
 }

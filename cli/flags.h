@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/device_choice.h"
+#include "formats/ending.h"
 #include "io/input.h"
 
 namespace warpmer::cli {
@@ -57,9 +58,10 @@ std::uint64_t memory_or_default(std::uint64_t memory_bytes);
 CLI::Option* add_text_output_flag(CLI::App& app, std::string& path);
 /// `-o` for an index; without a default of its own.
 void add_index_output_flag(CLI::App& app, std::string& output);
-/// UsageError without an output for an index, and when it is standard output and that a terminal, unless
-/// that passes bytes on.
-void check_index_output(const std::string& output, bool may_be_terminal = false);
+/// UsageError without an output for an index, when its name ends as something else does, and when it is
+/// standard output and that a terminal, unless that passes bytes on.
+void check_index_output(const std::string& output, formats::Content kind = formats::Content::index,
+                        bool may_be_terminal = false);
 /// `--progress`
 void add_progress_flag(CLI::App& app, bool& progress);
 /// `--json`

@@ -17,6 +17,7 @@
 #include "cli/sample_names.h"
 #include "cli/text_output.h"
 #include "core/error.h"
+#include "formats/ending.h"
 #include "index/index_file.h"
 
 namespace warpmer::cli {
@@ -136,6 +137,7 @@ void check(const HistoOptions& options) {
     throw UsageError("--format " + format + " is for one index; several are a table, in --format plain");
   }
   check_output(options.output, options.indexes);
+  formats::check_ending(options.output, {formats::Content::text, formats::Content::tsv});
   check_standard_input({{"as an index", options.indexes}});
 }
 

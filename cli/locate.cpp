@@ -388,16 +388,18 @@ std::string answer(Locate& locate) {
 int run_locate(LocateOptions options) {
   check(options);
   options.expand_lists();
+  formats::check_ending(options.output, {formats::Content::tsv});
   const index::PositionFile index(options.index);
   const auto locator = engine::make_cpu_locator(index, options.reading.lenient);
-  TextOutput output(options.output);
+  const unsigned threads = threads_or_default(options.threads);
+  TextOutput output(options.output, threads);
   if (!options.no_header) {
     output.write(options.summary ? kReadHeader : kHitHeader);
   }
   bool found_any = false;
   const auto [asked, seconds] =
       run_with_meter(progress_style(options.progress), [&](engine::JobProgress& progress) {
-        Locate locate{options, index, *locator, output, threads_or_default(options.threads), progress};
+        Locate locate{options, index, *locator, output, threads, progress};
         const std::string what = answer(locate);
         found_any = locate.found_any;
         return what;

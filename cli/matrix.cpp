@@ -16,9 +16,10 @@
 #include "cli/input_names.h"
 #include "cli/progress.h"
 #include "cli/sample_names.h"
-#include "cli/text_output.h"
 #include "core/error.h"
 #include "engine/matrix_job.h"
+#include "formats/ending.h"
+#include "index/buffered_output.h"
 
 namespace warpmer::cli {
 namespace {
@@ -37,13 +38,14 @@ int run_matrix(MatrixCommand command) {
     check_standard_input({{"for --append", {command.old}}, {"as an index", indexes}});
   };
   check_read_once(command.inputs.arguments);  // a list from standard input among them
+  check_output(command.output, {command.old});
+  formats::check_ending(command.output, {formats::Content::tsv});
   complete(command.inputs, job.memory_bytes);
   check_read_once(command.inputs.paths);  // and what lists name
   check_output(command.output, command.inputs.paths);
-  check_output(command.output, {command.old});
   job.inputs = command.inputs.paths;
   job.of_inputs = command.inputs.bounds;
-  job.compress = command.output.ends_with(".gz");
+  job.compress = formats::is_compressed_name(command.output);
   std::optional<engine::MatrixFile> old;
   if (!command.old.empty()) {
     old.emplace(command.old, threads_or_default(job.threads), most_bytes_of_names(job.memory_bytes) / 8);
@@ -55,7 +57,7 @@ int run_matrix(MatrixCommand command) {
   }
   warn_of_repeats(job.inputs);
   job.samples = sample_names(job.inputs, false, old ? old->samples() : std::vector<std::string>());
-  TextOutput output(command.output);
+  index::BufferedOutput output(command.output);
   engine::JobProgress progress;
   {
     const ProgressMeter meter(progress, progress_style(command.progress));
@@ -110,10 +112,7 @@ Examples:
       app, "--min-samples", 1, UINT32_MAX,
       [command = command.get()](std::uint64_t value) { command->job.min_samples = value; },
       "Leave out k-mers that fewer than N samples have. Default: 1.");
-  add_text_output_flag(app, command->output)
-      ->description(
-          "Write to FILE instead of standard output, compressed (BGZF) when its name ends in .gz; it gets "
-          "its name when it is complete.");
+  add_text_output_flag(app, command->output);
   add_threads_flag(app, command->job.threads);
   add_memory_flag(app, command->job.memory_bytes);
   add_progress_flag(app, command->progress);

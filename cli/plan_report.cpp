@@ -130,7 +130,11 @@ int print_plan(PlanRequest request) {
     throw UsageError("--full reads everything and --sample a part; leave one of them out");
   }
   // What the job would refuse.
-  expand_lists(request.flags.job.inputs, {request.flags.job.output}, request.flags.job.memory_bytes);
+  const IndexTargetFlags& target = request.flags.target;
+  std::vector<std::string> outputs;
+  if (!target.output.empty() && target.output != "-") outputs = IndexTarget(target).files();
+  request.flags.job.output = target.output;
+  expand_lists(request.flags.job.inputs, outputs, request.flags.job.memory_bytes);
   request.flags.complete();
   warn_of(request.flags.job.device);
   engine::PlanOptions options;

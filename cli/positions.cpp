@@ -39,7 +39,7 @@ void print_summary(const PositionsCommand& command, const engine::PositionReport
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
 void complete(PositionsCommand& command) {
   engine::PositionOptions& job = command.job;
-  check_index_output(job.output);
+  check_index_output(job.output, formats::Content::positions);
   expand_lists(job.inputs, {job.output}, job.memory_bytes);
   job.lenient = command.reading.lenient;
   job.min_base_quality = command.reading.min_base_quality;

@@ -287,6 +287,20 @@ void check_format(const QueryOptions& options) {
   options.found.check();
 }
 
+void check_output_ending(const QueryOptions& options) {
+  using formats::Content;
+  if (options.format == "bed") {
+    formats::check_ending(options.output, {Content::bed, Content::tsv});
+  } else if (options.format == "bedgraph") {
+    formats::check_ending(options.output, {Content::bedgraph, Content::tsv});
+  } else {
+    const Content named = formats::content_of_path(options.output).content;
+    const bool is_track = named == Content::bed || named == Content::bedgraph;
+    formats::check_ending(options.output, {Content::tsv},
+                          is_track ? "add --reads FILE --format bed or bedgraph" : "");
+  }
+}
+
 void check(const QueryOptions& options) {
   options.check();
   check_format(options);
@@ -329,8 +343,8 @@ TrackRule track_of(const QueryOptions& options, const index::IndexFile& index) {
 /// The output of rank 0, which all ranks remove should one of them be killed.
 class SharedOutput {
  public:
-  SharedOutput(engine::Ranks& ranks, const std::string& path)
-      : ranks_(ranks), text_(ranks.is_first() ? path : "-") {
+  SharedOutput(engine::Ranks& ranks, const std::string& path, unsigned threads)
+      : ranks_(ranks), text_(ranks.is_first() ? path : "-", threads) {
     if (!ranks.are_several()) {
       return;
     }
@@ -383,22 +397,18 @@ int run_query(QueryOptions options) {
   check(options);
   // The others' reads do not count, and lists may be the first one's alone.
   if (options.ranks->is_first()) options.expand_lists();
+  check_output_ending(options);
   const index::IndexFile index(options.index);
   engine::DeviceChoice device = device_for(options);
   if (options.ranks->is_first()) warn_of(device);
   const auto lookup = engine::make_lookup(index, request_of(options), device);
-  SharedOutput output(*options.ranks, options.output);
+  const unsigned threads = threads_or_default(options.threads);
+  SharedOutput output(*options.ranks, options.output, threads);
   const bool speaks = options.ranks->is_first();
   bool found_any = false;
   const auto [asked, seconds] = run_with_meter(
       speaks ? progress_style(options.progress) : ProgressStyle::none, [&](engine::JobProgress& progress) {
-        Query query{options,
-                    index,
-                    *lookup,
-                    output.text(),
-                    threads_or_default(options.threads),
-                    track_of(options, index),
-                    progress};
+        Query query{options, index, *lookup, output.text(), threads, track_of(options, index), progress};
         const std::string what = answer(query);
         found_any = query.found_any;
         return what;

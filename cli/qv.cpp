@@ -259,6 +259,8 @@ void complete(QvOptions& options) {
   const std::string& output = options.report.output;
   check_outputs_differ({{"-o", output}, {"--sequences", options.sequences}});
   for (const std::string& path : {output, options.sequences}) check_output(path, {options.index});
+  check_ending(options.report, formats::Content::tsv);
+  formats::check_ending(options.sequences, {formats::Content::tsv});
   check_read_once(options);  // a list from standard input among them
   expand_lists(options.assemblies, {output, options.sequences});
   check_read_once(options);  // and what lists name
@@ -279,7 +281,7 @@ int run_qv(QvOptions options) {
   }
   TextOutput output(options.report.output);  // now, so that a path that cannot be written costs no run
   std::optional<TextOutput> sequences;
-  if (!options.sequences.empty()) sequences.emplace(options.sequences);
+  if (!options.sequences.empty()) sequences.emplace(options.sequences, threads_or_default(options.threads));
   const std::optional<Solid> solid = solid_of(options, index);
   if (index.totals().stored_distinct == 0) {
     warn(fmt::format("there is no k-mer in {}, so every k-mer is missing there", shown_input(options.index)));

@@ -4,37 +4,30 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "core/error.h"
 #include "io/bam_record.h"
+#include "io/base_tags.h"
 #include "io/input_error.h"
 #include "io/quality.h"
 
 namespace warpmer::cli {
 namespace {
 
-constexpr std::array<std::string_view, 3> kCompressedEndings = {".gz", ".bgz", ".bgzf"};
-constexpr std::array<std::string_view, 6> kTextEndings = {".fq", ".fastq", ".fa", ".fasta", ".fna", ".txt"};
-constexpr std::array<std::string_view, 3> kAlignmentEndings = {".bam", ".sam", ".cram"};
-
-template <std::size_t N>
-bool ends_with_any(std::string_view path, const std::array<std::string_view, N>& endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](std::string_view ending) { return path.ends_with(ending); });
-}
-
-/// Without what says that it is compressed.
-std::string_view bare_name(std::string_view path) {
-  for (const std::string_view ending : kCompressedEndings) {
-    if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
+/// Up to the end of the bases.
+void append_sequence(const io::Batch& batch, const io::Piece& piece, const KeptBases& kept, std::string& to) {
+  if (kept.is_whole) {
+    to.append(batch.header(piece));
+  } else {
+    io::append_header(batch.header(piece), {piece.length, kept.first, kept.bases.size()}, to);
   }
-  return path;
+  to.append(1, '\n').append(kept.bases).append(1, '\n');
 }
 
 void append_fastq(const io::Batch& batch, const io::Piece& piece, const KeptBases& kept, std::string& to) {
-  to.append(1, '@').append(batch.header(piece)).append(1, '\n').append(kept.bases).append("\n+\n");
+  append_sequence(batch, piece, kept, to.append(1, '@'));
+  to.append("+\n");
   const std::string_view quality = batch.quality(piece).substr(kept.first);
   to.append(quality.substr(0, kept.bases.size()));
   to.append(kept.bases.size() - std::min(quality.size(), kept.bases.size()), io::kLowestQuality);
@@ -56,13 +49,23 @@ void append_read(const io::Batch& batch, const io::Piece& piece, const KeptBases
   } else if (batch.is_fastq(piece)) {
     append_fastq(batch, piece, kept, to);
   } else {
-    to.append(1, '>').append(batch.header(piece)).append(1, '\n').append(kept.bases).append(1, '\n');
+    append_sequence(batch, piece, kept, to.append(1, '>'));
+  }
+}
+
+void check_read_output(const std::string& path, const ReadOutputOptions& options) {
+  using formats::Content;
+  if (options.names_only) {
+    formats::check_ending(path, {Content::text, Content::tsv});
+  } else {
+    formats::check_ending(path, {Content::fastq, Content::fasta, Content::bam},
+                          "let samtools make SAM or CRAM of BAM");
   }
 }
 
 ReadOutput::ReadOutput(const std::string& path, const ReadOutputOptions& options)
-    : path_(path), options_(options), output_(path) {
-  options_.bgzf |= ends_with_any(path, kCompressedEndings);
+    : path_(path), named_(formats::content_of_path(path).content), options_(options), output_(path) {
+  options_.bgzf |= formats::is_compressed_name(path);
   if (options_.bgzf && path_ == "-" && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("compressed reads are binary and standard output is a terminal; use -o FILE, or a pipe");
   }
@@ -79,24 +82,25 @@ void ReadOutput::begin(const ReadBlock& block) {
   is_begun_ = true;
   first_file_ = block.file;
   bam_header_ = block.bam_header;
-  if (options_.names_only) return;
-  if (!bam_header_) {
-    if (ends_with_any(path_, kAlignmentEndings)) {
-      throw UsageError(fmt::format(
-          "{} is FASTA or FASTQ, and so is what is written of it: '{}' says otherwise; choose another name",
-          block.file, path_));
-    }
-    return;
-  }
-  if (ends_with_any(bare_name(path_), kTextEndings) || path_.ends_with(".sam") || path_.ends_with(".cram")) {
-    throw UsageError(fmt::format(
-        "{} has alignments, and what is written of them is BAM: '{}' says otherwise; choose another name",
-        block.file, path_));
-  }
+  if (options_.names_only || !bam_header_) return;
   if (path_ == "-" && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("BAM is binary and standard output is a terminal; use -o FILE, or a pipe");
   }
   output_.write(pack(std::string(*bam_header_), true));
+}
+
+void ReadOutput::check_content(const ReadBlock& block) const {
+  using formats::Content;
+  if (options_.names_only || block.content == Content::unknown) return;
+  const bool is_alike = named_ == Content::unknown || named_ == block.content ||
+                        (named_ == Content::text && block.content != Content::bam);
+  if (is_alike) return;
+  const bool is_bam = block.content == Content::bam;
+  throw UsageError(fmt::format("{} {}: '{}' says otherwise; choose another name", block.file,
+                               is_bam ? "has alignments, and what is written of them is BAM"
+                                      : fmt::format("is {}, and so is what is written of it",
+                                                    block.content == Content::fasta ? "FASTA" : "FASTQ"),
+                               path_));
 }
 
 void ReadOutput::write(const ReadBlock& block, const index::Share& so_far) {
@@ -117,6 +121,7 @@ void ReadOutput::write(const ReadBlock& block, const index::Share& so_far) {
     }
     bam_header_ = block.bam_header;
   }
+  check_content(block);
   output_.write(block.bytes, so_far);
 }
 

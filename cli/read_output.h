@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/text_output.h"
+#include "formats/ending.h"
+#include "index/buffered_output.h"
 #include "io/batch.h"
 #include "io/bgzf_writer.h"
 
@@ -29,11 +30,16 @@ struct ReadOutputOptions {
   int compression_level = io::kDefaultCompressionLevel;
 };
 
+/// UsageError when the output's name ends as nothing does that could be written of reads or, with
+/// `names_only`, of their names.
+void check_read_output(const std::string& path, const ReadOutputOptions& options);
+
 /// Reads of one batch on their way into an output.
 struct ReadBlock {
-  std::string bytes;                              ///< packed
-  std::string file;                               ///< that they come from
-  std::shared_ptr<const std::string> bam_header;  ///< null unless it has alignments
+  std::string bytes;                                     ///< packed
+  std::string file;                                      ///< that they come from
+  std::shared_ptr<const std::string> bam_header;         ///< null unless it has alignments
+  formats::Content content = formats::Content::unknown;  ///< FASTA, FASTQ or BAM; unknown without any read
 };
 
 /// A file of reads, or of their names.
@@ -55,14 +61,16 @@ class ReadOutput {
 
  private:
   void begin(const ReadBlock& block);
+  void check_content(const ReadBlock& block) const;
   [[nodiscard]] bool is_bam(bool are_alignments) const { return are_alignments && !options_.names_only; }
   [[nodiscard]] bool is_compressed(bool are_alignments) const {
     return options_.bgzf || is_bam(are_alignments);
   }
 
   std::string path_;
+  formats::Content named_;  ///< by the path
   ReadOutputOptions options_;
-  TextOutput output_;
+  index::BufferedOutput output_;
   bool is_begun_ = false;
   std::string first_file_;
   std::shared_ptr<const std::string> bam_header_;

@@ -15,6 +15,12 @@ void add_report_flags(CLI::App& app, ReportFlags& flags) {
   add_text_output_flag(app, flags.output);
 }
 
+void check_ending(const ReportFlags& flags, formats::Content text) {
+  const bool has_json = formats::content_of_path(flags.output).content == formats::Content::json;
+  formats::check_ending(flags.output, {flags.json ? formats::Content::json : text},
+                        has_json ? "add --json" : "");
+}
+
 void write_report(const ReportFlags& flags, const std::function<Json()>& json,
                   const std::function<void(TextOutput&)>& print) {
   TextOutput output(flags.output);
@@ -31,7 +37,9 @@ CLI::Option* add_stats_flag(CLI::App& app, std::string& path) {
 }
 
 StatsFile::StatsFile(const std::string& path) {
-  if (!path.empty()) file_.emplace(path);
+  if (path.empty()) return;
+  formats::check_ending(path, {formats::Content::json});
+  file_.emplace(path);
 }
 
 Json spilled_json(const engine::SpillReport& spilled) {
@@ -81,6 +89,7 @@ void add_index_report_command(Application& application, const std::string& name,
   add_index_argument(command, options->index);
   application.on_run(command, [=] {
     check_output(options->report.output, {options->index});
+    check_ending(options->report);
     const index::IndexFile index(options->index);
     write_report(
         options->report, [&] { return json(index); }, [&](TextOutput& output) { print(index, output); });

@@ -12,6 +12,7 @@
 #include "cli/printable.h"
 #include "cli/text_output.h"
 #include "engine/backend.h"
+#include "formats/ending.h"
 
 namespace CLI {
 class App;
@@ -30,6 +31,9 @@ struct ReportFlags {
 /// `--json` and `-o`
 void add_report_flags(CLI::App& app, ReportFlags& flags);
 
+/// UsageError when the output's name ends as something else than JSON or, without `--json`, `text` does.
+void check_ending(const ReportFlags& flags, formats::Content text = formats::Content::text);
+
 /// Prints what the flags ask for.
 void write_report(const ReportFlags& flags, const std::function<Json()>& json,
                   const std::function<void(TextOutput&)>& print);
@@ -38,6 +42,7 @@ void write_report(const ReportFlags& flags, const std::function<Json()>& json,
 class StatsFile {
  public:
   /// Opened before the run, so that a path that cannot be written costs none. Empty: nothing is asked for.
+  /// UsageError for a name that ends as something else than JSON does.
   explicit StatsFile(const std::string& path);
   /// Brings the report to the disk; the file has no name yet.
   void write(const Json& report);

@@ -12,12 +12,14 @@
 #include "cli/flags.h"
 #include "cli/index_inputs.h"
 #include "cli/index_summary.h"
+#include "cli/index_target.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/report.h"
 #include "core/error.h"
 #include "engine/set_job.h"
+#include "engine/tmp_directory.h"
 
 namespace warpmer::cli {
 namespace {
@@ -55,7 +57,8 @@ struct SetCommand {
   IndexInputs inputs;
   std::string rule;
   CountRange range;
-  engine::SetOptions job;
+  IndexTargetFlags target;
+  engine::SetOptions job;  ///< but for its output, which `target` says
   bool progress = false;
   std::string stats;
 };
@@ -83,14 +86,16 @@ CountRule chosen_rule(const SetCommand& command) {
                                rule_names(command.kind.rules), command.rule));
 }
 
-Json report_json(const SetCommand& command, const engine::SetReport& report, double wall_seconds) {
+Json report_json(const SetCommand& command, const IndexTarget& target, const engine::SetReport& report,
+                 double wall_seconds) {
   return {{"version", WARPMER_VERSION},
           {"command_line", command.job.provenance.command_line},
           {"operation", command.kind.name},
           {"counts", name_of(command.job.counts)},
           {"inputs", command.job.inputs},
           {"input_distinct", report.input_distinct},
-          {"output", command.job.output},
+          {"output", target.output()},
+          {"format", std::string(formats::name_of(target.format()))},
           {"threads", report.threads},
           {"memory_cap_bytes", report.memory_cap_bytes},
           {"peak_resident_bytes", report.peak_resident_bytes},
@@ -99,24 +104,25 @@ Json report_json(const SetCommand& command, const engine::SetReport& report, dou
           {"totals", totals_json(report.totals)}};
 }
 
-void print_summary(const SetCommand& command, const engine::SetReport& report, double wall_seconds) {
-  print_last_line(
-      fmt::format("{} distinct k-mers of {}, {:.1f} s, peak memory {}, {} {}",
-                  with_thousands(report.totals.stored_distinct), with_thousands(report.input_distinct),
-                  wall_seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)),
-                  shown_output(command.job.output), format_bytes(static_cast<double>(report.index_bytes))));
+void print_summary(const IndexTarget& target, const engine::SetReport& report, double wall_seconds) {
+  print_last_line(fmt::format(
+      "{} distinct k-mers of {}, {:.1f} s, peak memory {}, {}", with_thousands(report.totals.stored_distinct),
+      with_thousands(report.input_distinct), wall_seconds,
+      format_bytes(static_cast<double>(report.peak_resident_bytes)), target.summary(report.index_bytes)));
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
-void complete(SetCommand& command) {
+void complete(SetCommand& command, IndexTarget& target) {
   engine::SetOptions& job = command.job;
-  check_index_output(job.output);
-  check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
+  const std::vector<std::string> outputs = target.files();
+  for (const std::string& output : outputs)
+    check_outputs_differ({{"-o", output}, {"--stats", command.stats}});
   command.range.check();
   job.counts = chosen_rule(command);
   complete(command.inputs, job.memory_bytes);
-  check_output(job.output, command.inputs.paths);
+  for (const std::string& output : outputs) check_output(output, command.inputs.paths);
   check_output(command.stats, command.inputs.paths);
+  job.output = target.index_path(engine::tmp_directory("", target.output()));
   job.inputs = command.inputs.paths;
   job.of_inputs = command.inputs.bounds;
   job.of_result = {command.range.min_count, command.range.max_count};
@@ -127,21 +133,25 @@ void complete(SetCommand& command) {
 }
 
 int run_set_command(SetCommand command) {
-  complete(command);
+  IndexTarget target(command.target);
+  complete(command, target);
   warn_of_repeats(command.job.inputs);
   StatsFile stats(command.stats);
   const ProgressStyle style = progress_style(command.progress);
-  const auto [report, seconds] = run_with_meter(
-      style, [&](engine::JobProgress& progress) { return engine::run_set_operation(command.job, progress); });
-  stats.write(report_json(command, report, seconds));
+  const auto [report, seconds] = run_with_meter(style, [&](engine::JobProgress& progress) {
+    engine::SetReport made = engine::run_set_operation(command.job, progress);
+    target.write(command.job.memory_bytes, command.job.threads);
+    return made;
+  });
+  stats.write(report_json(command, target, report, seconds));
   stats.finish();
-  print_summary(command, report, seconds);
+  print_summary(target, report, seconds);
   return kDone;
 }
 
 void declare_flags(CLI::App& app, SetCommand& command) {
   add_index_inputs(app, command.inputs);
-  add_index_output_flag(app, command.job.output);
+  add_index_target_flags(app, command.target);
   if (command.kind.rules.size() > 1) {
     app.add_option("--counts", command.rule, command.kind.rules_help)
         ->type_name(rule_names(command.kind.rules));

@@ -7,14 +7,14 @@
 #include <string>
 #include <utility>
 
-#include "index/buffered_output.h"
+#include "formats/text_file.h"
 
 namespace warpmer::cli {
 
-/// "-" is standard output.
-class TextOutput : public index::BufferedOutput {
+/// "-" is standard output; a name that ends in `.gz` is compressed (formats/text_file.h).
+class TextOutput : public formats::TextFile {
  public:
-  using BufferedOutput::BufferedOutput;
+  using TextFile::TextFile;
 
   template <typename... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) {

@@ -11,21 +11,23 @@ _warpmer() {
     count)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --to) COMPREPLY=($(compgen -W 'wmi kmc kff jellyfish tsv fasta' -- "$word")); return ;;
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --table) COMPREPLY=($(compgen -W 'auto warpdrive slab bcht iceberg hashgraph' -- "$word")); return ;;
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         -k|-t|--threads|-m|--memory|--tmp-dir|--min-count|--max-count|--min-base-quality|--device|--device-memory) return ;;
       esac
-      options='-h --help -k -o --output -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --dry-run --progress --stats -q --quiet --strict'
+      options='-h --help -k -o --output --to -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --dry-run --progress --stats -q --quiet --strict'
       arguments='' ;;
     plan)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --to) COMPREPLY=($(compgen -W 'wmi kmc kff jellyfish tsv fasta' -- "$word")); return ;;
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --table) COMPREPLY=($(compgen -W 'auto warpdrive slab bcht iceberg hashgraph' -- "$word")); return ;;
         -k|-t|--threads|-m|--memory|--tmp-dir|--min-count|--max-count|--min-base-quality|--device|--device-memory|--sample) return ;;
       esac
-      options='-h --help -k -o --output -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --full --sample --json --progress -q --quiet --strict'
+      options='-h --help -k -o --output --to -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --full --sample --json --progress -q --quiet --strict'
       arguments='' ;;
     update)
       case $previous in
@@ -41,45 +43,50 @@ _warpmer() {
     union)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --to) COMPREPLY=($(compgen -W 'wmi kmc kff jellyfish tsv fasta' -- "$word")); return ;;
         --counts) COMPREPLY=($(compgen -W 'sum min max first last samples' -- "$word")); return ;;
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count -o --output --to --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
       arguments='' ;;
     intersect)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --to) COMPREPLY=($(compgen -W 'wmi kmc kff jellyfish tsv fasta' -- "$word")); return ;;
         --counts) COMPREPLY=($(compgen -W 'min sum max first last samples' -- "$word")); return ;;
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count -o --output --to --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
       arguments='' ;;
     subtract)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --to) COMPREPLY=($(compgen -W 'wmi kmc kff jellyfish tsv fasta' -- "$word")); return ;;
         --counts) COMPREPLY=($(compgen -W 'first difference' -- "$word")); return ;;
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --counts --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count -o --output --to --counts --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
       arguments='' ;;
     symmetric-difference)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --to) COMPREPLY=($(compgen -W 'wmi kmc kff jellyfish tsv fasta' -- "$word")); return ;;
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count -o --output --to --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
       arguments='' ;;
     merge)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --to) COMPREPLY=($(compgen -W 'wmi kmc kff jellyfish tsv fasta' -- "$word")); return ;;
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count -o --output --to --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
       arguments='' ;;
     compare)
       case $previous in

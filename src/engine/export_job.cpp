@@ -67,7 +67,7 @@ class CountGate {
   [[noreturn]] void refuse(std::uint64_t count) const {
     throw UsageError(fmt::format(
         "{} has a count of {}, and the output holds counts up to {}; choose wider counters or another "
-        "format, or cap counts with --saturate",
+        "format, or cap counts with 'warpmer convert --saturate'",
         input_, count, options_.largest_count));
   }
 
@@ -81,9 +81,15 @@ class CountGate {
 
 }  // namespace
 
+formats::StreamFacts facts_of(const index::IndexFile& index) {
+  const index::Totals& totals = index.totals();
+  return {index.params().k,     index.params().canonical, totals.stored_distinct,
+          totals.largest_count, totals.min_count,         totals.max_count};
+}
+
 ExportReport export_index(const index::IndexFile& index, const ExportOptions& options,
                           formats::KmerSink& sink) {
-  CountGate gate(options, index.path(), sink);
+  CountGate gate(options, options.shown_input.empty() ? index.path() : options.shown_input, sink);
   gate.check(index.totals().largest_count);
   const EntryVisitor visit = [&](std::span<const CountedKmer> kmers) { gate.write(kmers); };
   if (options.order == formats::KmerOrder::any) {

@@ -17,7 +17,11 @@ struct ExportOptions {
   bool saturate = false;                     ///< larger counts become that, and are no error
   std::uint64_t memory_bytes = 0;            ///< for the whole process
   unsigned threads = 1;
+  std::string shown_input;  ///< how messages call the index; empty: by its path
 };
+
+/// What is known of an index's k-mers.
+formats::StreamFacts facts_of(const index::IndexFile& index);
 
 struct ExportReport {
   std::uint64_t kmers = 0;      ///< written

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "formats/ending.h"
 #include "formats/jellyfish_file.h"
 #include "formats/kff_file.h"
 #include "formats/kmc_database.h"
@@ -25,11 +26,6 @@ struct Named {
 constexpr std::array kNames = {Named{Format::wmi, "wmi"}, Named{Format::kmc, "kmc"},
                                Named{Format::kff, "kff"}, Named{Format::jellyfish, "jellyfish"},
                                Named{Format::tsv, "tsv"}, Named{Format::fasta, "fasta"}};
-
-constexpr std::array kSuffixes = {
-    Named{Format::wmi, ".wmi"}, Named{Format::kmc, ".kmc_pre"},  Named{Format::kmc, ".kmc_suf"},
-    Named{Format::kff, ".kff"}, Named{Format::jellyfish, ".jf"}, Named{Format::tsv, ".tsv"},
-    Named{Format::tsv, ".txt"}, Named{Format::fasta, ".fa"},     Named{Format::fasta, ".fasta"}};
 
 constexpr std::size_t kFirstBytes = 16;
 
@@ -65,11 +61,47 @@ std::optional<Format> format_of_name(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<Format> format_of_path(std::string_view path) {
-  for (const Named& each : kSuffixes) {
-    if (path.ends_with(each.name)) return each.format;
+std::optional<Format> format_of_path(const std::string& path) {
+  switch (content_of_path(path).content) {
+    case Content::index:
+      return Format::wmi;
+    case Content::kmc:
+      return Format::kmc;
+    case Content::kff:
+      return Format::kff;
+    case Content::jellyfish:
+      return Format::jellyfish;
+    case Content::tsv:
+    case Content::text:
+      return Format::tsv;
+    case Content::fasta:
+      return Format::fasta;
+    default:
+      return std::nullopt;
   }
-  return std::nullopt;
+}
+
+void check_ending(const std::string& path, Format format) {
+  switch (format) {
+    case Format::wmi:
+      return check_ending(path, {Content::index});
+    case Format::kmc:
+      return;  // what follows the prefix says it
+    case Format::kff:
+      return check_ending(path, {Content::kff});
+    case Format::jellyfish:
+      return check_ending(path, {Content::jellyfish});
+    case Format::tsv:
+      return check_ending(path, {Content::tsv});
+    case Format::fasta:
+      return check_ending(path, {Content::fasta});
+  }
+}
+
+std::vector<std::string> files_of(const std::string& path, Format format) {
+  if (format != Format::kmc) return {path};
+  const std::string prefix = kmc_prefix(path);
+  return {prefix + ".kmc_pre", prefix + ".kmc_suf"};
 }
 
 Format detect_format(const std::string& path) {
@@ -123,14 +155,14 @@ FormatLimits limits_of(Format format) {
 }
 
 std::unique_ptr<KmerSink> make_sink(const std::string& path, Format format, const StreamFacts& facts,
-                                    std::uint32_t count_bytes) {
+                                    std::uint32_t count_bytes, unsigned threads) {
   switch (format) {
     case Format::kmc:
       return std::make_unique<KmcSink>(path, facts, count_bytes);
     case Format::tsv:
-      return std::make_unique<TextSink>(path, TextForm::tsv, facts);
+      return std::make_unique<TextSink>(path, TextForm::tsv, facts, threads);
     case Format::fasta:
-      return std::make_unique<TextSink>(path, TextForm::fasta, facts);
+      return std::make_unique<TextSink>(path, TextForm::fasta, facts, threads);
     case Format::kff:
       return std::make_unique<KffSink>(path, facts, count_bytes);
     case Format::jellyfish:

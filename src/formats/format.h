@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/kmer_stream.h"
 
@@ -17,8 +18,14 @@ enum class Format { wmi, kmc, kff, jellyfish, tsv, fasta };
 std::string format_names();
 std::string_view name_of(Format format);
 std::optional<Format> format_of_name(std::string_view name);
-/// By what a path ends in: `.wmi`, `.kmc_pre`, `.tsv` and the like.
-std::optional<Format> format_of_path(std::string_view path);
+/// By what a path ends in (formats/ending.h): `.wmi`, `.kmc_pre`, `.tsv` or `.tsv.gz` and the like.
+std::optional<Format> format_of_path(const std::string& path);
+/// UsageError when the name of an output of this format ends as something else does. The prefix of a KMC
+/// database may end in anything.
+void check_ending(const std::string& path, Format format);
+
+/// The files that a path stands for in a format: the two of a KMC database.
+std::vector<std::string> files_of(const std::string& path, Format format);
 
 /// What a file is, by its first bytes; a KMC database is named by its prefix. What is nothing else is text,
 /// and `tsv` stands for both forms of that. InputError when it cannot be read.
@@ -39,8 +46,8 @@ struct FormatLimits {
 FormatLimits limits_of(Format format);
 
 /// Any format but `wmi`. Counts are `count_bytes` wide; 0: as wide as facts.largest_count needs, or what the
-/// format is usually found with. Counts that do not fit must not come.
+/// format is usually found with. Counts that do not fit must not come. `threads` may compress text.
 std::unique_ptr<KmerSink> make_sink(const std::string& path, Format format, const StreamFacts& facts,
-                                    std::uint32_t count_bytes = 0);
+                                    std::uint32_t count_bytes = 0, unsigned threads = 1);
 
 }  // namespace warpmer::formats

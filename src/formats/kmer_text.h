@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "formats/kmer_stream.h"
-#include "index/buffered_output.h"
+#include "formats/text_file.h"
 #include "io/line_reader.h"
 
 namespace warpmer::formats {
@@ -43,15 +43,15 @@ class TextSource final : public KmerSource {
 
 class TextSink final : public KmerSink {
  public:
-  /// "-" is standard output.
-  TextSink(const std::string& path, TextForm form, const StreamFacts& facts)
-      : output_(path), form_(form), k_(facts.k), so_far_{0, facts.distinct} {}
+  /// "-" is standard output. `threads`: for compression, where the name asks for it.
+  TextSink(const std::string& path, TextForm form, const StreamFacts& facts, unsigned threads)
+      : output_(path, threads), form_(form), k_(facts.k), so_far_{0, facts.distinct} {}
 
   void write(std::span<const CountedKmer> kmers) override;
   void finish() override { output_.finish(); }
 
  private:
-  index::BufferedOutput output_;
+  TextFile output_;
   TextForm form_;
   std::uint32_t k_;
   index::Share so_far_;  ///< of the k-mers

@@ -6,9 +6,11 @@
 
 namespace warpmer::io {
 
+static_assert(kBgzfBlockText == BGZF_BLOCK_SIZE);
+
 void append_bgzf(std::string_view text, int level, std::string& to) {
   while (!text.empty()) {
-    const std::string_view block = text.substr(0, BGZF_BLOCK_SIZE);
+    const std::string_view block = text.substr(0, kBgzfBlockText);
     const std::size_t begin = to.size();
     std::size_t bytes = BGZF_MAX_BLOCK_SIZE;
     to.resize(begin + bytes);

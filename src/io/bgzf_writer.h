@@ -1,6 +1,7 @@
 #pragma once
 /// BGZF for writing: blocks that whoever has text compresses by himself, so that several threads do.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,9 @@ namespace warpmer::io {
 /// The default of bgzip and samtools.
 constexpr int kDefaultCompressionLevel = 6;
 constexpr int kHighestCompressionLevel = 9;
+
+/// Text of a block, as bgzip has it.
+constexpr std::size_t kBgzfBlockText = 0xff00;
 
 /// The empty block that ends every BGZF file.
 inline constexpr std::string_view kBgzfEnd{

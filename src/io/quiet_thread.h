@@ -25,7 +25,7 @@ std::thread start_quiet_thread(Function&& function) {
   } catch (const std::system_error& error) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw ResourceError(
-        fmt::format("no thread to decompress with could be started ({}); raise the limit on "
+        fmt::format("no thread to compress or decompress with could be started ({}); raise the limit on "
                     "processes, or lower -t if it is above 1",
                     error.what()));
   }

@@ -435,6 +435,36 @@ class Alignments(FilterTest):
         self.assertEqual(self.samtools("view", "out.bam"), self.line(read, 4, kept + "\t" + gone) + "\n")
 
     @one_thread
+    def test_kinetics_and_moves_of_trimmed_reads(self):
+        """As the bases that remain: of a read as sequenced, and of one whose record has it turned around."""
+        cut = lambda values, first: ",".join(map(str, values[first : first + 40]))
+        values = [list(range(i, i + 52)) for i in range(6)]
+        tail = ("C" if self.genome[40] == "A" else "A") * 3
+        read = Read("m", "A" * 9 + self.genome[:40] + tail, "I" * 52)
+        names = ("fi", "fp", "ip", "pw", "ri", "rp")
+        tags = [f"{name}:B:C," + ",".join(map(str, row)) for name, row in zip(names, values)]
+        kept = [f"{name}:B:C," + cut(row, 3 if name[0] == "r" else 9) for name, row in zip(names, values)]
+        gone = ["mv:B:c,5," + ",".join("10" * 60), "dq:Z:" + "d" * 52, "XI:B:i," + ",".join(["7"] * 52)]
+        stay = ["RG:Z:a", "RX:Z:" + "ACGT" * 13, "zn:B:f,1,2,3,4"]
+        left = Read("m", self.genome[:40], "I" * 40)
+        for flag in (4, 20):
+            line = lambda read, tags: self.line(read, flag, "\t".join(tags), reverse=flag == 20)
+            self.make_bam("in.bam", [line(read, stay + tags + gone)])
+            self.filter("--trim", "-o", "out.bam", "in.bam")
+            self.assertEqual(self.samtools("view", "out.bam"), line(left, stay + kept) + "\n")
+            self.filter("--mask", "-o", "out.bam", "in.bam")
+            masked = Read("m", "N" * 9 + self.genome[:40] + "N" * 3, "I" * 52)
+            self.assertEqual(self.samtools("view", "out.bam"), line(masked, stay + tags + gone) + "\n")
+
+    @one_thread
+    def test_tags_in_headers_of_fastq(self):
+        quality = "I" * 49
+        tags = "\tRG:Z:a\tMM:Z:C+m,0;\tML:B:C,9\tfi:B:C," + ",".join(["7"] * 49)
+        self.file("tags.fq", f"@m{tags}\n{'A' * 9 + self.genome[:40]}\n+\n{quality}\n")
+        self.assertEqual(self.filter("tags.fq"), self.read("tags.fq"))
+        self.assertEqual(self.filter("--trim", "tags.fq"), f"@m\tRG:Z:a\n{self.genome[:40]}\n+\n{quality[9:]}\n")
+
+    @one_thread
     def test_files_that_do_not_go_together(self):
         reads, lines = self.unaligned(20)
         self.make_bam("in.bam", lines)
