@@ -17,7 +17,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         -k|-t|--threads|-m|--memory|--tmp-dir|--min-count|--max-count|--min-base-quality|--device|--device-memory) return ;;
       esac
-      options='-h --help -k -o --output --to -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --dry-run --progress --stats -q --quiet --strict'
+      options='-h --help -k -o --output --to -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --dry-run --progress --stats --force -q --quiet --strict'
       arguments='' ;;
     plan)
       case $previous in
@@ -27,7 +27,7 @@ _warpmer() {
         --table) COMPREPLY=($(compgen -W 'auto warpdrive slab bcht iceberg hashgraph' -- "$word")); return ;;
         -k|-t|--threads|-m|--memory|--tmp-dir|--min-count|--max-count|--min-base-quality|--device|--device-memory|--sample) return ;;
       esac
-      options='-h --help -k -o --output --to -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --full --sample --json --progress -q --quiet --strict'
+      options='-h --help -k -o --output --to -t --threads -m --memory --tmp-dir --min-count --max-count --forward --lenient --min-base-quality --reference --device --device-memory --table --full --sample --json --progress --force -q --quiet --strict'
       arguments='' ;;
     update)
       case $previous in
@@ -38,7 +38,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         -t|--threads|-m|--memory|--tmp-dir|--min-base-quality|--device|--device-memory) return ;;
       esac
-      options='-h --help --add --remove -o --output -t --threads -m --memory --tmp-dir --paged --lenient --min-base-quality --reference --device --device-memory --progress --stats -q --quiet --strict'
+      options='-h --help --add --remove -o --output -t --threads -m --memory --tmp-dir --paged --lenient --min-base-quality --reference --device --device-memory --progress --stats --force -q --quiet --strict'
       arguments='' ;;
     union)
       case $previous in
@@ -48,7 +48,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --to --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count -o --output --to --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats --force -q --quiet --strict'
       arguments='' ;;
     intersect)
       case $previous in
@@ -58,7 +58,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --to --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count -o --output --to --counts --min-samples --min-count --max-count -t --threads -m --memory --progress --stats --force -q --quiet --strict'
       arguments='' ;;
     subtract)
       case $previous in
@@ -68,7 +68,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --to --counts --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count -o --output --to --counts --min-count --max-count -t --threads -m --memory --progress --stats --force -q --quiet --strict'
       arguments='' ;;
     symmetric-difference)
       case $previous in
@@ -77,7 +77,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --to --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count -o --output --to --min-count --max-count -t --threads -m --memory --progress --stats --force -q --quiet --strict'
       arguments='' ;;
     merge)
       case $previous in
@@ -86,7 +86,7 @@ _warpmer() {
         --stats) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-samples|--min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count -o --output --to --min-samples --min-count --max-count -t --threads -m --memory --progress --stats -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count -o --output --to --min-samples --min-count --max-count -t --threads -m --memory --progress --stats --force -q --quiet --strict'
       arguments='' ;;
     compare)
       case $previous in
@@ -96,7 +96,7 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count --format --measure --svg -o --output -t --threads -m --memory --progress -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count --format --measure --svg -o --output -t --threads -m --memory --progress --force -q --quiet --strict'
       arguments='' ;;
     matrix)
       case $previous in
@@ -104,14 +104,15 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --input-min-count|--input-max-count|--min-samples|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --input-min-count --input-max-count --append --presence --min-samples -o --output -t --threads -m --memory --progress -q --quiet --strict'
+      options='-h --help --input-min-count --input-max-count --append --presence --min-samples -o --output -t --threads -m --memory --progress --force -q --quiet --strict'
       arguments='' ;;
     histo)
       case $previous in
         --format) COMPREPLY=($(compgen -W 'plain genomescope jellyfish kat' -- "$word")); return ;;
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        --max-count) return ;;
       esac
-      options='-h --help --dense --format -o --output -q --quiet --strict'
+      options='-h --help --dense --format --max-count --cut -o --output --force -q --quiet --strict'
       arguments='' ;;
     dump)
       case $previous in
@@ -119,7 +120,7 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --min-count|--max-count|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --sort --format --min-count --max-count -o --output -t --threads -m --memory --progress -q --quiet --strict'
+      options='-h --help --sort --format --min-count --max-count -o --output -t --threads -m --memory --progress --force -q --quiet --strict'
       arguments='' ;;
     convert)
       case $previous in
@@ -127,7 +128,7 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --counter-bytes|-t|--threads|-m|--memory) return ;;
       esac
-      options='-h --help --to -o --output --counter-bytes --saturate --forward --canonical --sum-duplicates -t --threads -m --memory --progress -q --quiet --strict'
+      options='-h --help --to -o --output --counter-bytes --saturate --forward --canonical --sum-duplicates -t --threads -m --memory --progress --force -q --quiet --strict'
       arguments='' ;;
     query)
       case $previous in
@@ -139,7 +140,7 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --min-count|--max-count|--min-base-quality|-t|--threads|--device|--device-memory) return ;;
       esac
-      options='-h --help --kmers --reads --profile --format --min-count --max-count --no-header --exit-status --progress --lenient --min-base-quality --reference -t --threads --device --device-memory --table -o --output -q --quiet --strict'
+      options='-h --help --kmers --reads --profile --format --min-count --max-count --no-header --exit-status --progress --lenient --min-base-quality --reference -t --threads --device --device-memory --table -o --output --force -q --quiet --strict'
       arguments='' ;;
     qv)
       case $previous in
@@ -148,7 +149,7 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --solid-count|--min-base-quality|-t|--threads) return ;;
       esac
-      options='-h --help --sequences --solid-count --lenient --min-base-quality --reference -t --threads --progress --json -o --output -q --quiet --strict'
+      options='-h --help --sequences --solid-count --lenient --min-base-quality --reference -t --threads --progress --json -o --output --force -q --quiet --strict'
       arguments='' ;;
     filter)
       case $previous in
@@ -162,7 +163,7 @@ _warpmer() {
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --min-kmers|--max-kmers|--min-fraction|--max-fraction|--min-count|--max-count|--min-length|-l|--compress-level|--min-base-quality|-t|--threads|--device|--device-memory) return ;;
       esac
-      options='-h --help --min-kmers --max-kmers --min-fraction --max-fraction --min-count --max-count -v --invert -1 --in1 -2 --in2 --interleaved --by-order --pairs --trim --min-length --mask -o --output --out1 --out2 --names-only --bgzf -l --compress-level --stats --progress --lenient --min-base-quality --reference -t --threads --device --device-memory -q --quiet --strict'
+      options='-h --help --min-kmers --max-kmers --min-fraction --max-fraction --min-count --max-count -v --invert -1 --in1 -2 --in2 --interleaved --by-order --pairs --trim --min-length --mask -o --output --out1 --out2 --names-only --bgzf -l --compress-level --stats --progress --lenient --min-base-quality --reference -t --threads --device --device-memory --force -q --quiet --strict'
       arguments='' ;;
     positions)
       case $previous in
@@ -170,7 +171,7 @@ _warpmer() {
         --reference) COMPREPLY=($(compgen -f -- "$word")); return ;;
         -k|-t|--threads|-m|--memory|--min-base-quality) return ;;
       esac
-      options='-h --help -k -o --output -t --threads -m --memory --forward --lenient --min-base-quality --reference --progress -q --quiet --strict'
+      options='-h --help -k -o --output -t --threads -m --memory --forward --lenient --min-base-quality --reference --progress --force -q --quiet --strict'
       arguments='' ;;
     locate)
       case $previous in
@@ -180,25 +181,25 @@ _warpmer() {
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
         --max-hits|--min-base-quality|-t|--threads) return ;;
       esac
-      options='-h --help --kmers --reads --max-hits --summary --no-header --exit-status --progress --lenient --min-base-quality --reference -t --threads -o --output -q --quiet --strict'
+      options='-h --help --kmers --reads --max-hits --summary --no-header --exit-status --progress --lenient --min-base-quality --reference -t --threads -o --output --force -q --quiet --strict'
       arguments='' ;;
     stats)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
       esac
-      options='-h --help --json -o --output -q --quiet --strict'
+      options='-h --help --json -o --output --tsv --force -q --quiet --strict'
       arguments='' ;;
     info)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
       esac
-      options='-h --help --json -o --output -q --quiet --strict'
+      options='-h --help --json -o --output --force -q --quiet --strict'
       arguments='' ;;
     devices)
       case $previous in
         -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
       esac
-      options='-h --help --json -o --output -q --quiet --strict'
+      options='-h --help --json -o --output --force -q --quiet --strict'
       arguments='' ;;
     help)
       case $previous in

@@ -46,6 +46,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from count' -l table -x -a 'auto 
 complete -c warpmer -n '__fish_seen_subcommand_from count' -l dry-run -d 'Count nothing: print what \'warpmer plan\' prints about such a job, and need no -o'
 complete -c warpmer -n '__fish_seen_subcommand_from count' -l progress -d 'Show progress on stderr even where that is no terminal'
 complete -c warpmer -n '__fish_seen_subcommand_from count' -l stats -r -F -d 'Write what the run did, with the time and bytes of every stage, as JSON'
+complete -c warpmer -n '__fish_seen_subcommand_from count' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from count' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from count' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -69,6 +70,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from plan' -l full -d 'Read the w
 complete -c warpmer -n '__fish_seen_subcommand_from plan' -l sample -x -d 'Read about so much of all inputs, as they are on disk, the same share of each'
 complete -c warpmer -n '__fish_seen_subcommand_from plan' -l json -d 'Print one JSON object instead of text'
 complete -c warpmer -n '__fish_seen_subcommand_from plan' -l progress -d 'Show progress on stderr even where that is no terminal'
+complete -c warpmer -n '__fish_seen_subcommand_from plan' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from plan' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from plan' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -87,6 +89,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from update' -l device -x -d 'aut
 complete -c warpmer -n '__fish_seen_subcommand_from update' -l device-memory -x -d 'Memory to hold on the GPU, for example 40G'
 complete -c warpmer -n '__fish_seen_subcommand_from update' -l progress -d 'Show progress on stderr even where that is no terminal'
 complete -c warpmer -n '__fish_seen_subcommand_from update' -l stats -r -F -d 'Write what the run did as JSON'
+complete -c warpmer -n '__fish_seen_subcommand_from update' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from update' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from update' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -103,6 +106,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from union' -s t -l threads -x -d
 complete -c warpmer -n '__fish_seen_subcommand_from union' -s m -l memory -x -d 'Memory the whole process may use, for example 16G or 512M (binary units)'
 complete -c warpmer -n '__fish_seen_subcommand_from union' -l progress -d 'Show progress on stderr even where that is no terminal'
 complete -c warpmer -n '__fish_seen_subcommand_from union' -l stats -r -F -d 'Write what the run did as JSON'
+complete -c warpmer -n '__fish_seen_subcommand_from union' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from union' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from union' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -119,6 +123,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from intersect' -s t -l threads -
 complete -c warpmer -n '__fish_seen_subcommand_from intersect' -s m -l memory -x -d 'Memory the whole process may use, for example 16G or 512M (binary units)'
 complete -c warpmer -n '__fish_seen_subcommand_from intersect' -l progress -d 'Show progress on stderr even where that is no terminal'
 complete -c warpmer -n '__fish_seen_subcommand_from intersect' -l stats -r -F -d 'Write what the run did as JSON'
+complete -c warpmer -n '__fish_seen_subcommand_from intersect' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from intersect' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from intersect' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -134,6 +139,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from subtract' -s t -l threads -x
 complete -c warpmer -n '__fish_seen_subcommand_from subtract' -s m -l memory -x -d 'Memory the whole process may use, for example 16G or 512M (binary units)'
 complete -c warpmer -n '__fish_seen_subcommand_from subtract' -l progress -d 'Show progress on stderr even where that is no terminal'
 complete -c warpmer -n '__fish_seen_subcommand_from subtract' -l stats -r -F -d 'Write what the run did as JSON'
+complete -c warpmer -n '__fish_seen_subcommand_from subtract' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from subtract' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from subtract' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -148,6 +154,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from symmetric-difference' -s t -
 complete -c warpmer -n '__fish_seen_subcommand_from symmetric-difference' -s m -l memory -x -d 'Memory the whole process may use, for example 16G or 512M (binary units)'
 complete -c warpmer -n '__fish_seen_subcommand_from symmetric-difference' -l progress -d 'Show progress on stderr even where that is no terminal'
 complete -c warpmer -n '__fish_seen_subcommand_from symmetric-difference' -l stats -r -F -d 'Write what the run did as JSON'
+complete -c warpmer -n '__fish_seen_subcommand_from symmetric-difference' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from symmetric-difference' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from symmetric-difference' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -163,6 +170,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from merge' -s t -l threads -x -d
 complete -c warpmer -n '__fish_seen_subcommand_from merge' -s m -l memory -x -d 'Memory the whole process may use, for example 16G or 512M (binary units)'
 complete -c warpmer -n '__fish_seen_subcommand_from merge' -l progress -d 'Show progress on stderr even where that is no terminal'
 complete -c warpmer -n '__fish_seen_subcommand_from merge' -l stats -r -F -d 'Write what the run did as JSON'
+complete -c warpmer -n '__fish_seen_subcommand_from merge' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from merge' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from merge' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -176,6 +184,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from compare' -s o -l output -r -
 complete -c warpmer -n '__fish_seen_subcommand_from compare' -s t -l threads -x -d 'Threads to use'
 complete -c warpmer -n '__fish_seen_subcommand_from compare' -s m -l memory -x -d 'Memory the whole process may use, for example 16G or 512M (binary units)'
 complete -c warpmer -n '__fish_seen_subcommand_from compare' -l progress -d 'Show progress on stderr even where that is no terminal'
+complete -c warpmer -n '__fish_seen_subcommand_from compare' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from compare' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from compare' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -189,13 +198,17 @@ complete -c warpmer -n '__fish_seen_subcommand_from matrix' -s o -l output -r -F
 complete -c warpmer -n '__fish_seen_subcommand_from matrix' -s t -l threads -x -d 'Threads to use'
 complete -c warpmer -n '__fish_seen_subcommand_from matrix' -s m -l memory -x -d 'Memory the whole process may use, for example 16G or 512M (binary units)'
 complete -c warpmer -n '__fish_seen_subcommand_from matrix' -l progress -d 'Show progress on stderr even where that is no terminal'
+complete -c warpmer -n '__fish_seen_subcommand_from matrix' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from matrix' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from matrix' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
 complete -c warpmer -n '__fish_seen_subcommand_from histo' -s h -l help -d 'Print this help and exit'
 complete -c warpmer -n '__fish_seen_subcommand_from histo' -l dense -d 'Print every count from 1 to the largest, also those that no k-mer has'
 complete -c warpmer -n '__fish_seen_subcommand_from histo' -l format -x -a 'plain genomescope jellyfish kat' -d 'For whom the rows are'
+complete -c warpmer -n '__fish_seen_subcommand_from histo' -l max-count -x -d 'Rows of counts up to N'
+complete -c warpmer -n '__fish_seen_subcommand_from histo' -l cut -d 'With --max-count: leave larger counts out'
 complete -c warpmer -n '__fish_seen_subcommand_from histo' -s o -l output -r -F -d 'Write to FILE instead of standard output, compressed (BGZF) when its name ends in '
+complete -c warpmer -n '__fish_seen_subcommand_from histo' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from histo' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from histo' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -208,6 +221,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from dump' -s o -l output -r -F -
 complete -c warpmer -n '__fish_seen_subcommand_from dump' -s t -l threads -x -d 'Threads to use'
 complete -c warpmer -n '__fish_seen_subcommand_from dump' -s m -l memory -x -d 'With --sort: memory the whole process may use, for example 16G or 512M (binary units)'
 complete -c warpmer -n '__fish_seen_subcommand_from dump' -l progress -d 'Show progress on stderr even where that is no terminal'
+complete -c warpmer -n '__fish_seen_subcommand_from dump' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from dump' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from dump' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -215,13 +229,14 @@ complete -c warpmer -n '__fish_seen_subcommand_from convert' -s h -l help -d 'Pr
 complete -c warpmer -n '__fish_seen_subcommand_from convert' -l to -x -a 'wmi kmc kff jellyfish tsv fasta' -d 'Format of the output'
 complete -c warpmer -n '__fish_seen_subcommand_from convert' -s o -l output -r -F -d 'The file to write'
 complete -c warpmer -n '__fish_seen_subcommand_from convert' -l counter-bytes -x -d 'Width of the counters in the output'
-complete -c warpmer -n '__fish_seen_subcommand_from convert' -l saturate -d 'Write counts that are too large for the output as the largest it can hold, and say how many they were'
+complete -c warpmer -n '__fish_seen_subcommand_from convert' -l saturate -d 'Write counts that are too large for the output as the largest it can hold, and say how many they were, if there are any'
 complete -c warpmer -n '__fish_seen_subcommand_from convert' -l forward -d 'Keep the k-mers of a text as they are'
 complete -c warpmer -n '__fish_seen_subcommand_from convert' -l canonical -d 'Make k-mers canonical where the input does not say that they are: \'jellyfish merge\' forgets to say so'
 complete -c warpmer -n '__fish_seen_subcommand_from convert' -l sum-duplicates -d 'Add up the counts of a k-mer that comes several times'
 complete -c warpmer -n '__fish_seen_subcommand_from convert' -s t -l threads -x -d 'Threads to use'
 complete -c warpmer -n '__fish_seen_subcommand_from convert' -s m -l memory -x -d 'Memory the whole process may use, for example 16G or 512M (binary units)'
 complete -c warpmer -n '__fish_seen_subcommand_from convert' -l progress -d 'Show progress on stderr even where that is no terminal'
+complete -c warpmer -n '__fish_seen_subcommand_from convert' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from convert' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from convert' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -243,6 +258,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from query' -l device -x -d 'With
 complete -c warpmer -n '__fish_seen_subcommand_from query' -l device-memory -x -d 'Memory to hold on the GPU, for example 40G'
 complete -c warpmer -n '__fish_seen_subcommand_from query' -l table -x -a 'auto index bcht iceberg' -d 'With --reads: what their k-mers are looked up in'
 complete -c warpmer -n '__fish_seen_subcommand_from query' -s o -l output -r -F -d 'Write to FILE instead of standard output, compressed (BGZF) when its name ends in '
+complete -c warpmer -n '__fish_seen_subcommand_from query' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from query' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from query' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -256,6 +272,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from qv' -s t -l threads -x -d 'T
 complete -c warpmer -n '__fish_seen_subcommand_from qv' -l progress -d 'Show progress on stderr even where that is no terminal'
 complete -c warpmer -n '__fish_seen_subcommand_from qv' -l json -d 'Print one JSON object instead of text'
 complete -c warpmer -n '__fish_seen_subcommand_from qv' -s o -l output -r -F -d 'Write to FILE instead of standard output, compressed (BGZF) when its name ends in '
+complete -c warpmer -n '__fish_seen_subcommand_from qv' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from qv' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from qv' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -289,6 +306,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from filter' -l reference -r -F -
 complete -c warpmer -n '__fish_seen_subcommand_from filter' -s t -l threads -x -d 'Threads to use'
 complete -c warpmer -n '__fish_seen_subcommand_from filter' -l device -x -d 'auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for those that \'warpmer devices\' lists under these numbers'
 complete -c warpmer -n '__fish_seen_subcommand_from filter' -l device-memory -x -d 'Memory to hold on the GPU, for example 40G'
+complete -c warpmer -n '__fish_seen_subcommand_from filter' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from filter' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from filter' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -302,6 +320,7 @@ complete -c warpmer -n '__fish_seen_subcommand_from positions' -l lenient -d 'Le
 complete -c warpmer -n '__fish_seen_subcommand_from positions' -l min-base-quality -x -d 'Treat bases of Phred quality below N as unknown: they break k-mers'
 complete -c warpmer -n '__fish_seen_subcommand_from positions' -l reference -r -F -d 'FASTA of the reference that CRAM inputs were aligned to'
 complete -c warpmer -n '__fish_seen_subcommand_from positions' -l progress -d 'Show progress on stderr even where that is no terminal'
+complete -c warpmer -n '__fish_seen_subcommand_from positions' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from positions' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from positions' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
@@ -318,24 +337,29 @@ complete -c warpmer -n '__fish_seen_subcommand_from locate' -l min-base-quality 
 complete -c warpmer -n '__fish_seen_subcommand_from locate' -l reference -r -F -d 'FASTA of the reference that CRAM inputs were aligned to'
 complete -c warpmer -n '__fish_seen_subcommand_from locate' -s t -l threads -x -d 'Threads to use'
 complete -c warpmer -n '__fish_seen_subcommand_from locate' -s o -l output -r -F -d 'Write to FILE instead of standard output, compressed (BGZF) when its name ends in '
+complete -c warpmer -n '__fish_seen_subcommand_from locate' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from locate' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from locate' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
 complete -c warpmer -n '__fish_seen_subcommand_from stats' -s h -l help -d 'Print this help and exit'
 complete -c warpmer -n '__fish_seen_subcommand_from stats' -l json -d 'Print one JSON object instead of text'
 complete -c warpmer -n '__fish_seen_subcommand_from stats' -s o -l output -r -F -d 'Write to FILE instead of standard output, compressed (BGZF) when its name ends in '
+complete -c warpmer -n '__fish_seen_subcommand_from stats' -l tsv -d 'Print a table: a header, and a line for each index'
+complete -c warpmer -n '__fish_seen_subcommand_from stats' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from stats' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from stats' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
 complete -c warpmer -n '__fish_seen_subcommand_from info' -s h -l help -d 'Print this help and exit'
 complete -c warpmer -n '__fish_seen_subcommand_from info' -l json -d 'Print one JSON object instead of text'
 complete -c warpmer -n '__fish_seen_subcommand_from info' -s o -l output -r -F -d 'Write to FILE instead of standard output, compressed (BGZF) when its name ends in '
+complete -c warpmer -n '__fish_seen_subcommand_from info' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from info' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from info' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
 complete -c warpmer -n '__fish_seen_subcommand_from devices' -s h -l help -d 'Print this help and exit'
 complete -c warpmer -n '__fish_seen_subcommand_from devices' -l json -d 'Print one JSON object instead of text'
 complete -c warpmer -n '__fish_seen_subcommand_from devices' -s o -l output -r -F -d 'Write to FILE instead of standard output, compressed (BGZF) when its name ends in '
+complete -c warpmer -n '__fish_seen_subcommand_from devices' -l force -d 'Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed or not), which is refused otherwise'
 complete -c warpmer -n '__fish_seen_subcommand_from devices' -s q -l quiet -d 'Print errors only: no warnings, no progress, no line at the end'
 complete -c warpmer -n '__fish_seen_subcommand_from devices' -l strict -d 'Make warnings errors: exit with status 3, and write no output'
 
