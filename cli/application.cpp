@@ -243,7 +243,8 @@ std::vector<std::string> protect_file_names(const std::vector<std::string>& argu
 std::string quote_command_line(const std::vector<std::string>& arguments) {
   std::string line;
   for (const std::string& argument : arguments) {
-    line += (line.empty() ? "" : " ") + io::shell_word(argument);
+    if (!line.empty()) line += ' ';
+    line += io::shell_word(argument);
   }
   return line;
 }

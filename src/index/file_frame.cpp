@@ -102,7 +102,7 @@ void check_hash_version(const FileKind& kind, const std::string& name, std::uint
 std::string encode_tail(const FileKind& kind, const FileTail& tail) {
   Builder out;
   for (const Section& section : tail.sections) put_section(out, section);
-  out.u64(tail.content_checksum);
+  out.u64(tail.sections_checksum);
   out.u64(tail.file_bytes);
   out.u32(kind.version);
   out.u32(kTrailerBytes);
@@ -123,7 +123,7 @@ FileTail decode_tail(const FileKind& kind, Bytes file, const std::string& name) 
   Parser in(kind, bytes, name, "trailer");
   FileTail tail;
   for (Section& section : tail.sections) section = get_section(in);
-  tail.content_checksum = in.u64();
+  tail.sections_checksum = in.u64();
   tail.file_bytes = in.u64();
   const std::uint32_t version = in.u32();
   const std::uint32_t trailer_bytes = in.u32();

@@ -41,7 +41,7 @@ struct Section {
 /// What a trailer says: the sections, in order, each beginning where the one before it ends.
 struct FileTail {
   std::array<Section, 4> sections;
-  std::uint64_t content_checksum = 0;
+  std::uint64_t sections_checksum = 0;
   std::uint64_t file_bytes = 0;
 };
 

@@ -23,6 +23,7 @@ struct IndexFile::Impl {
   MappedInput input;
   IndexParams params;
   layout::Trailer trailer;
+  std::uint64_t content_checksum = 0;
   std::vector<layout::DirectoryEntry> directory;
   Totals totals;
   Histogram histogram;
@@ -44,6 +45,7 @@ IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
   const std::string& name = input.name();
   params = layout::decode_header(file, name);
   trailer = layout::decode_trailer(file, params, name);
+  content_checksum = layout::content_checksum(params, trailer);
   constexpr std::uint64_t kLittle = std::uint64_t{16} << 20;  // of most indexes; the job says what would do
   if (kept_bytes() > std::max(most_bytes, kLittle)) {
     throw ResourceError(
@@ -108,7 +110,7 @@ const Histogram& IndexFile::histogram() const noexcept { return impl_->histogram
 const Provenance& IndexFile::provenance() const noexcept { return impl_->provenance; }
 std::uint64_t IndexFile::file_bytes() const noexcept { return impl_->input.bytes().size(); }
 std::uint64_t IndexFile::content_bytes() const noexcept { return impl_->trailer.provenance.offset; }
-std::uint64_t IndexFile::content_checksum() const noexcept { return impl_->trailer.content_checksum; }
+std::uint64_t IndexFile::content_checksum() const noexcept { return impl_->content_checksum; }
 
 const ShardShape& IndexFile::shape(std::uint32_t shard) const { return impl_->entry(shard).shape; }
 

@@ -162,7 +162,7 @@ class IndexFile {
   [[nodiscard]] std::uint64_t file_bytes() const noexcept;
   /// Bytes that depend only on the k-mers and counts: everything before the provenance.
   [[nodiscard]] std::uint64_t content_bytes() const noexcept;
-  /// One number for the content (from the stored checksums; no shard is read).
+  /// One number for k, strand, k-mers and counts (from the stored checksums; no shard is read).
   [[nodiscard]] std::uint64_t content_checksum() const noexcept;
   [[nodiscard]] const ShardShape& shape(std::uint32_t shard) const;
   [[nodiscard]] ShardView shard(std::uint32_t shard) const;

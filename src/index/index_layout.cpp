@@ -43,20 +43,30 @@ Parser section_parser(Bytes file, const Section& section, const std::string& nam
   return {kIndexKind, section_bytes(file, section, name, what), name, what};
 }
 
+/// What is in every shard, and what it means: header and directory.
+Builder content_checksums(const IndexParams& params, const Trailer& trailer) {
+  const std::string header = encode_header(params);
+  Builder parts;
+  parts.u64(checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
+  parts.u64(trailer.directory.checksum);
+  return parts;
+}
+
 }  // namespace
 
 void refuse_damaged(const std::string& name, const std::string& what) {
   refuse_damaged(kIndexKind, name, what);
 }
 
-std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer) {
-  const std::string header = encode_header(params);
-  Builder parts;
-  parts.u64(checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
-  parts.u64(trailer.directory.checksum);
+std::uint64_t sections_checksum(const IndexParams& params, const Trailer& trailer) {
+  Builder parts = content_checksums(params, trailer);
   parts.u64(trailer.totals.checksum);
   parts.u64(trailer.histogram.checksum);
   return parts.checksum();
+}
+
+std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer) {
+  return content_checksums(params, trailer).checksum();
 }
 
 std::optional<std::string> params_fault(const IndexParams& params) {
@@ -203,7 +213,7 @@ std::string encode_provenance(const Provenance& provenance) {
 
 std::string encode_trailer(const Trailer& trailer) {
   return encode_tail(kIndexKind, {{trailer.directory, trailer.totals, trailer.histogram, trailer.provenance},
-                                  trailer.content_checksum,
+                                  trailer.sections_checksum,
                                   trailer.file_bytes});
 }
 
@@ -225,11 +235,11 @@ IndexParams decode_header(Bytes head, const std::string& name) {
 
 Trailer decode_trailer(Bytes file, const IndexParams& params, const std::string& name) {
   const FileTail tail = decode_tail(kIndexKind, file, name);
-  Trailer trailer{tail.sections[0], tail.sections[1],      tail.sections[2],
-                  tail.sections[3], tail.content_checksum, tail.file_bytes};
+  Trailer trailer{tail.sections[0], tail.sections[1],       tail.sections[2],
+                  tail.sections[3], tail.sections_checksum, tail.file_bytes};
   if (trailer.directory.bytes != params.shards() * kEntryBytes || trailer.totals.bytes != kTotalsBytes)
     refuse_damaged(name, "its sections do not fit together");
-  if (trailer.content_checksum != content_checksum(params, trailer)) {
+  if (trailer.sections_checksum != sections_checksum(params, trailer)) {
     refuse_damaged(name, "its content does not match its checksum");
   }
   return trailer;

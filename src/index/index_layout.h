@@ -38,11 +38,15 @@ struct DirectoryEntry {
 /// The last bytes of the file: where everything is.
 struct Trailer {
   Section directory, totals, histogram, provenance;
-  std::uint64_t content_checksum = 0;
+  std::uint64_t sections_checksum = 0;
   std::uint64_t file_bytes = 0;
 };
 
-/// Of the whole content, from the stored checksums of its parts (the directory holds the payloads').
+/// Checksum of everything but provenance, from the stored checksums of its parts (the directory holds the
+/// payloads').
+[[nodiscard]] std::uint64_t sections_checksum(const IndexParams& params, const Trailer& trailer);
+/// The same of k, strand, k-mers and counts alone: indexes of equal content have equal ones, however they
+/// were made. Totals depend on that (what was read and filtered), and are left out.
 [[nodiscard]] std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer);
 
 // --- Consistency. Each of these says what is wrong, or nothing. ---

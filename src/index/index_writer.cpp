@@ -359,7 +359,7 @@ void IndexWriter::Impl::finish(const Totals& totals, const Histogram& histogram,
   append_section(layout::encode_totals(totals), trailer.totals);
   append_section(layout::encode_histogram(histogram), trailer.histogram);
   append_section(layout::encode_provenance(provenance), trailer.provenance);
-  trailer.content_checksum = layout::content_checksum(params, trailer);
+  trailer.sections_checksum = layout::sections_checksum(params, trailer);
   trailer.file_bytes = end + layout::kTrailerBytes;
   const std::string last = layout::encode_trailer(trailer);
   const Piece piece{last.data(), last.size()};

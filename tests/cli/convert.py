@@ -24,6 +24,7 @@ class Text(ConvertTest):
                 for name, back in (("out.tsv", "tsv.wmi"), ("out.fa", "fa.wmi")):
                     self.convert(index, name)
                     self.assertEqual(self.entries(self.convert(name, back, *options)), wanted)
+                    self.assertEqual(self.info(back)["content_checksum"], self.info(index)["content_checksum"])
                 self.assertEqual(self.lines("out.tsv"), self.dump(index))
 
     def test_what_text_may_look_like(self):

@@ -76,7 +76,7 @@ struct Parts {
     add(provenance_bytes, layout::encode_provenance(sample_provenance()), trailer.provenance);
     trailer.file_bytes = file.size() + layout::kTrailerBytes;
     bend_trailer(trailer);
-    trailer.content_checksum = layout::content_checksum(params, trailer);
+    trailer.sections_checksum = layout::sections_checksum(params, trailer);
     return file + layout::encode_trailer(trailer);
   }
 };
