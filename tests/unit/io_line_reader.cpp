@@ -50,7 +50,7 @@ std::string error_of(const std::string& path) {
 TEST_CASE("io lines: they end in LF, CR LF or CR, and the last one need not") {
   const TempFolder folder;
   const Lines abc = {"a", "", " b\t", "c"};
-  for (const std::string& text :
+  for (const char* const text :
        {"a\n\n b\t\nc\n", "a\r\n\r\n b\t\r\nc\r\n", "a\r\r b\t\rc\r", "a\n\r\n b\t\rc",
         "\xef\xbb\xbf"
         "a\r\n\n b\t\r\nc"})
