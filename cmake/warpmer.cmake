@@ -66,7 +66,8 @@ if(WARPMER_SANITIZE)
   target_link_options(warpmer_flags INTERFACE -fsanitize=${WARPMER_SANITIZE})
 endif()
 
-# Adds CUDA sources to a target. Until CMake 3.31, UNITY_BUILD is not for CUDA: here `batch` of them are compiled as one.
+# Adds CUDA sources to a target, `batch` of them compiled as one. CMake's UNITY_BUILD is for CUDA from 3.31 on only, and
+# would put together what has the same names inside.
 function(warpmer_add_cuda_sources target batch)
   if(NOT WARPMER_UNITY)
     target_sources(${target} PRIVATE ${ARGN})
@@ -86,6 +87,7 @@ function(warpmer_add_cuda_sources target batch)
     get_filename_component(name ${first} NAME_WE)
     set(piece ${CMAKE_CURRENT_BINARY_DIR}/pieces/${target}_${name}.cu)
     file(CONFIGURE OUTPUT ${piece} CONTENT "${text}" @ONLY)
+    set_source_files_properties(${piece} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     target_sources(${target} PRIVATE ${piece})
   endforeach()
 endfunction()

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "coming_shards.cuh"
+#include "index/bit_stream.h"
 
 namespace warpmer::gpu {
 
