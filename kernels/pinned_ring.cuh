@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "host_fence.cuh"
@@ -43,14 +45,17 @@ class PinnedRing {
     to_ = to;
     filled_ = 0;
   }
-  /// Appends elements, which may be used again at once.
-  void append(const T* elements, std::size_t n) {
+  /// Appends `n` elements, which may be used again at once. They may stand at any address: of what was read
+  /// from a file, words of 16 bytes follow offsets of 4.
+  void append(const void* elements, std::size_t n) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const char* from = static_cast<const char*>(elements);
     while (n > 0) {
       if (filled_ == 0) copied_[filling_].wait();
       const std::size_t some = std::min(n, most_sent() - filled_);
-      std::copy_n(elements, some, filling() + filled_);
+      std::memcpy(filling() + filled_, from, some * sizeof(T));
       filled_ += some;
-      elements += some;
+      from += some * sizeof(T);
       n -= some;
       if (filled_ == most_sent()) flush();
     }

@@ -240,10 +240,10 @@ class SpilledSegments<Words>::Worker {
         const bool has_offsets = number == part.first_units[shard];
         const char* from = read_unit(part, shard, number, end, has_offsets);
         if (has_offsets) {
-          offsets_.append(reinterpret_cast<const std::uint32_t*>(from), owner_.lists_per_shard_);
+          offsets_.append(from, owner_.lists_per_shard_);
           from += shard_offsets_bytes();
         }
-        words_.append(reinterpret_cast<const SuperKmer<Words>*>(from), end - part.units[number].first_word);
+        words_.append(from, end - part.units[number].first_word);
       }
     }
     const std::uint32_t end_offset = part.base + slice.end_word();
