@@ -103,12 +103,11 @@ std::string directory_of_index(const engine::CountOptions& job, const std::strin
   if (job.ranks->are_several() && !index::is_stream(output)) {
     return index::parent_of(index::resolve(output));
   }
-  return job.tmp_directory;
+  return engine::tmp_directory(job.tmp_directory, output);
 }
 
 /// Tells the job where to write its index, which is the same for all its processes.
 void set_output(engine::CountOptions& job, IndexTarget& target) {
-  job.tmp_directory = engine::tmp_directory(job.tmp_directory, target.output());
   const std::string directory = directory_of_index(job, target.output());
   job.output = job.ranks->is_first() ? target.index_path(directory) : target.output();
   if (target.format() != formats::Format::wmi && job.ranks->are_several()) {

@@ -327,7 +327,7 @@ void declare_pair_flags(CLI::App& command, FilterOptions& options) {
                    "'samtools collate' puts them.");
   command.add_flag("--by-order", options.by_order,
                    "Pair reads as they come, whatever their names. Else names of mates must be the same, or "
-                   "end in 1 and 2 behind one of / . _ :");
+                   "end in 1 and 2 behind '/', '.', '_' or ':'.");
   command
       .add_option("--pairs", options.pairs,
                   "A pair passes when any of its two reads does, or only when both do. Default: any.")

@@ -199,8 +199,8 @@ void add_histo_command(Application& application) {
                and row 10001 for all larger ones
   --max-count N has rows up to N, and row N + 1 for all larger counts, in every
   format ('jellyfish histo -h N+1' does so); with --cut, larger counts are left
-  out ('kmc_tools transform DB histogram F -cxN' does so). Where every count is a
-  row, the largest may be 1000000: then --max-count is needed.
+  out ('kmc_tools transform DB histogram F -cxN' does so). Where every count is
+  a row, the largest may be 1000000: then --max-count is needed.
 
 Examples:
   warpmer histo sample.wmi

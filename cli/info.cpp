@@ -131,12 +131,14 @@ void add_info_command(Application& application) {
       "Answers at once, whatever the size of the file. Two indexes with the same content checksum hold the "
       "same k-mers and counts, or k-mers and positions, however they were computed. The files themselves may "
       "differ: they hold the command line and the names of the inputs.",
-      R"(Examples:
+      R"(Of several indexes:
+  One after the other; with --json an array of objects.
+
+Examples:
   warpmer info sample.wmi
   warpmer info --json sample.wmi
   warpmer info genome.wmp
   warpmer info --json *.wmi
-Of several indexes: one after the other; with --json an array of objects.
 )");
   add_report_flags(command, options->report);
   command

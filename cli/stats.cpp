@@ -261,7 +261,7 @@ void add_stats_command(Application& application) {
       R"(The genome, estimated from how many k-mers occur how often:
   error cut-off   k-mers of up to this count are mostly sequencing errors
   peaks           counts that stand out, of which the largest is fitted
-  ploidy          haplotypes that differ, 1 to 6; 1 also if they are all the same
+  ploidy          haplotypes that differ, 1 to 6; 1 also if all are the same
   k-mer coverage  mean count of k-mers that all haplotypes have once
     of a haplotype  that of k-mers of one of several haplotypes
   heterozygosity  bases at which haplotypes differ, per base
@@ -281,12 +281,14 @@ void add_stats_command(Application& application) {
   coverage; "unknown" what --min-count or --max-count left out, and, of a
   converted database, what it does not say.
 
+Of several indexes:
+  One after the other, each under its name; with --json an array of objects,
+  each with the name, as "file", first.
+
 Examples:
   warpmer stats sample.wmi
   warpmer stats --json sample.wmi
   warpmer stats --tsv *.wmi > table.tsv
-Of several indexes: one after the other, each under its name; with --json an
-array of objects, each with the name, as "file", first.
 )");
   add_report_flags(command, options->report);
   command.add_flag("--tsv", options->tsv, "Print a table: a header, and a line for each index.");

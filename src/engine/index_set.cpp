@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "engine/kept_indexes.h"
 #include "engine/limits.h"
 
 namespace warpmer::engine {
@@ -43,11 +44,13 @@ void check_alike(const index::IndexFile& first, const index::IndexFile& other) {
 
 }  // namespace
 
-std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, std::uint64_t memory_cap) {
+std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, std::uint64_t memory_cap,
+                                         unsigned threads) {
   std::vector<index::IndexFile> files;
   files.reserve(paths.size());
   for (const std::string& path : paths) {
     files.emplace_back(path, memory_left(memory_cap));
+    if (files.size() == 1) refuse_too_many(files.front(), paths.size(), memory_cap, threads);
     check_alike(files.front(), files.back());
   }
   return files;

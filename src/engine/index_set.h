@@ -12,8 +12,10 @@ namespace warpmer::engine {
 
 /// Opens indexes that are to be compared k-mer by k-mer; any may be "-". InputError for one that cannot
 /// be read; UsageError for the first that differs from the first in k, strand, minimizers or shards, saying
-/// how; ResourceError for pipes with more than a cap on the process leaves.
-std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, std::uint64_t memory_cap);
+/// how; ResourceError for pipes with more than a cap on the process leaves, and as of `refuse_too_many`. Each
+/// is opened once: a file that is replaced later is read as it was.
+std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, std::uint64_t memory_cap,
+                                         unsigned threads);
 
 /// Throws the InputError for a shard that is not what a writer makes, though its checksum is right.
 [[noreturn]] void refuse_disorder(const index::IndexFile& index, std::uint32_t shard);

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/error.h"
 #include "engine/index_set.h"
 #include "engine/limits.h"
 #include "engine/memory_text.h"
-#include "index/index_file.h"
 
 namespace warpmer::engine {
 namespace {
@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint64_t kBytesOfShard = 64, kBytesOfCount = 64;
 /// What a thread merges in is at most about so large.
 constexpr std::uint64_t kMergeBytesOfThread = std::uint64_t{16} << 20;
-constexpr std::uint64_t kSmallPart = 8;
+/// Less than this, or than such a part of the cap, is never too much by itself.
+constexpr std::uint64_t kSmallBytes = std::uint64_t{1} << 20, kSmallPart = 8;
 
 std::uint64_t kept_bytes(const index::IndexFile& file) {
   std::uint64_t bytes = file.params().shards() * kBytesOfShard + file.histogram().size() * kBytesOfCount;
@@ -27,17 +28,18 @@ std::uint64_t kept_bytes(const index::IndexFile& file) {
 
 }  // namespace
 
-void refuse_too_many(const std::vector<std::string>& paths, std::uint64_t memory_cap, unsigned threads) {
+void refuse_too_many(const index::IndexFile& first, std::size_t inputs, std::uint64_t memory_cap,
+                     unsigned threads) {
   std::error_code ignored;
-  if (paths.empty() || !std::filesystem::is_regular_file(paths.front(), ignored)) return;
-  const std::uint64_t of_each = kept_bytes(index::IndexFile(paths.front(), memory_left(memory_cap)));
-  const std::uint64_t all = of_each * paths.size();
-  if (resident_bytes() + all < memory_cap || all < memory_cap / kSmallPart) return;
+  if (!std::filesystem::is_regular_file(first.path(), ignored)) return;
+  const std::uint64_t of_each = kept_bytes(first);
+  const std::uint64_t all = of_each * inputs;
+  if (resident_bytes() + all < memory_cap || all < std::max(kSmallBytes, memory_cap / kSmallPart)) return;
   const WorkingMemory enough{0, working_bytes(threads) + all + threads * kMergeBytesOfThread, 16, threads,
-                             paths.size()};
+                             inputs};
   throw ResourceError(fmt::format(
       "-m {} is too little for {} and {} inputs, of each of which {} KiB are kept: {} would do; {}",
-      mebibytes(memory_cap), number_of_threads(threads), paths.size(), of_each >> 10,
+      mebibytes(memory_cap), number_of_threads(threads), inputs, of_each >> 10,
       mebibytes_needed(enough.cap_for(0)), memory_advice(threads)));
 }
 

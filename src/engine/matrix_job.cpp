@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "engine/index_set.h"
-#include "engine/kept_indexes.h"
 #include "engine/limits.h"
 #include "engine/matrix_session.h"
 #include "engine/ordered_text.h"
@@ -86,12 +85,11 @@ void write_matrix(const MatrixOptions& options, JobProgress& progress,
                   const std::function<void(std::string_view, const index::Share&)>& write) {
   check(options);
   const std::uint64_t memory_cap = memory_or_most(options.memory_bytes);
-  refuse_too_many(options.inputs, memory_cap, threads_or_all(options.threads));
-  const std::vector<index::IndexFile> inputs = open_alike(options.inputs, memory_cap);
+  const unsigned threads = threads_or_all(options.threads);
+  const std::vector<index::IndexFile> inputs = open_alike(options.inputs, memory_cap, threads);
   const index::IndexParams& params = inputs.front().params();
   if (options.old != nullptr) check_alike(*options.old, inputs.front());
   const MatrixFormat format = format_of(options, params);
-  const unsigned threads = threads_or_all(options.threads);
 
   MatrixPlan plan;
   plan.presence = format.presence;

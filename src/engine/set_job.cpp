@@ -8,7 +8,6 @@
 #include "core/kmer.h"
 #include "core/warning.h"
 #include "engine/index_set.h"
-#include "engine/kept_indexes.h"
 #include "engine/limits.h"
 #include "engine/result_bounds.h"
 #include "index/known_totals.h"
@@ -43,7 +42,7 @@ class SetJob {
         threads_(threads_or_all(options.threads)),
         memory_cap_(memory_or_most(options.memory_bytes)),
         progress_(progress),
-        inputs_(open_alike(options.inputs, memory_cap_)) {}
+        inputs_(open_alike(options.inputs, memory_cap_, threads_)) {}
 
   SetReport run() {
     const index::IndexParams& params = inputs_.front().params();
@@ -158,7 +157,6 @@ class SetJob {
 
 SetReport run_set_operation(const SetOptions& options, JobProgress& progress) {
   check(options);
-  refuse_too_many(options.inputs, memory_or_most(options.memory_bytes), threads_or_all(options.threads));
   return SetJob(options, progress).run();
 }
 

@@ -149,7 +149,7 @@ PositionParams decode_position_header(Bytes head, const std::string& name) {
 
 PositionTrailer decode_trailer(Bytes file, const PositionParams& params, const std::string& name) {
   const FileTail tail = decode_tail(kPositionKind, file, name);
-  const PositionTrailer trailer{tail.sections[0], tail.sections[1],      tail.sections[2],
+  const PositionTrailer trailer{tail.sections[0], tail.sections[1],       tail.sections[2],
                                 tail.sections[3], tail.sections_checksum, tail.file_bytes};
   if (trailer.directory.bytes != params.bins() * kBinEntryBytes)
     refuse_positions(name, "its sections do not fit together");

@@ -9,7 +9,7 @@ import json
 import os
 import threading
 
-from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, file_size_limit, main
+from common_cli import DATA, DONE, INPUT, RESOURCE, USAGE, CliTest, file_size_limit, main
 
 READS = DATA / "reads_1.fq.gz"
 GENOME = DATA / "forty.fa"
@@ -94,7 +94,7 @@ class Compressed(EndingsTest):
         ):  # fmt: skip
             results = set()
             for threads in (1, 2, 5):
-                self.warpmer(*command, "-t", threads, "-o", f"x.{ending}.gz")
+                self.warpmer(*command, "-t", threads, "--force", "-o", f"x.{ending}.gz")
                 results.update(self.bytes_of(f"x.{ending}.gz"))
             self.assertEqual(len(results), 1, command)
         self.assertTrue(len(self.unpacked("x.fa.gz")) > 5 * 0xFF00)
@@ -180,7 +180,8 @@ class Refused(EndingsTest):
         for command in (("dump", self.index), ("histo", self.index), ("filter", self.index, READS), ("count", READS)):
             for name in ("x", "x.counts", "x.1", "x.y.z0", ".hidden", "dir.zst/x"):
                 (self.folder / "dir.zst").mkdir(exist_ok=True)
-                self.warpmer(*command, "-o", name) if command[0] != "filter" else self.run_process(*command, "-o", name)
+                process = self.run_process(*command, "--force", "-o", name)
+                self.assertEqual(process.returncode, DONE, process.stderr)
                 self.assertTrue((self.folder / name).stat().st_size > 0, (command, name))
 
 

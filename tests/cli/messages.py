@@ -99,7 +99,7 @@ class Warnings(CliTest):
         for command in (
             ("update", self.index, "--add", "one.fa", "./one.fa", "-o", "x1.wmi"),
             ("query", self.index, "--reads", "one.fa", "./one.fa", "-o", "x2.tsv"),
-            ("filter", self.index, "one.fa", "./one.fa", "-o", "x3.fa"),
+            ("filter", self.index, "one.fa", "./one.fa", "--force", "-o", "x3.fa"),  # which is run more than once
             ("qv", self.index, "--solid-count", "1", "one.fa", "./one.fa", "-o", "x4.tsv"),
             ("positions", "-k", "11", "-o", "x5.wmp", "one.fa", "./one.fa"),
             ("plan", "-k", "11", "one.fa", "./one.fa"),

@@ -104,17 +104,22 @@ class Replacing(LackingTest, OutputsTest):
         self.assertEqual(self.content(name), before)
 
     def test_no_output_replaces_sequences(self):
-        self.file("reads.fq", FASTQ)
-        for command in self.commands():
-            with self.subTest(command):
-                self.refuses("reads.fq", "FASTQ", *command)
+        for name in ("reads.fq", "reads"):
+            self.file(name, FASTQ)
+            for command in self.commands():
+                with self.subTest(command, name=name):
+                    self.refuses(name, "FASTQ", *command)
 
     def test_force(self):
+        """Under a name that fits whatever is written: what an ending promises, is promised with --force, too."""
         for command in self.commands():
             with self.subTest(command):
-                self.file("reads.fq", FASTQ)
-                self.warpmer(*command, "reads.fq", "--force")
-                self.assertNotEqual(self.content("reads.fq"), FASTQ.encode())
+                self.file("reads", FASTQ)
+                self.warpmer(*command, "reads", "--force")
+                self.assertNotEqual(self.content("reads"), FASTQ.encode())
+        self.file("reads.fq", FASTQ)
+        self.refused(USAGE, "'reads.fq' ends as FASTQ does", "count", "-k", 5, "in.fa", "--force", "-o", "reads.fq")
+        self.assertEqual(self.content("reads.fq"), FASTQ.encode())
 
     def test_kinds_of_sequences(self):
         self.file("reads.sam", SAM)

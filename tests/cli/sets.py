@@ -13,6 +13,7 @@ import subprocess
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, fasta, main
 from common_tier import by_tier, some
+from read_wmi import read_index
 
 READS_1, READS_2 = DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"
 COMMANDS = ("union", "intersect", "subtract", "symmetric-difference", "merge")
@@ -101,8 +102,11 @@ class Sets(CliTest):
         self.warpmer("convert", "-o", "most.wmi", "-", stdin=f"ACGTTGC\t{(1 << 64) - 1}\n")
         self.warpmer("convert", "-o", "other.wmi", "-", stdin=f"GGATTAC\t{(1 << 64) - 2}\nACCATTG\t1\n")
         self.refused(INPUT, "add up to more than 2\\^64 - 1", "merge", "most.wmi", "other.wmi", "-o", "x.wmi")
-        totals = self.totals(self.combine("merge", "--max-count", 9, "most.wmi", "other.wmi"))
-        self.assertEqual((totals["counted_kmers"], totals["stored_kmers"]), ((1 << 64) - 1, 1))
+        result = self.combine("merge", "--max-count", 9, "most.wmi", "other.wmi")
+        self.assertEqual(read_index(self.folder / result).totals[0], (1 << 64) - 1)
+        totals = self.totals(result)
+        # What was counted is unknown where a result of other programs' counts is filtered (knows_counted()).
+        self.assertEqual((totals["counted_kmers"], totals["stored_kmers"]), (None, 1))
 
     def test_what_it_says_of_itself(self):
         one, two = self.two(31)

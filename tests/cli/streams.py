@@ -27,6 +27,13 @@ class Inputs(CliTest):
     def same(self, *inputs, **options):
         self.assertEqual(self.dump(self.count(*inputs, k=15, **options)), self.expected)
 
+    def keeps_input(self, output, inputs, **options):
+        """Sequences are refused before a list is read; that they are an input is found then, whatever is forced."""
+        before = (self.folder / output).read_bytes()
+        self.refused(USAGE, "is one of the inputs|is there already and is sequence data", "count", "-o", output, inputs, **options)
+        self.refused(USAGE, "is one of the inputs", "count", "--force", "-o", output, inputs, **options)
+        self.assertEqual((self.folder / output).read_bytes(), before)
+
     def test_standard_input(self):
         content = READS.read_bytes()
         self.same("-", stdin=content)
@@ -55,14 +62,15 @@ class Inputs(CliTest):
         self.file("precious.fa", READS.read_bytes())
         names = "precious.fa\n"
         self.file("list", names)
-        for output, inputs in (("list", "@list"), ("precious.fa", "@list"), ("precious.fa", "@-")):
-            self.refused(USAGE, "is one of the inputs", "count", "-o", output, inputs, stdin=names)
+        self.refused(USAGE, "is one of the inputs", "count", "-o", "list", "@list")
+        for inputs in ("@list", "@-"):
+            self.keeps_input("precious.fa", inputs, stdin=names)
 
     def test_what_a_list_names_is_no_list(self):
         self.file("@x", READS.read_bytes())
         self.file("x", b"in the way")
         self.file("list", "@x\n")
-        self.refused(USAGE, "is one of the inputs", "count", "-o", "@x", "@list")
+        self.keeps_input("@x", "@list")
         self.warpmer("count", "-k", 15, "-o", "x", "@list")
         self.assertEqual(self.dump("x"), self.expected)
 

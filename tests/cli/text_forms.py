@@ -126,7 +126,7 @@ class Qualities(CliTest):
             ["count", "-k", 7, *low, "-o", "out.wmi"],
             ["plan", "-k", 7, *low],
             ["query", "i.wmi", *low, "--reads"],
-            ["filter", "i.wmi", *low, "-o", "kept.fq"],
+            ["filter", "i.wmi", *low, "--force", "-o", "kept.fq"],
             ["update", "i.wmi", *low, "-o", "more.wmi", "--add"],
         )
         for command in commands:

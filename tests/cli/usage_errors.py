@@ -158,7 +158,7 @@ class UsageErrors(CliTest):
                 ("missing INDEX", "dump"),
                 ("missing INDEX", "stats"),
                 ("missing INDEX", "info"),
-                ("unexpected argument 'b'", "histo", "a", "b"),
+                ("unexpected argument 'b'", "dump", "a", "b"),
                 ("unexpected argument 'b'", "devices", "b"),
                 ("tsv or fasta", "dump", "--format", "xml", index),
                 ("nothing would be kept", "dump", "--min-count", "2", "--max-count", "1", index),

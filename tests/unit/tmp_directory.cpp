@@ -51,14 +51,18 @@ TEST_CASE("the directory of a file is that of what a link leads to") {
   const std::string file = folder.file("large/out.wmi", "an older one");
   std::filesystem::create_symlink(file, folder.path("link.wmi"));
   std::filesystem::create_directory_symlink(folder.path("large"), folder.path("linked"));
+  std::filesystem::create_symlink(folder.path("large/none.wmi"), folder.path("dangling.wmi"));
+  std::filesystem::create_symlink("large/none.wmi", folder.path("relative.wmi"));
   std::filesystem::create_symlink(folder.path("none/out.wmi"), folder.path("broken.wmi"));
   CHECK(tmp_directory("", "out.wmi") == ".");
   CHECK(tmp_directory("", "/not/there/out.wmi") == "/not/there");
   CHECK(std::filesystem::equivalent(tmp_directory("", file), folder.path("large")));
   CHECK(std::filesystem::equivalent(tmp_directory("", folder.path("link.wmi")), folder.path("large")));
   CHECK(std::filesystem::equivalent(tmp_directory("", folder.path("linked/new.wmi")), folder.path("large")));
-  // The output replaces the link.
-  CHECK(std::filesystem::equivalent(tmp_directory("", folder.path("broken.wmi")), folder.path("")));
+  // The output goes where a link leads, whether that is there or not.
+  CHECK(std::filesystem::equivalent(tmp_directory("", folder.path("dangling.wmi")), folder.path("large")));
+  CHECK(std::filesystem::equivalent(tmp_directory("", folder.path("relative.wmi")), folder.path("large")));
+  CHECK(tmp_directory("", folder.path("broken.wmi")) == folder.path("none"));
 }
 
 TEST_CASE("streams have no directory; it is the system's, on a disk where there is one") {
