@@ -162,7 +162,6 @@ const Measure& complete(CompareCommand& command) {
   if (command.format == "tsv" && command.svg.empty() && !command.measure.empty()) {
     throw UsageError("--measure is for --format matrix and phylip and for --svg; tsv has all of them");
   }
-  check_outputs_differ({{"-o", command.output}, {"--svg", command.svg}});
   const std::string otherwise = is_phylip ? "mash" : "jaccard";
   const Measure& measure = measure_called(command.measure.empty() ? otherwise : command.measure);
   if (is_phylip && !measure.is_symmetric) {

@@ -120,8 +120,6 @@ void set_output(engine::CountOptions& job, IndexTarget& target) {
 void complete(CountCommand& command, IndexTarget& target) {
   engine::CountOptions& job = command.flags.job;
   std::vector<std::string> outputs = target.files();
-  for (const std::string& output : outputs)
-    check_outputs_differ({{"-o", output}, {"--stats", command.stats}});
   outputs.push_back(command.stats);
   // The others' inputs do not count, and lists may be the first one's alone.
   if (job.ranks->is_first()) expand_lists(job.inputs, outputs, job.memory_bytes);

@@ -46,7 +46,6 @@ int run_dump(const DumpOptions& options) {
   if (options.format != "tsv" && options.format != "fasta") {
     throw UsageError("--format must be tsv or fasta, not '" + options.format + "'");
   }
-  check_output(options.output, {options.index});
   const bool is_tsv = options.format == "tsv";
   formats::check_ending(options.output, {is_tsv ? formats::Content::tsv : formats::Content::fasta},
                         is_tsv ? "add --format fasta for FASTA; 'warpmer convert' writes other formats" : "");

@@ -111,17 +111,12 @@ void check_outputs(const FilterOptions& options) {
     if (!options.output.empty()) throw UsageError("-o and --out1, --out2 exclude each other");
     if (!options.is_paired()) throw UsageError("--out1 and --out2 need pairs: -1 and -2, or --interleaved");
   }
-  const std::vector<std::string> outputs = options.outputs();
-  check_outputs_differ({{outputs.size() == 1 ? "-o" : "--out1", outputs.front()},
-                        {"--out2", options.output_2},
-                        {"--stats", options.stats}});
 }
 
 /// Of everything that is read, none is written.
 void expand_all_lists(FilterOptions& options) {
   std::vector<std::string> outputs = options.outputs();
   outputs.push_back(options.stats);
-  for (const std::string& output : outputs) check_output(output, {options.index});
   for (const std::string& output : options.outputs()) check_read_output(output, options.form);
   check_read_once(options);  // a list from standard input among them
   for (auto* inputs : {&options.first, &options.second, &options.reads}) expand_lists(*inputs, outputs);

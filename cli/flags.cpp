@@ -248,7 +248,6 @@ void Questions::check() const {
     throw UsageError("k-mers as arguments, --kmers and --reads exclude each other");
   }
   check_read_once();  // a list from standard input among them
-  check_output(output, {index, kmer_file});
 }
 
 void Questions::expand_lists() {
@@ -258,22 +257,6 @@ void Questions::expand_lists() {
 
 void Questions::check_read_once() const {
   check_standard_input({{"as the index", {index}}, {"for --kmers", {kmer_file}}, {"for --reads", reads}});
-}
-
-void check_outputs_differ(const std::vector<NamedOutput>& outputs) {
-  namespace fs = std::filesystem;
-  const auto place_of = [](const std::string& path) {
-    std::error_code ignored;
-    return path == "-" ? fs::path(path) : fs::weakly_canonical(fs::absolute(path, ignored), ignored);
-  };
-  for (auto a = outputs.begin(); a != outputs.end(); ++a) {
-    for (auto b = a + 1; b != outputs.end(); ++b) {
-      if (a->path.empty() || b->path.empty()) continue;
-      if (a->path == b->path || place_of(a->path) == place_of(b->path)) {
-        throw UsageError(fmt::format("{} and {} cannot be the same", a->flag, b->flag));
-      }
-    }
-  }
 }
 
 namespace {

@@ -113,10 +113,10 @@ struct Questions {
   std::vector<std::string> reads;
   std::string output;
 
-  /// UsageError unless there is exactly one kind, when standard input would be read twice, and when the
-  /// output is one of the files to be read.
+  /// UsageError unless there is exactly one kind, and when standard input would be read twice.
   void check() const;
-  /// Puts what lists of reads name in their place. UsageErrors as of `check`.
+  /// Puts what lists of reads name in their place. UsageErrors as of `check`, and when the output is one of
+  /// them.
   void expand_lists();
 
  private:
@@ -124,13 +124,6 @@ struct Questions {
 };
 /// `--kmers` and, with its help text, `--reads`
 void add_question_flags(CLI::App& app, Questions& questions, const std::string& reads_help);
-/// An output, and the flag that names it.
-struct NamedOutput {
-  std::string_view flag;
-  std::string path;  ///< empty: not wanted
-};
-/// UsageError when two outputs are one file, by whichever names.
-void check_outputs_differ(const std::vector<NamedOutput>& outputs);
 /// UsageError when `output` is one of the files to be read, which it would replace; "@LIST" stands for the
 /// list.
 void check_output(const std::string& output, const std::vector<std::string>& inputs);

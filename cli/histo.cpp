@@ -136,7 +136,6 @@ void check(const HistoOptions& options) {
   if (options.indexes.size() > 1 && format != "plain") {
     throw UsageError("--format " + format + " is for one index; several are a table, in --format plain");
   }
-  check_output(options.output, options.indexes);
   formats::check_ending(options.output, {formats::Content::text, formats::Content::tsv});
   check_standard_input({{"as an index", options.indexes}});
 }

@@ -101,7 +101,6 @@ void with_index(const std::string& path, Use&& use) {
 }
 
 int run_info(const InfoOptions& options) {
-  check_output(options.report.output, options.indexes);
   check_ending(options.report);
   check_standard_input({{"as an index", options.indexes}});
   TextOutput output(options.report.output);

@@ -38,7 +38,6 @@ int run_matrix(MatrixCommand command) {
     check_standard_input({{"for --append", {command.old}}, {"as an index", indexes}});
   };
   check_read_once(command.inputs.arguments);  // a list from standard input among them
-  check_output(command.output, {command.old});
   formats::check_ending(command.output, {formats::Content::tsv});
   complete(command.inputs, job.memory_bytes);
   check_read_once(command.inputs.paths);  // and what lists name

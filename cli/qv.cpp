@@ -257,8 +257,6 @@ void check_read_once(const QvOptions& options) {
 
 void complete(QvOptions& options) {
   const std::string& output = options.report.output;
-  check_outputs_differ({{"-o", output}, {"--sequences", options.sequences}});
-  for (const std::string& path : {output, options.sequences}) check_output(path, {options.index});
   check_ending(options.report, formats::Content::tsv);
   formats::check_ending(options.sequences, {formats::Content::tsv});
   check_read_once(options);  // a list from standard input among them

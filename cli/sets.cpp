@@ -115,8 +115,6 @@ void print_summary(const IndexTarget& target, const engine::SetReport& report, d
 void complete(SetCommand& command, IndexTarget& target) {
   engine::SetOptions& job = command.job;
   const std::vector<std::string> outputs = target.files();
-  for (const std::string& output : outputs)
-    check_outputs_differ({{"-o", output}, {"--stats", command.stats}});
   command.range.check();
   job.counts = chosen_rule(command);
   complete(command.inputs, job.memory_bytes);

@@ -222,7 +222,6 @@ Json named_json(const index::IndexFile& index) {
 
 int run_stats(const StatsOptions& options) {
   if (options.tsv && options.report.json) throw UsageError("--tsv and --json are two formats; give one");
-  check_output(options.report.output, options.indexes);
   check_ending(options.report, options.tsv ? formats::Content::tsv : formats::Content::text);
   check_standard_input({{"as an index", options.indexes}});
   std::vector<std::unique_ptr<index::IndexFile>> indexes;

@@ -95,8 +95,6 @@ void complete(UpdateCommand& command) {
     throw UsageError("nothing to do: give --add FILE or --remove FILE, or both");
   }
   check_index_output(job.output);
-  check_outputs_differ({{"-o", job.output}, {"--stats", command.stats}});
-  for (const std::string& output : {job.output, command.stats}) check_output(output, {job.index});
   check_read_once(job);  // a list from standard input among them
   for (auto* reads : {&job.added, &job.removed})
     expand_lists(*reads, {job.output, command.stats}, job.memory_bytes);
