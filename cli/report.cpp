@@ -1,12 +1,9 @@
 #include "cli/report.h"
 
-#include <memory>
+#include <CLI/CLI.hpp>
 
-#include "cli/application.h"
 #include "cli/command_files.h"
-#include "cli/exit_status.h"
 #include "cli/flags.h"
-#include "index/index_file.h"
 
 namespace warpmer::cli {
 
@@ -73,28 +70,6 @@ void StatsFile::write(const Json& report) {
 void StatsFile::finish() {
   if (file_) file_->finish();
   name_outputs();
-}
-
-void add_index_report_command(Application& application, const std::string& name,
-                              const std::string& description, const std::string& footer,
-                              const std::function<Json(const index::IndexFile&)>& json,
-                              const std::function<void(const index::IndexFile&, TextOutput&)>& print) {
-  struct Options {
-    ReportFlags report;
-    std::string index;
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App& command = application.add_command(name, description, footer);
-  add_report_flags(command, options->report);
-  add_index_argument(command, options->index);
-  application.on_run(command, [=] {
-    check_output(options->report.output, {options->index});
-    check_ending(options->report);
-    const index::IndexFile index(options->index);
-    write_report(
-        options->report, [&] { return json(index); }, [&](TextOutput& output) { print(index, output); });
-    return static_cast<int>(kDone);
-  });
 }
 
 }  // namespace warpmer::cli

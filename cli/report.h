@@ -21,8 +21,6 @@ class Option;
 
 namespace warpmer::cli {
 
-class Application;
-
 struct ReportFlags {
   std::string output;
   bool json = false;
@@ -72,11 +70,5 @@ void print_field(TextOutput& output, std::string_view label, const Value& value)
     output.print("{:<20}{}\n", label, value);
   }
 }
-
-/// Adds a command that reports on one index.
-void add_index_report_command(Application& application, const std::string& name,
-                              const std::string& description, const std::string& footer,
-                              const std::function<Json(const index::IndexFile&)>& json,
-                              const std::function<void(const index::IndexFile&, TextOutput&)>& print);
 
 }  // namespace warpmer::cli
