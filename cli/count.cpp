@@ -14,7 +14,6 @@
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/index_summary.h"
-#include "cli/input_names.h"
 #include "cli/messages.h"
 #include "cli/plan_report.h"
 #include "cli/progress.h"

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/input_names.h"
 #include "cli/quantity.h"
 #include "core/error.h"
 #include "core/warning.h"
@@ -293,10 +292,6 @@ void check_standard_input(const std::vector<NamedInputs>& inputs) {
   if (roles.size() < 2) return;
   throw UsageError(fmt::format("standard input is named twice{}, but can be read only once; name it once",
                                roles[0] == roles[1] ? "" : fmt::format(", {} and {}", roles[0], roles[1])));
-}
-
-void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
-  expand_lists(inputs, outputs, 0);
 }
 
 std::uint64_t most_bytes_of_names(std::uint64_t memory_bytes) {

@@ -139,6 +139,10 @@ void check_standard_input(const std::vector<NamedInputs>& inputs);
 void warn_of_repeats(const std::vector<std::string>& inputs);
 /// Puts what lists name in their place (io/input_list.h), once for a command. UsageError when one of the
 /// `outputs` is a list or one of the inputs, or when standard input is named twice. Warns of repeats.
-void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
+/// ResourceError for more names than `memory_bytes`, a cap on the process, leaves room for.
+void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                  std::uint64_t memory_bytes = 0);
+/// What the names that lists of files have may take of a cap on the process; of 0, which is none, 4 GiB.
+std::uint64_t most_bytes_of_names(std::uint64_t memory_bytes);
 
 }  // namespace warpmer::cli

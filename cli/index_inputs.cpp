@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "cli/flags.h"
-#include "cli/input_names.h"
 #include "cli/quantity.h"
 #include "core/error.h"
 #include "io/input_list.h"

@@ -13,7 +13,6 @@
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/index_inputs.h"
-#include "cli/input_names.h"
 #include "cli/progress.h"
 #include "cli/sample_names.h"
 #include "core/error.h"

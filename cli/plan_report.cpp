@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cli/exit_status.h"
-#include "cli/input_names.h"
+#include "cli/flags.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
 #include "cli/report.h"

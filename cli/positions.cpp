@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/flags.h"
-#include "cli/input_names.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"

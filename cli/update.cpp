@@ -11,7 +11,6 @@
 #include "cli/exit_status.h"
 #include "cli/flags.h"
 #include "cli/index_summary.h"
-#include "cli/input_names.h"
 #include "cli/messages.h"
 #include "cli/progress.h"
 #include "cli/quantity.h"
