@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "core/error.h"
@@ -116,8 +118,11 @@ bool OutputFile::create_without_name() {
 void OutputFile::create() {
   target_ = resolve(path_);
   if (!create_without_name()) {
+    // What replaces a file gets the rights of that one below; until then nobody else may open it.
+    std::error_code ignored;
+    const mode_t mode = std::filesystem::is_regular_file(target_, ignored) ? S_IRUSR | S_IWUSR : kNewFileMode;
     const int error = temporary_.take(target_, [&](const std::string& name) {
-      fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode);
+      fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
       return fd_ >= 0 ? 0 : errno;
     });
     if (error != 0) {
