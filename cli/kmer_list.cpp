@@ -17,9 +17,11 @@ KmerList::KmerList(const std::string& path) : lines_(path, 1, kLongestLine) {}
 
 bool KmerList::next(KmerChunk& chunk) {
   const std::scoped_lock lock(mutex_);
-  if (!lines_.next_text(chunk)) return false;
+  if (is_done_) return false;
+  is_done_ = true;  // for other threads, should this one throw: what is left would not begin with a line
+  is_done_ = !lines_.next_text(chunk);
   chunk.ordinal = next_ordinal_++;
-  return true;
+  return !is_done_;
 }
 
 std::string_view kmer_of_line(std::string_view line) {

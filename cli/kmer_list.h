@@ -34,6 +34,7 @@ class KmerList {
   std::mutex mutex_;
   io::LineReader lines_;
   std::uint64_t next_ordinal_ = 0;
+  bool is_done_ = false;
 };
 
 /// The k-mer of a line; empty for an empty line and for a comment. UsageError for a second k-mer behind it.
