@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "device_counter.cuh"
+#include "kmer_counter.cuh"
 
 namespace warpmer::gpu {
 

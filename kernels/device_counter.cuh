@@ -5,66 +5,17 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "carrier.cuh"
-#include "count.cuh"
-#include "cut.cuh"
-#include "device_memory.cuh"
+#include "count_plan.cuh"
 #include "engine/backend.h"
 #include "engine/tally.h"
-#include "freeze.cuh"
-#include "index/index_file.h"
+#include "frozen_chunk.cuh"
+#include "kmer_counter.cuh"
 #include "spilled_segments.cuh"
 
 namespace warpmer::gpu {
-
-/// What speed depends on and results do not; the values are measured (docs/benchmarks.md).
-struct DeviceTuning {
-  double kmers_per_list = 4096;  ///< where the number of k-mers is known beforehand
-  double load = 0.7;             ///< of a table, as expected from the lists before
-  /// Neighbouring lists are counted as one where k-mers repeat so often that one table holds them.
-  bool joins_lists = true;
-  /// Lists of more k-mers than this, and than so many usual lists, are counted by all blocks together.
-  std::uint64_t long_list_kmers = std::uint64_t{1} << 20;
-  std::uint32_t long_list_ratio = 64;
-  /// Room for different k-mers in a chunk of spilled words, by those of the chunks before. A chunk that has
-  /// more is counted again, in halves.
-  double entries_margin = 1.15;
-  bool counts_early = true;  ///< what does not fit may be counted early, where that pays; else it is spilled
-};
-
-/// An index to which all is to be added that is counted, as soon as the device has no room for more, instead
-/// of being spilled; and what the table of its k-mers may take (live_table.cuh).
-struct LiveShare {
-  const index::IndexFile* index = nullptr;  ///< none: what there is no room for is spilled
-  std::uint64_t device_bytes = 0, host_bytes = 0;
-  bool is_used_always = false;  ///< LiveTableUse::always
-};
-
-struct DeviceCountPlan {
-  std::uint32_t k = 31;
-  bool canonical = true;
-  std::uint64_t min_count = 1;
-  std::uint64_t max_count = UINT64_MAX;
-  engine::CountTable table = engine::CountTable::automatic;
-  std::uint64_t memory_bytes = 0;  ///< what may be held on the device
-  DeviceTuning tuning;
-  std::uint64_t expected_kmers = 0;  ///< occurrences, about, on all devices; 0: unknown
-  std::uint32_t owners = 1;          ///< devices that share them, of all ranks
-  SpillPlan spill;                   ///< of each device
-  LiveShare live;                    ///< of each device, beside `memory_bytes`
-  std::string purpose = "counting";  ///< how messages call it
-};
-
-/// Consecutive shards, frozen. Valid until `reclaim` of its first shard has returned.
-struct FrozenChunk {
-  std::uint32_t first_shard = 0;
-  std::vector<ShardPlan> plans;                 ///< one for each shard
-  const unsigned long long* payload = nullptr;  ///< on the device
-  Event* ready = nullptr;                       ///< when it has passed, the payload is complete
-};
 
 /// Seconds the GPU was busy. Counting and freezing share it: each has the other's part in its own, and
 /// freezing what it waited for room.
@@ -87,24 +38,6 @@ struct DeviceTimes {
     words += other.words;
     exchanged_bytes += other.exchanged_bytes;
   }
-};
-
-/// Takes the k-mers of text on the device. Not thread-safe: one thread at a time. All work is ordered in
-/// one stream; the device is current.
-class TextCounter {
- public:
-  virtual ~TextCounter() = default;
-
-  [[nodiscard]] virtual cudaStream_t stream() const = 0;
-
-  /// Enqueues the count of a text (see launch_cut).
-  virtual void add(const char* text, std::uint32_t bytes, const std::uint32_t* tiles,
-                   std::uint32_t tile_count, std::uint32_t* left, CutStatus* status) = 0;
-  /// Makes room for more, for tiles that were left, unless somebody has done so already. May wait for the
-  /// device.
-  virtual void make_room() = 0;
-  /// Whether so many words in the fullest region (CutStatus) mean that it is time for that.
-  [[nodiscard]] virtual bool wants_room(std::uint32_t fullest) const = 0;
 };
 
 /// For k > 12: words are staged, split, counted and frozen.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "count_long.cuh"
-#include "device_counter.cuh"
+#include "count_plan.cuh"
 #include "list_loads.cuh"
 #include "live_error.cuh"
 #include "span_clock.cuh"

@@ -11,6 +11,7 @@
 #include "core/pages_ahead.h"
 #include "dense_counter.cuh"
 #include "engine/dense_counts.h"
+#include "engine/rank_sums.h"
 #include "engine/memory_text.h"
 #include "engine/ranks.h"
 #include "held_memory.cuh"

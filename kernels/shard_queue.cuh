@@ -9,7 +9,7 @@
 #include <mutex>
 #include <optional>
 
-#include "device_counter.cuh"
+#include "frozen_chunk.cuh"
 
 namespace warpmer::gpu {
 

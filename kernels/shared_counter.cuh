@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/flat_combining.h"
-#include "device_counter.cuh"
+#include "kmer_counter.cuh"
 
 namespace warpmer::gpu {
 

@@ -13,24 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "count_plan.cuh"
 #include "index/spill_file.h"
 #include "segment.cuh"
 
-namespace warpmer {
-class PagesAhead;  // core/pages_ahead.h
-}
-
 namespace warpmer::gpu {
-
-/// Where segments may go.
-struct SpillPlan {
-  std::uint64_t host_bytes = std::uint64_t{1} << 30;  ///< beside kLeastBytesOfThread
-  std::shared_ptr<PagesAhead> pages = {};             ///< of these, for all GPUs together; or null
-  std::string directory = ".";                        ///< of the temporary file
-  bool opens_file_at_once = false;                    ///< not only when something is to be written to it
-  unsigned threads = 2;                               ///< that copy
-  std::function<index::Share()> input_read = {};      ///< how much of it has been read (SpillFile)
-};
 
 /// What has been moved, in bytes of words and offsets.
 struct SpillTotals {

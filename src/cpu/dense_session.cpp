@@ -9,6 +9,7 @@
 #include "cpu/kmer_window.h"
 #include "cpu/stopwatch.h"
 #include "engine/dense_counts.h"
+#include "engine/rank_sums.h"
 #include "engine/limits.h"
 
 namespace warpmer::cpu {

@@ -10,17 +10,11 @@
 
 namespace warpmer::engine {
 
-class Ranks;  // engine/ranks.h
-
 /// What `freeze_dense` holds at most: the counts, k-mers with their counts in the order of the hash, and the
 /// payload.
 constexpr std::uint64_t dense_freeze_bytes(std::uint32_t k) {
   return (std::uint64_t{1} << (2 * k)) * (3 * sizeof(std::uint64_t) + sizeof(Key64));
 }
-
-/// Adds the sums of all ranks up along a binary tree, at whose root is the one that owns the shard: the last
-/// one. Whether this is it. On all ranks together.
-bool add_up_over_ranks(Ranks& ranks, std::vector<std::uint64_t>& sums);
 
 /// Adds the count of each k-mer that is the larger of its two strands to the other's, and leaves it 0.
 void fold_strands(std::vector<std::uint64_t>& counts, std::uint32_t k);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/session_run.h"
+#include "engine/job_progress.h"
 #include "index/index_file.h"
 
 namespace warpmer::engine {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/count_job.h"
+#include "engine/job_progress.h"
 #include "index/position_file.h"
 #include "io/batch.h"
 #include "io/quality_watch.h"

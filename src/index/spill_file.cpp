@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "index/file_frame.h"
+#include "index/checksum.h"
 
 namespace warpmer::index {
 namespace {

@@ -13,7 +13,7 @@
 #include "io/byte_file.h"
 #include "io/content.h"
 #include "io/cram_memory.h"
-#include "io/input.h"
+#include "io/input_options.h"
 
 namespace warpmer::io {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "io/batch.h"
-#include "io/input.h"
+#include "io/input_options.h"
 
 namespace warpmer::io {
 

@@ -9,7 +9,7 @@
 
 #include "io/chunked_file.h"
 #include "io/fasta_chunk.h"
-#include "io/input.h"
+#include "io/input_options.h"
 #include "io/record_reader.h"
 
 namespace warpmer::io {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/batch.h"
-#include "io/input.h"
+#include "io/input_options.h"
 
 namespace warpmer::io {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "io/chunked_file.h"
-#include "io/input.h"
+#include "io/input_options.h"
 #include "io/record_reader.h"
 #include "io/text_reader.h"
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "io/input.h"
+#include "io/input_options.h"
 #include "io/input_list.h"
 #include "io/record_reader.h"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/input.h"
+#include "io/input_options.h"
 #include "io/read_ahead.h"
 #include "io/record_reader.h"
 #include "io/text_reader.h"

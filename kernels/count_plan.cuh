@@ -1,0 +1,69 @@
+#pragma once
+/// One GPU's part of a counting job: what it is to do, and with what.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/count_table.h"
+#include "index/share.h"
+
+namespace warpmer {
+class PagesAhead;  // core/pages_ahead.h
+}
+namespace warpmer::index {
+class IndexFile;  // index/index_file.h
+}
+
+namespace warpmer::gpu {
+
+/// Where segments may go.
+struct SpillPlan {
+  std::uint64_t host_bytes = std::uint64_t{1} << 30;  ///< beside kLeastBytesOfThread
+  std::shared_ptr<PagesAhead> pages = {};             ///< of these, for all GPUs together; or null
+  std::string directory = ".";                        ///< of the temporary file
+  bool opens_file_at_once = false;                    ///< not only when something is to be written to it
+  unsigned threads = 2;                               ///< that copy
+  std::function<index::Share()> input_read = {};      ///< how much of it has been read (SpillFile)
+};
+
+/// What speed depends on and results do not; the values are measured (docs/benchmarks.md).
+struct DeviceTuning {
+  double kmers_per_list = 4096;  ///< where the number of k-mers is known beforehand
+  double load = 0.7;             ///< of a table, as expected from the lists before
+  /// Neighbouring lists are counted as one where k-mers repeat so often that one table holds them.
+  bool joins_lists = true;
+  /// Lists of more k-mers than this, and than so many usual lists, are counted by all blocks together.
+  std::uint64_t long_list_kmers = std::uint64_t{1} << 20;
+  std::uint32_t long_list_ratio = 64;
+  /// Room for different k-mers in a chunk of spilled words, by those of the chunks before. A chunk that has
+  /// more is counted again, in halves.
+  double entries_margin = 1.15;
+  bool counts_early = true;  ///< what does not fit may be counted early, where that pays; else it is spilled
+};
+
+/// An index to which all is to be added that is counted, as soon as the device has no room for more, instead
+/// of being spilled; and what the table of its k-mers may take (live_table.cuh).
+struct LiveShare {
+  const index::IndexFile* index = nullptr;  ///< none: what there is no room for is spilled
+  std::uint64_t device_bytes = 0, host_bytes = 0;
+  bool is_used_always = false;  ///< LiveTableUse::always
+};
+
+struct DeviceCountPlan {
+  std::uint32_t k = 31;
+  bool canonical = true;
+  std::uint64_t min_count = 1;
+  std::uint64_t max_count = UINT64_MAX;
+  engine::CountTable table = engine::CountTable::automatic;
+  std::uint64_t memory_bytes = 0;  ///< what may be held on the device
+  DeviceTuning tuning;
+  std::uint64_t expected_kmers = 0;  ///< occurrences, about, on all devices; 0: unknown
+  std::uint32_t owners = 1;          ///< devices that share them, of all ranks
+  SpillPlan spill;                   ///< of each device
+  LiveShare live;                    ///< of each device, beside `memory_bytes`
+  std::string purpose = "counting";  ///< how messages call it
+};
+
+}  // namespace warpmer::gpu
