@@ -21,7 +21,7 @@ constexpr std::size_t kReadStep = std::size_t{256} << 10;
 constexpr std::size_t kLongText = 8 * kReadStep;
 
 /// The columns that a read is in.
-constexpr std::size_t kName = 0, kFlag = 1, kBases = 9, kQuality = 10;
+constexpr std::size_t kNameColumn = 0, kFlagColumn = 1, kBasesColumn = 9, kQualityColumn = 10;
 
 /// What may stand for a base: letters that are nucleotide codes, "=" for the reference's, "." for any.
 bool is_base(char c) { return c == '=' || (char_class(c) != CharClass::invalid && c != '-' && c != '*'); }
@@ -75,7 +75,7 @@ bool SamSource::read(bam1_t& record) {
 }
 
 void SamSource::parse_whole(std::span<char> line, bam1_t& record) {
-  take_bases(split(line)[kBases]);
+  take_bases(split(line)[kBasesColumn]);
   line.data()[line.size()] = '\0';  // in place of its end, or in the padding
   kstring_t text{line.size(), line.size() + 1, line.data()};
   if (sam_parse1(&text, header_.get(), &record) < 0) fail(kUndecodable);
@@ -83,8 +83,8 @@ void SamSource::parse_whole(std::span<char> line, bam1_t& record) {
 
 void SamSource::parse_read(std::span<char> line, bam1_t& record) {
   const Columns columns = split(line);
-  const std::span<char> name = columns[kName], quality = columns[kQuality];
-  const std::span<char> bases = take_bases(columns[kBases]);
+  const std::span<char> name = columns[kNameColumn], quality = columns[kQualityColumn];
+  const std::span<char> bases = take_bases(columns[kBasesColumn]);
   const bool has_quality = !is_absent(quality);
   if (has_quality) take_quality(quality, bases.size());
   // As if it was not aligned, because the CIGAR of others has to be there.
@@ -92,7 +92,7 @@ void SamSource::parse_read(std::span<char> line, bam1_t& record) {
                bases.data(), has_quality ? quality.data() : nullptr, 0) < 0) {
     fail(kUndecodable);
   }
-  record.core.flag = flag_in(columns[kFlag]);
+  record.core.flag = flag_in(columns[kFlagColumn]);
 }
 
 SamSource::Columns SamSource::split(std::span<char> line) const {
