@@ -1,4 +1,4 @@
-#include "engine/similarity.h"
+#include "engine/compare_session.h"
 
 namespace warpmer::engine {
 
