@@ -10,7 +10,7 @@
 #   --only A[,B...]    of reads, reads-gz, genome, genome-gz (all; genome* need ../shared)
 #   --tools A[,B...]   of warpmer, kmc, kmc-m4, kmc-ram, jellyfish, floor (all)
 #   --dir DIR          keep simulated reads there for the next run (default: a temporary folder)
-#   --record           also put the result into docs/benchmarks.md, and its main table into README.md
+#   --record           also put the medians into docs/results.md, and those of simulated reads into README.md
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -147,20 +147,16 @@ if [[ ! -s $results ]]; then
 fi
 commit=$(git describe --always --dirty --abbrev=10 --exclude '*')
 python3 bench/cpu_vs_peers_report.py "$results" --commit "$commit" --simulated "${simulated[*]}" \
-  --call "bench/cpu_vs_peers.sh ${arguments[*]}" --short "$work/short.md" --hide "$work" --hide "$dir" | tee "$work/report.md"
+  --call "bench/cpu_vs_peers.sh ${arguments[*]}" --short "$work/short.md" --rows "$work/rows.md" --hide "$work" --hide "$dir"
 if [[ $record == yes ]]; then
-  python3 - "$work/report.md" "$work/short.md" <<'PY'
+  python3 - docs/results.md "$work/rows.md" README.md "$work/short.md" <<'PY'
 import pathlib, re, sys
-report, short = (pathlib.Path(name).read_text() for name in sys.argv[1:])
-marker = "<!-- bench/cpu_vs_peers.sh --record puts its result below, newest first -->\n"
-page = pathlib.Path("docs/benchmarks.md")
-text = page.read_text()
-if marker not in text:
-    sys.exit(f"cpu_vs_peers.sh: docs/benchmarks.md has no line {marker}")
-page.write_text(text.replace(marker, marker + "\n" + report, 1))
-if short:
-    page = pathlib.Path("README.md")
-    between = re.compile("(<!-- compare: begin.*?-->\n).*?(<!-- compare: end -->)", re.S)
-    page.write_text(between.sub(lambda found: found[1] + short + found[2], page.read_text()))
+between = re.compile("(<!-- cpu_vs_peers: begin.*?-->\n).*?(<!-- cpu_vs_peers: end -->)", re.S)
+for page, table in zip(*[map(pathlib.Path, sys.argv[1:])] * 2):
+    text, table = page.read_text(), table.read_text()
+    if not between.search(text):
+        sys.exit(f"cpu_vs_peers.sh: {page} has no place between <!-- cpu_vs_peers: begin --> and end")
+    if table:
+        page.write_text(between.sub(lambda found: found[1] + table + found[2], text))
 PY
 fi

@@ -10,12 +10,13 @@ import statistics
 import subprocess
 import sys
 
-INPUTS = {
+INPUTS = {  # in the report
     "reads": "Simulated reads, FASTQ (100x of 4.6 Mbp, 150 bp, 0.5 % errors)",
     "reads-gz": "The same with binned qualities, gzip",
     "genome": "C. elegans genome (ce10), FASTA",
     "genome-gz": "C. elegans genome (ce10), FASTA, gzip",
 }
+ROWS = {"reads": "reads", "reads-gz": "reads, gzip", "genome": "genome", "genome-gz": "genome, gzip"}  # in docs/results.md
 TOOLS = {
     "warpmer": "warpmer",
     "kmc": "KMC, disk",
@@ -34,18 +35,18 @@ def first_line(*command):
     return next((line.strip() for line in done.stdout.splitlines() if line.strip()), "?")
 
 
-def machine():
-    model = "?"
+def processor():
     with open("/proc/cpuinfo") as file:
-        for line in file:
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
+        models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return f"{os.cpu_count()} vCPUs ({models[0] if models else '?'})"
+
+
+def machine():
     with open("/proc/meminfo") as file:
         memory = int(file.readline().split()[1]) / 2**20
     with open("/etc/os-release") as file:
         system = re.search(r'PRETTY_NAME="?([^"\n]*)', file.read()).group(1)
-    return f"{os.cpu_count()} vCPUs ({model}), {memory:.0f} GiB, {system}, Linux {os.uname().release}"
+    return f"{processor()}, {memory:.0f} GiB, {system}, Linux {os.uname().release}"
 
 
 def seconds(value):
@@ -68,10 +69,25 @@ def write_short(options, runs):
                 print(f"| {title} | {seconds(wall)} | {seconds(cpu)} | {peak:.2f} | {size:.0f} |", file=file)
 
 
+def write_rows(options, runs):
+    """Medians with what docs/results.md says of each number."""
+    with open(options.rows, "w") as file:
+        print("| input | program | wall, s | CPU, s | peak, GB | database, MB | date | machine | commit | command |\n"
+              "|---|---|---|---|---|---|---|---|---|---|", file=file)
+        for name, title in ROWS.items():
+            for tool, program in TOOLS.items():
+                if (name, tool) in runs:
+                    wall, cpu, peak, size = (statistics.median(row[i] for row in runs[name, tool]) for i in range(4))
+                    stored = "| " if tool == "floor" else f"{peak:.2f} | {size:.0f}"
+                    print(f"| {title} | {program} | {seconds(wall)} | {seconds(cpu)} | {stored} | {datetime.date.today()} "
+                          f"| {processor()} | {options.commit.removesuffix('-dirty')} | `{options.call.strip()}` |", file=file)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("results")
     parser.add_argument("--short", help="also write the table of simulated reads, medians only, to this file")
+    parser.add_argument("--rows", help="also write the table of docs/results.md to this file")
     for name in ("--commit", "--simulated", "--call"):
         parser.add_argument(name, default="")
     parser.add_argument("--hide", action="append", default=[])
@@ -133,6 +149,8 @@ def main():
             print("\n")
     if options.short:
         write_short(options, runs)
+    if options.rows:
+        write_rows(options, runs)
     print("Command lines:\n")
     shown = set()
     for (_, tool), rows in runs.items():

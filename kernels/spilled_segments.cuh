@@ -53,7 +53,8 @@ template <int Words>
 class SpilledSegments {
  public:
   /// Host memory that a thread takes, beside what it puts there: pinned buffers for words and for offsets, a
-  /// part's offsets, what is read from the file at once, and what is remembered of parts.
+  /// part's offsets, what is read from the file at once, and what is remembered of parts. Words go to fresh
+  /// huge pages, not to pinned ones: to pin them ahead makes all other calls of the driver wait.
   static constexpr std::uint64_t kWordsBytes = std::uint64_t{4} << 20;
   static constexpr std::uint64_t kOffsetsBytes = std::uint64_t{2} << 20, kReadBytes = std::uint64_t{2} << 20;
   static constexpr std::uint64_t kRememberedBytes = std::uint64_t{8} << 20;

@@ -28,7 +28,8 @@ struct alignas(16) SuperKmer {
   }
 };
 
-/// 16-byte words up to here, 32-byte words above (docs/benchmarks.md, "Choice of m").
+/// 16-byte words up to here, 32-byte words above. A k-mer takes 1.62 and 1.77 bytes in them at k = 48,
+/// and 2.54 and 1.48 at k = 55 (genome of C. elegans).
 inline constexpr std::uint32_t kMaxShortWordK = 48;
 
 /// Calls `f` with the key type and the words of a super-k-mer that k needs, as template arguments:

@@ -20,7 +20,8 @@ constexpr std::uint64_t kWriterShare = 16;
 constexpr std::uint64_t kLeastPages = 2;
 /// Words counted at once, at least.
 constexpr std::uint64_t kLeastChunkBytes = std::uint64_t{64} << 10;
-/// What a thread keeps to count in after a shard of unusual size, at most.
+/// What a thread keeps to count in after a shard of unusual size, at most. (Given back after each shard,
+/// memory costs 8.4 M page faults and 30 s of system time with the smallest cap; kept, 1.3 M and 10 s.)
 constexpr std::uint64_t kMostKeptBytes = std::uint64_t{64} << 20;
 
 /// Random minimizers change after half a window, on average.

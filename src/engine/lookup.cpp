@@ -15,8 +15,8 @@ namespace warpmer::engine {
 
 namespace {
 
-/// Lookups for each k-mer of the index from which on a GPU builds a table. Measured (docs/benchmarks.md,
-/// "Lookups on a GPU"): building pays for itself after 10 of k-mers that are there, or 16 that are not.
+/// Lookups for each k-mer of the index from which on a GPU builds a table. On an H200 building pays for
+/// itself after 10 of k-mers that are there, or 16 that are not.
 constexpr std::uint64_t kLookupsThatPay = 16;
 
 }  // namespace

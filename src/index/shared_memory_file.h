@@ -14,11 +14,10 @@ namespace warpmer::index {
 /// `pwrite` holds the lock of the file while it finds pages and copies, so that a tmpfs takes 2.5 GB/s from
 /// one thread and no more from sixteen. Here one thread at a time asks for pages (10 GB/s: they are not
 /// cleared yet), ahead of what is needed, and all threads copy into mappings of their parts: of a huge page
-/// at a time, so that what is mapped, which counts as the process's memory, stays small. (docs/benchmarks.md,
-/// "Counting on one GPU")
+/// at a time, so that what is mapped, which counts as the process's memory, stays small.
 class SharedMemoryFile {
  public:
-  /// Fewer threads than this copy faster by `pwrite`.
+  /// Fewer threads than this copy faster by `pwrite`: two threads reached 2.1 GB/s by mappings.
   static constexpr unsigned kLeastWriters = 4;
   /// Less than this is not worth a mapping.
   static constexpr std::size_t kLeastBytes = std::size_t{64} << 10;

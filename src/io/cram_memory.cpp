@@ -21,9 +21,12 @@
 namespace warpmer::io {
 namespace {
 
-/// The header as htslib keeps it, by the bytes of its text: lines of few and short tags take most.
+/// Memory of the header as htslib keeps it, by the bytes of its text: lines of few and short tags take most
+/// (13.7 bytes; of many tags 6.6).
 constexpr std::uint64_t kBytesOfHeaderByte = 14;
-/// A slice in all its stages: compressed, decompressed, and as records.
+/// Memory of a slice in all its stages: compressed, decompressed, and as records. `samtools view` took 13 to
+/// 28 MB for slices of 1.5 and 5 M bases, 89 for 15 M, and for each of 2 and 4 threads 21 to 68 and 135 to
+/// 171.
 constexpr std::uint64_t kAloneBytesOfBase = 6;
 /// With threads, each has one, and one or two more wait to be read.
 constexpr std::uint64_t kThreadBytesOfBase = 10;

@@ -150,6 +150,8 @@ void GzipStream::Chunk::sum_up(std::string_view text) {
 }
 
 unsigned GzipStream::useful_threads(unsigned threads) {
+  // A guess costs 2.5 times the CPU time of inflating in turn. Reads, gzip, with guesses and without: 0.84
+  // and 0.73 s with 4 threads, 0.62 and 0.63 with 6, 0.52 and 0.68 with 8.
   constexpr unsigned kFewest = 6;
   return threads < kFewest ? 1 : std::min(threads, kMostThreads);
 }
