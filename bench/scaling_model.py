@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A model of counting on many GPUs: time and bytes of every link, from text to the index file (docs/scaling.md).
 
-  bench/scaling_model.py            prints the tables of docs/scaling.md
+  bench/scaling_model.py            prints the tables of docs/scaling.md, and every point beside its prediction
   bench/scaling_model.py --write    puts them there
   bench/scaling_model.py --check    exits with 1 when they are not what is there
   bench/scaling_model.py --fit      prints the rates of counting and freezing that fit the points best
@@ -168,8 +168,8 @@ def read_points():
         return list(csv.DictReader(file))
 
 
-def check_table(points, rates):
-    """Every point measured beside its prediction, and how far off each kind is."""
+def check_tables(points, rates):
+    """How far off predictions of each kind of points are, and every point measured beside its prediction."""
     rows, errors = [], {}
     for point in points:
         measured, model = float(point["seconds"]), predicted(point, rates)
@@ -180,7 +180,7 @@ def check_table(points, rates):
                      f"{100 * error:+.0f} %", point["source"]])
     summary = [[kind, len(each), f"{100 * sum(map(abs, each)) / len(each):.0f} %", f"{100 * max(map(abs, each)):.0f} %"]
                for kind, each in errors.items()]
-    return (markdown(["points", "number", "mean error", "largest error"], summary) + "\n" +
+    return (markdown(["points", "number", "mean error", "largest error"], summary),
             markdown(["point", "mode", "nodes x GPUs", "measured, s", "model, s", "error", "source"], rows))
 
 
@@ -266,7 +266,7 @@ def tables(rates, points):
     large, growing = large_jobs(), growing_jobs()
     return {
         "rates": rates.table(),
-        "check": check_table(points, rates),
+        "check": check_tables(points, rates)[0],
         "large": stage_table("10^13 bases, 64 nodes x 4 GPUs", large, rates),
         "large-bytes": bytes_table([large[0], large[3]], rates),
         "growing": stage_table("10^12 bases of 3 Gbp, in host memory", growing, rates),
@@ -294,7 +294,7 @@ def main():
         return 0
     made = tables(rates, points)
     if not (options.write or options.check):
-        print("\n".join(made.values()))
+        print("\n".join([*made.values(), check_tables(points, rates)[1]]))
         return 0
     page = PAGE.read_text()
     if options.write:
