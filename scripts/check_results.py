@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks docs/results.md: that it is short; that every table says when, where, of what commit and how each of its
-numbers was measured; that those commits, scripts and programs exist; and that links to it in the repository lead
-somewhere."""
+numbers was measured; that those commits, scripts and programs exist; that links to it in the repository lead
+somewhere; and that figures are small, and on a page."""
 
 import pathlib
 import re
@@ -11,7 +11,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = pathlib.Path("docs/results.md")
+FIGURES = pathlib.Path("docs/figures")
 MOST_LINES = 250
+MOST_FIGURE_BYTES = 40_000
 COLUMNS = ("date", "machine", "commit", "command")
 # Other people's, and what starts programs.
 KNOWN = {"warpmer", "mpirun"}
@@ -108,9 +110,18 @@ def link_faults(lines):
                     yield f"{name}:{number}: {PAGE} has no section #{anchor}"
 
 
+def figure_faults():
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    for path in sorted((ROOT / FIGURES).glob("*")):
+        if path.stat().st_size > MOST_FIGURE_BYTES:
+            yield f"{FIGURES / path.name}: {path.stat().st_size} bytes; {MOST_FIGURE_BYTES} at most"
+        if f"figures/{path.name}" not in pages:
+            yield f"{FIGURES / path.name}: no page has it; delete it"
+
+
 def main():
     lines = (ROOT / PAGE).read_text(encoding="utf-8").splitlines()
-    faults = [*page_faults(lines), *link_faults(lines)]
+    faults = [*page_faults(lines), *link_faults(lines), *figure_faults()]
     print("\n".join(faults), file=sys.stderr, end="\n" if faults else "")
     return 1 if faults else 0
 
