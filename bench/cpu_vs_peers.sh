@@ -149,14 +149,20 @@ commit=$(git describe --always --dirty --abbrev=10 --exclude '*')
 python3 bench/cpu_vs_peers_report.py "$results" --commit "$commit" --simulated "${simulated[*]}" \
   --call "bench/cpu_vs_peers.sh ${arguments[*]}" --short "$work/short.md" --rows "$work/rows.md" --hide "$work" --hide "$dir"
 if [[ $record == yes ]]; then
-  python3 - docs/results.md "$work/rows.md" README.md "$work/short.md" <<'PY'
+  python3 - "$work/rows.md" "$work/short.md" <<'PY'
 import pathlib, re, sys
-between = re.compile("(<!-- cpu_vs_peers: begin.*?-->\n).*?(<!-- cpu_vs_peers: end -->)", re.S)
-for page, table in zip(*[map(pathlib.Path, sys.argv[1:])] * 2):
-    text, table = page.read_text(), table.read_text()
-    if not between.search(text):
-        sys.exit(f"cpu_vs_peers.sh: {page} has no place between <!-- cpu_vs_peers: begin --> and end")
-    if table:
-        page.write_text(between.sub(lambda found: found[1] + table + found[2], text))
+rows, short = (pathlib.Path(name).read_text() for name in sys.argv[1:])
+
+def put(name, table_from):
+    page, between = pathlib.Path(name), re.compile("(<!-- cpu_vs_peers: begin.*?-->\n)(.*?)(<!-- cpu_vs_peers: end -->)", re.S)
+    text, places = between.subn(lambda found: found[1] + table_from(found[2]) + found[3], page.read_text())
+    if places != 1:
+        sys.exit(f"cpu_vs_peers.sh: {name} has no place between <!-- cpu_vs_peers: begin --> and end")
+    page.write_text(text)
+
+# An input and a program have one row, the newest.
+by_case = lambda table: {tuple(line.split("|")[1:3]): line for line in table.splitlines(keepends=True)}
+put("docs/results.md", lambda old: "".join((by_case(old) | by_case(rows)).values()))
+put("README.md", lambda old: short or old)
 PY
 fi
