@@ -2,7 +2,6 @@
 
 #include "core/error.h"
 #include "engine/backend.h"
-#include "engine/gpus.h"
 #include "engine/lookup.h"
 
 namespace warpmer::engine {
@@ -10,12 +9,6 @@ namespace warpmer::engine {
 namespace {
 constexpr const char* kNoCuda = "this warpmer was built without CUDA";
 }  // namespace
-
-GpuSurvey survey_gpus() {
-  GpuSurvey survey;
-  survey.problem = kNoCuda;
-  return survey;
-}
 
 std::unique_ptr<Backend> make_cuda_backend(const std::vector<int>& /*gpus*/) { throw ResourceError(kNoCuda); }
 
