@@ -23,9 +23,9 @@
 #include "cli/read_output.h"
 #include "cli/report.h"
 #include "core/error.h"
+#include "core/ordered_stage.h"
 #include "engine/device_choice.h"
 #include "engine/empty_input.h"
-#include "engine/in_order.h"
 #include "engine/thread_team.h"
 #include "index/index_file.h"
 
@@ -218,13 +218,14 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
   FilterTotals totals;
   index::Share so_far{0, reads.alike_bytes()};
   const unsigned callers = lookup.callers(threads);
-  engine::InOrder<FilteredGroup> ordered(
-      std::max<std::uint64_t>(callers, engine::kResultsAhead * threads), [&](FilteredGroup&& result) {
-        totals += result.totals;
-        so_far.done += result.input_bytes;
-        for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i]->write(result.blocks[i], so_far);
-        note_share(progress, engine::JobProgress::Stage::answering, so_far);
-      });
+  OrderedStage<FilteredGroup> ordered(std::max<std::uint64_t>(callers, kResultsAhead * threads),
+                                      [&](FilteredGroup&& result) {
+                                        totals += result.totals;
+                                        so_far.done += result.input_bytes;
+                                        for (std::size_t i = 0; i < outputs.size(); ++i)
+                                          outputs[i]->write(result.blocks[i], so_far);
+                                        note_share(progress, engine::JobProgress::Stage::answering, so_far);
+                                      });
   const auto work = [&](unsigned /*thread*/) {
     GroupFilter filter(plan, lookup);
     io::ReadGroup group;

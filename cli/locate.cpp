@@ -22,9 +22,9 @@
 #include "cli/quantity.h"
 #include "cli/text_output.h"
 #include "core/error.h"
+#include "core/ordered_stage.h"
 #include "core/warning.h"
 #include "engine/empty_input.h"
-#include "engine/in_order.h"
 #include "engine/positions.h"
 #include "engine/thread_team.h"
 #include "io/input.h"
@@ -145,7 +145,7 @@ class HitText {
 template <typename Work, typename Stop>
 void answer_in_order(Locate& locate, std::uint64_t input_bytes, Work&& work, Stop&& stop) {
   index::Share so_far{0, input_bytes};
-  engine::InOrder<Answer> ordered(kBatchesPerThread * locate.threads, [&](Answer&& answer) {
+  OrderedStage<Answer> ordered(kBatchesPerThread * locate.threads, [&](Answer&& answer) {
     so_far.done += answer.input_bytes;
     // How much the rest is, only writing it tells.
     locate.output.write(answer.text, answer.rest ? index::Share{0, input_bytes} : so_far);
@@ -213,7 +213,7 @@ void locate_file(Locate& locate) {
   std::atomic<bool> stopped{false};
   answer_in_order(
       locate, list.bytes(),
-      [&](engine::InOrder<Answer>& ordered) {
+      [&](OrderedStage<Answer>& ordered) {
         KmerChunk chunk;
         while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
           ordered.put(chunk.ordinal, answer_chunk(locate, list, chunk));
@@ -317,7 +317,7 @@ void locate_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
   answer_in_order(
       locate, inputs.alike_bytes(),
-      [&](engine::InOrder<Answer>& ordered) {
+      [&](OrderedStage<Answer>& ordered) {
         auto reads = std::make_shared<LocatedReads>();
         while (inputs.next(reads->batch)) {
           const std::uint64_t ordinal = reads->batch.ordinal;
@@ -331,7 +331,7 @@ void summarise_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
   ReadNumbers numbers;  // of a read that goes on in the next batch
   index::Share so_far{0, inputs.alike_bytes()};
-  engine::InOrder<LocatedParts> ordered(kBatchesPerThread * locate.threads, [&](LocatedParts&& summary) {
+  OrderedStage<LocatedParts> ordered(kBatchesPerThread * locate.threads, [&](LocatedParts&& summary) {
     std::string text;
     for (const LocatedPart& part : summary.parts) {
       numbers.kmers += part.numbers.kmers;

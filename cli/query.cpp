@@ -25,10 +25,10 @@
 #include "cli/sequence_track.h"
 #include "cli/text_output.h"
 #include "core/error.h"
+#include "core/ordered_stage.h"
 #include "core/warning.h"
 #include "engine/device_choice.h"
 #include "engine/empty_input.h"
-#include "engine/in_order.h"
 #include "engine/shared_reads.h"
 #include "engine/thread_team.h"
 #include "index/index_file.h"
@@ -118,7 +118,7 @@ void query_file(Query& query) {
   };
   KmerList list(query.options.kmer_file);
   index::Share so_far{0, list.bytes()};
-  engine::InOrder<ChunkAnswer> ordered(engine::kResultsAhead * query.threads, [&](ChunkAnswer&& answer) {
+  OrderedStage<ChunkAnswer> ordered(kResultsAhead * query.threads, [&](ChunkAnswer&& answer) {
     so_far.done += answer.list_bytes;
     query.list_kmers += answer.kmers;
     query.output.write(answer.text, so_far);
@@ -205,9 +205,9 @@ io::InputOptions input_options_of(const Query& query) {
 void read_alone(Query& query, BatchJoiner& joiner) {
   io::InputSet inputs(query.options.reads, input_options_of(query));
   const unsigned callers = query.lookup.callers(query.threads);
-  const auto window = std::max<std::uint64_t>(callers, engine::kResultsAhead * query.threads);
+  const auto window = std::max<std::uint64_t>(callers, kResultsAhead * query.threads);
   index::Share so_far{0, inputs.alike_bytes()};
-  engine::InOrder<BatchAnswer> ordered(window, [&](BatchAnswer&& answer) {
+  OrderedStage<BatchAnswer> ordered(window, [&](BatchAnswer&& answer) {
     so_far.done += answer.input_bytes;
     joiner.write(std::move(answer.text), so_far);
     note_share(query.progress, Stage::answering, so_far);

@@ -20,10 +20,10 @@
 #include "cli/quantity.h"
 #include "cli/report.h"
 #include "core/error.h"
+#include "core/ordered_stage.h"
 #include "core/warning.h"
 #include "engine/assembly_quality.h"
 #include "engine/empty_input.h"
-#include "engine/in_order.h"
 #include "engine/lookup.h"
 #include "engine/met_kmers.h"
 #include "engine/spectrum_model.h"
@@ -156,11 +156,11 @@ class QvJob {
     const unsigned threads = threads_or_default(options_.threads);
     io::InputSet input({file.path}, input_in_order(options_.reading, k_, threads));
     AssemblyKmers so_far;  // of a sequence that goes on in the next batch
-    engine::InOrder<std::vector<SequencePart>> ordered(engine::kResultsAhead * threads,
-                                                       [&](std::vector<SequencePart>&& parts) {
-                                                         for (const SequencePart& part : parts)
-                                                           add(part, so_far, row);
-                                                       });
+    OrderedStage<std::vector<SequencePart>> ordered(kResultsAhead * threads,
+                                                    [&](std::vector<SequencePart>&& parts) {
+                                                      for (const SequencePart& part : parts)
+                                                        add(part, so_far, row);
+                                                    });
     AskedReads asked;
     const auto work = [&](unsigned /*thread*/) {
       io::Batch batch;

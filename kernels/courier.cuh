@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -43,22 +44,19 @@ class Courier {
   [[nodiscard]] const ShardQueue::Item& next() const { return orders_.front().item; }
   [[nodiscard]] std::uint32_t last_shard() const { return orders_.back().item.shard(); }
 
-  /// The first, in memory. What is taken out is summed while it is in the core's cache: to read it again for
-  /// that takes as long as to copy it.
-  index::FrozenShard in_memory() {
+  /// The first, in memory: that of `payload`. What is taken out is summed while it is in the core's cache: to
+  /// read it again for that takes as long as to copy it.
+  index::FrozenShard in_memory(std::vector<std::uint64_t>&& payload) {
     const Order& order = orders_.front();
-    frozen_.shape = order.item.plan().shape;
-    frozen_.source.reset();
-    frozen_.payload.clear();
-    frozen_.payload.reserve(order.words() + index::kReadAheadWords);
+    payload.clear();
+    payload.reserve(order.words() + index::kReadAheadWords);
     index::layout::Checksum checksum;
     take_pieces([&](const std::uint64_t* words, std::size_t n) {
       const auto start = Clock::now();
-      take_out(words, n, checksum);
+      take_out(words, n, payload, checksum);
       seconds_ += seconds_since(start);
     });
-    frozen_.checksum = checksum.value();
-    return std::move(frozen_);
+    return {order.item.plan().shape, std::move(payload), {}, checksum.value()};
   }
   /// The first, with a source: it passes the pieces on as they come, to be read once, before `complete`.
   index::FrozenShard as_source() {
@@ -71,8 +69,6 @@ class Courier {
     bytes_ += order.words() * sizeof(std::uint64_t);
     orders_.pop_front();
   }
-  /// Takes spent memory for the next shard.
-  void reuse(index::FrozenShard&& spent) { frozen_ = std::move(spent); }
 
   /// Of waiting for the GPUs, and of copying to memory.
   [[nodiscard]] double seconds() const { return seconds_; }
@@ -130,12 +126,13 @@ class Courier {
     }
   }
 
-  /// Appends words to the shard.
-  void take_out(const std::uint64_t* words, std::uint64_t n, index::layout::Checksum& checksum) {
+  /// Appends words to a payload.
+  static void take_out(const std::uint64_t* words, std::uint64_t n, std::vector<std::uint64_t>& payload,
+                       index::layout::Checksum& checksum) {
     for (std::uint64_t at = 0; at < n; at += kWordsInCache) {
       const std::uint64_t some = std::min(kWordsInCache, n - at);
       checksum.add({words + at, some * sizeof *words});
-      frozen_.payload.insert(frozen_.payload.end(), words + at, words + at + some);
+      payload.insert(payload.end(), words + at, words + at + some);
     }
   }
 
@@ -171,7 +168,6 @@ class Courier {
   std::deque<Order> orders_;
   Piece pieces_[kHalves];  ///< by half
   std::uint64_t pieces_sent_for_ = 0, pieces_taken_ = 0;
-  index::FrozenShard frozen_;
   const Passing passing_{*this};
   double seconds_ = 0;
   std::uint64_t bytes_ = 0;

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/buffer_pool.h"
 #include "core/error.h"
 #include "core/kmer.h"
 #include "device_index.cuh"
@@ -209,58 +208,25 @@ class Station {
   Station(int gpu, const LaneShape& shape, std::uint64_t most_lanes, std::unique_ptr<DeviceIndex> loaded,
           std::uint32_t k, bool lenient)
       : gpu_(gpu),
-        shape_(shape),
-        most_lanes_(most_lanes),
         loaded_(std::move(loaded)),
-        k_(k),
-        lenient_(lenient) {}
+        lanes_([this, shape, k, lenient] { return std::make_unique<Lane>(*loaded_, shape, k, lenient); },
+               most_lanes) {}
   Station(const Station&) = delete;
   Station& operator=(const Station&) = delete;
   /// Memory is given back to the device that is current.
-  ~Station() {
-    cudaSetDevice(gpu_);
-    lanes_.clear();
-    loaded_.reset();
-  }
+  ~Station() { cudaSetDevice(gpu_); }
 
   void profile(const io::Batch& batch, const Lookup& lookup, Profile& out) {
     check(cudaSetDevice(gpu_), "choosing a GPU");
-    const auto give_back = [this](Lane* lane) {
-      const std::lock_guard lock(mutex_);
-      idle_.push_back(lane);
-      returned_.notify_one();
-    };
-    const std::unique_ptr<Lane, decltype(give_back)> lane(borrow(), give_back);
-    lane->profile(batch, lookup, out);
+    lanes_.take()->profile(batch, lookup, out);
   }
 
   void cancel() const noexcept { loaded_->cancel(); }
 
  private:
-  /// Waits for a lane when there is no memory for another.
-  Lane* borrow() {
-    std::unique_lock lock(mutex_);
-    returned_.wait(lock, [&] { return !idle_.empty() || lanes_.size() < most_lanes_; });
-    if (idle_.empty()) {
-      idle_.reserve(lanes_.size() + 1);  // so that giving back cannot fail
-      lanes_.push_back(std::make_unique<Lane>(*loaded_, shape_, k_, lenient_));
-      return lanes_.back().get();
-    }
-    Lane* lane = idle_.back();
-    idle_.pop_back();
-    return lane;
-  }
-
   const int gpu_;
-  const LaneShape shape_;
-  const std::uint64_t most_lanes_;
-  std::unique_ptr<DeviceIndex> loaded_;
-  const std::uint32_t k_;
-  const bool lenient_;
-  std::mutex mutex_;
-  std::condition_variable returned_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
-  std::vector<Lane*> idle_;
+  const std::unique_ptr<DeviceIndex> loaded_;
+  BufferPool<Lane> lanes_;  ///< as many as there is memory for
 };
 
 /// What a lookup may hold of each GPU: the least of all. What earlier jobs of this process have left in the

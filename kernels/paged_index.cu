@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "core/buffer_pool.h"
 #include "engine/child_carousel.h"
 #include "frozen_shards.cuh"
 #include "paged_index.cuh"
@@ -130,22 +130,13 @@ class PagedShards : public PagedIndex {
  public:
   PagedShards(const index::IndexFile& index, const PagedLookupPlan& plan, std::shared_ptr<FilePages> pages)
       : frames_(index, plan, std::move(pages)),
-        carousel_(frames_, engine::kPagedFrames, frames_.child_bytes()) {
-    for (std::uint32_t i = 0; i < plan.slices; ++i) {
-      runs_.push_back(std::make_unique<TextRuns>(plan.slice_starts, plan.children(), frames_.params()));
-      idle_.push_back(runs_.back().get());
-    }
-  }
+        runs_(make_runs(plan, frames_.params()), BufferPool<TextRuns>::Order::last_returned),
+        carousel_(frames_, engine::kPagedFrames, frames_.child_bytes()) {}
 
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                CutStatus* status, cudaStream_t stream) const override {
     if (starts == 0) return;
-    const auto give_back = [this](TextRuns* runs) {
-      const std::lock_guard lock(mutex_);
-      idle_.push_back(runs);
-      returned_.notify_one();
-    };
-    const std::unique_ptr<TextRuns, decltype(give_back)> runs(borrow(), give_back);
+    const auto runs = runs_.take();
     try {
       runs->cut(text, bytes, starts, frames_.params(), frames_.shards(), answers, status, stream);
       TextQuestion question{runs->text(), starts, Event()};
@@ -164,19 +155,16 @@ class PagedShards : public PagedIndex {
   [[nodiscard]] table::PagingCounts counts() const override { return carousel_.counts(); }
 
  private:
-  TextRuns* borrow() const {
-    std::unique_lock lock(mutex_);
-    returned_.wait(lock, [&] { return !idle_.empty(); });
-    TextRuns* const runs = idle_.back();
-    idle_.pop_back();
+  static std::vector<std::unique_ptr<TextRuns>> make_runs(const PagedLookupPlan& plan,
+                                                          const LookupParams& params) {
+    std::vector<std::unique_ptr<TextRuns>> runs;
+    for (std::uint32_t i = 0; i < plan.slices; ++i)
+      runs.push_back(std::make_unique<TextRuns>(plan.slice_starts, plan.children(), params));
     return runs;
   }
 
   mutable ShardFrames<Key> frames_;
-  std::vector<std::unique_ptr<TextRuns>> runs_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable returned_;
-  mutable std::vector<TextRuns*> idle_;
+  mutable BufferPool<TextRuns> runs_;
   mutable engine::ChildCarousel<ShardFrames<Key>> carousel_;  ///< ends before its frames go
 };
 

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "comm/transposition.h"
+#include "core/buffer_pool.h"
 #include "current_device.cuh"
 #include "routed_index.cuh"
 #include "routed_runs.cuh"
@@ -174,46 +174,38 @@ class RoutedIndex : public DeviceIndex {
  public:
   RoutedIndex(std::shared_ptr<const DividedIndex<Key>> index, std::uint32_t asker,
               const RoutedLookupPlan& plan, Route route)
-      : index_(std::move(index)) {
-    for (std::uint32_t i = 0; i < plan.journeys; ++i) {
-      journeys_.emplace_back(index_->gpus[asker], *index_, asker, plan.slice_starts, route);
-      idle_.push_back(&*journeys_.back());
-    }
-  }
+      : index_(std::move(index)),
+        journeys_(make_journeys(*index_, asker, plan, route), Journeys::Order::first_returned) {}
 
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                CutStatus* status, cudaStream_t stream) const override {
     if (starts == 0) return;
-    const auto give_back = [this](Journey<Key>* journey) {
-      const std::lock_guard lock(mutex_);
-      idle_.push_back(journey);
-      returned_.notify_one();
-    };
-    const std::unique_ptr<Journey<Key>, decltype(give_back)> journey(borrow(), give_back);
+    const auto lease = journeys_.take();
+    Journey<Key>& journey = **lease;
     try {
-      journey->look_up(text, bytes, starts, answers, status, stream);
+      journey.look_up(text, bytes, starts, answers, status, stream);
     } catch (...) {
       cudaStreamSynchronize(stream);
-      journey->settle();
+      journey.settle();
       throw;
     }
   }
 
  private:
-  /// The one whose last text is over, or the first that will be.
-  Journey<Key>* borrow() const {
-    std::unique_lock lock(mutex_);
-    returned_.wait(lock, [&] { return !idle_.empty(); });
-    Journey<Key>* const journey = idle_.front();
-    idle_.pop_front();
-    return journey;
+  using Journeys = BufferPool<OnOneDevice<Journey<Key>>>;
+
+  static auto make_journeys(const DividedIndex<Key>& index, std::uint32_t asker, const RoutedLookupPlan& plan,
+                            Route route) {
+    std::vector<std::unique_ptr<OnOneDevice<Journey<Key>>>> journeys;
+    for (std::uint32_t i = 0; i < plan.journeys; ++i) {
+      journeys.push_back(std::make_unique<OnOneDevice<Journey<Key>>>(index.gpus[asker], index, asker,
+                                                                     plan.slice_starts, route));
+    }
+    return journeys;
   }
 
-  std::shared_ptr<const DividedIndex<Key>> index_;
-  std::vector<OnOneDevice<Journey<Key>>> journeys_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable returned_;
-  mutable std::deque<Journey<Key>*> idle_;  ///< in the order of their last texts
+  const std::shared_ptr<const DividedIndex<Key>> index_;
+  mutable Journeys journeys_;  ///< taken is the one whose last text is over, or the first that will be
 };
 
 /// On a GPU, whatever is under way.

@@ -39,12 +39,11 @@ class ShardDelivery {
         const ShardQueue::Item item = courier.next();
         // Where it cannot go to its place at once, it does not keep the GPU waiting.
         const bool is_due = sink.places() != nullptr && sink.places()->is_due(item.shard());
-        index::FrozenShard frozen = is_due ? courier.as_source() : courier.in_memory();
+        index::FrozenShard frozen = is_due ? courier.as_source() : courier.in_memory(sink.take_payload());
         if (!is_due) queue_.fetched(item);
         sink(item.shard(), std::move(frozen));
         courier.complete();
         if (is_due) queue_.fetched(item);
-        courier.reuse(std::move(frozen));
         shard_done();
       };
       const auto put = [&](FrozenChunk&& chunk, std::uint32_t number) {

@@ -118,7 +118,7 @@ class ShardedUpdate : public engine::UpdatingSession {
       }
       sink(shard, std::move(frozen));
     };
-    delivery_.run(thread, engine::ShardSink(note_and_put, sink.places()), shard_done,
+    delivery_.run(thread, sink.with(note_and_put), shard_done,
                   [&](std::uint32_t number, const ChunkOutlets& outlets) {
                     if (is_counted_whole(number))
                       return added_->device_counter(number).finish(outlets.take, outlets.reclaim);

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "core/buffer_pool.h"
 #include "core/hash.h"
 #include "core/kmer.h"
+#include "core/ordered_stage.h"
 #include "cpu/entry_sorter.h"
 #include "cpu/shard_pieces.h"
 #include "cpu/sorted_lists.h"
-#include "engine/in_order.h"
 #include "engine/thread_team.h"
 #include "formats/jellyfish_order.h"
 
@@ -28,47 +28,25 @@ using formats::CountedKmer;
 /// Entries of a piece, or that are visited at a time.
 constexpr std::size_t kBlockEntries = 8192;
 
-/// Things whose memory is used again.
-template <class T>
-class Spares {
- public:
-  T take() {
-    const std::lock_guard lock(mutex_);
-    if (spares_.empty()) return {};
-    T spare = std::move(spares_.back());
-    spares_.pop_back();
-    return spare;
-  }
-  void give_back(T&& spare) {
-    const std::lock_guard lock(mutex_);
-    spares_.push_back(std::move(spare));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<T> spares_;
-};
-
 /// Makes results 0 to `size` on all threads, `make(state of a thread, number, result)`, and gives each to
 /// `consume`, in order.
 template <class State, class Result>
 void make_in_order(std::uint64_t size, unsigned threads, const std::function<State()>& new_state,
                    const std::function<void(State&, std::uint64_t, Result&)>& make,
                    const std::function<void(std::uint64_t, Result&)>& consume) {
-  Spares<Result> spares;
+  using Lease = typename BufferPool<Result>::Lease;
+  BufferPool<Result> results;
   std::uint64_t consumed = 0;
-  engine::InOrder<Result> in_order(engine::kResultsAhead * threads, [&](Result&& result) {
-    consume(consumed++, result);
-    spares.give_back(std::move(result));
-  });
+  OrderedStage<Lease> in_order(kResultsAhead * threads,
+                               [&](const Lease& result) { consume(consumed++, *result); });
   std::atomic<std::uint64_t> next{0};
   engine::run_team(
       threads,
       [&](unsigned) {
         State state = new_state();
         for (std::uint64_t number; (number = next.fetch_add(1)) < size;) {
-          Result result = spares.take();
-          make(state, number, result);
+          Lease result = results.take();
+          make(state, number, *result);
           in_order.put(number, std::move(result));
         }
       },
@@ -114,7 +92,7 @@ void visit_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, uns
   using Sorter = EntrySorter<Key, Order>;
   using Ordered = typename Sorter::Ordered;
   struct NoState {};
-  const std::uint64_t bins_in_order = (engine::kResultsAhead + 1) * threads;
+  const std::uint64_t bins_in_order = (kResultsAhead + 1) * threads;
   const engine::CountBounds all;
   Sorter sorter(index, all, threads, memory_bytes, bins_in_order * Sorter::kBytesOfOrderedBin);
   std::vector<CountedKmer> block(kBlockEntries);

@@ -92,8 +92,8 @@ class EntryTextWriter {
         [&](unsigned) {
           State state;
           for (std::uint64_t number; (number = next.fetch_add(1)) < end;) {
-            TextBuffer buffer = text_.take();
-            make(state, number, buffer);
+            OrderedText::Buffer buffer = text_.take();
+            make(state, number, *buffer);
             text_.put(number, std::move(buffer));
           }
         },

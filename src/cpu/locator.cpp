@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
 
+#include "core/buffer_pool.h"
 #include "core/hash.h"
 #include "cpu/cutter.h"
 #include "cpu/hash_graph.h"
@@ -50,7 +52,7 @@ class CpuLocator final : public Locator {
     out.kmers.clear();
     out.first.assign(batch.pieces.size() + 1, 0);  // numbers of hits, until all are known
     out.asked.assign(batch.pieces.size(), 0);
-    std::unique_ptr<Scratch> scratch = borrow();
+    const auto scratch = scratches_.take();
     scratch->clear();
     for (std::size_t piece = 0; piece < batch.pieces.size(); ++piece) {
       const std::uint64_t begin = batch.pieces[piece].first_base;
@@ -64,7 +66,6 @@ class CpuLocator final : public Locator {
     }
     look_up(*scratch, out);
     std::partial_sum(out.first.begin(), out.first.end(), out.first.begin());
-    give_back(std::move(scratch));
   }
 
   void for_each_hit(const HitRange& hits,
@@ -211,22 +212,6 @@ class CpuLocator final : public Locator {
     return *readers_[bin];
   }
 
-  [[nodiscard]] std::unique_ptr<Scratch> borrow() const {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<Scratch> scratch = std::move(idle_.back());
-        idle_.pop_back();
-        return scratch;
-      }
-    }
-    return std::make_unique<Scratch>(params_.k, lenient_);
-  }
-  void give_back(std::unique_ptr<Scratch> scratch) const {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(scratch));
-  }
-
   const index::PositionFile& index_;
   const index::PositionParams params_;
   const KmerHash<Key> hash_;
@@ -235,7 +220,7 @@ class CpuLocator final : public Locator {
   mutable std::vector<std::optional<index::BinReader<Key>>> readers_;
   std::unique_ptr<std::atomic<bool>[]> is_ready_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Scratch>> idle_;  ///< callers borrow one each
+  mutable BufferPool<Scratch> scratches_{[this] { return std::make_unique<Scratch>(params_.k, lenient_); }};
 };
 
 }  // namespace

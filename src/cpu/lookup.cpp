@@ -4,9 +4,10 @@
 #include "engine/lookup.h"
 
 #include <algorithm>
-#include <mutex>
+#include <memory>
 #include <utility>
 
+#include "core/buffer_pool.h"
 #include "core/hash.h"
 #include "core/minimizer.h"
 #include "cpu/cutter.h"
@@ -148,35 +149,22 @@ class IndexFinders : public cpu::FinderSource {
 class CpuLookup : public Lookup {
  public:
   CpuLookup(const index::IndexFile& index, LookupTable table, std::unique_ptr<cpu::FinderSource> finders)
-      : Lookup(index, table), finders_(std::move(finders)) {}
+      : Lookup(index, table), source_(std::move(finders)) {}
 
   void profile(const io::Batch& batch, Profile& out) const override {
     lay_out(batch, out);
-    std::unique_ptr<Finder> finder = borrow();
-    finder->profile(batch, out);
-    give_back(std::move(finder));
+    auto finder = finders_.take();
+    try {
+      finder->profile(batch, out);
+    } catch (...) {
+      finders_.discard(std::move(finder));  // it keeps super-k-mers of the batch
+      throw;
+    }
   }
 
  private:
-  [[nodiscard]] std::unique_ptr<Finder> borrow() const {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        std::unique_ptr<Finder> finder = std::move(idle_.back());
-        idle_.pop_back();
-        return finder;
-      }
-    }
-    return finders_->make();
-  }
-  void give_back(std::unique_ptr<Finder> finder) const {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(finder));
-  }
-
-  std::unique_ptr<cpu::FinderSource> finders_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Finder>> idle_;  ///< they have scratch memory; callers borrow one each
+  const std::unique_ptr<cpu::FinderSource> source_;
+  mutable BufferPool<Finder> finders_{[this] { return source_->make(); }};  ///< they have scratch memory
 };
 
 }  // namespace

@@ -98,8 +98,8 @@ class MatrixMaker : public engine::MatrixSession {
   void write_rows(unsigned thread, OrderedText& text,
                   const std::function<void(std::uint32_t)>& shards_done) override {
     for (std::size_t number; (number = next_piece_.fetch_add(1)) < pieces_.size();) {
-      TextBuffer buffer = text.take();
-      write_piece(readers_[thread], number, text, buffer);
+      OrderedText::Buffer buffer = text.take();
+      write_piece(readers_[thread], number, text, *buffer);
       text.put(number, std::move(buffer));
       shards_done(pieces_[number].first_shard + pieces_[number].shards);
     }
@@ -160,9 +160,9 @@ class MatrixExtender : public engine::MatrixSession {
                   const std::function<void(std::uint32_t)>& shards_done) override {
     Worker& worker = workers_[thread];
     while (old_.next(worker.text)) {
-      TextBuffer buffer = text.take();
-      shards_done(extend(worker, text, buffer));
-      buffer.add_done(worker.text.disk_bytes);
+      OrderedText::Buffer buffer = text.take();
+      shards_done(extend(worker, text, *buffer));
+      buffer->add_done(worker.text.disk_bytes);
       text.put(worker.text.ordinal, std::move(buffer));
     }
   }

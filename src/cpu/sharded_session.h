@@ -96,21 +96,19 @@ class ShardedSession : public engine::CountingSession {
               const std::function<void()>& shard_done) override {
     Worker& worker = workers_[thread];
     Freezer& freezer = worker.desk.freezer;
-    index::FrozenShard frozen;
     for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < exchange_.end_shard(); shard_done()) {
+      index::FrozenShard frozen;
       std::optional<ShardSpill<Key>> spill;
-      // NOLINTBEGIN(bugprone-use-after-move): the sink leaves spent memory there, for the next shard
       take(shard, thread, [&](const ShardPart<Key>& part) {
         worker.loads.note_shard(shard - exchange_.first_shard(), part.size);
         const std::size_t kept = worker.tally.filter(part.keys, part.counts, part.size);
         if (part.is_all) {
-          frozen = freezer.freeze(part.keys, part.counts, kept, std::move(frozen.payload));
+          frozen = freezer.freeze(part.keys, part.counts, kept, sink.take_payload());
           return;
         }
         if (!spill) spill.emplace(shard_spill());
         spill->append(part.keys, part.counts, kept, freezer);
       });
-      // NOLINTEND(bugprone-use-after-move)
       if (spill) frozen = spill->finish();
       sink(shard, std::move(frozen));
     }

@@ -119,19 +119,29 @@ struct FoundInText {
 class ShardSink {
  public:
   using Put = std::function<void(std::uint32_t shard, index::FrozenShard&& frozen)>;
+  using TakePayload = std::function<std::vector<std::uint64_t>()>;
 
-  /// `places`, if there are any, are those of the shards that are put.
-  explicit ShardSink(Put put, index::ShardPlaces* places = nullptr) : put_(std::move(put)), places_(places) {}
+  /// `places`, if there are any, are those of the shards that are put; `take_payload`, if there is one, has
+  /// memory of payloads that are of no more use.
+  explicit ShardSink(Put put, index::ShardPlaces* places = nullptr, TakePayload take_payload = {})
+      : put_(std::move(put)), places_(places), take_payload_(std::move(take_payload)) {}
+  /// The same, but `put` takes the shards.
+  [[nodiscard]] ShardSink with(Put put) const { return ShardSink(std::move(put), places_, take_payload_); }
 
-  /// Takes a shard; called from several threads, roughly in shard order. May leave spent memory in the
-  /// payload's place, for the next shard: fresh memory costs more than filling it.
+  /// Takes a shard; called from several threads, roughly in shard order.
   void operator()(std::uint32_t shard, index::FrozenShard&& frozen) const { put_(shard, std::move(frozen)); }
+  /// Memory for a payload, with any content: that of one that has been written, or none. Fresh memory costs
+  /// more than filling it.
+  [[nodiscard]] std::vector<std::uint64_t> take_payload() const {
+    return take_payload_ ? take_payload_() : std::vector<std::uint64_t>();
+  }
   /// Who knows how large shards are going to be may say so here; or null.
   [[nodiscard]] index::ShardPlaces* places() const { return places_; }
 
  private:
   Put put_;
   index::ShardPlaces* places_;
+  TakePayload take_payload_;
 };
 
 /// One counting job on one backend.

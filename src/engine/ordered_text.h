@@ -7,12 +7,11 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "engine/in_order.h"
+#include "core/buffer_pool.h"
+#include "core/ordered_stage.h"
 #include "index/buffered_output.h"
 
 namespace warpmer::engine {
@@ -57,9 +56,11 @@ class TextBuffer {
   std::uint64_t done_ = 0;
 };
 
-/// Takes texts 0, 1, 2, ... from any thread and writes them in order. Buffers go round.
+/// Takes texts 0, 1, 2, ... from any thread and writes them in order.
 class OrderedText {
  public:
+  /// A text in the making; its memory is used again.
+  using Buffer = BufferPool<TextBuffer>::Lease;
   /// A text that is about to be longer is handed over in parts.
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
@@ -74,29 +75,28 @@ class OrderedText {
       : so_far_{0, total},
         write_(std::move(write)),
         encode_(std::move(encode)),
-        ordered_(kTextsOfThread * threads, [this](TextBuffer&& buffer) {
-          so_far_.done += buffer.take_done();
-          write_(buffer.text(), so_far_);
-          give_back(std::move(buffer));
+        ordered_(kTextsOfThread * threads, [this](const Buffer& buffer) {
+          so_far_.done += buffer->take_done();
+          write_(buffer->text(), so_far_);
         }) {}
 
   /// An empty buffer.
-  [[nodiscard]] TextBuffer take() {
-    const std::scoped_lock lock(mutex_);
-    if (spare_.empty()) return {};
-    TextBuffer buffer = std::move(spare_.back());
-    spare_.pop_back();
+  [[nodiscard]] Buffer take() {
+    Buffer buffer = buffers_.take();
+    buffer->clear();
     return buffer;
   }
   /// Text `ordinal`, or what remains of it. Blocks while too many texts before it are missing.
-  void put(std::uint64_t ordinal, TextBuffer&& buffer) {
-    if (encode_) encode_(buffer);
+  void put(std::uint64_t ordinal, Buffer&& buffer) {
+    if (encode_) encode_(*buffer);
     ordered_.put(ordinal, std::move(buffer));
   }
   /// Empties a buffer that has become large: text `ordinal` goes on. Blocks until its turn has come.
   void put_part(std::uint64_t ordinal, TextBuffer& buffer) {
     if (encode_) encode_(buffer);
-    ordered_.put_part(ordinal, std::exchange(buffer, take()));
+    Buffer part = take();
+    std::swap(*part, buffer);
+    ordered_.put_part(ordinal, std::move(part));
   }
   /// Nothing is written any more and nobody blocks.
   void stop() noexcept { ordered_.stop(); }
@@ -109,18 +109,11 @@ class OrderedText {
  private:
   static constexpr std::uint64_t kTextsOfThread = 3;
 
-  void give_back(TextBuffer&& buffer) {
-    buffer.clear();
-    const std::scoped_lock lock(mutex_);
-    spare_.push_back(std::move(buffer));
-  }
-
   index::Share so_far_;  ///< of what is written
   Write write_;
   Encode encode_;
-  std::mutex mutex_;
-  std::vector<TextBuffer> spare_;
-  InOrder<TextBuffer> ordered_;
+  BufferPool<TextBuffer> buffers_;
+  OrderedStage<Buffer> ordered_;
 };
 
 }  // namespace warpmer::engine

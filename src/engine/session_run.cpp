@@ -1,8 +1,6 @@
 #include "engine/session_run.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -98,27 +96,28 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
                         JobProgress::Stage stage, Ranks& ranks) {
   progress_.shards_total = shards;
   progress_.stage = stage;
-  const Ranks::Watch watch(ranks, [&] { failed_ = true; });
+  const auto stop = [&] {
+    failed_ = true;
+    writer.cancel_waiting();
+  };
+  const Ranks::Watch watch(ranks, stop);
   const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const auto start = Clock::now();
     writer.put(shard, std::move(frozen));
     if (writer.bytes_spilled() > 0) ranks.die_if_asked("keep");
-    frozen = {};
-    frozen.payload = writer.take_spare();
     // Shards wait in memory for those before them. One that takes long (a hot k-mer), or a device that is
     // ahead of the one before it, must not make all others pile up. Whoever has the next shard has not put
-    // it, so it is never he who waits.
-    while (shard >= writer.shards_placed() && writer.bytes_waiting() > most_waiting_bytes() && !failed_)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    // it, so it is never the thread that waits.
+    writer.wait_for_place(shard, most_waiting_bytes());
     write_seconds_ += seconds_since(start);
     if (failed_) throw InternalError("stopped because another thread failed");
   };
-  const ShardSink sink(put, &writer);
+  const ShardSink sink(put, &writer, [&] { return writer.take_spare(); });
   run_team(
       threads_, [&](unsigned thread) { finish(thread, sink, [&] { ++progress_.shards_done; }); },
       [&] {
         ranks.report(std::current_exception());  // first: others end with errors of their own
-        failed_ = true;
+        stop();
       });
 }
 

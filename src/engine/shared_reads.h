@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/in_order.h"
+#include "core/ordered_stage.h"
 #include "engine/ranks.h"
 #include "engine/read_dealer.h"
 #include "engine/read_results.h"
@@ -75,7 +75,7 @@ class SharedReads {
   const std::uint64_t most_unwritten_;     ///< bytes of results that a rank may have sent and are not written
   const std::uint64_t most_waiting_;       ///< bytes of results that may wait here before more work is begun
   const std::uint64_t most_held_;
-  InOrder<Message> in_turn_;
+  OrderedStage<Message> in_turn_;
 
   // On rank 0:
   std::unique_ptr<ReadResults> results_;

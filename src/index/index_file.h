@@ -127,8 +127,11 @@ class IndexWriter : public ShardPlaces {
   [[nodiscard]] std::uint64_t bytes_written() const noexcept;
   /// Bytes of frozen shards waiting for an earlier shard, or to be written (for the memory plan).
   [[nodiscard]] std::uint64_t bytes_waiting() const noexcept;
-  /// The shards below this number have their place in the file; the others that were put wait for it.
-  [[nodiscard]] std::uint32_t shards_placed() const noexcept;
+  /// Waits while `shard`, which was put, has no place in the file yet, and more than `most_bytes` of frozen
+  /// shards are waiting.
+  void wait_for_place(std::uint32_t shard, std::uint64_t most_bytes) const;
+  /// From now on no thread waits for a place. Takes no lock: any thread may call it, whatever others are at.
+  void cancel_waiting() noexcept;
 
  private:
   struct Impl;

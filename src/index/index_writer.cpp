@@ -70,11 +70,15 @@ struct IndexWriter::Impl {
   void append_section(const std::string& bytes, layout::Section& section);
   void start_stream();
   std::uint64_t expected_bytes() const;
+  void wait_for_place(std::uint32_t shard, std::uint64_t most_bytes) const;
+  void note_change() noexcept;
 
   const IndexParams params;
   std::atomic<std::uint64_t> bytes_written{0};
   std::atomic<std::uint64_t> bytes_waiting{0};
   std::atomic<std::uint64_t> bytes_put{0};
+  std::atomic<std::uint32_t> changes{0};  ///< of what `wait_for_place` looks at
+  std::atomic<bool> is_waiting_cancelled{false};
 
   mutable std::mutex mutex;                       ///< guards all that follows
   std::vector<layout::DirectoryEntry> directory;  ///< of the first `next`; some lack their checksums yet
@@ -166,6 +170,7 @@ std::uint64_t IndexWriter::Impl::take_place(layout::DirectoryEntry entry) {
   entry.offset = end;
   end += entry.payload_words * sizeof(std::uint64_t);
   directory[next++] = entry;
+  note_change();
   return entry.offset;
 }
 
@@ -220,7 +225,21 @@ Run IndexWriter::Impl::take_run() {
     placed.pop_front();
   }
   bytes_waiting -= bytes;
+  note_change();
   return run;
+}
+
+void IndexWriter::Impl::note_change() noexcept {
+  ++changes;
+  changes.notify_all();
+}
+
+void IndexWriter::Impl::wait_for_place(std::uint32_t shard, std::uint64_t most_bytes) const {
+  while (true) {
+    const std::uint32_t seen = changes;  // first: a change while the rest is looked at is not missed
+    if (is_waiting_cancelled || shard < next || bytes_waiting <= most_bytes) return;
+    changes.wait(seen);
+  }
 }
 
 /// Writes what is placed until nothing is left: a late shard makes many ready at once, which all threads that
@@ -448,6 +467,12 @@ std::uint64_t IndexWriter::bytes_spilled() const { return impl_->kept ? impl_->k
 
 std::uint64_t IndexWriter::bytes_written() const noexcept { return impl_->bytes_written; }
 std::uint64_t IndexWriter::bytes_waiting() const noexcept { return impl_->bytes_waiting; }
-std::uint32_t IndexWriter::shards_placed() const noexcept { return impl_->next; }
+void IndexWriter::wait_for_place(std::uint32_t shard, std::uint64_t most_bytes) const {
+  impl_->wait_for_place(shard, most_bytes);
+}
+void IndexWriter::cancel_waiting() noexcept {
+  impl_->is_waiting_cancelled = true;
+  impl_->note_change();
+}
 
 }  // namespace warpmer::index

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <condition_variable>
-#include <mutex>
+#include <atomic>
 
 #include "core/error.h"
+#include "core/ordered_stage.h"
 #include "index/index_layout.h"
 #include "index/output_file.h"
 #include "index/position_codec.h"
@@ -18,7 +18,6 @@ struct PositionWriter::Impl {
   void put(std::uint32_t bin, std::span<const std::uint64_t> payload);
   void finish(const PositionTotals& totals, std::span<const IndexedSequence> sequences,
               const Provenance& provenance);
-  void wait_for_turn(std::uint32_t bin);
   void write(std::uint64_t offset, const void* data, std::size_t bytes);
   void append_section(const std::string& bytes, layout::Section& section);
 
@@ -27,11 +26,15 @@ struct PositionWriter::Impl {
   std::uint64_t end = layout::kHeaderBytes;  ///< of the payloads, then of the sections
   OutputFile output;
 
-  std::mutex mutex;  ///< guards what follows
-  std::condition_variable turn;
-  std::uint32_t next = 0;  ///< the bin that a stream is waiting for
-  std::uint32_t put_bins = 0;
-  bool cancelled = false;
+  std::atomic<std::uint32_t> put_bins{0};
+  /// What goes to a stream. The payloads are their callers', so that none may wait here.
+  OrderedStage<std::span<const std::uint64_t>> in_order{1, [this](std::span<const std::uint64_t> payload) {
+                                                          const layout::BinEntry& bin = directory[put_bins];
+                                                          if (!payload.empty())
+                                                            write(bin.offset, payload.data(),
+                                                                  payload.size_bytes());
+                                                          ++put_bins;
+                                                        }};
 };
 
 void PositionWriter::Impl::begin(const PositionParams& given, std::span<const std::uint64_t> bin_sizes) {
@@ -59,12 +62,6 @@ void PositionWriter::Impl::write(std::uint64_t offset, const void* data, std::si
   output.write(offset, {&piece, 1});
 }
 
-void PositionWriter::Impl::wait_for_turn(std::uint32_t bin) {
-  std::unique_lock lock(mutex);
-  turn.wait(lock, [&] { return cancelled || next == bin; });
-  if (cancelled) throw InternalError("stopped because another thread failed");
-}
-
 void PositionWriter::Impl::put(std::uint32_t bin, std::span<const std::uint64_t> payload) {
   layout::BinEntry& entry = directory.at(bin);
   if (payload.size() != entry.payload_words) {
@@ -72,14 +69,12 @@ void PositionWriter::Impl::put(std::uint32_t bin, std::span<const std::uint64_t>
         fmt::format("bin {} has {} words, {} were planned", bin, payload.size(), entry.payload_words));
   }
   entry.checksum = layout::checksum(payload.data(), payload.size_bytes());
-  if (output.is_ordered()) wait_for_turn(bin);
-  if (!payload.empty()) write(entry.offset, payload.data(), payload.size_bytes());
-  {
-    const std::lock_guard lock(mutex);
-    next = bin + 1;
-    ++put_bins;
+  if (output.is_ordered()) {
+    if (!in_order.put(bin, std::move(payload))) throw InternalError("stopped because another thread failed");
+    return;
   }
-  turn.notify_all();
+  if (!payload.empty()) write(entry.offset, payload.data(), payload.size_bytes());
+  ++put_bins;
 }
 
 void PositionWriter::Impl::append_section(const std::string& bytes, layout::Section& section) {
@@ -117,13 +112,7 @@ void PositionWriter::put(std::uint32_t bin, std::span<const std::uint64_t> paylo
   impl_->put(bin, payload);
 }
 
-void PositionWriter::cancel() noexcept {
-  {
-    const std::lock_guard lock(impl_->mutex);
-    impl_->cancelled = true;
-  }
-  impl_->turn.notify_all();
-}
+void PositionWriter::cancel() noexcept { impl_->in_order.stop(); }
 
 void PositionWriter::finish(const PositionTotals& totals, std::span<const IndexedSequence> sequences,
                             const Provenance& provenance) {

@@ -164,6 +164,35 @@ TEST_CASE("index file: the content does not depend on threads, order or provenan
   CHECK(IndexFile(scratch / "other.wmi").content_checksum() != first.content_checksum());
 }
 
+TEST_CASE("index file: a thread waits until its shard has a place, few bytes wait, or waiting is cancelled") {
+  const ScratchFolder scratch;
+  const Sample sample = make_sample(11, 2, 100);
+  IndexWriter writer(scratch / "a.wmi", sample.params);
+  const auto put = [&](std::uint32_t shard) { writer.put(shard, FrozenShard(sample.shards[shard])); };
+  std::atomic<int> over{0};
+  const auto begin_to_wait = [&](std::uint32_t shard, std::uint64_t most_bytes) {
+    return std::thread([&, shard, most_bytes] {
+      writer.wait_for_place(shard, most_bytes);
+      ++over;
+    });
+  };
+  put(1);
+  put(3);
+  writer.wait_for_place(3, writer.bytes_waiting());
+  std::thread placed = begin_to_wait(1, 0);
+  std::thread few = begin_to_wait(3, writer.bytes_waiting() - 1);
+  std::thread cancelled = begin_to_wait(3, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(over == 0);
+  put(0);
+  placed.join();
+  few.join();
+  CHECK(over == 2);
+  writer.cancel_waiting();
+  cancelled.join();
+  CHECK(over == 3);
+}
+
 TEST_CASE("index file: shards wait for the ones before them") {
   const ScratchFolder scratch;
   const Sample sample = make_sample(11, 2, 100);
