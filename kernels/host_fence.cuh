@@ -30,7 +30,8 @@ inline void relax() noexcept {
 /// A mark in a stream, as an Event is, for one thread to wait for: the stream writes a number to pinned host
 /// memory when it gets there, and the thread looks at that. To ask the driver takes a lock that it holds for
 /// everything it is told to do, too; where many threads do so again and again, those who have work for the
-/// device wait for them. (Counting with a cap of a quarter of the index took 0.31 s so, and takes 0.23.)
+/// device wait for them. (Counting with a cap of a quarter of the index took 0.31 s so, and takes 0.23.) A stream
+/// can write, but wakes no thread: the one that waits has to look, and naps in between.
 class HostFence {
  public:
   /// With a GPU current.

@@ -17,7 +17,8 @@ namespace {
 using engine::Message;
 using engine::Ranks;
 
-/// Between looks whether something is done: what waits takes milliseconds.
+/// Between looks whether something is done: what waits takes milliseconds. It has to look, because NCCL tells
+/// nobody of its errors, and a wait for an event would not end when another rank has failed.
 constexpr std::chrono::microseconds kNap{50};
 
 /// Each GPU by a number that no other one has, and where it is, for people.

@@ -450,6 +450,7 @@ class ShardTiers {
       lock.lock();
       if (spilled) continue;
       if (in_turn_ == 0) break;  // nobody will give anything back
+      // Pages and runs that others use up make room, too, but tell nobody: they are looked at again.
       given_back_.wait_for(lock, std::chrono::milliseconds(10));
     }
     reserved_ += bytes;

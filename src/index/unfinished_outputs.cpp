@@ -77,7 +77,7 @@ bool is_unfinished(const std::string& path) noexcept {
 
 void remove_unfinished_outputs() noexcept {
   const int saved_errno = errno;
-  while (waits != 0) {
+  while (waits != 0) {  // a signal handler may not wait for a lock or a condition
     const timespec a_little{0, 1'000'000};
     ::nanosleep(&a_little, nullptr);
   }
