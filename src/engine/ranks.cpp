@@ -1,11 +1,8 @@
 #include "engine/ranks.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdlib>
 #include <utility>
 
 #include "engine/memory_text.h"
@@ -23,7 +20,8 @@ constexpr std::uint64_t kMostQueuedBytes = std::uint64_t{8} << 20;
 /// Messages of a channel that are being sent at a time, to all ranks.
 constexpr std::size_t kMostBeingSent = 32;
 
-/// Between looks for messages when nothing goes on; doubled up to the longest.
+/// Between looks for messages when nothing goes on; doubled up to the longest. MPI wakes no thread when a
+/// message comes or has been sent: it has to be asked. What threads of this process post wakes at once.
 constexpr std::chrono::microseconds kShortestNap{20};
 constexpr std::chrono::microseconds kLongestNap{2000};
 constexpr int kLooksWithoutNap = 50;
@@ -412,11 +410,6 @@ std::optional<Verdict> Ranks::leave(int status) noexcept {
     thread_.join();
   }
   return verdict_;
-}
-
-void Ranks::die_if_asked(std::string_view moment) const {
-  const char* const asked = std::getenv("WARPMER_TEST_KILL_RANK");
-  if (asked != nullptr && fmt::format("{}:{}", rank_, moment) == asked) ::kill(::getpid(), SIGKILL);
 }
 
 }  // namespace warpmer::engine

@@ -105,9 +105,6 @@ class Ranks {
   /// still under way, and if a rank does not come within seconds, ends all processes with `status`.
   std::optional<Verdict> leave(int status) noexcept;
 
-  /// For tests: with WARPMER_TEST_KILL_RANK=N:moment, rank N dies of SIGKILL.
-  void die_if_asked(std::string_view moment) const;
-
  private:
   struct Outgoing {
     unsigned to = 0;

@@ -74,7 +74,6 @@ ReadTotals SessionRun::read(SharedInput& input, CountingSession& session, std::u
             if (!is_of_part) throw;
             input.give_up_parts();
           }
-          input.ranks().die_if_asked("batch");
           const io::InputProgress bytes = input.own().progress();
           progress_.bytes_done = bytes.bytes_done;
           progress_.bytes_total = bytes.bytes_total;
@@ -104,7 +103,6 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
   const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const auto start = Clock::now();
     writer.put(shard, std::move(frozen));
-    if (writer.bytes_spilled() > 0) ranks.die_if_asked("keep");
     // Shards wait in memory for those before them. One that takes long (a hot k-mer), or a device that is
     // ahead of the one before it, must not make all others pile up. Whoever has the next shard has not put
     // it, so it is never the thread that waits.

@@ -11,6 +11,53 @@ import common_cli as common
 
 SECONDS = 60
 
+# Rank KILL_RANK dies of SIGKILL as soon as it has read so many bytes of a file ("read:BYTES:NAME"), or has written so
+# many to files without names ("spill:BYTES").
+SHIM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static void count(const char *moment, ssize_t bytes, int fd) {
+  static _Atomic long done;
+  const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *killed = getenv("KILL_RANK"), *asked = getenv("KILL_MOMENT");
+  if (bytes <= 0 || !rank || !killed || strcmp(rank, killed) || strncmp(asked, moment, strlen(moment))) return;
+  char *name;
+  const long most = strtol(asked + strlen(moment), &name, 10);
+  struct stat file, wanted;
+  if (fstat(fd, &file)) return;
+  if (*name ? stat(name + 1, &wanted) || file.st_ino != wanted.st_ino : !S_ISREG(file.st_mode) || file.st_nlink) return;
+  if ((done += bytes) >= most) kill(getpid(), SIGKILL);
+}
+ssize_t read(int fd, void *to, size_t size) {
+  const ssize_t n = ((ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read"))(fd, to, size);
+  count("read:", n, fd);
+  return n;
+}
+ssize_t pread64(int fd, void *to, size_t size, off64_t at) {
+  const ssize_t n = ((ssize_t(*)(int, void *, size_t, off64_t))dlsym(RTLD_NEXT, "pread64"))(fd, to, size, at);
+  count("read:", n, fd);
+  return n;
+}
+ssize_t pwritev64(int fd, const struct iovec *pieces, int n, off64_t at) {
+  const ssize_t bytes =
+      ((ssize_t(*)(int, const struct iovec *, int, off64_t))dlsym(RTLD_NEXT, "pwritev64"))(fd, pieces, n, at);
+  count("spill:", bytes, fd);
+  return bytes;
+}
+ssize_t pread(int, void *, size_t, off_t) __attribute__((alias("pread64")));
+ssize_t pwritev(int, const struct iovec *, int, off_t) __attribute__((alias("pwritev64")));
+"""
+
+# Of reads.fq, a rank looks at less than 1 MiB to divide it, and a batch is 1 MiB.
+IN_SECOND_BATCH = f"read:{2 << 20}:reads.fq"
+
 
 def make_reads(rng, genome, number, length=150):
     """FASTQ whose qualities look like the beginnings of other lines."""
@@ -89,11 +136,21 @@ class RanksTest(common.CliTest):
         self.assertRegex(errors[0], pattern)
         self.assertEqual(self.files(), before)
 
+    def shim(self):
+        """Beside this test's folder, which is looked at for new files."""
+        if not shutil.which("cc"):
+            self.skipTest("no C compiler for the shim")
+        source = self.temporary() / "kill.c"
+        source.write_text(SHIM)
+        library = source.with_suffix(".so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+        return library
+
     def check_killed(self, number, killed, moment, *arguments, **options):
-        """A rank that kills itself at a moment: no new file, no process left, and soon."""
+        """A rank that is killed at a moment (see SHIM): no new file, no process left, and soon."""
         before = self.files()
+        environment = {"LD_PRELOAD": str(self.shim()), "KILL_RANK": str(killed), "KILL_MOMENT": moment}
         start = time.monotonic()
-        environment = {"WARPMER_TEST_KILL_RANK": f"{killed}:{moment}"}
         process = self.ranks(number, *arguments, environment=environment, **options)
         self.assertIn(process.returncode, (137, 143), process.stderr)
         self.assertIn(b"signal 9", process.stderr)

@@ -11,7 +11,7 @@ import shutil
 
 import common_cli as common
 from common_cli import DONE, INPUT, RESOURCE, USAGE
-from common_ranks import RanksTest, bgzf
+from common_ranks import IN_SECOND_BATCH, RanksTest, bgzf
 
 
 class Ranks(RanksTest):
@@ -93,9 +93,9 @@ class Ranks(RanksTest):
         self.check_query(3, "index.wmi", "--format", "bedgraph", "--reads", "genome.fa")
 
     def test_killed_rank(self):
-        self.file("reads.fq", self.reads)
+        self.file("reads.fq", self.reads * 3)
         for killed in 0, 1:
-            self.check_killed(3, killed, "batch", "count", "-k", 21, "-o", "killed.wmi", "reads.fq")
+            self.check_killed(3, killed, IN_SECOND_BATCH, "count", "-k", 21, "-o", "killed.wmi", "reads.fq")
 
     def test_failing_rank(self):
         self.file("reads.fq", self.reads)

@@ -66,7 +66,7 @@ class RanksMemory(RanksTest):
 
     def test_rank_killed_between_writes(self):
         cap = self.smallest_cap(3)
-        self.check_killed(3, 2, "keep", *self.command(cap))
+        self.check_killed(3, 2, "spill:1", *self.command(cap))
         self.assertEqual(os.listdir(self.tmp), [])
 
 

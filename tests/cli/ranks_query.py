@@ -9,7 +9,7 @@ import random
 
 import common_cli as common
 from common_cli import DONE, INPUT, NOTHING_FOUND, RESOURCE
-from common_ranks import RanksTest, bgzf
+from common_ranks import IN_SECOND_BATCH, RanksTest, bgzf
 
 
 class RanksQuery(RanksTest):
@@ -85,9 +85,9 @@ class RanksQuery(RanksTest):
         self.check_refused(3, RESOURCE, "write.*'out'.*ulimit", *arguments, program=limited)
 
     def test_killed_rank(self):
-        self.file("reads.fq", self.reads)
+        self.file("reads.fq", self.reads * 3)
         for killed in 0, 2:
-            self.check_killed(3, killed, "batch", "query", self.index, "--profile", "-o", "killed.tsv", "--reads", "reads.fq")
+            self.check_killed(3, killed, IN_SECOND_BATCH, "query", self.index, "--profile", "-o", "killed.tsv", "--reads", "reads.fq")
 
 
 if __name__ == "__main__":
