@@ -1,12 +1,12 @@
-#include "core/gate.h"
+#include "core/shared_mutex.h"
 #include "driver_use.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
 
-Gate& driver_gate() {
-  static Gate of_process;
+SharedMutex& driver_mutex() {
+  static SharedMutex of_process;
   return of_process;
 }
 
@@ -16,19 +16,19 @@ thread_local unsigned uses_of_thread = 0;
 }  // namespace
 
 DriverUse::DriverUse(cudaStream_t stream) : stream_(stream) {
-  if (uses_of_thread++ == 0) driver_gate().go_in();
+  if (uses_of_thread++ == 0) driver_mutex().lock_shared();
 }
 DriverUse::~DriverUse() {
-  if (--uses_of_thread == 0) driver_gate().go_out();
+  if (--uses_of_thread == 0) driver_mutex().unlock_shared();
 }
 
 DriverAlone::DriverAlone() {
-  driver_gate().close();
+  driver_mutex().lock();
   ++uses_of_thread;
 }
 DriverAlone::~DriverAlone() {
   --uses_of_thread;
-  driver_gate().open();
+  driver_mutex().unlock();
 }
 
 }  // namespace warpmer::gpu

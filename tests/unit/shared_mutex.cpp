@@ -1,6 +1,6 @@
-// A gate lets many in, or one alone, who does not wait for ever.
+// Many threads share a lock, or one has it alone and does not wait for ever.
 
-#include "core/gate.h"
+#include "core/shared_mutex.h"
 
 #include <doctest/doctest.h>
 
@@ -14,32 +14,32 @@ namespace {
 using namespace warpmer;
 using namespace std::chrono_literals;
 
-TEST_CASE("many are inside at once") {
-  Gate gate;
-  gate.go_in();
+TEST_CASE("many threads share it at once") {
+  SharedMutex mutex;
+  mutex.lock_shared();
   std::thread([&] {
-    gate.go_in();  // would never return if only one could
-    gate.go_out();
+    mutex.lock_shared();  // would never return if only one could
+    mutex.unlock_shared();
   }).join();
-  gate.go_out();
+  mutex.unlock_shared();
 }
 
-TEST_CASE("who has closed the gate is alone, and what was done inside before is seen") {
+TEST_CASE("a thread that has it alone is alone, and sees what was done before") {
   constexpr int kTimes = 2000;
-  Gate gate;
+  SharedMutex mutex;
   std::atomic<int> inside{0};
   std::atomic<bool> is_over{false};
-  int alone = 0;  // no atomic: the gate guards it, and sanitizers watch
+  int alone = 0;  // no atomic: the mutex guards it, and sanitizers watch
   std::vector<std::thread> threads;
   threads.reserve(3);
   for (int i = 0; i < 3; ++i) {
     threads.emplace_back([&] {
       while (!is_over) {
-        gate.go_in();
+        mutex.lock_shared();
         ++inside;
         CHECK(alone >= 0);
         --inside;
-        gate.go_out();
+        mutex.unlock_shared();
       }
     });
   }
@@ -48,10 +48,10 @@ TEST_CASE("who has closed the gate is alone, and what was done inside before is 
   for (int i = 0; i < 2; ++i) {
     closers.emplace_back([&] {
       for (int time = 0; time < kTimes; ++time) {
-        gate.close();
+        mutex.lock();
         const int others = inside;
         ++alone;
-        gate.open();
+        mutex.unlock();
         if (others != 0) CHECK(others == 0);
       }
     });
@@ -62,36 +62,38 @@ TEST_CASE("who has closed the gate is alone, and what was done inside before is 
   CHECK(alone == 2 * kTimes);
 }
 
-TEST_CASE("who closes the gate waits for those inside, and is not kept waiting by those who come") {
-  Gate gate;
-  std::atomic<bool> is_closed{false}, is_over{false};
-  gate.go_in();
+TEST_CASE(
+    "a thread that wants it alone waits for those that share it, and is not kept waiting by those that "
+    "come") {
+  SharedMutex mutex;
+  std::atomic<bool> is_had{false}, is_over{false};
+  mutex.lock_shared();
   std::thread closer([&] {
-    gate.close();
-    is_closed = true;
-    gate.open();
+    mutex.lock();
+    is_had = true;
+    mutex.unlock();
   });
-  // Visitors whose visits overlap: without a break, somebody is inside.
+  // Visitors whose visits overlap: without a break, one of them shares it.
   std::atomic<int> visits{0};
   std::vector<std::thread> visitors;
   visitors.reserve(2);
   for (int i = 0; i < 2; ++i) {
     visitors.emplace_back([&] {
       while (!is_over) {
-        gate.go_in();
+        mutex.lock_shared();
         ++visits;
         std::this_thread::sleep_for(1ms);
-        gate.go_out();
+        mutex.unlock_shared();
       }
     });
   }
   std::this_thread::sleep_for(20ms);
-  CHECK(!is_closed);  // this thread is inside
-  gate.go_out();
-  closer.join();  // would take for ever if visitors could keep it open
-  CHECK(is_closed);
+  CHECK(!is_had);  // this thread shares it
+  mutex.unlock_shared();
+  closer.join();  // would take for ever if visitors could keep it
+  CHECK(is_had);
   const int before = visits;
-  while (visits == before) std::this_thread::yield();  // the gate is open again
+  while (visits == before) std::this_thread::yield();  // they may share it again
   is_over = true;
   for (auto& visitor : visitors) visitor.join();
 }
