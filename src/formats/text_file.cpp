@@ -86,7 +86,7 @@ void TextFile::pack(std::size_t bytes) {
   };
   try {
     for (unsigned thread = 1; thread * blocks_each < blocks; ++thread) {
-      others.push_back(io::start_quiet_thread([&work, thread] { work(thread); }));
+      others.push_back(io::start_thread_without_signals([&work, thread] { work(thread); }));
     }
   } catch (...) {
     join();

@@ -28,7 +28,7 @@ CramFeed::CramFeed(std::unique_ptr<ByteFile> file, std::function<void(std::strin
   writing_end_ = ends[1];
   ::fcntl(writing_end_, F_SETPIPE_SZ, 1 << 20);  // fewer switches; the default does as well
   try {
-    thread_ = start_quiet_thread([this] { run(); });
+    thread_ = start_thread_without_signals([this] { run(); });
   } catch (...) {
     ::close(reading_end_);
     ::close(writing_end_);

@@ -14,7 +14,7 @@
 namespace warpmer::io {
 
 template <class Function>
-std::thread start_quiet_thread(Function&& function) {
+std::thread start_thread_without_signals(Function&& function) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -29,7 +29,8 @@ ReadAhead::ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads,
     : loader_(std::move(loader)), cancelled_(cancelled), ring_(ring_size(threads, readers)) {
   threads_.reserve(threads);
   try {
-    for (unsigned i = 0; i < threads; ++i) threads_.push_back(start_quiet_thread([this] { run(); }));
+    for (unsigned i = 0; i < threads; ++i)
+      threads_.push_back(start_thread_without_signals([this] { run(); }));
   } catch (...) {
     // Fewer threads do it too; without any there is no reader.
     if (threads_.empty()) throw;
