@@ -15,18 +15,18 @@ thread_local unsigned uses_of_thread = 0;
 
 }  // namespace
 
-DriverUse::DriverUse(cudaStream_t stream) : stream_(stream) {
+DriverLock::Shared::Shared(cudaStream_t stream) : stream_(stream) {
   if (uses_of_thread++ == 0) driver_mutex().lock_shared();
 }
-DriverUse::~DriverUse() {
+DriverLock::Shared::~Shared() {
   if (--uses_of_thread == 0) driver_mutex().unlock_shared();
 }
 
-DriverAlone::DriverAlone() {
+DriverLock::Exclusive::Exclusive() {
   driver_mutex().lock();
   ++uses_of_thread;
 }
-DriverAlone::~DriverAlone() {
+DriverLock::Exclusive::~Exclusive() {
   --uses_of_thread;
   driver_mutex().unlock();
 }

@@ -23,30 +23,37 @@
 
 namespace warpmer::gpu {
 
-/// For as long as it lives, this thread uses the driver; it waits while another thread is alone. May be
-/// nested. In the place of a stream it lives until what goes there has been enqueued:
-///   kernel<<<blocks, threads, 0, DriverUse(stream)>>>(...);
-class DriverUse {
+/// The lock of all threads of the process on the driver.
+class DriverLock {
  public:
-  explicit DriverUse(cudaStream_t stream = nullptr);
-  ~DriverUse();
-  DriverUse(const DriverUse&) = delete;
-  DriverUse& operator=(const DriverUse&) = delete;
-  operator cudaStream_t() const { return stream_; }
+  /// For as long as it lives, this thread uses the driver; it waits while another thread is alone. May be
+  /// nested. In the place of a stream it lives until what goes there has been enqueued:
+  ///   kernel<<<blocks, threads, 0, DriverUse(stream)>>>(...);
+  class Shared {
+   public:
+    explicit Shared(cudaStream_t stream = nullptr);
+    ~Shared();
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+    operator cudaStream_t() const { return stream_; }
 
- private:
-  cudaStream_t stream_;
+   private:
+    cudaStream_t stream_;
+  };
+
+  /// For as long as it lives, this thread alone, and those of libraries, use the driver; it waits for those
+  /// that are at it. Not to be made inside of a DriverUse. A thread that waits for other ranks meanwhile must
+  /// be the only one in the process: ranks as threads, which are for tests, have one GPU each.
+  class Exclusive {
+   public:
+    Exclusive();
+    ~Exclusive();
+    Exclusive(const Exclusive&) = delete;
+    Exclusive& operator=(const Exclusive&) = delete;
+  };
 };
 
-/// For as long as it lives, this thread alone, and those of libraries, use the driver; it waits for those who
-/// are at it. Not to be made as a DriverUse. Who waits for other ranks meanwhile must be the only one in the
-/// process: ranks as threads, which are for tests, have one GPU each.
-class DriverAlone {
- public:
-  DriverAlone();
-  ~DriverAlone();
-  DriverAlone(const DriverAlone&) = delete;
-  DriverAlone& operator=(const DriverAlone&) = delete;
-};
+using DriverUse = DriverLock::Shared;
+using DriverAlone = DriverLock::Exclusive;
 
 }  // namespace warpmer::gpu
