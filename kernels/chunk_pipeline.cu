@@ -14,7 +14,7 @@ __global__ void add_bins_kernel(unsigned long long* sums, const unsigned long lo
 void launch_add_bins(unsigned long long* sums, const unsigned long long* bins, std::uint32_t n,
                      cudaStream_t stream) {
   constexpr std::uint32_t kThreads = 256;
-  add_bins_kernel<<<(n + kThreads - 1) / kThreads, kThreads, 0, DriverUse(stream)>>>(sums, bins, n);
+  add_bins_kernel<<<(n + kThreads - 1) / kThreads, kThreads, 0, DriverLock::Shared(stream)>>>(sums, bins, n);
   check_launch("adding up counts");
 }
 

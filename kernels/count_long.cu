@@ -254,7 +254,7 @@ using ListKernel = void (*)(LongList<Key, Words>);
 
 template <class Key, int Words>
 void launch(ListKernel<Key, Words> kernel, const LongList<Key, Words>& list, cudaStream_t stream) {
-  kernel<<<persistent_grid(kernel, kLongThreads, 0), kLongThreads, 0, DriverUse(stream)>>>(list);
+  kernel<<<persistent_grid(kernel, kLongThreads, 0), kLongThreads, 0, DriverLock::Shared(stream)>>>(list);
   check_launch("counting a long list");
 }
 
@@ -307,7 +307,7 @@ void LongListCounter<Key, Words>::count(const CountTask<Key, Words>& task, std::
   } else {
     for_each_part(task, list, stream, measure);
   }
-  reserve_kernel<<<1, 32, 0, DriverUse(stream)>>>(use(whole));
+  reserve_kernel<<<1, 32, 0, DriverLock::Shared(stream)>>>(use(whole));
   check_launch("counting a long list");
   if (task.out_capacity == 0 && !task.final) return;
   if (fits) {

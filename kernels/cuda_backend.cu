@@ -23,7 +23,7 @@ class PinnedText : public io::TextMemory {
   [[nodiscard]] char* allocate(std::size_t bytes) const override {
     // Were the GPU not named, the first one would get a context.
     {
-      const DriverUse use;
+      const DriverLock::Shared use;
       check(cudaSetDevice(gpu_), "choosing a GPU");
     }
     return blocks_.take(bytes);

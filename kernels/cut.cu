@@ -204,16 +204,17 @@ void launch_cut(const char* text, std::uint32_t bytes, const CutParams& params, 
                 const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left, CutStatus* status,
                 cudaStream_t stream) {
   if (tile_count > 0) {
-    cut_kernel<Words><<<tile_count, kTileThreads, 0, DriverUse(stream)>>>(text, bytes, params, staging, tiles,
-                                                                          left, status);
+    cut_kernel<Words><<<tile_count, kTileThreads, 0, DriverLock::Shared(stream)>>>(
+        text, bytes, params, staging, tiles, left, status);
     check_launch("cutting reads");
   }
-  note_fullest_kernel<<<1, kRegions, 0, DriverUse(stream)>>>(staging.sizes, staging.region_capacity, status);
+  note_fullest_kernel<<<1, kRegions, 0, DriverLock::Shared(stream)>>>(staging.sizes, staging.region_capacity,
+                                                                      status);
   check_launch("cutting reads");
 }
 
 void reset_status(CutStatus* status, cudaStream_t stream) {
-  reset_status_kernel<<<1, 1, 0, DriverUse(stream)>>>(status);
+  reset_status_kernel<<<1, 1, 0, DriverLock::Shared(stream)>>>(status);
   check_launch("preparing to cut reads");
 }
 

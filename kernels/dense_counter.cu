@@ -43,15 +43,15 @@ DenseCounter::DenseCounter(std::uint32_t k) : k_(k), counts_(std::size_t{1} << (
 
 void DenseCounter::add(const char* text, std::uint32_t bytes, const std::uint32_t* /*tiles*/,
                        std::uint32_t tile_count, std::uint32_t* /*left*/, CutStatus* status) {
-  count_dense_kernel<<<tile_count, kTileThreads, 0, DriverUse(stream_)>>>(text, bytes, k_, counts_.data(),
-                                                                          status);
+  count_dense_kernel<<<tile_count, kTileThreads, 0, DriverLock::Shared(stream_)>>>(text, bytes, k_,
+                                                                                   counts_.data(), status);
   check_launch("counting");
 }
 
 std::vector<std::uint64_t> DenseCounter::counts() const {
   std::vector<std::uint64_t> counts(counts_.size());
   check(cudaMemcpyAsync(counts.data(), counts_.data(), counts_.bytes(), cudaMemcpyDeviceToHost,
-                        DriverUse(stream_)),
+                        DriverLock::Shared(stream_)),
         "counting");
   stream_.wait();
   return counts;

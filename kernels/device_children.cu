@@ -137,7 +137,7 @@ void DeviceChildren<Key>::swap_images(std::uint32_t a, std::uint32_t b) {
 template <class Key>
 void DeviceChildren<Key>::clear(std::uint32_t frame, const ChildShape& shape) {
   clear_kernel<Key><<<blocks_for<clear_kernel<Key>>(shape.slots(), kChildThreads, kChildThreads),
-                      kChildThreads, 0, DriverUse(frames_[frame].stream)>>>(
+                      kChildThreads, 0, DriverLock::Shared(frames_[frame].stream)>>>(
       table::Slots<Key>::in(frames_[frame].memory.data(), shape.slots()), shape.slots());
   check_launch("emptying a child table");
 }
@@ -181,7 +181,7 @@ void DeviceChildren<Key>::pour(std::uint32_t frame, const Child& child, std::uin
                                const ChildShape& shape) {
   read_after_write(frame, images_[image]);
   pour_kernel<Key><<<blocks_for<pour_kernel<Key>>(shape.slots(), kChildThreads, kChildThreads), kChildThreads,
-                     0, DriverUse(frames_[frame].stream)>>>(
+                     0, DriverLock::Shared(frames_[frame].stream)>>>(
       at(frame, child), table::Slots<Key>::in(images_[image].memory(), shape.slots()), shape.slots(),
       frames_[frame].report.data());
   check_launch("building a child table");
@@ -198,7 +198,7 @@ void DeviceChildren<Key>::do_step(std::uint32_t frame, const Child& child, bool 
                                   std::size_t end) {
   if (begin == end) return;
   update_kernel<Key, kStep><<<blocks_for<update_kernel<Key, kStep>>(end - begin, kChildGroups, kChildThreads),
-                              kChildThreads, 0, DriverUse(frames_[frame].stream)>>>(
+                              kChildThreads, 0, DriverLock::Shared(frames_[frame].stream)>>>(
       at(frame, child), own ? own_updates(frame) : updates_.data(), own ? nullptr : update_order_.data(),
       begin, end, WrappedKeys<Key>{wrapped_.data(), wrapped_size_.data()}, frames_[frame].report.data());
   check_launch("updating a child table");
@@ -215,7 +215,7 @@ template <class Key>
 void DeviceChildren<Key>::find(std::uint32_t frame, const Child& child, std::size_t begin, std::size_t end) {
   if (begin == end) return;
   find_kernel<Key><<<blocks_for<find_kernel<Key>>(end - begin, kChildGroups, kChildThreads), kChildThreads, 0,
-                     DriverUse(frames_[frame].stream)>>>(
+                     DriverLock::Shared(frames_[frame].stream)>>>(
       at(frame, child), queries_.data(), queries_are_sorted_ ? query_order_.data() : nullptr, begin, end,
       answers_.data(), frames_[frame].report.data());
   check_launch("looking keys up in a child table");
@@ -251,7 +251,7 @@ std::vector<Key> DeviceChildren<Key>::take_wrapped() {
 template <class Key>
 void DeviceChildren<Key>::bring_updates(const Update* updates, std::size_t n) {
   check(cudaMemcpyAsync(updates_.data() + waiting_, updates, n * sizeof *updates, cudaMemcpyDefault,
-                        DriverUse(input_)),
+                        DriverLock::Shared(input_)),
         "copying to the GPU");
   input_.wait();
   waiting_ += n;
@@ -261,7 +261,7 @@ template <class Key>
 void DeviceChildren<Key>::bring_to_frame(std::uint32_t frame, const Update* updates, std::size_t n) {
   const Frame& one = frames_[frame];
   check(cudaMemcpyAsync(own_updates(frame), updates, n * sizeof *updates, cudaMemcpyDefault,
-                        DriverUse(one.stream)),
+                        DriverLock::Shared(one.stream)),
         "copying to the GPU");
   one.uploaded.record(one.stream);
 }
@@ -287,7 +287,8 @@ std::vector<std::size_t> DeviceChildren<Key>::sort(const Item* items, std::size_
   std::uint32_t* const counters = counters_.data();
   std::vector<std::uint32_t> counts(children);
   fill_bytes(counters, 0, children, input_);
-  count_kernel<Key><<<blocks, kChildThreads, 0, DriverUse(input_)>>>(items, n, directory, children, counters);
+  count_kernel<Key>
+      <<<blocks, kChildThreads, 0, DriverLock::Shared(input_)>>>(items, n, directory, children, counters);
   check_launch("counting the operations of child tables");
   copy_to_host(counts.data(), counters, children, input_);
   input_.wait();
@@ -295,8 +296,8 @@ std::vector<std::size_t> DeviceChildren<Key>::sort(const Item* items, std::size_
   std::inclusive_scan(counts.begin(), counts.end(), begins.begin() + 1, std::plus<>(), std::size_t{0});
   std::copy(begins.begin(), begins.end() - 1, counts.begin());
   copy_to_device(counters, counts.data(), children, input_);
-  order_kernel<Key><<<blocks, kChildThreads, 0, DriverUse(input_)>>>(items, n, directory, children, counters,
-                                                                     order.data());
+  order_kernel<Key><<<blocks, kChildThreads, 0, DriverLock::Shared(input_)>>>(items, n, directory, children,
+                                                                              counters, order.data());
   check_launch("ordering operations by their child tables");
   let_frames_follow();
   input_.wait();  // for `counts`
@@ -314,7 +315,7 @@ std::size_t DeviceChildren<Key>::keep_waiting() {
   std::uint32_t* const size = counters_.data();
   fill_bytes(size, 0, 1, input_);
   keep_kernel<Key><<<blocks_for<keep_kernel<Key>>(waiting_, kChildThreads, kChildThreads), kChildThreads, 0,
-                     DriverUse(input_)>>>(updates_.data(), waiting_, kept_.data(), size);
+                     DriverLock::Shared(input_)>>>(updates_.data(), waiting_, kept_.data(), size);
   check_launch("looking for what waits");
   std::uint32_t waiting = 0;
   copy_to_host(&waiting, size, 1, input_);
@@ -330,8 +331,9 @@ void DeviceChildren<Key>::bring_queries(const Key* keys, std::size_t n) {
   answers_.reserve(n);
   asked_ = n;
   queries_are_sorted_ = false;
-  check(cudaMemcpyAsync(queries_.data(), keys, n * sizeof *keys, cudaMemcpyDefault, DriverUse(input_)),
-        "copying to the GPU");
+  check(
+      cudaMemcpyAsync(queries_.data(), keys, n * sizeof *keys, cudaMemcpyDefault, DriverLock::Shared(input_)),
+      "copying to the GPU");
   fill_bytes(answers_.data(), 0, n, input_);
   let_frames_follow();
 }
@@ -344,7 +346,8 @@ std::vector<std::size_t> DeviceChildren<Key>::sort_queries(const Directory& dire
 
 template <class Key>
 void DeviceChildren<Key>::take_answers(std::uint32_t* answers, std::size_t n) {
-  check(cudaMemcpyAsync(answers, answers_.data(), n * sizeof *answers, cudaMemcpyDefault, DriverUse(input_)),
+  check(cudaMemcpyAsync(answers, answers_.data(), n * sizeof *answers, cudaMemcpyDefault,
+                        DriverLock::Shared(input_)),
         "copying from the GPU");
   input_.wait();
 }

@@ -32,7 +32,7 @@ class LoadedIndex : public DeviceIndex {
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                CutStatus* status, cudaStream_t stream) const override {
     if (starts == 0) return;
-    look_up_kernel<Key><<<tiles_of(starts), kTileThreads, 0, DriverUse(stream)>>>(
+    look_up_kernel<Key><<<tiles_of(starts), kTileThreads, 0, DriverLock::Shared(stream)>>>(
         text, bytes, params_, {shards_.readers(), 0, shards_.size()}, answers, status);
     check_launch("looking k-mers up");
   }

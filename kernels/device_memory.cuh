@@ -72,11 +72,12 @@ struct OnDevice {
   static void* allocate(std::size_t bytes) {
     keep_freed_memory();
     void* memory = nullptr;
-    check(cudaMallocAsync(&memory, bytes, DriverUse(cudaStreamPerThread)), "allocating device memory");
+    check(cudaMallocAsync(&memory, bytes, DriverLock::Shared(cudaStreamPerThread)),
+          "allocating device memory");
     check(cudaStreamSynchronize(cudaStreamPerThread), "allocating device memory");
     return memory;
   }
-  static void free(void* memory) { cudaFreeAsync(memory, DriverUse(cudaStreamPerThread)); }
+  static void free(void* memory) { cudaFreeAsync(memory, DriverLock::Shared(cudaStreamPerThread)); }
 
  private:
   static void keep_freed_memory() {
@@ -88,13 +89,13 @@ struct OnDevice {
 /// Pages the GPU can copy from and to by itself.
 struct Pinned {
   static void* allocate(std::size_t bytes) {
-    const DriverUse use;
+    const DriverLock::Shared use;
     void* memory = nullptr;
     check(cudaMallocHost(&memory, bytes), "allocating pinned host memory");
     return memory;
   }
   static void free(void* memory) {
-    const DriverUse use;
+    const DriverLock::Shared use;
     cudaFreeHost(memory);
   }
 };
@@ -133,7 +134,7 @@ class Stream {
   enum class Priority { usual, high };
   /// Of kernels that wait for room on the device, those of high priority get it first.
   explicit Stream(Priority priority = Priority::usual) {
-    const DriverUse use;
+    const DriverLock::Shared use;
     int least = 0, greatest = 0;
     check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "creating a stream");
     check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
@@ -142,7 +143,7 @@ class Stream {
   }
   ~Stream() {
     if (stream_ == nullptr) return;
-    const DriverUse use;
+    const DriverLock::Shared use;
     cudaStreamDestroy(stream_);
   }
   Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
@@ -164,24 +165,24 @@ class Event {
     timing = cudaEventBlockingSync
   };
   explicit Event(Kind kind = Kind::ordering) {
-    const DriverUse use;
+    const DriverLock::Shared use;
     check(cudaEventCreateWithFlags(&event_, static_cast<unsigned>(kind)), "creating an event");
   }
   ~Event() {
     if (event_ == nullptr) return;
-    const DriverUse use;
+    const DriverLock::Shared use;
     cudaEventDestroy(event_);
   }
   Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
   Event& operator=(Event&&) = delete;
   operator cudaEvent_t() const { return event_; }
   void record(cudaStream_t stream) const {
-    check(cudaEventRecord(event_, DriverUse(stream)), "marking a stream");
+    check(cudaEventRecord(event_, DriverLock::Shared(stream)), "marking a stream");
   }
   /// What is enqueued in `stream`, of this GPU or another, from now on comes after the mark; of an event that
   /// was never recorded there is none.
   void let_follow(cudaStream_t stream) const {
-    check(cudaStreamWaitEvent(DriverUse(stream), event_), "ordering streams");
+    check(cudaStreamWaitEvent(DriverLock::Shared(stream), event_), "ordering streams");
   }
   void wait() const {
     const auto start = std::chrono::steady_clock::now();
@@ -215,17 +216,17 @@ class Event {
 
 template <class T>
 void copy_to_device(T* to, const T* from, std::size_t n, cudaStream_t stream) {
-  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyHostToDevice, DriverUse(stream)),
+  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyHostToDevice, DriverLock::Shared(stream)),
         "copying to the GPU");
 }
 template <class T>
 void copy_to_host(T* to, const T* from, std::size_t n, cudaStream_t stream) {
-  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToHost, DriverUse(stream)),
+  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToHost, DriverLock::Shared(stream)),
         "copying from the GPU");
 }
 template <class T>
 void fill_bytes(T* at, int value, std::size_t n, cudaStream_t stream) {
-  check(cudaMemsetAsync(at, value, n * sizeof(T), DriverUse(stream)), "filling device memory");
+  check(cudaMemsetAsync(at, value, n * sizeof(T), DriverLock::Shared(stream)), "filling device memory");
 }
 
 }  // namespace warpmer::gpu

@@ -39,7 +39,7 @@ std::shared_ptr<FilePages> pages_to_pin(const index::IndexFile& index) {
 FilePages::~FilePages() {
   if (thread_.joinable()) thread_.join();
   if (!are_pinned_) return;
-  const DriverUse use;
+  const DriverLock::Shared use;
   cudaHostUnregister(Pages(index_).begin);
 }
 
@@ -56,7 +56,7 @@ void FilePages::begin_to_pin() {
 void FilePages::pin(int gpu) {
   const Pages pages(index_);
   constexpr unsigned kFlags = cudaHostRegisterReadOnly | cudaHostRegisterPortable;
-  const DriverUse use;
+  const DriverLock::Shared use;
   if (cudaSetDevice(gpu) == cudaSuccess &&
       cudaHostRegister(pages.begin, pages.bytes, kFlags) == cudaSuccess) {
     are_pinned_ = true;

@@ -542,7 +542,7 @@ void launch(const FreezeTask<Key>& task, std::uint32_t pieces, cudaStream_t stre
   constexpr std::uint32_t kThreads = Shape::kThreads + 32;
   constexpr std::size_t kBytes = sizeof(Sorter<Key, Shape>);
   const std::uint32_t grid = std::min(task.shards * pieces, blocks_at_once<Key, Shape>());
-  freeze_kernel<Key, Shape><<<grid, kThreads, kBytes, DriverUse(stream)>>>(task, pieces);
+  freeze_kernel<Key, Shape><<<grid, kThreads, kBytes, DriverLock::Shared(stream)>>>(task, pieces);
   check_launch("freezing shards");
 }
 

@@ -59,7 +59,7 @@ void GrowingPages::pin(std::size_t end) {
 
 void GrowingPages::unpin_last() noexcept {
   ends_.pop_back();
-  const DriverUse use;
+  const DriverLock::Shared use;
   cudaHostUnregister(data_ + bytes());
 }
 

@@ -254,7 +254,7 @@ class Builder {
               std::uint64_t blocks, Arguments... arguments) {
     const auto grid =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(persistent_grid(kernel, threads, bytes), blocks));
-    kernel<<<grid, threads, bytes, DriverUse(stream_)>>>(arguments...);
+    kernel<<<grid, threads, bytes, DriverLock::Shared(stream_)>>>(arguments...);
     check_launch(name);
   }
 
@@ -267,9 +267,11 @@ class Builder {
   void scan(std::uint32_t* numbers, std::size_t n) {
     const auto run = [&](void* scratch, std::size_t& bytes) {
       if constexpr (Inclusive) {
-        return cub::DeviceScan::InclusiveSum(scratch, bytes, numbers, numbers, n, DriverUse(stream_));
+        return cub::DeviceScan::InclusiveSum(scratch, bytes, numbers, numbers, n,
+                                             DriverLock::Shared(stream_));
       } else {
-        return cub::DeviceScan::ExclusiveSum(scratch, bytes, numbers, numbers, n, DriverUse(stream_));
+        return cub::DeviceScan::ExclusiveSum(scratch, bytes, numbers, numbers, n,
+                                             DriverLock::Shared(stream_));
       }
     };
     std::size_t bytes = 0;
@@ -341,12 +343,12 @@ class Builder {
            graph_.keys.data(), graph_.values.data(), large.data());
     const IsBefore<Key> is_before{graph_.bucket_of};
     std::size_t bytes = 0;
-    check(
-        cub::DeviceMergeSort::SortKeys(nullptr, bytes, large.data(), entries, is_before, DriverUse(stream_)),
-        "planning a sort");
+    check(cub::DeviceMergeSort::SortKeys(nullptr, bytes, large.data(), entries, is_before,
+                                         DriverLock::Shared(stream_)),
+          "planning a sort");
     DeviceArray<unsigned char> scratch(std::max<std::size_t>(bytes, 1));
     check(cub::DeviceMergeSort::SortKeys(scratch.data(), bytes, large.data(), entries, is_before,
-                                         DriverUse(stream_)),
+                                         DriverLock::Shared(stream_)),
           "grouping large buckets");
     launch("putting large buckets back", move_large_buckets_kernel<Key, true>, kGraphBuildThreads, 0,
            blocks_for(n_, kGraphBuildThreads), graph_.offsets.data(), n_, graph_.bucket_of, begins,

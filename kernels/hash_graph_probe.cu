@@ -90,7 +90,8 @@ void probe_standard(const typename HashGraph<Key>::View& table, const Key* queri
                     Matches* matches, cudaStream_t stream) {
   if (n == 0) return;
   const std::uint32_t grid = grid_for(probe_standard_kernel<Key>, n);
-  probe_standard_kernel<Key><<<grid, kGraphProbeThreads, 0, DriverUse(stream)>>>(table, queries, n, matches);
+  probe_standard_kernel<Key>
+      <<<grid, kGraphProbeThreads, 0, DriverLock::Shared(stream)>>>(table, queries, n, matches);
   check_launch("probing a HashGraph");
 }
 
@@ -104,12 +105,12 @@ void probe_new(const typename HashGraph<Key>::View& table, const typename HashGr
   fill_bytes(has_large.data(), 0, 1, stream);
   fill_bytes(matches, 0, n, stream);
   const std::uint32_t grid = grid_for(intersect_buckets_kernel<Key>, queries.buckets());
-  intersect_buckets_kernel<Key>
-      <<<grid, kGraphProbeThreads, 0, DriverUse(stream)>>>(table, queries, matches, has_large.data());
+  intersect_buckets_kernel<Key><<<grid, kGraphProbeThreads, 0, DriverLock::Shared(stream)>>>(
+      table, queries, matches, has_large.data());
   check_launch("intersecting two HashGraphs");
   const std::uint32_t rest = grid_for(probe_large_buckets_kernel<Key>, n);
-  probe_large_buckets_kernel<Key>
-      <<<rest, kGraphProbeThreads, 0, DriverUse(stream)>>>(table, queries, n, matches, has_large.data());
+  probe_large_buckets_kernel<Key><<<rest, kGraphProbeThreads, 0, DriverLock::Shared(stream)>>>(
+      table, queries, n, matches, has_large.data());
   check_launch("probing large buckets");
   check(cudaStreamSynchronize(stream), "intersecting two HashGraphs");
 }

@@ -27,7 +27,7 @@ inline HeldBytes held_bytes() {
 }
 /// Gives unused memory of the current device's pool back, and begins to look for the peak anew.
 inline void forget_peak() {
-  const DriverUse use;
+  const DriverLock::Shared use;
   const cudaMemPool_t pool = detail::current_pool();
   check(cudaMemPoolTrimTo(pool, 0), "giving device memory back");
   std::uint64_t zero = 0;

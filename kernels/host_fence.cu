@@ -25,7 +25,8 @@ PFN_cuStreamWriteValue64_v11070 find_write_value() {
 void HostFence::write_when_reached(cudaStream_t stream) {
   static const PFN_cuStreamWriteValue64_v11070 write_value = find_write_value();
   const auto at = reinterpret_cast<CUdeviceptr>(number_.data());
-  const CUresult result = write_value(DriverUse(stream), at, last_ + 1, CU_STREAM_WRITE_VALUE_DEFAULT);
+  const CUresult result =
+      write_value(DriverLock::Shared(stream), at, last_ + 1, CU_STREAM_WRITE_VALUE_DEFAULT);
   check(static_cast<cudaError_t>(result), "marking a stream");  // the runtime's numbers are the driver's
   ++last_;
 }

@@ -554,7 +554,7 @@ std::uint32_t threads_for(std::uint32_t slot_bits) { return slot_bits <= 11 ? 25
 
 template <class Key, int Words, class Store>
 std::uint32_t largest_slot_bits_in() {
-  const DriverUse use;
+  const DriverLock::Shared use;
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, count_kernel<Key, Words, Store>),
         "looking at the counting kernel");
@@ -573,7 +573,7 @@ void launch_count_in(const CountTask<Key, Words>& task, const CountTuning& tunin
   const std::uint32_t grid = std::min(task.lists, persistent_grid(kernel, threads, bytes));
   fill_bytes(task.next, 0, 1, stream);
   const CountedView<Key> run = task.run == nullptr ? CountedView<Key>{} : *task.run;
-  kernel<<<grid, threads, bytes, DriverUse(stream)>>>(task, run, task.run != nullptr, tuning);
+  kernel<<<grid, threads, bytes, DriverLock::Shared(stream)>>>(task, run, task.run != nullptr, tuning);
   check_launch("counting");
 }
 

@@ -54,9 +54,10 @@ ListLoads<Key>::ListLoads(std::uint32_t first_list, std::uint32_t end_list, std:
 template <class Key>
 std::vector<unsigned long long> ListLoads<Key>::of_shards(const WaitingKmers<Key>& kmers) {
   const auto shards = static_cast<std::uint32_t>(loads_.size());
-  shard_loads_kernel<<<(shards + kLoadThreads - 1) / kLoadThreads, kLoadThreads, 0, DriverUse(stream_)>>>(
-      kmers.list_kmers, run_or_none(kmers), kmers.run != nullptr, first_list_, lists_per_shard_, shards,
-      loads_.data());
+  shard_loads_kernel<<<(shards + kLoadThreads - 1) / kLoadThreads, kLoadThreads, 0,
+                       DriverLock::Shared(stream_)>>>(kmers.list_kmers, run_or_none(kmers),
+                                                      kmers.run != nullptr, first_list_, lists_per_shard_,
+                                                      shards, loads_.data());
   check_launch("measuring shards");
   std::vector<unsigned long long> loads(shards);
   copy_to_host(loads.data(), loads_.data(), shards, stream_);
@@ -68,9 +69,10 @@ template <class Key>
 void ListLoads<Key>::find_long_lists(const WaitingKmers<Key>& kmers, std::uint32_t first, std::uint32_t end,
                                      std::uint64_t longest) {
   fill_bytes(found_size_.data(), 0, 1, stream_);
-  long_lists_kernel<<<(end - first + kLoadThreads - 1) / kLoadThreads, kLoadThreads, 0, DriverUse(stream_)>>>(
-      kmers.list_kmers, run_or_none(kmers), kmers.run != nullptr, first, end, longest, found_.data(),
-      found_size_.data());
+  long_lists_kernel<<<(end - first + kLoadThreads - 1) / kLoadThreads, kLoadThreads, 0,
+                      DriverLock::Shared(stream_)>>>(kmers.list_kmers, run_or_none(kmers),
+                                                     kmers.run != nullptr, first, end, longest, found_.data(),
+                                                     found_size_.data());
   check_launch("looking for long lists");
   std::uint32_t size = 0;
   copy_to_host(&size, found_size_.data(), 1, stream_);

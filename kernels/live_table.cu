@@ -154,7 +154,7 @@ template <class Key>
 std::vector<std::uint32_t> measure_lists(const HarvestTask<Key>& task, std::uint32_t& big,
                                          cudaStream_t stream) {
   forget_sizes(task, stream);
-  list_sizes_kernel<<<harvest_blocks(task), kThreads, 0, DriverUse(stream)>>>(task);
+  list_sizes_kernel<<<harvest_blocks(task), kThreads, 0, DriverLock::Shared(stream)>>>(task);
   check_launch("measuring the lists of a child table");
   std::vector<std::uint32_t> sizes(task.lists);
   copy_to_host(sizes.data(), task.run.sizes, sizes.size(), stream);
@@ -171,7 +171,7 @@ void fill_lists(const HarvestTask<Key>& task, const std::vector<std::uint32_t>& 
   copy_to_device(task.run.begins, begins.data(), begins.size(), stream);
   check(cudaStreamSynchronize(stream), "reading a child table");  // for `begins`
   forget_sizes(task, stream);
-  fill_lists_kernel<<<harvest_blocks(task), kThreads, 0, DriverUse(stream)>>>(task);
+  fill_lists_kernel<<<harvest_blocks(task), kThreads, 0, DriverLock::Shared(stream)>>>(task);
   check_launch("putting a child table's k-mers in lists");
 }
 
@@ -215,7 +215,7 @@ void LiveTable<Key>::load() {
       const std::uint64_t some = std::min(reader.entries() - first, items_.size() - waiting);
       fill_bytes(items_.data() + waiting, 0xFF, some, stream_);
       frozen_items_kernel<<<blocks_for<frozen_items_kernel<Key>>(reader.buckets(), kThreads, kThreads),
-                            kThreads, 0, DriverUse(stream_)>>>(
+                            kThreads, 0, DriverLock::Shared(stream_)>>>(
           reader, shard, k_, first, first + some, items_.data() + waiting,
           BesideList<Key>{beside_.data(), noted_.data()}, noted_.data() + 1);
       check_launch("taking an index's k-mers");
@@ -278,8 +278,8 @@ void LiveTable<Key>::add(std::uint64_t entries, cudaStream_t stream) {
   counted.let_follow(stream_);
   if (entries == 0) return;
   counted_items_kernel<<<blocks_for<counted_items_kernel<Key>>(entries, kThreads, kThreads), kThreads, 0,
-                         DriverUse(stream_)>>>(room_->view(0), entries, items_.data(),
-                                               BesideList<Key>{beside_.data(), noted_.data()});
+                         DriverLock::Shared(stream_)>>>(room_->view(0), entries, items_.data(),
+                                                        BesideList<Key>{beside_.data(), noted_.data()});
   check_launch("taking counted k-mers");
   insert_items(entries);
 }

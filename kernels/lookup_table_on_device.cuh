@@ -145,8 +145,9 @@ class TableOnDevice : public DeviceIndex {
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                CutStatus* status, cudaStream_t stream) const override {
     if (starts == 0) return;
-    look_up_in_table_kernel<FindScheme, FindTile><<<tiles_of(starts), kTileThreads, 0, DriverUse(stream)>>>(
-        text, bytes, k_, canonical_, *scheme_, marker_count_, answers, status);
+    look_up_in_table_kernel<FindScheme, FindTile>
+        <<<tiles_of(starts), kTileThreads, 0, DriverLock::Shared(stream)>>>(
+            text, bytes, k_, canonical_, *scheme_, marker_count_, answers, status);
     check_launch("looking k-mers up");
   }
 
@@ -177,11 +178,12 @@ class TableOnDevice : public DeviceIndex {
     const BuildScheme scheme(slots(), buckets_, seed);
     const dim3 grid(shards.size(), parts_of_largest(index));
     fill_kernel<Lookup, BuildTile, 0>
-        <<<grid, kBuildThreads, 0, DriverUse(stream)>>>(scheme, shards.readers(), state.data());
+        <<<grid, kBuildThreads, 0, DriverLock::Shared(stream)>>>(scheme, shards.readers(), state.data());
     if constexpr (Lookup::template kPasses < BuildTile >> 1)
       fill_kernel<Lookup, BuildTile, 1>
-          <<<grid, kBuildThreads, 0, DriverUse(stream)>>>(scheme, shards.readers(), state.data());
-    look_at_stash_kernel<BuildScheme, BuildTile><<<1, kLanes, 0, DriverUse(stream)>>>(scheme, state.data());
+          <<<grid, kBuildThreads, 0, DriverLock::Shared(stream)>>>(scheme, shards.readers(), state.data());
+    look_at_stash_kernel<BuildScheme, BuildTile>
+        <<<1, kLanes, 0, DriverLock::Shared(stream)>>>(scheme, state.data());
     check_launch("building a lookup table");
     const PinnedArray<BuildState> result(1);
     copy_to_host(result.data(), state.data(), 1, stream);

@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kScanThreads)
 }  // namespace
 
 void scan(const Layout& layout, std::uint64_t* counts, std::uint64_t* sizes, cudaStream_t stream) {
-  scan_kernel<<<1, kScanThreads, 0, DriverUse(stream)>>>(layout, counts, sizes);
+  scan_kernel<<<1, kScanThreads, 0, DriverLock::Shared(stream)>>>(layout, counts, sizes);
   check_launch("planning a split");
 }
 

@@ -275,7 +275,7 @@ class Multisplit {
     layout_.size = n;
     layout_.chunk = (n / blocks / 32 + 1) * 32;  // so that warps read whole lines
     layout_.blocks = static_cast<std::uint32_t>(n / layout_.chunk + 1);
-    multisplit::count_kernel<<<layout_.blocks, multisplit::kThreads, 0, DriverUse(stream)>>>(
+    multisplit::count_kernel<<<layout_.blocks, multisplit::kThreads, 0, DriverLock::Shared(stream)>>>(
         layout_, part_of_, from, starts_.data());
     check_launch("counting the elements of parts");
     multisplit::scan(layout_, starts_.data(), sizes, stream);
@@ -283,7 +283,7 @@ class Multisplit {
 
   /// Puts the elements in order of their parts, out of place.
   void place(const Element* from, Element* to, cudaStream_t stream) const {
-    multisplit::place_kernel<<<layout_.blocks, multisplit::kThreads, 0, DriverUse(stream)>>>(
+    multisplit::place_kernel<<<layout_.blocks, multisplit::kThreads, 0, DriverLock::Shared(stream)>>>(
         layout_, part_of_, starts_.data(), from, to);
     check_launch("splitting elements by part");
   }
@@ -291,7 +291,7 @@ class Multisplit {
   /// The way back: `answers` are in the order of `to`, `in_order` gets them in that of `from`.
   template <class Answer>
   void restore(const Element* from, const Answer* answers, Answer* in_order, cudaStream_t stream) const {
-    multisplit::restore_kernel<<<layout_.blocks, multisplit::kThreads, 0, DriverUse(stream)>>>(
+    multisplit::restore_kernel<<<layout_.blocks, multisplit::kThreads, 0, DriverLock::Shared(stream)>>>(
         layout_, part_of_, starts_.data(), from, answers, in_order);
     check_launch("putting answers in order");
   }

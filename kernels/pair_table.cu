@@ -86,7 +86,7 @@ PairTable::PairTable(std::size_t least_slots, std::uint32_t seed)
 }
 
 void PairTable::clear(cudaStream_t stream) {
-  clear_pairs_kernel<<<grid_, kPairThreads, 0, DriverUse(stream)>>>(words_.data(), words_.size());
+  clear_pairs_kernel<<<grid_, kPairThreads, 0, DriverLock::Shared(stream)>>>(words_.data(), words_.size());
   check_launch("emptying a table");
   fill_bytes(homeless_.data(), 0, 1, stream);
 }
@@ -94,7 +94,7 @@ void PairTable::clear(cudaStream_t stream) {
 void PairTable::insert(const std::uint64_t* pairs, std::size_t n, cudaStream_t stream) const {
   if (n == 0) return;
   const Scheme<Reading::changing> scheme({words_.data()}, {windows_, seed_, kMostWindows});
-  insert_kernel<<<blocks_for(n, grid_), kPairThreads, 0, DriverUse(stream)>>>(
+  insert_kernel<<<blocks_for(n, grid_), kPairThreads, 0, DriverLock::Shared(stream)>>>(
       scheme, reinterpret_cast<const unsigned long long*>(pairs), n, homeless_.data());
   check_launch("inserting pairs");
 }
@@ -103,12 +103,13 @@ void PairTable::find(const table::Key32* keys, std::size_t n, std::uint32_t* ans
                      cudaStream_t stream) const {
   if (n == 0) return;
   const Scheme<Reading::finished> scheme({words_.data()}, {windows_, seed_, kMostWindows});
-  find_kernel<<<blocks_for(n, grid_), kPairThreads, 0, DriverUse(stream)>>>(scheme, keys, n, answers);
+  find_kernel<<<blocks_for(n, grid_), kPairThreads, 0, DriverLock::Shared(stream)>>>(scheme, keys, n,
+                                                                                     answers);
   check_launch("looking keys up");
 }
 
 std::uint64_t PairTable::homeless() const {
-  const DriverUse use;
+  const DriverLock::Shared use;
   unsigned long long homeless = 0;
   check(cudaMemcpy(&homeless, homeless_.data(), sizeof homeless, cudaMemcpyDefault), "working on a table");
   return homeless;

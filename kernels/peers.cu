@@ -48,7 +48,7 @@ void Peers::copy(void* to, std::uint32_t receiver, const void* from, std::uint32
                  cudaStream_t stream) {
   if (bytes == 0) return;
   if (reaches(sender, receiver)) {
-    check(cudaMemcpyPeerAsync(to, gpu(receiver), from, gpu(sender), bytes, DriverUse(stream)),
+    check(cudaMemcpyPeerAsync(to, gpu(receiver), from, gpu(sender), bytes, DriverLock::Shared(stream)),
           "copying between GPUs");
   } else {
     relays_[sender * size() + receiver]->copy(static_cast<char*>(to), static_cast<const char*>(from), bytes,

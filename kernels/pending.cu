@@ -48,9 +48,9 @@ template <int Words>
 void PendingWords<Words>::add_kmers(const Segment<Words>& segment,
                                     const DeviceArray<unsigned long long>& sums) {
   add_kmers_kernel<<<(segment.lists + kPendingThreads - 1) / kPendingThreads, kPendingThreads, 0,
-                     DriverUse(stream_)>>>(segment.kmers.data(),
-                                           static_cast<std::uint32_t>(segment.parts.size()), segment.lists,
-                                           sums.data() + segment.first_list);
+                     DriverLock::Shared(stream_)>>>(segment.kmers.data(),
+                                                    static_cast<std::uint32_t>(segment.parts.size()),
+                                                    segment.lists, sums.data() + segment.first_list);
   check_launch("adding up super-k-mers");
 }
 
@@ -70,7 +70,7 @@ void PendingWords<Words>::clear() {
   words_ = 0;
   segment_bytes_ = 0;
   check(cudaMemcpyAsync(list_kmers_.data(), released_kmers_.data(), list_kmers_.bytes(),
-                        cudaMemcpyDeviceToDevice, DriverUse(stream_)),
+                        cudaMemcpyDeviceToDevice, DriverLock::Shared(stream_)),
         "copying on the GPU");
 }
 

@@ -25,7 +25,7 @@ inline std::size_t shared_limit() {
 /// launch. At least 1.
 template <class... Parameters>
 std::uint32_t persistent_grid(void (*kernel)(Parameters...), std::uint32_t threads, std::size_t bytes) {
-  const DriverUse use;
+  const DriverLock::Shared use;
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, kernel), "looking at a kernel");
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

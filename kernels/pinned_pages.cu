@@ -31,7 +31,7 @@ PinnedPages pin_pages(std::size_t bytes) {
 
 void UnpinPages::operator()(void* memory) const noexcept {
   {
-    const DriverUse use;
+    const DriverLock::Shared use;
     cudaHostUnregister(memory);
   }
   unmap_huge_pages(memory, whole_huge_pages(bytes));
@@ -60,7 +60,7 @@ void touch_pages(void* begin, std::size_t bytes, unsigned threads) {
 }
 
 void register_pages(void* begin, std::size_t bytes) {
-  const DriverUse use;
+  const DriverLock::Shared use;
   if (cudaHostRegister(begin, bytes, cudaHostRegisterPortable) == cudaSuccess) return;
   cudaGetLastError();  // or the next launch would seem to have failed
   throw_no_pages(bytes);

@@ -156,12 +156,13 @@ void PlainFasta::reserve(std::uint32_t text_bytes) { tiles_.reserve(plain_tiles_
 
 void PlainFasta::find(const char* text, std::uint32_t text_bytes, char* joined, cudaStream_t stream) {
   const std::uint32_t tiles = plain_tiles_in(text_bytes);
-  look_at_tiles_kernel<<<tiles, kPlainThreads, 0, DriverUse(stream)>>>(text, text_bytes, tiles_.data());
+  look_at_tiles_kernel<<<tiles, kPlainThreads, 0, DriverLock::Shared(stream)>>>(text, text_bytes,
+                                                                                tiles_.data());
   check_launch("finding sequences");
-  scan_tiles_kernel<<<1, 1024, 0, DriverUse(stream)>>>(tiles_.data(), tiles, findings_.data());
+  scan_tiles_kernel<<<1, 1024, 0, DriverLock::Shared(stream)>>>(tiles_.data(), tiles, findings_.data());
   check_launch("finding sequences");
-  join_tiles_kernel<<<tiles, kPlainThreads, 0, DriverUse(stream)>>>(text, text_bytes, tiles_.data(), joined,
-                                                                    findings_.data());
+  join_tiles_kernel<<<tiles, kPlainThreads, 0, DriverLock::Shared(stream)>>>(text, text_bytes, tiles_.data(),
+                                                                             joined, findings_.data());
   check_launch("joining sequences");
 }
 

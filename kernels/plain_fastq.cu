@@ -144,14 +144,16 @@ void PlainFastq::reserve(std::uint32_t text_bytes) {
 void PlainFastq::find(const char* text, std::uint32_t text_bytes, char lowest_quality, char* joined,
                       cudaStream_t stream) {
   const std::uint32_t tiles = plain_tiles_in(text_bytes), capacity = most_lines(text_bytes);
-  count_lines_kernel<<<tiles, kPlainThreads, 0, DriverUse(stream)>>>(text, text_bytes, tile_lines_.data());
+  count_lines_kernel<<<tiles, kPlainThreads, 0, DriverLock::Shared(stream)>>>(text, text_bytes,
+                                                                              tile_lines_.data());
   check_launch("finding lines");
-  scan_lines_kernel<<<1, 1024, 0, DriverUse(stream)>>>(tile_lines_.data(), tiles, capacity, findings_.data());
+  scan_lines_kernel<<<1, 1024, 0, DriverLock::Shared(stream)>>>(tile_lines_.data(), tiles, capacity,
+                                                                findings_.data());
   check_launch("finding lines");
-  list_lines_kernel<<<tiles, kPlainThreads, 0, DriverUse(stream)>>>(
+  list_lines_kernel<<<tiles, kPlainThreads, 0, DriverLock::Shared(stream)>>>(
       text, text_bytes, tile_lines_.data(), capacity, line_ends_.data(), findings_.data());
   check_launch("finding lines");
-  join_records_kernel<<<kRecordBlocks, kPlainThreads, 0, DriverUse(stream)>>>(
+  join_records_kernel<<<kRecordBlocks, kPlainThreads, 0, DriverLock::Shared(stream)>>>(
       text, line_ends_.data(), lowest_quality, joined, findings_.data());
   check_launch("finding records");
 }

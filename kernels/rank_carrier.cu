@@ -117,7 +117,7 @@ class RankCarrier final : public Carrier {
 
   /// What ranks send each other. NCCL starts its kernels, for which this waits: they wait for each other.
   void send(const std::vector<Move>& moves, const std::vector<cudaStream_t>& streams) {
-    std::optional<DriverAlone> alone;
+    std::optional<DriverLock::Exclusive> alone;
     if (gpus().size() > 1) alone.emplace();
     in_group(kSending, [&] {
       for (const Move& move : moves) {

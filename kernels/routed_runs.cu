@@ -110,7 +110,7 @@ void make_parts(const CutText& text, std::uint32_t starts, std::uint32_t owners,
                 std::uint32_t* kmers, cudaStream_t stream) {
   fill_bytes(kmers, 0, owners, stream);
   const std::uint32_t base_elements = routed_base_elements(starts);
-  make_parts_kernel<<<dim3(blocks_for(base_elements), owners), kThreads, 0, DriverUse(stream)>>>(
+  make_parts_kernel<<<dim3(blocks_for(base_elements), owners), kThreads, 0, DriverLock::Shared(stream)>>>(
       text, base_elements, parts, kmers);
   check_launch("making parts of text for other GPUs");
 }
@@ -120,7 +120,7 @@ void answer_part(const RoutedPart& part, const LookupParams& params, const Shard
                  std::uint32_t* answers, cudaStream_t stream) {
   if (part.runs == 0) return;
   answer_part_kernel<Key>
-      <<<blocks_for(part.runs), kThreads, 0, DriverUse(stream)>>>(part, params, shards, answers);
+      <<<blocks_for(part.runs), kThreads, 0, DriverLock::Shared(stream)>>>(part, params, shards, answers);
   check_launch("looking up k-mers for other GPUs");
 }
 template void answer_part(const RoutedPart&, const LookupParams&, const ShardsThere<Key64>&, std::uint32_t*,
@@ -131,7 +131,7 @@ template void answer_part(const RoutedPart&, const LookupParams&, const ShardsTh
 void restore_answers(const CutText& text, std::uint32_t starts, std::uint32_t owners, std::uint32_t most_runs,
                      const std::uint64_t* parts, const std::uint32_t* kmers, const std::uint32_t* returned,
                      cudaStream_t stream) {
-  restore_kernel<<<dim3(blocks_for(most_runs), owners), kThreads, 0, DriverUse(stream)>>>(
+  restore_kernel<<<dim3(blocks_for(most_runs), owners), kThreads, 0, DriverLock::Shared(stream)>>>(
       text, routed_base_elements(starts), parts, kmers, returned);
   check_launch("putting answers in order");
 }

@@ -494,7 +494,7 @@ void launch_merge(const MergeTask<Key>& task, cudaStream_t stream) {
   const std::uint32_t blocks = persistent_grid(merge_kernel<Key, writes>, kPieceThreads, kBytes);
   fill_bytes(task.next, 0, 1, stream);
   merge_kernel<Key, writes>
-      <<<std::min(task.pieces, blocks), kPieceThreads, kBytes, DriverUse(stream)>>>(task);
+      <<<std::min(task.pieces, blocks), kPieceThreads, kBytes, DriverLock::Shared(stream)>>>(task);
   check_launch("merging shards");
 }
 
@@ -513,7 +513,7 @@ void launch_measure_merge(const MergeTask<Key>& task, cudaStream_t stream) {
 template <class Key>
 void launch_write_merge(const MergeTask<Key>& task, cudaStream_t stream) {
   if (task.pieces == 0) return;
-  place_pieces_kernel<Key><<<task.shard_count, kPlaceThreads, 0, DriverUse(stream)>>>(task);
+  place_pieces_kernel<Key><<<task.shard_count, kPlaceThreads, 0, DriverLock::Shared(stream)>>>(task);
   check_launch("merging shards");
   launch_merge<Key, true>(task, stream);
 }

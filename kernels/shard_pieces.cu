@@ -150,7 +150,7 @@ std::size_t freeze_scratch(std::uint32_t shards) { return 1 + std::size_t{shards
 template <class Key>
 void launch_survey(const FreezeTask<Key>& task, std::uint32_t pieces, cudaStream_t stream) {
   const std::uint32_t blocks = task.shards * pieces * blocks_per_piece(task);
-  survey_kernel<<<blocks, kSurveyThreads, 0, DriverUse(stream)>>>(task, pieces);
+  survey_kernel<<<blocks, kSurveyThreads, 0, DriverLock::Shared(stream)>>>(task, pieces);
   check_launch("freezing shards");
 }
 

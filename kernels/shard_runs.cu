@@ -277,11 +277,11 @@ void TextRuns::cut(const char* text, std::uint32_t bytes, std::uint32_t starts, 
   text_.answers = answers;
   fill_bytes(text_.counters, 0, 1, stream);
   fill_bytes(text_.next, 0, shards.children, stream);
-  cut_runs_kernel<<<tiles, kTileThreads, counter_bytes, DriverUse(stream)>>>(text, bytes, params, shards,
-                                                                             text_, staged, capacity, status);
-  sum_up_children_kernel<<<1, 32, 0, DriverUse(stream)>>>(shards.children, text_);
+  cut_runs_kernel<<<tiles, kTileThreads, counter_bytes, DriverLock::Shared(stream)>>>(
+      text, bytes, params, shards, text_, staged, capacity, status);
+  sum_up_children_kernel<<<1, 32, 0, DriverLock::Shared(stream)>>>(shards.children, text_);
   order_runs_kernel<<<(capacity + kRunsPerBlock - 1) / kRunsPerBlock, kOrderThreads, counter_bytes,
-                      DriverUse(stream)>>>(shards, text_, staged, capacity);
+                      DriverLock::Shared(stream)>>>(shards, text_, staged, capacity);
   check_launch("cutting text for lookups");
   fill_bytes(answers, 0xFF, std::size_t{tiles} * kTileStarts, stream);
   static_assert(kNoKmerAnswer == UINT32_MAX);
@@ -289,7 +289,7 @@ void TextRuns::cut(const char* text, std::uint32_t bytes, std::uint32_t starts, 
 
 void give_up_left(const CutText& text, std::uint32_t k, cudaStream_t stream) {
   constexpr std::uint32_t kBlocks = 64;
-  give_up_left_kernel<<<kBlocks, kTileThreads, 0, DriverUse(stream)>>>(text, k);
+  give_up_left_kernel<<<kBlocks, kTileThreads, 0, DriverLock::Shared(stream)>>>(text, k);
   check_launch("leaving k-mers to the host");
 }
 
@@ -304,9 +304,10 @@ void look_up_runs(const std::vector<CutText>& texts, std::uint32_t kmers_of_text
     std::copy_n(texts.begin() + static_cast<std::ptrdiff_t>(first), some, asked.texts);
     const std::uint32_t blocks = std::max(kmers_of_text / kKmersOfBlock + 1, kEnoughBlocks / some);
     look_up_runs_kernel<Key>
-        <<<dim3(blocks, some), kAskThreads, 0, DriverUse(stream)>>>(asked, child, params, shards);
+        <<<dim3(blocks, some), kAskThreads, 0, DriverLock::Shared(stream)>>>(asked, child, params, shards);
     look_up_left_kernel<Key>
-        <<<dim3(kLeftBlocks / some + 1, some), kTileThreads, 0, DriverUse(stream)>>>(asked, params, shards);
+        <<<dim3(kLeftBlocks / some + 1, some), kTileThreads, 0, DriverLock::Shared(stream)>>>(asked, params,
+                                                                                              shards);
     check_launch("looking k-mers up in a child");
   }
 }

@@ -69,7 +69,7 @@ SliceMerge<Words>::SliceMerge(std::uint32_t most_slices, std::uint32_t most_list
       sizes_(most_lists + std::size_t{1}),
       before_(most_list_slices) {
   std::size_t scratch = 0;
-  const DriverUse use;  // that looks at the kernel, which may load it
+  const DriverLock::Shared use;  // that looks at the kernel, which may load it
   check(cub::DeviceScan::ExclusiveSum(nullptr, scratch, sizes_.data(), sizes_.data(),
                                       static_cast<int>(sizes_.size())),
         "planning a scan");
@@ -81,22 +81,23 @@ void SliceMerge<Words>::merge(const Slices<Words>& slices, Segment<Words>& to, c
   to.first_list = slices.first_list;
   to.lists = slices.lists;
   to.parts.assign(1, {});
-  add_up_slices_kernel<<<slices.lists / (kMergeThreads / 32) + 1, kMergeThreads, 0, DriverUse(stream)>>>(
-      slices.offsets.data(), slices.size(), slices.lists, sizes_.data(), before_.data());
+  add_up_slices_kernel<<<slices.lists / (kMergeThreads / 32) + 1, kMergeThreads, 0,
+                         DriverLock::Shared(stream)>>>(slices.offsets.data(), slices.size(), slices.lists,
+                                                       sizes_.data(), before_.data());
   check_launch("merging super-k-mers");
   std::size_t scratch = scan_scratch_.size();
   check(cub::DeviceScan::ExclusiveSum(scan_scratch_.data(), scratch, sizes_.data(), to.offsets.data(),
-                                      static_cast<int>(slices.lists + 1), DriverUse(stream)),
+                                      static_cast<int>(slices.lists + 1), DriverLock::Shared(stream)),
         "merging super-k-mers");
   if (slices.word_count() == 0) return;
   begins_copied_.wait();  // those of the merge before
   std::copy_n(slices.begins.data(), slices.size(), host_begins_.data());
   copy_small(begins_.data(), host_begins_.data(), slices.size(), stream);
   begins_copied_.record(stream);
-  merge_slices_kernel<Words>
-      <<<(slices.word_count() + kMergeThreads - 1) / kMergeThreads, kMergeThreads, 0, DriverUse(stream)>>>(
-          slices.words.data(), slices.word_count(), begins_.data(), slices.size(), slices.offsets.data(),
-          slices.lists, before_.data(), to.offsets.data(), to.words.data());
+  merge_slices_kernel<Words><<<(slices.word_count() + kMergeThreads - 1) / kMergeThreads, kMergeThreads, 0,
+                               DriverLock::Shared(stream)>>>(
+      slices.words.data(), slices.word_count(), begins_.data(), slices.size(), slices.offsets.data(),
+      slices.lists, before_.data(), to.offsets.data(), to.words.data());
   check_launch("merging super-k-mers");
 }
 

@@ -29,7 +29,8 @@ std::vector<std::uint32_t> slices_wanted(const Segment<Words>& segment, std::uin
                                          cudaStream_t stream) {
   const std::uint32_t shards = segment.lists / lists_per_shard;
   const DeviceArray<std::uint32_t> on_device(shards);
-  slices_wanted_kernel<<<(shards + kSliceThreads - 1) / kSliceThreads, kSliceThreads, 0, DriverUse(stream)>>>(
+  slices_wanted_kernel<<<(shards + kSliceThreads - 1) / kSliceThreads, kSliceThreads, 0,
+                         DriverLock::Shared(stream)>>>(
       segment.offsets.data(), static_cast<std::uint32_t>(segment.parts.size()), segment.lists,
       lists_per_shard, shards, on_device.data());
   check_launch("asking what is on its way");

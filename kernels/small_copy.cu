@@ -15,7 +15,7 @@ void launch_small_copy(std::uint32_t* to, const std::uint32_t* from, std::size_t
   constexpr std::size_t kThreads = 256;
   if (words == 0) return;
   const auto blocks = static_cast<std::uint32_t>((words + kThreads - 1) / kThreads);
-  copy_small_kernel<<<blocks, kThreads, 0, DriverUse(stream)>>>(to, from, words);
+  copy_small_kernel<<<blocks, kThreads, 0, DriverLock::Shared(stream)>>>(to, from, words);
   check_launch("copying a few bytes");
 }
 

@@ -60,7 +60,7 @@ void SpilledGroups<Words>::allocate() {
     views_[i] = DeviceArray<SegmentView<Words>>(kMostSegments);
     check(cudaMemcpyAsync(views_[i].data() + 1, resident_.views(),
                           resident_.segments() * sizeof(SegmentView<Words>), cudaMemcpyDeviceToDevice,
-                          DriverUse(stream_)),
+                          DriverLock::Shared(stream_)),
           "copying on the GPU");
   }
   merge_.emplace_back(spilled_.parts(), static_cast<std::uint32_t>(most.lists), most.slice_offsets);

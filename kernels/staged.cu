@@ -63,7 +63,7 @@ StagedWords<Words>::StagedWords(std::uint32_t list_bits, std::uint32_t staging_w
   fill_bytes(sizes_.data(), 0, kRegions, stream);
   fill_bytes(lists_.data(), 0, lists_.size(), stream);
   std::size_t scratch = 0;
-  const DriverUse use;  // that looks at the kernel, which may load it
+  const DriverLock::Shared use;  // that looks at the kernel, which may load it
   check(cub::DeviceScan::ExclusiveSum(nullptr, scratch,
                                       thrust::make_transform_iterator(lists_.data(), WordsOf{}),
                                       static_cast<std::uint32_t*>(nullptr), static_cast<int>(lists_.size())),
@@ -94,12 +94,12 @@ Segment<Words> StagedWords<Words>::split() {
   std::size_t scratch = scan_scratch_.size();
   check(cub::DeviceScan::ExclusiveSum(
             scan_scratch_.data(), scratch, thrust::make_transform_iterator(lists_.data(), WordsOf{}),
-            segment.offsets.data(), static_cast<int>(lists_.size()), DriverUse(stream_)),
+            segment.offsets.data(), static_cast<int>(lists_.size()), DriverLock::Shared(stream_)),
         "splitting super-k-mers");
-  place_words_kernel<Words><<<end_of_blocks, kStagedThreads, 0, DriverUse(stream_)>>>(
+  place_words_kernel<Words><<<end_of_blocks, kStagedThreads, 0, DriverLock::Shared(stream_)>>>(
       staging(), blocks, segment.offsets.data(), segment.words.data());
   check_launch("splitting super-k-mers");
-  take_lists_kernel<<<blocks_for(lists), kStagedThreads, 0, DriverUse(stream_)>>>(
+  take_lists_kernel<<<blocks_for(lists), kStagedThreads, 0, DriverLock::Shared(stream_)>>>(
       lists_.data(), segment.kmers.data(), lists);
   check_launch("splitting super-k-mers");
   fill_bytes(sizes_.data(), 0, kRegions, stream_);

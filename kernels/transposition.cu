@@ -21,7 +21,7 @@ bool link_memory_of(int other, int ordinal) {
   check(cudaDeviceCanAccessPeer(&can, ordinal, other), "asking how GPUs are linked");
   if (can == 0) return false;
   const CurrentDevice current(ordinal);
-  const DriverUse use;
+  const DriverLock::Shared use;
   const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
   if (status == cudaErrorPeerAccessAlreadyEnabled) {
     cudaGetLastError();
@@ -105,14 +105,14 @@ void Transposition::send(const comm::PartitionTable& table, std::size_t element_
   switch (link.way) {
     case Way::local:
       if (sender != receiver) ready_[receiver].let_follow(stream);
-      check(cudaMemcpyAsync(target, part, bytes, cudaMemcpyDeviceToDevice, DriverUse(stream)),
+      check(cudaMemcpyAsync(target, part, bytes, cudaMemcpyDeviceToDevice, DriverLock::Shared(stream)),
             "moving a part");
       break;
     case Way::peer:
       ready_[receiver].let_follow(stream);
-      check(
-          cudaMemcpyPeerAsync(target, ordinals_[receiver], part, ordinals_[sender], bytes, DriverUse(stream)),
-          "sending a part to another GPU");
+      check(cudaMemcpyPeerAsync(target, ordinals_[receiver], part, ordinals_[sender], bytes,
+                                DriverLock::Shared(stream)),
+            "sending a part to another GPU");
       break;
     case Way::host:
       copy_to_host(staged_[sender].data() + from, part, bytes, stream);

@@ -46,14 +46,14 @@ EXITS = re.compile(r"\b(std::)?(_?exit|quick_exit|abort)\s*\(")
 
 
 def driver_uses(code):
-    """Those that are no DriverUse."""
+    """Those that are no DriverLock::Shared."""
     for pattern in (LAUNCH, IN_STREAM):
         for found in pattern.finditer(code):
-            if "DriverUse(" not in found.group(0):
+            if "DriverLock::Shared(" not in found.group(0):
                 yield found.group(0)
     for found in AT_ONCE.finditer(code):
         # In the same block, or nearly.
-        if "DriverUse use;" not in code[max(0, found.start() - 1000) : found.start()]:
+        if "DriverLock::Shared use;" not in code[max(0, found.start() - 1000) : found.start()]:
             yield found.group(0)
 
 
@@ -94,7 +94,7 @@ def check(path, text):
                 yield f"{what} ({found.group(0).strip()}): library code throws, cli prints"
     if layer == "kernels":
         for found in driver_uses(COMMENT.sub("", text)):
-            yield f"calls {found.splitlines()[0]} while another thread may be starting kernels: make it a DriverUse"
+            yield f"calls {found.splitlines()[0]} while another thread may be starting kernels: use DriverLock::Shared"
 
 
 def main():

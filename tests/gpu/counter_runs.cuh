@@ -51,7 +51,7 @@ inline void finish(gpu::DeviceCounter& counter, Payloads& payloads) {
           auto& payload = payloads[chunk.first_shard + static_cast<std::uint32_t>(s)];
           payload.resize(plan_of.layout.words);
           gpu::check(cudaMemcpyAsync(payload.data(), chunk.payload + plan_of.first_word, payload.size() * 8,
-                                     cudaMemcpyDeviceToHost, gpu::DriverUse(cudaStreamPerThread)),
+                                     cudaMemcpyDeviceToHost, gpu::DriverLock::Shared(cudaStreamPerThread)),
                      "copying");
           gpu::check(cudaStreamSynchronize(cudaStreamPerThread), "copying");
         }

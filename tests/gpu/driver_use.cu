@@ -38,7 +38,7 @@ using Launch = void (*)(std::uint32_t* sum, cudaStream_t stream);
 template <int... Numbers>
 std::vector<Launch> launches_of(std::integer_sequence<int, Numbers...>) {
   return {+[](std::uint32_t* sum, cudaStream_t stream) {
-    write_locally_kernel<Numbers><<<1, 32, 0, gpu::DriverUse(stream)>>>(sum);
+    write_locally_kernel<Numbers><<<1, 32, 0, gpu::DriverLock::Shared(stream)>>>(sum);
   }...};
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("while one thread is alone with the driver, others wait for it") {
   std::atomic<bool> is_there{false};
   std::thread other;
   {
-    const gpu::DriverAlone alone;
+    const gpu::DriverLock::Exclusive alone;
     const gpu::PinnedArray<char> own(1);  // by this thread itself
     other = std::thread([&] {
       pinned.reserve(1);
@@ -161,7 +161,8 @@ TEST_CASE("kernels that wait for each other are started while other threads wait
   for (const int ordinal : ordinals) streams.emplace_back(ordinal);
   const auto meet = [&](std::uint32_t i, std::uint32_t gpus, std::uint32_t round) {
     const gpu::CurrentDevice current(peers.gpu(i));
-    meet_kernel<<<1, 1, 0, gpu::DriverUse(*streams[i])>>>(come_to.data(), gpus, i, round, missed.data());
+    meet_kernel<<<1, 1, 0, gpu::DriverLock::Shared(*streams[i])>>>(come_to.data(), gpus, i, round,
+                                                                   missed.data());
     gpu::check_launch("meeting");
   };
   // Loaded, as NCCL's are.
@@ -170,7 +171,7 @@ TEST_CASE("kernels that wait for each other are started while other threads wait
   const Disturbance disturbance(ordinals);
   for (std::uint32_t round = 1; round <= kRounds; ++round) {
     {
-      const gpu::DriverAlone alone;
+      const gpu::DriverLock::Exclusive alone;
       for (std::uint32_t i = 0; i < size; ++i) {
         meet(i, size, round);
         std::this_thread::sleep_for(std::chrono::milliseconds(3));  // for others to come in between
