@@ -57,7 +57,7 @@ class Disturbance {
     for (auto& thread : threads_) thread.join();
   }
   [[nodiscard]] std::uint64_t times() const { return times_; }
-  /// Gives the others time, who otherwise would find the gate closed again and again; not for ever.
+  /// Gives the others time, which otherwise would find the lock taken again and again; not for ever.
   void wait_for_more(std::uint64_t times) const {
     const std::uint64_t wanted = times_ + times;
     for (int i = 0; i < 1000 && times_ < wanted; ++i)
