@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "cpu/freezer.h"
 #include "cpu/kernels.h"
+#include "cpu/sorted_merge.h"
 #include "cpu/spilled_runs.h"
 #include "index/checksum.h"
 #include "index/frozen_shard.h"
@@ -160,13 +162,15 @@ class SpilledEntries {
   /// Of none, where there is no shard.
   explicit SpilledEntries(std::shared_ptr<const SpilledShard<Key>> shard) : shard_(std::move(shard)) {}
 
-  /// Takes the entries whose hashes are at most `last`: calls `visit(hash, count)` for each.
-  template <class Visit>
-  void take_to(Key last, Visit&& visit) {
-    for (; next_ < hashes_.size() || read_block(); ++next_) {
-      if (hashes_[next_] > last) return;
-      visit(hashes_[next_], counts_[next_]);
-    }
+  /// Takes some of the entries whose hashes are at most `last`, until the next call; none when all of these
+  /// have been taken.
+  SortedList<Key> take_some(Key last) {
+    if (next_ == hashes_.size() && !read_block()) return {};
+    const std::size_t first = next_;
+    next_ = static_cast<std::size_t>(
+        std::upper_bound(hashes_.begin() + static_cast<std::ptrdiff_t>(first), hashes_.end(), last) -
+        hashes_.begin());
+    return {hashes_.data() + first, counts_.data() + first, nullptr, next_ - first};
   }
 
  private:

@@ -178,14 +178,14 @@ class UpdateJob {
         memory_refusal(memory_cap_, "updating " + options_.index, threads_, enough * kMebibyte));
   }
 
-  /// Divides what a cap leaves besides what is spoken for: a quarter is for tables, the sessions share the
+  /// Divides what a cap leaves besides what is spoken for: a quarter is for merging, the sessions share the
   /// rest. False when that is too little for one of them.
   [[nodiscard]] bool divide(std::uint64_t cap, std::uint64_t spoken_for, const UpdateNeeds& needs,
                             const Backend& backend, UpdatePlan& plan) const {
-    if (cap <= spoken_for + needs.mapped_bytes + needs.least_table_bytes) return false;
+    if (cap <= spoken_for + needs.mapped_bytes + needs.least_merge_bytes) return false;
     const std::uint64_t left = cap - spoken_for - needs.mapped_bytes;
-    plan.table_bytes = k() <= kMaxDenseK ? 0 : std::max(needs.least_table_bytes, left / 4);
-    const std::uint64_t each = (left - plan.table_bytes) / (plan.added && plan.removed ? 2 : 1);
+    plan.merge_bytes = k() <= kMaxDenseK ? 0 : std::max(needs.least_merge_bytes, left / 4);
+    const std::uint64_t each = (left - plan.merge_bytes) / (plan.added && plan.removed ? 2 : 1);
     for (auto* session : {&plan.added, &plan.removed}) {
       if (!*session) continue;
       (*session)->memory_cap_bytes = cap;

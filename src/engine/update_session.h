@@ -118,14 +118,14 @@ enum class LiveTableUse : std::uint8_t {
 /// what merges, as is `device_memory_bytes`.
 struct UpdatePlan {
   std::optional<CountPlan> added, removed;
-  std::uint64_t table_bytes = 0;  ///< on a CPU, what the shards' live tables may take, all threads' together
+  std::uint64_t merge_bytes = 0;  ///< on a CPU, what shards that are merged may take, all threads' together
   LiveTableUse live_table = LiveTableUse::never;
 };
 
 /// Host memory that changing an index on a CPU takes besides what its sessions may hold.
 struct UpdateNeeds {
   std::uint64_t mapped_bytes = 0;       ///< shards of the index that are looked at
-  std::uint64_t least_table_bytes = 0;  ///< UpdatePlan::table_bytes at least
+  std::uint64_t least_merge_bytes = 0;  ///< UpdatePlan::merge_bytes at least
 };
 UpdateNeeds update_needs(const index::IndexFile& index, unsigned threads);
 

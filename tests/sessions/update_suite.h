@@ -39,7 +39,7 @@ inline Updated update(engine::Backend& backend, const engine::CountPlan& each, c
   engine::UpdatePlan plan;
   if (change.adds) plan.added = each;
   if (change.removes) plan.removed = each;
-  plan.table_bytes = std::uint64_t{256} << 20;
+  plan.merge_bytes = std::uint64_t{256} << 20;
   const auto session = backend.start_update(plan, index);
   const auto feed = [&](engine::CountingSession* to, const Reads& reads) {
     if (to == nullptr) return;
