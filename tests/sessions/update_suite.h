@@ -33,13 +33,16 @@ struct Change {
   bool adds = true, removes = true;
 };
 
+/// Enough for every shard of these tests.
+inline constexpr std::uint64_t kMergeBytes = std::uint64_t{256} << 20;
+
 /// `each` is the plan of one session, on a GPU of both together.
 inline Updated update(engine::Backend& backend, const engine::CountPlan& each, const index::IndexFile& index,
-                      const Change& change) {
+                      const Change& change, std::uint64_t merge_bytes = kMergeBytes) {
   engine::UpdatePlan plan;
   if (change.adds) plan.added = each;
   if (change.removes) plan.removed = each;
-  plan.merge_bytes = std::uint64_t{256} << 20;
+  plan.merge_bytes = merge_bytes;
   const auto session = backend.start_update(plan, index);
   const auto feed = [&](engine::CountingSession* to, const Reads& reads) {
     if (to == nullptr) return;
@@ -101,7 +104,7 @@ inline void check_updated(const Updated& updated, const index::IndexFile& expect
 /// Any k, both strands, any team: the bytes of counting the reads that remain.
 inline void update_like_count(engine::Backend& backend, const std::vector<std::uint32_t>& all_k,
                               const std::vector<Team>& teams, const engine::CountPlan& pattern,
-                              std::size_t genome_length = 20000) {
+                              std::size_t genome_length = 20000, std::uint64_t merge_bytes = kMergeBytes) {
   const Reads was = simulated_reads(genome_length / 8, genome_length, 21);
   const Reads added = simulated_reads(genome_length / 12, genome_length, 22);
   const auto half = [](const Reads& reads) {
@@ -130,11 +133,11 @@ inline void update_like_count(engine::Backend& backend, const std::vector<std::u
         plan.canonical = canonical;
         plan.threads = team.threads;
         plan.devices = team.devices;
-        check_updated(update(backend, plan, old, {added, removed}), rest);
-        check_updated(update(backend, plan, old, {added, {}, true, false}), all);
-        check_updated(update(backend, plan, all, {{}, added, false, true}), old);
-        check_updated(update(backend, plan, none, {was, {}, true, true}), old);
-        const Updated nothing = update(backend, plan, old, {{}, was, false, true});
+        check_updated(update(backend, plan, old, {added, removed}, merge_bytes), rest);
+        check_updated(update(backend, plan, old, {added, {}, true, false}, merge_bytes), all);
+        check_updated(update(backend, plan, all, {{}, added, false, true}, merge_bytes), old);
+        check_updated(update(backend, plan, none, {was, {}, true, true}, merge_bytes), old);
+        const Updated nothing = update(backend, plan, old, {{}, was, false, true}, merge_bytes);
         CHECK(nothing.payloads.empty());
         CHECK(nothing.shortfall.is_none());
       }
@@ -144,7 +147,7 @@ inline void update_like_count(engine::Backend& backend, const std::vector<std::u
 
 /// K-mers that are not there, or not so often, are counted.
 inline void note_shortfalls(engine::Backend& backend, const std::vector<std::uint32_t>& all_k,
-                            const engine::CountPlan& pattern) {
+                            const engine::CountPlan& pattern, std::uint64_t merge_bytes = kMergeBytes) {
   const Reads was = simulated_reads(300, 5000, 23), added = simulated_reads(100, 5000, 24);
   Reads removed = simulated_reads(300, 9000, 23);
   for (int i = 0; i < 4; ++i) removed.insert(removed.end(), was.begin(), was.begin() + 20);
@@ -166,7 +169,7 @@ inline void note_shortfalls(engine::Backend& backend, const std::vector<std::uin
     CHECK(expected.short_kmers > 0);
     engine::CountPlan plan = pattern;
     plan.k = k;
-    const engine::Shortfall shortfall = update(backend, plan, index, {added, removed}).shortfall;
+    const engine::Shortfall shortfall = update(backend, plan, index, {added, removed}, merge_bytes).shortfall;
     CHECK(shortfall.absent_kmers == expected.absent_kmers);
     CHECK(shortfall.absent_occurrences == expected.absent_occurrences);
     CHECK(shortfall.short_kmers == expected.short_kmers);
@@ -178,7 +181,7 @@ inline void note_shortfalls(engine::Backend& backend, const std::vector<std::uin
 /// and whose counts are of all widths.
 template <class Key>
 void update_what_crowds(engine::Backend& backend, std::uint32_t k, const engine::CountPlan& pattern,
-                        std::size_t crowd) {
+                        std::size_t crowd, std::uint64_t merge_bytes = kMergeBytes) {
   CAPTURE(k);
   const KmerHash<Key> hash(k);
   std::mt19937_64 random(25);
@@ -227,7 +230,7 @@ void update_what_crowds(engine::Backend& backend, std::uint32_t k, const engine:
   engine::CountPlan plan = pattern;
   plan.k = k;
   plan.canonical = false;
-  check_updated(update(backend, plan, index, change), expected);
+  check_updated(update(backend, plan, index, change, merge_bytes), expected);
 }
 
 /// Counts about 2^32, of which some pass it when reads are added, and one of the hash with all bits set.

@@ -1,5 +1,7 @@
 // The update suite on the CPU backend.
 
+#include <filesystem>
+
 #include "sessions/update_suite.h"
 #include "tier.h"
 
@@ -29,3 +31,13 @@ TEST_CASE("hashes that crowd, and counts of all widths") {
 TEST_CASE("counts that pass 2^32") { update_beyond_32_bits(*kCpu(), plan_for(31)); }
 
 TEST_CASE("an error of the sink ends an update") { end_update_with_the_sink(*kCpu(), plan_for(31)); }
+
+TEST_CASE("shards for which there is no memory are updated in parts, with the same result") {
+  constexpr std::uint64_t kNone = 0;
+  engine::CountPlan plan = plan_for(31);
+  plan.tmp_directory = std::filesystem::temp_directory_path().string();
+  update_like_count(*kCpu(), by_tier<std::vector<std::uint32_t>>({31, 64}, {31}), {{3, 1}}, plan, 4000,
+                    kNone);
+  note_shortfalls(*kCpu(), {31, 64}, plan, kNone);
+  update_what_crowds<Key64>(*kCpu(), 31, plan, by_tier(3000, 20), kNone);
+}
