@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -123,12 +122,7 @@ void complete(CountCommand& command, IndexTarget& target) {
   // The others' inputs do not count, and lists may be the first one's alone.
   if (job.ranks->is_first()) expand_lists(job.inputs, outputs, job.memory_bytes);
   set_output(job, target);
-  const DeviceFlags device = command.flags.device;
-  const bool may_spill = device.device_memory_bytes > 0 && !device.device.starts_with("cpu");
-  const std::uint64_t input_bytes = may_spill ? known_bytes(job.inputs) : 0;
-  const auto pages = engine::make_pages_ahead(job, input_bytes, device.device_memory_bytes,
-                                              [&] { command.flags.complete(); });
-  if (!job.device.gpus.empty()) job.device.pages = pages;
+  command.flags.complete();
 }
 
 /// `--dry-run`: nothing is written, so there is nothing to write to.

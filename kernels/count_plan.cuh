@@ -3,15 +3,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
 #include "engine/count_table.h"
 #include "index/share.h"
 
-namespace warpmer {
-class PagesAhead;  // core/pages_ahead.h
-}
 namespace warpmer::index {
 class IndexFile;  // index/index_file.h
 }
@@ -21,7 +17,6 @@ namespace warpmer::gpu {
 /// Where segments may go.
 struct SpillPlan {
   std::uint64_t host_bytes = std::uint64_t{1} << 30;  ///< beside kLeastBytesOfThread
-  std::shared_ptr<PagesAhead> pages = {};             ///< of these, for all GPUs together; or null
   std::string directory = ".";                        ///< of the temporary file
   bool opens_file_at_once = false;                    ///< not only when something is to be written to it
   unsigned threads = 2;                               ///< that copy

@@ -8,7 +8,6 @@
 
 #include "batch_feed.cuh"
 #include "core/minimizer.h"
-#include "core/pages_ahead.h"
 #include "dense_counter.cuh"
 #include "engine/dense_counts.h"
 #include "engine/rank_sums.h"
@@ -408,8 +407,6 @@ class ShardedSession : public Session<ShardedCounting> {
     const std::uint64_t spillers = std::uint64_t{spill.threads} * peers.size() * kBytesOfSpiller;
     const std::uint64_t left = host_bytes_beside_feeds(peers, plan, spillers);
     spill.host_bytes = (left - std::min(left, writer)) / peers.size();
-    spill.pages = plan.pages;
-    if (spill.pages) spill.pages->keep(spill.host_bytes);
     return spill;
   }
 

@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/huge_pages.h"
-#include "core/pages_ahead.h"
 #include "current_device.cuh"
 #include "index/checksum.h"
 #include "pinned_ring.cuh"
@@ -313,11 +312,7 @@ auto SpilledSegments<Words>::allocate(std::uint64_t bytes) -> HostBytes {
   const std::lock_guard lock(mutex_);
   HostBytes memory(nullptr, Unmap{whole});
   if (host_bytes_left_ < whole + plan_.host_bytes / kRememberedShare) return memory;
-  if (plan_.pages) memory.reset(plan_.pages->take(whole));
-  if (!memory) {
-    if (plan_.pages) plan_.pages->keep(0);  // too few, and in nobody's account
-    memory.reset(map_huge_pages(whole));
-  }
+  memory.reset(map_huge_pages(whole));
   if (memory) host_bytes_left_ -= whole;
   return memory;
 }

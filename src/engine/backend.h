@@ -18,10 +18,6 @@
 #include "index/share.h"
 #include "io/batch.h"
 
-namespace warpmer {
-class PagesAhead;  // core/pages_ahead.h
-}
-
 namespace warpmer::engine {
 
 class Ranks;            // engine/ranks.h
@@ -48,7 +44,6 @@ struct CountPlan {
   std::uint64_t memory_bytes = 0;      ///< what the backend may hold; ResourceError when it cannot keep to it
   std::uint64_t other_bytes = 0;       ///< what the rest of the process holds, for messages
   std::uint64_t memory_cap_bytes = 0;  ///< on the whole process, of which a sixteenth is the index writer's
-  std::shared_ptr<PagesAhead> pages;   ///< of memory_bytes, for what GPUs have no room for; or null
   std::string tmp_directory = ".";     ///< for what does not fit
   bool tmp_directory_is_chosen = false;  ///< by the user: one that cannot do is an error, needed or not
   std::uint64_t input_bytes = 0;         ///< of all input, compressed or not; 0 when unknown

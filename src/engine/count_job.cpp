@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/minimizer.h"
 #include "core/ownership.h"
-#include "core/pages_ahead.h"
 #include "engine/backend.h"
 #include "engine/index_params.h"
 #include "engine/limits.h"
@@ -23,10 +22,6 @@
 namespace warpmer::engine {
 
 namespace {
-
-/// Of the cap on the process, what pages made ahead may take: a part. A session gives back those that are
-/// more than it may have. For very few a thread need not be started.
-constexpr std::uint64_t kAheadShare = 4, kLeastAheadBytes = std::uint64_t{64} << 20;
 
 /// Who owns shards, a range each of equal length, is numbered through: ranks on CPUs, or the GPUs of all
 /// ranks.
@@ -188,27 +183,6 @@ void check_options(const CountOptions& options) {
   }
 }
 
-std::uint64_t bytes_to_make_ahead(const CountOptions& options, std::uint64_t input_bytes,
-                                  std::uint64_t device_memory_bytes) {
-  if (options.k <= kMaxDenseK || options.ranks->are_several() || device_memory_bytes == 0) return 0;
-  // Half of the input: super-k-mers of plain FASTQ are two thirds of it for k = 31 and more for others, and
-  // those of other formats more than their bytes. But where coverage is deep, less may leave.
-  const std::uint64_t words = input_bytes / 2;
-  if (words < device_memory_bytes + kLeastAheadBytes) return 0;
-  return std::min(words - device_memory_bytes, memory_or_most(options.memory_bytes) / kAheadShare);
-}
-
-std::shared_ptr<PagesAhead> make_pages_ahead(const CountOptions& options, std::uint64_t input_bytes,
-                                             std::uint64_t device_memory_bytes,
-                                             const std::function<void()>& start_driver) {
-  std::shared_ptr<PagesAhead> pages;
-  if (const std::uint64_t bytes = bytes_to_make_ahead(options, input_bytes, device_memory_bytes); bytes > 0)
-    pages = std::make_shared<PagesAhead>(bytes, std::max(threads_or_all(options.threads), 2u) - 1);
-  start_driver();
-  if (pages) pages->stop();
-  return pages;
-}
-
 CountOptions settled(CountOptions options) {
   options.threads = threads_or_all(options.threads);
   // Unasked, stay clear of the limit at which the kernel kills.
@@ -240,7 +214,6 @@ CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device
   plan.devices = device.gpus.empty() ? device.cpu_devices : static_cast<unsigned>(device.gpus.size());
   plan.ranks = options.ranks;
   plan.device_memory_bytes = device.device_memory_bytes;
-  plan.pages = device.pages;
   plan.tmp_directory = tmp_directory(options.tmp_directory, options.output);
   plan.tmp_directory_is_chosen = !options.tmp_directory.empty();
   run.complete(plan, input, reading_bytes);

@@ -2,7 +2,6 @@
 /// Counting: reads in, index file out, on whichever backend was chosen.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,16 +67,6 @@ struct CountReport : IndexReport {
 
 /// UsageError for options that no job could have.
 void check_options(const CountOptions& options);
-/// For how many bytes that GPUs will have no room for pages are to be made (PagesAhead) while the driver
-/// starts, which leaves the processors idle for some tenths of a second; 0 where none is known to leave.
-/// `input_bytes`: of all inputs; 0 when unknown. `device_memory_bytes`: the cap on each GPU; 0: none.
-std::uint64_t bytes_to_make_ahead(const CountOptions& options, std::uint64_t input_bytes,
-                                  std::uint64_t device_memory_bytes);
-/// Makes these pages while it calls `start_driver`; null where there are to be none. (On one thread less than
-/// the job has: the driver starts on one.)
-std::shared_ptr<PagesAhead> make_pages_ahead(const CountOptions& options, std::uint64_t input_bytes,
-                                             std::uint64_t device_memory_bytes,
-                                             const std::function<void()>& start_driver);
 /// With numbers for the threads and the memory that are left to the job, the same all the time: what is free
 /// changes.
 CountOptions settled(CountOptions options);

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "core/pages_ahead.h"
 #include "core/warning.h"
 #include "engine/node_share.h"
 
@@ -161,8 +160,6 @@ DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes
 
 void fall_back(DeviceChoice& choice, const ResourceError& error) {
   choice.gpus.clear();
-  if (choice.pages) choice.pages->keep(0);  // there are other copies of the choice
-  choice.pages.reset();
   choice.note = error.what();
   choice.warning = "running on the CPU: " + choice.note;
   warn(choice.warning);

@@ -19,7 +19,6 @@ struct DeviceChoice {
   unsigned cpu_devices = 1;               ///< that the CPU acts as
   std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
   bool automatic = false;                 ///< `auto` made it, and may make another
-  std::shared_ptr<PagesAhead> pages;      ///< made while the driver started, for what GPUs have no room for
   std::string note;                       ///< why this device, in a few words
   std::string warning;                    ///< why a GPU is not used, or not well; else empty
 };

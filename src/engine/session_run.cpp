@@ -4,7 +4,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/pages_ahead.h"
 #include "engine/limits.h"
 #include "engine/ranks.h"
 #include "engine/shared_input.h"
@@ -26,9 +25,8 @@ std::uint64_t new_bases(const io::Piece& piece, std::uint32_t k) {
 
 void SessionRun::complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const {
   plan.threads = threads_;
-  const std::uint64_t resident = resident_bytes(), for_session = plan.pages ? plan.pages->left() : 0;
   const std::uint64_t spoken_for =
-      resident - std::min(resident, for_session) + reading_bytes + plan.ranks->memory_bytes() + kSlackBytes;
+      resident_bytes() + reading_bytes + plan.ranks->memory_bytes() + kSlackBytes;
   plan.memory_bytes = memory_cap_ - std::min(memory_cap_, spoken_for);
   plan.other_bytes = spoken_for;
   plan.memory_cap_bytes = memory_cap_;

@@ -54,8 +54,8 @@ class SessionRun {
   SessionRun(unsigned threads, std::uint64_t memory_cap_bytes, JobProgress& progress)
       : threads_(threads), memory_cap_(memory_cap_bytes), progress_(progress) {}
 
-  /// Fills in what a plan, which has its pages, says of threads, memory and input, of which reading may hold
-  /// `reading_bytes`. What that leaves to count with may be too little, or nothing; the session says so.
+  /// Fills in what a plan says of threads, memory and input, of which reading may hold `reading_bytes`. What
+  /// that leaves to count with may be too little, or nothing; the session says so.
   void complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const;
 
   /// Feeds a session with all input, to its end. After io::NotPlainText it can be called again, with another

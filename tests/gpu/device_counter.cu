@@ -3,14 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <memory>
 #include <random>
-#include <thread>
 
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/minimizer.h"
-#include "core/pages_ahead.h"
 #include "engine/backend.h"
 #include "gpu/counter_runs.cuh"
 #include "gpu/device.h"
@@ -265,21 +262,6 @@ TEST_CASE("what does not fit goes to host memory and to files, and comes back") 
     CHECK(by_file.spilled.to_file > 0);
     CHECK(by_file.spilled.from_file == by_file.spilled.to_file);
   }
-}
-
-TEST_CASE("pages that were made ahead are filled first, and none is left beside others") {
-  const auto reads = tests::random_reads(600000, 60000000, 13, 300);
-  auto plan = plan_that_spills(31, 1000);
-  const DeviceResult expected = on_cpu(reads, plan);
-  plan.spill.pages = std::make_shared<PagesAhead>(std::size_t{256} << 20, 4);
-  while (plan.spill.pages->made() < std::size_t{256} << 20) std::this_thread::yield();
-  plan.spill.pages->stop();
-  plan.spill.pages->keep((std::size_t{30} << 20) + system_page_bytes());
-  const DeviceResult spilled = on_gpu(reads, plan);
-  check_same(spilled, expected);
-  CHECK(spilled.spilled.to_host > std::uint64_t{40} << 20);
-  CHECK(spilled.spilled.to_file == 0);
-  CHECK(plan.spill.pages->left() == 0);
 }
 
 TEST_CASE("spilled chunks of more k-mers than were foreseen are counted again, in halves") {
