@@ -1,5 +1,5 @@
 #pragma once
-/// Shell completion, made from the declared options; cli/completions holds it as files.
+/// Shell completion, made from the declared options; the build writes it to files (generate_documents.cmake).
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Manual pages, made from the declared options; docs/man holds them as files.
+/// Manual pages, made from the declared options; the build writes them to files (generate_documents.cmake).
 
 #include <string>
 

@@ -1,19 +1,52 @@
 #!/usr/bin/env python3
-"""Help, manual pages and shell completion: there for every command, and the files in step with the program.
+"""Help, manual pages and shell completion: there for every command, with all its options, and what the build wrote is
+what the program prints.
 
 ctest: one thread
 """
 
+import os
+import pathlib
+import re
 import shutil
 import subprocess
 
 from common_cli import SOURCE, CliTest, main
 
+BUILD = pathlib.Path(os.environ.get("WARPMER_BUILD", SOURCE / "build" / "cpu")).resolve()
+PAGES, COMPLETIONS = BUILD / "man", BUILD / "completions"
 COMMANDS = (
     "count", "plan", "update", "union", "intersect", "subtract", "symmetric-difference", "merge", "compare", "matrix", "histo",
     "dump", "convert", "query", "qv", "filter", "positions", "locate", "stats", "info", "devices", "help", "completion",
 )
-REFRESH = "refresh it with cli/completions/refresh.sh"
+SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "SEE ALSO"]  # of every page
+
+
+def page_of(command):
+    return "warpmer" + ("-" + command if command else "") + ".1"
+
+
+def entries_of(text, title):
+    """(heading, text) of each entry in a section of a help: `-o, --output FILE` and what it says."""
+    section = re.search(rf"^{title}:\n((?:  .*\n)+)", text, re.MULTILINE)
+    entries = []
+    for line in section[1].splitlines() if section else []:
+        heading, _, rest = line.strip().partition("  ") if line[2] != " " else ("", "", line)
+        if heading:
+            entries.append([heading, rest.split()])
+        else:
+            entries[-1][1] += rest.split()
+    return [(heading, " ".join(words)) for heading, words in entries]
+
+
+def names_of(heading):
+    """`-o` and `--output` of `-o, --output FILE`."""
+    return re.findall(r"(?:^|, )(--?\w[\w-]*)", heading)
+
+
+def as_read(page):
+    """A page without its markup."""
+    return re.sub(r"\\f[BIR]|\\&", "", page).replace("\\-", "-").replace("\\e", "\\")
 
 
 class Documentation(CliTest):
@@ -32,29 +65,60 @@ class Documentation(CliTest):
         self.assertRegex(self.warpmer("--version"), r"\Awarpmer \d+\.\d+\.\d+\n\Z")
 
     def test_manual_pages_are_current(self):
+        self.assertEqual(sorted(path.name for path in PAGES.iterdir()), sorted(map(page_of, ("", *COMMANDS))))
         for command in ("", *COMMANDS):
-            page = "warpmer" + ("-" + command if command else "") + ".1"
             text = self.warpmer("help", "--man", *([command] if command else []))
-            self.assertEqual((SOURCE / "docs" / "man" / page).read_text(), text, f"{page}: {REFRESH}")
+            self.assertEqual((PAGES / page_of(command)).read_text(), text, command)
+
+    def test_manual_pages_have_all_that_the_help_has(self):
+        for command in ("", *COMMANDS):
+            with self.subTest(command):
+                page = as_read((PAGES / page_of(command)).read_text())
+                text = self.warpmer("help", *([command] if command else []))
+                sections = re.findall(r"^\.SH (.*)$", page, re.MULTILINE)
+                self.assertEqual([title for title in sections if title in SECTIONS], SECTIONS)
+                self.assertTrue(page.startswith(f".TH {page_of(command)[:-2].upper()} 1 "))
+                self.assertIn(f".SH SYNOPSIS\n{text.partition(chr(10))[0].removeprefix('Usage: ')}\n", page)
+                options = entries_of(text, "Options")
+                self.assertIn("--help", names_of(options[0][0]))
+                for heading, said in options + entries_of(text, "Arguments"):
+                    self.assertIn(f"\n.TP\n{heading}\n{said}\n", page)
+                for title, lines in re.findall(r"^(?!Commands|Arguments|Options)([A-Z][a-z ]+):\n((?:  .*\n)+)", text, re.MULTILINE):
+                    self.assertIn(f"\n.SH {title.upper()}\n.nf\n{lines}.fi\n", page)
+                for name, said in entries_of(text, "Commands"):
+                    self.assertIn(f"\n.TP\nwarpmer-{name}(1)\n{said}\n", page)
 
     def test_manual_pages_are_sound(self):
         if not shutil.which("groff"):
             self.skipTest("no groff")
-        pages = sorted(map(str, (SOURCE / "docs" / "man").glob("*.1")))
+        pages = sorted(map(str, PAGES.iterdir()))
         process = subprocess.run(["groff", "-man", "-ww", "-z", *pages], capture_output=True, check=False)
         self.assertEqual((process.returncode, process.stderr), (0, b""))
 
     def test_completion_files_are_current(self):
-        folder = SOURCE / "cli" / "completions"
-        self.assertEqual((folder / "warpmer.bash").read_text(), self.warpmer("completion", "bash"), REFRESH)
-        self.assertEqual((folder / "_warpmer").read_text(), self.warpmer("completion", "zsh"), REFRESH)
-        self.assertEqual((folder / "warpmer.fish").read_text(), self.warpmer("completion", "fish"), REFRESH)
+        for shell, name in (("bash", "warpmer.bash"), ("zsh", "_warpmer"), ("fish", "warpmer.fish")):
+            self.assertEqual((COMPLETIONS / name).read_text(), self.warpmer("completion", shell), shell)
+
+    def test_completions_have_every_option(self):
+        zsh, fish = (COMPLETIONS / "_warpmer").read_text(), (COMPLETIONS / "warpmer.fish").read_text()
+        self.assertEqual(sorted(self.complete("")), sorted((*COMMANDS, "--help", "--version")))
+        for command in COMMANDS:
+            with self.subTest(command):
+                headings = [heading for heading, _ in entries_of(self.warpmer("help", command), "Options")]
+                names = sorted(name for heading in headings for name in names_of(heading))
+                self.assertEqual(sorted(self.complete(command, "-")), names)
+                of_zsh = re.search(rf"^ +{command}\)\n((?: +(?:_arguments|').*\n)+)", zsh, re.MULTILINE)[1]
+                self.assertEqual(sorted(re.findall(r"'\*(-[^\[]+)\[", of_zsh)), names)
+                of_fish = re.findall(rf"^complete -c warpmer -n '__fish_seen_subcommand_from {command}'((?: -[ls] [\w-]+)+)", fish, re.MULTILINE)
+                self.assertEqual(
+                    sorted(("--" if kind == "l" else "-") + name for line in of_fish for kind, name in re.findall(r" -([ls]) ([\w-]+)", line)),
+                    names)
 
     def complete(self, *words):
         """What bash offers for the last word."""
         script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _warpmer; printf "%s\\n" "${COMPREPLY[@]}"'
         process = subprocess.run(
-            ["bash", "-c", script, "bash", SOURCE / "cli" / "completions" / "warpmer.bash", "warpmer", *words],
+            ["bash", "-c", script, "bash", COMPLETIONS / "warpmer.bash", "warpmer", *words],
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -78,13 +142,12 @@ class Documentation(CliTest):
     def test_zsh_completion_parses(self):
         if not shutil.which("zsh"):
             self.skipTest("no zsh")
-        subprocess.run(["zsh", "-n", SOURCE / "cli" / "completions" / "_warpmer"], check=True)
-
+        subprocess.run(["zsh", "-n", COMPLETIONS / "_warpmer"], check=True)
 
     def test_fish_completion_parses(self):
         if not shutil.which("fish"):
             self.skipTest("no fish")
-        subprocess.run(["fish", "--no-execute", SOURCE / "cli" / "completions" / "warpmer.fish"], check=True)
+        subprocess.run(["fish", "--no-execute", COMPLETIONS / "warpmer.fish"], check=True)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cmake --install "$build" --prefix "$folder/prefix" >"$folder/log"
 for file in bin/warpmer share/man/man1/warpmer.1 share/man/man1/warpmer-count.1 share/zsh/site-functions/_warpmer \
-  share/bash-completion/completions/warpmer; do
+  share/bash-completion/completions/warpmer share/fish/vendor_completions.d/warpmer.fish; do
   [[ -f $folder/prefix/$file ]] || { echo "$file is not installed"; exit 1; }
 done
 warpmer=$folder/prefix/bin/warpmer
+"$warpmer" help --man count | cmp - "$folder/prefix/share/man/man1/warpmer-count.1"
+"$warpmer" completion bash | cmp - "$folder/prefix/share/bash-completion/completions/warpmer"
 "$warpmer" --version | grep -q '^warpmer '
 "$warpmer" count -k 31 -o "$folder/one.wmi" "$data/reads_1.fq.gz"
 "$warpmer" query "$folder/one.wmi" ACGTACGTACGTACGTACGTACGTACGTACG | grep -q '^ACGT.*	0$'
