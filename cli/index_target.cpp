@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
-#include <random>
 #include <system_error>
 
 #include "cli/flags.h"
@@ -20,7 +19,7 @@
 #include "formats/kmc_database.h"
 #include "index/output_file.h"
 #include "index/output_path.h"
-#include "index/unfinished_outputs.h"
+#include "index/temporary_name.h"
 
 namespace warpmer::cli {
 
@@ -48,26 +47,22 @@ class TemporaryIndex {
       throw ResourceError(fmt::format("cannot make the directory '{}': {}; choose another --tmp-dir",
                                       directory, std::strerror(errno)));
     }
-    std::random_device random;
-    do {
-      path_ = fmt::format("{}/.warpmer-index.{}.{:08x}.wmi", directory, ::getpid(), random());
-    } while (::access(path_.c_str(), F_OK) == 0);
-    unfinished_.emplace(path_);
+    name_.take(directory + "/warpmer-index",
+               [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0 ? EEXIST : 0; });
   }
   ~TemporaryIndex() {
-    ::unlink(path_.c_str());
+    name_.remove();
     if (made_directory_) ::rmdir(directory_.c_str());
   }
   TemporaryIndex(const TemporaryIndex&) = delete;
   TemporaryIndex& operator=(const TemporaryIndex&) = delete;
 
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& path() const noexcept { return name_.path(); }
 
  private:
   std::string directory_;
-  std::string path_;
+  index::TemporaryName name_;
   bool made_directory_ = false;
-  std::optional<index::UnfinishedOutput> unfinished_;
 };
 
 void add_index_target_flags(CLI::App& app, IndexTargetFlags& flags) {

@@ -107,8 +107,7 @@ bool OutputFile::create_without_name() {
   const int other = open_without_name(parent, *mode);
   if (other < 0) return false;
   TemporaryName trial;
-  const bool can_be_named =
-      trial.take(target_, [&](const std::string& name) { return link_descriptor(other, name); }) == 0;
+  const bool can_be_named = trial.take(target_, other) == 0;
   trial.remove();
   ::close(other);
   if (can_be_named) fd_ = open_without_name(parent, *mode);
@@ -137,9 +136,7 @@ void OutputFile::create() {
 const std::string& OutputFile::temporary() {
   is_shared_ = !is_stream_;
   if (!is_stream_ && temporary_.empty()) {
-    const int error =
-        temporary_.take(target_, [&](const std::string& name) { return link_descriptor(fd_, name); });
-    if (error != 0) fail("name", error);
+    if (const int error = temporary_.take(target_, fd_); error != 0) fail("name", error);
   }
   return temporary_.path();
 }

@@ -36,11 +36,6 @@ bool is_there(const std::string& path) {
 
 }  // namespace
 
-int link_descriptor(int fd, const std::string& path) {
-  const std::string self = fmt::format("/proc/self/fd/{}", fd);
-  return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
-}
-
 CompleteFile::CompleteFile(std::string shown, std::string target, int fd, TemporaryName&& temporary)
     : shown_(std::move(shown)), target_(std::move(target)), fd_(fd), temporary_(std::move(temporary)) {}
 
@@ -67,9 +62,7 @@ void CompleteFile::name(bool can_be_undone) {
 }
 
 void CompleteFile::replace(bool can_be_undone) {
-  int error = 0;
-  if (temporary_.empty())
-    error = temporary_.take(target_, [&](const std::string& name) { return link_descriptor(fd_, name); });
+  int error = temporary_.empty() ? temporary_.take(target_, fd_) : 0;
   const bool is_new = can_be_undone && !is_there(target_);
   if (error == 0 && can_be_undone && !is_new) {
     if (swap_names(temporary_.path(), target_)) {

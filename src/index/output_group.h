@@ -8,9 +8,6 @@
 
 namespace warpmer::index {
 
-/// Gives a file without a name one. Returns 0 or errno.
-int link_descriptor(int fd, const std::string& path);
-
 /// A file whose content is on the disk, and which has not its name yet. Destroyed so, nothing is left of it.
 class CompleteFile {
  public:

@@ -1,6 +1,8 @@
 #include "index/temporary_name.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -24,6 +26,11 @@ std::string random_suffix() {
 }
 
 }  // namespace
+
+int link_descriptor(int fd, const std::string& path) {
+  const std::string self = fmt::format("/proc/self/fd/{}", fd);
+  return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
 
 TemporaryName::TemporaryName(std::string path)
     : path_(std::move(path)), registered_(std::make_unique<UnfinishedOutput>(path_)) {}
@@ -52,6 +59,10 @@ int TemporaryName::take(const std::string& target, const std::function<int(const
     registered_ = std::move(registered);
   }
   return error;
+}
+
+int TemporaryName::take(const std::string& target, int fd) {
+  return take(target, [fd](const std::string& name) { return link_descriptor(fd, name); });
 }
 
 void TemporaryName::remove() noexcept {

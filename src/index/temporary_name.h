@@ -9,6 +9,9 @@
 
 namespace warpmer::index {
 
+/// Gives a file without a name (O_TMPFILE) one. Returns 0 or errno.
+int link_descriptor(int fd, const std::string& path);
+
 /// A name beside an output, under which a signal handler finds the file and removes it; so does the
 /// destructor, unless the file has got another name. Empty, and then nothing is removed, or not.
 class TemporaryName {
@@ -23,6 +26,9 @@ class TemporaryName {
   /// Finds one beside `target` that is free: `make(path)` makes a file of that name and returns 0 or errno,
   /// EEXIST where there is one already. Returns 0 or errno; then it stays empty.
   int take(const std::string& target, const std::function<int(const std::string&)>& make);
+
+  /// Takes one for a file that has no name yet. Returns 0 or errno.
+  int take(const std::string& target, int fd);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] bool empty() const noexcept { return path_.empty(); }
