@@ -24,8 +24,8 @@ std::uint32_t bounded(const io::Batch& batch, std::uint64_t bytes) {
 std::uint64_t BatchFeed::add(io::Batch& batch) {
   const std::uint64_t kmers = complete();
   std::swap(batch_, batch);
-  if (batch_.is_plain_text()) {
-    const std::uint32_t bytes = bounded(batch_, batch_.plain_text().size());
+  if (batch_.is_raw_text()) {
+    const std::uint32_t bytes = bounded(batch_, batch_.raw_text().size());
     bytes_ = is_fasta() ? PlainFasta::joined_bytes(bytes) : PlainFastq::joined_bytes(bytes);
   } else {
     join();
@@ -49,21 +49,21 @@ void BatchFeed::copy_joined() {
   copied_bytes_ += bytes_;
 }
 
-void BatchFeed::copy_plain() {
-  const std::string_view plain = batch_.plain_text();
-  const auto bytes = static_cast<std::uint32_t>(plain.size());
-  plain_.reserve(text_room(bytes));
+void BatchFeed::copy_raw_text() {
+  const std::string_view raw = batch_.raw_text();
+  const auto bytes = static_cast<std::uint32_t>(raw.size());
+  raw_text_.reserve(text_room(bytes));
   copy_begin_.record(copies_);
-  copy_to_device(plain_.data(), plain.data(), bytes, copies_);
+  copy_to_device(raw_text_.data(), raw.data(), bytes, copies_);
   copy_end_.record(copies_);
   copied_bytes_ += bytes;
   if (is_fasta()) {
     fasta_.reserve(bytes);
-    fasta_.find(plain_.data(), bytes, text_.data(), copies_);
+    fasta_.find(raw_text_.data(), bytes, text_.data(), copies_);
     copy_to_host(findings_.data(), fasta_.findings(), 1, copies_);
   } else {
     fastq_.reserve(bytes);
-    fastq_.find(plain_.data(), bytes, lowest_quality_, text_.data(), copies_);
+    fastq_.find(raw_text_.data(), bytes, lowest_quality_, text_.data(), copies_);
     copy_to_host(findings_.data(), fastq_.findings(), 1, copies_);
   }
 }
@@ -71,8 +71,8 @@ void BatchFeed::copy_plain() {
 void BatchFeed::send() {
   text_.reserve(text_room(bytes_));
   for (auto& left : left_) left.reserve(tiles_of(bytes_));
-  if (batch_.is_plain_text()) {
-    copy_plain();
+  if (batch_.is_raw_text()) {
+    copy_raw_text();
   } else {
     copy_joined();
   }
@@ -100,15 +100,15 @@ void BatchFeed::cut(const std::uint32_t* tiles, std::uint32_t tile_count, std::u
 void BatchFeed::note_records() {
   find_seconds_ += ready_.seconds_since(copy_end_);
   const TextFindings& found = findings_[0];
-  if (found.odd > 0) throw io::NotPlainText();
+  if (found.odd > 0) throw io::RawTextRefused();
   found_.records += found.records;
-  found_.bases += found.bases - batch_.plain_overlap;
+  found_.bases += found.bases - batch_.raw_overlap;
 }
 
 /// Of text as it is in the file, or of a part of a file, nobody here knows which record that is: reading it
 /// again tells.
 void BatchFeed::throw_bad_base(std::uint32_t offset) const {
-  if (batch_.is_plain_text() || batch_.is_of_part) throw io::NotPlainText();
+  if (batch_.is_raw_text() || batch_.is_of_part) throw io::RawTextRefused();
   gpu::throw_bad_base(batch_, offset);
 }
 
@@ -117,7 +117,7 @@ std::uint64_t BatchFeed::complete() {
   shared_.wait_for(*this);
   done_.wait();
   copy_seconds_ += copy_end_.seconds_since(copy_begin_);
-  if (batch_.is_plain_text()) note_records();
+  if (batch_.is_raw_text()) note_records();
   const CutStatus status = result_[0];
   if (status.first_invalid != UINT32_MAX && !lenient_) throw_bad_base(status.first_invalid);
   if (status.tiles_left > 0) return status.kmers + cut_rest();

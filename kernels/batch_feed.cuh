@@ -23,7 +23,7 @@ class BatchFeed : private SharedCounter::Task {
 
   /// Sends a batch on its way and leaves the one before in its place. Returns the number of k-mers of
   /// that one. For a character that is no nucleotide code in it, unless lenient: InputError. In text as it
-  /// is in the file, for that and for all that is not plain: io::NotPlainText.
+  /// is in the file, for that and for all that is not plain: io::RawTextRefused.
   std::uint64_t add(io::Batch& batch);
 
   /// Waits for what is under way.
@@ -36,11 +36,11 @@ class BatchFeed : private SharedCounter::Task {
   [[nodiscard]] std::uint64_t copied_bytes() const { return copied_bytes_; }
 
  private:
-  [[nodiscard]] bool is_fasta() const { return batch_.plain_format == io::PlainFormat::fasta; }
+  [[nodiscard]] bool is_fasta() const { return batch_.raw_format == io::RawFormat::fasta; }
   void join();
   void send();
   void copy_joined();
-  void copy_plain();
+  void copy_raw_text();
   void note_records();
   [[noreturn]] void throw_bad_base(std::uint32_t offset) const;
   void run(TextCounter& counter) override;
@@ -56,7 +56,7 @@ class BatchFeed : private SharedCounter::Task {
   // What is under way.
   io::Batch batch_;
   PinnedArray<char> joined_;
-  DeviceArray<char> plain_;  ///< as it is in the file
+  DeviceArray<char> raw_text_;  ///< as it is in the file
   PlainFastq fastq_;
   PlainFasta fasta_;
   PinnedArray<TextFindings> findings_{1};

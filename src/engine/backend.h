@@ -104,7 +104,7 @@ struct DeviceMemoryReport {
   std::uint64_t beside_bytes = 0;  ///< in use beside the pool: the CUDA context, and other processes
 };
 
-/// What a session has found in batches of text (io::Batch::plain_format), of which nobody else knows.
+/// What a session has found in batches of text (io::Batch::raw_format), of which nobody else knows.
 struct FoundInText {
   std::uint64_t records = 0;
   std::uint64_t bases = 0;
@@ -147,12 +147,12 @@ class CountingSession {
   /// Takes the k-mers of a batch. Called concurrently, with a different `thread` each. May keep the batch
   /// while a device works on it, and leave an earlier one, done with, to be refilled in its place; errors
   /// in it then surface in a later call. Returns the number of k-mers completed since the last call. Batches
-  /// of text as it is in the file come only to backends that find sequences; they throw io::NotPlainText for
-  /// what is not plain, and where a batch in error is of a part of a file.
+  /// of text as it is in the file come only to backends that find sequences; they throw io::RawTextRefused
+  /// for what is not plain, and where a batch in error is of a part of a file.
   virtual std::uint64_t add(io::Batch& batch, unsigned thread) = 0;
 
   /// No more batches come from this thread. When all threads have said so, the input is complete.
-  /// Returns the number of k-mers completed since the thread's last `add`. After io::NotPlainText it can be
+  /// Returns the number of k-mers completed since the thread's last `add`. After io::RawTextRefused it can be
   /// called again.
   virtual std::uint64_t end_of_input(unsigned thread) = 0;
 

@@ -47,7 +47,7 @@ class CountJob {
         run_(threads_, options.memory_bytes, progress) {}
 
   CountReport run() {
-    with_text_or_records(progress_, [&](bool may_take_text) { return read_and_count(may_take_text); });
+    retry_parsed(progress_, [&](bool may_take_text) { return read_and_count(may_take_text); });
     return report_;
   }
 
@@ -63,7 +63,7 @@ class CountJob {
       return backend_->start(
           count_plan_for(options_, device_, run_, input.own(), input.own().memory_bytes(threads_)));
     });
-    if (may_take_text) input.hand_over_text(*backend_);
+    if (may_take_text) input.enable_raw_text(*backend_);
     const auto start = Clock::now();
     const ReadTotals read = run_.read(input, *session, options_.k);
     report_.read_seconds = seconds_since(start);

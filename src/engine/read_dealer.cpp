@@ -47,7 +47,7 @@ bool ReadDealer::deal_file(std::uint32_t index) {
   if (!io::can_be_opened_again(file)) return results_.wait_until_written() && deal_batches(index, {});
   const std::uint64_t wanted = (file.disk_bytes + part_bytes_ - 1) / part_bytes_;
   if (wanted <= 1) return deal_parts(index, 1);
-  const std::uint32_t parts = io::most_text_parts(file, static_cast<std::uint32_t>(wanted));
+  const std::uint32_t parts = io::most_file_parts(file, static_cast<std::uint32_t>(wanted));
   if (parts > 1 && io::has_many_records(file)) return deal_parts(index, parts);
   return deal_batches(index, {});
 }

@@ -56,7 +56,7 @@ ReadTotals SessionRun::read(SharedInput& input, CountingSession& session, std::u
             const std::uint64_t completed = step();
             kmers += completed;
             progress_.kmers += completed;
-          } catch (const io::NotPlainText&) {
+          } catch (const io::RawTextRefused&) {
             if (!input.ranks().are_several()) throw;
             input.give_up_parts();
             return false;

@@ -29,13 +29,13 @@ using FinishShards =
     std::function<void(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done)>;
 
 /// Does `work(may_take_text)`: first with true, which allows it to take files for more regular than they must
-/// be, and to divide them; then, if it says by false or by io::NotPlainText that some were not, once more,
+/// be, and to divide them; then, if it says by false or by io::RawTextRefused that some were not, once more,
 /// carefully.
 template <class Work>
-void with_text_or_records(JobProgress& progress, const Work& work) {
+void retry_parsed(JobProgress& progress, const Work& work) {
   try {
     if (work(true)) return;
-  } catch (const io::NotPlainText&) {
+  } catch (const io::RawTextRefused&) {
   }
   progress.kmers = 0;
   work(false);
@@ -58,9 +58,9 @@ class SessionRun {
   /// that leaves to count with may be too little, or nothing; the session says so.
   void complete(CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const;
 
-  /// Feeds a session with all input, to its end. After io::NotPlainText it can be called again, with another
-  /// input set and session. With several ranks, what this one has read; an error of one ends all, and instead
-  /// of io::NotPlainText `input` says that all must read again.
+  /// Feeds a session with all input, to its end. After io::RawTextRefused it can be called again, with
+  /// another input set and session. With several ranks, what this one has read; an error of one ends all, and
+  /// instead of io::RawTextRefused `input` says that all must read again.
   ReadTotals read(SharedInput& input, CountingSession& session, std::uint32_t k);
 
   /// Takes `shards` shards, all there are or all of this rank, and gives them to `writer`.

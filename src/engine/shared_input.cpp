@@ -58,8 +58,8 @@ SharedInput::SharedInput(Ranks& ranks, const std::vector<std::string>& paths, co
 
 SharedInput::~SharedInput() = default;
 
-void SharedInput::hand_over_text(const Backend& backend) {
-  if (const io::TextMemory* const memory = backend.text_memory()) own_->hand_over_text(*memory);
+void SharedInput::enable_raw_text(const Backend& backend) {
+  if (const io::TextMemory* const memory = backend.text_memory()) own_->enable_raw_text(*memory);
 }
 
 bool SharedInput::next(io::Batch& batch, unsigned thread) {
@@ -94,7 +94,7 @@ bool SharedInput::next_own(io::Batch& batch, bool& has_ended) {
     }
   } catch (const io::NotDivisible&) {
     give_up_parts();
-  } catch (const io::NotPlainText&) {
+  } catch (const io::RawTextRefused&) {
     give_up_parts();
   }
   has_ended = true;

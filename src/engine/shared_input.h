@@ -33,8 +33,8 @@ class SharedInput {
   /// the ranks in turn.
   bool next(io::Batch& batch, unsigned thread);
 
-  /// From now on, batches are text where the backend's sessions take it (io::InputSet::hand_over_text).
-  void hand_over_text(const Backend& backend);
+  /// From now on, batches are text where the backend's sessions take it (io::InputSet::enable_raw_text).
+  void enable_raw_text(const Backend& backend);
 
   /// Makes all calls of `next` on this rank return false soon.
   void cancel() noexcept;

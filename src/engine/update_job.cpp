@@ -101,7 +101,7 @@ class UpdateJob {
   }
 
   UpdateReport run() {
-    with_text_or_records(progress_, [&](bool may_take_text) {
+    retry_parsed(progress_, [&](bool may_take_text) {
       report_ = {};
       update(may_take_text);
       return true;
@@ -120,7 +120,7 @@ class UpdateJob {
       return backend_->start_update(plan(added, removed), index_);
     });
     for (auto* input : {&added, &removed}) {
-      if (*input && may_take_text) (*input)->hand_over_text(*backend_);
+      if (*input && may_take_text) (*input)->enable_raw_text(*backend_);
     }
     const auto start = Clock::now();
     if (added) report_.added = run_.read(*added, *session->added(), k());

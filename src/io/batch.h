@@ -82,7 +82,7 @@ struct Piece {
 constexpr std::size_t batch_pieces(std::size_t text_bytes) { return text_bytes / 64 + 1; }
 
 /// Text as it is in the file, for devices that find sequences themselves.
-enum class PlainFormat : std::uint8_t {
+enum class RawFormat : std::uint8_t {
   none,   ///< not that, but pieces
   fastq,  ///< records of four lines
   fasta,  ///< headers and sequence lines, but no FASTQ in between
@@ -90,7 +90,7 @@ enum class PlainFormat : std::uint8_t {
 
 /// Thrown by whoever takes text as it is in the file and finds it to be anything but such. Means that all has
 /// to be read again from the beginning, record by record; never leaves the engine.
-struct NotPlainText {};
+struct RawTextRefused {};
 
 /// Thrown by whoever reads a part of a file (io/text_part.h) and finds that it is not whole records. Means
 /// that the file has to be read again from its beginning; never leaves the engine.
@@ -100,13 +100,13 @@ struct NotDivisible {};
 struct Batch {
   TextBuffer text;
   std::vector<Piece> pieces;
-  /// Unless none: no pieces, but text as it is in the file, from `plain_begin` on. FASTQ is to be whole
+  /// Unless none: no pieces, but text as it is in the file, from `raw_begin` on. FASTQ is to be whole
   /// records of four lines, FASTA is cut as io/fasta_chunk.h says. Whoever takes it makes sure (as
-  /// RecordParser::parse_simple_fastq and io/fasta_text.h do) or throws NotPlainText. If no batch of a file
+  /// RecordParser::parse_simple_fastq and io/fasta_text.h do) or throws RawTextRefused. If no batch of a file
   /// is refused, together they are what the file holds.
-  PlainFormat plain_format = PlainFormat::none;
-  std::size_t plain_begin = 0;
-  std::uint32_t plain_overlap = 0;  ///< characters of sequence at the text's end that the next one has, too
+  RawFormat raw_format = RawFormat::none;
+  std::size_t raw_begin = 0;
+  std::uint32_t raw_overlap = 0;  ///< characters of sequence at the text's end that the next one has, too
   /// Of alignments that are kept: what precedes the records in a BAM file. One object for all batches of a
   /// file.
   std::shared_ptr<const std::string> bam_header;
@@ -119,16 +119,16 @@ struct Batch {
   void clear() {
     text.set_size(0);
     pieces.clear();
-    plain_format = PlainFormat::none;
+    raw_format = RawFormat::none;
     bam_header.reset();
     input_bytes = 0;
   }
   [[nodiscard]] std::string_view bases(const Piece& piece) const {
     return {text.data() + piece.offset, piece.length};
   }
-  [[nodiscard]] bool is_plain_text() const { return plain_format != PlainFormat::none; }
-  [[nodiscard]] std::string_view plain_text() const {
-    return {text.data() + plain_begin, text.size() - plain_begin};
+  [[nodiscard]] bool is_raw_text() const { return raw_format != RawFormat::none; }
+  [[nodiscard]] std::string_view raw_text() const {
+    return {text.data() + raw_begin, text.size() - raw_begin};
   }
   [[nodiscard]] std::string_view name(const Piece& piece) const {
     return {text.data() + piece.name_offset, piece.name_length};

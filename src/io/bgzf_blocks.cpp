@@ -33,16 +33,16 @@ std::optional<std::size_t> bgzf_block_size(std::string_view bytes) {
 BgzfBlocks::BgzfBlocks(std::unique_ptr<ByteFile> file, Extent extent)
     : file_(std::move(file)), extent_(extent) {}
 
-bool BgzfBlocks::load(Portion& portion) {
-  if (!portion.raw) portion.raw.reset(new char[kBlocksPerPortion * kBgzfBlockBytes]);
-  portion.raw_size = 0;
-  for (std::size_t i = 0; i < kBlocksPerPortion; ++i) {
-    const std::size_t size = read_block(portion.raw.get() + portion.raw_size);
+bool BgzfBlocks::load(TextBlock& out) {
+  if (!out.raw) out.raw.reset(new char[kBlocksPerText * kBgzfBlockBytes]);
+  out.raw_size = 0;
+  for (std::size_t i = 0; i < kBlocksPerText; ++i) {
+    const std::size_t size = read_block(out.raw.get() + out.raw_size);
     if (size == 0) break;
-    portion.raw_size += size;
+    out.raw_size += size;
   }
-  portion.disk_bytes = portion.raw_size;
-  return portion.raw_size > 0;
+  out.disk_bytes = out.raw_size;
+  return out.raw_size > 0;
 }
 
 /// Reads until `wanted` bytes are at `raw`, of which `size` are there already; fewer at the file's end.
@@ -77,10 +77,10 @@ std::size_t BgzfBlocks::read_block(char* raw) {
   return size;
 }
 
-void BgzfBlocks::work(Portion& portion) {
-  if (!portion.scratch) portion.scratch = std::make_shared<BlockInflater>();
-  auto& inflater = *static_cast<BlockInflater*>(portion.scratch.get());
-  const std::string_view raw(portion.raw.get(), portion.raw_size);
+void BgzfBlocks::work(TextBlock& out) {
+  if (!out.scratch) out.scratch = std::make_shared<BlockInflater>();
+  auto& inflater = *static_cast<BlockInflater*>(out.scratch.get());
+  const std::string_view raw(out.raw.get(), out.raw_size);
   for (std::size_t start = 0; start < raw.size();) {
     const std::string_view rest = raw.substr(start);
     const std::string_view block = rest.substr(0, *bgzf_block_size(rest));
@@ -88,14 +88,14 @@ void BgzfBlocks::work(Portion& portion) {
     const std::size_t trailer = block.size() - kTrailerBytes;
     const std::size_t text_size = little_endian(block, trailer + 4, 4);
     const std::span<const char> deflated(block.data() + header, trailer - header);
-    char* text = portion.text.get() + portion.text_size;
+    char* text = out.text.get() + out.text_size;
     if (text_size > kBgzfBlockBytes ||
         !inflater.inflate(deflated, {text, text_size}, little_endian(block, trailer, 4))) {
       fail_at({file_->shown()},
               "the BGZF data is corrupt: a block does not decompress to what its checksum says; "
               "copy or download the file again");
     }
-    portion.text_size += text_size;
+    out.text_size += text_size;
     start += block.size();
   }
 }

@@ -19,9 +19,9 @@ constexpr std::size_t kBgzfBlockBytes = std::size_t{64} << 10;  ///< the most a 
 std::optional<std::size_t> bgzf_block_size(std::string_view bytes);
 
 /// Reads blocks in `load`, some at a time, and inflates them in `work`.
-class BgzfBlocks final : public PortionLoader {
+class BgzfBlocks final : public TextBlockLoader {
  public:
-  static constexpr std::size_t kBlocksPerPortion = 8;
+  static constexpr std::size_t kBlocksPerText = 8;
 
   enum class Extent {
     whole,  ///< to the end of the data, which an empty block marks
@@ -30,10 +30,10 @@ class BgzfBlocks final : public PortionLoader {
   explicit BgzfBlocks(std::unique_ptr<ByteFile> file, Extent extent = Extent::whole);
 
   [[nodiscard]] std::size_t text_capacity() const noexcept override {
-    return kBlocksPerPortion * kBgzfBlockBytes;
+    return kBlocksPerText * kBgzfBlockBytes;
   }
-  bool load(Portion& portion) override;
-  void work(Portion& portion) override;
+  bool load(TextBlock& out) override;
+  void work(TextBlock& out) override;
 
  private:
   std::size_t fill(char* raw, std::size_t size, std::size_t wanted);

@@ -17,11 +17,11 @@ constexpr std::size_t kFirstTextPerRaw = 8;                     ///< before any 
 constexpr std::size_t kFewestRawBytes = std::size_t{8} << 10;   ///< of a chunk
 constexpr std::size_t kInflaterBytes = std::size_t{128} << 10;  ///< what ISA-L's state takes, and some more
 
-/// Members that end in a portion's text, at most: endless empty ones must not make the list of them longer
+/// Members that end in a text block's text, at most: endless empty ones must not make the list of them longer
 /// than the text.
 constexpr std::size_t kMostMembers = 1024;
 
-/// A part of a portion's text, all of it in one member.
+/// A part of a text block's text, all of it in one member.
 struct Segment {
   std::size_t end = 0;
   std::uint32_t crc = 0;
@@ -64,13 +64,13 @@ struct GzipStream::Guess {
   Guess(InflaterMaker make, std::size_t text_bytes)
       : first(make), second(make), second_text(new char[text_bytes]) {}
 
-  GzipMembers first;  ///< its text goes to the portion
+  GzipMembers first;  ///< its text goes to the text block
   GzipMembers second;
   std::unique_ptr<char[]> second_text;
   DeflateWindow window;  ///< the real one
 };
 
-/// What one portion is made of: a piece, from its first block if a guess starts there, and then the next
+/// What one text block is made of: a piece, from its first block if a guess starts there, and then the next
 /// piece up to its first block, if somebody has asked for that. Otherwise all of the piece, or what the chunk
 /// before has left of it.
 struct GzipStream::Chunk {
@@ -85,7 +85,7 @@ struct GzipStream::Chunk {
   std::optional<std::uint64_t> next_block;  ///< where in the next piece it ends
   std::size_t taken_of_next = 0;            ///< bytes
   std::uint64_t text_bytes = 0;             ///< of the whole chunk so far
-  std::vector<Segment> segments;            ///< of the text in the portion
+  std::vector<Segment> segments;            ///< of the text in the text block
   std::uint64_t members_before = 0;         ///< that ended before this text
 
   // Of a chunk that was decompressed before its turn.
@@ -165,11 +165,11 @@ GzipStream::Shape GzipStream::shape(unsigned threads) {
 std::uint64_t GzipStream::memory_bytes(unsigned threads) {
   const Shape shape = GzipStream::shape(threads);
   const std::uint64_t segments = 2 * (kMostMembers + 1) * sizeof(Segment);  // as a vector grows
-  const std::uint64_t portions =
+  const std::uint64_t blocks =
       ReadAhead::ring_size(threads) * (shape.text_bytes + shape.raw_bytes + segments) + shape.raw_bytes;
   const std::uint64_t guesses =
       shape.looks_for_blocks ? threads * (shape.text_bytes + 4 * kInflaterBytes) : 0;
-  return portions + guesses + 2 * kInflaterBytes;
+  return blocks + guesses + 2 * kInflaterBytes;
 }
 
 GzipStream::GzipStream(std::unique_ptr<ByteFile> file, unsigned threads, InflaterMaker make)
@@ -181,9 +181,9 @@ GzipStream::GzipStream(std::unique_ptr<ByteFile> file, unsigned threads, Inflate
 
 GzipStream::~GzipStream() = default;
 
-GzipStream::Chunk& GzipStream::chunk_of(Portion& portion) {
-  if (!portion.scratch) portion.scratch = std::make_shared<Chunk>();
-  return *static_cast<Chunk*>(portion.scratch.get());
+GzipStream::Chunk& GzipStream::chunk_of(TextBlock& out) {
+  if (!out.scratch) out.scratch = std::make_shared<Chunk>();
+  return *static_cast<Chunk*>(out.scratch.get());
 }
 
 /// The next piece of the file; empty at its end. What cannot be read is an error of the piece after that.
@@ -208,11 +208,11 @@ std::shared_ptr<GzipStream::Piece> GzipStream::read_piece(const Piece* before) {
   return piece;
 }
 
-bool GzipStream::load(Portion& portion) {
+bool GzipStream::load(TextBlock& out) {
   if (next_number_ == 0) ahead_ = read_piece(nullptr);
   if (is_at_end_) return false;
   if (ahead_->size == 0 && read_error_) std::rethrow_exception(read_error_);
-  Chunk& chunk = chunk_of(portion);
+  Chunk& chunk = chunk_of(out);
   chunk.number = next_number_++;
   chunk.piece = std::move(ahead_);
   ahead_ = read_error_ ? std::make_shared<Piece>(chunk.piece->end() - kTakesBack, 0)
@@ -220,14 +220,14 @@ bool GzipStream::load(Portion& portion) {
   chunk.next = ahead_;
   chunk.is_last = is_at_end_ = ahead_->size == 0 && !read_error_;
   chunk.is_begun = chunk.is_done = false;
-  portion.disk_bytes = chunk.piece->size;
+  out.disk_bytes = chunk.piece->size;
   return true;
 }
 
-void GzipStream::work(Portion& portion) {
-  Chunk& chunk = chunk_of(portion);
+void GzipStream::work(TextBlock& out) {
+  Chunk& chunk = chunk_of(out);
   chunk.is_taken_on = chunk.is_confirmed = false;
-  chunk.guess = portion.is_urgent && may_be_guessed(chunk) ? guess(portion, chunk) : nullptr;
+  chunk.guess = out.is_urgent && may_be_guessed(chunk) ? guess(out, chunk) : nullptr;
   if (!await_turn(chunk)) return;
   try {
     if (!chunk.is_confirmed && chunk.guess && is_at_block_) {
@@ -238,10 +238,10 @@ void GzipStream::work(Portion& portion) {
     if (chunk.is_confirmed) {
       complete_guess(chunk);
     } else {
-      decode_in_turn(portion, chunk);
+      decode_in_turn(out, chunk);
     }
-    chunk.sum_up({portion.text.get(), portion.text_size});
-    portion.has_more = !chunk.is_done;
+    chunk.sum_up({out.text.get(), out.text_size});
+    out.has_more = !chunk.is_done;
   } catch (...) {
     stop();
     throw;
@@ -283,19 +283,19 @@ GzipStream::Progress GzipStream::decode(GzipMembers& members, Chunk& chunk, std:
 }
 
 /// Decompresses a whole chunk with both guesses of its window; null if that fails, for whatever reason.
-std::unique_ptr<GzipStream::Guess> GzipStream::guess(Portion& portion, Chunk& chunk) {
+std::unique_ptr<GzipStream::Guess> GzipStream::guess(TextBlock& out, Chunk& chunk) {
   std::unique_ptr<Guess> guess = take_guess();
   const auto decode_whole = [&](GzipMembers& members, std::string_view window, char* into) {
     chunk.begin_at(*chunk.piece->first_block(), members, window);
     std::span<char> text(into, shape_.text_bytes);
     const Progress progress = decode(members, chunk, text);
-    portion.text_size = shape_.text_bytes - text.size();
+    out.text_size = shape_.text_bytes - text.size();
     return progress == Progress::at_block ||
            (chunk.is_last && progress == Progress::inside && members.is_between());
   };
   if (decode_whole(guess->second, DeflateWindow::second_guess(), guess->second_text.get()) &&
-      decode_whole(guess->first, DeflateWindow::first_guess(), portion.text.get())) {
-    chunk.guessed = {portion.text.get(), portion.text_size};
+      decode_whole(guess->first, DeflateWindow::first_guess(), out.text.get())) {
+    chunk.guessed = {out.text.get(), out.text_size};
     return guess;
   }
   give_back(std::move(guess));
@@ -327,9 +327,9 @@ void GzipStream::complete_guess(Chunk& chunk) {
   if (!chunk.is_known) fail_corrupt(chunk, chunk.members_before);
 }
 
-/// Decompresses the chunk, or what of it the portion has room for. The turn remains the chunk's until all of
-/// it is decompressed.
-void GzipStream::decode_in_turn(Portion& portion, Chunk& chunk) {
+/// Decompresses the chunk, or what of it the text block has room for. The turn remains the chunk's until all
+/// of it is decompressed.
+void GzipStream::decode_in_turn(TextBlock& out, Chunk& chunk) {
   if (!chunk.is_begun) {
     chunk.is_begun = true;
     if (is_at_block_) {
@@ -340,13 +340,13 @@ void GzipStream::decode_in_turn(Portion& portion, Chunk& chunk) {
   }
   chunk.segments.clear();
   chunk.members_before = ended_members_;
-  std::span<char> text(portion.text.get(), shape_.text_bytes);
+  std::span<char> text(out.text.get(), shape_.text_bytes);
   const Progress progress = decode(members_, chunk, text);
-  portion.text_size = shape_.text_bytes - text.size();
+  out.text_size = shape_.text_bytes - text.size();
   ended_members_ += chunk.ended_members();
   if (progress == Progress::failed) fail(chunk);
-  move_window({portion.text.get(), portion.text_size}, chunk);
-  chunk.text_bytes += portion.text_size;
+  move_window({out.text.get(), out.text_size}, chunk);
+  chunk.text_bytes += out.text_size;
   if (progress == Progress::text_full) return;
   if (chunk.is_last && !members_.is_between()) fail_truncated(chunk);
   leave(chunk, progress == Progress::at_block);
@@ -358,11 +358,11 @@ void GzipStream::move_window(std::string_view text, const Chunk& chunk) {
   window_.append(text.substr(chunk.last_member()));
 }
 
-bool GzipStream::hand_over(Portion& portion) {
-  Chunk& chunk = chunk_of(portion);
-  if (std::exchange(portion.is_handed_over, true)) {
-    decode_in_turn(portion, chunk);
-    chunk.sum_up({portion.text.get(), portion.text_size});
+bool GzipStream::hand_over(TextBlock& out) {
+  Chunk& chunk = chunk_of(out);
+  if (std::exchange(out.is_handed_over, true)) {
+    decode_in_turn(out, chunk);
+    chunk.sum_up({out.text.get(), out.text_size});
   }
   check(chunk);
   return !chunk.is_done;

@@ -18,8 +18,8 @@
 
 namespace warpmer::io {
 
-/// Cuts the file into pieces, and makes a portion of each. What a piece stands for depends on all before it,
-/// so they have their turns, and the decompressor and its window go from one to the next.
+/// Cuts the file into pieces, and makes a text block of each. What a piece stands for depends on all before
+/// it, so they have their turns, and the decompressor and its window go from one to the next.
 ///
 /// With several threads, when the reader has little text, a piece is decompressed before its turn, by
 /// guessing
@@ -27,7 +27,7 @@ namespace warpmer::io {
 /// such place in the next piece. When its turn comes, it is told whether the chunk before really ended there,
 /// and only looks up what came out of the window. Otherwise it is decompressed in its turn, as is a piece
 /// without such a place. So a guess costs time if it is wrong, and can do no other harm.
-class GzipStream final : public PortionLoader {
+class GzipStream final : public TextBlockLoader {
  public:
   /// How many of the `threads` that a job has are worth having here: few of them count no faster than
   /// one decompresses, and many decompress faster than any reader reads.
@@ -39,12 +39,12 @@ class GzipStream final : public PortionLoader {
   ~GzipStream() override;
 
   [[nodiscard]] std::size_t text_capacity() const noexcept override { return shape_.text_bytes; }
-  bool load(Portion& portion) override;
-  void work(Portion& portion) override;
-  bool hand_over(Portion& portion) override;
+  bool load(TextBlock& out) override;
+  void work(TextBlock& out) override;
+  bool hand_over(TextBlock& out) override;
   void stop() noexcept override;
 
-  /// What a stream and its portions hold at most, text included; also where two readers decompress,
+  /// What a stream and its text blocks hold at most, text included; also where two readers decompress,
   /// which is a matter of one thread at a time, in as large a ring.
   static std::uint64_t memory_bytes(unsigned threads);
 
@@ -53,7 +53,7 @@ class GzipStream final : public PortionLoader {
 
  private:
   struct Shape {
-    std::size_t text_bytes;  ///< room in a portion
+    std::size_t text_bytes;  ///< room in a text block
     std::size_t raw_bytes;   ///< of a chunk, at most
     double share;            ///< of the room that the text of a chunk should fill
     bool looks_for_blocks;
@@ -64,14 +64,14 @@ class GzipStream final : public PortionLoader {
   enum class Progress { text_full, at_block, inside, failed };
 
   static Shape shape(unsigned threads);
-  static Chunk& chunk_of(Portion& portion);
+  static Chunk& chunk_of(TextBlock& out);
   std::shared_ptr<Piece> read_piece(const Piece* before);
 
   static Progress decode(GzipMembers& members, Chunk& chunk, std::span<char>& text);
-  std::unique_ptr<Guess> guess(Portion& portion, Chunk& chunk);
+  std::unique_ptr<Guess> guess(TextBlock& out, Chunk& chunk);
   void confirm(Chunk& chunk) noexcept;
   void complete_guess(Chunk& chunk);
-  void decode_in_turn(Portion& portion, Chunk& chunk);
+  void decode_in_turn(TextBlock& out, Chunk& chunk);
   void move_window(std::string_view text, const Chunk& chunk);
   bool await_turn(Chunk& chunk);
   void leave(Chunk& chunk, bool is_at_block) noexcept;

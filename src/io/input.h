@@ -32,9 +32,9 @@ class InputSet {
   InputSet& operator=(const InputSet&) = delete;
 
   /// Large FASTA and FASTQ files, or parts of them, are handed over as text from now on
-  /// (Batch::plain_format), in such memory, which outlives the batches; if all inputs can be read again
+  /// (Batch::raw_format), in such memory, which outlives the batches; if all inputs can be read again
   /// should that turn out to be wrong. To be called before the first `next`.
-  void hand_over_text(const TextMemory& memory);
+  void enable_raw_text(const TextMemory& memory);
 
   /// Fills `batch` with the next pieces; false when every input is exhausted. Throws InputError
   /// (file, record, what) for malformed, corrupt or truncated input. After a throw, or `cancel`,

@@ -59,7 +59,7 @@ struct InputSet::Impl {
   std::unique_ptr<RecordReader> open_compressed(const InputFile& input, std::unique_ptr<ByteFile> file,
                                                 Content content) const;
   bool is_split(const InputFile& input) const;
-  static PlainFormat plain_format(const InputFile& input, ByteFile& file);
+  static RawFormat raw_format(const InputFile& input, ByteFile& file);
   void share(const OpenInput& input);
 
   InputOptions options;
@@ -118,15 +118,14 @@ void InputSet::Impl::choose_sample_share() {
 
 std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input, const InputShare& share) {
   if (sample_share >= 1) return open(input, share);
-  PlainFormat format = PlainFormat::none;
+  RawFormat format = RawFormat::none;
   {
     ByteFile file(input.path, input.shown, cancelled, input.disk_bytes);
-    if (can_be_opened_again(input) && detect_content(file) == Content::text)
-      format = plain_format(input, file);
+    if (can_be_opened_again(input) && detect_content(file) == Content::text) format = raw_format(input, file);
   }
-  if (format != PlainFormat::none) {
-    auto reader = std::make_unique<SampledTextReader>(input.path, input.shown, format, options, sample_share,
-                                                      cancelled);
+  if (format != RawFormat::none) {
+    auto reader =
+        std::make_unique<SampleReader>(input.path, input.shown, format, options, sample_share, cancelled);
     if (reader->finds_records()) return reader;
   }
   ++begun_inputs;
@@ -139,15 +138,15 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
   const std::optional<CramNeeds> foreseen = look_at_cram(input, options.reference);
   auto file = std::make_unique<ByteFile>(input.path, input.shown, cancelled, input.disk_bytes);
   const Content content = detect_content(*file);
-  const PlainFormat format = content == Content::text ? plain_format(input, *file) : PlainFormat::none;
+  const RawFormat format = content == Content::text ? raw_format(input, *file) : RawFormat::none;
   // What one process reads for all goes to others as pieces.
-  if (text_memory != nullptr && format != PlainFormat::none && !share.for_all &&
-      PlainText::is_large(input.disk_bytes, format, options)) {
-    auto text = std::make_shared<PlainText>(input.path, format, share, options, *text_memory, cancelled,
-                                            input.disk_bytes);
-    return std::make_unique<PlainTextReader>(std::move(text));
+  if (text_memory != nullptr && format != RawFormat::none && !share.for_all &&
+      RawTextReader::is_large(input.disk_bytes, format, options)) {
+    auto text = std::make_shared<RawTextReader>(input.path, format, share, options, *text_memory, cancelled,
+                                                input.disk_bytes);
+    return std::make_unique<SharedReader<RawTextReader>>(std::move(text));
   }
-  if (share.parts > 1) return open_text_part(input, share.part, share.parts, options, cancelled);
+  if (share.parts > 1) return open_file_part(input, share.part, share.parts, options, cancelled);
   switch (content) {
     case Content::bam:
     case Content::cram:
@@ -161,7 +160,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
     case Content::text:
       break;
   }
-  if (format == PlainFormat::fastq && is_split(input)) {
+  if (format == RawFormat::fastq && is_split(input)) {
     auto text = std::make_shared<SplitText>(input.path, input.shown, options, cancelled, input.disk_bytes);
     return std::make_unique<SharedReader<SplitText>>(std::move(text));
   }
@@ -174,10 +173,10 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_compressed(const InputFile& i
   const bool is_shared = threads_per_file > 1 && !options.one_caller;
   auto text = is_shared ? decompressed_for_readers(std::move(file), content, threads_per_file, cancelled)
                         : decompressed_ahead(std::move(file), content, threads_per_file, cancelled);
-  if (!is_shared || !TextStream::suits(text->text_capacity(), options))
+  if (!is_shared || !SharedStreamReader::suits(text->text_capacity(), options))
     return std::make_unique<TextReader>(std::move(text), input.shown, options);
-  return std::make_unique<SharedReader<TextStream>>(
-      std::make_shared<TextStream>(std::move(text), input.shown, options, cancelled));
+  return std::make_unique<SharedReader<SharedStreamReader>>(
+      std::make_shared<SharedStreamReader>(std::move(text), input.shown, options, cancelled));
 }
 
 /// Whether several threads should read a FASTQ file at once.
@@ -186,10 +185,10 @@ bool InputSet::Impl::is_split(const InputFile& input) const {
 }
 
 /// What text an input seems to be, if it can be read from any place, as often as one likes.
-PlainFormat InputSet::Impl::plain_format(const InputFile& input, ByteFile& file) {
-  if (!can_be_opened_again(input)) return PlainFormat::none;
+RawFormat InputSet::Impl::raw_format(const InputFile& input, ByteFile& file) {
+  if (!can_be_opened_again(input)) return RawFormat::none;
   const std::string_view first = file.peek(1);
-  return first == "@" ? PlainFormat::fastq : first == ">" ? PlainFormat::fasta : PlainFormat::none;
+  return first == "@" ? RawFormat::fastq : first == ">" ? RawFormat::fasta : RawFormat::none;
 }
 
 /// Hands out readers of the same file to the threads that have none.
@@ -303,7 +302,7 @@ InputSet::InputSet(const InputShares& shares, std::uint32_t owner, const InputOp
 // Readers in the middle of a pipe give up only when told so.
 InputSet::~InputSet() { cancel(); }
 
-void InputSet::hand_over_text(const TextMemory& memory) {
+void InputSet::enable_raw_text(const TextMemory& memory) {
   const auto& inputs = impl_->inputs;
   const bool can_begin_again = std::all_of(inputs.begin(), inputs.end(),
                                            [](const InputFile& input) { return can_be_opened_again(input); });
@@ -328,7 +327,7 @@ std::uint64_t InputSet::memory_bytes(unsigned batches) const {
   // For each open file: what a batch left over, and the decompressed text that is ready.
   const std::uint64_t gzip = GzipStream::memory_bytes(GzipStream::useful_threads(impl_->threads_per_file));
   const std::uint64_t bgzf = std::uint64_t{ReadAhead::ring_size(impl_->threads_per_file)} *
-                             (2 * BgzfBlocks::kBlocksPerPortion * kBgzfBlockBytes);
+                             (2 * BgzfBlocks::kBlocksPerText * kBgzfBlockBytes);
   std::size_t crams = 0;
   std::uint64_t cram = 0;  // the most that one holds
   for (const InputFile& input : impl_->inputs) {

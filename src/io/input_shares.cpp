@@ -42,7 +42,7 @@ InputShares share_out(std::vector<InputFile> files, std::uint32_t processes, std
       own.push_back({share, file.disk_bytes});
       continue;
     }
-    share.parts = may_divide ? most_text_parts(file, processes * parts_each) : 1;
+    share.parts = may_divide ? most_file_parts(file, processes * parts_each) : 1;
     if (share.parts > 1) {
       for (; share.part < share.parts; ++share.part) own.push_back({share, file.disk_bytes / share.parts});
       continue;

@@ -22,46 +22,47 @@ std::size_t text_bytes(const InputOptions& options) { return TextReader::batch_c
 
 /// FASTQ: the character before, which tells whether a line begins there, and some records. FASTA: headers as
 /// long as they ever are, and an overlap in lines of one character.
-PlainText::Sight PlainText::sight_of(PlainFormat format, const InputOptions& options) {
-  if (format == PlainFormat::fastq) return {1, text_bytes(options) / 16 - 1};
+RawTextReader::Sight RawTextReader::sight_of(RawFormat format, const InputOptions& options) {
+  if (format == RawFormat::fastq) return {1, text_bytes(options) / 16 - 1};
   const std::size_t header = text_bytes(options) / 128;
   return {header, std::max<std::size_t>(header, 4 * (std::size_t{options.overlap_bases} + 1))};
 }
 
 /// A batch's text is a line end, what is looked at before a chunk, the chunk, what is looked at behind it,
 /// and a line end.
-std::size_t PlainText::largest_chunk(PlainFormat format, const InputOptions& options) {
+std::size_t RawTextReader::largest_chunk(RawFormat format, const InputOptions& options) {
   const Sight sight = sight_of(format, options);
   const std::size_t text = text_bytes(options), around = kFrontBytes + sight.before + sight.behind + 1;
   return std::max(text / 2, text - std::min(around, text));
 }
 
-bool PlainText::is_large(std::uint64_t disk_bytes, PlainFormat format, const InputOptions& options) {
+bool RawTextReader::is_large(std::uint64_t disk_bytes, RawFormat format, const InputOptions& options) {
   return disk_bytes >= kLeastPlainBatches * largest_chunk(format, options);
 }
 
-PlainText::PlainText(const std::string& path, PlainFormat format, const InputShare& share,
-                     const InputOptions& options, const TextMemory& memory,
-                     const std::atomic<bool>& cancelled, std::uint64_t known_bytes)
+RawTextReader::RawTextReader(const std::string& path, RawFormat format, const InputShare& share,
+                             const InputOptions& options, const TextMemory& memory,
+                             const std::atomic<bool>& cancelled, std::uint64_t known_bytes)
     : format_(format),
       overlap_bases_(options.overlap_bases),
       sight_(sight_of(format, options)),
       file_(path, largest_chunk(format, options), cancelled, known_bytes),
       memory_(memory),
       cancelled_(cancelled),
-      next_chunk_(file_.chunks() * share.part / share.parts),
-      end_chunk_(file_.chunks() * (share.part + 1) / share.parts) {
-  if (file_.chunks() == 0) throw NotPlainText();
+      first_chunk_(file_.chunks() * share.part / share.parts),
+      end_chunk_(file_.chunks() * (share.part + 1) / share.parts),
+      next_chunk_(first_chunk_) {
+  if (file_.chunks() == 0) throw RawTextRefused();
 }
 
-std::uint64_t PlainText::sight_begin(std::uint64_t offset) const {
+std::uint64_t RawTextReader::sight_begin(std::uint64_t offset) const {
   return offset - std::min<std::uint64_t>(offset, sight_.before);
 }
-std::uint64_t PlainText::sight_end(std::uint64_t offset) const {
+std::uint64_t RawTextReader::sight_end(std::uint64_t offset) const {
   return offset + std::min<std::uint64_t>(file_.size() - offset, sight_.behind);
 }
 
-ChunkBorder PlainText::border_at(std::uint64_t offset, const View& view) const {
+ChunkBorder RawTextReader::border_at(std::uint64_t offset, const View& view) const {
   const std::uint64_t begin = sight_begin(offset), end = sight_end(offset);
   const auto place_of = [&](std::uint64_t at) { return view.text + (at - view.offset); };
   // Before the file there is a line end.
@@ -70,14 +71,14 @@ ChunkBorder PlainText::border_at(std::uint64_t offset, const View& view) const {
 }
 
 /// Null if that cannot be seen.
-const char* PlainText::chunk_begin(std::uint64_t offset, const View& view) const {
+const char* RawTextReader::chunk_begin(std::uint64_t offset, const View& view) const {
   const ChunkBorder border = border_at(offset, view);
   if (offset == file_.size()) return border.at;
-  if (format_ == PlainFormat::fasta) return fasta_chunk_begin(border);
+  if (format_ == RawFormat::fasta) return fasta_chunk_begin(border);
   return offset == 0 ? border.at : guess_first_record(border.at - 1, border.end);
 }
 
-bool PlainText::fill(Batch& batch, std::uint64_t& disk_bytes) {
+bool RawTextReader::fill(Batch& batch, ReaderShare& share) {
   const std::uint64_t chunk = next_chunk_++;
   if (chunk >= end_chunk_) return false;
   const std::uint64_t here = file_.begin(chunk), next = file_.begin(chunk + 1);
@@ -89,30 +90,31 @@ bool PlainText::fill(Batch& batch, std::uint64_t& disk_bytes) {
   text[-1] = '\n';
   if (!file_.read(begin, end - begin, text)) {
     if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled();
-    throw NotPlainText();
+    throw RawTextRefused();
   }
   const View view{text, begin};
   const char* const first = chunk_begin(here, view);
   const char* const last = chunk_begin(next, view);
-  if (first == nullptr || last == nullptr || last < first) throw NotPlainText();
-  batch.plain_format = format_;
-  batch.plain_begin = static_cast<std::size_t>(first - batch.text.data());
-  batch.plain_overlap = 0;
+  if (first == nullptr || last == nullptr || last < first) throw RawTextRefused();
+  batch.raw_format = format_;
+  batch.raw_begin = static_cast<std::size_t>(first - batch.text.data());
+  batch.raw_overlap = 0;
   batch.text.set_size(static_cast<std::size_t>(last - batch.text.data()));
-  if (format_ == PlainFormat::fasta) add_overlap(batch, border_at(next, view), last);
-  disk_bytes += static_cast<std::uint64_t>(last - std::max(first, view.text));
-  const std::string_view all = batch.plain_text();
+  if (format_ == RawFormat::fasta) add_overlap(batch, border_at(next, view), last);
+  share.batch = chunk - first_chunk_;
+  share.disk_bytes += static_cast<std::uint64_t>(last - std::max(first, view.text));
+  const std::string_view all = batch.raw_text();
   const bool ends_file = all.data() + all.size() == text + (file_.size() - begin);
   if (ends_file && !all.empty() && all.back() != '\n') batch.text.append("\n");
   return true;
 }
 
 /// The text so far is a chunk, and `next` where the one behind it begins.
-void PlainText::add_overlap(Batch& batch, const ChunkBorder& border, const char* next) const {
-  if (!is_sequence_at(border, batch.plain_text().data())) throw NotPlainText();
+void RawTextReader::add_overlap(Batch& batch, const ChunkBorder& border, const char* next) const {
+  if (!is_sequence_at(border, batch.raw_text().data())) throw RawTextRefused();
   const auto overlap = fasta_overlap(border, next, overlap_bases_);
-  if (!overlap) throw NotPlainText();
-  batch.plain_overlap = overlap->characters;
+  if (!overlap) throw RawTextRefused();
+  batch.raw_overlap = overlap->characters;
   batch.text.set_size(static_cast<std::size_t>(overlap->end - batch.text.data()));
 }
 

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "io/chunked_file.h"
@@ -26,19 +25,21 @@ namespace warpmer::io {
 /// A part of a file, of those that several processes read, is some of these chunks.
 ///
 /// Whatever stands in the way of that, an error of the disk, a record without an end or a header that is out
-/// of sight, is NotPlainText.
-class PlainText {
+/// of sight, is RawTextRefused.
+class RawTextReader {
  public:
   /// Whether a file of this size is worth it.
-  static bool is_large(std::uint64_t disk_bytes, PlainFormat format, const InputOptions& options);
+  static bool is_large(std::uint64_t disk_bytes, RawFormat format, const InputOptions& options);
 
   /// `path` is a regular file, whose text begins with '@' (FASTQ) or '>' (FASTA), and of which this is a part
   /// or all, and that has `known_bytes` at least. Batches get their text in `memory`.
-  PlainText(const std::string& path, PlainFormat format, const InputShare& share, const InputOptions& options,
-            const TextMemory& memory, const std::atomic<bool>& cancelled, std::uint64_t known_bytes = 0);
+  RawTextReader(const std::string& path, RawFormat format, const InputShare& share,
+                const InputOptions& options, const TextMemory& memory, const std::atomic<bool>& cancelled,
+                std::uint64_t known_bytes = 0);
 
-  /// As RecordReader::fill, by any number of threads at once, in any order; adds to `disk_bytes`.
-  bool fill(Batch& batch, std::uint64_t& disk_bytes);
+  /// As RecordReader::fill, by any number of threads at once, in any order; adds what the batch accounts for.
+  /// Records are not among that: nobody has counted them yet.
+  bool fill(Batch& batch, ReaderShare& share);
 
  private:
   /// How many characters before and behind a place are looked at to find where a chunk begins.
@@ -51,8 +52,8 @@ class PlainText {
     std::uint64_t offset;
   };
 
-  static Sight sight_of(PlainFormat format, const InputOptions& options);
-  static std::size_t largest_chunk(PlainFormat format, const InputOptions& options);
+  static Sight sight_of(RawFormat format, const InputOptions& options);
+  static std::size_t largest_chunk(RawFormat format, const InputOptions& options);
 
   [[nodiscard]] std::uint64_t sight_begin(std::uint64_t offset) const;
   [[nodiscard]] std::uint64_t sight_end(std::uint64_t offset) const;
@@ -60,32 +61,15 @@ class PlainText {
   [[nodiscard]] const char* chunk_begin(std::uint64_t offset, const View& view) const;
   void add_overlap(Batch& batch, const ChunkBorder& border, const char* next) const;
 
-  const PlainFormat format_;
+  const RawFormat format_;
   const std::uint32_t overlap_bases_;
   const Sight sight_;
   const ChunkedFile file_;
   const TextMemory& memory_;
   const std::atomic<bool>& cancelled_;
-  std::atomic<std::uint64_t> next_chunk_;
+  const std::uint64_t first_chunk_;
   const std::uint64_t end_chunk_;
-};
-
-/// One thread's share of a PlainText.
-class PlainTextReader final : public RecordReader {
- public:
-  explicit PlainTextReader(std::shared_ptr<PlainText> text) : text_(std::move(text)) {}
-
-  bool fill(Batch& batch) override { return text_->fill(batch, disk_bytes_); }
-  /// Nobody has counted them yet.
-  [[nodiscard]] std::uint64_t records() const noexcept override { return 0; }
-  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return disk_bytes_; }
-  [[nodiscard]] std::unique_ptr<RecordReader> another() const override {
-    return std::make_unique<PlainTextReader>(text_);
-  }
-
- private:
-  std::shared_ptr<PlainText> text_;
-  std::uint64_t disk_bytes_ = 0;
+  std::atomic<std::uint64_t> next_chunk_;
 };
 
 }  // namespace warpmer::io

@@ -54,7 +54,7 @@ bool QualityRange::is_like_phred64() const {
 }
 
 QualityRange some_qualities(const Batch& batch) {
-  if (batch.plain_format == PlainFormat::fastq) return first_qualities(batch.plain_text());
+  if (batch.raw_format == RawFormat::fastq) return first_qualities(batch.raw_text());
   QualityRange range;
   const std::size_t step = std::max<std::size_t>(1, batch.pieces.size() / kReads);
   for (std::size_t i = 0; i < batch.pieces.size(); i += step) range.add(batch.quality(batch.pieces[i]));

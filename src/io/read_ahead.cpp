@@ -24,7 +24,7 @@ class Presence {
 
 }  // namespace
 
-ReadAhead::ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads,
+ReadAhead::ReadAhead(std::unique_ptr<TextBlockLoader> loader, unsigned threads,
                      const std::atomic<bool>& cancelled, unsigned readers)
     : loader_(std::move(loader)), cancelled_(cancelled), ring_(ring_size(threads, readers)) {
   threads_.reserve(threads);
@@ -53,28 +53,28 @@ void ReadAhead::run() {
   }
 }
 
-/// Takes one portion through load and work; false when there is nothing left to do.
+/// Takes one block through load and work; false when there is nothing left to do.
 bool ReadAhead::produce() {
   std::unique_lock<std::mutex> loading(load_mutex_);
   if (is_loaded_to_end_) return false;
   const std::uint64_t number = next_to_load_;
-  Slot& slot = ring_[number % ring_.size()];
+  RingSlot& slot = ring_[number % ring_.size()];
   if (!claim(slot)) return false;
   bool is_used = true;
   try {
-    if (!slot.portion.text) slot.portion.text.reset(new char[loader_->text_capacity()]);
-    slot.portion.text_size = 0;
-    slot.portion.has_more = false;
-    slot.portion.disk_bytes = 0;
-    slot.portion.is_handed_over = false;
-    is_used = loader_->load(slot.portion);
+    if (!slot.block.text) slot.block.text.reset(new char[loader_->text_capacity()]);
+    slot.block.text_size = 0;
+    slot.block.has_more = false;
+    slot.block.disk_bytes = 0;
+    slot.block.is_handed_over = false;
+    is_used = loader_->load(slot.block);
     if (!is_used) is_loaded_to_end_ = true;
     next_to_load_ = number + 1;
     loading.unlock();
-    if (is_used) loader_->work(slot.portion);
+    if (is_used) loader_->work(slot.block);
   } catch (...) {
     slot.error = std::current_exception();
-    slot.portion.text_size = 0;
+    slot.block.text_size = 0;
     is_loaded_to_end_ = true;
   }
   if (loading.owns_lock()) loading.unlock();
@@ -83,7 +83,7 @@ bool ReadAhead::produce() {
     if (is_used) {
       slot.state = SlotState::ready;
       ++ready_count_;
-      open_ = slot.portion.has_more ? number : kNone;
+      open_ = slot.block.has_more ? number : kNone;
     } else {
       end_ = number;
     }
@@ -93,15 +93,15 @@ bool ReadAhead::produce() {
 }
 
 /// Waits until the slot is empty and marks it as being filled; false if there is no more need to.
-bool ReadAhead::claim(Slot& slot) {
+bool ReadAhead::claim(RingSlot& slot) {
   std::unique_lock<std::mutex> lock(ring_mutex_);
   while (slot.state != SlotState::empty && !stopping()) is_free_.wait_for(lock, kCancelCheck);
   slot.state = SlotState::filling;
-  slot.portion.is_urgent = ready_count_ < ring_.size() / 2;
+  slot.block.is_urgent = ready_count_ < ring_.size() / 2;
   return !stopping();
 }
 
-/// Under the lock, which is given up meanwhile: takes one portion through load and work.
+/// Under the lock, which is given up meanwhile: takes one block through load and work.
 void ReadAhead::produce_as_reader(std::unique_lock<std::mutex>& lock) {
   is_reader_producing_ = true;
   lock.unlock();
@@ -111,8 +111,8 @@ void ReadAhead::produce_as_reader(std::unique_lock<std::mutex>& lock) {
 }
 
 /// The slot that comes next, filled; null at the end of the stream.
-ReadAhead::Slot* ReadAhead::await_ready() {
-  Slot& slot = ring_[next_to_read_ % ring_.size()];
+ReadAhead::RingSlot* ReadAhead::await_ready() {
+  RingSlot& slot = ring_[next_to_read_ % ring_.size()];
   std::unique_lock<std::mutex> lock(ring_mutex_);
   while (slot.state != SlotState::ready && next_to_read_ < end_) {
     if (cancelled_.load()) throw Cancelled{};
@@ -125,9 +125,9 @@ ReadAhead::Slot* ReadAhead::await_ready() {
   return slot.state == SlotState::ready ? &slot : nullptr;
 }
 
-/// Waits until the text of the portion that is being read is given back, whose place the next one takes.
+/// Waits until the text of the block that is being read is given back, whose place the next one takes.
 void ReadAhead::await_return() {
-  const Slot& slot = ring_[next_to_read_ % ring_.size()];
+  const RingSlot& slot = ring_[next_to_read_ % ring_.size()];
   std::unique_lock<std::mutex> lock(ring_mutex_);
   while (slot.state == SlotState::lent) {
     if (cancelled_.load()) throw Cancelled{};
@@ -136,55 +136,55 @@ void ReadAhead::await_return() {
 }
 
 /// Makes the slot's text, or the next of its texts, ready.
-void ReadAhead::lend(Slot& slot, Loan& loan) {
+void ReadAhead::lend(RingSlot& slot, BlockLease& lease) {
   if (slot.error) std::rethrow_exception(slot.error);
-  const bool is_first = !is_in_portion_;
-  is_in_portion_ = loader_->hand_over(slot.portion);
-  loan.text = {slot.portion.text.get(), slot.portion.text_size};
-  loan.disk_bytes = is_first ? slot.portion.disk_bytes : 0;
-  loan.slot = next_to_read_ % ring_.size();
+  const bool is_first = !is_in_block_;
+  is_in_block_ = loader_->hand_over(slot.block);
+  lease.text = {slot.block.text.get(), slot.block.text_size};
+  lease.disk_bytes = is_first ? slot.block.disk_bytes : 0;
+  lease.slot = next_to_read_ % ring_.size();
   const std::lock_guard<std::mutex> guard(ring_mutex_);
   slot.state = SlotState::lent;
-  slot.has_more = is_in_portion_;
+  slot.has_more = is_in_block_;
   if (is_first) --ready_count_;
-  if (!is_in_portion_ && open_ == next_to_read_) open_ = kNone;
+  if (!is_in_block_ && open_ == next_to_read_) open_ = kNone;
 }
 
-ReadAhead::Loan ReadAhead::borrow() {
+BlockLease ReadAhead::borrow() {
   const Presence presence(borrowing_);
   if (threads_.empty()) {
-    // Not behind a portion that has more: its rest is decompressed when that is borrowed.
+    // Not behind a block that has more: its rest is decompressed when that is borrowed.
     std::unique_lock<std::mutex> lock(ring_mutex_);
     while (!is_reader_producing_ && ready_count_ < borrowing_ && open_ == kNone && !is_loaded_to_end_ &&
            !stopping())
       produce_as_reader(lock);
   }
   const std::lock_guard<std::mutex> guard(borrow_mutex_);
-  Loan loan;
-  loan.number = next_text_;
-  loan.error = failure_;
-  if (loan.error) return loan;
-  if (is_in_portion_) await_return();
-  Slot* const slot = await_ready();
-  loan.is_end = slot == nullptr;
-  if (loan.is_end) return loan;
+  BlockLease lease;
+  lease.number = next_text_;
+  lease.error = failure_;
+  if (lease.error) return lease;
+  if (is_in_block_) await_return();
+  RingSlot* const slot = await_ready();
+  lease.is_end = slot == nullptr;
+  if (lease.is_end) return lease;
   try {
-    lend(*slot, loan);
+    lend(*slot, lease);
     ++next_text_;
-    if (!is_in_portion_) ++next_to_read_;
+    if (!is_in_block_) ++next_to_read_;
   } catch (...) {
-    loan.error = failure_ = std::current_exception();
+    lease.error = failure_ = std::current_exception();
   }
-  return loan;
+  return lease;
 }
 
-/// Gives the portion's place to the one that is to be read a round of the ring later, unless it has more.
-void ReadAhead::give_back(const Loan& loan) {
-  if (loan.is_end || loan.error) return;
+/// Gives the block's place to the one that is to be read a round of the ring later, unless it has more.
+void ReadAhead::give_back(const BlockLease& lease) {
+  if (lease.is_end || lease.error) return;
   bool has_more = false;
   {
     const std::lock_guard<std::mutex> guard(ring_mutex_);
-    Slot& slot = ring_[loan.slot];
+    RingSlot& slot = ring_[lease.slot];
     has_more = slot.has_more;
     slot.state = has_more ? SlotState::ready : SlotState::empty;
   }

@@ -17,58 +17,58 @@
 namespace warpmer::io {
 
 /// One buffer of the ring on its way through `load` and `work`.
-struct Portion {
+struct TextBlock {
   std::unique_ptr<char[]> raw;  ///< as on disk; allocated by the loader if it needs it
   std::size_t raw_size = 0;
   bool is_urgent = false;        ///< less than half of the ring is ready for readers
-  std::unique_ptr<char[]> text;  ///< decompressed; `PortionLoader::text_capacity` bytes
+  std::unique_ptr<char[]> text;  ///< decompressed; `TextBlockLoader::text_capacity` bytes
   std::size_t text_size = 0;
   bool has_more = false;          ///< than this text: `hand_over` is going to put it here
-  std::uint64_t disk_bytes = 0;   ///< of the file that this portion used up
+  std::uint64_t disk_bytes = 0;   ///< of the file that this block used up
   bool is_handed_over = false;    ///< to a reader, at least in part
   std::shared_ptr<void> scratch;  ///< whatever `work` wants to keep for the next time
 };
 
-/// Cuts a compressed stream into portions, and decompresses them.
-class PortionLoader {
+/// Cuts a compressed stream into blocks, and decompresses them.
+class TextBlockLoader {
  public:
-  PortionLoader() = default;
-  virtual ~PortionLoader() = default;
-  PortionLoader(const PortionLoader&) = delete;
-  PortionLoader& operator=(const PortionLoader&) = delete;
+  TextBlockLoader() = default;
+  virtual ~TextBlockLoader() = default;
+  TextBlockLoader(const TextBlockLoader&) = delete;
+  TextBlockLoader& operator=(const TextBlockLoader&) = delete;
 
   [[nodiscard]] virtual std::size_t text_capacity() const noexcept = 0;
-  /// Takes the next portion off the stream: called by one thread at a time, in stream order. False at
-  /// the end, and then the portion is not used.
-  virtual bool load(Portion& portion) = 0;
-  /// Finishes a loaded portion: called by any number of threads at once, each with its own portion.
-  virtual void work(Portion& portion) = 0;
-  /// Called by one thread at a time, in stream order, before the text of a portion is read: makes it ready.
-  /// True if the portion has more: then called again when that text has been read, to put the next in its
+  /// Takes the next block off the stream: called by one thread at a time, in stream order. False at
+  /// the end, and then the block is not used.
+  virtual bool load(TextBlock& block) = 0;
+  /// Finishes a loaded block: called by any number of threads at once, each with its own block.
+  virtual void work(TextBlock& block) = 0;
+  /// Called by one thread at a time, in stream order, before the text of a block is read: makes it ready.
+  /// True if the block has more: then called again when that text has been read, to put the next in its
   /// place.
-  virtual bool hand_over(Portion& /*portion*/) { return false; }
+  virtual bool hand_over(TextBlock& /*block*/) { return false; }
   /// Makes those return soon who wait in `work`: nobody reads any more.
   virtual void stop() noexcept {}
 };
 
+/// One text of the stream, where it is; nobody else has it until it is given back.
+struct BlockLease {
+  std::uint64_t number = 0;  ///< of texts, from 0
+  bool is_end = false;       ///< there is no text, but the end of the stream
+  std::exception_ptr error;  ///< nor here, but what is wrong where the text should be
+  std::string_view text;
+  std::uint64_t disk_bytes = 0;  ///< of the file that it accounts for
+  std::uint64_t slot = 0;        ///< where it is
+};
+
 /// The decompressed stream. Errors of the loader come up where the stream reaches them, after all the
-/// portions before them. It is read either as bytes, or as texts that are borrowed.
+/// blocks before them. It is read either as bytes, or as texts that are borrowed.
 class ReadAhead final : public ByteSource {
  public:
-  /// One text of the stream, where it is; nobody else has it until it is given back.
-  struct Loan {
-    std::uint64_t number = 0;  ///< of texts, from 0
-    bool is_end = false;       ///< there is no text, but the end of the stream
-    std::exception_ptr error;  ///< nor here, but what is wrong where the text should be
-    std::string_view text;
-    std::uint64_t disk_bytes = 0;  ///< of the file that it accounts for
-    std::uint64_t slot = 0;        ///< where it is
-  };
-
   /// Starts `threads` threads. `cancelled` must be set before destruction if the stream was not read
   /// to its end and may be waiting for a pipe. With 0 threads the `readers`, which borrow texts, decompress
   /// them: one at a time, who goes on as long as others wait for what he makes.
-  ReadAhead(std::unique_ptr<PortionLoader> loader, unsigned threads, const std::atomic<bool>& cancelled,
+  ReadAhead(std::unique_ptr<TextBlockLoader> loader, unsigned threads, const std::atomic<bool>& cancelled,
             unsigned readers = 1);
   ~ReadAhead() override;
 
@@ -77,12 +77,12 @@ class ReadAhead final : public ByteSource {
 
   /// The next text, which may be empty; by any number of threads. Each must give it back before it borrows
   /// another. What comes after the end, or after an error, is the same again.
-  Loan borrow();
-  void give_back(const Loan& loan);
+  BlockLease borrow();
+  void give_back(const BlockLease& lease);
   /// The most bytes in a text.
   [[nodiscard]] std::size_t text_capacity() const noexcept { return loader_->text_capacity(); }
 
-  /// Portions that a stream decompressed by `threads` threads may hold at once; with 0 threads, one read by
+  /// Blocks that a stream decompressed by `threads` threads may hold at once; with 0 threads, one read by
   /// `readers`: each of them may have a text, one that was begun may be nobody's, and one is being filled.
   static unsigned ring_size(unsigned threads, unsigned readers = 0) {
     return threads == 0 ? readers + 2 : 2 * threads + 2;
@@ -90,8 +90,8 @@ class ReadAhead final : public ByteSource {
 
  private:
   enum class SlotState { empty, filling, ready, lent };
-  struct Slot {
-    Portion portion;
+  struct RingSlot {
+    TextBlock block;
     std::exception_ptr error;
     SlotState state = SlotState::empty;
     bool has_more = false;  ///< than the text that is lent
@@ -101,18 +101,18 @@ class ReadAhead final : public ByteSource {
 
   void run();
   bool produce();
-  bool claim(Slot& slot);
+  bool claim(RingSlot& slot);
   void produce_as_reader(std::unique_lock<std::mutex>& lock);
-  Slot* await_ready();
-  void lend(Slot& slot, Loan& loan);
+  RingSlot* await_ready();
+  void lend(RingSlot& slot, BlockLease& lease);
   void await_return();
   [[nodiscard]] bool stopping() const { return stopping_.load() || cancelled_.load(); }
 
-  std::unique_ptr<PortionLoader> loader_;
+  std::unique_ptr<TextBlockLoader> loader_;
   const std::atomic<bool>& cancelled_;
   std::atomic<bool> stopping_ = false;
 
-  std::mutex load_mutex_;           ///< held while a portion is taken off the stream
+  std::mutex load_mutex_;           ///< held while a block is taken off the stream
   std::uint64_t next_to_load_ = 0;  ///< guarded by load_mutex_
   /// Set also by a thread whose work failed, which must not wait for the lock: its holder may be
   /// waiting for the very slot that thread is about to complete.
@@ -122,21 +122,21 @@ class ReadAhead final : public ByteSource {
   std::condition_variable is_free_;
   std::condition_variable is_ready_;
   std::condition_variable is_returned_;
-  std::uint64_t end_ = kNone;    ///< number of portions, once known
+  std::uint64_t end_ = kNone;    ///< number of blocks, once known
   std::size_t ready_count_ = 0;  ///< slots that are ready, and not lent yet
   bool is_reader_producing_ = false;
-  std::uint64_t open_ = kNone;  ///< number of the portion produced last, if more is to be lent of it
-  std::vector<Slot> ring_;
+  std::uint64_t open_ = kNone;  ///< number of the block produced last, if more is to be lent of it
+  std::vector<RingSlot> ring_;
 
   std::atomic<unsigned> borrowing_ = 0;  ///< readers that want a text
 
   std::mutex borrow_mutex_;         ///< held while a text is borrowed; guards what follows
-  std::uint64_t next_to_read_ = 0;  ///< number of the portion
+  std::uint64_t next_to_read_ = 0;  ///< number of the block
   std::uint64_t next_text_ = 0;     ///< number of the text
-  bool is_in_portion_ = false;      ///< the portion's text is lent, and more will be in the same place
+  bool is_in_block_ = false;        ///< the block's text is lent, and more will be in the same place
   std::exception_ptr failure_;
 
-  Loan reading_;  ///< the rest belongs to who reads bytes
+  BlockLease reading_;  ///< the rest belongs to who reads bytes
   bool is_reading_ = false;
   std::uint64_t disk_bytes_ = 0;
 

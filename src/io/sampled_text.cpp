@@ -47,9 +47,8 @@ class TextSource final : public ByteSource {
 
 }  // namespace
 
-SampledTextReader::SampledTextReader(const std::string& path, std::string shown, PlainFormat format,
-                                     const InputOptions& options, double share,
-                                     const std::atomic<bool>& cancelled)
+SampleReader::SampleReader(const std::string& path, std::string shown, RawFormat format,
+                           const InputOptions& options, double share, const std::atomic<bool>& cancelled)
     : shown_(std::move(shown)),
       format_(format),
       options_(options),
@@ -58,15 +57,13 @@ SampledTextReader::SampledTextReader(const std::string& path, std::string shown,
                        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(std::ceil(
                                                       static_cast<double>(file_.chunks()) * share)))))) {}
 
-std::uint64_t SampledTextReader::chunk_of(std::uint64_t block) const {
-  return block * file_.chunks() / blocks_;
-}
+std::uint64_t SampleReader::chunk_of(std::uint64_t block) const { return block * file_.chunks() / blocks_; }
 
-bool SampledTextReader::finds_records() const {
+bool SampleReader::finds_records() const {
   return blocks_ > 0 && read_block(0) && read_block(chunk_of(blocks_ / 2)) && read_block(file_.chunks() / 2);
 }
 
-std::optional<SampledTextReader::Block> SampledTextReader::read_block(std::uint64_t chunk) const {
+std::optional<SampleReader::Block> SampleReader::read_block(std::uint64_t chunk) const {
   const std::uint64_t here = file_.begin(chunk), next = file_.begin(chunk + 1);
   const std::uint64_t begin = here - std::min(here, kSightBefore);
   const std::uint64_t end = std::min(next + kSightBehind, file_.size());
@@ -78,7 +75,7 @@ std::optional<SampledTextReader::Block> SampledTextReader::read_block(std::uint6
     const char* const at = front + (offset - begin);
     const char* const behind = text.data() + text.size();
     if (offset == file_.size()) return at;
-    if (format_ == PlainFormat::fastq) return offset == 0 ? at : guess_first_record(at - 1, behind);
+    if (format_ == RawFormat::fastq) return offset == 0 ? at : guess_first_record(at - 1, behind);
     return fasta_chunk_begin({begin == 0 ? text.data() : front, at, behind, end == file_.size()});
   };
   const char* const first = start_at(here);
@@ -88,14 +85,14 @@ std::optional<SampledTextReader::Block> SampledTextReader::read_block(std::uint6
 }
 
 /// False when there is no further block.
-bool SampledTextReader::open_next() {
+bool SampleReader::open_next() {
   while (next_block_ < blocks_) {
     auto block = read_block(chunk_of(next_block_++));
     if (!block) continue;
     disk_bytes_ += block->text.size();
     offset_ = block->offset;
     // In the middle of a FASTA sequence there is no header.
-    if (format_ == PlainFormat::fasta && offset_ > 0) {
+    if (format_ == RawFormat::fasta && offset_ > 0) {
       block->text.insert(0, block->text.front() == '\n' ? ">sample" : ">sample\n");
     }
     reader_ = std::make_unique<TextReader>(std::make_unique<TextSource>(std::move(block->text)),
@@ -105,7 +102,7 @@ bool SampledTextReader::open_next() {
   return false;
 }
 
-bool SampledTextReader::fill(Batch& batch) {
+bool SampleReader::fill(Batch& batch) {
   while (reader_ || open_next()) {
     if (reader_->fill(batch)) return true;
     records_ += reader_->records();
@@ -114,11 +111,9 @@ bool SampledTextReader::fill(Batch& batch) {
   return false;
 }
 
-std::uint64_t SampledTextReader::records() const noexcept {
-  return records_ + (reader_ ? reader_->records() : 0);
-}
+std::uint64_t SampleReader::records() const noexcept { return records_ + (reader_ ? reader_->records() : 0); }
 
-std::string SampledTextReader::place() const {
+std::string SampleReader::place() const {
   return offset_ == 0 ? "" : fmt::format(" (from byte {} on)", offset_);
 }
 

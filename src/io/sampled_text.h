@@ -19,12 +19,12 @@ namespace warpmer::io {
 /// can be. A chunk begins with the first record in it, or, of FASTA, where io/fasta_chunk.h says; k-mers that
 /// reach from one chunk into the next are not there. A chunk whose first record is out of sight (a read of
 /// more than a megabyte) is left out.
-class SampledTextReader final : public RecordReader {
+class SampleReader final : public RecordReader {
  public:
   /// `share` of the file is read, at least a chunk. `path` is a regular file whose text begins with '@' or
   /// '>', as `format` says; `shown` is its name for messages.
-  SampledTextReader(const std::string& path, std::string shown, PlainFormat format,
-                    const InputOptions& options, double share, const std::atomic<bool>& cancelled);
+  SampleReader(const std::string& path, std::string shown, RawFormat format, const InputOptions& options,
+               double share, const std::atomic<bool>& cancelled);
 
   /// Whether records are found in the middle of the file; if not, it has to be read in order.
   [[nodiscard]] bool finds_records() const;
@@ -46,7 +46,7 @@ class SampledTextReader final : public RecordReader {
   bool open_next();
 
   const std::string shown_;
-  const PlainFormat format_;
+  const RawFormat format_;
   const InputOptions options_;
   const ChunkedFile file_;
   const std::uint64_t blocks_;

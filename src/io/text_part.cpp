@@ -36,15 +36,17 @@ struct Cut {
 
 enum class Kind { none, fastq, fasta, bgzf_fastq };
 
-/// The text of a BGZF file's first blocks.
-std::string first_bgzf_text(const InputFile& input) {
+/// The text of the first BGZF blocks in [begin, end) of a file.
+std::string bgzf_text(const InputFile& input, std::uint64_t begin, std::uint64_t end) {
   const std::atomic<bool> never = false;
-  BgzfBlocks blocks(std::make_unique<ByteFile>(input.path, input.shown, never, input.disk_bytes));
-  Portion portion;
-  portion.text.reset(new char[blocks.text_capacity()]);
-  if (!blocks.load(portion)) return {};
-  blocks.work(portion);
-  return {portion.text.get(), portion.text_size};
+  auto file = std::make_unique<ByteFile>(input.path, input.shown, never, input.disk_bytes);
+  file->restrict_to(begin, end);
+  BgzfBlocks blocks(std::move(file), BgzfBlocks::Extent::part);
+  TextBlock first;
+  first.text.reset(new char[blocks.text_capacity()]);
+  if (!blocks.load(first)) return {};
+  blocks.work(first);
+  return {first.text.get(), first.text_size};
 }
 
 Kind kind_of(const InputFile& input) {
@@ -57,7 +59,7 @@ Kind kind_of(const InputFile& input) {
     return first == "@" ? Kind::fastq : first == ">" ? Kind::fasta : Kind::none;
   }
   if (content != Content::bgzf) return Kind::none;
-  return first_bgzf_text(input).starts_with('@') ? Kind::bgzf_fastq : Kind::none;
+  return bgzf_text(input, 0, input.disk_bytes).starts_with('@') ? Kind::bgzf_fastq : Kind::none;
 }
 
 std::string bytes_at(const InputFile& input, std::uint64_t begin, std::uint64_t end) {
@@ -119,18 +121,10 @@ std::optional<std::uint64_t> find_block(const InputFile& input, std::uint64_t pl
 std::optional<Cut> cut_bgzf(const InputFile& input, std::uint64_t place, std::uint64_t limit) {
   const auto block = find_block(input, place);
   if (!block) return std::nullopt;
-  const std::atomic<bool> never = false;
-  auto file = std::make_unique<ByteFile>(input.path, input.shown, never, input.disk_bytes);
-  file->restrict_to(*block, limit);
-  BgzfBlocks blocks(std::move(file), BgzfBlocks::Extent::part);
-  Portion portion;
-  portion.text.reset(new char[blocks.text_capacity()]);
-  if (!blocks.load(portion)) return std::nullopt;
-  blocks.work(portion);
-  const char* const text = portion.text.get();
-  const char* const record = guess_first_record(text, text + portion.text_size);
+  const std::string text = bgzf_text(input, *block, limit);
+  const char* const record = guess_first_record(text.data(), text.data() + text.size());
   if (record == nullptr) return std::nullopt;
-  return Cut{*block, std::string(text, record)};
+  return Cut{*block, std::string(text.data(), record)};
 }
 
 std::optional<Cut> find_cut(const InputFile& input, Kind kind, std::uint64_t place, std::uint64_t limit) {
@@ -199,10 +193,10 @@ class PartSource final : public ByteSource {
   std::size_t tail_taken_ = 0;
 };
 
-class PartReader final : public RecordReader {
+class FilePartReader final : public RecordReader {
  public:
   /// Without a source there are no records.
-  PartReader(std::unique_ptr<ByteSource> source, const std::string& shown, const InputOptions& options) {
+  FilePartReader(std::unique_ptr<ByteSource> source, const std::string& shown, const InputOptions& options) {
     if (source) reader_ = std::make_unique<TextReader>(std::move(source), shown, options);
   }
 
@@ -228,7 +222,7 @@ class PartReader final : public RecordReader {
 
 }  // namespace
 
-std::uint32_t most_text_parts(const InputFile& file, std::uint32_t wanted) {
+std::uint32_t most_file_parts(const InputFile& file, std::uint32_t wanted) {
   if (!file.is_regular || file.disk_bytes < 2 * kLeastBytes || kind_of(file) == Kind::none) return 1;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(file.disk_bytes / kLeastBytes, wanted));
 }
@@ -237,7 +231,7 @@ bool has_many_records(const InputFile& file) {
   const Kind kind = kind_of(file);
   if (kind == Kind::none) return false;
   const std::string text = kind == Kind::bgzf_fastq
-                               ? first_bgzf_text(file)
+                               ? bgzf_text(file, 0, file.disk_bytes)
                                : bytes_at(file, 0, std::min<std::uint64_t>(kLeastBytes, file.disk_bytes));
   const char* const end = text.data() + text.size();
   if (kind != Kind::fasta) return guess_first_record(text.data(), end) != nullptr;
@@ -246,14 +240,14 @@ bool has_many_records(const InputFile& file) {
   return records * kLongRecordBytes >= text.size();
 }
 
-std::unique_ptr<RecordReader> open_text_part(const InputFile& file, std::uint32_t part, std::uint32_t parts,
+std::unique_ptr<RecordReader> open_file_part(const InputFile& file, std::uint32_t part, std::uint32_t parts,
                                              const InputOptions& options,
                                              const std::atomic<bool>& cancelled) {
   const Kind kind = kind_of(file);
   if (kind == Kind::none) throw NotDivisible();
   const Cut first = begin_of(file, kind, part, parts);
   Cut last = begin_of(file, kind, part + 1, parts);
-  if (first.offset == last.offset) return std::make_unique<PartReader>(nullptr, file.shown, options);
+  if (first.offset == last.offset) return std::make_unique<FilePartReader>(nullptr, file.shown, options);
   auto bytes = std::make_unique<ByteFile>(file.path, file.shown, cancelled, file.disk_bytes);
   bytes->restrict_to(first.offset, last.offset);
   std::unique_ptr<ByteSource> text = std::move(bytes);
@@ -264,7 +258,7 @@ std::unique_ptr<RecordReader> open_text_part(const InputFile& file, std::uint32_
                                      is_last ? BgzfBlocks::Extent::whole : BgzfBlocks::Extent::part);
     text = std::make_unique<ReadAhead>(std::move(blocks), 1, cancelled);
   }
-  return std::make_unique<PartReader>(
+  return std::make_unique<FilePartReader>(
       std::make_unique<PartSource>(std::move(text), first.head.size(), std::move(last.head)), file.shown,
       options);
 }

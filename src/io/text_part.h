@@ -19,14 +19,14 @@
 namespace warpmer::io {
 
 /// In how many parts a file can be read, at most `wanted`; 1 if it is small or no such text.
-std::uint32_t most_text_parts(const InputFile& file, std::uint32_t wanted);
+std::uint32_t most_file_parts(const InputFile& file, std::uint32_t wanted);
 
 /// Whether such a file seems to have so many records that its parts will be about equal, and easy to find: by
 /// what it begins with.
 bool has_many_records(const InputFile& file);
 
 /// Reads a part. It may have no records. Records are numbered from the part's beginning.
-std::unique_ptr<RecordReader> open_text_part(const InputFile& file, std::uint32_t part, std::uint32_t parts,
+std::unique_ptr<RecordReader> open_file_part(const InputFile& file, std::uint32_t part, std::uint32_t parts,
                                              const InputOptions& options, const std::atomic<bool>& cancelled);
 
 }  // namespace warpmer::io

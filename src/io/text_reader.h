@@ -15,7 +15,7 @@
 namespace warpmer::io {
 
 /// Text in a batch, some records of which were parsed before it was known that they begin there.
-struct TextAhead {
+struct SpeculativeParse {
   std::size_t begin = 0;      ///< of the text, in the batch's
   std::size_t first = 0;      ///< where the records begin, behind it
   std::uint64_t records = 0;  ///< which the batch has pieces of
@@ -38,7 +38,8 @@ class TextReader final : public RecordReader {
   /// what is in front of the first record are whole records: then puts the former in front of the text, gives
   /// the pieces of these records to `joined`, and returns how many records are before those ahead. If not,
   /// nothing has happened but to the batch.
-  std::optional<std::uint64_t> take_over(const TextAhead& ahead, Batch& batch, std::vector<Piece>& joined);
+  std::optional<std::uint64_t> take_over(const SpeculativeParse& ahead, Batch& batch,
+                                         std::vector<Piece>& joined);
   /// Bytes that the last batch has left for the next.
   [[nodiscard]] std::size_t bytes_left() const noexcept { return carried_.size(); }
   [[nodiscard]] std::uint64_t records() const noexcept override { return parser_.records(); }

@@ -34,7 +34,7 @@ std::size_t last_fasta_header(std::string_view text) {
 
 }  // namespace
 
-class TextStream::Feed final : public ByteSource {
+class SharedStreamReader::Feed final : public ByteSource {
  public:
   void give(std::string_view text) { text_ = text; }
   void end() { has_ended_ = true; }
@@ -54,12 +54,12 @@ class TextStream::Feed final : public ByteSource {
   bool has_ended_ = false;
 };
 
-bool TextStream::suits(std::size_t text_bytes, const InputOptions& options) {
+bool SharedStreamReader::suits(std::size_t text_bytes, const InputOptions& options) {
   return text_bytes + kMostLeft <= TextReader::batch_capacity(options);
 }
 
-TextStream::TextStream(std::unique_ptr<ReadAhead> source, const std::string& shown,
-                       const InputOptions& options, const std::atomic<bool>& cancelled)
+SharedStreamReader::SharedStreamReader(std::unique_ptr<ReadAhead> source, const std::string& shown,
+                                       const InputOptions& options, const std::atomic<bool>& cancelled)
     : source_(std::move(source)),
       shown_(shown),
       options_(options),
@@ -70,36 +70,36 @@ TextStream::TextStream(std::unique_ptr<ReadAhead> source, const std::string& sho
   reader_ = std::make_unique<TextReader>(std::move(feed), shown, options);
 }
 
-bool TextStream::fill(Batch& batch, ReaderShare& share) {
+bool SharedStreamReader::fill(Batch& batch, ReaderShare& share) {
   while (true) {
     std::unique_lock<std::mutex> lock(mutex_);
     Text text;
     if (const auto left = take_left(lock)) {
-      text.loan = *left;
+      text.lease = *left;
     } else {
       if (is_over_ || cancelled_) return false;
       lock.unlock();
-      text.loan = source_->borrow();
-      text.ahead = parse_ahead(text.loan.text, batch);
+      text.lease = source_->borrow();
+      text.ahead = parse_speculatively(text.lease.text, batch);
       text.batch = &batch;
       lock.lock();
       if (!text.ahead && !is_over_) {
         // If its turn comes while this thread cuts what it was given before, another one reads it.
-        leave(text.loan);
+        leave(text.lease);
         continue;
       }
       if (!await_turn(lock, text)) {
-        source_->give_back(text.loan);
+        source_->give_back(text.lease);
         return false;
       }
     }
     try {
       if (!text.is_taken_over && take_over(text)) end_turn();
-      if (!text.is_taken_over && read_in_turn(text.loan, batch, share)) return true;
+      if (!text.is_taken_over && read_in_turn(text.lease, batch, share)) return true;
     } catch (...) {
       // For the others there is nothing more; what is wrong is said by who has come to it.
       end_all();
-      source_->give_back(text.loan);
+      source_->give_back(text.lease);
       throw;
     }
     if (!text.is_taken_over) continue;
@@ -111,36 +111,37 @@ bool TextStream::fill(Batch& batch, ReaderShare& share) {
 
 /// Under the lock: the text that is to be read in its turn next, when that has come; nothing if there is
 /// none, or no turn any more.
-std::optional<ReadAhead::Loan> TextStream::take_left(std::unique_lock<std::mutex>& lock) {
+std::optional<BlockLease> SharedStreamReader::take_left(std::unique_lock<std::mutex>& lock) {
   while (!left_.empty() && left_.front().number != turn_ && !is_over_ && !cancelled_)
     left_changed_.wait_for(lock, kCancelCheck);
   if (left_.empty() || is_over_ || cancelled_) return std::nullopt;
-  const ReadAhead::Loan loan = left_.front();
+  const BlockLease lease = left_.front();
   left_.erase(left_.begin());
   if (left_.empty()) left_changed_.notify_all();  // who has waited can read on
-  return loan;
+  return lease;
 }
 
 /// Under the lock: puts a text there.
-void TextStream::leave(const ReadAhead::Loan& loan) {
+void SharedStreamReader::leave(const BlockLease& lease) {
   const auto place = std::find_if(left_.begin(), left_.end(),
-                                  [&](const ReadAhead::Loan& other) { return other.number >= loan.number; });
-  left_.insert(place, loan);
-  if (loan.number == turn_) left_changed_.notify_one();
+                                  [&](const BlockLease& other) { return other.number >= lease.number; });
+  left_.insert(place, lease);
+  if (lease.number == turn_) left_changed_.notify_one();
 }
 
 /// Under the lock: waits for the text's turn, or until it is taken over; false if there is no turn any more.
-bool TextStream::await_turn(std::unique_lock<std::mutex>& lock, Text& text) {
+bool SharedStreamReader::await_turn(std::unique_lock<std::mutex>& lock, Text& text) {
   waiting_.push_back(&text);
-  while (!text.is_taken_over && turn_ != text.loan.number && !is_over_ && !cancelled_)
+  while (!text.is_taken_over && turn_ != text.lease.number && !is_over_ && !cancelled_)
     text.changed.wait_for(lock, kCancelCheck);
   std::erase(waiting_, &text);
-  return text.is_taken_over || (turn_ == text.loan.number && !is_over_);
+  return text.is_taken_over || (turn_ == text.lease.number && !is_over_);
 }
 
 /// Copies the text into the batch and parses the records that are found in it. Nothing if it is out of the
 /// ordinary.
-std::optional<TextAhead> TextStream::parse_ahead(std::string_view text, Batch& batch) const {
+std::optional<SpeculativeParse> SharedStreamReader::parse_speculatively(std::string_view text,
+                                                                        Batch& batch) const {
   const char* const guess = guess_first_record(text.data(), text.data() + text.size());
   const bool is_fastq = guess != nullptr;
   const auto first = is_fastq ? static_cast<std::size_t>(guess - text.data()) : first_fasta_header(text);
@@ -148,7 +149,7 @@ std::optional<TextAhead> TextStream::parse_ahead(std::string_view text, Batch& b
   // A FASTA sequence may go on. What is before the last one is complete, whatever follows.
   const std::size_t end = is_fastq ? text.size() : last_fasta_header(text);
 
-  TextAhead ahead;
+  SpeculativeParse ahead;
   ahead.begin = most_left_;
   ahead.first = ahead.begin + *first;
   batch.clear();
@@ -173,7 +174,7 @@ std::optional<TextAhead> TextStream::parse_ahead(std::string_view text, Batch& b
 }
 
 /// Under the lock: takes what was parsed ahead of the text that has its turn, if that was right.
-bool TextStream::take_over(Text& text) {
+bool SharedStreamReader::take_over(Text& text) {
   if (!text.ahead) return false;
   const std::uint64_t records = reader_->records();
   const auto records_before = reader_->take_over(*text.ahead, *text.batch, text.joined);
@@ -183,14 +184,14 @@ bool TextStream::take_over(Text& text) {
   text.records = reader_->records() - records;
   text.batch_number = next_batch_++;
   text.is_taken_over = true;
-  ++texts_ahead_;
+  ++speculative_parses_;
   return true;
 }
 
 /// Makes a batch of a text that was taken over.
-void TextStream::complete(const Text& text, Batch& batch, ReaderShare& share) {
-  source_->give_back(text.loan);
-  share.disk_bytes += text.loan.disk_bytes;
+void SharedStreamReader::complete(const Text& text, Batch& batch, ReaderShare& share) {
+  source_->give_back(text.lease);
+  share.disk_bytes += text.lease.disk_bytes;
   share.records += text.records;
   share.batch = text.batch_number;
   for (Piece& piece : batch.pieces) piece.record += text.records_before;
@@ -198,42 +199,42 @@ void TextStream::complete(const Text& text, Batch& batch, ReaderShare& share) {
 }
 
 /// Under the lock: reads the text, or on in it; false if more is needed for a batch.
-bool TextStream::read_in_turn(const ReadAhead::Loan& loan, Batch& batch, ReaderShare& share) {
-  if (loan.error) std::rethrow_exception(loan.error);
-  if (loan.is_end) feed_->end();
+bool SharedStreamReader::read_in_turn(const BlockLease& lease, Batch& batch, ReaderShare& share) {
+  if (lease.error) std::rethrow_exception(lease.error);
+  if (lease.is_end) feed_->end();
   if (feed_->is_used_up()) {
-    feed_->give(loan.text);
-    share.disk_bytes += loan.disk_bytes;
+    feed_->give(lease.text);
+    share.disk_bytes += lease.disk_bytes;
   }
   const std::uint64_t records = reader_->records();
   const bool is_filled = reader_->fill(batch);
   share.records += reader_->records() - records;
   if (is_filled) share.batch = next_batch_++;
-  if (is_filled && (loan.is_end || !feed_->is_used_up())) {
-    ReadAhead::Loan rest = loan;
+  if (is_filled && (lease.is_end || !feed_->is_used_up())) {
+    BlockLease rest = lease;
     rest.disk_bytes = 0;
     leave(rest);
     return true;
   }
-  if (loan.is_end) {
+  if (lease.is_end) {
     end_all();
   } else {
     end_turn();
   }
-  source_->give_back(loan);
+  source_->give_back(lease);
   return is_filled;
 }
 
 /// Under the lock: the next text has its turn. If it waits and can be taken over, that is done here, and so
 /// it goes on: to wake a thread for each would take longer.
-void TextStream::end_turn() {
+void SharedStreamReader::end_turn() {
   bool goes_on = true;
   while (goes_on) {
     ++turn_;
     const std::size_t left = reader_->bytes_left();
     if (left > most_left_ && left <= kMostLeft) most_left_ = std::min(2 * left, kMostLeft);
     const auto next = std::find_if(waiting_.begin(), waiting_.end(),
-                                   [&](Text* text) { return text->loan.number == turn_; });
+                                   [&](Text* text) { return text->lease.number == turn_; });
     if (next == waiting_.end()) {
       if (!left_.empty() && left_.front().number == turn_) left_changed_.notify_one();
       return;
@@ -244,11 +245,11 @@ void TextStream::end_turn() {
 }
 
 /// Under the lock: there are no more turns.
-void TextStream::end_all() noexcept {
+void SharedStreamReader::end_all() noexcept {
   is_over_ = true;
   for (Text* const text : waiting_) text->changed.notify_one();
   left_changed_.notify_all();
-  for (const ReadAhead::Loan& loan : left_) source_->give_back(loan);
+  for (const BlockLease& lease : left_) source_->give_back(lease);
   left_.clear();
 }
 

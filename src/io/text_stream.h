@@ -24,29 +24,29 @@ namespace warpmer::io {
 /// read by the one reader of the stream (`TextReader`), and only if they are whole records was the guess
 /// right. Otherwise, or without a guess, that reader reads the text in its turn, for whoever has nothing else
 /// to do then. So what is handed over is what reading from the beginning gives, and errors are that reader's.
-class TextStream {
+class SharedStreamReader {
  public:
   /// Whether texts of this size leave room in a batch.
   static bool suits(std::size_t text_bytes, const InputOptions& options);
 
   /// `shown` is the file's name for messages. `cancelled` makes waiting end, and must be set before
   /// destruction if there is more to be read.
-  TextStream(std::unique_ptr<ReadAhead> source, const std::string& shown, const InputOptions& options,
-             const std::atomic<bool>& cancelled);
+  SharedStreamReader(std::unique_ptr<ReadAhead> source, const std::string& shown, const InputOptions& options,
+                     const std::atomic<bool>& cancelled);
 
   /// As RecordReader::fill, by any number of threads at once.
   bool fill(Batch& batch, ReaderShare& share);
 
   /// Texts whose records were parsed before their turn, and rightly.
-  [[nodiscard]] std::uint64_t texts_ahead() const noexcept { return texts_ahead_; }
+  [[nodiscard]] std::uint64_t speculative_parses() const noexcept { return speculative_parses_; }
 
  private:
   /// What the reader reads: one text, and then the next.
   class Feed;
   /// A text that somebody has, and what becomes of it.
   struct Text {
-    ReadAhead::Loan loan;
-    std::optional<TextAhead> ahead;
+    BlockLease lease;
+    std::optional<SpeculativeParse> ahead;
     Batch* batch = nullptr;  ///< where what was parsed ahead is
 
     std::condition_variable changed;
@@ -57,13 +57,13 @@ class TextStream {
     std::uint64_t batch_number = 0;
   };
 
-  std::optional<TextAhead> parse_ahead(std::string_view text, Batch& batch) const;
-  std::optional<ReadAhead::Loan> take_left(std::unique_lock<std::mutex>& lock);
-  void leave(const ReadAhead::Loan& loan);
+  std::optional<SpeculativeParse> parse_speculatively(std::string_view text, Batch& batch) const;
+  std::optional<BlockLease> take_left(std::unique_lock<std::mutex>& lock);
+  void leave(const BlockLease& lease);
   bool await_turn(std::unique_lock<std::mutex>& lock, Text& text);
   bool take_over(Text& text);
   void complete(const Text& text, Batch& batch, ReaderShare& share);
-  bool read_in_turn(const ReadAhead::Loan& loan, Batch& batch, ReaderShare& share);
+  bool read_in_turn(const BlockLease& lease, Batch& batch, ReaderShare& share);
   void end_turn();
   void end_all() noexcept;
 
@@ -72,14 +72,14 @@ class TextStream {
   const InputOptions options_;
   const std::atomic<bool>& cancelled_;
   std::atomic<std::size_t> most_left_;  ///< room in front of a text for what the one before leaves
-  std::atomic<std::uint64_t> texts_ahead_ = 0;
+  std::atomic<std::uint64_t> speculative_parses_ = 0;
 
   std::mutex mutex_;            ///< guards what follows
   std::vector<Text*> waiting_;  ///< for their turns
   std::uint64_t turn_ = 0;      ///< number of the text that comes next
   /// Texts that nobody has and that are read in their turns, by number: nothing was parsed ahead, or batches
   /// were filled of it, and there is more.
-  std::vector<ReadAhead::Loan> left_;
+  std::vector<BlockLease> left_;
   std::condition_variable left_changed_;
   bool is_over_ = false;
   std::uint64_t next_batch_ = 0;

@@ -45,26 +45,26 @@ std::unique_ptr<io::ReadAhead> read_ahead(std::unique_ptr<io::ByteFile> file, un
   return std::make_unique<io::ReadAhead>(std::move(stream), threads, kNeverCancelled, readers);
 }
 
-/// Appends all that a portion has.
-void append_text(io::GzipStream& stream, io::Portion& portion, std::string& text) {
+/// Appends all that a block has.
+void append_text(io::GzipStream& stream, io::TextBlock& block, std::string& text) {
   for (bool is_there = true; is_there;) {
-    is_there = stream.hand_over(portion);
-    text.append(portion.text.get(), portion.text_size);
+    is_there = stream.hand_over(block);
+    text.append(block.text.get(), block.text_size);
   }
 }
 
 /// What a stream of `data` decompresses to, worked on by one thread, chunk by chunk.
 std::string text_in_order(const std::string& path, unsigned threads, io::InflaterMaker make) {
   io::GzipStream stream(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), threads, make);
-  io::Portion portion;
-  portion.text.reset(new char[stream.text_capacity()]);
+  io::TextBlock block;
+  block.text.reset(new char[stream.text_capacity()]);
   std::string text;
   std::uint64_t disk_bytes = 0;
-  while (stream.load(portion)) {
-    portion.is_handed_over = false;
-    stream.work(portion);
-    disk_bytes += portion.disk_bytes;
-    append_text(stream, portion, text);
+  while (stream.load(block)) {
+    block.is_handed_over = false;
+    stream.work(block);
+    disk_bytes += block.disk_bytes;
+    append_text(stream, block, text);
   }
   CHECK(disk_bytes == std::filesystem::file_size(path));
   return text;
@@ -81,33 +81,33 @@ struct OutOfOrder {
 OutOfOrder text_out_of_order(const std::string& path, io::InflaterMaker make,
                              const std::string& expected = "") {
   io::GzipStream stream(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), 4, make);
-  std::vector<io::Portion> portions;
+  std::vector<io::TextBlock> blocks;
   for (bool is_there = true; is_there;) {
-    io::Portion& portion = portions.emplace_back();
-    portion.text.reset(new char[stream.text_capacity()]);
-    portion.is_urgent = true;
-    is_there = stream.load(portion);
+    io::TextBlock& block = blocks.emplace_back();
+    block.text.reset(new char[stream.text_capacity()]);
+    block.is_urgent = true;
+    is_there = stream.load(block);
   }
-  portions.pop_back();
-  std::vector<std::exception_ptr> errors(portions.size());
+  blocks.pop_back();
+  std::vector<std::exception_ptr> errors(blocks.size());
   const auto work = [&](std::size_t i) {
     try {
-      stream.work(portions[i]);
+      stream.work(blocks[i]);
     } catch (...) {
       errors[i] = std::current_exception();
     }
   };
-  std::vector<std::thread> threads(portions.size());
-  for (std::size_t i = portions.size(); i-- > 1;) threads[i] = std::thread(work, i);
+  std::vector<std::thread> threads(blocks.size());
+  for (std::size_t i = blocks.size(); i-- > 1;) threads[i] = std::thread(work, i);
   work(0);
   OutOfOrder result;
-  result.chunks = portions.size();
+  result.chunks = blocks.size();
   std::exception_ptr first_error;
   try {
-    for (std::size_t i = 0; i < portions.size(); ++i) {
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (i > 0) threads[i].join();
       if (errors[i]) std::rethrow_exception(errors[i]);
-      append_text(stream, portions[i], result.text);
+      append_text(stream, blocks[i], result.text);
     }
   } catch (...) {
     first_error = std::current_exception();
@@ -285,7 +285,7 @@ TEST_CASE("io gzip stream: the same text in order, out of order, and with both i
       {"many members", reads, members, true},
       {"bases alone", random_bases(random, 1'500'000), "", true},
       {"zeros after it", reads, deflate(reads, 2) + std::string(700'000, '\0'), true},
-      // Text of a chunk that is far larger than a portion.
+      // Text of a chunk that is far larger than a block.
       {"much of one letter", std::string(8'000'000, 'N'), "", false},
       {"one letter among reads", reads + std::string(6'000'000, 'N') + reads, "", true},
       {"noise, stored", noise, deflate(noise, 0), false},
@@ -391,13 +391,13 @@ TEST_CASE("io gzip stream: decompressed by those who borrow the texts") {
     std::mutex mutex;
     std::map<std::uint64_t, std::string> texts;
     const auto work = [&] {
-      for (io::ReadAhead::Loan loan = stream->borrow(); !loan.is_end; loan = stream->borrow()) {
+      for (io::BlockLease lease = stream->borrow(); !lease.is_end; lease = stream->borrow()) {
         {
           const std::lock_guard lock(mutex);
-          CHECK_FALSE(loan.error);
-          CHECK(texts.emplace(loan.number, loan.text).second);
+          CHECK_FALSE(lease.error);
+          CHECK(texts.emplace(lease.number, lease.text).second);
         }
-        stream->give_back(loan);
+        stream->give_back(lease);
       }
     };
     std::vector<std::thread> threads;
@@ -422,11 +422,11 @@ TEST_CASE("io gzip stream: readers that decompress end when the job is cancelled
   const auto work = [&] {
     try {
       while (true) {
-        const io::ReadAhead::Loan loan = stream->borrow();
-        if (loan.error) std::rethrow_exception(loan.error);
-        if (loan.is_end || loan.number <= 1) break;  // two keep what they have
-        stream->give_back(loan);
-        if (loan.number == 3) cancelled = true;
+        const io::BlockLease lease = stream->borrow();
+        if (lease.error) std::rethrow_exception(lease.error);
+        if (lease.is_end || lease.number <= 1) break;  // two keep what they have
+        stream->give_back(lease);
+        if (lease.number == 3) cancelled = true;
       }
     } catch (const io::Cancelled&) {
       ++ended;
@@ -549,11 +549,11 @@ TEST_CASE("io gzip stream: endless empty members come in several texts") {
     const auto reader = read_ahead(std::make_unique<io::ByteFile>(path, path, kNeverCancelled), threads);
     std::string text;
     std::size_t texts = 0;
-    for (io::ReadAhead::Loan loan = reader->borrow(); !loan.is_end; loan = reader->borrow()) {
-      REQUIRE(!loan.error);
-      text += loan.text;
+    for (io::BlockLease lease = reader->borrow(); !lease.is_end; lease = reader->borrow()) {
+      REQUIRE(!lease.error);
+      text += lease.text;
       ++texts;
-      reader->give_back(loan);
+      reader->give_back(lease);
     }
     CHECK(text == "ACGT\n");
     CHECK(texts >= 9);  // 1024 members in each, at most

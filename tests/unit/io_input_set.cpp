@@ -159,7 +159,7 @@ std::string error_of_shrinking(const std::string& path, const io::InputOptions& 
                                bool as_text = false) {
   try {
     io::InputSet inputs({path}, options);
-    if (as_text) inputs.hand_over_text(io::heap_for_text());
+    if (as_text) inputs.enable_raw_text(io::heap_for_text());
     io::Batch batch;
     inputs.next(batch);
     std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
@@ -232,7 +232,7 @@ TEST_CASE("io set: Phred+64 is noticed, where there is evidence, and nothing els
     options.qualities = std::make_shared<io::QualityWatch>();
     const std::string path = folder.file("q", text);
     io::InputSet inputs({path}, options);
-    if (as_text) inputs.hand_over_text(io::heap_for_text());
+    if (as_text) inputs.enable_raw_text(io::heap_for_text());
     io::Batch batch;
     while (inputs.next(batch)) {
     }

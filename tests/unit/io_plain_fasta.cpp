@@ -151,7 +151,7 @@ struct Reading {
 
 void read_to_end(io::InputSet& inputs, unsigned threads, Reading& reading) {
   std::mutex mutex;
-  inputs.hand_over_text(io::heap_for_text());
+  inputs.enable_raw_text(io::heap_for_text());
   const auto work = [&] {
     io::Batch batch;
     try {
@@ -159,12 +159,12 @@ void read_to_end(io::InputSet& inputs, unsigned threads, Reading& reading) {
         const std::lock_guard lock(mutex);
         reading.bytes += batch.input_bytes;
         reading.pieces += batch.pieces.size();
-        if (!batch.is_plain_text()) continue;
+        if (!batch.is_raw_text()) continue;
         ++reading.texts;
-        CHECK(batch.plain_format == io::PlainFormat::fasta);
-        reading.sum.add(batch.plain_text(), batch.plain_overlap);
+        CHECK(batch.raw_format == io::RawFormat::fasta);
+        reading.sum.add(batch.raw_text(), batch.raw_overlap);
       }
-    } catch (const io::NotPlainText&) {
+    } catch (const io::RawTextRefused&) {
       const std::lock_guard lock(mutex);
       reading.refused = true;
     }

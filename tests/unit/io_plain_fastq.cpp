@@ -29,7 +29,7 @@ struct Texts {
 
 void read_to_end(io::InputSet& inputs, unsigned threads, Texts& all) {
   std::mutex mutex;
-  inputs.hand_over_text(io::heap_for_text());
+  inputs.enable_raw_text(io::heap_for_text());
   const auto work = [&] {
     io::Batch batch;
     try {
@@ -37,9 +37,9 @@ void read_to_end(io::InputSet& inputs, unsigned threads, Texts& all) {
         const std::lock_guard lock(mutex);
         all.bytes += batch.input_bytes;
         all.pieces += batch.pieces.size();
-        if (batch.is_plain_text()) all.texts.emplace(batch.plain_text());
+        if (batch.is_raw_text()) all.texts.emplace(batch.raw_text());
       }
-    } catch (const io::NotPlainText&) {
+    } catch (const io::RawTextRefused&) {
       const std::lock_guard lock(mutex);
       all.refused = true;
     }
@@ -168,10 +168,10 @@ TEST_CASE("FASTQ text: the largest batches, with their padding, take all of what
   for (std::size_t i = 0; i < 5; ++i) {
     const std::string path = folder.file("reads.fq", fastq(150 * kBatch + i * kBatch / 5, 7, 100));
     io::InputSet inputs({path}, options);
-    inputs.hand_over_text(memory);
+    inputs.enable_raw_text(memory);
     std::size_t bytes = 0;
     io::Batch batch;
-    while (inputs.next(batch)) bytes += batch.plain_text().size();
+    while (inputs.next(batch)) bytes += batch.raw_text().size();
     CHECK(bytes == std::filesystem::file_size(path));
   }
   CHECK(memory.most() <= kBatch);

@@ -19,41 +19,41 @@ namespace {
 
 const std::atomic<bool> kNeverCancelled = false;
 
-/// How a text is cut into portions, and what becomes of it.
+/// How a text is cut into blocks, and what becomes of it.
 struct Cut {
   std::size_t longest = 1000;  ///< bytes in a text; at least 1
   unsigned seed = 0;
   std::size_t fails_at = std::string::npos;  ///< there the rest is an error
-  unsigned threads = 2;                      ///< that make portions; 0: the readers do
+  unsigned threads = 2;                      ///< that make blocks; 0: the readers do
 };
 
-/// Hands out a text in portions of random sizes, some of which have several texts and some nothing.
-class TextPortions final : public io::PortionLoader {
+/// Hands out a text in blocks of random sizes, some of which have several texts and some nothing.
+class RandomBlocks final : public io::TextBlockLoader {
  public:
-  TextPortions(const std::string& text, const Cut& cut) : text_(text), cut_(cut), random_(cut.seed) {}
+  RandomBlocks(const std::string& text, const Cut& cut) : text_(text), cut_(cut), random_(cut.seed) {}
 
   [[nodiscard]] std::size_t text_capacity() const noexcept override { return cut_.longest; }
-  bool load(io::Portion& portion) override {
+  bool load(io::TextBlock& block) override {
     if (at_ >= cut_.fails_at) throw warpmer::InputError("the rest cannot be read");
     if (at_ == text_.size()) return false;
     const std::size_t parts = random_() % 8 == 0 ? 3 : 1;
     const std::size_t size = random_() % 20 == 0 ? 0 : 1 + random_() % (parts * cut_.longest);
     const std::size_t end = std::min({at_ + size, text_.size(), cut_.fails_at});
-    portion.scratch = std::make_shared<std::string>(text_, at_, end - at_);
-    portion.disk_bytes = end - at_;
-    portion.is_handed_over = false;
+    block.scratch = std::make_shared<std::string>(text_, at_, end - at_);
+    block.disk_bytes = end - at_;
+    block.is_handed_over = false;
     at_ = end;
     return true;
   }
-  void work(io::Portion& portion) override {
+  void work(io::TextBlock& block) override {
     std::this_thread::yield();
-    portion.has_more = static_cast<const std::string*>(portion.scratch.get())->size() > cut_.longest;
+    block.has_more = static_cast<const std::string*>(block.scratch.get())->size() > cut_.longest;
   }
-  bool hand_over(io::Portion& portion) override {
-    auto& rest = *static_cast<std::string*>(portion.scratch.get());
-    portion.text_size = std::min(rest.size(), cut_.longest);
-    std::copy_n(rest.data(), portion.text_size, portion.text.get());
-    rest.erase(0, portion.text_size);
+  bool hand_over(io::TextBlock& block) override {
+    auto& rest = *static_cast<std::string*>(block.scratch.get());
+    block.text_size = std::min(rest.size(), cut_.longest);
+    std::copy_n(rest.data(), block.text_size, block.text.get());
+    rest.erase(0, block.text_size);
     return !rest.empty();
   }
 
@@ -96,7 +96,7 @@ void take(const io::Batch& batch, std::uint32_t overlap, Reading& reading) {
 Reading read_alone(const std::string& text, const io::InputOptions& options, const Cut& cut = {}) {
   Reading reading;
   io::TextReader reader(
-      std::make_unique<io::ReadAhead>(std::make_unique<TextPortions>(text, cut), 1, kNeverCancelled), "in.fq",
+      std::make_unique<io::ReadAhead>(std::make_unique<RandomBlocks>(text, cut), 1, kNeverCancelled), "in.fq",
       options);
   io::Batch batch;
   try {
@@ -111,15 +111,15 @@ Reading read_alone(const std::string& text, const io::InputOptions& options, con
 /// Read by several.
 Reading read_together(const std::string& text, const io::InputOptions& options, const Cut& cut) {
   std::atomic<bool> cancelled = false;
-  auto stream = std::make_shared<io::TextStream>(
-      std::make_unique<io::ReadAhead>(std::make_unique<TextPortions>(text, cut), cut.threads, cancelled,
+  auto stream = std::make_shared<io::SharedStreamReader>(
+      std::make_unique<io::ReadAhead>(std::make_unique<RandomBlocks>(text, cut), cut.threads, cancelled,
                                       options.threads),
       "in.fq", options, cancelled);
   Reading reading;
   std::mutex mutex;
   std::map<std::uint64_t, io::Batch> batches;
   const auto work = [&] {
-    const auto reader = io::SharedReader<io::TextStream>(stream).another();
+    const auto reader = io::SharedReader<io::SharedStreamReader>(stream).another();
     try {
       for (io::Batch batch; reader->fill(batch);) {
         const std::lock_guard lock(mutex);
@@ -145,7 +145,7 @@ Reading read_together(const std::string& text, const io::InputOptions& options, 
     CHECK(number == next++);
     take(batch, options.overlap_bases, reading);
   }
-  reading.ahead = stream->texts_ahead();
+  reading.ahead = stream->speculative_parses();
   return reading;
 }
 
@@ -323,7 +323,7 @@ TEST_CASE("io text stream: for one reader, where batches end does not depend on 
   const std::string text = fastq(60'000, 7);
   const auto ends = [&](const Cut& cut) {
     io::TextReader reader(
-        std::make_unique<io::ReadAhead>(std::make_unique<TextPortions>(text, cut), 1, kNeverCancelled),
+        std::make_unique<io::ReadAhead>(std::make_unique<RandomBlocks>(text, cut), 1, kNeverCancelled),
         "in.fq", options_for(1));
     std::vector<std::uint64_t> records;
     for (io::Batch batch; reader.fill(batch);) records.push_back(batch.pieces.back().record);
