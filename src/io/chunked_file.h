@@ -9,10 +9,10 @@ namespace warpmer::io {
 
 class ChunkedFile {
  public:
-  /// Chunks are about `most_bytes` long, none is longer. A file that cannot be opened has no chunks; one of
-  /// less than `known_bytes` is BecameShorter.
-  ChunkedFile(const std::string& path, std::uint64_t most_bytes, const std::atomic<bool>& cancelled,
-              std::uint64_t known_bytes = 0);
+  /// Chunks are about `most_bytes` long, none is longer. `shown` is the file's name for messages. A file that
+  /// cannot be opened has no chunks; one of less than `known_bytes` is BecameShorter.
+  ChunkedFile(const std::string& path, std::string shown, std::uint64_t most_bytes,
+              const std::atomic<bool>& cancelled, std::uint64_t known_bytes = 0);
   ~ChunkedFile();
   ChunkedFile(const ChunkedFile&) = delete;
   ChunkedFile& operator=(const ChunkedFile&) = delete;
@@ -24,12 +24,12 @@ class ChunkedFile {
     return chunk < chunks_ ? chunk * chunk_bytes_ : size_;
   }
 
-  /// Reads [offset, offset + size) of the file; false when that is not to be had, or the job is cancelled.
-  /// Throws BecameShorter where the file has ended before.
-  bool read(std::uint64_t offset, std::size_t size, char* into) const;
+  /// Reads [offset, offset + size) of the file. Throws InputError when that is not to be had, BecameShorter
+  /// where the file has ended before, and Cancelled.
+  void read(std::uint64_t offset, std::size_t size, char* into) const;
 
  private:
-  const std::string path_;
+  const std::string shown_;
   const std::atomic<bool>& cancelled_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;

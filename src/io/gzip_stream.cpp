@@ -12,6 +12,9 @@
 namespace warpmer::io {
 namespace {
 
+/// Who reads calls `stop`.
+const std::atomic<bool> kNeverCancelled = false;
+
 constexpr std::size_t kTakesBack = DeflateInflater::kTakesBack;
 constexpr std::size_t kFirstTextPerRaw = 8;                     ///< before any is known; some more than usual
 constexpr std::size_t kFewestRawBytes = std::size_t{8} << 10;   ///< of a chunk
@@ -32,8 +35,8 @@ struct Segment {
 }  // namespace
 
 /// A stretch of the file as it was read.
-struct GzipStream::Piece {
-  Piece(const char* bytes_before, std::size_t capacity) : bytes(new char[kTakesBack + capacity]) {
+struct GzipStream::FilePiece {
+  FilePiece(const char* bytes_before, std::size_t capacity) : bytes(new char[kTakesBack + capacity]) {
     std::memcpy(bytes.get(), bytes_before, kTakesBack);
   }
 
@@ -60,8 +63,8 @@ struct GzipStream::Piece {
 };
 
 /// What a thread needs to decompress a chunk before its turn.
-struct GzipStream::Guess {
-  Guess(InflaterMaker make, std::size_t text_bytes)
+struct GzipStream::Decoder {
+  Decoder(InflaterMaker make, std::size_t text_bytes)
       : first(make), second(make), second_text(new char[text_bytes]) {}
 
   GzipMembers first;  ///< its text goes to the text block
@@ -73,10 +76,9 @@ struct GzipStream::Guess {
 /// What one text block is made of: a piece, from its first block if a guess starts there, and then the next
 /// piece up to its first block, if somebody has asked for that. Otherwise all of the piece, or what the chunk
 /// before has left of it.
-struct GzipStream::Chunk {
-  std::uint64_t number = 0;
-  std::shared_ptr<Piece> piece;
-  std::shared_ptr<Piece> next;
+struct GzipStream::Chunk : SpeculativeBlock {
+  std::shared_ptr<FilePiece> piece;
+  std::shared_ptr<FilePiece> next;
   bool is_last = false;  ///< nothing is in the next piece
 
   bool is_begun = false;
@@ -89,12 +91,10 @@ struct GzipStream::Chunk {
   std::uint64_t members_before = 0;         ///< that ended before this text
 
   // Of a chunk that was decompressed before its turn.
-  std::unique_ptr<Guess> guess;
+  std::unique_ptr<Decoder> decoder;
   std::span<char> guessed;    ///< text
   std::size_t in_window = 0;  ///< so much of it does not reach into the window of the next chunk
   bool is_known = true;       ///< nothing in it refers to what is before the beginning of the stream
-  bool is_taken_on = false;   ///< by who had the turn before
-  bool is_confirmed = false;  ///< the next chunk has its window
 
   /// Begins with the piece, without the bytes that the chunk before has taken.
   void begin(std::size_t taken) {
@@ -177,6 +177,7 @@ GzipStream::GzipStream(std::unique_ptr<ByteFile> file, unsigned threads, Inflate
       make_(make),
       shape_(shape(threads)),
       text_per_raw_(kFirstTextPerRaw),
+      turns_([this](Chunk& chunk) { return accept(chunk); }, kNeverCancelled),
       members_(make) {}
 
 GzipStream::~GzipStream() = default;
@@ -187,13 +188,13 @@ GzipStream::Chunk& GzipStream::chunk_of(TextBlock& out) {
 }
 
 /// The next piece of the file; empty at its end. What cannot be read is an error of the piece after that.
-std::shared_ptr<GzipStream::Piece> GzipStream::read_piece(const Piece* before) {
+std::shared_ptr<GzipStream::FilePiece> GzipStream::read_piece(const FilePiece* before) {
   const double share = shape_.share * static_cast<double>(shape_.text_bytes) / text_per_raw_.load();
   const auto wanted = static_cast<std::size_t>(
       std::clamp<double>(share, kFewestRawBytes, static_cast<double>(shape_.raw_bytes)));
   constexpr char kNothing[kTakesBack] = {};
   const char* const bytes_before = before == nullptr ? kNothing : before->end() - kTakesBack;
-  auto piece = std::make_shared<Piece>(bytes_before, wanted);
+  auto piece = std::make_shared<FilePiece>(bytes_before, wanted);
   try {
     while (piece->size < wanted) {
       const std::size_t count = file_->read(piece->begin() + piece->size, wanted - piece->size);
@@ -215,7 +216,7 @@ bool GzipStream::load(TextBlock& out) {
   Chunk& chunk = chunk_of(out);
   chunk.number = next_number_++;
   chunk.piece = std::move(ahead_);
-  ahead_ = read_error_ ? std::make_shared<Piece>(chunk.piece->end() - kTakesBack, 0)
+  ahead_ = read_error_ ? std::make_shared<FilePiece>(chunk.piece->end() - kTakesBack, 0)
                        : read_piece(chunk.piece.get());
   chunk.next = ahead_;
   chunk.is_last = is_at_end_ = ahead_->size == 0 && !read_error_;
@@ -226,17 +227,15 @@ bool GzipStream::load(TextBlock& out) {
 
 void GzipStream::work(TextBlock& out) {
   Chunk& chunk = chunk_of(out);
-  chunk.is_taken_on = chunk.is_confirmed = false;
-  chunk.guess = out.is_urgent && may_be_guessed(chunk) ? guess(out, chunk) : nullptr;
-  if (!await_turn(chunk)) return;
+  chunk.is_accepted = false;
+  chunk.decoder = out.is_urgent && may_speculate(chunk) ? decode_speculatively(out, chunk) : nullptr;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!turns_.await(lock, chunk)) return;
+  }
   try {
-    if (!chunk.is_confirmed && chunk.guess && is_at_block_) {
-      confirm(chunk);
-      chunk.is_confirmed = true;
-      end_turn();
-    }
-    if (chunk.is_confirmed) {
-      complete_guess(chunk);
+    if (chunk.is_accepted) {
+      complete_accepted(chunk);
     } else {
       decode_in_turn(out, chunk);
     }
@@ -246,15 +245,15 @@ void GzipStream::work(TextBlock& out) {
     stop();
     throw;
   }
-  if (chunk.guess) give_back(std::move(chunk.guess));
+  if (chunk.decoder) give_back(std::move(chunk.decoder));
 }
 
 /// Whether to decompress a chunk before its turn.
-bool GzipStream::may_be_guessed(const Chunk& chunk) {
+bool GzipStream::may_speculate(const Chunk& chunk) {
   if (!shape_.looks_for_blocks) return false;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    if (turn_ == chunk.number) return false;
+    if (turns_.turn() == chunk.number) return false;
   }
   return chunk.piece->first_block() && (chunk.is_last || chunk.next->first_block());
 }
@@ -283,8 +282,8 @@ GzipStream::Progress GzipStream::decode(GzipMembers& members, Chunk& chunk, std:
 }
 
 /// Decompresses a whole chunk with both guesses of its window; null if that fails, for whatever reason.
-std::unique_ptr<GzipStream::Guess> GzipStream::guess(TextBlock& out, Chunk& chunk) {
-  std::unique_ptr<Guess> guess = take_guess();
+std::unique_ptr<GzipStream::Decoder> GzipStream::decode_speculatively(TextBlock& out, Chunk& chunk) {
+  std::unique_ptr<Decoder> decoder = take_decoder();
   const auto decode_whole = [&](GzipMembers& members, std::string_view window, char* into) {
     chunk.begin_at(*chunk.piece->first_block(), members, window);
     std::span<char> text(into, shape_.text_bytes);
@@ -293,21 +292,23 @@ std::unique_ptr<GzipStream::Guess> GzipStream::guess(TextBlock& out, Chunk& chun
     return progress == Progress::at_block ||
            (chunk.is_last && progress == Progress::inside && members.is_between());
   };
-  if (decode_whole(guess->second, DeflateWindow::second_guess(), guess->second_text.get()) &&
-      decode_whole(guess->first, DeflateWindow::first_guess(), out.text.get())) {
+  if (decode_whole(decoder->second, DeflateWindow::second_guess(), decoder->second_text.get()) &&
+      decode_whole(decoder->first, DeflateWindow::first_guess(), out.text.get())) {
     chunk.guessed = {out.text.get(), out.text_size};
-    return guess;
+    return decoder;
   }
-  give_back(std::move(guess));
+  give_back(std::move(decoder));
   return nullptr;
 }
 
-/// The next chunk's part of a guess, which starts where a block does indeed: its window, for which it waits.
-void GzipStream::confirm(Chunk& chunk) noexcept {
-  const char* const second = chunk.guess->second_text.get();
+/// If the chunk's guess starts where a block does indeed, makes the window of the next one, which waits for
+/// it.
+bool GzipStream::accept(Chunk& chunk) {
+  if (!chunk.decoder || !is_at_block_) return false;
+  const char* const second = chunk.decoder->second_text.get();
   const std::span<char> text = chunk.guessed;
   chunk.members_before = ended_members_;
-  chunk.guess->window = window_;
+  chunk.decoder->window = window_;
   const std::size_t unknown = chunk.unknown_bytes();
   const bool ends_member = !chunk.segments.empty();
   chunk.in_window = ends_member ? unknown : unknown - std::min(unknown, DeflateWindow::kSize);
@@ -316,14 +317,15 @@ void GzipStream::confirm(Chunk& chunk) noexcept {
   move_window({text.data(), text.size()}, chunk);
   ended_members_ += chunk.ended_members();
   chunk.text_bytes = text.size();
-  ++guessed_chunks_;
+  ++speculative_chunks_;
   leave(chunk, !chunk.is_last);
+  return true;
 }
 
-/// The rest of its text.
-void GzipStream::complete_guess(Chunk& chunk) {
+/// Looks up the rest of its text.
+void GzipStream::complete_accepted(Chunk& chunk) {
   chunk.is_known &=
-      chunk.guess->window.resolve(chunk.guessed.data(), chunk.guess->second_text.get(), chunk.in_window);
+      chunk.decoder->window.resolve(chunk.guessed.data(), chunk.decoder->second_text.get(), chunk.in_window);
   if (!chunk.is_known) fail_corrupt(chunk, chunk.members_before);
 }
 
@@ -384,18 +386,6 @@ void GzipStream::check(const Chunk& chunk) {
   }
 }
 
-/// Waits for the chunk's turn, or until its guess is confirmed. False if nobody reads so far any more: what
-/// is confirmed comes before what others failed at.
-bool GzipStream::await_turn(Chunk& chunk) {
-  const std::size_t place = chunk.number % kMostThreads;
-  std::unique_lock<std::mutex> lock(mutex_);
-  if (chunk.guess) guessed_[place] = &chunk;
-  is_turn_[place].wait(
-      lock, [&] { return chunk.is_taken_on ? chunk.is_confirmed : is_stopped_ || turn_ == chunk.number; });
-  if (guessed_[place] == &chunk) guessed_[place] = nullptr;
-  return chunk.is_confirmed || !is_stopped_;
-}
-
 /// The chunk is at its end: at the first block of the next piece, or not.
 void GzipStream::leave(Chunk& chunk, bool is_at_block) noexcept {
   chunk.is_done = true;
@@ -405,47 +395,32 @@ void GzipStream::leave(Chunk& chunk, bool is_at_block) noexcept {
   taken_ = chunk.taken_of_next;
 }
 
-/// Gives the turn to the next chunk. If that has been guessed, it is confirmed here, and so are those behind
-/// it: to wake a thread for each would take longer.
 void GzipStream::end_turn() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (true) {
-    ++turn_;
-    Chunk* const next = guessed_[turn_ % kMostThreads];
-    if (next == nullptr || next->number != turn_ || !is_at_block_) break;
-    next->is_taken_on = true;
-    lock.unlock();
-    confirm(*next);
-    lock.lock();
-    next->is_confirmed = true;
-    is_turn_[turn_ % kMostThreads].notify_all();
-  }
-  is_turn_[turn_ % kMostThreads].notify_all();
+  const std::lock_guard<std::mutex> guard(mutex_);
+  turns_.end();
 }
 
+/// What is accepted comes before what others failed at.
 void GzipStream::stop() noexcept {
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    is_stopped_ = true;
-  }
-  for (std::condition_variable& is_turn : is_turn_) is_turn.notify_all();
+  const std::lock_guard<std::mutex> guard(mutex_);
+  turns_.stop();
 }
 
-std::unique_ptr<GzipStream::Guess> GzipStream::take_guess() {
+std::unique_ptr<GzipStream::Decoder> GzipStream::take_decoder() {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    if (!spare_guesses_.empty()) {
-      std::unique_ptr<Guess> guess = std::move(spare_guesses_.back());
-      spare_guesses_.pop_back();
-      return guess;
+    if (!spare_decoders_.empty()) {
+      std::unique_ptr<Decoder> decoder = std::move(spare_decoders_.back());
+      spare_decoders_.pop_back();
+      return decoder;
     }
   }
-  return std::make_unique<Guess>(make_, shape_.text_bytes);
+  return std::make_unique<Decoder>(make_, shape_.text_bytes);
 }
 
-void GzipStream::give_back(std::unique_ptr<Guess> guess) {
+void GzipStream::give_back(std::unique_ptr<Decoder> decoder) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  spare_guesses_.push_back(std::move(guess));
+  spare_decoders_.push_back(std::move(decoder));
 }
 
 /// Says what is wrong with the data in the chunk whose turn it is.

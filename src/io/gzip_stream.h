@@ -1,9 +1,7 @@
 #pragma once
 /// Plain gzip: one or more members, decompressed one after another, by several threads if need be.
 
-#include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -15,18 +13,19 @@
 #include "io/deflate_window.h"
 #include "io/gzip_members.h"
 #include "io/read_ahead.h"
+#include "io/speculative_turns.h"
 
 namespace warpmer::io {
 
 /// Cuts the file into pieces, and makes a text block of each. What a piece stands for depends on all before
-/// it, so they have their turns, and the decompressor and its window go from one to the next.
+/// it, so they have their turns (`SpeculativeTurns`), and the decompressor and its window go from one to the
+/// next.
 ///
 /// With several threads, when the reader has little text, a piece is decompressed before its turn, by
-/// guessing
-/// (`DeflateWindow`): from the first place in it where a block seems to start (`find_block`) to the first
-/// such place in the next piece. When its turn comes, it is told whether the chunk before really ended there,
-/// and only looks up what came out of the window. Otherwise it is decompressed in its turn, as is a piece
-/// without such a place. So a guess costs time if it is wrong, and can do no other harm.
+/// guessing (`DeflateWindow`): from the first place in it where a block seems to start (`find_block`) to the
+/// first such place in the next piece. The guess is right if the chunk before really ended there; then only
+/// what came out of the window is looked up. Otherwise it is decompressed in its turn, as is a piece without
+/// such a place.
 class GzipStream final : public TextBlockLoader {
  public:
   /// How many of the `threads` that a job has are worth having here: few of them count no faster than
@@ -49,7 +48,7 @@ class GzipStream final : public TextBlockLoader {
   static std::uint64_t memory_bytes(unsigned threads);
 
   /// Chunks that were decompressed before their turn, and rightly.
-  [[nodiscard]] std::uint64_t guessed_chunks() const noexcept { return guessed_chunks_; }
+  [[nodiscard]] std::uint64_t speculative_chunks() const noexcept { return speculative_chunks_; }
 
  private:
   struct Shape {
@@ -58,29 +57,28 @@ class GzipStream final : public TextBlockLoader {
     double share;            ///< of the room that the text of a chunk should fill
     bool looks_for_blocks;
   };
-  struct Piece;
+  struct FilePiece;
   struct Chunk;
-  struct Guess;
+  struct Decoder;
   enum class Progress { text_full, at_block, inside, failed };
 
   static Shape shape(unsigned threads);
   static Chunk& chunk_of(TextBlock& out);
-  std::shared_ptr<Piece> read_piece(const Piece* before);
+  std::shared_ptr<FilePiece> read_piece(const FilePiece* before);
 
   static Progress decode(GzipMembers& members, Chunk& chunk, std::span<char>& text);
-  std::unique_ptr<Guess> guess(TextBlock& out, Chunk& chunk);
-  void confirm(Chunk& chunk) noexcept;
-  void complete_guess(Chunk& chunk);
+  std::unique_ptr<Decoder> decode_speculatively(TextBlock& out, Chunk& chunk);
+  bool accept(Chunk& chunk);
+  void complete_accepted(Chunk& chunk);
   void decode_in_turn(TextBlock& out, Chunk& chunk);
   void move_window(std::string_view text, const Chunk& chunk);
-  bool await_turn(Chunk& chunk);
   void leave(Chunk& chunk, bool is_at_block) noexcept;
   void end_turn();
   void check(const Chunk& chunk);
-  bool may_be_guessed(const Chunk& chunk);
+  bool may_speculate(const Chunk& chunk);
 
-  std::unique_ptr<Guess> take_guess();
-  void give_back(std::unique_ptr<Guess> guess);
+  std::unique_ptr<Decoder> take_decoder();
+  void give_back(std::unique_ptr<Decoder> decoder);
 
   [[noreturn]] void fail(const Chunk& chunk);
   [[noreturn]] void fail_truncated(const Chunk& chunk);
@@ -90,25 +88,20 @@ class GzipStream final : public TextBlockLoader {
   const InflaterMaker make_;
   const Shape shape_;
   std::atomic<double> text_per_raw_;  ///< of the chunk decompressed last
-  std::atomic<std::uint64_t> guessed_chunks_ = 0;
+  std::atomic<std::uint64_t> speculative_chunks_ = 0;
 
   // Who loads has these.
   std::uint64_t next_number_ = 0;
-  std::shared_ptr<Piece> ahead_;  ///< of the next chunk
+  std::shared_ptr<FilePiece> ahead_;  ///< of the next chunk
   bool is_at_end_ = false;
   std::exception_ptr read_error_;  ///< of what comes after the next chunk
   std::uint64_t loaded_bytes_ = 0;
 
   std::mutex mutex_;  ///< guards what follows
-  /// By the number of the chunk, modulo: who waits for a turn is woken for that one only.
-  std::array<std::condition_variable, kMostThreads> is_turn_;
-  std::uint64_t turn_ = 0;  ///< number of the chunk whose turn it is
-  bool is_stopped_ = false;
-  /// Chunks with guesses that wait for their turns, each in the place of its number, modulo.
-  std::array<Chunk*, kMostThreads> guessed_ = {};
-  std::vector<std::unique_ptr<Guess>> spare_guesses_;
+  SpeculativeTurns<Chunk> turns_;
+  std::vector<std::unique_ptr<Decoder>> spare_decoders_;
 
-  // Who has the turn, or has taken it on for others, has these.
+  // Who has the turn has these.
   GzipMembers members_;
   DeflateWindow window_;
   bool is_at_block_ = false;  ///< the chunk before ended at the first block of this one's piece

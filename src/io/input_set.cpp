@@ -15,6 +15,7 @@
 #include "io/content.h"
 #include "io/cram_memory.h"
 #include "io/decompressed.h"
+#include "io/file_blocks.h"
 #include "io/gzip_stream.h"
 #include "io/input.h"
 #include "io/input_error.h"
@@ -22,7 +23,6 @@
 #include "io/plain_text.h"
 #include "io/record_reader.h"
 #include "io/sampled_text.h"
-#include "io/split_text.h"
 #include "io/text_part.h"
 #include "io/text_reader.h"
 #include "io/text_stream.h"
@@ -58,7 +58,9 @@ struct InputSet::Impl {
   void choose_sample_share();
   std::unique_ptr<RecordReader> open_compressed(const InputFile& input, std::unique_ptr<ByteFile> file,
                                                 Content content) const;
-  bool is_split(const InputFile& input) const;
+  bool is_shared(const InputFile& input) const;
+  std::unique_ptr<RecordReader> share_stream(std::unique_ptr<BlockSource> blocks,
+                                             const InputFile& input) const;
   static RawFormat raw_format(const InputFile& input, ByteFile& file);
   void share(const OpenInput& input);
 
@@ -160,9 +162,10 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
     case Content::text:
       break;
   }
-  if (format == RawFormat::fastq && is_split(input)) {
-    auto text = std::make_shared<SplitText>(input.path, input.shown, options, cancelled, input.disk_bytes);
-    return std::make_unique<SharedReader<SplitText>>(std::move(text));
+  if (format == RawFormat::fastq && is_shared(input)) {
+    auto blocks = std::make_unique<FileBlocks>(
+        input.path, input.shown, SharedStreamReader::largest_block(options), cancelled, input.disk_bytes);
+    if (!blocks->is_empty()) return share_stream(std::move(blocks), input);
   }
   return std::make_unique<TextReader>(std::move(file), input.shown, options);
 }
@@ -170,18 +173,27 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
 std::unique_ptr<RecordReader> InputSet::Impl::open_compressed(const InputFile& input,
                                                               std::unique_ptr<ByteFile> file,
                                                               Content content) const {
-  const bool is_shared = threads_per_file > 1 && !options.one_caller;
-  auto text = is_shared ? decompressed_for_readers(std::move(file), content, threads_per_file, cancelled)
-                        : decompressed_ahead(std::move(file), content, threads_per_file, cancelled);
-  if (!is_shared || !SharedStreamReader::suits(text->text_capacity(), options))
+  if (threads_per_file == 1 || options.one_caller) {
+    return std::make_unique<TextReader>(
+        decompressed_ahead(std::move(file), content, threads_per_file, cancelled), input.shown, options);
+  }
+  auto text = decompressed_for_readers(std::move(file), content, threads_per_file, cancelled);
+  if (text->block_capacity() > SharedStreamReader::largest_block(options))
     return std::make_unique<TextReader>(std::move(text), input.shown, options);
+  return share_stream(std::move(text), input);
+}
+
+/// For several threads.
+std::unique_ptr<RecordReader> InputSet::Impl::share_stream(std::unique_ptr<BlockSource> blocks,
+                                                           const InputFile& input) const {
   return std::make_unique<SharedReader<SharedStreamReader>>(
-      std::make_shared<SharedStreamReader>(std::move(text), input.shown, options, cancelled));
+      std::make_shared<SharedStreamReader>(std::move(blocks), input.shown, options, cancelled));
 }
 
 /// Whether several threads should read a FASTQ file at once.
-bool InputSet::Impl::is_split(const InputFile& input) const {
-  return !options.one_caller && threads_per_file > 1 && SplitText::is_large(input.disk_bytes, options);
+bool InputSet::Impl::is_shared(const InputFile& input) const {
+  return !options.one_caller && threads_per_file > 1 &&
+         SharedStreamReader::is_large(input.disk_bytes, options);
 }
 
 /// What text an input seems to be, if it can be read from any place, as often as one likes.

@@ -46,7 +46,7 @@ RawTextReader::RawTextReader(const std::string& path, RawFormat format, const In
     : format_(format),
       overlap_bases_(options.overlap_bases),
       sight_(sight_of(format, options)),
-      file_(path, largest_chunk(format, options), cancelled, known_bytes),
+      file_(path, path, largest_chunk(format, options), cancelled, known_bytes),
       memory_(memory),
       cancelled_(cancelled),
       first_chunk_(file_.chunks() * share.part / share.parts),
@@ -88,8 +88,11 @@ bool RawTextReader::fill(Batch& batch, ReaderShare& share) {
   batch.text.reserve(kFrontBytes + (end - begin) + 1);
   char* const text = batch.text.data() + kFrontBytes;
   text[-1] = '\n';
-  if (!file_.read(begin, end - begin, text)) {
-    if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled();
+  try {
+    file_.read(begin, end - begin, text);
+  } catch (const BecameShorter&) {
+    throw;
+  } catch (const InputError&) {
     throw RawTextRefused();
   }
   const View view{text, begin};

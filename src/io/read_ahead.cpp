@@ -140,7 +140,8 @@ void ReadAhead::lend(RingSlot& slot, BlockLease& lease) {
   if (slot.error) std::rethrow_exception(slot.error);
   const bool is_first = !is_in_block_;
   is_in_block_ = loader_->hand_over(slot.block);
-  lease.text = {slot.block.text.get(), slot.block.text_size};
+  lease.text = slot.block.text.get();
+  lease.size = slot.block.text_size;
   lease.disk_bytes = is_first ? slot.block.disk_bytes : 0;
   lease.slot = next_to_read_ % ring_.size();
   const std::lock_guard<std::mutex> guard(ring_mutex_);
@@ -163,6 +164,7 @@ BlockLease ReadAhead::borrow() {
   BlockLease lease;
   lease.number = next_text_;
   lease.error = failure_;
+  lease.is_end = false;
   if (lease.error) return lease;
   if (is_in_block_) await_return();
   RingSlot* const slot = await_ready();
@@ -191,8 +193,12 @@ void ReadAhead::give_back(const BlockLease& lease) {
   (has_more ? is_returned_ : is_free_).notify_one();
 }
 
+void ReadAhead::copy(const BlockLease& lease, std::size_t begin, std::span<char> into) {
+  std::memcpy(into.data(), lease.text + begin, into.size());
+}
+
 std::size_t ReadAhead::read(char* into, std::size_t size) {
-  while (reading_.text.empty()) {
+  while (reading_.size == 0) {
     if (std::exchange(is_reading_, false)) {
       disk_bytes_ += reading_.disk_bytes;
       give_back(reading_);
@@ -202,12 +208,13 @@ std::size_t ReadAhead::read(char* into, std::size_t size) {
     if (reading_.is_end) return 0;
     is_reading_ = true;
   }
-  const std::size_t count = std::min(size, reading_.text.size());
-  const std::uint64_t disk_bytes = reading_.disk_bytes * count / reading_.text.size();
+  const std::size_t count = std::min(size, reading_.size);
+  const std::uint64_t disk_bytes = reading_.disk_bytes * count / reading_.size;
   reading_.disk_bytes -= disk_bytes;
   disk_bytes_ += disk_bytes;
-  std::memcpy(into, reading_.text.data(), count);
-  reading_.text.remove_prefix(count);
+  std::memcpy(into, reading_.text, count);
+  reading_.text += count;
+  reading_.size -= count;
   return count;
 }
 

@@ -8,10 +8,11 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <string_view>
+#include <span>
 #include <thread>
 #include <vector>
 
+#include "io/block_source.h"
 #include "io/byte_source.h"
 
 namespace warpmer::io {
@@ -51,19 +52,9 @@ class TextBlockLoader {
   virtual void stop() noexcept {}
 };
 
-/// One text of the stream, where it is; nobody else has it until it is given back.
-struct BlockLease {
-  std::uint64_t number = 0;  ///< of texts, from 0
-  bool is_end = false;       ///< there is no text, but the end of the stream
-  std::exception_ptr error;  ///< nor here, but what is wrong where the text should be
-  std::string_view text;
-  std::uint64_t disk_bytes = 0;  ///< of the file that it accounts for
-  std::uint64_t slot = 0;        ///< where it is
-};
-
 /// The decompressed stream. Errors of the loader come up where the stream reaches them, after all the
 /// blocks before them. It is read either as bytes, or as texts that are borrowed.
-class ReadAhead final : public ByteSource {
+class ReadAhead final : public ByteSource, public BlockSource {
  public:
   /// Starts `threads` threads. `cancelled` must be set before destruction if the stream was not read
   /// to its end and may be waiting for a pipe. With 0 threads the `readers`, which borrow texts, decompress
@@ -75,12 +66,10 @@ class ReadAhead final : public ByteSource {
   std::size_t read(char* into, std::size_t size) override;
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return disk_bytes_; }
 
-  /// The next text, which may be empty; by any number of threads. Each must give it back before it borrows
-  /// another. What comes after the end, or after an error, is the same again.
-  BlockLease borrow();
-  void give_back(const BlockLease& lease);
-  /// The most bytes in a text.
-  [[nodiscard]] std::size_t text_capacity() const noexcept { return loader_->text_capacity(); }
+  BlockLease borrow() override;
+  void give_back(const BlockLease& lease) override;
+  void copy(const BlockLease& lease, std::size_t begin, std::span<char> into) override;
+  [[nodiscard]] std::size_t block_capacity() const noexcept override { return loader_->text_capacity(); }
 
   /// Blocks that a stream decompressed by `threads` threads may hold at once; with 0 threads, one read by
   /// `readers`: each of them may have a text, one that was begun may be nobody's, and one is being filled.

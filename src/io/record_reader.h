@@ -43,7 +43,7 @@ class RecordReader {
 };
 
 /// One thread's share of an input that several threads read: `Input` fills batches for any of them at once,
-/// and says what each accounts for (`SplitText`, `SharedStreamReader`).
+/// and says what each accounts for (`SharedStreamReader`, `RawTextReader`).
 template <class Input>
 class SharedReader final : public RecordReader {
  public:

@@ -52,7 +52,8 @@ SampleReader::SampleReader(const std::string& path, std::string shown, RawFormat
     : shown_(std::move(shown)),
       format_(format),
       options_(options),
-      file_(path, block_bytes(ChunkedFile(path, kLargestBlock, cancelled).size(), share), cancelled),
+      file_(path, shown_, block_bytes(ChunkedFile(path, shown_, kLargestBlock, cancelled).size(), share),
+            cancelled),
       blocks_(std::min(file_.chunks(),
                        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(std::ceil(
                                                       static_cast<double>(file_.chunks()) * share)))))) {}
@@ -69,7 +70,13 @@ std::optional<SampleReader::Block> SampleReader::read_block(std::uint64_t chunk)
   const std::uint64_t end = std::min(next + kSightBehind, file_.size());
   // Before the file there is a line end.
   std::string text(end - begin + 1, '\n');
-  if (!file_.read(begin, end - begin, text.data() + 1)) return std::nullopt;
+  try {
+    file_.read(begin, end - begin, text.data() + 1);
+  } catch (const BecameShorter&) {
+    throw;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
   const char* const front = text.data() + 1;
   const auto start_at = [&](std::uint64_t offset) -> const char* {
     const char* const at = front + (offset - begin);

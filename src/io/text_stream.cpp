@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "core/error.h"
@@ -12,9 +13,17 @@
 namespace warpmer::io {
 namespace {
 
-/// What a text may leave to the next one: some lines of short reads, and most long reads.
-constexpr std::size_t kFirstLeft = std::size_t{4} << 10;
-constexpr std::size_t kMostLeft = std::size_t{256} << 10;
+/// Fewer batches than this are no large file.
+constexpr std::uint64_t kLeastBatches = 8;
+
+/// What a block may leave to the next one: some lines of short reads, and most long reads.
+constexpr std::size_t kFirstRoom = std::size_t{4} << 10;
+constexpr std::size_t kMostRoom = std::size_t{256} << 10;
+
+/// In a batch that is left by the largest block.
+std::size_t room_beside_block(const InputOptions& options) {
+  return TextReader::batch_capacity(options) / 16;
+}
 
 /// Where the first line that begins with '>' begins, but for the text's first line; and the last. Most texts
 /// with such lines have few other places with that character.
@@ -36,174 +45,189 @@ std::size_t last_fasta_header(std::string_view text) {
 
 class SharedStreamReader::Feed final : public ByteSource {
  public:
-  void give(std::string_view text) { text_ = text; }
+  explicit Feed(BlockSource& source) : source_(source) {}
+
+  void give(const BlockLease& lease) {
+    lease_ = lease;
+    taken_ = 0;
+  }
   void end() { has_ended_ = true; }
-  [[nodiscard]] bool is_used_up() const { return text_.empty(); }
+  [[nodiscard]] bool is_used_up() const { return taken_ == lease_.size; }
 
   std::size_t read(char* into, std::size_t size) override {
-    const std::size_t count = std::min(size, text_.size());
-    if (count > 0) std::memcpy(into, text_.data(), count);
-    text_.remove_prefix(count);
+    const std::size_t count = std::min(size, lease_.size - taken_);
+    if (count > 0) source_.copy(lease_, taken_, {into, count});
+    taken_ += count;
     return count;
   }
   [[nodiscard]] bool is_interrupted() const noexcept override { return !has_ended_; }
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return 0; }
 
  private:
-  std::string_view text_;
+  BlockSource& source_;
+  BlockLease lease_;
+  std::size_t taken_ = 0;
   bool has_ended_ = false;
 };
 
-bool SharedStreamReader::suits(std::size_t text_bytes, const InputOptions& options) {
-  return text_bytes + kMostLeft <= TextReader::batch_capacity(options);
+std::size_t SharedStreamReader::largest_block(const InputOptions& options) {
+  return TextReader::batch_capacity(options) - room_beside_block(options);
 }
 
-SharedStreamReader::SharedStreamReader(std::unique_ptr<ReadAhead> source, const std::string& shown,
+bool SharedStreamReader::is_large(std::uint64_t disk_bytes, const InputOptions& options) {
+  return disk_bytes >= kLeastBatches * largest_block(options);
+}
+
+SharedStreamReader::SharedStreamReader(std::unique_ptr<BlockSource> source, const std::string& shown,
                                        const InputOptions& options, const std::atomic<bool>& cancelled)
     : source_(std::move(source)),
       shown_(shown),
       options_(options),
-      cancelled_(cancelled),
-      most_left_(kFirstLeft) {
-  auto feed = std::make_unique<Feed>();
+      most_room_(std::clamp(room_beside_block(options), kFirstRoom, kMostRoom)),
+      room_(kFirstRoom),
+      turns_([this](Block& block) { return accept(block); }, cancelled) {
+  auto feed = std::make_unique<Feed>(*source_);
   feed_ = feed.get();
   reader_ = std::make_unique<TextReader>(std::move(feed), shown, options);
 }
 
 bool SharedStreamReader::fill(Batch& batch, ReaderShare& share) {
   while (true) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    Text text;
-    if (const auto left = take_left(lock)) {
-      text.lease = *left;
-    } else {
-      if (is_over_ || cancelled_) return false;
-      lock.unlock();
-      text.lease = source_->borrow();
-      text.ahead = parse_speculatively(text.lease.text, batch);
-      text.batch = &batch;
-      lock.lock();
-      if (!text.ahead && !is_over_) {
-        // If its turn comes while this thread cuts what it was given before, another one reads it.
-        leave(text.lease);
-        continue;
-      }
-      if (!await_turn(lock, text)) {
-        source_->give_back(text.lease);
-        return false;
-      }
-    }
+    Block block;
     try {
-      if (!text.is_taken_over && take_over(text)) end_turn();
-      if (!text.is_taken_over && read_in_turn(text.lease, batch, share)) return true;
+      if (!take(block, batch)) return false;
+      if (!block.is_accepted && !read_in_turn(block.lease, batch, share)) continue;
     } catch (...) {
       // For the others there is nothing more; what is wrong is said by who has come to it.
       end_all();
-      source_->give_back(text.lease);
+      source_->give_back(block.lease);
       throw;
     }
-    if (!text.is_taken_over) continue;
-    lock.unlock();
-    complete(text, batch, share);
+    if (block.is_accepted) complete(block, batch, share);
     return true;
   }
 }
 
-/// Under the lock: the text that is to be read in its turn next, when that has come; nothing if there is
-/// none, or no turn any more.
-std::optional<BlockLease> SharedStreamReader::take_left(std::unique_lock<std::mutex>& lock) {
-  while (!left_.empty() && left_.front().number != turn_ && !is_over_ && !cancelled_)
-    left_changed_.wait_for(lock, kCancelCheck);
-  if (left_.empty() || is_over_ || cancelled_) return std::nullopt;
-  const BlockLease lease = left_.front();
-  left_.erase(left_.begin());
-  if (left_.empty()) left_changed_.notify_all();  // who has waited can read on
-  return lease;
+/// Takes a block, which is accepted then, with its records in the batch, or has its turn. False if there is
+/// none any more.
+bool SharedStreamReader::take(Block& block, Batch& batch) {
+  block.batch = &batch;
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!block.parse) {
+    if (take_left(lock, block.lease)) return true;
+    if (turns_.are_over()) return false;
+    lock.unlock();
+    block.lease = source_->borrow();
+    block.parse = parse_speculatively(block.lease, batch);
+    lock.lock();
+    // If its turn comes while this thread cuts what it was given before, another one reads it.
+    if (!block.parse) leave(std::exchange(block.lease, {}));
+  }
+  block.number = block.lease.number;
+  if (turns_.await(lock, block)) {
+    wake_for_left();
+    return true;
+  }
+  source_->give_back(std::exchange(block.lease, {}));
+  return false;
 }
 
-/// Under the lock: puts a text there.
+/// Under the lock: takes the block that is to be read in its turn next, when that has come; false if there is
+/// none, or no turn any more.
+bool SharedStreamReader::take_left(std::unique_lock<std::mutex>& lock, BlockLease& lease) {
+  while (!left_.empty() && !has_turn(left_.front()) && !turns_.are_over())
+    left_changed_.wait_for(lock, kCancelCheck);
+  if (left_.empty() || turns_.are_over()) return false;
+  lease = left_.front();
+  left_.erase(left_.begin());
+  is_turn_taken_ = true;
+  if (left_.empty()) left_changed_.notify_all();  // who has waited can read on
+  return true;
+}
+
+/// Under the lock: puts a block there.
 void SharedStreamReader::leave(const BlockLease& lease) {
+  if (turns_.are_over()) {
+    source_->give_back(lease);
+    return;
+  }
   const auto place = std::find_if(left_.begin(), left_.end(),
                                   [&](const BlockLease& other) { return other.number >= lease.number; });
   left_.insert(place, lease);
-  if (lease.number == turn_) left_changed_.notify_one();
+  wake_for_left();
 }
 
-/// Under the lock: waits for the text's turn, or until it is taken over; false if there is no turn any more.
-bool SharedStreamReader::await_turn(std::unique_lock<std::mutex>& lock, Text& text) {
-  waiting_.push_back(&text);
-  while (!text.is_taken_over && turn_ != text.lease.number && !is_over_ && !cancelled_)
-    text.changed.wait_for(lock, kCancelCheck);
-  std::erase(waiting_, &text);
-  return text.is_taken_over || (turn_ == text.lease.number && !is_over_);
+/// Under the lock: wakes a thread if it can go on with a block that was left.
+void SharedStreamReader::wake_for_left() {
+  if (!left_.empty() && has_turn(left_.front())) left_changed_.notify_one();
 }
 
-/// Copies the text into the batch and parses the records that are found in it. Nothing if it is out of the
-/// ordinary.
-std::optional<SpeculativeParse> SharedStreamReader::parse_speculatively(std::string_view text,
-                                                                        Batch& batch) const {
-  const char* const guess = guess_first_record(text.data(), text.data() + text.size());
+/// Copies the block into the batch and parses the records that are found in it. Nothing if it is out of the
+/// ordinary, or cannot be read: the one reader comes to the same place, and knows where it is.
+std::optional<SpeculativeParse> SharedStreamReader::parse_speculatively(const BlockLease& lease,
+                                                                        Batch& batch) const try {
+  if (lease.size == 0) return std::nullopt;
+  SpeculativeParse parse;
+  parse.begin = room_;
+  batch.clear();
+  batch.text.reserve(parse.begin + source_->block_capacity());
+  char* const begin = batch.text.data() + parse.begin;
+  source_->copy(lease, 0, {begin, lease.size});
+
+  const std::string_view text(begin, lease.size);
+  const char* const guess = guess_first_record(begin, begin + text.size());
   const bool is_fastq = guess != nullptr;
-  const auto first = is_fastq ? static_cast<std::size_t>(guess - text.data()) : first_fasta_header(text);
+  const auto first = is_fastq ? static_cast<std::size_t>(guess - begin) : first_fasta_header(text);
   if (!first) return std::nullopt;
+  parse.first = parse.begin + *first;
   // A FASTA sequence may go on. What is before the last one is complete, whatever follows.
   const std::size_t end = is_fastq ? text.size() : last_fasta_header(text);
-
-  SpeculativeParse ahead;
-  ahead.begin = most_left_;
-  ahead.first = ahead.begin + *first;
-  batch.clear();
-  batch.text.reserve(ahead.begin + source_->text_capacity());
-  std::memcpy(batch.text.data() + ahead.begin, text.data(), text.size());
   RecordParser parser(shown_, options_, batch_pieces(text.size()));
-  batch.pieces.reserve(batch_pieces(source_->text_capacity()) + 1);
-  Window window{batch.text.data(), ahead.begin + end, ahead.first, !is_fastq};
-  try {
-    parser.parse(window, batch.pieces);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
+  batch.pieces.reserve(batch_pieces(source_->block_capacity()) + 1);
+  Window window{batch.text.data(), parse.begin + end, parse.first, !is_fastq};
+  parser.parse(window, batch.pieces);
   if (parser.sequence() || batch.pieces.empty() || (!is_fastq && window.pos < window.size))
     return std::nullopt;
-  ahead.records = parser.records();
-  ahead.lines = parser.lines();
-  ahead.unparsed = text.substr(window.pos - ahead.begin);
-  if (ahead.unparsed.size() > kMostLeft) return std::nullopt;
+  parse.records = parser.records();
+  parse.lines = parser.lines();
+  parse.unparsed = text.substr(window.pos - parse.begin);
+  if (parse.unparsed.size() > most_room_) return std::nullopt;
   batch.text.set_size(window.pos);
-  return ahead;
+  return parse;
+} catch (const InputError&) {
+  return std::nullopt;
 }
 
-/// Under the lock: takes what was parsed ahead of the text that has its turn, if that was right.
-bool SharedStreamReader::take_over(Text& text) {
-  if (!text.ahead) return false;
+/// Under the lock: takes over what was parsed of the block that has its turn, if that was right.
+bool SharedStreamReader::accept(Block& block) {
+  make_room();
   const std::uint64_t records = reader_->records();
-  const auto records_before = reader_->take_over(*text.ahead, *text.batch, text.joined);
-  text.ahead.reset();
+  const auto records_before = reader_->take_over(*block.parse, *block.batch, block.joined);
   if (!records_before) return false;
-  text.records_before = *records_before;
-  text.records = reader_->records() - records;
-  text.batch_number = next_batch_++;
-  text.is_taken_over = true;
+  block.records_before = *records_before;
+  block.records = reader_->records() - records;
+  block.batch_number = next_batch_++;
   ++speculative_parses_;
   return true;
 }
 
-/// Makes a batch of a text that was taken over.
-void SharedStreamReader::complete(const Text& text, Batch& batch, ReaderShare& share) {
-  source_->give_back(text.lease);
-  share.disk_bytes += text.lease.disk_bytes;
-  share.records += text.records;
-  share.batch = text.batch_number;
-  for (Piece& piece : batch.pieces) piece.record += text.records_before;
-  batch.pieces.insert(batch.pieces.begin(), text.joined.begin(), text.joined.end());
+/// Makes a batch of a block that is accepted.
+void SharedStreamReader::complete(const Block& block, Batch& batch, ReaderShare& share) {
+  source_->give_back(block.lease);
+  share.disk_bytes += block.lease.disk_bytes;
+  share.records += block.records;
+  share.batch = block.batch_number;
+  for (Piece& piece : batch.pieces) piece.record += block.records_before;
+  batch.pieces.insert(batch.pieces.begin(), block.joined.begin(), block.joined.end());
 }
 
-/// Under the lock: reads the text, or on in it; false if more is needed for a batch.
+/// Reads the block that has its turn, or on in it; false if more is needed for a batch.
 bool SharedStreamReader::read_in_turn(const BlockLease& lease, Batch& batch, ReaderShare& share) {
   if (lease.error) std::rethrow_exception(lease.error);
+  make_room();
   if (lease.is_end) feed_->end();
   if (feed_->is_used_up()) {
-    feed_->give(lease.text);
+    feed_->give(lease);
     share.disk_bytes += lease.disk_bytes;
   }
   const std::uint64_t records = reader_->records();
@@ -213,6 +237,8 @@ bool SharedStreamReader::read_in_turn(const BlockLease& lease, Batch& batch, Rea
   if (is_filled && (lease.is_end || !feed_->is_used_up())) {
     BlockLease rest = lease;
     rest.disk_bytes = 0;
+    const std::lock_guard<std::mutex> guard(mutex_);
+    is_turn_taken_ = false;
     leave(rest);
     return true;
   }
@@ -225,29 +251,23 @@ bool SharedStreamReader::read_in_turn(const BlockLease& lease, Batch& batch, Rea
   return is_filled;
 }
 
-/// Under the lock: the next text has its turn. If it waits and can be taken over, that is done here, and so
-/// it goes on: to wake a thread for each would take longer.
-void SharedStreamReader::end_turn() {
-  bool goes_on = true;
-  while (goes_on) {
-    ++turn_;
-    const std::size_t left = reader_->bytes_left();
-    if (left > most_left_ && left <= kMostLeft) most_left_ = std::min(2 * left, kMostLeft);
-    const auto next = std::find_if(waiting_.begin(), waiting_.end(),
-                                   [&](Text* text) { return text->lease.number == turn_; });
-    if (next == waiting_.end()) {
-      if (!left_.empty() && left_.front().number == turn_) left_changed_.notify_one();
-      return;
-    }
-    goes_on = take_over(**next);
-    (*next)->changed.notify_one();
-  }
+/// For as much as the block before has left, and some more.
+void SharedStreamReader::make_room() {
+  const std::size_t left = reader_->bytes_left();
+  if (left > room_ && left <= most_room_) room_ = std::min(2 * left, most_room_);
 }
 
-/// Under the lock: there are no more turns.
+void SharedStreamReader::end_turn() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  turns_.end();
+  is_turn_taken_ = false;
+  wake_for_left();
+}
+
+/// There are no more turns.
 void SharedStreamReader::end_all() noexcept {
-  is_over_ = true;
-  for (Text* const text : waiting_) text->changed.notify_one();
+  const std::lock_guard<std::mutex> guard(mutex_);
+  turns_.stop();
   left_changed_.notify_all();
   for (const BlockLease& lease : left_) source_->give_back(lease);
   left_.clear();

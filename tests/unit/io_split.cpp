@@ -4,7 +4,8 @@
 #include <mutex>
 #include <thread>
 
-#include "io/split_text.h"
+#include "io/file_blocks.h"
+#include "io/text_stream.h"
 #include "io_fixture.h"
 
 using namespace io_test;
@@ -77,7 +78,7 @@ void check_same(const std::string& text, io::InputOptions options = options_for(
   io::InputOptions alone = options;
   alone.threads = 1;
   const Reading one = read_by(path, alone);
-  REQUIRE(io::SplitText::is_large(text.size(), options));
+  REQUIRE(io::SharedStreamReader::is_large(text.size(), options));
   for (int round = 0; round < 6; ++round) {
     options.in_order = round % 2 == 1;
     const Reading many = read_by(path, options);
@@ -98,16 +99,20 @@ TEST_CASE("a large file gives the same records to many threads") {
   }
 }
 
-TEST_CASE("ordinary files are read in chunks, others from the beginning") {
+TEST_CASE("ordinary files are parsed before their blocks' turns, others in their turns") {
   const TempFolder folder;
   const std::atomic<bool> cancelled = false;
+  const io::InputOptions options = options_for(1);
   const auto is_in_order = [&](const std::string& text) {
-    io::SplitText split(folder.file("reads.fq", text), "reads.fq", options_for(1), cancelled);
+    const std::size_t most = io::SharedStreamReader::largest_block(options);
+    io::SharedStreamReader stream(std::make_unique<io::FileBlocks>(folder.file("reads.fq", text), "reads.fq",
+                                                                   most, cancelled, text.size()),
+                                  "reads.fq", options, cancelled);
     io::Batch batch;
     io::ReaderShare share;
-    while (split.fill(batch, share)) CHECK_FALSE(batch.pieces.empty());
+    while (stream.fill(batch, share)) CHECK_FALSE(batch.pieces.empty());
     CHECK(share.disk_bytes == text.size());
-    return split.is_in_order();
+    return stream.speculative_parses() < (text.size() + most - 1) / most;
   };
   for (unsigned seed = 0; seed < 50; ++seed) CHECK_FALSE(is_in_order(fastq(40000 + 100 * seed, seed, 100)));
   CHECK_FALSE(is_in_order(fastq(40000, 1, 100) + "\n\n"));

@@ -1,0 +1,40 @@
+#pragma once
+/// Text in blocks, one after another, for several threads at once: decompressed (`ReadAhead`), or as it is in
+/// a file (`FileBlocks`).
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+
+namespace warpmer::io {
+
+/// One block, which nobody else has until it is given back.
+struct BlockLease {
+  std::uint64_t number = 0;      ///< of blocks, from 0
+  bool is_end = false;           ///< there is no text, but the end of the stream
+  std::exception_ptr error;      ///< nor here, but what is wrong where the text should be
+  std::size_t size = 0;          ///< bytes of text
+  const char* text = nullptr;    ///< where it is, if it is in memory
+  std::uint64_t disk_bytes = 0;  ///< of the file that it accounts for
+  std::uint64_t slot = 0;        ///< where its source has it
+};
+
+class BlockSource {
+ public:
+  BlockSource() = default;
+  virtual ~BlockSource() = default;
+  BlockSource(const BlockSource&) = delete;
+  BlockSource& operator=(const BlockSource&) = delete;
+
+  /// The most bytes in a block.
+  [[nodiscard]] virtual std::size_t block_capacity() const noexcept = 0;
+  /// The next block, which may be empty; by any number of threads. Each must give it back before it borrows
+  /// another. What comes after the end, or after an error, is the same again.
+  virtual BlockLease borrow() = 0;
+  virtual void give_back(const BlockLease& lease) = 0;
+  /// Copies the block's text from `begin` on.
+  virtual void copy(const BlockLease& lease, std::size_t begin, std::span<char> into) = 0;
+};
+
+}  // namespace warpmer::io
