@@ -49,6 +49,7 @@ struct InputSet::Impl {
   Impl(InputShares&& given_shares, std::uint32_t owner, const InputOptions& given);
 
   bool next(Batch& batch);
+  static bool fill(OpenInput& input, Batch& batch);
   std::unique_ptr<OpenInput> acquire();
   void release(std::unique_ptr<OpenInput> input, Batch& batch);
   void retire(std::unique_ptr<OpenInput> input);
@@ -126,8 +127,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
     if (can_be_opened_again(input) && detect_content(file) == Content::text) format = raw_format(input, file);
   }
   if (format != RawFormat::none) {
-    auto reader =
-        std::make_unique<SampleReader>(input.path, input.shown, format, options, sample_share, cancelled);
+    auto reader = std::make_unique<SampleReader>(input, format, options, sample_share, cancelled);
     if (reader->finds_records()) return reader;
   }
   ++begun_inputs;
@@ -144,8 +144,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
   // What one process reads for all goes to others as pieces.
   if (text_memory != nullptr && format != RawFormat::none && !share.for_all &&
       RawTextReader::is_large(input.disk_bytes, format, options)) {
-    auto text = std::make_shared<RawTextReader>(input.path, format, share, options, *text_memory, cancelled,
-                                                input.disk_bytes);
+    auto text = std::make_shared<RawTextReader>(input, format, share, options, *text_memory, cancelled);
     return std::make_unique<SharedReader<RawTextReader>>(std::move(text));
   }
   if (share.parts > 1) return open_file_part(input, share.part, share.parts, options, cancelled);
@@ -227,7 +226,7 @@ bool InputSet::Impl::next(Batch& batch) {
         input->reader = open_sample(*input->file, *input->share);
         share(*input);
       }
-      if (input->reader->fill(batch)) {
+      if (fill(*input, batch)) {
         if (options.qualities) options.qualities->note(input->file->shown, batch);
         batch.file = input->file->shown + input->reader->place();
         batch.is_for_all = input->share->for_all;
@@ -245,6 +244,19 @@ bool InputSet::Impl::next(Batch& batch) {
     }
   }
   return false;
+}
+
+/// Only who reads a file from its beginning knows what is wrong with it and where. That it became shorter,
+/// reading again would not say.
+bool InputSet::Impl::fill(OpenInput& input, Batch& batch) {
+  try {
+    return input.reader->fill(batch);
+  } catch (const BecameShorter&) {
+    throw;
+  } catch (const InputError&) {
+    if (input.share->parts > 1) throw NotDivisible();
+    throw;
+  }
 }
 
 /// An input that this thread may read until it gives it back: one that is open, else the next one, else

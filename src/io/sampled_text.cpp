@@ -7,25 +7,21 @@
 #include <cstring>
 #include <utility>
 
-#include "io/fasta_chunk.h"
-#include "io/input_error.h"
-#include "io/record_guess.h"
-
 namespace warpmer::io {
 namespace {
 
 /// Enough that finding a place costs little beside reading what is there; smaller if a file would have less
 /// than so many.
-constexpr std::uint64_t kLargestBlock = std::uint64_t{1} << 20;
-constexpr std::uint64_t kSmallestBlock = std::uint64_t{32} << 10;
-constexpr double kBlocks = 16;
-/// Looked at behind a block for its end, and before it for the line it begins in.
+constexpr std::uint64_t kLargestSample = std::uint64_t{1} << 20;
+constexpr std::uint64_t kSmallestSample = std::uint64_t{32} << 10;
+constexpr double kFewestSamples = 16;
+/// Looked at behind a chunk for its end, and before it for the line it begins in.
 constexpr std::uint64_t kSightBehind = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSightBefore = std::uint64_t{32} << 10;
 
-std::uint64_t block_bytes(std::uint64_t file_bytes, double share) {
-  return std::clamp(static_cast<std::uint64_t>(static_cast<double>(file_bytes) * share / kBlocks),
-                    kSmallestBlock, kLargestBlock);
+std::uint64_t chunk_bytes(std::uint64_t file_bytes, double share) {
+  return std::clamp(static_cast<std::uint64_t>(static_cast<double>(file_bytes) * share / kFewestSamples),
+                    kSmallestSample, kLargestSample);
 }
 
 /// Text in memory.
@@ -47,62 +43,42 @@ class TextSource final : public ByteSource {
 
 }  // namespace
 
-SampleReader::SampleReader(const std::string& path, std::string shown, RawFormat format,
-                           const InputOptions& options, double share, const std::atomic<bool>& cancelled)
-    : shown_(std::move(shown)),
-      format_(format),
+SampleReader::SampleReader(const InputFile& file, RawFormat format, const InputOptions& options, double share,
+                           const std::atomic<bool>& cancelled)
+    : shown_(file.shown),
       options_(options),
-      file_(path, shown_, block_bytes(ChunkedFile(path, shown_, kLargestBlock, cancelled).size(), share),
-            cancelled),
-      blocks_(std::min(file_.chunks(),
-                       std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(std::ceil(
-                                                      static_cast<double>(file_.chunks()) * share)))))) {}
+      chunks_(file, format, chunk_bytes(file.disk_bytes, share), {kSightBefore, kSightBehind}, cancelled),
+      samples_(std::min(chunks_.chunks(),
+                        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(std::ceil(
+                                                       static_cast<double>(chunks_.chunks()) * share)))))) {}
 
-std::uint64_t SampleReader::chunk_of(std::uint64_t block) const { return block * file_.chunks() / blocks_; }
+std::uint64_t SampleReader::chunk_of(std::uint64_t sample) const {
+  return sample * chunks_.chunks() / samples_;
+}
 
 bool SampleReader::finds_records() const {
-  return blocks_ > 0 && read_block(0) && read_block(chunk_of(blocks_ / 2)) && read_block(file_.chunks() / 2);
+  return samples_ > 0 && read(0) && read(chunk_of(samples_ / 2)) && read(chunks_.chunks() / 2);
 }
 
-std::optional<SampleReader::Block> SampleReader::read_block(std::uint64_t chunk) const {
-  const std::uint64_t here = file_.begin(chunk), next = file_.begin(chunk + 1);
-  const std::uint64_t begin = here - std::min(here, kSightBefore);
-  const std::uint64_t end = std::min(next + kSightBehind, file_.size());
-  // Before the file there is a line end.
-  std::string text(end - begin + 1, '\n');
-  try {
-    file_.read(begin, end - begin, text.data() + 1);
-  } catch (const BecameShorter&) {
-    throw;
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-  const char* const front = text.data() + 1;
-  const auto start_at = [&](std::uint64_t offset) -> const char* {
-    const char* const at = front + (offset - begin);
-    const char* const behind = text.data() + text.size();
-    if (offset == file_.size()) return at;
-    if (format_ == RawFormat::fastq) return offset == 0 ? at : guess_first_record(at - 1, behind);
-    return fasta_chunk_begin({begin == 0 ? text.data() : front, at, behind, end == file_.size()});
-  };
-  const char* const first = start_at(here);
-  const char* const last = start_at(next);
-  if (first == nullptr || last == nullptr || last <= first) return std::nullopt;
-  return Block{{first, last}, begin + static_cast<std::uint64_t>(std::max(first - front, std::ptrdiff_t{0}))};
+std::optional<SampleReader::Sample> SampleReader::read(std::uint64_t chunk) const {
+  std::string text(chunks_.room(chunk), '\0');
+  const std::optional<RawChunk> found = chunks_.read(chunk, text.data());
+  if (!found || found->begin == found->end) return std::nullopt;
+  return Sample{{found->begin, found->end}, found->offset};
 }
 
-/// False when there is no further block.
+/// False when there is no further sample.
 bool SampleReader::open_next() {
-  while (next_block_ < blocks_) {
-    auto block = read_block(chunk_of(next_block_++));
-    if (!block) continue;
-    disk_bytes_ += block->text.size();
-    offset_ = block->offset;
+  while (next_sample_ < samples_) {
+    auto sample = read(chunk_of(next_sample_++));
+    if (!sample) continue;
+    disk_bytes_ += sample->text.size();
+    offset_ = sample->offset;
     // In the middle of a FASTA sequence there is no header.
-    if (format_ == RawFormat::fasta && offset_ > 0) {
-      block->text.insert(0, block->text.front() == '\n' ? ">sample" : ">sample\n");
+    if (chunks_.format() == RawFormat::fasta && offset_ > 0) {
+      sample->text.insert(0, sample->text.front() == '\n' ? ">sample" : ">sample\n");
     }
-    reader_ = std::make_unique<TextReader>(std::make_unique<TextSource>(std::move(block->text)),
+    reader_ = std::make_unique<TextReader>(std::make_unique<TextSource>(std::move(sample->text)),
                                            shown_ + place(), options_);
     return true;
   }

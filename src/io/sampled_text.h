@@ -1,5 +1,5 @@
 #pragma once
-/// Parts of an input that stand for the whole: evenly spread blocks of a FASTA or FASTQ file, or the
+/// Parts of an input that stand for the whole: evenly spread chunks of a FASTA or FASTQ file, or the
 /// beginning of what can be read in order only.
 
 #include <atomic>
@@ -8,23 +8,22 @@
 #include <optional>
 #include <string>
 
-#include "io/chunked_file.h"
 #include "io/input_options.h"
+#include "io/plain_text.h"
 #include "io/record_reader.h"
 #include "io/text_reader.h"
 
 namespace warpmer::io {
 
-/// Reads some of the equal chunks that a plain file is cut in, the first of all and others as far apart as
-/// can be. A chunk begins with the first record in it, or, of FASTA, where io/fasta_chunk.h says; k-mers that
-/// reach from one chunk into the next are not there. A chunk whose first record is out of sight (a read of
-/// more than a megabyte) is left out.
+/// Reads some of the chunks of a file on disk (io/plain_text.h), the first of all and others as far apart as
+/// can be; k-mers that reach from one chunk into the next are not there. A chunk whose first record is out of
+/// sight (a read of more than a megabyte) is left out.
 class SampleReader final : public RecordReader {
  public:
-  /// `share` of the file is read, at least a chunk. `path` is a regular file whose text begins with '@' or
-  /// '>', as `format` says; `shown` is its name for messages.
-  SampleReader(const std::string& path, std::string shown, RawFormat format, const InputOptions& options,
-               double share, const std::atomic<bool>& cancelled);
+  /// `share` of the file is read, at least a chunk. `file` is a regular one whose text begins with '@' or
+  /// '>', as `format` says.
+  SampleReader(const InputFile& file, RawFormat format, const InputOptions& options, double share,
+               const std::atomic<bool>& cancelled);
 
   /// Whether records are found in the middle of the file; if not, it has to be read in order.
   [[nodiscard]] bool finds_records() const;
@@ -36,22 +35,21 @@ class SampleReader final : public RecordReader {
 
  private:
   /// Records as they stand in the file, and where they begin.
-  struct Block {
+  struct Sample {
     std::string text;
     std::uint64_t offset = 0;
   };
 
-  [[nodiscard]] std::uint64_t chunk_of(std::uint64_t block) const;
-  [[nodiscard]] std::optional<Block> read_block(std::uint64_t chunk) const;
+  [[nodiscard]] std::uint64_t chunk_of(std::uint64_t sample) const;
+  [[nodiscard]] std::optional<Sample> read(std::uint64_t chunk) const;
   bool open_next();
 
   const std::string shown_;
-  const RawFormat format_;
   const InputOptions options_;
-  const ChunkedFile file_;
-  const std::uint64_t blocks_;
-  std::uint64_t next_block_ = 0;
-  std::uint64_t offset_ = 0;  ///< of the block being read
+  const RawChunks chunks_;
+  const std::uint64_t samples_;  ///< chunks that are read
+  std::uint64_t next_sample_ = 0;
+  std::uint64_t offset_ = 0;  ///< of the sample being read
   std::uint64_t records_ = 0, disk_bytes_ = 0;
   std::unique_ptr<TextReader> reader_;
 };

@@ -158,9 +158,7 @@ Cut begin_of(const InputFile& input, Kind kind, std::uint32_t part, std::uint32_
   return {input.disk_bytes, {}};
 }
 
-// --- Reading.
-
-/// The text between two cuts.
+/// The text of BGZF between two cuts.
 class PartSource final : public ByteSource {
  public:
   /// `blocks` is the text from the first cut's offset to the second's.
@@ -193,33 +191,6 @@ class PartSource final : public ByteSource {
   std::size_t tail_taken_ = 0;
 };
 
-class FilePartReader final : public RecordReader {
- public:
-  /// Without a source there are no records.
-  FilePartReader(std::unique_ptr<ByteSource> source, const std::string& shown, const InputOptions& options) {
-    if (source) reader_ = std::make_unique<TextReader>(std::move(source), shown, options);
-  }
-
-  bool fill(Batch& batch) override {
-    batch.clear();
-    if (!reader_) return false;
-    try {
-      return reader_->fill(batch);
-    } catch (const BecameShorter&) {
-      throw;
-    } catch (const InputError&) {
-      throw NotDivisible();
-    }
-  }
-  [[nodiscard]] std::uint64_t records() const noexcept override { return reader_ ? reader_->records() : 0; }
-  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override {
-    return reader_ ? reader_->disk_bytes() : 0;
-  }
-
- private:
-  std::unique_ptr<TextReader> reader_;
-};
-
 }  // namespace
 
 std::uint32_t most_file_parts(const InputFile& file, std::uint32_t wanted) {
@@ -247,18 +218,15 @@ std::unique_ptr<RecordReader> open_file_part(const InputFile& file, std::uint32_
   if (kind == Kind::none) throw NotDivisible();
   const Cut first = begin_of(file, kind, part, parts);
   Cut last = begin_of(file, kind, part + 1, parts);
-  if (first.offset == last.offset) return std::make_unique<FilePartReader>(nullptr, file.shown, options);
   auto bytes = std::make_unique<ByteFile>(file.path, file.shown, cancelled, file.disk_bytes);
   bytes->restrict_to(first.offset, last.offset);
-  std::unique_ptr<ByteSource> text = std::move(bytes);
-  if (kind == Kind::bgzf_fastq) {
-    const bool is_last = last.offset == file.disk_bytes;
-    auto blocks =
-        std::make_unique<BgzfBlocks>(std::unique_ptr<ByteFile>(static_cast<ByteFile*>(text.release())),
-                                     is_last ? BgzfBlocks::Extent::whole : BgzfBlocks::Extent::part);
-    text = std::make_unique<ReadAhead>(std::move(blocks), 1, cancelled);
-  }
-  return std::make_unique<FilePartReader>(
+  if (kind != Kind::bgzf_fastq || first.offset == last.offset)
+    return std::make_unique<TextReader>(std::move(bytes), file.shown, options);
+  const bool is_last = last.offset == file.disk_bytes;
+  auto blocks = std::make_unique<BgzfBlocks>(std::move(bytes),
+                                             is_last ? BgzfBlocks::Extent::whole : BgzfBlocks::Extent::part);
+  auto text = std::make_unique<ReadAhead>(std::move(blocks), 1, cancelled);
+  return std::make_unique<TextReader>(
       std::make_unique<PartSource>(std::move(text), first.head.size(), std::move(last.head)), file.shown,
       options);
 }

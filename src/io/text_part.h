@@ -25,7 +25,8 @@ std::uint32_t most_file_parts(const InputFile& file, std::uint32_t wanted);
 /// what it begins with.
 bool has_many_records(const InputFile& file);
 
-/// Reads a part. It may have no records. Records are numbered from the part's beginning.
+/// Reads a part. It may have no records. Records are numbered from the part's beginning. An InputError in a
+/// part means NotDivisible.
 std::unique_ptr<RecordReader> open_file_part(const InputFile& file, std::uint32_t part, std::uint32_t parts,
                                              const InputOptions& options, const std::atomic<bool>& cancelled);
 

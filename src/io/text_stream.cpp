@@ -14,7 +14,7 @@ namespace warpmer::io {
 namespace {
 
 /// Fewer batches than this are no large file.
-constexpr std::uint64_t kLeastBatches = 8;
+constexpr std::uint64_t kLeastSharedBatches = 8;
 
 /// What a block may leave to the next one: some lines of short reads, and most long reads.
 constexpr std::size_t kFirstRoom = std::size_t{4} << 10;
@@ -75,7 +75,7 @@ std::size_t SharedStreamReader::largest_block(const InputOptions& options) {
 }
 
 bool SharedStreamReader::is_large(std::uint64_t disk_bytes, const InputOptions& options) {
-  return disk_bytes >= kLeastBatches * largest_block(options);
+  return disk_bytes >= kLeastSharedBatches * largest_block(options);
 }
 
 SharedStreamReader::SharedStreamReader(std::unique_ptr<BlockSource> source, const std::string& shown,
