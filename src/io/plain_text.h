@@ -14,8 +14,9 @@
 
 #include "io/chunked_file.h"
 #include "io/fasta_chunk.h"
-#include "io/input_options.h"
 #include "io/input_list.h"
+#include "io/input_options.h"
+#include "io/input_shares.h"
 #include "io/record_reader.h"
 
 namespace warpmer::io {
