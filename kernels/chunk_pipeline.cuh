@@ -10,7 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/tally.h"
+#include "freeze.cuh"
+#include "frozen_chunk.cuh"
 #include "host_fence.cuh"
+#include "index/shard_codec.h"
 #include "list_counting.cuh"
 #include "payload_ring.cuh"
 #include "small_copy.cuh"
