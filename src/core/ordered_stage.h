@@ -13,14 +13,14 @@ namespace warpmer {
 /// Usual part of a window for each thread, where a result is that of a batch.
 inline constexpr std::uint64_t kResultsAhead = 4;
 
-/// Takes results 0, 1, 2, ... from any thread and calls `consume` with one after the other, in order. There is
-/// no thread of its own: the thread that puts the result that is next consumes it, and those behind it that
-/// wait. When `consume` throws, the stage stops, and the thread that called it gets the exception.
+/// Takes results 0, 1, 2, ... from any thread and calls `consume` with one after the other, in order. There
+/// is no thread of its own: the thread that puts the result that is next consumes it, and those behind it
+/// that wait. When `consume` throws, the stage stops, and the thread that called it gets the exception.
 template <typename T>
 class OrderedStage {
  public:
-  /// A result may be put when it is fewer than `window` places behind the next one to be consumed. This bounds
-  /// how many wait in memory; with a window of 1 none does.
+  /// A result may be put when it is fewer than `window` places behind the next one to be consumed. This
+  /// bounds how many wait in memory; with a window of 1 none does.
   OrderedStage(std::uint64_t window, std::function<void(T&&)> consume)
       : window_(window), consume_(std::move(consume)) {}
 
@@ -34,8 +34,8 @@ class OrderedStage {
     return true;
   }
 
-  /// Consumes a part of result `ordinal`, whose rest is put later by the same thread: for a result that is too
-  /// large to wait in memory. Blocks until its turn has come. False when the stage has stopped.
+  /// Consumes a part of result `ordinal`, whose rest is put later by the same thread: for a result that is
+  /// too large to wait in memory. Blocks until its turn has come. False when the stage has stopped.
   bool put_part(std::uint64_t ordinal, T&& part) {
     {
       std::unique_lock lock(mutex_);

@@ -18,6 +18,7 @@ struct PositionWriter::Impl {
   void put(std::uint32_t bin, std::span<const std::uint64_t> payload);
   void finish(const PositionTotals& totals, std::span<const IndexedSequence> sequences,
               const Provenance& provenance);
+  void write_payload(const layout::BinEntry& bin, std::span<const std::uint64_t> payload);
   void write(std::uint64_t offset, const void* data, std::size_t bytes);
   void append_section(const std::string& bytes, layout::Section& section);
 
@@ -28,13 +29,8 @@ struct PositionWriter::Impl {
 
   std::atomic<std::uint32_t> put_bins{0};
   /// What goes to a stream. The payloads are their callers', so that none may wait here.
-  OrderedStage<std::span<const std::uint64_t>> in_order{1, [this](std::span<const std::uint64_t> payload) {
-                                                          const layout::BinEntry& bin = directory[put_bins];
-                                                          if (!payload.empty())
-                                                            write(bin.offset, payload.data(),
-                                                                  payload.size_bytes());
-                                                          ++put_bins;
-                                                        }};
+  OrderedStage<std::span<const std::uint64_t>> in_order{
+      1, [this](auto payload) { write_payload(directory[put_bins], payload); }};
 };
 
 void PositionWriter::Impl::begin(const PositionParams& given, std::span<const std::uint64_t> bin_sizes) {
@@ -70,10 +66,15 @@ void PositionWriter::Impl::put(std::uint32_t bin, std::span<const std::uint64_t>
   }
   entry.checksum = layout::checksum(payload.data(), payload.size_bytes());
   if (output.is_ordered()) {
-    if (!in_order.put(bin, std::move(payload))) throw InternalError("stopped because another thread failed");
-    return;
+    if (!in_order.put(bin, std::span(payload))) throw InternalError("stopped because another thread failed");
+  } else {
+    write_payload(entry, payload);
   }
-  if (!payload.empty()) write(entry.offset, payload.data(), payload.size_bytes());
+}
+
+void PositionWriter::Impl::write_payload(const layout::BinEntry& bin,
+                                         std::span<const std::uint64_t> payload) {
+  if (!payload.empty()) write(bin.offset, payload.data(), payload.size_bytes());
   ++put_bins;
 }
 

@@ -33,6 +33,7 @@ TEST_CASE("which of the idle buffers is taken") {
   using Pool = BufferPool<int>;
   for (const auto order : {Pool::Order::last_returned, Pool::Order::first_returned}) {
     std::vector<std::unique_ptr<int>> buffers;
+    buffers.reserve(3);
     for (int i = 0; i < 3; ++i) buffers.push_back(std::make_unique<int>(i));
     Pool pool(std::move(buffers), order);
     auto a = pool.take(), b = pool.take(), c = pool.take();
