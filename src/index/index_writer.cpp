@@ -90,6 +90,7 @@ struct IndexWriter::Impl {
   std::deque<PreparedShard> placed;                          ///< in order, to be written by whoever comes
   std::vector<std::vector<std::uint64_t>> spares;            ///< written, and of no more use
   std::uint64_t spare_bytes = 0, most_waiting = 0;
+  bool spares_are_taken = false;  ///< by somebody; else they are not kept
   std::uint32_t shards_put = 0;
   std::uint64_t largest_put = 0;  ///< bytes
   const std::size_t most_spares;  ///< of those that are more than what has waited at a time
@@ -269,6 +270,7 @@ void IndexWriter::Impl::write_due(PreparedShard&& shard, std::unique_lock<std::m
 /// much will wait again: a late shard lets many go at once, whose places in memory are taken next. (The
 /// system takes as long to give a fresh page as to fill it.)
 void IndexWriter::Impl::keep_spares(Run& run) {
+  if (!spares_are_taken) return;
   for (auto& payload : run.payloads) {
     const std::uint64_t bytes = bytes_of(payload);
     if (bytes > kMostSpareBytes) continue;
@@ -449,6 +451,7 @@ void IndexWriter::leave_cache() noexcept {
 
 std::vector<std::uint64_t> IndexWriter::take_spare() {
   const std::lock_guard lock(impl_->mutex);
+  impl_->spares_are_taken = true;
   if (impl_->spares.empty()) return {};
   std::vector<std::uint64_t> spare = std::move(impl_->spares.back());
   impl_->spares.pop_back();
