@@ -25,20 +25,33 @@ std::size_t room_beside_block(const InputOptions& options) {
   return TextReader::batch_capacity(options) / 16;
 }
 
-/// Where the first line that begins with '>' begins, but for the text's first line; and the last. Most texts
-/// with such lines have few other places with that character.
-std::optional<std::size_t> first_fasta_header(std::string_view text) {
-  for (std::size_t at = 1; at < text.size() && (at = text.find('>', at)) != std::string_view::npos; ++at) {
-    if (text[at - 1] == '\n') return at;
-  }
-  return std::nullopt;
-}
-std::size_t last_fasta_header(std::string_view text) {
-  std::size_t at = text.size();
+/// Records in a text that seem to be whole, whatever is before and behind it.
+struct FoundRecords {
+  bool are_fastq = false;
+  std::size_t first = 0;  ///< where the first begins
+  std::size_t end = 0;    ///< where to look for more ends
+};
+
+/// Of FASTA, those from the first line that begins with '>', but for the text's first line, to the last. Most
+/// texts with such lines have few other places with that character.
+std::optional<FoundRecords> find_fasta(std::string_view text) {
+  std::size_t first = 0;
   do {
-    at = text.rfind('>', at - 1);
-  } while (text[at - 1] != '\n');
-  return at;
+    first = text.find('>', first + 1);
+    if (first == std::string_view::npos) return std::nullopt;
+  } while (text[first - 1] != '\n');
+  std::size_t last = text.size();
+  do {
+    last = text.rfind('>', last - 1);
+  } while (text[last - 1] != '\n');
+  // A sequence may go on. What is before the last one is complete, whatever follows.
+  return FoundRecords{false, first, last};
+}
+
+std::optional<FoundRecords> find_records(std::string_view text) {
+  const char* const fastq = guess_first_record(text.data(), text.data() + text.size());
+  if (fastq == nullptr) return find_fasta(text);
+  return FoundRecords{true, static_cast<std::size_t>(fastq - text.data()), text.size()};
 }
 
 }  // namespace
@@ -169,25 +182,26 @@ std::optional<SpeculativeParse> SharedStreamReader::parse_speculatively(const Bl
   if (lease.size == 0) return std::nullopt;
   SpeculativeParse parse;
   parse.begin = room_;
-  batch.clear();
-  batch.text.reserve(parse.begin + source_->block_capacity());
-  char* const begin = batch.text.data() + parse.begin;
-  source_->copy(lease, 0, {begin, lease.size});
+  const auto copy = [&] {
+    batch.clear();
+    batch.text.reserve(parse.begin + source_->block_capacity());
+    source_->copy(lease, 0, {batch.text.data() + parse.begin, lease.size});
+    return std::string_view(batch.text.data() + parse.begin, lease.size);
+  };
+  // What is in memory is copied only if there is something in it.
+  const bool is_in_memory = lease.text != nullptr;
+  std::string_view text = is_in_memory ? std::string_view(lease.text, lease.size) : copy();
+  const auto found = find_records(text);
+  if (!found) return std::nullopt;
+  if (is_in_memory) text = copy();
 
-  const std::string_view text(begin, lease.size);
-  const char* const guess = guess_first_record(begin, begin + text.size());
-  const bool is_fastq = guess != nullptr;
-  const auto first = is_fastq ? static_cast<std::size_t>(guess - begin) : first_fasta_header(text);
-  if (!first) return std::nullopt;
-  parse.first = parse.begin + *first;
-  // A FASTA sequence may go on. What is before the last one is complete, whatever follows.
-  const std::size_t end = is_fastq ? text.size() : last_fasta_header(text);
+  parse.first = parse.begin + found->first;
   RecordParser parser(shown_, options_, batch_pieces(text.size()));
   batch.pieces.reserve(batch_pieces(source_->block_capacity()) + 1);
-  Window window{batch.text.data(), parse.begin + end, parse.first, !is_fastq};
+  Window window{batch.text.data(), parse.begin + found->end, parse.first, !found->are_fastq};
   parser.parse(window, batch.pieces);
-  if (parser.sequence() || batch.pieces.empty() || (!is_fastq && window.pos < window.size))
-    return std::nullopt;
+  const bool ends_within = found->are_fastq || window.pos == window.size;
+  if (parser.sequence() || batch.pieces.empty() || !ends_within) return std::nullopt;
   parse.records = parser.records();
   parse.lines = parser.lines();
   parse.unparsed = text.substr(window.pos - parse.begin);
