@@ -88,12 +88,12 @@ enum class RawFormat : std::uint8_t {
   fasta,  ///< headers and sequence lines, but no FASTQ in between
 };
 
-/// Thrown by whoever takes text as it is in the file and finds it to be anything but such. Means that all has
-/// to be read again from the beginning, record by record; never leaves the engine.
+/// Thrown where raw text turns out to be irregular. Means that all has to be read again from the beginning,
+/// record by record; never leaves the engine.
 struct RawTextRefused {};
 
-/// Thrown by whoever reads a part of a file (io/text_part.h) and finds that it is not whole records. Means
-/// that the file has to be read again from its beginning; never leaves the engine.
+/// Thrown where a part of a file (io/text_part.h) turns out not to be whole records. Means that the file has
+/// to be read again from its beginning; never leaves the engine.
 struct NotDivisible {};
 
 /// Some pieces of one file. Reused from call to call, so that buffers are allocated once.
@@ -101,7 +101,7 @@ struct Batch {
   TextBuffer text;
   std::vector<Piece> pieces;
   /// Unless none: no pieces, but text as it is in the file, from `raw_begin` on. FASTQ is to be whole
-  /// records of four lines, FASTA is cut as io/fasta_chunk.h says. Whoever takes it makes sure (as
+  /// records of four lines, FASTA is cut as io/fasta_chunk.h says. The backend makes sure of that (as
   /// RecordParser::parse_simple_fastq and io/fasta_text.h do) or throws RawTextRefused. If no batch of a file
   /// is refused, together they are what the file holds.
   RawFormat raw_format = RawFormat::none;

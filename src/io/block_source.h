@@ -9,10 +9,10 @@
 
 namespace warpmer::io {
 
-/// One block, which nobody else has until it is given back.
+/// One block, which belongs to one thread until it is given back; at first, none.
 struct BlockLease {
   std::uint64_t number = 0;      ///< of blocks, from 0
-  bool is_end = false;           ///< there is no text, but the end of the stream
+  bool is_end = true;            ///< there is no text, but the end of the stream, or no block
   std::exception_ptr error;      ///< nor here, but what is wrong where the text should be
   std::size_t size = 0;          ///< bytes of text
   const char* text = nullptr;    ///< where it is, if it is in memory

@@ -3,14 +3,14 @@
 ///
 /// A file is cut at any places: in lines as long as chromosomes there need not be a line begin near. From
 /// what stands around such a place, x, follows where the chunk that is cut off there begins, the same for
-/// whoever takes it and for whoever takes the one before, which ends there:
+/// the thread that takes it and for the one that takes the chunk before, which ends there:
 ///
 ///   x is the begin of a line          at the line end before it
 ///   x is in a sequence line           at x
 ///   x is in a header line             at the line end of the header
 ///
 /// (The file is thought to have a line end before its first character.) So each chunk begins in a sequence
-/// line, or with a line end, and its text needs nobody to say which lines are what. Every character of the
+/// line, or with a line end, and its text alone says which lines are what. Every character of the
 /// file but those of a header's rest is in one chunk, and a header belongs to the chunk in which it begins.
 ///
 /// A k-mer belongs to the chunk in which its first character is. For those that reach into the next chunk, a
@@ -19,8 +19,8 @@
 /// No k-mer begins in the overlap: it has less than k characters. So each k-mer is in exactly one text.
 ///
 /// Which line x is in, only so many characters before it tell. Where they have no line end, it is taken for a
-/// sequence line, and whoever has the chunk before, or the one where that line begins, sees whether it is
-/// one.
+/// sequence line, and the thread that has the chunk before, or the one where that line begins, sees
+/// whether it is one.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-/// A large file of text on disk, in blocks of about a batch. Nobody holds them: whoever wants a block's text
-/// reads it.
+/// A large file of text on disk, in blocks of about a batch. The text of a block is read by the thread that
+/// has its lease.
 
 #include <algorithm>
 #include <atomic>

@@ -12,7 +12,7 @@
 namespace warpmer::io {
 namespace {
 
-/// Who reads calls `stop`.
+/// The owner of the stream calls `stop` instead.
 const std::atomic<bool> kNeverCancelled = false;
 
 constexpr std::size_t kTakesBack = DeflateInflater::kTakesBack;
@@ -50,7 +50,7 @@ struct GzipStream::FilePiece {
   [[nodiscard]] unsigned char at(std::size_t place) const {
     return static_cast<unsigned char>(begin()[place]);
   }
-  /// The first bit at which a block seems to start. Whoever asks first looks for it, and others wait.
+  /// The first bit at which a block seems to start. The thread that asks first looks for it, and others wait.
   std::optional<std::uint64_t> first_block() {
     is_asked_for_block = true;
     std::call_once(is_searched_, [this] { block_ = find_block({begin(), size}, 0, 8 * size); });
@@ -62,7 +62,7 @@ struct GzipStream::FilePiece {
   std::optional<std::uint64_t> block_;
 };
 
-/// What a thread needs to decompress a chunk before its turn.
+/// The buffers that a thread needs to decompress a chunk before its turn.
 struct GzipStream::Decoder {
   Decoder(InflaterMaker make, std::size_t text_bytes)
       : first(make), second(make), second_text(new char[text_bytes]) {}
@@ -73,9 +73,9 @@ struct GzipStream::Decoder {
   DeflateWindow window;  ///< the real one
 };
 
-/// What one text block is made of: a piece, from its first block if a guess starts there, and then the next
-/// piece up to its first block, if somebody has asked for that. Otherwise all of the piece, or what the chunk
-/// before has left of it.
+/// The data that one text block is made of: a piece, from its first block if a guess starts there, and then
+/// the next piece up to its first block, if that has been asked for. Otherwise all of the piece, or what the
+/// chunk before has left of it.
 struct GzipStream::Chunk : SpeculativeBlock {
   std::shared_ptr<FilePiece> piece;
   std::shared_ptr<FilePiece> next;
@@ -123,15 +123,14 @@ struct GzipStream::Chunk : SpeculativeBlock {
     return static_cast<std::size_t>(std::count_if(
         segments.begin(), segments.end(), [](const Segment& segment) { return segment.ends_member; }));
   }
-  /// Where in the text its last member begins, if that is there.
+  /// Place in the text where its last member begins, if that is there.
   [[nodiscard]] std::size_t last_member() const {
     for (std::size_t i = segments.size(); i-- > 0;) {
       if (segments[i].ends_member) return segments[i].end;
     }
     return 0;
   }
-  /// Of the text as guessed, in which places of the window may stand: none is referred to behind a member's
-  /// end.
+  /// Bytes of the guessed text that may be copies of the window: none are, behind the end of a member.
   [[nodiscard]] std::size_t unknown_bytes() const {
     return segments.empty() ? guessed.size() : segments.front().end;
   }
@@ -248,7 +247,7 @@ void GzipStream::work(TextBlock& out) {
   if (chunk.decoder) give_back(std::move(chunk.decoder));
 }
 
-/// Whether to decompress a chunk before its turn.
+/// True when a chunk should be decompressed before its turn.
 bool GzipStream::may_speculate(const Chunk& chunk) {
   if (!shape_.looks_for_blocks) return false;
   {
@@ -400,7 +399,7 @@ void GzipStream::end_turn() {
   turns_.end();
 }
 
-/// What is accepted comes before what others failed at.
+/// Accepted chunks are completed: they come before the one that failed.
 void GzipStream::stop() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   turns_.stop();

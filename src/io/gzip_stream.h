@@ -43,7 +43,7 @@ class GzipStream final : public TextBlockLoader {
   bool hand_over(TextBlock& out) override;
   void stop() noexcept override;
 
-  /// What a stream and its text blocks hold at most, text included; also where two readers decompress,
+  /// The most bytes that a stream and its text blocks hold, text included; also where two readers decompress,
   /// which is a matter of one thread at a time, in as large a ring.
   static std::uint64_t memory_bytes(unsigned threads);
 
@@ -90,7 +90,7 @@ class GzipStream final : public TextBlockLoader {
   std::atomic<double> text_per_raw_;  ///< of the chunk decompressed last
   std::atomic<std::uint64_t> speculative_chunks_ = 0;
 
-  // Who loads has these.
+  // These belong to the thread that loads.
   std::uint64_t next_number_ = 0;
   std::shared_ptr<FilePiece> ahead_;  ///< of the next chunk
   bool is_at_end_ = false;
@@ -101,14 +101,14 @@ class GzipStream final : public TextBlockLoader {
   SpeculativeTurns<Chunk> turns_;
   std::vector<std::unique_ptr<Decoder>> spare_decoders_;
 
-  // Who has the turn has these.
+  // These belong to the thread that has the turn.
   GzipMembers members_;
   DeflateWindow window_;
   bool is_at_block_ = false;  ///< the chunk before ended at the first block of this one's piece
   std::size_t taken_ = 0;     ///< bytes of this one's piece that the chunk before has taken
   std::uint64_t ended_members_ = 0;
 
-  // The reader has these.
+  // These belong to the reader.
   std::uint64_t checked_members_ = 0;
   std::uint32_t crc_ = 0;   ///< of the member's text so far
   std::uint64_t size_ = 0;  ///< of that

@@ -246,8 +246,8 @@ bool InputSet::Impl::next(Batch& batch) {
   return false;
 }
 
-/// Only who reads a file from its beginning knows what is wrong with it and where. That it became shorter,
-/// reading again would not say.
+/// An error in a part of a file is found again, with its place, when the file is read from its beginning.
+/// That it became shorter would not be.
 bool InputSet::Impl::fill(OpenInput& input, Batch& batch) {
   try {
     return input.reader->fill(batch);

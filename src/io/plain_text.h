@@ -2,10 +2,10 @@
 /// FASTA and FASTQ files on disk as raw text: for a sample of them (io/sampled_text.h), and for backends that
 /// find sequences themselves.
 ///
-/// A file is cut in chunks at places that divide it equally, and a chunk begins near such a place. Where that
-/// is, is found out from the same characters by whoever takes the chunk and by whoever takes the one before,
-/// which ends there. In FASTQ it is the first record, which is a guess (io/record_guess.h); in FASTA it is as
-/// io/fasta_chunk.h says. The first chunk begins with the file.
+/// A file is cut in chunks at places that divide it equally, and a chunk begins near such a place. That place
+/// is found from the same characters by the thread that takes the chunk and by the one that takes the chunk
+/// before, which ends there. In FASTQ it is the first record, which is a guess (io/record_guess.h); in FASTA
+/// it is as io/fasta_chunk.h says. The first chunk begins with the file.
 
 #include <atomic>
 #include <cstddef>
@@ -75,11 +75,11 @@ class RawChunks {
 /// and together they are what reading from the beginning would have given. FASTA: each text goes on with what
 /// its last k-mers reach into.
 ///
-/// Whatever stands in the way of that, an error of the disk, a record without an end or a header that is out
-/// of sight, is RawTextRefused.
+/// An error of the disk, a record without an end or a header that is out of sight makes it throw
+/// RawTextRefused.
 class RawTextReader {
  public:
-  /// Whether a file of this size is worth it.
+  /// True when a file is so large that handing over its text is worth it.
   static bool is_large(std::uint64_t disk_bytes, RawFormat format, const InputOptions& options);
 
   /// `file` is a regular one, whose text begins with '@' (FASTQ) or '>' (FASTA), and of which this is a part
@@ -88,7 +88,7 @@ class RawTextReader {
                 const TextMemory& memory, const std::atomic<bool>& cancelled);
 
   /// As RecordReader::fill, by any number of threads at once, in any order; adds what the batch accounts for.
-  /// Records are not among that: nobody has counted them yet.
+  /// Records are not counted: finding them is left to the backend.
   bool fill(Batch& batch, ReaderShare& share);
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/warning.h"
+#include "io/line_reader.h"
 
 namespace warpmer::io {
 namespace {
@@ -12,20 +13,11 @@ namespace {
 /// Reads of a batch that are looked at: of many thousands, so that it takes no time.
 constexpr std::size_t kReads = 64;
 
-/// The lines that begin at `at`, which is moved behind their end; what is not there is empty.
-std::string_view take_line(std::string_view text, std::size_t& at) {
-  const std::size_t begin = std::min(at, text.size());
-  const std::size_t end = std::min(text.find('\n', begin), text.size());
-  at = end + 1;
-  return text.substr(begin, end - begin);
-}
-
 QualityRange first_qualities(std::string_view text) {
   QualityRange range;
-  std::size_t at = 0;
-  for (std::size_t read = 0; read < kReads && at < text.size(); ++read) {
-    for (int line = 0; line < 3; ++line) take_line(text, at);
-    range.add(take_line(text, at));
+  for (std::size_t read = 0; read < kReads && !text.empty(); ++read) {
+    for (int line = 0; line < 3; ++line) take_line(text);
+    range.add(take_line(text));
   }
   return range;
 }

@@ -10,7 +10,7 @@
 namespace warpmer::io {
 namespace {
 
-/// Counts who is somewhere.
+/// Counts the threads that are in a place.
 class Presence {
  public:
   explicit Presence(std::atomic<unsigned>& count) : count_(count) { ++count_; }

@@ -1,5 +1,5 @@
 #pragma once
-/// Decompression ahead of who reads: a ring of buffers is filled in order, by threads of its own or by the
+/// Decompression ahead of the readers: a ring of buffers is filled in order, by threads of its own or by the
 /// readers themselves, and readers empty it.
 
 #include <atomic>
@@ -48,7 +48,7 @@ class TextBlockLoader {
   /// True if the block has more: then called again when that text has been read, to put the next in its
   /// place.
   virtual bool hand_over(TextBlock& /*block*/) { return false; }
-  /// Makes those return soon who wait in `work`: nobody reads any more.
+  /// Makes the threads return soon that wait in `work`: the stream is not read any more.
   virtual void stop() noexcept {}
 };
 
@@ -58,7 +58,7 @@ class ReadAhead final : public ByteSource, public BlockSource {
  public:
   /// Starts `threads` threads. `cancelled` must be set before destruction if the stream was not read
   /// to its end and may be waiting for a pipe. With 0 threads the `readers`, which borrow texts, decompress
-  /// them: one at a time, who goes on as long as others wait for what he makes.
+  /// them: one at a time, which goes on as long as others wait for what it makes.
   ReadAhead(std::unique_ptr<TextBlockLoader> loader, unsigned threads, const std::atomic<bool>& cancelled,
             unsigned readers = 1);
   ~ReadAhead() override;
@@ -72,7 +72,7 @@ class ReadAhead final : public ByteSource, public BlockSource {
   [[nodiscard]] std::size_t block_capacity() const noexcept override { return loader_->text_capacity(); }
 
   /// Blocks that a stream decompressed by `threads` threads may hold at once; with 0 threads, one read by
-  /// `readers`: each of them may have a text, one that was begun may be nobody's, and one is being filled.
+  /// `readers`: each of them may have a text, one that was begun may belong to none, and one is being filled.
   static unsigned ring_size(unsigned threads, unsigned readers = 0) {
     return threads == 0 ? readers + 2 : 2 * threads + 2;
   }
@@ -125,7 +125,7 @@ class ReadAhead final : public ByteSource, public BlockSource {
   bool is_in_block_ = false;        ///< the block's text is lent, and more will be in the same place
   std::exception_ptr failure_;
 
-  BlockLease reading_;  ///< the rest belongs to who reads bytes
+  BlockLease reading_;  ///< the rest belongs to the thread that reads bytes
   bool is_reading_ = false;
   std::uint64_t disk_bytes_ = 0;
 

@@ -1,10 +1,10 @@
 #pragma once
-/// Where in the middle of a FASTQ file a record begins: a guess, for whoever finds out whether it was right.
+/// Guesses where in the middle of a FASTQ file a record begins. The reader finds out whether that was right.
 
 namespace warpmer::io {
 
-/// The first record of four lines that begins behind the first line end of a text; null if there is none
-/// within some lines.
+/// Returns the first record of four lines that begins behind the first line end of a text; null if there is
+/// none within some lines.
 const char* guess_first_record(const char* text, const char* end);
 
 }  // namespace warpmer::io

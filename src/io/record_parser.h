@@ -55,7 +55,7 @@ class RecordParser {
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
   /// Lines parsed so far, as error messages count them.
   [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
-  /// Counts what somebody else has parsed.
+  /// Counts records and lines that were parsed elsewhere.
   void skip(std::uint64_t records, std::uint64_t lines) noexcept {
     records_ += records;
     lines_ += lines;

@@ -11,7 +11,7 @@
 
 namespace warpmer::io {
 
-/// What the batches of one reader, of several that share an input, account for.
+/// The part of a shared input that the batches of one of its readers account for.
 struct ReaderShare {
   std::uint64_t records = 0;
   std::uint64_t disk_bytes = 0;
@@ -27,16 +27,16 @@ class RecordReader {
   RecordReader& operator=(const RecordReader&) = delete;
 
   /// Replaces the batch's text and pieces by the next ones; false at the end, and then there are none.
-  /// Of alignments that are kept but not there, one batch without pieces has the header.
+  /// If alignments are kept and there are none, one batch without pieces has the header.
   virtual bool fill(Batch& batch) = 0;
   /// Records handed over so far, empty ones included.
   [[nodiscard]] virtual std::uint64_t records() const noexcept = 0;
   /// Bytes of the file on disk that they account for.
   [[nodiscard]] virtual std::uint64_t disk_bytes() const noexcept = 0;
-  /// Of readers that share an input: which of its batches, from 0, was the last one filled. Others fill them
-  /// in order.
+  /// For readers that share an input: number of the batch that was filled last, among all batches of the
+  /// input, from 0. Other readers fill batches in order.
   [[nodiscard]] virtual std::optional<std::uint64_t> batch_number() const { return std::nullopt; }
-  /// What messages add to the file's name, where records are not counted from its beginning.
+  /// Text that messages add to the file's name, where records are not counted from its beginning.
   [[nodiscard]] virtual std::string place() const { return {}; }
   /// One for another thread, which shares the input with this one; null if that cannot be.
   [[nodiscard]] virtual std::unique_ptr<RecordReader> another() const { return nullptr; }

@@ -1,7 +1,7 @@
 #pragma once
 /// Speculative work on the blocks of a stream, by several threads at once.
 ///
-/// What a block stands for depends on all blocks before it: on where its first record begins, or on the text
+/// The contents of a block depend on all blocks before it: on where its first record begins, or on the text
 /// that its data refer back to. A thread that has a block guesses that, and works on the block as if it was
 /// so. Then the blocks have their turns, in order. In a block's turn its guess is checked against what the
 /// block before has left. If it is right, the work is accepted as it is; if not, or if nothing was guessed,
@@ -27,8 +27,8 @@ struct SpeculativeBlock {
   std::condition_variable has_its_turn;  ///< or is accepted
 };
 
-/// The turns of blocks; `Block` is a SpeculativeBlock. A mutex of the owner guards it: whoever calls holds
-/// that lock.
+/// The turns of blocks; `Block` is a SpeculativeBlock. A mutex of the owner guards it, which every caller
+/// holds.
 template <class Block>
 class SpeculativeTurns {
  public:

@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kLeastBytes = std::uint64_t{512} << 10;
 /// Text in which a FASTQ record must begin.
 constexpr std::size_t kGuessBytes = std::size_t{256} << 10;
-/// Of such records a part may be much longer than others.
+/// Of records as long as this, a part may be much longer than others.
 constexpr std::size_t kLongRecordBytes = std::size_t{64} << 10;
 /// Blocks that follow each other where one is guessed.
 constexpr int kBlocksInChain = 3;
@@ -95,7 +95,7 @@ std::optional<Cut> cut_fasta(const InputFile& input, std::uint64_t place, std::u
   return std::nullopt;
 }
 
-/// Whether blocks follow each other from `at` on, as far as can be seen.
+/// True when blocks follow each other from `at` on, as far as can be seen.
 bool is_block_chain(std::string_view raw, std::size_t at, bool is_file_end) {
   for (int i = 0; i < kBlocksInChain; ++i) {
     if (at == raw.size() && is_file_end && i > 0) return true;
@@ -142,12 +142,12 @@ std::optional<Cut> find_cut(const InputFile& input, Kind kind, std::uint64_t pla
   } catch (const BecameShorter&) {
     throw;
   } catch (const InputError&) {
-    // Something is wrong here, which whoever reads that far finds out.
+    // Something is wrong here, which is reported when the file is read so far.
   }
   return std::nullopt;
 }
 
-/// Where a part begins: it may be where the next one does.
+/// Returns the place where a part begins: it may be where the next one does.
 Cut begin_of(const InputFile& input, Kind kind, std::uint32_t part, std::uint32_t parts) {
   const auto place_of = [&](std::uint64_t i) { return input.disk_bytes / parts * i; };
   if (part == 0) return {};

@@ -83,7 +83,8 @@ void TextReader::begin(Batch& batch) {
   }
   looked_at_ = 0;  // a batch may have ended because it had enough pieces
   const std::size_t wanted = std::max(capacity_, carried_.size() + capacity_ / 4);
-  // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.
+  // A buffer that grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a
+  // batch.
   if (batch.text.capacity() > std::max(wanted, capacity_ + capacity_ / 4)) batch.text.give_back();
   batch.text.reserve(wanted);
   batch.text.append(carried_);
@@ -91,7 +92,8 @@ void TextReader::begin(Batch& batch) {
   window_.size = carried_.size();
 }
 
-/// Whether the batch takes more text: sees to it that there is room, or else that it has a piece.
+/// Makes room in the batch for more text, or else sees to it that the batch has a piece. True when there is
+/// room.
 bool TextReader::make_room(Batch& batch) {
   // Whatever room there is, so that where a batch ends does not depend on how much each read gave.
   if (batch.text.capacity() > window_.size) return true;
@@ -123,7 +125,7 @@ void TextReader::grow(Batch& batch) {
 
 void TextReader::refuse_record() const {
   if (longest_record_ == kLongestRecord) {
-    // Of a sequence that goes on, the header has been counted.
+    // A sequence that goes on has been counted with its header.
     fail_at(
         {file_, parser_.records() + (parser_.sequence() ? 0 : 1)},
         fmt::format("the record does not end within {} bytes, which is as much as can be kept whole; or the "
@@ -171,7 +173,7 @@ std::optional<std::uint64_t> TextReader::take_over(const SpeculativeParse& ahead
   if (is_interrupted_ || carried_.size() > ahead.begin) return std::nullopt;
   const std::size_t begin = ahead.begin - carried_.size();
   char* const text = batch.text.data();
-  std::memset(text, 0, begin);  // nobody's
+  std::memset(text, 0, begin);  // not used
   std::memcpy(text + begin, carried_.data(), carried_.size());
 
   // With the first character of the record ahead, by which a sequence before it is known to be complete.

@@ -47,7 +47,8 @@ class TextReader final : public RecordReader {
 
   /// Capacity of a batch's text for these options.
   static std::size_t batch_capacity(const InputOptions& options);
-  /// Of longer records than these bytes, the first ends the reading; of kLongestRecord, because it is damage.
+  /// A record of more bytes than this ends the reading; one of more than kLongestRecord, because it is
+  /// damage.
   static std::size_t longest_record(const InputOptions& options);
   /// A record whose text is longer is no sequencing read, but damage that would eat all memory, or a sequence
   /// that is not to be kept whole (a chromosome of 250 million bases is a quarter of it).

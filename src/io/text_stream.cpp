@@ -16,7 +16,7 @@ namespace {
 /// Fewer batches than this are no large file.
 constexpr std::uint64_t kLeastSharedBatches = 8;
 
-/// What a block may leave to the next one: some lines of short reads, and most long reads.
+/// Room for what a block may leave to the next one: some lines of short reads, and most long reads.
 constexpr std::size_t kFirstRoom = std::size_t{4} << 10;
 constexpr std::size_t kMostRoom = std::size_t{256} << 10;
 
@@ -32,8 +32,8 @@ struct FoundRecords {
   std::size_t end = 0;    ///< where to look for more ends
 };
 
-/// Of FASTA, those from the first line that begins with '>', but for the text's first line, to the last. Most
-/// texts with such lines have few other places with that character.
+/// Finds the FASTA records from the first line that begins with '>' to the last such line; the text's first
+/// line may not be whole. Most texts with such lines have few other places with that character.
 std::optional<FoundRecords> find_fasta(std::string_view text) {
   std::size_t first = 0;
   do {
@@ -111,7 +111,7 @@ bool SharedStreamReader::fill(Batch& batch, ReaderShare& share) {
       if (!take(block, batch)) return false;
       if (!block.is_accepted && !read_in_turn(block.lease, batch, share)) continue;
     } catch (...) {
-      // For the others there is nothing more; what is wrong is said by who has come to it.
+      // This thread reports the error; for the others there is nothing more.
       end_all();
       source_->give_back(block.lease);
       throw;
@@ -154,7 +154,7 @@ bool SharedStreamReader::take_left(std::unique_lock<std::mutex>& lock, BlockLeas
   lease = left_.front();
   left_.erase(left_.begin());
   is_turn_taken_ = true;
-  if (left_.empty()) left_changed_.notify_all();  // who has waited can read on
+  if (left_.empty()) left_changed_.notify_all();  // threads that waited can read on
   return true;
 }
 
@@ -188,7 +188,7 @@ std::optional<SpeculativeParse> SharedStreamReader::parse_speculatively(const Bl
     source_->copy(lease, 0, {batch.text.data() + parse.begin, lease.size});
     return std::string_view(batch.text.data() + parse.begin, lease.size);
   };
-  // What is in memory is copied only if there is something in it.
+  // A text in memory is copied only if records are found in it.
   const bool is_in_memory = lease.text != nullptr;
   std::string_view text = is_in_memory ? std::string_view(lease.text, lease.size) : copy();
   const auto found = find_records(text);

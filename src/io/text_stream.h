@@ -29,7 +29,7 @@ class SharedStreamReader {
  public:
   /// The most bytes of a block that leave room in a batch.
   static std::size_t largest_block(const InputOptions& options);
-  /// Whether a file of this size is worth it.
+  /// True when a file is so large that several threads should read it.
   static bool is_large(std::uint64_t disk_bytes, const InputOptions& options);
 
   /// `shown` is the file's name for messages. `cancelled` makes waiting end, and must be set before
@@ -44,7 +44,7 @@ class SharedStreamReader {
   [[nodiscard]] std::uint64_t speculative_parses() const noexcept { return speculative_parses_; }
 
  private:
-  /// What the reader reads: one block, and then the next.
+  /// The source that the reader reads: one block, and then the next.
   class Feed;
   /// A block that a thread has, and what becomes of it.
   struct Block : SpeculativeBlock {
@@ -90,7 +90,7 @@ class SharedStreamReader {
   /// By a thread that reads a block that was left. Several may come to the end of the stream, and leave that.
   bool is_turn_taken_ = false;
 
-  // Who has the turn has these.
+  // These belong to the thread that has the turn.
   std::uint64_t next_batch_ = 0;
   Feed* feed_ = nullptr;  ///< of the reader
   std::unique_ptr<TextReader> reader_;
