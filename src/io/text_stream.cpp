@@ -242,12 +242,13 @@ bool SharedStreamReader::read_in_turn(const BlockLease& lease, Batch& batch, Rea
   if (lease.is_end) feed_->end();
   if (feed_->is_used_up()) {
     feed_->give(lease);
-    share.disk_bytes += lease.disk_bytes;
+    pending_bytes_ += lease.disk_bytes;
   }
   const std::uint64_t records = reader_->records();
   const bool is_filled = reader_->fill(batch);
   share.records += reader_->records() - records;
   if (is_filled) share.batch = next_batch_++;
+  if (is_filled || lease.is_end) share.disk_bytes += std::exchange(pending_bytes_, 0);
   if (is_filled && (lease.is_end || !feed_->is_used_up())) {
     BlockLease rest = lease;
     rest.disk_bytes = 0;

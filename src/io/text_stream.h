@@ -92,7 +92,8 @@ class SharedStreamReader {
 
   // These belong to the thread that has the turn.
   std::uint64_t next_batch_ = 0;
-  Feed* feed_ = nullptr;  ///< of the reader
+  std::uint64_t pending_bytes_ = 0;  ///< of blocks in which no batch ended: the next one accounts for them
+  Feed* feed_ = nullptr;             ///< of the reader
   std::unique_ptr<TextReader> reader_;
 };
 
