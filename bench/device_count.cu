@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "base/thread_team.h"
 #include "command_line.h"
-#include "core/error.h"
-#include "device_counter.cuh"
-#include "engine/thread_team.h"
-#include "peers.cuh"
-#include "text_packing.cuh"
+#include "kernels/exchange/peers.cuh"
+#include "kernels/session/device_counter.cuh"
+#include "kernels/text/text_packing.cuh"
 
 namespace {
 
@@ -102,7 +102,7 @@ class TextSource {
 struct Round {
   double seconds;
   DeviceTimes times;  ///< of all GPUs together
-  engine::Tally tally;
+  backend::Tally tally;
   SpillTotals spilled;
   double input_seconds = 0;  ///< of all seconds, until everything was cut
   std::uint64_t early_counts = 0;
@@ -142,7 +142,7 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
       static_cast<std::uint64_t>(options.reads) * options.gpus * (options.length - options.k + 1);
   plan.tuning = options.tuning;
   plan.tuning.joins_lists = !options.separate_lists;
-  plan.table = engine::count_table_named(options.table);
+  plan.table = backend::count_table_named(options.table);
   plan.spill.host_bytes = static_cast<std::uint64_t>(options.spill_gb * 1e9) / options.gpus;
   plan.spill.directory = options.directory;
   plan.spill.threads = options.spill_threads;
@@ -157,7 +157,7 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
     check(cudaDeviceSynchronize(), "preparing");
   }
   const auto on_each = [&](auto&& work) {
-    engine::run_team(
+    run_team(
         peers.size(),
         [&](unsigned number) {
           check(cudaSetDevice(peers.gpu(number)), "choosing a GPU");
@@ -170,7 +170,7 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
   const std::chrono::duration<double> input_seconds = std::chrono::steady_clock::now() - begin;
   on_each([&](unsigned number) { counters[number]->finish([](FrozenChunk&&) {}, [](std::uint32_t) {}); });
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  Round round{seconds.count(), {}, engine::Tally(1, UINT64_MAX), {}, input_seconds.count()};
+  Round round{seconds.count(), {}, backend::Tally(1, UINT64_MAX), {}, input_seconds.count()};
   for (std::uint32_t i = 0; i < peers.size(); ++i) {
     const CurrentDevice current(peers.gpu(i));
     counters[i]->add_to(round.tally);
@@ -285,7 +285,7 @@ int main(int argc, char** argv) {
   line.add_option("--load", options.tuning.load, "of tables");
   line.add_flag("--separate-lists", options.separate_lists,
                 "each list is counted by itself, however few different k-mers it has");
-  line.add_option("--table", options.table, "what lists are counted in: " + engine::count_table_names(", "));
+  line.add_option("--table", options.table, "what lists are counted in: " + backend::count_table_names(", "));
   line.add_list("--case", cases, ' ',
                 "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options");
   if (const std::optional<int> status = line.parse(argc, argv)) return *status;

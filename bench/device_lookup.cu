@@ -11,28 +11,28 @@
 #include <string>
 #include <vector>
 
+#include "backend/paged_lookup_plan.h"
+#include "base/error.h"
+#include "base/thread_team.h"
 #include "command_line.h"
-#include "core/error.h"
-#include "current_device.cuh"
-#include "device_index.cuh"
-#include "device_memory.cuh"
-#include "engine/paged_lookup_plan.h"
-#include "engine/thread_team.h"
-#include "frozen_shards.cuh"
 #include "index/index_file.h"
-#include "io/input.h"
-#include "joined_text.cuh"
-#include "lookup_table.cuh"
-#include "paged_index.cuh"
-#include "peers.cuh"
-#include "routed_index.cuh"
-#include "routed_runs.cuh"
+#include "io/input_set.h"
+#include "kernels/exchange/peers.cuh"
+#include "kernels/lookup/lookup_table.cuh"
+#include "kernels/lookup/paged_index.cuh"
+#include "kernels/lookup/routed_index.cuh"
+#include "kernels/lookup/routed_runs.cuh"
+#include "kernels/memory/current_device.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/text/joined_text.cuh"
+#include "kernels/upload/device_index.cuh"
+#include "kernels/upload/frozen_shards.cuh"
 
 namespace {
 
 using namespace warpmer;
 using namespace warpmer::gpu;
-using engine::LookupTable;
+using backend::LookupTable;
 
 struct Options {
   std::string index;
@@ -218,12 +218,12 @@ class PagedBench {
   };
 
   /// All of the memory is the shards'.
-  static engine::PagedLookupPlan plan_for(const index::IndexFile& index, const std::vector<Text>& texts,
-                                          std::uint64_t memory_bytes) {
-    engine::PagedLookupCosts costs = paged_costs(index, 0, 0);
+  static backend::PagedLookupPlan plan_for(const index::IndexFile& index, const std::vector<Text>& texts,
+                                           std::uint64_t memory_bytes) {
+    backend::PagedLookupCosts costs = paged_costs(index, 0, 0);
     costs.bytes_per_tile = 1;
     costs.bytes_per_slice = 0;
-    engine::PagedLookupPlan plan = engine::plan_paged_lookup(shard_words(index), memory_bytes, costs, 1);
+    backend::PagedLookupPlan plan = backend::plan_paged_lookup(shard_words(index), memory_bytes, costs, 1);
     if (plan.frame_words == 0) throw ResourceError("too little device memory to page this index in");
     plan.slices = static_cast<std::uint32_t>(texts.size());
     plan.slice_starts = 0;
@@ -234,7 +234,7 @@ class PagedBench {
 
   /// The first `most` starts of the first `texts` texts, each so often, one time after the other.
   void ask_all(std::size_t texts, std::uint32_t most, std::uint32_t times) const {
-    engine::run_team(
+    run_team(
         static_cast<unsigned>(texts),
         [&](unsigned i) {
           check(cudaSetDevice(gpu_), "choosing a GPU");
@@ -269,7 +269,7 @@ class PagedBench {
   }
 
   int gpu_;
-  engine::PagedLookupPlan plan_;
+  backend::PagedLookupPlan plan_;
   std::unique_ptr<PagedIndex> paged_;
   std::vector<Asked> all_;
 };
@@ -383,7 +383,7 @@ class SeveralBench {
 
   /// Everything, so many times.
   Answers ask(const Forms& loaded, std::uint32_t repeats, bool adds_up) {
-    engine::run_team(
+    run_team(
         static_cast<unsigned>(askers_.size()),
         [&](unsigned thread) {
           const std::size_t gpu = thread / threads_;
@@ -462,7 +462,7 @@ int run(const Options& options) {
   std::vector<Answers> answers;
   for (const std::string& name : options.tables) {
     answers.push_back(
-        bench.run(engine::lookup_table_of(name), name, static_cast<std::uint64_t>(options.least_kmers)));
+        bench.run(backend::lookup_table_of(name), name, static_cast<std::uint64_t>(options.least_kmers)));
   }
   if (!all_equal(answers)) {
     std::fprintf(stderr, "device_lookup: the tables do not answer alike\n");

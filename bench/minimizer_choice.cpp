@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "core/minimizer.h"
-#include "core/super_kmer.h"
+#include "kmer/minimizer.h"
+#include "kmer/super_kmer.h"
 
 namespace {
 

@@ -9,13 +9,13 @@
 #include <optional>
 #include <vector>
 
+#include "base/error.h"
 #include "command_line.h"
-#include "core/error.h"
-#include "device_memory.cuh"
-#include "expand.cuh"
-#include "persistent_grid.cuh"
+#include "kernels/count/expand.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/persistent_grid.cuh"
+#include "kernels/memory/tile_cuda.cuh"
 #include "table/warpdrive.h"
-#include "tile_cuda.cuh"
 
 namespace {
 
@@ -63,7 +63,7 @@ __device__ void note(Result* result, Key128 hash, std::uint32_t count) {
             static_cast<unsigned long long>(mixed(static_cast<std::uint64_t>(hash) ^ count)));
 }
 
-/// Slots that hold hashes: a WarpDrive table as kernels/list_counter.cuh has it.
+/// Slots that hold hashes: a WarpDrive table as kernels/count/list_counter.cuh has it.
 class HashSlots {
  public:
   static constexpr std::uint32_t kSlotBytes = sizeof(Key128) + sizeof(std::uint32_t);

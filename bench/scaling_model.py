@@ -19,7 +19,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "scaling.md"
-MINIMIZER = {21: 12, 31: 14, 55: 14}  # src/core/minimizer.h
+MINIMIZER = {21: 12, 31: 14, 55: 14}  # src/kmer/minimizer.h
 
 
 class Rates:

@@ -5,14 +5,14 @@
 #include <cstdio>
 #include <new>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "distributed/command.h"
 #include "starfish/command.h"
 #include "tables/command.h"
 
 namespace {
 
-/// As warpmer's own (cli/exit_status.h).
+/// As warpmer's own (cli/framework/exit_status.h).
 int exit_status_of(warpmer::ErrorKind kind) {
   switch (kind) {
     case warpmer::ErrorKind::usage:

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "cli/application.h"
-#include "cli/exit_status.h"
-#include "cli/messages.h"
-#include "cli/process.h"
-#include "cli/text_output.h"
-#include "core/error.h"
-#include "engine/ranks.h"
-#include "engine/verdict.h"
-#include "index/mapped_inputs.h"
+#include "base/error.h"
+#include "cli/framework/application.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/messages.h"
+#include "cli/framework/process.h"
+#include "cli/framework/text_output.h"
+#include "file/mapped_inputs.h"
+#include "mpi/ranks.h"
+#include "mpi/verdict.h"
 
 namespace warpmer::cli {
 namespace {
@@ -39,11 +39,11 @@ int fail(int status, const std::string& message) {
 }
 
 /// All ranks end with the same status, and one of them says why.
-int fail(engine::Ranks& ranks, const engine::Verdict& own) {
+int fail(mpi::Ranks& ranks, const mpi::Verdict& own) {
   if (!ranks.are_several()) {
     return fail(exit_status_of(own.kind), own.message);
   }
-  const engine::Verdict verdict = ranks.settle(own);
+  const mpi::Verdict verdict = ranks.settle(own);
   const int status = exit_status_of(verdict.kind);
   if (ranks.is_first()) {
     fail(status, verdict.message);
@@ -67,7 +67,7 @@ int finish_parsing(const Application& application, const CLI::ParseError& error)
   return kDone;
 }
 
-int run(Application& application, engine::Ranks& ranks, const std::vector<std::string>& arguments) {
+int run(Application& application, mpi::Ranks& ranks, const std::vector<std::string>& arguments) {
   try {
     try {
       return application.run(arguments);
@@ -75,25 +75,25 @@ int run(Application& application, engine::Ranks& ranks, const std::vector<std::s
       return finish_parsing(application, error);
     }
   } catch (...) {
-    const engine::Verdict verdict = engine::verdict_of(std::current_exception());
+    const mpi::Verdict verdict = mpi::verdict_of(std::current_exception());
     // Who changes an input while it is read makes it look damaged, or breaks what lies beyond.
-    const std::optional<std::string> change = index::MappedInputs::change();
-    return fail(ranks, change ? engine::Verdict{ErrorKind::input, *change} : verdict);
+    const std::optional<std::string> change = file::MappedInputs::change();
+    return fail(ranks, change ? mpi::Verdict{ErrorKind::input, *change} : verdict);
   }
 }
 
 /// The status, unless another rank has failed since.
-int leave(engine::Ranks& ranks, int status) {
-  const std::optional<engine::Verdict> verdict = ranks.leave(status);
+int leave(mpi::Ranks& ranks, int status) {
+  const std::optional<mpi::Verdict> verdict = ranks.leave(status);
   return verdict ? exit_status_of(verdict->kind) : status;
 }
 
 /// Nothing if this process was to be one of several and could not join them.
-std::unique_ptr<engine::Ranks> join() {
+std::unique_ptr<mpi::Ranks> join() {
   try {
-    return engine::join_ranks();
+    return mpi::join_ranks();
   } catch (const Error& error) {
-    if (engine::launched_rank() == 0) {
+    if (mpi::launched_rank() == 0) {
       fail(exit_status_of(error.kind()), error.what());
     }
     return nullptr;
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   install_signal_handlers();
   print_warnings();
   const std::vector<std::string> words(argv, argv + argc);
-  const std::unique_ptr<warpmer::engine::Ranks> ranks = join();
+  const std::unique_ptr<warpmer::mpi::Ranks> ranks = join();
   if (!ranks) {
     return kResourceError;
   }

@@ -2,14 +2,14 @@
 
 #include <cuda_runtime.h>
 
-#include "core/kmer.h"
-#include "cuda_error.cuh"
-#include "driver_use.cuh"
-#include "engine/backend.h"
-#include "engine/gpus.h"
-#include "pinned_blocks.cuh"
-#include "session.cuh"
-#include "update.cuh"
+#include "backend/backend.h"
+#include "host/gpus.h"
+#include "kernels/memory/cuda_error.cuh"
+#include "kernels/memory/driver_use.cuh"
+#include "kernels/memory/pinned_blocks.cuh"
+#include "kernels/session/session.cuh"
+#include "kernels/update/update.cuh"
+#include "kmer/kmer.h"
 
 namespace warpmer::gpu {
 
@@ -37,7 +37,7 @@ class PinnedText : public io::TextMemory {
   int gpu_;
 };
 
-class CudaBackend : public engine::Backend {
+class CudaBackend : public backend::Backend {
  public:
   explicit CudaBackend(const std::vector<int>& gpus)
       : peers_(gpus), text_memory_(peers_.pinned_blocks(), gpus.front()) {
@@ -57,12 +57,12 @@ class CudaBackend : public engine::Backend {
 
   [[nodiscard]] const io::TextMemory* text_memory() const override { return &text_memory_; }
 
-  [[nodiscard]] std::unique_ptr<engine::CountingSession> start(const engine::CountPlan& plan) override {
+  [[nodiscard]] std::unique_ptr<backend::CountingSession> start(const backend::CountPlan& plan) override {
     check_capabilities(plan.k);
     return make_session(peers_, plan);
   }
-  [[nodiscard]] std::unique_ptr<engine::UpdatingSession> start_update(
-      const engine::UpdatePlan& plan, const index::IndexFile& index) override {
+  [[nodiscard]] std::unique_ptr<backend::UpdatingSession> start_update(
+      const backend::UpdatePlan& plan, const index::IndexFile& index) override {
     check_capabilities(index.params().k);
     return make_update(peers_, plan, index);
   }
@@ -88,11 +88,11 @@ class CudaBackend : public engine::Backend {
 
 }  // namespace warpmer::gpu
 
-namespace warpmer::engine {
+namespace warpmer::backend {
 
 std::unique_ptr<Backend> make_cuda_backend(const std::vector<int>& gpus) {
   if (gpus.empty()) throw UsageError("no GPU was named");
   return std::make_unique<gpu::CudaBackend>(gpus);
 }
 
-}  // namespace warpmer::engine
+}  // namespace warpmer::backend

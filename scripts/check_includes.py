@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the rules of docs/architecture.md that a script can check: who includes whom, where CUDA may be
-seen, that library code neither prints nor exits, and uses the CUDA driver by kernels/driver_use.cuh."""
+seen, that library code neither prints nor exits, and uses the CUDA driver by kernels/memory/driver_use.cuh."""
 
 import pathlib
 import re
@@ -8,23 +8,36 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-BELOW_ENGINE = {"core", "table", "io", "index", "formats"}
+# Which folders a folder may see, itself aside.
+BELOW_BACKEND = {"base", "kmer", "file", "host", "io", "index", "formats"}
 ALLOWED = {
-    "core": {"core"},
-    "table": {"core", "table"},
-    "io": {"core", "io"},
-    "index": {"core", "index"},
+    "base": set(),
+    "kmer": set(),
+    "file": {"base"},
+    "host": {"base", "file"},
+    "table": {"base", "kmer"},
+    "io": {"base", "kmer", "file"},
+    "index": {"base", "kmer", "file"},
     # Other programs' files are read and written with what reads and writes ours.
-    "formats": {"core", "io", "index", "formats"},
-    "engine": BELOW_ENGINE | {"engine"},
-    "cpu": BELOW_ENGINE | {"engine", "comm", "cpu"},
-    # The exchange carries what backends cut: below them. Between ranks it implements what the engine asks for.
-    "comm": {"core", "engine", "comm"},
-    "kernels": BELOW_ENGINE | {"engine", "comm", "kernels"},
-    "cli": {"io", "index", "formats", "engine", "cli"},
+    "formats": {"base", "kmer", "file", "io", "index"},
+    "backend": BELOW_BACKEND | {"table"},
+    "mpi": BELOW_BACKEND | {"backend"},
+    "stats": {"base", "index", "backend"},
+    "jobs": BELOW_BACKEND | {"backend", "mpi", "stats"},
+    "cpu": BELOW_BACKEND | {"table", "backend", "mpi"},
+    "kernels": BELOW_BACKEND | {"table", "backend", "mpi"},
+    "cli": {"base", "file", "host", "io", "index", "formats", "backend", "mpi", "stats", "jobs"},
 }
-# Of core, the command line sees the error types, warnings, and the stage that puts its answers in order.
-CLI_MAY_ALSO = {"core/error.h", "core/warning.h", "core/ordered_stage.h"}
+# Folders within a folder, the lowest first: each may see those before it. What is beside them sees them all, and none
+# sees that.
+ROOMS = {
+    "io": ["blocks", "compress", "text", "fastx", "hts"],
+    "cpu": ["simd", "memory", "count", "lookup", "sets", "positions", "update"],
+    "kernels": ["memory", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",
+                "lookup", "tables"],
+    "cli": ["framework", "output", "commands"],
+    "mpi": [],
+}
 LAYERS = set(ALLOWED)
 SUFFIXES = {".h", ".cpp", ".cuh", ".cu"}
 
@@ -57,15 +70,31 @@ def driver_uses(code):
             yield found.group(0)
 
 
-def layer_of(path):
-    parts = path.parts
-    if parts[0] == "src":
-        return parts[1]
-    return parts[0]
+def folders_of(parts):
+    """A folder below src/, or beside it, and the folder within it; "" for none."""
+    parts = parts[1:] if parts[0] == "src" else parts
+    return parts[0], parts[1] if len(parts) > 2 else ""
+
+
+def upward(layer, room, target):
+    """What is wrong with an include of `target` from a folder; None if nothing is."""
+    first, other_room = folders_of(pathlib.PurePath(target).parts)
+    if layer not in ALLOWED or first not in LAYERS:
+        return None
+    if first != layer:
+        if first in ALLOWED[layer]:
+            return None
+        return f"{layer} may see {', '.join(sorted(ALLOWED[layer])) or 'no other folder'}"
+    rooms = ROOMS.get(layer, [])
+    if room == other_room or room == "" or room not in rooms:
+        return None
+    if other_room in rooms[: rooms.index(room)]:
+        return None
+    return f"{layer}/{room} may see {', '.join(rooms[: rooms.index(room)]) or 'no other folder'} of {layer}"
 
 
 def check(path, text):
-    layer = layer_of(path)
+    layer, room = folders_of(path.parts)
     is_cuda_place = layer == "kernels" or (path.suffix in {".cu", ".cuh"} and layer in {"tests", "bench"})
     for quote, target in INCLUDE.findall(text):
         if quote == "<":
@@ -74,13 +103,13 @@ def check(path, text):
             continue
         if target.endswith(".cuh") and not is_cuda_place:
             yield f'includes "{target}": only kernels/ and .cu files see CUDA'
-        first = target.split("/")[0] if "/" in target else layer
-        if first == "..":
+        if target.split("/")[0] == "..":
             yield f'includes "{target}": write the path from src/'
-        if layer not in ALLOWED or first not in LAYERS:
-            continue
-        if first not in ALLOWED[layer] and not (layer == "cli" and target in CLI_MAY_ALSO):
-            yield f'includes "{target}": {layer} may see {", ".join(sorted(ALLOWED[layer]))}'
+        if "/" not in target and layer in LAYERS:
+            yield f'includes "{target}": write the whole path'
+        problem = upward(layer, room, target)
+        if problem:
+            yield f'includes "{target}": {problem}'
     # A *_body.h is meant to be included several times, once for each instruction set.
     if path.suffix in {".h", ".cuh"} and not path.stem.endswith("_body") and "#pragma once" not in text:
         yield "has no #pragma once"

@@ -6,7 +6,7 @@
 
 #include "distributed/experiments.h"
 #include "distributed/launch.cuh"
-#include "distributed_table.cuh"
+#include "kernels/tables/distributed_table.cuh"
 
 namespace warpmer::bench {
 namespace {

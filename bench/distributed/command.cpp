@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "distributed/experiments.h"
 #include "distributed/row_report.h"
 #include "tables/report.h"

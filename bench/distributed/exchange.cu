@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "current_device.cuh"
 #include "distributed/experiments.h"
 #include "distributed/launch.cuh"
-#include "engine/gpus.h"
-#include "transposition.cuh"
+#include "host/gpus.h"
+#include "kernels/exchange/transposition.cuh"
+#include "kernels/memory/current_device.cuh"
 
 namespace warpmer::bench {
 namespace {
@@ -117,7 +117,7 @@ class Exchange {
   const ExchangeSetting& setting_;
   std::size_t words_;
   gpu::Transposition transposition_;
-  comm::PartitionTable table_;
+  mpi::PartitionTable table_;
   std::vector<gpu::OnOneDevice<Side>> sides_;
   std::vector<gpu::Transposition::Share> shares_;
 };
@@ -135,7 +135,7 @@ void run_exchanges(const ExchangeSetting& setting, const std::function<void(cons
 
 Ordinals usable_gpus() {
   Ordinals ordinals;
-  for (const engine::Gpu& gpu : engine::survey_gpus().gpus) {
+  for (const host::Gpu& gpu : host::survey_gpus().gpus) {
     if (gpu.problem.empty()) ordinals.push_back(gpu.ordinal);
   }
   return ordinals;

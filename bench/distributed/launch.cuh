@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "device_memory.cuh"
-#include "persistent_grid.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/persistent_grid.cuh"
 
 namespace warpmer::bench {
 

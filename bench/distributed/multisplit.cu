@@ -3,12 +3,12 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <vector>
 
-#include "core/error.h"
-#include "core/super_kmer.h"
-#include "current_device.cuh"
+#include "base/error.h"
 #include "distributed/experiments.h"
 #include "distributed/launch.cuh"
-#include "multisplit.cuh"
+#include "kernels/memory/current_device.cuh"
+#include "kernels/tables/multisplit.cuh"
+#include "kmer/super_kmer.h"
 
 namespace warpmer::bench {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "starfish/experiments.h"
 #include "table/paged_table.h"
 #include "tables/experiment.h"

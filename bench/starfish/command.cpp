@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "distributed/row_report.h"
 #include "starfish/experiments.h"
 #include "tables/keys.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "device_children.cuh"
+#include "kernels/resident/device_children.cuh"
 #include "starfish/bench_body.h"
 #include "tables/table_lists.h"
 #include "tables/workbench.h"

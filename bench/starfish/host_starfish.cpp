@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "cpu/host_children.h"
+#include "cpu/update/host_children.h"
 #include "starfish/bench_body.h"
 #include "tables/host_threads.h"
 #include "tables/table_lists.h"

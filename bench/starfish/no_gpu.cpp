@@ -1,6 +1,6 @@
 // In builds without CUDA.
 
-#include "core/error.h"
+#include "base/error.h"
 #include "starfish/experiments.h"
 
 namespace warpmer::bench {

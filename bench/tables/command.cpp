@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "tables/dynamic_experiments.h"
 #include "tables/experiment.h"
 #include "tables/figures.h"

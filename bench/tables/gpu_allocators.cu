@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "kernels/memory/tile_cuda.cuh"
 #include "tables/gpu_units.cuh"
 #include "tables/table_lists.h"
-#include "tile_cuda.cuh"
 
 namespace warpmer::bench {
 namespace {

@@ -1,12 +1,12 @@
-// HashGraphs on a GPU, as kernels/hash_graph.cuh builds and probes them: in the default stream.
+// HashGraphs on a GPU, as kernels/tables/hash_graph.cuh builds and probes them: in the default stream.
 
 #include <cstdint>
 #include <memory>
 #include <utility>
 
-#include "device_memory.cuh"
-#include "hash_graph.cuh"
-#include "persistent_grid.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/persistent_grid.cuh"
+#include "kernels/tables/hash_graph.cuh"
 #include "tables/hash_graph_tables.h"
 #include "tables/table_lists.h"
 

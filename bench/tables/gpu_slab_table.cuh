@@ -6,14 +6,14 @@
 #include <cstdint>
 #include <memory>
 
-#include "device_memory.cuh"
-#include "persistent_grid.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/persistent_grid.cuh"
+#include "kernels/memory/tile_cuda.cuh"
 #include "table/tile_probe_counting.h"
 #include "table/work_sharing.h"
 #include "tables/gpu_units.cuh"
 #include "tables/slab_tables.h"
 #include "tables/table_lists.h"
-#include "tile_cuda.cuh"
 
 namespace warpmer::bench {
 namespace {

@@ -1,7 +1,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
-#include "cuda_error.cuh"
-#include "persistent_grid.cuh"
+#include "kernels/memory/cuda_error.cuh"
+#include "kernels/memory/persistent_grid.cuh"
 #include "tables/gpu_split.cuh"
 
 namespace warpmer::bench {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "device_memory.cuh"
+#include "kernels/memory/device_memory.cuh"
 
 namespace warpmer::bench {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
-#include "device_memory.cuh"
-#include "persistent_grid.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/persistent_grid.cuh"
 #include "table/slab_alloc.h"
 #include "tables/host_units.h"
 

@@ -9,14 +9,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "device_memory.cuh"
-#include "persistent_grid.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/persistent_grid.cuh"
+#include "kernels/memory/word_tile_cuda.cuh"
 #include "table/tile_probe_counting.h"
 #include "tables/gpu_split.cuh"
 #include "tables/keys.h"
 #include "tables/table_lists.h"
 #include "tables/word_tables.h"
-#include "word_tile_cuda.cuh"
 
 namespace warpmer::bench {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "cuda_error.cuh"
-#include "device_memory.cuh"
-#include "persistent_grid.cuh"
+#include "kernels/memory/cuda_error.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/persistent_grid.cuh"
 #include "tables/table_lists.h"
 #include "tables/workbench.h"
 

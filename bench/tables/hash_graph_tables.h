@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/hash_graph.h"
 #include "tables/keys.h"
 #include "tables/table_under_test.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/hash_graph.h"
+#include "cpu/positions/hash_graph.h"
 #include "tables/hash_graph_tables.h"
 #include "tables/host_threads.h"
 #include "tables/table_lists.h"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/word_slots.h"
 
 namespace warpmer::bench {

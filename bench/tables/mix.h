@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "tables/keys.h"
 #include "tables/table_under_test.h"
 

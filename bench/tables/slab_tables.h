@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/slab_elements.h"
 #include "table/slab_hash.h"
 #include "tables/keys.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "table/word_slots.h"
 
 namespace warpmer::bench {

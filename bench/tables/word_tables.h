@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/cuckoo.h"
 #include "table/iceberg.h"
 #include "table/warpdrive.h"

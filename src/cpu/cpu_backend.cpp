@@ -2,34 +2,34 @@
 
 #include <fmt/format.h>
 
-#include "cpu/dense_session.h"
-#include "cpu/kernels.h"
-#include "cpu/sharded_session.h"
-#include "engine/backend.h"
-#include "engine/update_session.h"
+#include "backend/backend.h"
+#include "backend/update_session.h"
+#include "cpu/count/dense_session.h"
+#include "cpu/count/sharded_session.h"
+#include "cpu/simd/kernels.h"
 
 namespace warpmer::cpu {
 
 namespace {
 
-class CpuBackend : public engine::Backend {
+class CpuBackend : public backend::Backend {
  public:
   [[nodiscard]] std::string describe() const override { return fmt::format("cpu ({})", kernels_.name); }
 
-  [[nodiscard]] std::unique_ptr<engine::CountingSession> start(const engine::CountPlan& plan) override {
+  [[nodiscard]] std::unique_ptr<backend::CountingSession> start(const backend::CountPlan& plan) override {
     if (plan.k <= kMaxDenseK) return std::make_unique<DenseSession>(kernels_, plan);
-    return with_shard_types(plan.k, [&]<class Key, int Words>() -> std::unique_ptr<engine::CountingSession> {
+    return with_shard_types(plan.k, [&]<class Key, int Words>() -> std::unique_ptr<backend::CountingSession> {
       return std::make_unique<ShardedSession<Key, Words>>(kernels_, plan);
     });
   }
 
-  [[nodiscard]] std::unique_ptr<engine::UpdatingSession> start_update(
-      const engine::UpdatePlan& plan, const index::IndexFile& index) override {
-    return engine::make_cpu_update(plan, index);
+  [[nodiscard]] std::unique_ptr<backend::UpdatingSession> start_update(
+      const backend::UpdatePlan& plan, const index::IndexFile& index) override {
+    return backend::make_cpu_update(plan, index);
   }
 
-  [[nodiscard]] std::optional<engine::SessionForecast> forecast(
-      const engine::CountPlan& plan, const engine::ExpectedKmers& expected) const override {
+  [[nodiscard]] std::optional<backend::SessionForecast> forecast(
+      const backend::CountPlan& plan, const backend::ExpectedKmers& expected) const override {
     if (plan.k <= kMaxDenseK) return DenseSession::forecast(plan);
     return with_shard_types(
         plan.k, [&]<class Key, int Words>() { return ShardedSession<Key, Words>::forecast(plan, expected); });
@@ -43,10 +43,10 @@ class CpuBackend : public engine::Backend {
 
 }  // namespace warpmer::cpu
 
-namespace warpmer::engine {
+namespace warpmer::backend {
 
 std::string cpu_instruction_set() { return cpu::best_kernels().name; }
 
 std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<cpu::CpuBackend>(); }
 
-}  // namespace warpmer::engine
+}  // namespace warpmer::backend

@@ -6,8 +6,8 @@
 #include <bit>
 #include <string>
 
-#include "core/error.h"
-#include "core/warning.h"
+#include "base/error.h"
+#include "base/warning.h"
 
 namespace warpmer::formats {
 

@@ -7,8 +7,8 @@
 #include <cctype>
 #include <filesystem>
 
-#include "core/error.h"
-#include "index/output_path.h"
+#include "base/error.h"
+#include "file/output_path.h"
 
 namespace warpmer::formats {
 namespace {
@@ -126,7 +126,7 @@ std::string take_ending(std::string& name) {
 
 /// What is before the endings; nothing for what is no file.
 std::string file_name(const std::string& path) {
-  return index::is_stream(path) ? std::string() : std::filesystem::path(path).filename().string();
+  return file::is_stream(path) ? std::string() : std::filesystem::path(path).filename().string();
 }
 
 bool is_text(Content content) {

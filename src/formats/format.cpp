@@ -6,15 +6,15 @@
 #include <atomic>
 #include <cstring>
 
-#include "core/error.h"
+#include "base/error.h"
+#include "file/byte_file.h"
+#include "file/input_error.h"
 #include "formats/ending.h"
 #include "formats/jellyfish_file.h"
 #include "formats/kff_file.h"
 #include "formats/kmc_database.h"
 #include "formats/kmer_text.h"
 #include "index/index_layout.h"
-#include "io/byte_file.h"
-#include "io/input_error.h"
 
 namespace warpmer::formats {
 namespace {
@@ -107,14 +107,14 @@ std::vector<std::string> files_of(const std::string& path, Format format) {
 Format detect_format(const std::string& path) {
   if (is_kmc_database(path)) return Format::kmc;
   const std::atomic<bool> never = false;
-  io::ByteFile file(path, path, never);
+  file::ByteFile file(path, path, never);
   const std::string_view start = file.peek(kFirstBytes);
   if (is_index(start)) return Format::wmi;
   if (start.starts_with("KFF")) return Format::kff;
   if (is_jellyfish(start)) return Format::jellyfish;
   if (start.starts_with("KMC")) {
-    io::fail_at({.file = path},
-                "a part of a KMC database; its other part, .kmc_pre or .kmc_suf, must be beside it");
+    file::fail_at({.file = path},
+                  "a part of a KMC database; its other part, .kmc_pre or .kmc_suf, must be beside it");
   }
   return Format::tsv;
 }

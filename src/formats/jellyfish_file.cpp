@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "core/error.h"
+#include "base/error.h"
+#include "file/input_error.h"
 #include "formats/count_width.h"
 #include "formats/jellyfish_order.h"
-#include "io/input_error.h"
 
 namespace warpmer::formats {
 namespace {
@@ -111,7 +111,7 @@ std::string format_fault(const std::string& format) {
            "convert that";
   }
   if (format == "bloomcounter") return "a Bloom counter (jellyfish bc), which holds no k-mers";
-  return fmt::format("of Jellyfish's format {}, not {}", io::quoted(format), kFormat);
+  return fmt::format("of Jellyfish's format {}, not {}", file::quoted(format), kFormat);
 }
 
 }  // namespace

@@ -20,10 +20,10 @@
 #include <cstdint>
 #include <string>
 
+#include "file/buffered_output.h"
+#include "file/mapped_input.h"
 #include "formats/count_width.h"
 #include "formats/kmer_stream.h"
-#include "index/buffered_output.h"
-#include "index/mapped_input.h"
 
 namespace warpmer::formats {
 
@@ -49,7 +49,7 @@ class JellyfishSource final : public KmerSource {
   void release_read();
   [[noreturn]] void refuse(const std::string& what) const;
 
-  index::MappedInput file_;
+  file::MappedInput file_;
   StreamFacts facts_;
   std::uint32_t key_bytes_ = 0;
   std::uint32_t count_bytes_ = 0;
@@ -77,7 +77,7 @@ class JellyfishSink final : public KmerSink {
   void check_order(std::span<const CountedKmer> kmers);
   void append(std::span<const CountedKmer> kmers);
 
-  index::BufferedOutput output_;
+  file::BufferedOutput output_;
   StreamFacts facts_;
   std::uint32_t key_bytes_;
   std::uint32_t count_bytes_;

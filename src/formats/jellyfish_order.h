@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/kmer.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::formats {
 

@@ -33,10 +33,10 @@
 #include <string_view>
 #include <vector>
 
+#include "file/buffered_output.h"
+#include "file/mapped_input.h"
 #include "formats/count_width.h"
 #include "formats/kmer_stream.h"
-#include "index/buffered_output.h"
-#include "index/mapped_input.h"
 
 namespace warpmer::formats {
 
@@ -107,7 +107,7 @@ class KffSource final : public KmerSource {
   void release_read();
   [[noreturn]] void refuse(const std::string& what) const;
 
-  index::MappedInput file_;
+  file::MappedInput file_;
   StreamFacts facts_;
   bool is_unique_ = true;
   std::array<std::uint8_t, 4> base_of_code_{0, 1, 2, 3};
@@ -142,7 +142,7 @@ class KffSink final : public KmerSink {
   void write_index();
   void write_footer(std::uint64_t index_at);
 
-  index::BufferedOutput output_;
+  file::BufferedOutput output_;
   StreamFacts facts_;
   std::uint32_t sequence_bytes_;
   std::uint32_t count_bytes_;

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "formats/count_width.h"
 #include "formats/kff_file.h"
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/error.h"
+#include "base/error.h"
+#include "file/input_error.h"
 #include "formats/count_width.h"
 #include "formats/kff_file.h"
-#include "io/input_error.h"
 
 namespace warpmer::formats {
 namespace {
@@ -193,7 +193,7 @@ bool KffSource::next_section() {
       default:
         --at_;
         refuse(fmt::format("this KFF file is damaged: a section begins with {}, not with v, r, m or i",
-                           io::quoted(letter)));
+                           file::quoted(letter)));
     }
   }
   return false;

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/error.h"
+#include "base/error.h"
+#include "file/output_group.h"
 #include "formats/count_width.h"
-#include "index/output_group.h"
 
 namespace warpmer::formats {
 namespace {
@@ -83,7 +83,7 @@ KmcSource::KmcSource(const std::string& path)
   suffixes_.will_need(0, suffixes_.bytes().size());
 }
 
-void KmcSource::refuse(const index::MappedInput& file, const std::string& what) const {
+void KmcSource::refuse(const file::MappedInput& file, const std::string& what) const {
   throw InputError(fmt::format("{}: {}", file.name(), what));
 }
 
@@ -304,7 +304,7 @@ void KmcSink::finish() {
   // One file without the other is of no use.
   suffixes_.complete();
   prefixes_.complete();
-  index::OutputGroup both;
+  file::OutputGroup both;
   suffixes_.finish();
   prefixes_.finish();
   both.name_all();

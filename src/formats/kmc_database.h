@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
+#include "file/buffered_output.h"
+#include "file/mapped_input.h"
 #include "formats/count_width.h"
 #include "formats/kmer_stream.h"
-#include "index/buffered_output.h"
-#include "index/mapped_input.h"
 
 namespace warpmer::formats {
 
@@ -52,9 +52,9 @@ class KmcSource final : public KmerSource {
   [[nodiscard]] std::uint64_t table_entry(std::uint64_t i) const;
   bool next_prefix();
   void decode(const std::byte* record, CountedKmer& out) const;
-  [[noreturn]] void refuse(const index::MappedInput& file, const std::string& what) const;
+  [[noreturn]] void refuse(const file::MappedInput& file, const std::string& what) const;
 
-  index::MappedInput prefixes_, suffixes_;
+  file::MappedInput prefixes_, suffixes_;
   StreamFacts facts_;
   std::uint32_t prefix_bases_ = 0;
   std::uint32_t count_bytes_ = 0;
@@ -90,7 +90,7 @@ class KmcSink final : public KmerSink {
   std::uint32_t prefix_bases_;
   std::uint32_t suffix_bytes_;
   std::uint32_t count_bytes_;
-  index::BufferedOutput suffixes_, prefixes_;
+  file::BufferedOutput suffixes_, prefixes_;
   std::vector<std::uint64_t> sizes_;  ///< k-mers with each prefix
   std::uint64_t records_ = 0;
 };

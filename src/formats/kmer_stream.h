@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/kmer.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::formats {
 

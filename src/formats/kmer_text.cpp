@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "io/input_error.h"
+#include "file/input_error.h"
 
 namespace warpmer::formats {
 namespace {
@@ -82,13 +82,13 @@ bool TextSource::next_record(std::string_view& kmer, std::uint64_t& count) {
     const bool is_as_before = facts_.k > 0 && facts_.k < line.size() && is_separator(line[facts_.k]);
     const std::size_t separator = is_as_before ? facts_.k : line.find_first_of("\t ");
     if (separator == std::string_view::npos) {
-      lines_.fail(fmt::format("{} is no line of a k-mer, a tab and its count", io::quoted(line)));
+      lines_.fail(fmt::format("{} is no line of a k-mer, a tab and its count", file::quoted(line)));
     }
     kmer = line.substr(0, separator);
     count = parse_count(io::entry_of_line(line.substr(separator + 1)));
     return true;
   }
-  if (!line.starts_with('>')) lines_.fail(fmt::format("{} is no line '>COUNT'", io::quoted(line)));
+  if (!line.starts_with('>')) lines_.fail(fmt::format("{} is no line '>COUNT'", file::quoted(line)));
   count = parse_count(io::entry_of_line(line.substr(1)));
   if (!lines_.next_entry(kmer)) lines_.fail("the file ends after a count, before its k-mer");
   return true;
@@ -98,10 +98,10 @@ std::uint64_t TextSource::parse_count(std::string_view text) const {
   std::uint64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error == std::errc::result_out_of_range) {
-    lines_.fail(fmt::format("the count {} is larger than 2^64 - 1", io::quoted(text)));
+    lines_.fail(fmt::format("the count {} is larger than 2^64 - 1", file::quoted(text)));
   }
   if (error != std::errc() || end != text.data() + text.size()) {
-    lines_.fail(fmt::format("{} is no count, which is a whole number of at least 1{}", io::quoted(text),
+    lines_.fail(fmt::format("{} is no count, which is a whole number of at least 1{}", file::quoted(text),
                             form_ == TextForm::fasta ? "; for sequences there is 'warpmer count'" : ""));
   }
   if (count == 0) lines_.fail("a count of 0; leave k-mers out that do not occur");
@@ -111,7 +111,7 @@ std::uint64_t TextSource::parse_count(std::string_view text) const {
 Key128 TextSource::parse_kmer(std::string_view text) const {
   const auto parse = [&](auto kmer) {
     if (!kmer_from_text(text, kmer))
-      lines_.fail(fmt::format("{} has characters other than A C G T U", io::quoted(text, kMaxK)));
+      lines_.fail(fmt::format("{} has characters other than A C G T U", file::quoted(text, kMaxK)));
     return Key128{kmer};
   };
   return text.size() <= kMaxNarrowK ? parse(Key64{}) : parse(Key128{});

@@ -7,7 +7,7 @@
 
 #include "formats/kmer_stream.h"
 #include "formats/text_file.h"
-#include "io/line_reader.h"
+#include "io/text/line_reader.h"
 
 namespace warpmer::formats {
 
@@ -17,7 +17,7 @@ enum class TextForm {
 };
 
 /// Reads either form, plain or compressed with gzip or BGZF; which one, the first character says. Characters
-/// may be of either case, U is T. Lines are those of io/line_reader.h: empty ones and comments ('#') are
+/// may be of either case, U is T. Lines are those of io/text/line_reader.h: empty ones and comments ('#') are
 /// skipped, blanks around what stands in one are of no matter. A k-mer is given as it is in the text.
 class TextSource final : public KmerSource {
  public:
@@ -54,7 +54,7 @@ class TextSink final : public KmerSink {
   TextFile output_;
   TextForm form_;
   std::uint32_t k_;
-  index::Share so_far_;  ///< of the k-mers
+  Share so_far_;  ///< of the k-mers
 };
 
 }  // namespace warpmer::formats

@@ -4,9 +4,9 @@
 #include <exception>
 #include <thread>
 
+#include "base/quiet_thread.h"
 #include "formats/ending.h"
-#include "io/bgzf_writer.h"
-#include "io/quiet_thread.h"
+#include "io/compress/bgzf_writer.h"
 
 namespace warpmer::formats {
 namespace {
@@ -33,7 +33,7 @@ TextFile::TextFile(const std::string& path, unsigned threads)
   }
 }
 
-void TextFile::write(std::string_view text, const index::Share& so_far) {
+void TextFile::write(std::string_view text, const Share& so_far) {
   if (capacity_ == 0) {
     output_.write(text, so_far);
     return;
@@ -55,7 +55,7 @@ char* TextFile::reserve(std::size_t bytes) {
   return text_.data() + used_;
 }
 
-void TextFile::commit(std::size_t bytes, const index::Share& so_far) {
+void TextFile::commit(std::size_t bytes, const Share& so_far) {
   if (capacity_ == 0) {
     output_.commit(bytes, so_far);
     return;
@@ -86,7 +86,7 @@ void TextFile::pack(std::size_t bytes) {
   };
   try {
     for (unsigned thread = 1; thread * blocks_each < blocks; ++thread) {
-      others.push_back(io::start_thread_without_signals([&work, thread] { work(thread); }));
+      others.push_back(start_thread_without_signals([&work, thread] { work(thread); }));
     }
   } catch (...) {
     join();

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "index/buffered_output.h"
+#include "file/buffered_output.h"
 
 namespace warpmer::formats {
 
@@ -19,11 +19,11 @@ class TextFile {
   /// "-" is standard output. `threads`: to compress with, that of the caller included.
   explicit TextFile(const std::string& path, unsigned threads = 1);
 
-  void write(std::string_view text, const index::Share& so_far = {});
+  void write(std::string_view text, const Share& so_far = {});
 
   /// As BufferedOutput has them.
   [[nodiscard]] char* reserve(std::size_t bytes);
-  void commit(std::size_t bytes, const index::Share& so_far = {});
+  void commit(std::size_t bytes, const Share& so_far = {});
   void complete();
   void finish();
   [[nodiscard]] const std::string& temporary() { return output_.temporary(); }
@@ -33,13 +33,13 @@ class TextFile {
  private:
   void pack(std::size_t bytes);
 
-  index::BufferedOutput output_;
+  file::BufferedOutput output_;
   unsigned threads_;
   // Only what is compressed: text that waits for it, of which `used_` bytes are there.
   std::size_t capacity_ = 0;  ///< whole blocks; 0: nothing is compressed
   std::vector<char> text_;
   std::size_t used_ = 0;
-  index::Share so_far_;
+  Share so_far_;
   std::vector<std::string> packed_;  ///< of each thread
   bool is_complete_ = false;
 };

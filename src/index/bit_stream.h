@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/kmer.h"
-#include "core/platform.h"
+#include "kmer/kmer.h"
+#include "kmer/platform.h"
 
 namespace warpmer::index {
 

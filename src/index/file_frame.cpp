@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/error.h"
-#include "core/hash.h"
+#include "base/error.h"
 #include "index/index_layout.h"
 #include "index/position_layout.h"
+#include "kmer/hash.h"
 
 namespace warpmer::index::layout {
 namespace {
@@ -85,7 +85,7 @@ Parser header_fields(const FileKind& kind, Bytes head, const std::string& name) 
   const std::uint32_t header_bytes = in.u32();
   std::uint64_t stored = 0;
   std::memcpy(&stored, head.data() + kHeaderBytes - 8, sizeof stored);
-  if (stored != checksum(head.data(), kHeaderBytes - 8))
+  if (stored != file::checksum(head.data(), kHeaderBytes - 8))
     refuse_damaged(kind, name, "its header does not match its checksum");
   if (header_bytes != kHeaderBytes) refuse_damaged(kind, name, "its header is not one of this version");
   return in;
@@ -127,7 +127,7 @@ FileTail decode_tail(const FileKind& kind, Bytes file, const std::string& name) 
   tail.file_bytes = in.u64();
   const std::uint32_t version = in.u32();
   const std::uint32_t trailer_bytes = in.u32();
-  if (in.u64() != checksum(bytes.data(), kTrailerBytes - 16))
+  if (in.u64() != file::checksum(bytes.data(), kTrailerBytes - 16))
     refuse_damaged(kind, name, "its trailer does not match its checksum");
   if (version != kind.version || trailer_bytes != kTrailerBytes)
     refuse_damaged(kind, name, "its trailer is not one of its header's version");
@@ -151,7 +151,7 @@ FileTail decode_tail(const FileKind& kind, Bytes file, const std::string& name) 
 Bytes section_bytes(const FileKind& kind, Bytes file, const Section& section, const std::string& name,
                     const char* what) {
   const Bytes bytes = file.subspan(section.offset, section.bytes);
-  if (checksum(bytes.data(), bytes.size()) != section.checksum)
+  if (file::checksum(bytes.data(), bytes.size()) != section.checksum)
     refuse_damaged(kind, name, fmt::format("its {} does not match its checksum", what));
   return bytes;
 }

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "index/checksum.h"
+#include "file/checksum.h"
 
 namespace warpmer::index::layout {
 
@@ -64,7 +64,7 @@ class Builder {
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
   /// Of everything so far.
   [[nodiscard]] std::uint64_t checksum() const noexcept {
-    return layout::checksum(bytes_.data(), bytes_.size());
+    return file::checksum(bytes_.data(), bytes_.size());
   }
   std::string take() { return std::move(bytes_); }
 
@@ -132,7 +132,7 @@ class Parser {
 /// file: all of it, when the file is shorter than a header.
 [[nodiscard]] Parser header_fields(const FileKind& kind, Bytes head, const std::string& name);
 
-/// InputError unless the file's hash functions are those of core/hash.h.
+/// InputError unless the file's hash functions are those of kmer/hash.h.
 void check_hash_version(const FileKind& kind, const std::string& name, std::uint32_t version);
 
 [[nodiscard]] std::string encode_tail(const FileKind& kind, const FileTail& tail);

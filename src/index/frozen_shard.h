@@ -3,7 +3,7 @@
 /// which a shard is stored in an index file, kept as a run in memory, and looked up.
 ///
 /// It is a HashGraph (Green 2019: count, prefix-sum, place) over the 2k-bit k-mer hash
-/// (core/hash.h): the top `bucket_bits` bits of the hash name a bucket, `offsets` is the exclusive
+/// (kmer/hash.h): the top `bucket_bits` bits of the hash name a bucket, `offsets` is the exclusive
 /// prefix sum of bucket sizes, and a bucket's entries, in increasing order, hold only the
 /// remaining bits.
 
@@ -53,7 +53,7 @@ struct FrozenShard {
   ShardShape shape;
   std::vector<std::uint64_t> payload = {};  ///< empty when shape.entries is 0, and where there is a source
   std::shared_ptr<const PayloadSource> source = {};  ///< of a payload that is not in memory
-  std::optional<std::uint64_t> checksum = {};        ///< of the payload (index/checksum.h), if that is known
+  std::optional<std::uint64_t> checksum = {};        ///< of the payload (file/checksum.h), if that is known
 };
 
 }  // namespace warpmer::index

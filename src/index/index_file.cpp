@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <atomic>
 
-#include "core/error.h"
-#include "index/checksum.h"
+#include "base/error.h"
+#include "file/checksum.h"
+#include "file/mapped_input.h"
 #include "index/index_layout.h"
-#include "index/mapped_input.h"
 
 namespace warpmer::index {
 
@@ -20,7 +20,7 @@ struct IndexFile::Impl {
   void check(std::uint32_t shard, const ShardView& view, std::uint64_t checksum) const;
 
   std::string path;
-  MappedInput input;
+  file::MappedInput input;
   IndexParams params;
   layout::Trailer trailer;
   std::uint64_t content_checksum = 0;
@@ -123,7 +123,7 @@ ShardView IndexFile::shard(std::uint32_t shard) const {
     const std::size_t bytes = view.payload_words * sizeof(std::uint64_t);
     impl_->input.check_size();
     impl_->input.will_need(entry.offset, bytes);
-    impl_->check(shard, view, layout::checksum(payload, bytes));
+    impl_->check(shard, view, file::checksum(payload, bytes));
   }
   return view;
 }
@@ -131,7 +131,7 @@ ShardView IndexFile::shard(std::uint32_t shard) const {
 void IndexFile::read(std::uint32_t shard, std::uint64_t* into) const {
   const layout::DirectoryEntry& entry = impl_->entry(shard);
   const bool is_verified = impl_->is_verified(shard);
-  layout::Checksum checksum;
+  file::Checksum checksum;
   // What has been read is summed while it is in the core's cache.
   constexpr std::uint64_t kSomeWords = std::uint64_t{1} << 15;
   for (std::uint64_t at = 0; at < entry.payload_words; at += kSomeWords) {

@@ -47,7 +47,7 @@ Parser section_parser(Bytes file, const Section& section, const std::string& nam
 Builder content_checksums(const IndexParams& params, const Trailer& trailer) {
   const std::string header = encode_header(params);
   Builder parts;
-  parts.u64(checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
+  parts.u64(file::checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
   parts.u64(trailer.directory.checksum);
   return parts;
 }

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "core/hash.h"
-#include "core/kmer.h"
 #include "index/file_frame.h"
 #include "index/frozen_shard.h"
 #include "index/index_file.h"
+#include "kmer/hash.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::index::layout {
 

@@ -11,11 +11,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/error.h"
+#include "base/error.h"
+#include "file/output_file.h"
 #include "index/index_file.h"
 #include "index/index_layout.h"
 #include "index/kept_shards.h"
-#include "index/output_file.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::index {
@@ -66,7 +66,7 @@ struct IndexWriter::Impl {
   void write_source(Run& run);
   void write_payloads(const Run& run);
   void keep_spares(Run& run);
-  void write(std::uint64_t offset, std::span<const Piece> pieces);
+  void write(std::uint64_t offset, std::span<const file::Piece> pieces);
   void append_section(const std::string& bytes, layout::Section& section);
   void start_stream();
   std::uint64_t expected_bytes() const;
@@ -96,11 +96,11 @@ struct IndexWriter::Impl {
   const std::size_t most_spares;  ///< of those that are more than what has waited at a time
   bool started = false;           ///< the header is written
   bool finished = false;
-  std::exception_ptr failure;      ///< the first, of a write or of a source; there is no way back from it
-  std::optional<OutputFile> file;  ///< none: a part that is to be handed over
-  std::optional<KeptShards> kept;  ///< of a part, whose place is not known until it is written
+  std::exception_ptr failure;  ///< the first, of a write or of a source; there is no way back from it
+  std::optional<file::OutputFile> file;  ///< none: a part that is to be handed over
+  std::optional<KeptShards> kept;        ///< of a part, whose place is not known until it is written
 
-  OutputFile& output() { return *file; }
+  file::OutputFile& output() { return *file; }
 };
 
 IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given, unsigned writers)
@@ -117,7 +117,7 @@ IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given, unsig
 IndexWriter::Impl::Impl(const std::string& path, const IndexParams& given, const PartOfIndex& part)
     : params(given), next(part.shards.first), most_spares(0), started(true) {
   directory.resize(params.shards());
-  if (!part.temporary.empty()) file.emplace(path, OutputFile::PartOf{part.temporary});
+  if (!part.temporary.empty()) file.emplace(path, file::OutputFile::PartOf{part.temporary});
   kept.emplace(part.tmp_directory, part.most_kept_bytes);
 }
 
@@ -125,7 +125,7 @@ void IndexWriter::Impl::start_stream() {
   if (started) return;
   started = true;
   const std::string header = layout::encode_header(params);
-  const Piece piece{header.data(), header.size()};
+  const file::Piece piece{header.data(), header.size()};
   write(0, {&piece, 1});
 }
 
@@ -162,7 +162,7 @@ PreparedShard IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& froz
       entry_for(shard, frozen.shape,
                 prepared.source ? payload_layout(frozen.shape, params.k).words : prepared.payload.size());
   prepared.entry.checksum =
-      frozen.checksum ? *frozen.checksum : layout::checksum(prepared.payload.data(), prepared.held_bytes());
+      frozen.checksum ? *frozen.checksum : file::checksum(prepared.payload.data(), prepared.held_bytes());
   return prepared;
 }
 
@@ -280,17 +280,17 @@ void IndexWriter::Impl::keep_spares(Run& run) {
   }
 }
 
-void IndexWriter::Impl::write(std::uint64_t offset, std::span<const Piece> pieces) {
+void IndexWriter::Impl::write(std::uint64_t offset, std::span<const file::Piece> pieces) {
   output().write(offset, pieces);
-  for (const Piece& piece : pieces) bytes_written += piece.bytes;
+  for (const file::Piece& piece : pieces) bytes_written += piece.bytes;
 }
 
 /// As it comes, in order.
 void IndexWriter::Impl::write_source(Run& run) {
-  layout::Checksum checksum;
+  file::Checksum checksum;
   std::uint64_t at = run.offset;
   run.source->read([&](const std::uint64_t* words, std::size_t n) {
-    const Piece piece{words, n * sizeof words[0]};
+    const file::Piece piece{words, n * sizeof words[0]};
     checksum.add(piece);
     write(at, {&piece, 1});
     at += piece.bytes;
@@ -299,7 +299,7 @@ void IndexWriter::Impl::write_source(Run& run) {
 }
 
 void IndexWriter::Impl::write_payloads(const Run& run) {
-  std::vector<Piece> pieces;
+  std::vector<file::Piece> pieces;
   pieces.reserve(run.payloads.size());
   for (const auto& payload : run.payloads)
     pieces.push_back({payload.data(), payload.size() * sizeof payload[0]});
@@ -351,8 +351,8 @@ void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
 }
 
 void IndexWriter::Impl::append_section(const std::string& bytes, layout::Section& section) {
-  section = {end, bytes.size(), layout::checksum(bytes.data(), bytes.size())};
-  const Piece piece{bytes.data(), bytes.size()};
+  section = {end, bytes.size(), file::checksum(bytes.data(), bytes.size())};
+  const file::Piece piece{bytes.data(), bytes.size()};
   write(end, {&piece, 1});
   end += bytes.size();
 }
@@ -383,7 +383,7 @@ void IndexWriter::Impl::finish(const Totals& totals, const Histogram& histogram,
   trailer.sections_checksum = layout::sections_checksum(params, trailer);
   trailer.file_bytes = end + layout::kTrailerBytes;
   const std::string last = layout::encode_trailer(trailer);
-  const Piece piece{last.data(), last.size()};
+  const file::Piece piece{last.data(), last.size()};
   write(end, {&piece, 1});
   output().commit();
 }

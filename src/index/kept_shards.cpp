@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include "core/error.h"
+#include "base/error.h"
 
 namespace warpmer::index {
 namespace {
@@ -55,7 +55,7 @@ KeptShards::Batch KeptShards::take_for_file() {
 /// Writes what is in memory; `lock` is held, but for the time that takes.
 void KeptShards::spill(std::unique_lock<std::mutex>& lock) {
   if (!file_) {
-    file_ = std::make_unique<SpillFile>(directory_);
+    file_ = std::make_unique<file::SpillFile>(directory_);
     file_->leave_cache();
   }
   Batch batch = take_for_file();
@@ -76,7 +76,7 @@ void KeptShards::spill(std::unique_lock<std::mutex>& lock) {
 }
 
 void KeptShards::write(const Batch& batch, std::uint64_t offset) {
-  std::vector<Piece> pieces;
+  std::vector<file::Piece> pieces;
   pieces.reserve(batch.size());
   for (const PreparedShard& each : batch) pieces.push_back({each.payload.data(), each.bytes()});
   file_->write(offset, pieces);

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "file/spill_file.h"
 #include "index/frozen_shard.h"
 #include "index/index_layout.h"
-#include "index/spill_file.h"
 
 namespace warpmer::index {
 
@@ -66,7 +66,7 @@ class KeptShards {
   std::uint64_t memory_bytes_ = 0;                           ///< of these
   std::uint64_t in_writing_bytes_ = 0;                       ///< of those that are being written
   std::map<std::uint32_t, layout::DirectoryEntry> in_file_;  ///< `offset` is that in the temporary file
-  std::unique_ptr<SpillFile> file_;
+  std::unique_ptr<file::SpillFile> file_;
   std::set<std::uint32_t> known_;
   std::optional<std::string> failure_;  ///< the first failed write; there is no way back from it
 };

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/kmer.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::index::layout {
 

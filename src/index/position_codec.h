@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "core/kmer.h"
 #include "index/bit_stream.h"
 #include "index/position_file.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::index {
 

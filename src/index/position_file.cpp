@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/error.h"
-#include "index/mapped_input.h"
+#include "base/error.h"
+#include "file/mapped_input.h"
 #include "index/position_codec.h"
 #include "index/position_layout.h"
 
@@ -22,7 +22,7 @@ struct PositionFile::Impl {
   void verify(std::uint32_t bin, const BinView& view) const;
 
   std::string path;
-  MappedInput input;
+  file::MappedInput input;
   PositionParams params;
   layout::PositionTrailer trailer;
   std::vector<layout::BinEntry> directory;
@@ -52,7 +52,7 @@ void PositionFile::Impl::verify(std::uint32_t bin, const BinView& view) const {
   const std::size_t bytes = static_cast<std::size_t>(wanted.payload_words) * sizeof(std::uint64_t);
   input.check_size();
   input.will_need(wanted.offset, bytes);
-  if (layout::checksum(view.payload, bytes) != wanted.checksum) {
+  if (file::checksum(view.payload, bytes) != wanted.checksum) {
     layout::refuse_damaged(layout::kPositionKind, input.name(),
                            fmt::format("bin {} (bytes {} to {}) does not match its checksum", bin,
                                        wanted.offset, wanted.offset + bytes));

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/kmer.h"
 #include "index/index_layout.h"
 #include "index/packed_checks.h"
 #include "index/position_codec.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::index {
 
@@ -38,7 +38,7 @@ Parser position_section(Bytes file, const Section& section, const std::string& n
 std::uint64_t content_checksum(const PositionParams& params, const PositionTrailer& trailer) {
   const std::string header = encode_header(params);
   Builder parts;
-  parts.u64(checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
+  parts.u64(file::checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
   parts.u64(trailer.directory.checksum);
   parts.u64(trailer.totals.checksum);
   parts.u64(trailer.sequences.checksum);

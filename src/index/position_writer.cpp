@@ -2,10 +2,10 @@
 
 #include <atomic>
 
-#include "core/error.h"
-#include "core/ordered_stage.h"
+#include "base/error.h"
+#include "base/ordered_stage.h"
+#include "file/output_file.h"
 #include "index/index_layout.h"
-#include "index/output_file.h"
 #include "index/position_codec.h"
 #include "index/position_layout.h"
 
@@ -25,7 +25,7 @@ struct PositionWriter::Impl {
   PositionParams params;
   std::vector<layout::BinEntry> directory;
   std::uint64_t end = layout::kHeaderBytes;  ///< of the payloads, then of the sections
-  OutputFile output;
+  file::OutputFile output;
 
   std::atomic<std::uint32_t> put_bins{0};
   /// What goes to a stream. The payloads are their callers', so that none may wait here.
@@ -54,7 +54,7 @@ void PositionWriter::Impl::begin(const PositionParams& given, std::span<const st
 }
 
 void PositionWriter::Impl::write(std::uint64_t offset, const void* data, std::size_t bytes) {
-  const Piece piece{data, bytes};
+  const file::Piece piece{data, bytes};
   output.write(offset, {&piece, 1});
 }
 
@@ -64,7 +64,7 @@ void PositionWriter::Impl::put(std::uint32_t bin, std::span<const std::uint64_t>
     throw InternalError(
         fmt::format("bin {} has {} words, {} were planned", bin, payload.size(), entry.payload_words));
   }
-  entry.checksum = layout::checksum(payload.data(), payload.size_bytes());
+  entry.checksum = file::checksum(payload.data(), payload.size_bytes());
   if (output.is_ordered()) {
     if (!in_order.put(bin, std::span(payload))) throw InternalError("stopped because another thread failed");
   } else {
@@ -79,7 +79,7 @@ void PositionWriter::Impl::write_payload(const layout::BinEntry& bin,
 }
 
 void PositionWriter::Impl::append_section(const std::string& bytes, layout::Section& section) {
-  section = {end, bytes.size(), layout::checksum(bytes.data(), bytes.size())};
+  section = {end, bytes.size(), file::checksum(bytes.data(), bytes.size())};
   write(end, bytes.data(), bytes.size());
   end += bytes.size();
 }

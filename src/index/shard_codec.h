@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/kmer.h"
-#include "core/platform.h"
 #include "index/bit_stream.h"
 #include "index/frozen_shard.h"
 #include "index/index_file.h"
+#include "kmer/kmer.h"
+#include "kmer/platform.h"
 
 namespace warpmer::index {
 

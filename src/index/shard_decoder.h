@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/kmer.h"
 #include "index/bit_stream.h"
 #include "index/shard_codec.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::index {
 

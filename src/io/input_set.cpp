@@ -1,6 +1,8 @@
 /// All inputs of a job, read by any number of threads: each works on one file at a time, or on its part of a
 /// large one.
 
+#include "io/input_set.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,23 +11,22 @@
 #include <mutex>
 #include <optional>
 
-#include "core/error.h"
-#include "io/alignment_reader.h"
-#include "io/bgzf_blocks.h"
-#include "io/content.h"
-#include "io/cram_memory.h"
-#include "io/decompressed.h"
-#include "io/file_blocks.h"
-#include "io/gzip_stream.h"
-#include "io/input.h"
-#include "io/input_error.h"
-#include "io/input_list.h"
-#include "io/plain_text.h"
-#include "io/record_reader.h"
-#include "io/sampled_text.h"
-#include "io/text_part.h"
-#include "io/text_reader.h"
-#include "io/text_stream.h"
+#include "base/error.h"
+#include "file/input_error.h"
+#include "io/blocks/file_blocks.h"
+#include "io/compress/bgzf_blocks.h"
+#include "io/compress/content.h"
+#include "io/compress/decompressed.h"
+#include "io/compress/gzip_stream.h"
+#include "io/fastx/plain_text.h"
+#include "io/fastx/record_reader.h"
+#include "io/fastx/sampled_text.h"
+#include "io/fastx/text_part.h"
+#include "io/fastx/text_reader.h"
+#include "io/fastx/text_stream.h"
+#include "io/hts/alignment_reader.h"
+#include "io/hts/cram_memory.h"
+#include "io/text/input_list.h"
 
 namespace warpmer::io {
 namespace {
@@ -57,12 +58,12 @@ struct InputSet::Impl {
   std::unique_ptr<RecordReader> open(const InputFile& file, const InputShare& share) const;
   std::unique_ptr<RecordReader> open_sample(const InputFile& file, const InputShare& share);
   void choose_sample_share();
-  std::unique_ptr<RecordReader> open_compressed(const InputFile& input, std::unique_ptr<ByteFile> file,
+  std::unique_ptr<RecordReader> open_compressed(const InputFile& input, std::unique_ptr<file::ByteFile> file,
                                                 Content content) const;
   bool is_shared(const InputFile& input) const;
   std::unique_ptr<RecordReader> share_stream(std::unique_ptr<BlockSource> blocks,
                                              const InputFile& input) const;
-  static RawFormat raw_format(const InputFile& input, ByteFile& file);
+  static RawFormat raw_format(const InputFile& input, file::ByteFile& file);
   void share(const OpenInput& input);
 
   InputOptions options;
@@ -123,7 +124,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
   if (sample_share >= 1) return open(input, share);
   RawFormat format = RawFormat::none;
   {
-    ByteFile file(input.path, input.shown, cancelled, input.disk_bytes);
+    file::ByteFile file(input.path, input.shown, cancelled, input.disk_bytes);
     if (can_be_opened_again(input) && detect_content(file) == Content::text) format = raw_format(input, file);
   }
   if (format != RawFormat::none) {
@@ -138,7 +139,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
 std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const InputShare& share) const {
   // Before anything is read: what "-" stands for is read from one place by all who read it.
   const std::optional<CramNeeds> foreseen = look_at_cram(input, options.reference);
-  auto file = std::make_unique<ByteFile>(input.path, input.shown, cancelled, input.disk_bytes);
+  auto file = std::make_unique<file::ByteFile>(input.path, input.shown, cancelled, input.disk_bytes);
   const Content content = detect_content(*file);
   const RawFormat format = content == Content::text ? raw_format(input, *file) : RawFormat::none;
   // What one process reads for all goes to others as pieces.
@@ -170,7 +171,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
 }
 
 std::unique_ptr<RecordReader> InputSet::Impl::open_compressed(const InputFile& input,
-                                                              std::unique_ptr<ByteFile> file,
+                                                              std::unique_ptr<file::ByteFile> file,
                                                               Content content) const {
   if (threads_per_file == 1 || options.one_caller) {
     return std::make_unique<TextReader>(
@@ -196,7 +197,7 @@ bool InputSet::Impl::is_shared(const InputFile& input) const {
 }
 
 /// What text an input seems to be, if it can be read from any place, as often as one likes.
-RawFormat InputSet::Impl::raw_format(const InputFile& input, ByteFile& file) {
+RawFormat InputSet::Impl::raw_format(const InputFile& input, file::ByteFile& file) {
   if (!can_be_opened_again(input)) return RawFormat::none;
   const std::string_view first = file.peek(1);
   return first == "@" ? RawFormat::fastq : first == ">" ? RawFormat::fasta : RawFormat::none;
@@ -235,7 +236,7 @@ bool InputSet::Impl::next(Batch& batch) {
         return true;
       }
       retire(std::move(input));
-    } catch (const Cancelled&) {
+    } catch (const file::Cancelled&) {
       return false;
     } catch (...) {
       // One damaged input spoils the job: the other threads need not go on.
@@ -251,7 +252,7 @@ bool InputSet::Impl::next(Batch& batch) {
 bool InputSet::Impl::fill(OpenInput& input, Batch& batch) {
   try {
     return input.reader->fill(batch);
-  } catch (const BecameShorter&) {
+  } catch (const file::BecameShorter&) {
     throw;
   } catch (const InputError&) {
     if (input.share->parts > 1) throw NotDivisible();
@@ -278,7 +279,7 @@ std::unique_ptr<OpenInput> InputSet::Impl::acquire() {
       return input;
     }
     if (open_count == 0) return nullptr;
-    changed.wait_for(lock, kCancelCheck);
+    changed.wait_for(lock, file::kCancelCheck);
   }
   return nullptr;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/input_error.h"
+#include "file/input_error.h"
 
 namespace warpmer::io {
 namespace {
@@ -67,18 +67,18 @@ void ReadPairs::check_mates(const Batch& a, std::size_t i, const Batch& b, std::
   const Piece& first = a.pieces[i];
   const Piece& second = b.pieces[j];
   if (are_mate_names(a.name(first), b.name(second))) return;
-  const std::string found = quoted(b.name(second), 80);
-  const Place place{a.file, first.record, a.name(first)};
+  const std::string found = file::quoted(b.name(second), 80);
+  const file::Place place{a.file, first.record, a.name(first)};
   if (a.file != b.file) {
-    fail_at(
+    file::fail_at(
         place,
         fmt::format(
             "its mate should be record {} of {}, but that is {}; the files do not belong together, "
             "or reads are missing in one of them; if only names differ, --by-order takes reads as they come",
             second.record, b.file, found));
   }
-  fail_at(place,
-          fmt::format("its mate should follow, but record {} is {}; {}", second.record, found, advice(a)));
+  file::fail_at(
+      place, fmt::format("its mate should follow, but record {} is {}; {}", second.record, found, advice(a)));
 }
 
 bool ReadPairs::next(ReadGroup& group) {
@@ -116,9 +116,9 @@ bool ReadPairs::next_of_two(ReadGroup& group) {
     const bool has_second = second_.refill();
     for (const Stream* stream : {&first_, &second_}) {
       if (!stream->batch.bam_header) continue;
-      fail_at({stream->batch.file},
-              "alignments have both mates in one file; give it as the one input, with "
-              "--interleaved");
+      file::fail_at({stream->batch.file},
+                    "alignments have both mates in one file; give it as the one input, with "
+                    "--interleaved");
     }
     if (!has_first && !has_second) break;
     if (!has_second) fail_alone(first_, second_);
@@ -146,8 +146,8 @@ bool ReadPairs::next_interleaved(ReadGroup& group) {
   if (reads.pieces.size() % 2 != 0) {
     if (!first_.refill() || first_.batch.file != reads.file) {
       const Piece& last = reads.pieces.back();
-      fail_at({reads.file, last.record, reads.name(last)},
-              fmt::format("this last read has no mate; {}", advice(reads)));
+      file::fail_at({reads.file, last.record, reads.name(last)},
+                    fmt::format("this last read has no mate; {}", advice(reads)));
     }
     first_.take(1, reads);
     check_mates(reads, reads.pieces.size() - 2, reads, reads.pieces.size() - 1);
@@ -158,9 +158,9 @@ bool ReadPairs::next_interleaved(ReadGroup& group) {
 void ReadPairs::fail_alone(const Stream& has, const Stream& ended) const {
   const Piece& piece = has.next_piece();
   const std::string& other = last_file_[&ended == &first_ ? 0 : 1];
-  fail_at({has.batch.file, piece.record, has.batch.name(piece)},
-          fmt::format("this read has no mate: {} has fewer reads; give files that belong together",
-                      other.empty() ? "the other input" : other));
+  file::fail_at({has.batch.file, piece.record, has.batch.name(piece)},
+                fmt::format("this read has no mate: {} has fewer reads; give files that belong together",
+                            other.empty() ? "the other input" : other));
 }
 
 }  // namespace warpmer::io

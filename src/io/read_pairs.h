@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/input.h"
+#include "io/input_set.h"
 
 namespace warpmer::io {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/hash_family.h"
 
 namespace warpmer::table {
@@ -25,7 +25,7 @@ class HashedBucket {
   std::uint32_t buckets_;
 };
 
-/// For keys that are hashes already (core/hash.h): buckets in order hold keys in order. Any number of
+/// For keys that are hashes already (kmer/hash.h): buckets in order hold keys in order. Any number of
 /// buckets.
 template <class Key>
 class OrderedBucket {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "core/platform.h"
+#include "base/error.h"
+#include "kmer/platform.h"
 #include "table/child_items.h"
 
 namespace warpmer::table {

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "core/hash.h"
-#include "core/minimizer.h"
-#include "core/platform.h"
+#include "kmer/hash.h"
+#include "kmer/minimizer.h"
+#include "kmer/platform.h"
 #include "table/hash_family.h"
 #include "table/tile.h"
 #include "table/word_slots.h"

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/error.h"
-#include "core/platform.h"
+#include "base/error.h"
+#include "kmer/platform.h"
 #include "table/child_directory.h"
 #include "table/child_items.h"
 #include "table/iceberg.h"

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "core/kmer.h"
-#include "core/platform.h"
+#include "kmer/kmer.h"
+#include "kmer/platform.h"
 
 namespace warpmer::table {
 

@@ -6,13 +6,14 @@
 /// full, and the number of buckets is free.
 ///
 /// Here is what is done for one entry, one key or one bucket, written once for CPUs and GPUs. Who walks over
-/// all of them is a driver: `cpu/hash_graph.h` (threads) and `kernels/hash_graph.cuh` (kernels).
+/// all of them is a driver: `cpu/positions/hash_graph.h` (threads) and `kernels/tables/hash_graph.cuh`
+/// (kernels).
 
 #include <cstddef>
 #include <cstdint>
 
-#include "core/kmer.h"
-#include "core/platform.h"
+#include "kmer/kmer.h"
+#include "kmer/platform.h"
 #include "table/bucket_choice.h"
 
 namespace warpmer::table {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/hash_family.h"
 #include "table/insertion.h"
 #include "table/stash.h"

@@ -5,15 +5,15 @@
 
 #include <cstdint>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/hash_family.h"
 #include "table/tile.h"
 
 namespace warpmer::table {
 
 /// A window is one group, and a key's home is its top bits. For keys that are hashes already
-/// (core/hash.h): windows in order hold keys in order, but for those few that found their home full. That
-/// makes putting a shard in canonical order cheap (`harvest` in cpu/kernels_body.h).
+/// (kmer/hash.h): windows in order hold keys in order, but for those few that found their home full. That
+/// makes putting a shard in canonical order cheap (`harvest` in cpu/simd/kernels_body.h).
 template <Tile T>
 class OrderedWindows {
  public:

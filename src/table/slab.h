@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/kmer.h"
-#include "core/platform.h"
+#include "kmer/kmer.h"
+#include "kmer/platform.h"
 #include "table/bucket_choice.h"
 #include "table/slab_alloc.h"
 #include "table/tile.h"

@@ -16,8 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/kmer.h"
-#include "core/platform.h"
+#include "kmer/kmer.h"
+#include "kmer/platform.h"
 #include "table/hash_family.h"
 #include "table/tile.h"
 

@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/insertion.h"
 #include "table/slab_lists.h"
 #include "table/tile.h"

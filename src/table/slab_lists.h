@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/slab.h"
 #include "table/slab_alloc.h"
 #include "table/tile.h"

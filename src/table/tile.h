@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 
 namespace warpmer::table {
 

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/insertion.h"
 #include "table/probing.h"
 #include "table/tile.h"

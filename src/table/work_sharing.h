@@ -4,7 +4,7 @@
 /// different kinds do not diverge and a bucket is always loaded by all lanes together. A host thread is a
 /// tile of one lane, and serves itself.
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/tile.h"
 
 namespace warpmer::table {

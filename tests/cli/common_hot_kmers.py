@@ -8,7 +8,7 @@ def random_bases(chance, length):
 
 
 def canonical_code(code, m):
-    """Of an m-mer as core/minimizer.h reads it, the first base least significant."""
+    """Of an m-mer as kmer/minimizer.h reads it, the first base least significant."""
     other = 0
     for i in range(m):
         other = other << 2 | 3 - (code >> 2 * i & 3)
@@ -16,7 +16,7 @@ def canonical_code(code, m):
 
 
 def foremost_mmer(m):
-    """The m-mer with the smallest hash (core/hash.h, whose steps are undone here): the minimizer of whatever has it."""
+    """The m-mer with the smallest hash (kmer/hash.h, whose steps are undone here): the minimizer of whatever has it."""
     low = (1 << 32) - 1
     first, second = (pow(multiplier, -1, 1 << 32) for multiplier in (0x9E3779B1, 0x85EBCA6B))
     for minimizer in range(1 << 20):

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/error.h"
-#include "engine/count_job.h"
+#include "base/error.h"
 #include "gpu/device.h"
+#include "jobs/count_job.h"
 #include "random_fasta.h"
 #include "random_fastq.h"
 
@@ -42,16 +42,16 @@ struct Outcome {
   bool found_on_device = false;
 };
 
-Outcome count(engine::CountOptions options, bool on_gpu, const std::string& output) {
+Outcome count(jobs::CountOptions options, bool on_gpu, const std::string& output) {
   if (on_gpu) options.device.gpus = {tests::gpu_under_test().ordinal};
   options.output = output;
   Outcome outcome;
-  engine::JobProgress progress;
+  backend::JobProgress progress;
   try {
-    const engine::CountReport report = engine::count(options, progress);
+    const jobs::CountReport report = jobs::count(options, progress);
     outcome.totals = report.totals;
     outcome.checksum = index::IndexFile(output).content_checksum();
-    for (const engine::StageReport& stage : report.stages)
+    for (const backend::StageReport& stage : report.stages)
       outcome.found_on_device |= stage.name == "find records" && stage.busy_seconds > 0;
   } catch (const InputError& error) {
     outcome.error = error.what();
@@ -60,7 +60,7 @@ Outcome count(engine::CountOptions options, bool on_gpu, const std::string& outp
 }
 
 /// Whether the GPU has found the records itself.
-bool check_same(const Folder& folder, const engine::CountOptions& options) {
+bool check_same(const Folder& folder, const jobs::CountOptions& options) {
   const Outcome cpu = count(options, false, folder / "cpu.wmi");
   const Outcome gpu = count(options, true, folder / "gpu.wmi");
   CHECK(gpu.error == cpu.error);
@@ -74,8 +74,8 @@ bool check_same(const Folder& folder, const engine::CountOptions& options) {
 /// Beyond what is read at a time, several times.
 constexpr std::size_t kLarge = 30'000'000;
 
-engine::CountOptions options_for(const std::string& input, std::uint32_t k = 31, unsigned threads = 3) {
-  engine::CountOptions options;
+jobs::CountOptions options_for(const std::string& input, std::uint32_t k = 31, unsigned threads = 3) {
+  jobs::CountOptions options;
   options.k = k;
   options.threads = threads;
   options.inputs = {input};
@@ -92,7 +92,7 @@ TEST_CASE("files: large FASTQ, plain") {
     if (tests::can_count(k)) CHECK(check_same(folder, options_for(path, k)));
   }
   for (const unsigned threads : {1u, 2u, 8u}) CHECK(check_same(folder, options_for(path, 21, threads)));
-  engine::CountOptions options = options_for(path);
+  jobs::CountOptions options = options_for(path);
   options.min_base_quality = 20;
   CHECK(check_same(folder, options));
   CHECK(check_same(folder, options_for(folder.write("b.fq", text.substr(0, text.size() - 1)))));
@@ -122,7 +122,7 @@ TEST_CASE("files: large FASTQ that is not plain everywhere") {
   check_with("@joined\nACGT\n+\nIIII");
   const std::string cut = folder.write("cut.fq", text.substr(0, text.size() - 20));
   CHECK_FALSE(check_same(folder, options_for(cut)));
-  engine::CountOptions lenient = options_for(folder.write(
+  jobs::CountOptions lenient = options_for(folder.write(
       "odd.fq", text.substr(0, middle) + "@bad\nACGT!ACGT\n+\nIIIIIIIII\n" + text.substr(middle)));
   lenient.lenient = true;
   CHECK(check_same(folder, lenient));
@@ -139,7 +139,7 @@ TEST_CASE("files: large FASTA, plain") {
     if (tests::can_count(k)) CHECK(check_same(folder, options_for(path, k)));
   }
   for (const unsigned threads : {1u, 2u, 8u}) CHECK(check_same(folder, options_for(path, 21, threads)));
-  engine::CountOptions options = options_for(folder.write("b.fa", text.substr(0, text.size() - 1)));
+  jobs::CountOptions options = options_for(folder.write("b.fa", text.substr(0, text.size() - 1)));
   options.min_base_quality = 20;  // which FASTA does not have
   CHECK(check_same(folder, options));
   // Beside others.
@@ -181,7 +181,7 @@ TEST_CASE("files: large FASTA that is not plain everywhere") {
   check_with(";comment\n");
   check_with(">old\rACGT\r");
   check_with("ACGT\rACGT\n");
-  engine::CountOptions lenient = options_for(with(">bad\nACGT!ACGT\n;comment\n"));
+  jobs::CountOptions lenient = options_for(with(">bad\nACGT!ACGT\n;comment\n"));
   lenient.lenient = true;
   CHECK(check_same(folder, lenient));
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "device_counter.cuh"
-#include "text_packing.cuh"
+#include "kernels/session/device_counter.cuh"
+#include "kernels/text/text_packing.cuh"
 
 namespace warpmer::tests {
 

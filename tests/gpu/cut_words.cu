@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <set>
 
-#include "core/hash.h"
-#include "core/minimizer.h"
 #include "gpu/random_text.h"
-#include "staged.cuh"
-#include "text_packing.cuh"
+#include "kernels/count/staged.cuh"
+#include "kernels/text/text_packing.cuh"
+#include "kmer/hash.h"
+#include "kmer/minimizer.h"
 
 namespace {
 

@@ -6,12 +6,12 @@
 namespace warpmer::tests {
 
 // In no unnamed namespace: nvcc does not tell one from that of a test that is compiled along with this.
-static engine::Gpu chosen;
+static host::Gpu chosen;
 
 std::string choose_gpu() {
-  const engine::GpuSurvey survey = engine::survey_gpus();
+  const host::GpuSurvey survey = host::survey_gpus();
   std::string problem = survey.problem;
-  for (const engine::Gpu& gpu : survey.gpus) {
+  for (const host::Gpu& gpu : survey.gpus) {
     if (!gpu.problem.empty()) {
       problem = "cuda:" + std::to_string(gpu.ordinal) + ": " + gpu.problem;
       continue;
@@ -23,6 +23,6 @@ std::string choose_gpu() {
   return problem.empty() ? "no GPU" : problem;
 }
 
-const engine::Gpu& gpu_under_test() { return chosen; }
+const host::Gpu& gpu_under_test() { return chosen; }
 
 }  // namespace warpmer::tests

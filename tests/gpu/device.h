@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "core/kmer.h"
-#include "engine/gpus.h"
+#include "host/gpus.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::tests {
 
 /// Makes the first one current, and the one under test. Returns why there is none, or nothing.
 std::string choose_gpu();
 
-const engine::Gpu& gpu_under_test();
+const host::Gpu& gpu_under_test();
 
 /// All that warpmer can use.
 inline std::vector<int> all_gpus() {
   std::vector<int> ordinals;
-  for (const engine::Gpu& gpu : engine::survey_gpus().gpus) {
+  for (const host::Gpu& gpu : host::survey_gpus().gpus) {
     if (gpu.problem.empty()) ordinals.push_back(gpu.ordinal);
   }
   return ordinals;

@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <random>
 
-#include "core/error.h"
-#include "core/hash.h"
-#include "core/minimizer.h"
-#include "engine/backend.h"
+#include "backend/backend.h"
+#include "base/error.h"
 #include "gpu/counter_runs.cuh"
 #include "gpu/device.h"
 #include "gpu/random_text.h"
+#include "kmer/hash.h"
+#include "kmer/minimizer.h"
 
 namespace {
 
@@ -28,13 +28,13 @@ struct DeviceResult {
 };
 
 DeviceResult on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& device) {
-  engine::CountPlan plan;
+  backend::CountPlan plan;
   plan.k = device.k;
   plan.canonical = device.canonical;
   plan.min_count = device.min_count;
   plan.max_count = device.max_count;
   plan.memory_bytes = std::uint64_t{4} << 30;
-  const auto session = engine::make_cpu_backend()->start(plan);
+  const auto session = backend::make_cpu_backend()->start(plan);
   io::Batch batch;
   for (const auto& read : reads) {
     io::Piece piece;
@@ -46,7 +46,7 @@ DeviceResult on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCoun
   session->add(batch, 0);
   session->end_of_input(0);
   DeviceResult result;
-  const engine::ShardSink sink([&](std::uint32_t shard, index::FrozenShard&& frozen) {
+  const backend::ShardSink sink([&](std::uint32_t shard, index::FrozenShard&& frozen) {
     if (frozen.shape.entries > 0) result.payloads[shard] = frozen.payload;
   });
   session->finish(0, sink, [] {});
@@ -61,7 +61,7 @@ DeviceResult on_gpu(const std::vector<std::string>& reads, const gpu::DeviceCoun
   DeviceResult result;
   counter->end_of_input();
   tests::finish(*counter, result.payloads);
-  engine::Tally tally(plan.min_count, plan.max_count);
+  backend::Tally tally(plan.min_count, plan.max_count);
   counter->add_to(tally);
   result.totals = tally.totals();
   result.histogram = tally.histogram();
@@ -146,9 +146,9 @@ TEST_CASE("little memory: counted early, and merged") {
 /// Calls `check` with each table that lists can be counted in, but for the default.
 template <class Check>
 void for_each_table(Check&& check) {
-  for (const auto table : {engine::CountTable::slab, engine::CountTable::bcht, engine::CountTable::iceberg,
-                           engine::CountTable::hashgraph}) {
-    CAPTURE(engine::name_of(table));
+  for (const auto table : {backend::CountTable::slab, backend::CountTable::bcht, backend::CountTable::iceberg,
+                           backend::CountTable::hashgraph}) {
+    CAPTURE(backend::name_of(table));
     check(table);
   }
 }
@@ -162,7 +162,7 @@ TEST_CASE("whatever lists are counted in, the same shards") {
     auto plan = device_plan_for(k);
     plan.min_count = k == 31 ? 2 : 1;
     const DeviceResult expected = on_cpu(reads, plan);
-    for_each_table([&](engine::CountTable table) {
+    for_each_table([&](backend::CountTable table) {
       plan.table = table;
       check_same(on_gpu(reads, plan), expected);
     });
@@ -177,7 +177,7 @@ TEST_CASE("lists too large for one table of any scheme are counted in parts") {
     auto plan = device_plan_for(k);
     plan.expected_kmers = 1;
     const DeviceResult expected = on_cpu(reads, plan);
-    for_each_table([&](engine::CountTable table) {
+    for_each_table([&](backend::CountTable table) {
       plan.table = table;
       check_same(on_gpu(reads, plan), expected);
     });
@@ -190,7 +190,7 @@ TEST_CASE("little memory: counted early in any table, and merged") {
   const DeviceResult once = on_cpu(reads, plan);
   plan.memory_bytes = std::uint64_t{160} << 20;
   const DeviceResult thrice = on_gpu(reads, plan, 3);
-  for_each_table([&](engine::CountTable table) {
+  for_each_table([&](backend::CountTable table) {
     plan.table = table;
     check_same(on_gpu(reads, plan), once);
     check_same(on_gpu(reads, plan, 3), thrice);

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "device_memory.cuh"
 #include "gpu/device.h"
+#include "kernels/memory/device_memory.cuh"
 
 using namespace warpmer;
 

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "distributed_table.cuh"
 #include "gpu/device.h"
+#include "kernels/tables/distributed_table.cuh"
 
 namespace {
 

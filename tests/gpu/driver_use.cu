@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
-#include "driver_use.cuh"
-#include "engine/ranks.h"
+#include "base/error.h"
 #include "gpu/device.h"
-#include "held_memory.cuh"
-#include "nccl.cuh"
-#include "rank_carrier.cuh"
+#include "kernels/exchange/nccl.cuh"
+#include "kernels/exchange/rank_carrier.cuh"
+#include "kernels/memory/driver_use.cuh"
+#include "kernels/memory/held_memory.cuh"
+#include "mpi/ranks.h"
 
 namespace {
 
@@ -208,7 +208,7 @@ TEST_CASE("GPUs of one rank send by NCCL while other threads wait for these GPUs
     return;
   }
   gpu::Peers peers(ordinals);
-  const auto carrier = gpu::make_rank_carrier(peers, engine::alone());
+  const auto carrier = gpu::make_rank_carrier(peers, mpi::alone());
   carrier->connect();
   std::vector<gpu::OnOneDevice<OneGpu>> gpus;
   std::vector<cudaStream_t> streams;

@@ -9,14 +9,14 @@
 #include <thread>
 #include <vector>
 
-#include "core/error.h"
-#include "engine/ranks.h"
+#include "base/error.h"
 #include "gpu/counter_runs.cuh"
 #include "gpu/device.h"
 #include "gpu/random_text.h"
-#include "nccl.cuh"
-#include "rank_carrier.cuh"
-#include "slices.cuh"
+#include "kernels/exchange/nccl.cuh"
+#include "kernels/exchange/rank_carrier.cuh"
+#include "kernels/exchange/slices.cuh"
+#include "mpi/ranks.h"
 
 namespace {
 
@@ -91,8 +91,7 @@ TEST_CASE("GPUs of one process exchange by copies, or by NCCL as those of ranks 
       }
       if (!has_nccl) continue;
       gpu::Peers peers(all);
-      CHECK((on_several(reads, plan, times, peers, gpu::make_rank_carrier(peers, engine::alone())) ==
-             expected));
+      CHECK((on_several(reads, plan, times, peers, gpu::make_rank_carrier(peers, mpi::alone())) == expected));
     }
   }
 }

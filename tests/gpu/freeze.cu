@@ -6,9 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "freeze.cuh"
 #include "gpu/device.h"
 #include "gpu/on_device.cuh"
+#include "kernels/freeze/freeze.cuh"
 
 namespace {
 

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
-#include "core/huge_pages.h"
-#include "device_memory.cuh"
+#include "base/error.h"
+#include "base/huge_pages.h"
 #include "gpu/device.h"
-#include "growing_pages.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/growing_pages.cuh"
 
 namespace {
 

@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cpu/hash_graph.h"
+#include "cpu/positions/hash_graph.h"
 #include "gpu/device.h"
 #include "gpu/on_device.cuh"
-#include "hash_graph.cuh"
+#include "kernels/tables/hash_graph.cuh"
 
 namespace {
 

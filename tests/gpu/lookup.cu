@@ -10,10 +10,10 @@
 #include <random>
 #include <thread>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "gpu/device.h"
-#include "held_memory.cuh"
-#include "lookup.cuh"
+#include "kernels/lookup/lookup.cuh"
+#include "kernels/memory/held_memory.cuh"
 #include "lookups/lookup_fixture.h"
 
 namespace {
@@ -25,22 +25,22 @@ using namespace warpmer::tests;
 constexpr std::size_t kSlice = std::size_t{1} << 19;
 
 /// On the GPU under test, with so many bytes of its memory for arrays; 0: what there is.
-std::unique_ptr<engine::Lookup> on_gpu(const index::IndexFile& index, std::uint64_t bytes,
-                                       bool lenient = false, bool may_page = true) {
+std::unique_ptr<backend::Lookup> on_gpu(const index::IndexFile& index, std::uint64_t bytes,
+                                        bool lenient = false, bool may_page = true) {
   const std::vector<int> gpus = {tests::gpu_under_test().ordinal};
-  if (bytes == 0) return engine::make_cuda_lookup(index, lenient, gpus, 0);
-  return gpu::make_lookup_within(index, lenient, gpus, {bytes, bytes}, engine::LookupTable::index, may_page);
+  if (bytes == 0) return backend::make_cuda_lookup(index, lenient, gpus, 0);
+  return gpu::make_lookup_within(index, lenient, gpus, {bytes, bytes}, backend::LookupTable::index, may_page);
 }
 
 /// An index, looked up on both.
 struct Both {
   explicit Both(const std::string& path, bool lenient = false, std::uint64_t device_bytes = 0)
       : index(path),
-        cpu(engine::make_cpu_lookup(index, lenient)),
+        cpu(backend::make_cpu_lookup(index, lenient)),
         gpu(on_gpu(index, device_bytes, lenient)) {}
 
   index::IndexFile index;
-  std::unique_ptr<engine::Lookup> cpu, gpu;
+  std::unique_ptr<backend::Lookup> cpu, gpu;
 };
 
 Seen check_same(const Both& both, const Reads& reads) {
@@ -48,8 +48,8 @@ Seen check_same(const Both& both, const Reads& reads) {
 }
 
 /// What a lookup says of a batch that it refuses.
-std::string refusal(const engine::Lookup& lookup, const io::Batch& batch) {
-  engine::Profile profile;
+std::string refusal(const backend::Lookup& lookup, const io::Batch& batch) {
+  backend::Profile profile;
   try {
     lookup.profile(batch, profile);
   } catch (const InputError& error) {
@@ -150,7 +150,7 @@ TEST_CASE("counts that 32 bits do not hold") {
   write_index(file.path(), counts, k);
   const Both both(file.path());
   CHECK(check_same(both, {"ACGT", read, read + "N" + read}).found == 90);
-  engine::Profile profile;
+  backend::Profile profile;
   both.gpu->profile(batch_of({read}), profile);
   CHECK(profile.counts[8] == kLimit << 20);
 }
@@ -197,7 +197,7 @@ TEST_CASE("several threads at once, more than have room on the device") {
           continue;
         }
         const io::Batch batch = batch_of(tests::random_reads(2000 * (1 + i), 30000, i % 2 == 0 ? 18 : t));
-        engine::Profile expected, got;
+        backend::Profile expected, got;
         both.cpu->profile(batch, expected);
         both.gpu->profile(batch, got);
         wrong += got.first == expected.first && got.counts == expected.counts ? 0 : 1;
@@ -235,7 +235,7 @@ TEST_CASE("an index that the device memory allowed does not hold is paged") {
           for (unsigned i = 0; i < 4; ++i) {
             const io::Batch batch =
                 batch_of(tests::random_reads(1000 * (1 + i), 400000, i % 2 == 0 ? 19 : t));
-            engine::Profile expected, got;
+            backend::Profile expected, got;
             both.cpu->profile(batch, expected);
             both.gpu->profile(batch, got);
             wrong += got.first == expected.first && got.counts == expected.counts ? 0 : 1;
@@ -255,18 +255,18 @@ TEST_CASE("a cap is kept to by all that the memory pool holds") {
   const index::IndexFile index(file.path());
   REQUIRE(index.file_bytes() > std::uint64_t{36} << 20);
   const std::vector<int> gpus = {tests::gpu_under_test().ordinal};
-  const auto cpu = engine::make_cpu_lookup(index, false);
+  const auto cpu = backend::make_cpu_lookup(index, false);
   const io::Batch batch = batch_of(tests::random_reads(2000, 9000000, 36));
-  engine::Profile expected;
+  backend::Profile expected;
   cpu->profile(batch, expected);
   for (const std::uint64_t megabytes : {40u, 50u, 100u, 200u}) {
     CAPTURE(megabytes);
-    const auto lookup = engine::make_cuda_lookup(index, false, gpus, megabytes << 20);
+    const auto lookup = backend::make_cuda_lookup(index, false, gpus, megabytes << 20);
     std::atomic<int> wrong{0};
     std::vector<std::thread> threads;
     for (unsigned t = 0; t < std::max(8u, lookup->callers(1)); ++t) {
       threads.emplace_back([&] {
-        engine::Profile got;
+        backend::Profile got;
         lookup->profile(batch, got);
         wrong += got.counts == expected.counts ? 0 : 1;
       });
@@ -276,7 +276,7 @@ TEST_CASE("a cap is kept to by all that the memory pool holds") {
     CHECK(gpu::held_bytes().peak <= megabytes << 20);
   }
   CHECK_THROWS_WITH_AS(
-      (void)engine::make_cuda_lookup(index, false, gpus, std::uint64_t{31} << 20),
+      (void)backend::make_cuda_lookup(index, false, gpus, std::uint64_t{31} << 20),
       doctest::Contains("needs 32 MiB of the GPU's memory, and --device-memory allows 31 MiB"),
       ResourceError);
 }
@@ -295,7 +295,7 @@ TEST_CASE("text that is cut into more runs than a paged look-up has room for") {
       before = shard;
     }
     const std::size_t tiles = text.size() / 2048, window = minimizer_window(k);
-    REQUIRE(runs > tiles * (4096 * 115 / 100 / (window + 1) + 32) * 21 / 20);  // kernels/shard_runs.cu
+    REQUIRE(runs > tiles * (4096 * 115 / 100 / (window + 1) + 32) * 21 / 20);  // kernels/lookup/shard_runs.cu
     const TemporaryIndex file;
     write_index(file.path(), Reads{text.substr(1000, 60000), text.substr(50000)}, k);
     const Both both(file.path(), false, std::uint64_t{3} << 20);
@@ -366,7 +366,7 @@ TEST_CASE("a damaged shard is refused when it is paged in") {
   }
   const index::IndexFile index(file.path());
   const auto lookup = on_gpu(index, std::uint64_t{5} << 20);
-  engine::Profile profile;
+  backend::Profile profile;
   for (int i = 0; i < 2; ++i)
     CHECK_THROWS_AS(lookup->profile(batch_of({"ACGTACGTACGTACGTACGTACGTACGTACGTACGT"}), profile), InputError);
 }

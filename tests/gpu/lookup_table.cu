@@ -1,21 +1,21 @@
 // Lookup tables on the GPU answer as the index does on the CPU; builds that fail are repeated, and end.
 
-#include "core/error.h"
-#include "device_memory.cuh"
+#include "base/error.h"
 #include "gpu/device.h"
-#include "lookup.cuh"
-#include "lookup_table.cuh"
+#include "kernels/lookup/lookup.cuh"
+#include "kernels/lookup/lookup_table.cuh"
+#include "kernels/memory/device_memory.cuh"
 #include "lookups/table_suite.h"
 
 namespace {
 
 using namespace warpmer;
 using namespace warpmer::tests;
-using engine::LookupTable;
+using backend::LookupTable;
 using table::LookupTablePlan;
 
-std::unique_ptr<engine::Lookup> make(const index::IndexFile& index, LookupTable table) {
-  return engine::make_cuda_lookup(index, false, {gpu_under_test().ordinal}, 0, table);
+std::unique_ptr<backend::Lookup> make(const index::IndexFile& index, LookupTable table) {
+  return backend::make_cuda_lookup(index, false, {gpu_under_test().ordinal}, 0, table);
 }
 
 TEST_CASE("tables of reads, for any k, on one strand or both") {

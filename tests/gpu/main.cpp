@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     std::printf("skipped: %s\n", problem.c_str());
     return 77;
   }
-  const warpmer::engine::Gpu& gpu = warpmer::tests::gpu_under_test();
+  const warpmer::host::Gpu& gpu = warpmer::tests::gpu_under_test();
   std::printf("on cuda:%d (%s)\n", gpu.ordinal, gpu.name.c_str());
   return doctest::Context(argc, argv).run();
 }

@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "core/super_kmer.h"
 #include "gpu/device.h"
-#include "multisplit.cuh"
+#include "kernels/tables/multisplit.cuh"
+#include "kmer/super_kmer.h"
 
 namespace {
 

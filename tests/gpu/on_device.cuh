@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "device_memory.cuh"
+#include "kernels/memory/device_memory.cuh"
 
 namespace warpmer::tests {
 

@@ -1,7 +1,7 @@
 // A paged table whose children take turns on a GPU is what one in host memory is.
 
-#include "device_children.cuh"
 #include "gpu/device.h"
+#include "kernels/resident/device_children.cuh"
 #include "paging/paged_kmer_suite.h"
 #include "paging/paged_table_suite.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gpu/device.h"
-#include "payload_ring.cuh"
+#include "kernels/memory/payload_ring.cuh"
 
 namespace {
 

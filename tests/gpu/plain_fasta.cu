@@ -1,15 +1,15 @@
 // FASTA text on the device: the sequences of plain records, and what is none. Each character's part is
-// checked on the CPU (tests/unit/io_plain_fasta.cpp); here it is that threads and tiles fit together.
+// checked on the CPU (tests/unit/io/plain_fasta.cpp); here it is that threads and tiles fit together.
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-#include "cut.cuh"
-#include "plain_fasta.cuh"
+#include "kernels/text/cut.cuh"
+#include "kernels/text/plain_fasta.cuh"
+#include "kernels/text/text_packing.cuh"
 #include "random_fasta.h"
-#include "text_packing.cuh"
 
 namespace {
 

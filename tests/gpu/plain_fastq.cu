@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "cut.cuh"
-#include "plain_fastq.cuh"
+#include "kernels/text/cut.cuh"
+#include "kernels/text/plain_fastq.cuh"
+#include "kernels/text/text_packing.cuh"
 #include "random_fastq.h"
-#include "text_packing.cuh"
 
 namespace {
 

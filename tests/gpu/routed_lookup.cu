@@ -7,15 +7,15 @@
 #include <fstream>
 #include <thread>
 
-#include "core/error.h"
-#include "current_device.cuh"
-#include "device_index.cuh"
-#include "frozen_shards.cuh"
+#include "base/error.h"
 #include "gpu/device.h"
-#include "joined_text.cuh"
-#include "lookup.cuh"
+#include "kernels/lookup/lookup.cuh"
+#include "kernels/lookup/routed_index.cuh"
+#include "kernels/memory/current_device.cuh"
+#include "kernels/text/joined_text.cuh"
+#include "kernels/upload/device_index.cuh"
+#include "kernels/upload/frozen_shards.cuh"
 #include "lookups/lookup_fixture.h"
-#include "routed_index.cuh"
 
 namespace {
 
@@ -32,22 +32,22 @@ std::uint64_t memory_for_parts(const index::IndexFile& index, const std::vector<
 }
 
 /// An index in parts; nothing is paged.
-std::unique_ptr<engine::Lookup> in_parts(const index::IndexFile& index, const std::vector<int>& gpus,
-                                         std::uint64_t more = 0, bool lenient = false) {
+std::unique_ptr<backend::Lookup> in_parts(const index::IndexFile& index, const std::vector<int>& gpus,
+                                          std::uint64_t more = 0, bool lenient = false) {
   const std::uint64_t bytes = memory_for_parts(index, gpus, more);
-  return gpu::make_lookup_within(index, lenient, gpus, {bytes, bytes}, engine::LookupTable::index, false);
+  return gpu::make_lookup_within(index, lenient, gpus, {bytes, bytes}, backend::LookupTable::index, false);
 }
 
 TEST_CASE("several GPUs, each with all of the index or with a part") {
   const TemporaryIndex file;
   write_index(file.path(), random_reads(20000, 3000000, 21, 1000), 31);
   const index::IndexFile index(file.path());
-  const auto cpu = engine::make_cpu_lookup(index, false);
+  const auto cpu = backend::make_cpu_lookup(index, false);
   const Reads known = random_reads(3000, 3000000, 21, 1000);
   for (const std::vector<int>& gpus : sets_of_gpus()) {
     CAPTURE(gpus.size());
     for (const bool has_all : {true, false}) {
-      const auto lookup = has_all ? engine::make_cuda_lookup(index, false, gpus, 0) : in_parts(index, gpus);
+      const auto lookup = has_all ? backend::make_cuda_lookup(index, false, gpus, 0) : in_parts(index, gpus);
       for (unsigned round = 0; round < 4; ++round) {
         const Seen seen = check_same(*cpu, *lookup, known);
         CHECK(seen.found == seen.kmers);
@@ -125,7 +125,7 @@ TEST_CASE("batches of several slices, one owner's k-mers only, characters that a
     const TemporaryIndex file;
     write_index(file.path(), known, k);
     const index::IndexFile index(file.path());
-    const auto cpu = engine::make_cpu_lookup(index, false), mild = engine::make_cpu_lookup(index, true);
+    const auto cpu = backend::make_cpu_lookup(index, false), mild = backend::make_cpu_lookup(index, true);
     Reads reads(known.begin(), known.begin() + 8000);
     reads.push_back("");
     append(reads, {std::string(600000, 'A'), "ACGT", std::string(5000, 'C')});
@@ -151,7 +151,7 @@ TEST_CASE("several GPUs: text that is cut into more runs than there is room for"
     const TemporaryIndex file;
     write_index(file.path(), known, k);
     const index::IndexFile index(file.path());
-    const auto cpu = engine::make_cpu_lookup(index, false);
+    const auto cpu = backend::make_cpu_lookup(index, false);
     for (const std::vector<int>& gpus : sets_of_gpus())
       CHECK(check_same(*cpu, *in_parts(index, gpus), {text, "N" + text, text.substr(70000)}).found > 200000);
   }
@@ -162,7 +162,7 @@ TEST_CASE("several GPUs and several threads, more than have room on the devices"
   const Reads known = random_reads(60000, 600000, 34);
   write_index(file.path(), known, 31);
   const index::IndexFile index(file.path());
-  const auto cpu = engine::make_cpu_lookup(index, false);
+  const auto cpu = backend::make_cpu_lookup(index, false);
   for (const std::vector<int>& gpus : sets_of_gpus()) {
     for (const std::uint64_t more : {0, 1 << 20}) {
       const auto lookup = in_parts(index, gpus, more);
@@ -172,7 +172,7 @@ TEST_CASE("several GPUs and several threads, more than have room on the devices"
         threads.emplace_back([&, t] {
           for (unsigned i = 0; i < 5; ++i) {
             const io::Batch batch = batch_of(random_reads(1000 * (1 + i), 600000, i % 2 == 0 ? 34 : t));
-            engine::Profile expected, got;
+            backend::Profile expected, got;
             cpu->profile(batch, expected);
             lookup->profile(batch, got);
             wrong += got.first == expected.first && got.counts == expected.counts ? 0 : 1;
@@ -193,7 +193,7 @@ TEST_CASE("too little memory for the parts of an index, and damage in one") {
     const index::IndexFile index(file.path());
     const std::uint64_t least = memory_for_parts(index, gpus, 0);
     try {
-      (void)gpu::make_lookup_within(index, false, gpus, {least - 1, least - 1}, engine::LookupTable::index,
+      (void)gpu::make_lookup_within(index, false, gpus, {least - 1, least - 1}, backend::LookupTable::index,
                                     false);
       FAIL_CHECK("it was accepted");
     } catch (const ResourceError& error) {
@@ -209,7 +209,7 @@ TEST_CASE("too little memory for the parts of an index, and damage in one") {
   stream.close();
   const index::IndexFile index(file.path());
   CHECK_THROWS_AS(in_parts(index, gpus), InputError);
-  CHECK_THROWS_AS((void)engine::make_cuda_lookup(index, false, gpus, 0), InputError);
+  CHECK_THROWS_AS((void)backend::make_cuda_lookup(index, false, gpus, 0), InputError);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 const std::vector<std::uint32_t> kAllK = {1, 5, 12, 13, 15, 31, 32, 33, 48, 49, 55, 64};
 
-std::unique_ptr<engine::Backend> cuda() { return engine::make_cuda_backend({gpu_under_test().ordinal}); }
+std::unique_ptr<backend::Backend> cuda() { return backend::make_cuda_backend({gpu_under_test().ordinal}); }
 
 void check_same(const Result& a, const Result& b) {
   CHECK((a.payloads == b.payloads));
@@ -24,10 +24,10 @@ void check_same(const Result& a, const Result& b) {
   CHECK(a.totals.stored_kmers == b.totals.stored_kmers);
 }
 
-Result on_cpu(const engine::CountPlan& plan, const std::vector<io::Batch>& batches, std::size_t rounds = 1) {
-  return run(*engine::make_cpu_backend(), plan, batches, Take::payloads, rounds);
+Result on_cpu(const backend::CountPlan& plan, const std::vector<io::Batch>& batches, std::size_t rounds = 1) {
+  return run(*backend::make_cpu_backend(), plan, batches, Take::payloads, rounds);
 }
-Result on_gpu(const engine::CountPlan& plan, const std::vector<io::Batch>& batches, std::size_t rounds = 1) {
+Result on_gpu(const backend::CountPlan& plan, const std::vector<io::Batch>& batches, std::size_t rounds = 1) {
   return run(*cuda(), plan, batches, Take::payloads, rounds);
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("batches of any size, any threads: the CPU's bytes") {
   for (const std::uint32_t k : countable(kAllK)) {
     CAPTURE(k);
     const auto batches = batches_of_any_size(20, k);
-    engine::CountPlan plan = plan_for(k);
+    backend::CountPlan plan = plan_for(k);
     const Result expected = on_cpu(plan, batches);
     for (const unsigned threads : {1u, 2u, 5u}) {
       CAPTURE(threads);
@@ -99,7 +99,7 @@ TEST_CASE("hot k-mers") {
   const auto batches = batches_of(reads, 100);
   for (const std::uint32_t k : countable({5, 12, 13, 31, 32, 33, 64})) {
     CAPTURE(k);
-    engine::CountPlan plan = plan_for(k);
+    backend::CountPlan plan = plan_for(k);
     const Result expected = on_cpu(plan, batches);
     plan.threads = 2;
     check_same(on_gpu(plan, batches), expected);
@@ -111,7 +111,7 @@ TEST_CASE("with little device memory, shards are counted early, and the result i
   const auto batches = batches_of(simulated_reads(250000, 50000, 3, 2000), 2000);
   for (const std::uint32_t k : countable({31, 55})) {
     CAPTURE(k);
-    engine::CountPlan plan = plan_for(k);
+    backend::CountPlan plan = plan_for(k);
     plan.threads = 2;
     const Result ample = on_gpu(plan, batches, kRounds);
     CHECK(ample.early_counts == 0);
@@ -135,7 +135,7 @@ TEST_CASE("with little device memory, shards are counted early, and the result i
 TEST_CASE("memory that cannot do is refused at once, with what is needed") {
   for (const std::uint32_t k : {5u, 12u, 31u}) {
     CAPTURE(k);
-    engine::CountPlan plan = plan_for(k);
+    backend::CountPlan plan = plan_for(k);
     plan.memory_bytes = 1 << 20;
     CHECK_THROWS_AS(cuda()->start(plan), ResourceError);
     plan = plan_for(k);
@@ -151,7 +151,7 @@ TEST_CASE("with any device memory that is accepted, the same bytes, and never mo
   const auto batches = batches_of(simulated_reads(800000, 60000000, 4), 2000);
   for (const std::uint32_t k : countable({31, 64})) {
     CAPTURE(k);
-    engine::CountPlan plan = plan_for(k);
+    backend::CountPlan plan = plan_for(k);
     plan.memory_bytes = std::uint64_t{8} << 30;
     const Result expected = on_cpu(plan, batches);
     std::uint64_t to_host = 0, to_file = 0;
@@ -196,7 +196,7 @@ TEST_CASE("older GPUs refuse 128-bit keys by name") {
 
 TEST_CASE("fifty runs, the same bytes") {
   const auto batches = batches_of(random_reads(50000, 100000, 12), 500);
-  engine::CountPlan plan = plan_for(31);
+  backend::CountPlan plan = plan_for(31);
   const Result expected = on_cpu(plan, batches);
   for (unsigned i = 0; i < 50; ++i) {
     CAPTURE(i);

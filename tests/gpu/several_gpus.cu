@@ -10,21 +10,21 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "gpu/device.h"
 #include "gpu/random_text.h"
-#include "nccl.cuh"
-#include "peers.cuh"
+#include "kernels/exchange/nccl.cuh"
+#include "kernels/exchange/peers.cuh"
 #include "sessions/session_suite.h"
-#include "unit/rank_threads.h"
+#include "unit/mpi/rank_threads.h"
 
 namespace {
 
 using namespace warpmer;
 using namespace warpmer::tests;
 
-engine::CountPlan roomy_plan_for(std::uint32_t k) {
-  engine::CountPlan plan = plan_for(k);
+backend::CountPlan roomy_plan_for(std::uint32_t k) {
+  backend::CountPlan plan = plan_for(k);
   plan.memory_bytes = std::uint64_t{4} << 30;
   return plan;
 }
@@ -41,12 +41,12 @@ TEST_CASE("several GPUs count what one CPU counts, with any threads") {
   const auto batches = batches_of(simulated_reads(20000, 30000, 31), 300);
   for (const std::vector<int>& gpus : sets_of_gpus()) {
     CAPTURE(gpus.size());
-    const auto backend = engine::make_cuda_backend(gpus);
+    const auto backend = backend::make_cuda_backend(gpus);
     for (const std::uint32_t k : {1u, 5u, 12u, 13u, 15u, 31u, 32u, 33u, 48u, 49u, 64u}) {
       if (!can_count(k)) continue;
       CAPTURE(k);
-      engine::CountPlan plan = roomy_plan_for(k);
-      const Result expected = run(*engine::make_cpu_backend(), plan, batches, Take::payloads);
+      backend::CountPlan plan = roomy_plan_for(k);
+      const Result expected = run(*backend::make_cpu_backend(), plan, batches, Take::payloads);
       plan.devices = static_cast<unsigned>(gpus.size());
       for (const unsigned threads : {1u, 2u, 7u}) {
         CAPTURE(threads);
@@ -83,22 +83,22 @@ struct OfRanks {
   std::uint64_t early_counts = 0, host_bytes = 0;
   std::vector<std::string> errors;
 };
-std::optional<OfRanks> on_gpus_of_ranks(const engine::CountPlan& plan, const std::vector<io::Batch>& batches,
+std::optional<OfRanks> on_gpus_of_ranks(const backend::CountPlan& plan, const std::vector<io::Batch>& batches,
                                         std::size_t rounds = 1) {
   const std::vector<int> gpus = gpus_for_ranks();
   if (gpus.empty()) return std::nullopt;
   OfRanks all;
   std::mutex mutex;
-  all.errors = test::on_ranks(static_cast<unsigned>(gpus.size()), [&](engine::Ranks& ranks) {
+  all.errors = test::on_ranks(static_cast<unsigned>(gpus.size()), [&](mpi::Ranks& ranks) {
     std::vector<io::Batch> own;
     for (std::size_t i = 0; i < batches.size(); ++i) {
       // The first one has next to nothing, and waits for the others' segments.
       const std::size_t reader = i < 2 ? 0 : 1 + i % (ranks.size() - 1);
       if (reader == ranks.rank()) copy(batches[i], own.emplace_back());
     }
-    engine::CountPlan its = plan;
+    backend::CountPlan its = plan;
     its.ranks = &ranks;
-    const auto backend = engine::make_cuda_backend({gpus[ranks.rank()]});
+    const auto backend = backend::make_cuda_backend({gpus[ranks.rank()]});
     const Result result = run(*backend, its, own, Take::payloads, rounds);
     const std::lock_guard lock(mutex);
     for (const auto& [shard, payload] : result.payloads) CHECK(all.payloads.emplace(shard, payload).second);
@@ -113,9 +113,9 @@ TEST_CASE("ranks with a GPU each count what one CPU counts") {
   const auto batches = batches_of(simulated_reads(20000, 30000, 31), 300);
   for (const std::uint32_t k : {5u, 13u, 31u, 33u, 64u}) {
     CAPTURE(k);
-    engine::CountPlan plan = roomy_plan_for(k);
+    backend::CountPlan plan = roomy_plan_for(k);
     plan.threads = 3;
-    const Result expected = run(*engine::make_cpu_backend(), plan, batches, Take::payloads);
+    const Result expected = run(*backend::make_cpu_backend(), plan, batches, Take::payloads);
     const auto got = on_gpus_of_ranks(plan, batches);
     if (!got) return;
     CHECK(got->errors == std::vector<std::string>(got->errors.size()));
@@ -129,10 +129,10 @@ TEST_CASE("ranks on GPUs that end their sessions before they count have not fail
   if (gpus.empty()) return;
   // Enough for the last round to be under way when they do so.
   const auto batches = batches_of(simulated_reads(1200000, 90000000, 6), 4000);
-  const auto errors = test::on_ranks(static_cast<unsigned>(gpus.size()), [&](engine::Ranks& ranks) {
-    engine::CountPlan plan = roomy_plan_for(31);
+  const auto errors = test::on_ranks(static_cast<unsigned>(gpus.size()), [&](mpi::Ranks& ranks) {
+    backend::CountPlan plan = roomy_plan_for(31);
     plan.ranks = &ranks;
-    const auto backend = engine::make_cuda_backend({gpus[ranks.rank()]});
+    const auto backend = backend::make_cuda_backend({gpus[ranks.rank()]});
     for (int time = 0; time < 5; ++time) {
       const auto session = backend->start(plan);
       io::Batch batch;
@@ -149,7 +149,7 @@ TEST_CASE("ranks on GPUs that end their sessions before they count have not fail
 
 TEST_CASE("several GPUs and next to nothing to count") {
   for (const std::vector<int>& gpus : sets_of_gpus()) {
-    const auto backend = engine::make_cuda_backend(gpus);
+    const auto backend = backend::make_cuda_backend(gpus);
     for (const std::uint32_t k : {5u, 31u}) next_to_nothing(*backend, k);
   }
 }
@@ -159,23 +159,23 @@ TEST_CASE("several GPUs and hot k-mers: all of them belong to one") {
   for (int i = 0; i < 20; ++i) reads.emplace_back(500000, "AT"[i % 2]);
   const auto batches = batches_of(reads, 100);
   for (const std::uint32_t k : {13u, 31u}) {
-    engine::CountPlan plan = roomy_plan_for(k);
-    const Result expected = run(*engine::make_cpu_backend(), plan, batches, Take::payloads);
+    backend::CountPlan plan = roomy_plan_for(k);
+    const Result expected = run(*backend::make_cpu_backend(), plan, batches, Take::payloads);
     plan.threads = 3;
     for (const std::vector<int>& gpus : sets_of_gpus())
-      check_same_bytes(run(*engine::make_cuda_backend(gpus), plan, batches, Take::payloads), expected);
+      check_same_bytes(run(*backend::make_cuda_backend(gpus), plan, batches, Take::payloads), expected);
   }
 }
 
 TEST_CASE("several GPUs with little memory count early, and the result is the same") {
   constexpr std::size_t kRounds = 6;
   const auto batches = batches_of(simulated_reads(250000, 50000, 3, 2000), 2000);
-  engine::CountPlan plan = roomy_plan_for(31);
+  backend::CountPlan plan = roomy_plan_for(31);
   plan.threads = 2;
-  const Result expected = run(*engine::make_cpu_backend(), plan, batches, Take::payloads, kRounds);
+  const Result expected = run(*backend::make_cpu_backend(), plan, batches, Take::payloads, kRounds);
   std::uint64_t early = 0;
   for (const std::vector<int>& gpus : sets_of_gpus()) {
-    const auto backend = engine::make_cuda_backend(gpus);
+    const auto backend = backend::make_cuda_backend(gpus);
     for (const std::uint64_t megabytes : {220, 300, 400, 600, 800, 1000}) {
       CAPTURE(megabytes);
       plan.device_memory_bytes = megabytes << 20;
@@ -193,13 +193,13 @@ TEST_CASE("several GPUs with little memory count early, and the result is the sa
 
 TEST_CASE("several GPUs each spill what they have no room for") {
   const auto batches = batches_of(simulated_reads(1200000, 90000000, 4), 2000);
-  engine::CountPlan plan = roomy_plan_for(31);
-  const Result expected = run(*engine::make_cpu_backend(), plan, batches, Take::payloads);
+  backend::CountPlan plan = roomy_plan_for(31);
+  const Result expected = run(*backend::make_cpu_backend(), plan, batches, Take::payloads);
   plan.threads = 4;
   std::uint64_t host_bytes = 0;
   for (const std::vector<int>& gpus : sets_of_gpus()) {
     CAPTURE(gpus.size());
-    const auto backend = engine::make_cuda_backend(gpus);
+    const auto backend = backend::make_cuda_backend(gpus);
     const auto sharers = static_cast<std::uint64_t>(std::count(gpus.begin(), gpus.end(), gpus.front()));
     for (const std::uint64_t megabytes : {180, 240}) {
       CAPTURE(megabytes);
@@ -214,8 +214,8 @@ TEST_CASE("several GPUs each spill what they have no room for") {
 
 TEST_CASE("ranks with little memory of their GPUs count early or spill, and one that fails ends all") {
   const auto batches = batches_of(simulated_reads(1200000, 90000000, 4), 2000);
-  engine::CountPlan plan = roomy_plan_for(31);
-  const Result expected = run(*engine::make_cpu_backend(), plan, batches, Take::payloads);
+  backend::CountPlan plan = roomy_plan_for(31);
+  const Result expected = run(*backend::make_cpu_backend(), plan, batches, Take::payloads);
   plan.threads = 4;
   plan.device_memory_bytes = std::uint64_t{200} << 20;
   const auto tight = on_gpus_of_ranks(plan, batches);
@@ -231,7 +231,7 @@ TEST_CASE("ranks with little memory of their GPUs count early or spill, and one 
 
 TEST_CASE("an error of the sink ends a session of several GPUs") {
   for (const std::vector<int>& gpus : sets_of_gpus()) {
-    const auto backend = engine::make_cuda_backend(gpus);
+    const auto backend = backend::make_cuda_backend(gpus);
     for (const unsigned threads : {1u, 2u, 5u}) end_with_the_sink(*backend, 31, threads, 100);
   }
 }

@@ -1,8 +1,8 @@
-// Threads that share a counter (the rest is tests/unit/flat_combining.cpp).
+// Threads that share a counter (the rest is tests/unit/base/flat_combining.cpp).
 
 #include <doctest/doctest.h>
 
-#include "shared_counter.cuh"
+#include "kernels/count/shared_counter.cuh"
 
 using namespace warpmer;
 using namespace warpmer::gpu;

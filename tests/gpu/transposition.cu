@@ -8,16 +8,16 @@
 #include <random>
 #include <vector>
 
-#include "comm/transposition.h"
-#include "current_device.cuh"
 #include "gpu/device.h"
-#include "transposition.cuh"
+#include "kernels/exchange/transposition.cuh"
+#include "kernels/memory/current_device.cuh"
+#include "mpi/transposition.h"
 
 namespace {
 
 using namespace warpmer;
 using namespace warpmer::gpu;
-using comm::PartitionTable;
+using mpi::PartitionTable;
 using tests::all_gpus;
 
 /// What a device sends and gets.

@@ -12,31 +12,31 @@ using namespace warpmer::tests;
 namespace {
 
 /// The GPU under test, acting as several.
-std::unique_ptr<engine::Backend> updater(std::size_t times = 1) {
-  return engine::make_cuda_backend(std::vector<int>(times, gpu_under_test().ordinal));
+std::unique_ptr<backend::Backend> updater(std::size_t times = 1) {
+  return backend::make_cuda_backend(std::vector<int>(times, gpu_under_test().ordinal));
 }
 /// Updates with a live table.
-class LiveUpdater : public engine::Backend {
+class LiveUpdater : public backend::Backend {
  public:
-  explicit LiveUpdater(engine::LiveTableUse use, std::size_t times = 1) : use_(use), gpu_(updater(times)) {}
+  explicit LiveUpdater(backend::LiveTableUse use, std::size_t times = 1) : use_(use), gpu_(updater(times)) {}
 
   [[nodiscard]] std::string describe() const override { return gpu_->describe(); }
-  [[nodiscard]] std::unique_ptr<engine::CountingSession> start(const engine::CountPlan& plan) override {
+  [[nodiscard]] std::unique_ptr<backend::CountingSession> start(const backend::CountPlan& plan) override {
     return gpu_->start(plan);
   }
-  [[nodiscard]] std::unique_ptr<engine::UpdatingSession> start_update(
-      const engine::UpdatePlan& plan, const index::IndexFile& index) override {
-    engine::UpdatePlan live = plan;
+  [[nodiscard]] std::unique_ptr<backend::UpdatingSession> start_update(
+      const backend::UpdatePlan& plan, const index::IndexFile& index) override {
+    backend::UpdatePlan live = plan;
     live.live_table = use_;
     return gpu_->start_update(live, index);
   }
 
  private:
-  const engine::LiveTableUse use_;
-  const std::unique_ptr<engine::Backend> gpu_;
+  const backend::LiveTableUse use_;
+  const std::unique_ptr<backend::Backend> gpu_;
 };
-engine::CountPlan updating_plan(std::uint64_t device_memory_bytes = 0) {
-  engine::CountPlan plan = plan_for(31);
+backend::CountPlan updating_plan(std::uint64_t device_memory_bytes = 0) {
+  backend::CountPlan plan = plan_for(31);
   plan.memory_bytes = std::uint64_t{8} << 30;
   plan.device_memory_bytes = device_memory_bytes;
   return plan;
@@ -87,7 +87,7 @@ TEST_CASE("in little device memory, which is kept to, and many frames") {
   write_index(path.path(), was, 31);
   write_index(expected_path.path(), both, 31);
   const index::IndexFile index(path.path()), expected(expected_path.path());
-  engine::CountPlan plan = updating_plan(cap);
+  backend::CountPlan plan = updating_plan(cap);
   plan.threads = 2;
   check_updated(update(*updater(), plan, index, {added, {}, true, false}), expected);
   check_updated(update(*updater(), plan, expected, {{}, added, false, true}), index);
@@ -101,7 +101,7 @@ TEST_CASE("a damaged shard ends an update, also one that is read before there is
   const Reads was = simulated_reads(60000, 3000000, 31, 20), added = simulated_reads(100, 3000000, 32);
   const TemporaryIndex path;
   write_index(path.path(), was, 31);
-  engine::CountPlan plan = updating_plan(std::uint64_t{400} << 20);
+  backend::CountPlan plan = updating_plan(std::uint64_t{400} << 20);
   plan.threads = 8;
   for (const double where : {0.01, 0.3, 0.6, 0.9}) {
     CAPTURE(where);
@@ -156,7 +156,7 @@ TEST_CASE("one shard that gets nearly everything") {
 }
 
 TEST_CASE("a live table, to which everything is added") {
-  LiveUpdater live(engine::LiveTableUse::always);
+  LiveUpdater live(backend::LiveTableUse::always);
   update_like_count(live, countable({13, 31, 32, 64}), {{4, 1}}, updating_plan(), 8000);
   note_shortfalls(live, countable({15, 31, 64}), updating_plan());
   update_what_crowds<Key64>(live, 31, updating_plan(), 5000);
@@ -167,23 +167,23 @@ TEST_CASE("a live table, to which everything is added") {
 }
 
 TEST_CASE("a live table that one shard gets nearly everything of") {
-  LiveUpdater live(engine::LiveTableUse::always);
+  LiveUpdater live(backend::LiveTableUse::always);
   const HotShard hot;
   const index::IndexFile index(hot.path.path()), expected(hot.expected_path.path());
   check_updated(update(live, updating_plan(), index, {hot.added, {}, true, false}), expected);
-  const engine::CountPlan small = updating_plan(std::uint64_t{360} << 20);
+  const backend::CountPlan small = updating_plan(std::uint64_t{360} << 20);
   CHECK_THROWS_WITH_AS(update(live, small, index, {hot_reads(180000, 31, 34), {}, true, false}),
                        doctest::Contains("leave --paged out"), ResourceError);
 }
 
 TEST_CASE("a live table with a shard larger than a chunk") {
-  LiveUpdater live(engine::LiveTableUse::when_full);
+  LiveUpdater live(backend::LiveTableUse::when_full);
   const Reads was = simulated_reads(200, 5000, 33), rest = simulated_reads(1650000, 9000000, 37, 20),
               hot = hot_reads(rest.size() / 20 + 1, 31, 34);
   const TemporaryIndex path;
   write_index(path.path(), was, 31);
   const index::IndexFile index(path.path());
-  engine::CountPlan plan = updating_plan(std::uint64_t{560} << 20);
+  backend::CountPlan plan = updating_plan(std::uint64_t{560} << 20);
   plan.threads = 2;
   Reads added;
   for (std::size_t i = 0; i < rest.size(); ++i) {
@@ -200,13 +200,13 @@ TEST_CASE("a live table with a shard larger than a chunk") {
 }
 
 TEST_CASE("a live table with a shard that what is pending makes larger than a chunk") {
-  LiveUpdater live(engine::LiveTableUse::when_full);
+  LiveUpdater live(backend::LiveTableUse::when_full);
   const Reads was = simulated_reads(200, 5000, 33), rest = simulated_reads(1650000, 9000000, 37, 20),
               in_table = hot_reads(55000, 31, 34), in_the_end = hot_reads(55000, 31, 34 + (1u << 20));
   const TemporaryIndex path;
   write_index(path.path(), was, 31);
   const index::IndexFile index(path.path());
-  engine::CountPlan plan = updating_plan(std::uint64_t{560} << 20);
+  backend::CountPlan plan = updating_plan(std::uint64_t{560} << 20);
   plan.threads = 2;
   // About a quarter of what is pending at most lies between these: of one, more is pending than beside which
   // the shard would fit, and less than makes a round of itself.
@@ -223,10 +223,10 @@ TEST_CASE("a live table with a shard that what is pending makes larger than a ch
 }
 
 TEST_CASE("a live table whose counts need more than 32 bits in the end") {
-  LiveUpdater live(engine::LiveTableUse::when_full);
+  LiveUpdater live(backend::LiveTableUse::when_full);
   Reads added = simulated_reads(1000000, 9000000, 37, 20);
   const std::size_t before = added.size();
-  engine::CountPlan plan = updating_plan(std::uint64_t{400} << 20);
+  backend::CountPlan plan = updating_plan(std::uint64_t{400} << 20);
   plan.threads = 1;  // so that the last reads are the last
   for (const std::size_t n : {2000u, 6000u}) {
     CAPTURE(n);
@@ -257,12 +257,12 @@ TEST_CASE("a live table whose counts need more than 32 bits in the end") {
 }
 
 TEST_CASE("live tables of a GPU that acts as three") {
-  LiveUpdater live(engine::LiveTableUse::always, 3);
+  LiveUpdater live(backend::LiveTableUse::always, 3);
   update_like_count(live, countable({31, 64}), {{2, 3}}, updating_plan(), 8000);
 }
 
 TEST_CASE("a live table beyond the GPU's memory, that grows while reads come") {
-  LiveUpdater live(engine::LiveTableUse::when_full);
+  LiveUpdater live(backend::LiveTableUse::when_full);
   for (const std::uint32_t k : countable({21, 47})) {
     CAPTURE(k);
     const Reads was = simulated_reads(60000, 3000000, 36, 20),
@@ -273,7 +273,7 @@ TEST_CASE("a live table beyond the GPU's memory, that grows while reads come") {
     write_index(path.path(), was, k);
     write_index(expected_path.path(), both, k);
     const index::IndexFile index(path.path()), expected(expected_path.path());
-    engine::CountPlan plan = updating_plan(std::uint64_t{k == 21 ? 400u : 560u} << 20);
+    backend::CountPlan plan = updating_plan(std::uint64_t{k == 21 ? 400u : 560u} << 20);
     plan.k = k;
     plan.threads = 2;
     const Updated updated = update(live, plan, index, {added, {}, true, false});

@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "core/hash.h"
-#include "core/minimizer.h"
-#include "engine/backend.h"
-#include "engine/lookup.h"
+#include "backend/backend.h"
+#include "backend/lookup.h"
 #include "gpu/random_text.h"
 #include "index/index_file.h"
 #include "index/shard_codec.h"
+#include "kmer/hash.h"
+#include "kmer/minimizer.h"
 
 namespace warpmer::tests {
 
@@ -72,11 +72,11 @@ inline index::IndexParams params_of(std::uint32_t k, bool canonical) {
 
 /// Counts reads with the CPU.
 inline void write_index(const std::string& path, const Reads& reads, std::uint32_t k, bool canonical = true) {
-  engine::CountPlan plan;
+  backend::CountPlan plan;
   plan.k = k;
   plan.canonical = canonical;
   plan.memory_bytes = std::uint64_t{4} << 30;
-  const auto session = engine::make_cpu_backend()->start(plan);
+  const auto session = backend::make_cpu_backend()->start(plan);
   io::Batch batch = batch_of(reads);
   session->add(batch, 0);
   session->end_of_input(0);
@@ -84,7 +84,7 @@ inline void write_index(const std::string& path, const Reads& reads, std::uint32
   const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     writer.put(shard, std::move(frozen));
   };
-  session->finish(0, engine::ShardSink(put, &writer), [] {});
+  session->finish(0, backend::ShardSink(put, &writer), [] {});
   writer.finish(session->tally().totals(), session->tally().histogram(), {});
 }
 
@@ -122,10 +122,10 @@ struct Seen {
   std::size_t kmers = 0, found = 0;
 };
 
-inline Seen check_same(const engine::Lookup& reference, const engine::Lookup& under_test,
+inline Seen check_same(const backend::Lookup& reference, const backend::Lookup& under_test,
                        const Reads& reads) {
   const io::Batch batch = batch_of(reads);
-  engine::Profile expected, got;
+  backend::Profile expected, got;
   reference.profile(batch, expected);
   under_test.profile(batch, got);
   CHECK((got.first == expected.first));
@@ -138,7 +138,7 @@ inline Seen check_same(const engine::Lookup& reference, const engine::Lookup& un
   }
   Seen seen;
   for (const std::uint64_t count : expected.counts) {
-    if (count == engine::Profile::kNoKmer) continue;
+    if (count == backend::Profile::kNoKmer) continue;
     ++seen.kmers;
     seen.found += count > 0 ? 1 : 0;
   }
@@ -155,7 +155,7 @@ inline Reads small_and_odd(std::uint32_t k) {
 }
 
 /// Text whose minimizer changes as often as a greedy choice of bases can make it: more runs of k-mers with
-/// one shard than a GPU has room for where text is cut once (kernels/shard_runs.cu).
+/// one shard than a GPU has room for where text is cut once (kernels/lookup/shard_runs.cu).
 inline std::string restless_text(std::size_t size, std::uint32_t k) {
   const std::uint32_t m = minimizer_length(k), mask = (1u << (2 * m)) - 1;
   std::string text;

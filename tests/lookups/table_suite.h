@@ -10,10 +10,10 @@ namespace warpmer::tests {
 
 /// A lookup in a table built of an index.
 using MakeTable =
-    std::function<std::unique_ptr<engine::Lookup>(const index::IndexFile&, engine::LookupTable)>;
+    std::function<std::unique_ptr<backend::Lookup>(const index::IndexFile&, backend::LookupTable)>;
 
-inline constexpr engine::LookupTable kBuiltTables[] = {engine::LookupTable::bcht,
-                                                       engine::LookupTable::iceberg};
+inline constexpr backend::LookupTable kBuiltTables[] = {backend::LookupTable::bcht,
+                                                        backend::LookupTable::iceberg};
 
 inline void check_reads_of_any_k(const MakeTable& make, const std::vector<std::uint32_t>& ks) {
   const Reads known = random_reads(3000, 20000, 21);
@@ -23,8 +23,8 @@ inline void check_reads_of_any_k(const MakeTable& make, const std::vector<std::u
       const TemporaryIndex file;
       write_index(file.path(), known, k, canonical);
       const index::IndexFile index(file.path());
-      const auto reference = engine::make_cpu_lookup(index, false);
-      for (const engine::LookupTable table : kBuiltTables) {
+      const auto reference = backend::make_cpu_lookup(index, false);
+      for (const backend::LookupTable table : kBuiltTables) {
         CAPTURE(k);
         CAPTURE(canonical);
         CAPTURE(static_cast<int>(table));
@@ -68,12 +68,12 @@ inline void check_large_counts(const MakeTable& make) {
   const TemporaryIndex file;
   write_index(file.path(), counts_of(read, 21, values), 21);
   const index::IndexFile index(file.path());
-  const auto reference = engine::make_cpu_lookup(index, false);
-  for (const engine::LookupTable table : kBuiltTables) {
+  const auto reference = backend::make_cpu_lookup(index, false);
+  for (const backend::LookupTable table : kBuiltTables) {
     CAPTURE(static_cast<int>(table));
     const auto lookup = make(index, table);
     CHECK(check_same(*reference, *lookup, reads).found == 3 * values.size());
-    engine::Profile profile;
+    backend::Profile profile;
     lookup->profile(batch_of({read}), profile);
     for (std::size_t i = 0; i < values.size(); ++i) CHECK(profile.counts[i] == values[i]);
   }
@@ -90,8 +90,8 @@ inline void check_next_to_nothing(const MakeTable& make) {
       const std::string only = std::string(k - 1, 'A') + "C";
       write_index(file.path(), is_empty ? Reads{} : Reads{only}, k);
       const index::IndexFile index(file.path());
-      const auto reference = engine::make_cpu_lookup(index, false);
-      for (const engine::LookupTable table : kBuiltTables) {
+      const auto reference = backend::make_cpu_lookup(index, false);
+      for (const backend::LookupTable table : kBuiltTables) {
         const auto lookup = make(index, table);
         CHECK(check_same(*reference, *lookup, {only, "N", only + only}).found == (is_empty ? 0 : 3));
         check_same(*reference, *lookup, asked);
@@ -115,12 +115,12 @@ void check_marker(const MakeTable& make) {
     const TemporaryIndex file;
     write_index(file.path(), counts, k, false);
     const index::IndexFile index(file.path());
-    const auto reference = engine::make_cpu_lookup(index, false);
-    for (const engine::LookupTable table : kBuiltTables) {
+    const auto reference = backend::make_cpu_lookup(index, false);
+    for (const backend::LookupTable table : kBuiltTables) {
       CAPTURE(static_cast<int>(table));
       const auto lookup = make(index, table);
       CHECK(check_same(*reference, *lookup, {text, "A" + text + "C"}).found == (is_there ? 2 : 0));
-      engine::Profile profile;
+      backend::Profile profile;
       lookup->profile(batch_of({text}), profile);
       CHECK(profile.counts[0] == (is_there ? 7 : 0));
     }

@@ -9,10 +9,10 @@
 #include <random>
 #include <vector>
 
-#include "core/error.h"
-#include "core/hash.h"
-#include "core/kmer.h"
-#include "core/minimizer.h"
+#include "base/error.h"
+#include "kmer/hash.h"
+#include "kmer/kmer.h"
+#include "kmer/minimizer.h"
 #include "paging/paged_table_suite.h"
 #include "table/paged_table.h"
 

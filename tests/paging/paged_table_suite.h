@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "table/paged_table.h"
 
 namespace warpmer::tests {

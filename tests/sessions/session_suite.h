@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "core/hash.h"
-#include "core/kmer.h"
-#include "core/minimizer.h"
-#include "engine/backend.h"
-#include "engine/ranks.h"
-#include "engine/thread_team.h"
+#include "backend/backend.h"
+#include "base/error.h"
+#include "base/thread_team.h"
 #include "index/shard_codec.h"
+#include "kmer/hash.h"
+#include "kmer/kmer.h"
+#include "kmer/minimizer.h"
+#include "mpi/ranks.h"
 #include "oracle/naive_kmers.h"
 
 namespace warpmer::tests {
@@ -32,8 +32,8 @@ struct Result {
   index::Histogram histogram;
   std::uint64_t early_counts = 0;
   std::size_t from_elsewhere = 0;  ///< shards whose payloads were not in memory
-  engine::SpillReport spilled;
-  engine::DeviceMemoryReport device_memory;
+  backend::SpillReport spilled;
+  backend::DeviceMemoryReport device_memory;
   std::uint64_t exchanged_bytes = 0;
 };
 
@@ -58,8 +58,8 @@ inline void copy(const io::Batch& from, io::Batch& to) {
   to.pieces = from.pieces;
 }
 
-inline engine::CountPlan plan_for(std::uint32_t k) {
-  engine::CountPlan plan;
+inline backend::CountPlan plan_for(std::uint32_t k) {
+  backend::CountPlan plan;
   plan.k = k;
   plan.memory_bytes = std::uint64_t{1} << 30;
   return plan;
@@ -69,12 +69,12 @@ inline engine::CountPlan plan_for(std::uint32_t k) {
 enum class Take { decoded, payloads };
 
 /// Feeds the batches, as often as `rounds` says, and takes the shards, with the threads of the plan.
-inline Result run(engine::Backend& backend, const engine::CountPlan& plan,
+inline Result run(backend::Backend& backend, const backend::CountPlan& plan,
                   const std::vector<io::Batch>& batches, Take take = Take::decoded, std::size_t rounds = 1) {
   const auto session = backend.start(plan);
   std::atomic<std::size_t> next{0};
   std::atomic<std::uint64_t> kmers{0};
-  engine::run_team(
+  run_team(
       plan.threads,
       [&](unsigned thread) {
         io::Batch batch;  // a session may keep it and leave another
@@ -110,16 +110,16 @@ inline Result run(engine::Backend& backend, const engine::CountPlan& plan,
       });
     });
   };
-  const engine::ShardSink sink(put);
-  engine::run_team(
+  const backend::ShardSink sink(put);
+  run_team(
       plan.threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {});
   CHECK(once);
   result.totals = session->tally().totals();
   result.histogram = session->tally().histogram();
   result.early_counts = session->early_counts();
   result.spilled = session->spilled();
-  result.device_memory = session->device_memory().value_or(engine::DeviceMemoryReport{});
-  for (const engine::StageReport& stage : session->stages()) {
+  result.device_memory = session->device_memory().value_or(backend::DeviceMemoryReport{});
+  for (const backend::StageReport& stage : session->stages()) {
     if (stage.name == "exchange") result.exchanged_bytes = stage.bytes;
   }
   // Of several ranks, others may have them.
@@ -184,13 +184,13 @@ struct Team {
 };
 
 /// Any k, both ways of counting strands, any team: the naive counter's counts, and always the same bytes.
-inline void match_the_oracle(engine::Backend& backend, const std::vector<std::uint32_t>& all_k,
+inline void match_the_oracle(backend::Backend& backend, const std::vector<std::uint32_t>& all_k,
                              const std::vector<Team>& teams) {
   const auto reads = simulated_reads(150, 2500, 1);
   for (const std::uint32_t k : all_k) {
     CAPTURE(k);
     for (const bool canonical : {true, false}) {
-      engine::CountPlan plan = plan_for(k);
+      backend::CountPlan plan = plan_for(k);
       plan.canonical = canonical;
       const auto expected = expected_counts(reads, k, canonical);
       Payloads first;
@@ -211,7 +211,7 @@ inline void match_the_oracle(engine::Backend& backend, const std::vector<std::ui
 
 /// Whatever shards are counted in: the same bytes. K-mers that come very often; more in a shard than its
 /// table begins with; and those whose hashes mean something to tables.
-inline void count_in_any_table(engine::Backend& backend, const std::vector<std::uint32_t>& all_k) {
+inline void count_in_any_table(backend::Backend& backend, const std::vector<std::uint32_t>& all_k) {
   for (const std::uint32_t k : all_k) {
     CAPTURE(k);
     auto reads = simulated_reads(2000, 60000, 5);
@@ -219,7 +219,7 @@ inline void count_in_any_table(engine::Backend& backend, const std::vector<std::
       reads.push_back(std::string(30000, "AT"[i % 2]));
       reads.push_back(std::string(k, 'C') + std::string(k, 'A') + std::string(k, 'G'));
     }
-    engine::CountPlan plan = plan_for(k);
+    backend::CountPlan plan = plan_for(k);
     plan.canonical = false;
     with_key_type(k, [&](auto zero) {
       using Key = decltype(zero);
@@ -231,10 +231,10 @@ inline void count_in_any_table(engine::Backend& backend, const std::vector<std::
     });
     const auto batches = batches_of(reads, 200);
     const Result expected = run(backend, plan, batches, Take::payloads);
-    for (const engine::CountTable table :
-         {engine::CountTable::warpdrive, engine::CountTable::slab, engine::CountTable::bcht,
-          engine::CountTable::iceberg, engine::CountTable::hashgraph}) {
-      CAPTURE(engine::name_of(table));
+    for (const backend::CountTable table :
+         {backend::CountTable::warpdrive, backend::CountTable::slab, backend::CountTable::bcht,
+          backend::CountTable::iceberg, backend::CountTable::hashgraph}) {
+      CAPTURE(backend::name_of(table));
       plan.table = table;
       const Result result = run(backend, plan, batches, Take::payloads);
       CHECK((result.payloads == expected.payloads));
@@ -245,11 +245,11 @@ inline void count_in_any_table(engine::Backend& backend, const std::vector<std::
 }
 
 /// Totals, histogram and filter follow from the counts.
-inline void filter_and_tally(engine::Backend& backend, std::uint32_t k) {
+inline void filter_and_tally(backend::Backend& backend, std::uint32_t k) {
   CAPTURE(k);
   const auto reads = simulated_reads(500, 3000, 2);
   const auto expected = expected_counts(reads, k, true);
-  engine::CountPlan plan = plan_for(k);
+  backend::CountPlan plan = plan_for(k);
   plan.min_count = 2;
   plan.max_count = 20;
   const Result result = run(backend, plan, batches_of(reads, 50));
@@ -273,7 +273,7 @@ inline void filter_and_tally(engine::Backend& backend, std::uint32_t k) {
 }
 
 /// No input, empty reads, reads shorter than k, one k-mer.
-inline void next_to_nothing(engine::Backend& backend, std::uint32_t k) {
+inline void next_to_nothing(backend::Backend& backend, std::uint32_t k) {
   CAPTURE(k);
   const auto nothing = [&](const std::vector<std::string>& reads) {
     const Result result = run(backend, plan_for(k), batches_of(reads, 2));
@@ -292,9 +292,9 @@ inline void next_to_nothing(engine::Backend& backend, std::uint32_t k) {
 }
 
 /// Characters that are no nucleotide code are refused, or break k-mers when lenient.
-inline void refuse_or_break(engine::Backend& backend, std::uint32_t k) {
+inline void refuse_or_break(backend::Backend& backend, std::uint32_t k) {
   CAPTURE(k);
-  engine::CountPlan plan = plan_for(k);
+  backend::CountPlan plan = plan_for(k);
   const std::vector<std::string> reads = {std::string(70, 'A') + "E" + std::string(70, 'C')};
   CHECK_THROWS_AS(run(backend, plan, batches_of(reads, 1)), InputError);
   // In a sequence too short to hold a k-mer, too.
@@ -304,16 +304,16 @@ inline void refuse_or_break(engine::Backend& backend, std::uint32_t k) {
 }
 
 /// An error of whoever takes the shards ends the session, and is the one that is reported.
-inline void end_with_the_sink(engine::Backend& backend, std::uint32_t k, unsigned threads,
+inline void end_with_the_sink(backend::Backend& backend, std::uint32_t k, unsigned threads,
                               std::uint32_t good_shards) {
   CAPTURE(k);
   CAPTURE(threads);
   CAPTURE(good_shards);
-  engine::CountPlan plan = plan_for(k);
+  backend::CountPlan plan = plan_for(k);
   plan.threads = threads;
   const auto session = backend.start(plan);
   auto batches = batches_of(simulated_reads(400, 3000, 9), 10);
-  engine::run_team(
+  run_team(
       threads,
       [&](unsigned thread) {
         for (std::size_t i = thread; i < batches.size(); i += threads) session->add(batches[i], thread);
@@ -325,8 +325,8 @@ inline void end_with_the_sink(engine::Backend& backend, std::uint32_t k, unsigne
   const auto put = [&](std::uint32_t, index::FrozenShard&&) {
     if (taken++ >= good_shards) throw DiskFull();
   };
-  const engine::ShardSink sink(put);
-  CHECK_THROWS_AS(engine::run_team(
+  const backend::ShardSink sink(put);
+  CHECK_THROWS_AS(run_team(
                       threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {}),
                   DiskFull);
 }

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/update_session.h"
+#include "backend/update_session.h"
 #include "lookups/lookup_fixture.h"
 #include "sessions/session_suite.h"
 
@@ -22,9 +22,9 @@ struct Updated {
   Payloads payloads;  ///< of the shards that are not empty
   index::Totals totals;
   index::Histogram histogram;
-  engine::Shortfall shortfall;
-  engine::PagingReport paging;
-  std::optional<engine::DeviceMemoryReport> device_memory;
+  backend::Shortfall shortfall;
+  backend::PagingReport paging;
+  std::optional<backend::DeviceMemoryReport> device_memory;
 };
 
 /// What both sessions of an update are to do; the reads that they get.
@@ -37,18 +37,19 @@ struct Change {
 inline constexpr std::uint64_t kMergeBytes = std::uint64_t{256} << 20;
 
 /// `each` is the plan of one session, on a GPU of both together.
-inline Updated update(engine::Backend& backend, const engine::CountPlan& each, const index::IndexFile& index,
-                      const Change& change, std::uint64_t merge_bytes = kMergeBytes) {
-  engine::UpdatePlan plan;
+inline Updated update(backend::Backend& backend, const backend::CountPlan& each,
+                      const index::IndexFile& index, const Change& change,
+                      std::uint64_t merge_bytes = kMergeBytes) {
+  backend::UpdatePlan plan;
   if (change.adds) plan.added = each;
   if (change.removes) plan.removed = each;
   plan.merge_bytes = merge_bytes;
   const auto session = backend.start_update(plan, index);
-  const auto feed = [&](engine::CountingSession* to, const Reads& reads) {
+  const auto feed = [&](backend::CountingSession* to, const Reads& reads) {
     if (to == nullptr) return;
     const auto batches = batches_of(reads, 200);
     std::atomic<std::size_t> next{0};
-    engine::run_team(
+    run_team(
         each.threads,
         [&](unsigned thread) {
           io::Batch batch;
@@ -70,8 +71,8 @@ inline Updated update(engine::Backend& backend, const engine::CountPlan& each, c
     index::hold_payload(frozen, each.k);
     if (frozen.shape.entries > 0) once = updated.payloads.emplace(shard, frozen.payload).second && once;
   };
-  const engine::ShardSink sink(put);
-  engine::run_team(
+  const backend::ShardSink sink(put);
+  run_team(
       each.threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {});
   CHECK(once);
   updated.totals = session->tally().totals();
@@ -102,8 +103,8 @@ inline void check_updated(const Updated& updated, const index::IndexFile& expect
 }
 
 /// Any k, both strands, any team: the bytes of counting the reads that remain.
-inline void update_like_count(engine::Backend& backend, const std::vector<std::uint32_t>& all_k,
-                              const std::vector<Team>& teams, const engine::CountPlan& pattern,
+inline void update_like_count(backend::Backend& backend, const std::vector<std::uint32_t>& all_k,
+                              const std::vector<Team>& teams, const backend::CountPlan& pattern,
                               std::size_t genome_length = 20000, std::uint64_t merge_bytes = kMergeBytes) {
   const Reads was = simulated_reads(genome_length / 8, genome_length, 21);
   const Reads added = simulated_reads(genome_length / 12, genome_length, 22);
@@ -128,7 +129,7 @@ inline void update_like_count(engine::Backend& backend, const std::vector<std::u
           none(none_path.path());
       for (const Team& team : teams) {
         CAPTURE(team.threads);
-        engine::CountPlan plan = pattern;
+        backend::CountPlan plan = pattern;
         plan.k = k;
         plan.canonical = canonical;
         plan.threads = team.threads;
@@ -146,8 +147,8 @@ inline void update_like_count(engine::Backend& backend, const std::vector<std::u
 }
 
 /// K-mers that are not there, or not so often, are counted.
-inline void note_shortfalls(engine::Backend& backend, const std::vector<std::uint32_t>& all_k,
-                            const engine::CountPlan& pattern, std::uint64_t merge_bytes = kMergeBytes) {
+inline void note_shortfalls(backend::Backend& backend, const std::vector<std::uint32_t>& all_k,
+                            const backend::CountPlan& pattern, std::uint64_t merge_bytes = kMergeBytes) {
   const Reads was = simulated_reads(300, 5000, 23), added = simulated_reads(100, 5000, 24);
   Reads removed = simulated_reads(300, 9000, 23);
   for (int i = 0; i < 4; ++i) removed.insert(removed.end(), was.begin(), was.begin() + 20);
@@ -159,7 +160,7 @@ inline void note_shortfalls(engine::Backend& backend, const std::vector<std::uin
     Reads both = was;
     both.insert(both.end(), added.begin(), added.end());
     const auto there = expected_counts(both, k, true);
-    engine::Shortfall expected;
+    backend::Shortfall expected;
     for (const auto& [kmer, count] : expected_counts(removed, k, true)) {
       const auto at = there.find(kmer);
       const std::uint64_t was_there = at == there.end() ? 0 : at->second;
@@ -167,9 +168,10 @@ inline void note_shortfalls(engine::Backend& backend, const std::vector<std::uin
     }
     if (k > 8) CHECK(expected.absent_kmers > 0);  // of the shortest, all are there
     CHECK(expected.short_kmers > 0);
-    engine::CountPlan plan = pattern;
+    backend::CountPlan plan = pattern;
     plan.k = k;
-    const engine::Shortfall shortfall = update(backend, plan, index, {added, removed}, merge_bytes).shortfall;
+    const backend::Shortfall shortfall =
+        update(backend, plan, index, {added, removed}, merge_bytes).shortfall;
     CHECK(shortfall.absent_kmers == expected.absent_kmers);
     CHECK(shortfall.absent_occurrences == expected.absent_occurrences);
     CHECK(shortfall.short_kmers == expected.short_kmers);
@@ -180,7 +182,7 @@ inline void note_shortfalls(engine::Backend& backend, const std::vector<std::uin
 /// An index of k-mers whose hashes crowd in one shard, more than are taken at once, among some that do not,
 /// and whose counts are of all widths.
 template <class Key>
-void update_what_crowds(engine::Backend& backend, std::uint32_t k, const engine::CountPlan& pattern,
+void update_what_crowds(backend::Backend& backend, std::uint32_t k, const backend::CountPlan& pattern,
                         std::size_t crowd, std::uint64_t merge_bytes = kMergeBytes) {
   CAPTURE(k);
   const KmerHash<Key> hash(k);
@@ -227,14 +229,14 @@ void update_what_crowds(engine::Backend& backend, std::uint32_t k, const engine:
   }
   write_index(expected_path.path(), counts, k, false);
   const index::IndexFile index(path.path()), expected(expected_path.path());
-  engine::CountPlan plan = pattern;
+  backend::CountPlan plan = pattern;
   plan.k = k;
   plan.canonical = false;
   check_updated(update(backend, plan, index, change, merge_bytes), expected);
 }
 
 /// Counts about 2^32, of which some pass it when reads are added, and one of the hash with all bits set.
-inline void update_beyond_32_bits(engine::Backend& backend, const engine::CountPlan& pattern) {
+inline void update_beyond_32_bits(backend::Backend& backend, const backend::CountPlan& pattern) {
   constexpr std::uint32_t k = 32;
   const KmerHash<Key64> hash(k);
   std::map<Key64, std::uint64_t> counts;
@@ -255,26 +257,26 @@ inline void update_beyond_32_bits(engine::Backend& backend, const engine::CountP
   for (const auto& [text, count] : more) counts[kmer_of(text)] += count;
   write_index(expected_path.path(), counts, k, false);
   const index::IndexFile index(path.path()), expected(expected_path.path());
-  engine::CountPlan plan = pattern;
+  backend::CountPlan plan = pattern;
   plan.k = k;
   plan.canonical = false;
   check_updated(update(backend, plan, index, {added, {}, true, false}), expected);
 }
 
 /// An error of whoever takes the shards ends the session, and is the one that is reported.
-inline void end_update_with_the_sink(engine::Backend& backend, const engine::CountPlan& pattern) {
+inline void end_update_with_the_sink(backend::Backend& backend, const backend::CountPlan& pattern) {
   const Reads was = simulated_reads(400, 3000, 26);
   for (const std::uint32_t k : {7u, 31u}) {
     const TemporaryIndex path;
     write_index(path.path(), was, k);
     const index::IndexFile index(path.path());
     for (const unsigned threads : {1u, 3u}) {
-      engine::CountPlan plan = pattern;
+      backend::CountPlan plan = pattern;
       plan.k = k;
       plan.threads = threads;
       const auto session = backend.start_update({plan, std::nullopt, std::uint64_t{64} << 20}, index);
       auto batches = batches_of(was, 10);
-      engine::run_team(
+      run_team(
           threads,
           [&](unsigned thread) {
             for (std::size_t i = thread; i < batches.size(); i += threads)
@@ -287,8 +289,8 @@ inline void end_update_with_the_sink(engine::Backend& backend, const engine::Cou
       const auto put = [&](std::uint32_t, index::FrozenShard&&) {
         if (taken++ >= (k > kMaxDenseK ? 5 : 0)) throw DiskFull();
       };
-      const engine::ShardSink sink(put);
-      CHECK_THROWS_AS(engine::run_team(
+      const backend::ShardSink sink(put);
+      CHECK_THROWS_AS(run_team(
                           threads, [&](unsigned thread) { session->finish(thread, sink, [] {}); }, [] {}),
                       DiskFull);
     }

@@ -1,7 +1,7 @@
 #pragma once
 /// Every scheme as the table suite sees it: what it promises, and one function that does any operation.
 
-#include "core/platform.h"
+#include "kmer/platform.h"
 #include "table/cuckoo.h"
 #include "table/iceberg.h"
 #include "table/slab_hash.h"

@@ -1,8 +1,8 @@
 #pragma once
 /// One function that does any operation of slab_ops.h, for each kind of table, on hosts and on devices.
 
-#include "core/kmer.h"
-#include "core/platform.h"
+#include "kmer/kmer.h"
+#include "kmer/platform.h"
 #include "table/slab_elements.h"
 #include "table/slab_hash.h"
 #include "tiles/slab_ops.h"

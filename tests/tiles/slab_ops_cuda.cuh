@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "device_memory.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/tile_cuda.cuh"
 #include "table/work_sharing.h"
-#include "tile_cuda.cuh"
 #include "tiles/slab_cases.h"
 #include "tiles/slab_ops.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/kmer.h"
+#include "kmer/kmer.h"
 #include "table/tile.h"
 #include "table/word_slots.h"
 

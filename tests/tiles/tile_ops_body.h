@@ -1,4 +1,4 @@
-// Included inside an unnamed namespace, like cpu/kernels_body.h and for the same reason.
+// Included inside an unnamed namespace, like cpu/simd/kernels_body.h and for the same reason.
 
 /// The functions of a SchemeOnTile, of a scheme of tiles/schemes.h.
 template <class Case>

@@ -4,11 +4,11 @@
 
 #include <doctest/doctest.h>
 
-#include "device_memory.cuh"
-#include "tile_cuda.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/tile_cuda.cuh"
+#include "kernels/memory/word_tile_cuda.cuh"
 #include "tiles/schemes.h"
 #include "tiles/slab_memory.h"
-#include "word_tile_cuda.cuh"
 
 namespace warpmer::tests {
 namespace {

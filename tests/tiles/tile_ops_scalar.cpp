@@ -1,7 +1,7 @@
 #include <latch>
 #include <thread>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "table/tile_atomic.h"
 #include "table/tile_probe_counting.h"
 #include "table/word_tile_atomic.h"

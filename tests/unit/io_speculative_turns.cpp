@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "io/speculative_turns.h"
+#include "io/blocks/speculative_turns.h"
 
 namespace warpmer::io {
 namespace {

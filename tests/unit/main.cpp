@@ -2,6 +2,6 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include "source_tree.h"
+#include "unit/source_tree.h"
 
 std::string source_tree() { return WARPMER_SOURCE_DIR; }

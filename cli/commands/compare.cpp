@@ -1,0 +1,245 @@
+/// `warpmer compare`: how alike several indexes are, all with all.
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/framework/application.h"
+#include "cli/framework/commands.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/flags.h"
+#include "cli/framework/index_inputs.h"
+#include "cli/framework/sample_names.h"
+#include "cli/framework/text_output.h"
+#include "cli/output/heat_map.h"
+#include "cli/output/progress.h"
+#include "jobs/compare_job.h"
+
+namespace warpmer::cli {
+namespace {
+
+using backend::PairSums;
+using backend::SampleSums;
+using jobs::Comparison;
+
+/// One number for two samples.
+struct Measure {
+  const char* name;
+  bool is_distance;
+  bool is_symmetric;
+  double (*of)(const Comparison& comparison, std::size_t a, std::size_t b);
+};
+
+/// A sample shares with itself all it has.
+PairSums sums_of(const Comparison& comparison, std::size_t a, std::size_t b) {
+  if (a != b) return comparison.table.pair(a, b);
+  const SampleSums& sample = comparison.table.samples[a];
+  return {sample.distinct, sample.kmers, sample.squares};
+}
+
+double jaccard_of(const Comparison& c, std::size_t a, std::size_t b) {
+  return backend::jaccard(c.table.samples[a], c.table.samples[b], sums_of(c, a, b));
+}
+double containment_of(const Comparison& c, std::size_t a, std::size_t b) {
+  return backend::containment(c.table.samples[a], sums_of(c, a, b));
+}
+double weighted_jaccard_of(const Comparison& c, std::size_t a, std::size_t b) {
+  return backend::weighted_jaccard(c.table.samples[a], c.table.samples[b], sums_of(c, a, b));
+}
+double cosine_of(const Comparison& c, std::size_t a, std::size_t b) {
+  return backend::cosine(c.table.samples[a], c.table.samples[b], sums_of(c, a, b));
+}
+double mash_of(const Comparison& c, std::size_t a, std::size_t b) {
+  return backend::mash_distance(jaccard_of(c, a, b), c.k);
+}
+
+constexpr Measure kMeasures[] = {{"jaccard", false, true, jaccard_of},
+                                 {"containment", false, false, containment_of},
+                                 {"ruzicka", false, true, weighted_jaccard_of},
+                                 {"cosine", false, true, cosine_of},
+                                 {"mash", true, true, mash_of}};
+constexpr const char* kMeasureNames = "jaccard|containment|ruzicka|cosine|mash";
+
+struct CompareCommand {
+  IndexInputs inputs;
+  jobs::CompareOptions job;
+  std::string format = "tsv";
+  std::string measure;
+  std::string output;
+  std::string svg;
+  bool progress = false;
+};
+
+const Measure& measure_called(const std::string& name) {
+  for (const Measure& measure : kMeasures) {
+    if (name == measure.name) return measure;
+  }
+  throw UsageError(fmt::format("--measure must be one of {}, not '{}'", kMeasureNames, name));
+}
+
+/// The number as a matrix of distances has it.
+double distance_of(const Measure& measure, const Comparison& comparison, std::size_t a, std::size_t b) {
+  const double value = measure.of(comparison, a, b);
+  return measure.is_distance ? value : 1 - value;
+}
+
+void write_pairs(const Comparison& comparison, const std::vector<std::string>& names, TextOutput& output) {
+  Share so_far{0, names.size() * (names.size() - 1) / 2};
+  output.write(
+      "sample_a\tsample_b\tkmers_a\tkmers_b\tshared\tunion\tonly_a\tonly_b\tjaccard\tcontainment_a_in_b\t"
+      "containment_b_in_a\truzicka\tcosine\tmash\n",
+      so_far);
+  for (std::size_t a = 0; a < names.size(); ++a) {
+    for (std::size_t b = a + 1; b < names.size(); ++b) {
+      const SampleSums& left = comparison.table.samples[a];
+      const SampleSums& right = comparison.table.samples[b];
+      const PairSums& pair = comparison.table.pair(a, b);
+      output.print("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", names[a], names[b], left.distinct, right.distinct,
+                   pair.shared, backend::union_size(left, right, pair), left.distinct - pair.shared,
+                   right.distinct - pair.shared);
+      output.print("\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\n", jaccard_of(comparison, a, b),
+                   containment_of(comparison, a, b), containment_of(comparison, b, a),
+                   weighted_jaccard_of(comparison, a, b), cosine_of(comparison, a, b),
+                   mash_of(comparison, a, b));
+    }
+    so_far.done += names.size() - 1 - a;
+    output.write({}, so_far);
+  }
+}
+
+/// Rows and columns are samples; a row's containment is that of its sample in the column's.
+void write_matrix(const Comparison& comparison, const Measure& measure, const std::vector<std::string>& names,
+                  TextOutput& output) {
+  output.write(measure.name);
+  for (const std::string& name : names) output.print("\t{}", name);
+  output.write("\n", {0, names.size()});
+  for (std::size_t a = 0; a < names.size(); ++a) {
+    output.write(names[a]);
+    for (std::size_t b = 0; b < names.size(); ++b) output.print("\t{:.9g}", measure.of(comparison, a, b));
+    output.write("\n", {a + 1, names.size()});
+  }
+}
+
+/// Relaxed PHYLIP: names of any length, without blanks, then distances.
+void write_phylip(const Comparison& comparison, const Measure& measure, const std::vector<std::string>& names,
+                  TextOutput& output) {
+  output.write(fmt::format("{}\n", names.size()), {0, names.size()});
+  for (std::size_t a = 0; a < names.size(); ++a) {
+    output.write(names[a]);
+    for (std::size_t b = 0; b < names.size(); ++b) {
+      output.print(" {:.9f}", distance_of(measure, comparison, a, b));
+    }
+    output.write("\n", {a + 1, names.size()});
+  }
+}
+
+void write_svg(const Comparison& comparison, const Measure& measure, const std::vector<std::string>& names,
+               TextOutput& output) {
+  HeatMap map{fmt::format("{}, k = {}", measure.name, comparison.k), names, {}, {}};
+  for (std::size_t a = 0; a < names.size(); ++a) {
+    for (std::size_t b = 0; b < names.size(); ++b) {
+      map.values.push_back(measure.of(comparison, a, b));
+      // Containment is two numbers; their mean is one.
+      map.distances.push_back(
+          (distance_of(measure, comparison, a, b) + distance_of(measure, comparison, b, a)) / 2);
+    }
+  }
+  write_heat_map(map, output);
+  output.finish();
+}
+
+/// Rejects what no job could do. Returns the measure of a matrix; that of `tsv`, which has all, does not
+/// matter.
+const Measure& complete(CompareCommand& command) {
+  const bool is_phylip = command.format == "phylip";
+  if (command.format != "tsv" && command.format != "matrix" && !is_phylip) {
+    throw UsageError("--format must be tsv, matrix or phylip, not '" + command.format + "'");
+  }
+  if (command.format == "tsv" && command.svg.empty() && !command.measure.empty()) {
+    throw UsageError("--measure is for --format matrix and phylip and for --svg; tsv has all of them");
+  }
+  const std::string otherwise = is_phylip ? "mash" : "jaccard";
+  const Measure& measure = measure_called(command.measure.empty() ? otherwise : command.measure);
+  if (is_phylip && !measure.is_symmetric) {
+    throw UsageError(
+        fmt::format("{} of a in b is not that of b in a, and PHYLIP has room for one; use --format matrix",
+                    measure.name));
+  }
+  complete(command.inputs, command.job.memory_bytes);
+  check_output(command.output, command.inputs.paths);
+  check_output(command.svg, command.inputs.paths);
+  formats::check_ending(command.output, {is_phylip ? formats::Content::text : formats::Content::tsv});
+  formats::check_ending(command.svg, {formats::Content::svg});
+  command.job.inputs = command.inputs.paths;
+  command.job.of_inputs = command.inputs.bounds;
+  return measure;
+}
+
+int run_compare(CompareCommand command) {
+  const Measure& measure = complete(command);
+  warn_of_repeats(command.job.inputs);
+  TextOutput output(command.output);  // now, so that a path that cannot be written costs no run
+  std::optional<TextOutput> svg;
+  if (!command.svg.empty()) svg.emplace(command.svg);
+  backend::JobProgress progress;
+  Comparison comparison;
+  {
+    const ProgressMeter meter(progress, progress_style(command.progress));
+    comparison = jobs::compare_indexes(command.job, progress);
+  }
+  const std::vector<std::string> names = sample_names(command.job.inputs, command.format == "phylip");
+  if (command.format == "tsv") {
+    write_pairs(comparison, names, output);
+  } else if (command.format == "matrix") {
+    write_matrix(comparison, measure, names, output);
+  } else {
+    write_phylip(comparison, measure, names, output);
+  }
+  output.finish();
+  if (svg) write_svg(comparison, measure, sample_names(command.job.inputs, false), *svg);
+  return kDone;
+}
+
+}  // namespace
+
+void add_compare_command(Application& application) {
+  auto command = std::make_shared<CompareCommand>();
+  CLI::App& app = application.add_command(
+      "compare",
+      "Say how alike several indexes are, all with all.\n"
+      "For each pair: the k-mers that both have, either has and only one has; Jaccard's index; containment "
+      "both ways; the weighted Jaccard index (Ruzicka) and the cosine, which go by counts; and the Mash "
+      "distance, -ln(2j / (1 + j)) / k with Jaccard's index j of all k-mers. Samples are called by their "
+      "files.",
+      R"(Examples:
+  warpmer compare a.wmi b.wmi c.wmi > pairs.tsv
+  warpmer compare --format matrix --measure containment @genomes.txt
+  warpmer compare --format phylip -o distances.phy @genomes.txt
+  warpmer compare --measure mash --svg map.svg -o pairs.tsv @genomes.txt
+  warpmer compare --input-min-count 2 reads_1.wmi reads_2.wmi
+)");
+  add_index_inputs(app, command->inputs);
+  app.add_option(
+         "--format", command->format,
+         "tsv: a line for each pair, with all measures. matrix: one measure, a row and a column for each "
+         "sample. phylip: the same as distances. Default: tsv.")
+      ->type_name("tsv|matrix|phylip");
+  app.add_option("--measure", command->measure,
+                 "What a matrix or picture shows. Default: jaccard, for phylip mash. PHYLIP has 1 minus a "
+                 "similarity. A row's containment is that of its sample in the column's.")
+      ->type_name(kMeasureNames);
+  app.add_option("--svg", command->svg,
+                 "Also draw a heat map of the measure, with rows and columns clustered by average linkage.")
+      ->type_name("FILE");
+  add_text_output_flag(app, command->output);
+  add_threads_flag(app, command->job.threads);
+  add_memory_flag(app, command->job.memory_bytes);
+  add_progress_flag(app, command->progress);
+  application.on_run(app, [command] { return run_compare(*command); });
+}
+
+}  // namespace warpmer::cli

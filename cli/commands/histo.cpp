@@ -1,0 +1,227 @@
+/// `warpmer histo`: how many distinct k-mers occur how often.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/framework/application.h"
+#include "cli/framework/commands.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/flags.h"
+#include "cli/framework/printable.h"
+#include "cli/framework/sample_names.h"
+#include "cli/framework/text_output.h"
+#include "formats/ending.h"
+#include "index/index_file.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct HistoOptions {
+  std::vector<std::string> indexes;
+  std::string output;
+  std::string format = "plain";
+  bool dense = false;
+  std::optional<std::uint64_t> max_count;
+  bool cut = false;
+};
+
+/// `jellyfish histo` and `kat hist` have rows up to this count, and one for all larger ones, unless told
+/// otherwise.
+constexpr std::uint64_t kLastRow = 10000;
+/// Where every count is a row: the largest that may be.
+constexpr std::uint64_t kMostRows = 1'000'000;
+
+// One space between the columns: other tools split on it.
+void print_row(TextOutput& output, std::uint64_t count, std::uint64_t kmers) {
+  output.print("{} {}\n", count, kmers);
+}
+
+/// Rows of the counts there are, or of all from 1 to the largest. Returns the count after the last.
+std::uint64_t print_rows(const index::Histogram& histogram, bool dense, TextOutput& output) {
+  std::uint64_t next = 1;
+  for (const auto& [count, kmers] : histogram) {
+    for (; dense && next < count; ++next) print_row(output, next, 0);
+    print_row(output, count, kmers);
+    next = count + 1;
+  }
+  return next;
+}
+
+/// Rows from `first` to `last`, and one more for the k-mers that occur more often.
+void print_capped_rows(const index::Histogram& histogram, std::uint64_t first, std::uint64_t last,
+                       TextOutput& output) {
+  auto at = histogram.begin();
+  for (std::uint64_t count = first; count <= last; ++count) {
+    const bool is_there = at != histogram.end() && at->first == count;
+    print_row(output, count, is_there ? (at++)->second : 0);
+  }
+  std::uint64_t rest = 0;
+  for (; at != histogram.end(); ++at) rest += at->second;
+  print_row(output, last + 1, rest);
+}
+
+/// GenomeScope drops the last row, where jellyfish sums up; so there is one to be dropped, of a count that no
+/// k-mer has.
+void print_for_genomescope(const index::Histogram& histogram, TextOutput& output) {
+  print_row(output, print_rows(histogram, true, output), 0);
+}
+
+void print_for_kat(const index::IndexFile& index, std::uint64_t last, TextOutput& output) {
+  const std::uint32_t k = index.params().k;
+  const std::string path = printable(index.path());
+  output.print("# Title:{}-mer spectra for: {}\n# XLabel:{}-mer frequency\n# YLabel:# distinct {}-mers\n", k,
+               path, k, k);
+  output.print("# Kmer value:{}\n# Input 1:{}\n###\n", k, path);
+  print_capped_rows(index.histogram(), 1, last, output);
+}
+
+/// With `max_count`, larger counts are one more row, of the count after it, or with `cut` left out.
+index::Histogram capped(const index::Histogram& histogram, const HistoOptions& options) {
+  if (!options.max_count) return histogram;
+  index::Histogram rows(histogram.begin(), histogram.upper_bound(*options.max_count));
+  std::uint64_t rest = 0;
+  for (auto at = histogram.upper_bound(*options.max_count); at != histogram.end(); ++at) rest += at->second;
+  if (rest > 0 && !options.cut) rows[*options.max_count + 1] = rest;
+  return rows;
+}
+
+/// Every count up to the largest is a row: so many are no histogram that anybody reads, but a mistake.
+void check_rows(const index::Histogram& histogram, const std::string& path) {
+  if (histogram.empty() || histogram.rbegin()->first <= kMostRows) return;
+  throw UsageError(
+      fmt::format("the largest count of {} is {}, and a row for every count would be too many; "
+                  "give --max-count (for example {})",
+                  printable(path), histogram.rbegin()->first, kLastRow));
+}
+
+/// A header, and a column for each index.
+void print_table(const std::vector<std::string>& names, const std::vector<index::Histogram>& histograms,
+                 bool dense, TextOutput& output) {
+  output.print("count\t{}\n", fmt::join(names, "\t"));
+  std::map<std::uint64_t, std::vector<std::uint64_t>> rows;
+  for (std::size_t i = 0; i < histograms.size(); ++i) {
+    for (const auto& [count, kmers] : histograms[i]) {
+      rows.try_emplace(count, histograms.size(), 0).first->second[i] = kmers;
+    }
+  }
+  std::uint64_t next = 1;
+  const std::vector<std::uint64_t> none(histograms.size(), 0);
+  for (const auto& [count, kmers] : rows) {
+    for (; dense && next < count; ++next) output.print("{}\t{}\n", next, fmt::join(none, "\t"));
+    output.print("{}\t{}\n", count, fmt::join(kmers, "\t"));
+    next = count + 1;
+  }
+}
+
+void check(const HistoOptions& options) {
+  const std::string& format = options.format;
+  if (format != "plain" && format != "genomescope" && format != "jellyfish" && format != "kat") {
+    throw UsageError("--format must be plain, genomescope, jellyfish or kat, not '" + printable(format) +
+                     "'");
+  }
+  if (options.dense && format != "plain") {
+    throw UsageError("--dense is for --format plain; the other formats have a row for every count");
+  }
+  if (options.cut && (!options.max_count || format != "plain")) {
+    throw UsageError(
+        "--cut is for --max-count with --format plain: without it, a last row has all larger counts");
+  }
+  if (options.indexes.size() > 1 && format != "plain") {
+    throw UsageError("--format " + format + " is for one index; several are a table, in --format plain");
+  }
+  formats::check_ending(options.output, {formats::Content::text, formats::Content::tsv});
+  check_standard_input({{"as an index", options.indexes}});
+}
+
+void print_one(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
+  const std::uint64_t last = options.max_count.value_or(kLastRow);
+  if (options.format == "jellyfish") {
+    print_capped_rows(index.histogram(), 0, last, output);
+  } else if (options.format == "kat") {
+    print_for_kat(index, last, output);
+  } else {
+    const index::Histogram rows = capped(index.histogram(), options);
+    if (options.dense || options.format == "genomescope") check_rows(rows, index.path());
+    if (options.format == "genomescope") {
+      print_for_genomescope(rows, output);
+    } else {
+      print_rows(rows, options.dense, output);
+    }
+  }
+}
+
+int run_histo(const HistoOptions& options) {
+  check(options);
+  if (options.indexes.size() == 1) {
+    const index::IndexFile index(options.indexes.front());
+    TextOutput output(options.output);
+    print_one(options, index, output);
+    output.finish();
+    return kDone;
+  }
+  std::vector<index::Histogram> histograms;
+  for (const std::string& path : options.indexes) {
+    const index::IndexFile index(path);
+    histograms.push_back(capped(index.histogram(), options));
+    if (options.dense) check_rows(histograms.back(), path);
+  }
+  TextOutput output(options.output);
+  print_table(sample_names(options.indexes, false), histograms, options.dense, output);
+  output.finish();
+  return kDone;
+}
+
+}  // namespace
+
+void add_histo_command(Application& application) {
+  auto options = std::make_shared<HistoOptions>();
+  CLI::App& command = application.add_command(
+      "histo",
+      "Print how many distinct k-mers occur how often.\n"
+      "One line per count: the count, a space, the number of distinct k-mers that occur so often. No header, "
+      "no upper limit. Of several indexes a table with tabs: a header, and a column for each.",
+      R"(Formats:
+  plain        a row for each count that k-mers have
+  genomescope  every count from 1 to the largest; a last row of no k-mers, as
+               GenomeScope leaves out the last row
+  jellyfish    what 'jellyfish histo -f' prints: every count from 0 to 10000,
+               and row 10001 for all larger ones. MultiQC reads it from files
+               whose names end in _jf.hist
+  kat          what 'kat hist' writes: a header, every count from 1 to 10000,
+               and row 10001 for all larger ones
+  --max-count N has rows up to N, and row N + 1 for all larger counts, in every
+  format ('jellyfish histo -h N+1' does so); with --cut, larger counts are left
+  out ('kmc_tools transform DB histogram F -cxN' does so). Where every count is
+  a row, the largest may be 1000000: then --max-count is needed.
+
+Examples:
+  warpmer histo sample.wmi
+  warpmer histo --dense --max-count 1000 sample.wmi > counts.txt
+  warpmer histo --max-count 255 a.wmi b.wmi > table.tsv
+  warpmer histo --format genomescope sample.wmi > sample.hist
+  warpmer histo --format jellyfish -o sample_jf.hist sample.wmi  # for MultiQC
+)");
+  command.add_flag("--dense", options->dense,
+                   "Print every count from 1 to the largest, also those that no k-mer has.");
+  command.add_option("--format", options->format, "For whom the rows are; see Formats. Default: plain.")
+      ->type_name("plain|genomescope|jellyfish|kat");
+  add_whole_number(
+      command, "--max-count", 1, UINT64_MAX - 1,
+      [options](std::uint64_t value) { options->max_count = value; },
+      "Rows of counts up to N; row N + 1 has the k-mers of all larger counts.");
+  command.add_flag("--cut", options->cut, "With --max-count: leave larger counts out.");
+  add_text_output_flag(command, options->output);
+  command.add_option("INDEX", options->indexes, "Indexes written by 'warpmer count'; - for standard input.")
+      ->required()
+      ->type_name("FILE");
+  application.on_run(command, [options] { return run_histo(*options); });
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,119 @@
+/// `warpmer matrix`: which samples have which k-mers, or how often.
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/framework/application.h"
+#include "cli/framework/commands.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/flags.h"
+#include "cli/framework/index_inputs.h"
+#include "cli/framework/sample_names.h"
+#include "cli/output/progress.h"
+#include "file/buffered_output.h"
+#include "formats/ending.h"
+#include "jobs/matrix_job.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct MatrixCommand {
+  IndexInputs inputs;
+  std::string old;
+  jobs::MatrixOptions job;
+  std::string output;
+  bool progress = false;
+};
+
+int run_matrix(MatrixCommand command) {
+  jobs::MatrixOptions& job = command.job;
+  const auto check_read_once = [&](const std::vector<std::string>& indexes) {
+    check_standard_input({{"for --append", {command.old}}, {"as an index", indexes}});
+  };
+  check_read_once(command.inputs.arguments);  // a list from standard input among them
+  formats::check_ending(command.output, {formats::Content::tsv});
+  complete(command.inputs, job.memory_bytes);
+  check_read_once(command.inputs.paths);  // and what lists name
+  check_output(command.output, command.inputs.paths);
+  job.inputs = command.inputs.paths;
+  job.of_inputs = command.inputs.bounds;
+  job.compress = formats::is_compressed_name(command.output);
+  std::optional<formats::MatrixFile> old;
+  if (!command.old.empty()) {
+    old.emplace(command.old, threads_or_default(job.threads), most_bytes_of_names(job.memory_bytes) / 8);
+    job.old = &*old;
+    if (job.presence && !old->format().presence) {
+      throw UsageError(
+          fmt::format("{} has counts; leave --presence out, or make another matrix", old->shown()));
+    }
+  }
+  warn_of_repeats(job.inputs);
+  job.samples = sample_names(job.inputs, false, old ? old->samples() : std::vector<std::string>());
+  file::BufferedOutput output(command.output);
+  backend::JobProgress progress;
+  {
+    const ProgressMeter meter(progress, progress_style(command.progress));
+    jobs::write_matrix(job, progress,
+                       [&](std::string_view text, const Share& so_far) { output.write(text, so_far); });
+  }
+  output.finish();
+  return kDone;
+}
+
+}  // namespace
+
+void add_matrix_command(Application& application) {
+  auto command = std::make_shared<MatrixCommand>();
+  CLI::App& app = application.add_command(
+      "matrix",
+      "Write a table of k-mers and samples: how often each k-mer is in each of several indexes.\n"
+      "Tab-separated: a row for each k-mer that any index has, a column for each index, called by its file. "
+      "Columns can be added later without the indexes of the others.",
+      R"(Format:
+  The first line begins with #warpmer-matrix and says k, strand, values and
+  --min-samples; the second has the names of the columns: kmer, then samples.
+  Rows are in the order of indexes: by shard, then by hash. Readers of tables
+  skip the first line:
+    pandas  read_csv(file, sep="\t", skiprows=1, index_col="kmer")
+    R       read.delim(file, skip = 1, row.names = "kmer", check.names = FALSE)
+
+Adding samples:
+  With --append, the rows of a matrix are copied and get a number for each of
+  the indexes, and k-mers that are new get rows of their own, with zeros for
+  the samples that were there: the same text as a matrix of all of them made
+  at once. A matrix made with --min-samples is refused, because the k-mers it
+  left out are not known any more.
+
+Examples:
+  warpmer matrix -o counts.tsv.gz a.wmi b.wmi c.wmi
+  warpmer matrix --presence --min-samples 2 -o shared.tsv @genomes.txt
+  warpmer matrix --append counts.tsv.gz -o four.tsv.gz d.wmi
+  warpmer matrix --input-min-count 2,1 reads.wmi genome.wmi | head
+)");
+  add_index_inputs(app, command->inputs);
+  app.add_option(
+         "--append", command->old,
+         "Add the indexes to this matrix, written by 'warpmer matrix', plain or compressed; - for standard "
+         "input.")
+      ->type_name("FILE");
+  app.add_flag(
+      "--presence", command->job.presence,
+      "Write 1 for a sample that has the k-mer instead of its count. With --append, what the matrix has.");
+  add_whole_number(
+      app, "--min-samples", 1, UINT32_MAX,
+      [command = command.get()](std::uint64_t value) { command->job.min_samples = value; },
+      "Leave out k-mers that fewer than N samples have. Default: 1.");
+  add_text_output_flag(app, command->output);
+  add_threads_flag(app, command->job.threads);
+  add_memory_flag(app, command->job.memory_bytes);
+  add_progress_flag(app, command->progress);
+  application.on_run(app, [command] { return run_matrix(*command); });
+}
+
+}  // namespace warpmer::cli

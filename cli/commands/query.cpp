@@ -1,0 +1,516 @@
+/// `warpmer query`: counts of given k-mers, or of the k-mers of reads.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "backend/empty_input.h"
+#include "base/error.h"
+#include "base/ordered_stage.h"
+#include "base/thread_team.h"
+#include "base/warning.h"
+#include "cli/framework/application.h"
+#include "cli/framework/asked_reads.h"
+#include "cli/framework/commands.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/flags.h"
+#include "cli/framework/kmer_list.h"
+#include "cli/framework/messages.h"
+#include "cli/framework/quantity.h"
+#include "cli/framework/text_output.h"
+#include "cli/output/batch_text.h"
+#include "cli/output/progress.h"
+#include "cli/output/read_profile.h"
+#include "cli/output/sequence_track.h"
+#include "file/unfinished_outputs.h"
+#include "index/index_file.h"
+#include "io/input_set.h"
+#include "jobs/device_choice.h"
+#include "mpi/shared_reads.h"
+
+namespace warpmer::cli {
+namespace {
+
+using Stage = backend::JobProgress::Stage;
+
+struct QueryOptions : Questions {
+  bool profile = false;
+  std::string format = "tsv";
+  CountRange found;
+  bool no_header = false;
+  bool exit_status = false;
+  bool progress = false;
+  ReadingFlags reading;
+  DeviceFlags device;
+  std::string table = "auto";
+  unsigned threads = 0;
+  mpi::Ranks* ranks = nullptr;
+};
+
+/// What all three kinds of query share.
+struct Query {
+  const QueryOptions& options;
+  const index::IndexFile& index;
+  const backend::Lookup& lookup;
+  TextOutput& output;
+  unsigned threads;
+  TrackRule track;  ///< for bedGraph and BED
+  backend::JobProgress& progress;
+  AskedReads reads{};
+  std::uint64_t list_kmers = 0;
+  std::atomic<bool> found_any{false};
+
+  [[nodiscard]] bool is_track() const { return options.format != "tsv"; }
+  void note_found(bool found) {
+    if (found) {
+      found_any.store(true, std::memory_order_relaxed);
+    }
+  }
+};
+
+void append_kmer_line(std::string& out, std::string_view kmer, std::uint64_t count) {
+  out.append(kmer) += '\t';
+  append_number(out, count);
+  out += '\n';
+}
+
+void query_arguments(Query& query) {
+  std::string text;
+  for (const std::string& kmer : query.options.kmers) {
+    const std::uint64_t count = query.lookup.find(kmer);
+    query.note_found(count > 0);
+    append_kmer_line(text, kmer, count);
+  }
+  query.output.write(text);
+}
+
+std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& chunk) {
+  std::string out;
+  out.reserve(chunk.text.size() + chunk.text.size() / 4);
+  std::uint64_t line_number = chunk.first_line;
+  for (std::string_view text = chunk.text; !text.empty(); ++line_number) {
+    const std::string_view line = io::take_line(text);
+    try {
+      const std::string_view kmer = kmer_of_line(line);
+      if (kmer.empty()) continue;
+      const std::uint64_t count = query.lookup.find(kmer);
+      query.note_found(count > 0);
+      append_kmer_line(out, kmer, count);
+    } catch (const UsageError& error) {
+      throw InputError(fmt::format("{}:{}: {}", list.name(), line_number, error.what()));
+    }
+  }
+  return out;
+}
+
+void query_file(Query& query) {
+  struct ChunkAnswer {
+    std::string text;
+    std::uint64_t kmers = 0;       ///< that it answers
+    std::uint64_t list_bytes = 0;  ///< of them
+  };
+  KmerList list(query.options.kmer_file);
+  Share so_far{0, list.bytes()};
+  OrderedStage<ChunkAnswer> ordered(kResultsAhead * query.threads, [&](ChunkAnswer&& answer) {
+    so_far.done += answer.list_bytes;
+    query.list_kmers += answer.kmers;
+    query.output.write(answer.text, so_far);
+    note_share(query.progress, Stage::answering, so_far);
+  });
+  std::atomic<bool> stopped{false};
+  const auto work = [&](unsigned /*thread*/) {
+    KmerChunk chunk;
+    while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
+      std::string text = answer_chunk(query, list, chunk);
+      const auto kmers = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+      ordered.put(chunk.ordinal, {std::move(text), kmers, chunk.disk_bytes});
+    }
+  };
+  run_team(query.threads, work, [&] {
+    stopped = true;
+    ordered.stop();
+  });
+}
+
+/// Appends to the text that is under way, or begins one.
+std::string& text_of(BatchText& result) {
+  if (result.empty() || !std::holds_alternative<std::string>(result.back())) {
+    result.emplace_back(std::string());
+  }
+  return std::get<std::string>(result.back());
+}
+
+bool any_found(std::span<const std::uint64_t> counts) {
+  return std::any_of(counts.begin(), counts.end(),
+                     [](std::uint64_t count) { return count != 0 && count != backend::Profile::kNoKmer; });
+}
+
+/// Appends a piece's intervals, or what is known of them.
+void answer_track(const Query& query, std::string_view name, const io::Piece& piece,
+                  std::span<const std::uint64_t> counts, BatchText& result) {
+  TrackPart part = make_track_part(query.track, name, counts, piece.first_base, piece.last);
+  if (piece.first_base == 0 && piece.last) {
+    TrackJoiner(query.track.format).add(part, text_of(result));
+  } else {
+    result.emplace_back(std::move(part));
+  }
+}
+
+struct BatchAnswer {
+  BatchText text;
+  bool found = false;             ///< any k-mer; only for --exit-status
+  std::uint64_t input_bytes = 0;  ///< of the batch
+};
+
+BatchAnswer answer_batch(Query& query, const io::Batch& batch, backend::Profile& profile) {
+  query.lookup.profile(batch, profile);
+  query.reads.add(batch, profile);
+  BatchAnswer answer;
+  answer.input_bytes = batch.input_bytes;
+  BatchText& result = answer.text;
+  for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+    const io::Piece& piece = batch.pieces[i];
+    const std::span<const std::uint64_t> all(profile.counts);
+    const auto here = all.subspan(profile.first[i], profile.first[i + 1] - profile.first[i]);
+    const bool first = piece.first_base == 0;
+    if (query.options.exit_status) {
+      answer.found = answer.found || any_found(here);
+    }
+    if (query.is_track()) {
+      answer_track(query, batch.name(piece), piece, here, result);
+    } else if (query.options.profile) {
+      append_profile(text_of(result), batch.name(piece), here, first, piece.last);
+    } else if (first && piece.last) {
+      append_summary_line(text_of(result), batch.name(piece), summarise(here));
+    } else {
+      ReadPart part{std::string(batch.name(piece)), {}, piece.last};
+      add_to_tally(here, part.tally);
+      result.emplace_back(std::move(part));
+    }
+  }
+  return answer;
+}
+
+io::InputOptions input_options_of(const Query& query) {
+  return input_in_order(query.options.reading, query.index.params().k, query.threads);
+}
+
+void read_alone(Query& query, BatchJoiner& joiner) {
+  io::InputSet inputs(query.options.reads, input_options_of(query));
+  const unsigned callers = query.lookup.callers(query.threads);
+  const auto window = std::max<std::uint64_t>(callers, kResultsAhead * query.threads);
+  Share so_far{0, inputs.alike_bytes()};
+  OrderedStage<BatchAnswer> ordered(window, [&](BatchAnswer&& answer) {
+    so_far.done += answer.input_bytes;
+    joiner.write(std::move(answer.text), so_far);
+    note_share(query.progress, Stage::answering, so_far);
+  });
+  const auto work = [&](unsigned /*thread*/) {
+    io::Batch batch;
+    backend::Profile profile;
+    while (inputs.next(batch)) {
+      BatchAnswer answer = answer_batch(query, batch, profile);
+      query.note_found(answer.found);
+      ordered.put(batch.ordinal, std::move(answer));
+    }
+  };
+  run_team(callers, work, [&] {
+    inputs.cancel();
+    query.lookup.cancel();
+    ordered.stop();
+  });
+}
+
+void read_together(Query& query, BatchJoiner& joiner) {
+  mpi::Ranks& ranks = *query.options.ranks;
+  std::vector<backend::Profile> profiles(query.threads);
+  const auto answer = [&](const io::Batch& batch, unsigned thread, mpi::Message& message) {
+    const BatchAnswer result = answer_batch(query, batch, profiles[thread]);
+    mpi::put_plain(message, result.found);
+    put_batch_text(message, result.text);
+  };
+  const auto write = [&](mpi::MessageReader& message) {
+    while (!message.is_at_end()) {
+      query.note_found(message.plain<bool>());
+      joiner.write(take_batch_text(message));
+    }
+  };
+  mpi::SharedReads reads(ranks, query.options.reads, input_options_of(query), query.threads);
+  reads.run(answer, write, [&] { query.lookup.cancel(); });
+  query.note_found(ranks.sum(query.found_any ? 1 : 0) > 0);
+}
+
+void query_reads(Query& query) {
+  const bool is_summary = !query.is_track() && !query.options.profile;
+  if (is_summary && !query.options.no_header && query.options.ranks->is_first()) {
+    query.output.write(kSummaryHeader);
+  }
+  BatchJoiner joiner(query.track.format, query.output);
+  if (query.options.ranks->are_several()) {
+    read_together(query, joiner);
+  } else {
+    read_alone(query, joiner);
+  }
+}
+
+/// On all ranks together; returns how many reads all have answered.
+std::uint64_t warn_if_no_kmers(const Query& query) {
+  mpi::Ranks& ranks = *query.options.ranks;
+  backend::ReadTotals read = query.reads.totals();
+  if (ranks.are_several()) read = {ranks.sum(read.records), ranks.sum(read.bases), ranks.sum(read.kmers)};
+  if (ranks.is_first()) backend::warn_if_empty(read, query.index.params().k, "the reads");
+  return read.records;
+}
+
+void check_format(const QueryOptions& options) {
+  const bool is_bed = options.format == "bed";
+  const bool is_track = is_bed || options.format == "bedgraph";
+  if (!is_track && options.format != "tsv") {
+    throw UsageError("--format must be tsv, bedgraph or bed, not '" + options.format + "'");
+  }
+  if (is_track && options.reads.empty()) {
+    throw UsageError("--format " + options.format + " needs --reads");
+  }
+  if (is_track && options.profile) {
+    throw UsageError("--profile and --format " + options.format + " exclude each other");
+  }
+  if (!is_bed && (options.found.min_count != 1 || options.found.max_count != UINT64_MAX)) {
+    throw UsageError("--min-count and --max-count need --format bed");
+  }
+  options.found.check();
+}
+
+void check_output_ending(const QueryOptions& options) {
+  using formats::Content;
+  if (options.format == "bed") {
+    formats::check_ending(options.output, {Content::bed, Content::tsv});
+  } else if (options.format == "bedgraph") {
+    formats::check_ending(options.output, {Content::bedgraph, Content::tsv});
+  } else {
+    const Content named = formats::content_of_path(options.output).content;
+    const bool is_track = named == Content::bed || named == Content::bedgraph;
+    formats::check_ending(options.output, {Content::tsv},
+                          is_track ? "add --reads FILE --format bed or bedgraph" : "");
+  }
+}
+
+void check(const QueryOptions& options) {
+  options.check();
+  check_format(options);
+  if (options.profile && options.reads.empty()) {
+    throw UsageError("--profile needs --reads");
+  }
+  if (backend::lookup_table_of(options.table) != backend::LookupTable::automatic && options.reads.empty()) {
+    throw UsageError("--table needs --reads");
+  }
+  if (options.ranks->are_several() && options.reads.empty()) {
+    throw UsageError("only --reads are looked up by several ranks; start it without mpirun or srun");
+  }
+}
+
+/// Single k-mers are looked up on the CPU, whatever profiles reads.
+jobs::DeviceChoice device_for(const QueryOptions& options) {
+  DeviceFlags flags = options.device;
+  if (flags.device == "auto" && (options.reads.empty() || options.ranks->are_several())) {
+    flags.device = "cpu";
+  }
+  return choose_device(flags, options.reads);
+}
+
+/// A FASTQ file's text is half bases, and compressed files have more of them in a byte: so at least half as
+/// many k-mers as bytes come. Other questions than reads are few.
+jobs::LookupRequest request_of(const QueryOptions& options) {
+  jobs::LookupRequest request;
+  request.lenient = options.reading.lenient;
+  request.table =
+      options.reads.empty() ? backend::LookupTable::index : backend::lookup_table_of(options.table);
+  request.expected_kmers = known_bytes(options.reads) / 2;
+  request.threads = threads_or_default(options.threads);
+  return request;
+}
+
+TrackRule track_of(const QueryOptions& options, const index::IndexFile& index) {
+  const auto format = options.format == "bed" ? TrackRule::Format::bed : TrackRule::Format::bedgraph;
+  return {format, index.params().k, options.found};
+}
+
+/// The output of rank 0, which all ranks remove should one of them be killed.
+class SharedOutput {
+ public:
+  SharedOutput(mpi::Ranks& ranks, const std::string& path, unsigned threads)
+      : ranks_(ranks), text_(ranks.is_first() ? path : "-", threads) {
+    if (!ranks.are_several()) {
+      return;
+    }
+    const std::string& name = text_.temporary();
+    const mpi::Message shared = ranks.broadcast(mpi::Message(name.begin(), name.end()));
+    if (!ranks.is_first() && !shared.empty()) {
+      unfinished_.emplace(std::string(shared.begin(), shared.end()));
+    }
+    ranks.all_gather(0);  // from here on whichever is killed
+  }
+
+  /// For rank 0 to write to.
+  [[nodiscard]] TextOutput& text() { return text_; }
+
+  /// On all ranks together: the file gets its name.
+  void finish() {
+    if (ranks_.is_first()) {
+      text_.finish();
+    }
+    if (ranks_.are_several()) {
+      ranks_.all_gather(0);  // none takes it for finished before
+    }
+  }
+
+ private:
+  mpi::Ranks& ranks_;
+  TextOutput text_;
+  std::optional<file::UnfinishedOutput> unfinished_;
+};
+
+/// Answers all that is asked; returns what that was, for the line at the end: nothing of single k-mers, whose
+/// answers are before one's eyes.
+std::string answer(Query& query) {
+  const QueryOptions& options = query.options;
+  if (!options.reads.empty()) {
+    query_reads(query);
+    const std::uint64_t reads = warn_if_no_kmers(query);
+    return fmt::format("{} read{}", with_thousands(reads), reads == 1 ? "" : "s");
+  }
+  if (options.kmer_file.empty()) {
+    query_arguments(query);
+    return "";
+  }
+  query_file(query);
+  if (query.list_kmers == 0) warn(fmt::format("there is no k-mer in {}", shown_input(options.kmer_file)));
+  return fmt::format("{} k-mer{}", with_thousands(query.list_kmers), query.list_kmers == 1 ? "" : "s");
+}
+
+int run_query(QueryOptions options) {
+  check(options);
+  // The others' reads do not count, and lists may be the first one's alone.
+  if (options.ranks->is_first()) options.expand_lists();
+  check_output_ending(options);
+  const index::IndexFile index(options.index);
+  jobs::DeviceChoice device = device_for(options);
+  if (options.ranks->is_first()) warn_of(device);
+  const auto lookup = jobs::make_lookup(index, request_of(options), device);
+  const unsigned threads = threads_or_default(options.threads);
+  SharedOutput output(*options.ranks, options.output, threads);
+  const bool speaks = options.ranks->is_first();
+  bool found_any = false;
+  const auto [asked, seconds] = run_with_meter(
+      speaks ? progress_style(options.progress) : ProgressStyle::none, [&](backend::JobProgress& progress) {
+        Query query{options, index, *lookup, output.text(), threads, track_of(options, index), progress};
+        const std::string what = answer(query);
+        found_any = query.found_any;
+        return what;
+      });
+  if (speaks) io::warn_of_phred64(options.reading.qualities);
+  output.finish();
+  if (speaks && !asked.empty()) {
+    print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {} {}", asked, options.index, seconds,
+                                shown_output(options.output),
+                                format_bytes(static_cast<double>(output.text().bytes_written()))));
+  }
+  return options.exit_status && !found_any ? kNothingFound : kDone;
+}
+
+void declare_flags(CLI::App& command, QueryOptions& options) {
+  add_question_flags(
+      command, options,
+      "Look up the k-mers of reads: any input that 'warpmer count' takes, @LIST and - included. One line per "
+      "read, in input order.");
+  command.add_flag("--profile", options.profile,
+                   "With --reads: print the count at every position of a read.");
+  command
+      .add_option("--format", options.format,
+                  "With --reads: tsv, a line per read; bedgraph, the counts along sequences; bed, what found "
+                  "k-mers cover of them. Default: tsv.")
+      ->type_name("tsv|bedgraph|bed");
+  add_count_range_flags(
+      command, options.found,
+      {.what = "With --format bed: found are k-mers", .where = " in the index", .least = 0});
+  command.add_flag("--no-header", options.no_header, "With --reads: no line of column names.");
+  command.add_flag("--exit-status", options.exit_status,
+                   "Exit with status 1 when none of the k-mers was found.");
+  add_progress_flag(command, options.progress);
+  add_reading_flags(command, options.reading);
+  add_threads_flag(command, options.threads);
+  add_device_flags(
+      command, options.device,
+      "With --reads: auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for those that "
+      "'warpmer devices' lists under these numbers. Default: auto, which is a GPU where one can be used and "
+      "the reads are not few, else the CPU. Several GPUs divide an index that is larger than the memory of "
+      "each. Parts of one that is larger than that of all take turns there, if the GPU was asked for: that "
+      "is for very many reads.");
+  command
+      .add_option(
+          "--table", options.table,
+          "With --reads: what their k-mers are looked up in. index is the index as it is; bcht (bucketed "
+          "cuckoo) and iceberg are hash tables that are built of it first, in memory of the device, 14 "
+          "bytes or more for each of its k-mers. Default: auto, which is bcht on a GPU when the reads have "
+          "very many more k-mers than the index and there is memory for it, else index. The output is the "
+          "same.")
+      ->type_name("auto|index|bcht|iceberg");
+  add_text_output_flag(command, options.output);
+  add_index_argument(command, options.index);
+  command.add_option("KMER", options.kmers, "A k-mer to look up, on either strand of a canonical index.");
+}
+
+}  // namespace
+
+void add_query_command(Application& application) {
+  auto options = std::make_shared<QueryOptions>();
+  CLI::App& command = application.add_command("query",
+                                              "Look k-mers up in an index.\n"
+                                              "K-mers given as arguments or by --kmers are printed as they "
+                                              "were typed, with a tab and their count, 0 when absent.",
+                                              R"(Reads:
+  With --reads, a line of tab-separated columns per read, under a line of names:
+    read    the read's name
+    kmers   how many k-mers it has; those with an N or another break are none
+    found   how many of them are in the index
+    min, median, max
+            of the counts of all its k-mers, absent ones counting as 0; the
+            median of an even number is the lower of the two in the middle;
+            NA for a read without k-mers
+  With --profile, the name, a tab, and the counts of all positions from the
+  first, separated by spaces; a dot where the k-mer contains a break.
+
+Tracks, for reference sequences; positions count from 0, ends are exclusive:
+  With --format bedgraph, a line per run of k-mers of the same count: name,
+  begin, end, count. A position is that of a k-mer's first base, so that the
+  k-mers that begin at begin, ..., end - 1 have this count, 0 included. A
+  position whose k-mer contains a break is in no line.
+  With --format bed, a line per stretch of bases that found k-mers cover: name,
+  begin, end. It reaches from the first base of its first k-mer to the last base
+  of its last. Found is a count of 1 or more, or within --min-count and
+  --max-count: both 0 give what k-mers that are not in the index cover.
+
+Examples:
+  warpmer query sample.wmi ACGTTGCAACGTTGCAACGTTGCAACGTTGC
+  warpmer query sample.wmi --kmers markers.txt > counts.tsv
+  warpmer query sample.wmi --reads other_1.fq.gz other_2.fq.gz > summary.tsv
+  warpmer query sample.wmi --reads contigs.fa --profile -o profiles.txt
+  warpmer query sample.wmi --reads genome.fa --format bedgraph > counts.bedgraph
+  warpmer query reads.wmi --reads assembly.fa --format bed \
+    --min-count 0 --max-count 0 > errors.bed
+  warpmer query sample.wmi --reads many.fq --device cuda --table bcht > out.tsv
+  mpirun -n 4 warpmer query sample.wmi --reads other.fq.gz > summary.tsv
+)");
+  declare_flags(command, *options);
+  options->ranks = &application.ranks();
+  application.allow_ranks(command);
+  application.on_run(command, [options] { return run_query(*options); });
+}
+
+}  // namespace warpmer::cli

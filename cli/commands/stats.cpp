@@ -1,0 +1,300 @@
+/// `warpmer stats`: the numbers of an index.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/framework/application.h"
+#include "cli/framework/commands.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/flags.h"
+#include "cli/framework/printable.h"
+#include "cli/output/report.h"
+#include "index/index_file.h"
+#include "index/known_totals.h"
+#include "stats/spectrum_model.h"
+
+namespace warpmer::cli {
+namespace {
+
+using stats::GenomeEstimate;
+using stats::SpectrumModel;
+
+SpectrumModel model_of(const index::IndexFile& index) {
+  return stats::model_spectrum(index.params(), index.totals(), index.histogram());
+}
+
+Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+Json whole_json_of(const std::optional<double>& value) {
+  return value ? Json(std::llround(*value)) : Json(nullptr);
+}
+
+Json runner_up_json(const std::optional<stats::OtherPloidy>& other) {
+  if (!other) return nullptr;
+  return {{"ploidy", other->ploidy},
+          {"kmer_coverage", other->kmer_coverage},
+          {"genome_size", whole_json_of(other->genome_size)},
+          {"bic_difference", other->worse_by}};
+}
+
+/// Every name is there; what there is no estimate of is null.
+Json spectrum_json(const SpectrumModel& model) {
+  Json peaks = Json::array();
+  for (const stats::SpectrumPeak& peak : model.peaks)
+    peaks.push_back({{"count", peak.count}, {"kmers", peak.kmers}});
+  Json foreign = Json::array();
+  for (const stats::ForeignGenome& one : model.foreign)
+    foreign.push_back({{"coverage", one.coverage}, {"kmers", std::llround(one.kmers)}});
+  const auto of = [&](auto member) -> std::optional<double> {
+    return model.estimate ? std::optional<double>((*model.estimate).*member) : std::nullopt;
+  };
+  const auto maybe = [&](std::optional<double> GenomeEstimate::*member) {
+    return model.estimate ? (*model.estimate).*member : std::nullopt;
+  };
+  return {{"is_clear", model.estimate.has_value()},
+          {"reason", model.estimate ? Json(nullptr) : Json(model.reason)},
+          {"error_cutoff", model.error_cutoff ? Json(*model.error_cutoff) : Json(nullptr)},
+          {"peaks", peaks},
+          {"count_divisor", model.count_divisor},
+          {"ploidy", model.estimate ? Json(model.estimate->ploidy) : Json(nullptr)},
+          {"kmer_coverage", json_of(of(&GenomeEstimate::kmer_coverage))},
+          {"heterozygous_coverage", json_of(maybe(&GenomeEstimate::heterozygous_coverage))},
+          {"heterozygosity", json_of(maybe(&GenomeEstimate::heterozygosity))},
+          {"genome_size", whole_json_of(maybe(&GenomeEstimate::genome_size))},
+          {"repeat_fraction", json_of(maybe(&GenomeEstimate::repeat_fraction))},
+          {"error_kmers", whole_json_of(maybe(&GenomeEstimate::error_kmers))},
+          {"error_distinct", whole_json_of(maybe(&GenomeEstimate::error_distinct))},
+          {"error_rate", json_of(maybe(&GenomeEstimate::error_rate))},
+          {"dispersion", json_of(of(&GenomeEstimate::dispersion))},
+          {"fit", json_of(of(&GenomeEstimate::fit))},
+          {"foreign", foreign},
+          {"is_ambiguous", model.runner_up ? Json(model.runner_up->is_equal) : Json(nullptr)},
+          {"runner_up", runner_up_json(model.runner_up)}};
+}
+
+std::string whole_text(const std::optional<double>& value) {
+  return value ? fmt::format("{:.0f}", *value) : std::string("unknown");
+}
+std::string percent_text(const std::optional<double>& value) {
+  return value ? fmt::format("{:.3g} %", 100 * *value) : std::string("unknown");
+}
+
+void print_runner_up(const stats::OtherPloidy& other, TextOutput& output) {
+  const std::string fit = other.is_equal ? fmt::format("fits about as well (BIC + {:.1f})", other.worse_by)
+                                         : fmt::format("fits worse (BIC + {:.1f})", other.worse_by);
+  print_field(output, other.is_equal ? "or ploidy" : "next ploidy",
+              fmt::format("{}, {}: k-mer coverage {:.4g}, genome size {}", other.ploidy, fit,
+                          other.kmer_coverage, whole_text(other.genome_size)));
+}
+
+void print_estimate(const SpectrumModel& model, TextOutput& output) {
+  const GenomeEstimate& estimate = *model.estimate;
+  const bool is_open = model.runner_up && model.runner_up->is_equal;
+  print_field(output, "ploidy",
+              fmt::format("{}{}", estimate.ploidy, is_open ? ", not certain: see below" : ""));
+  print_field(output, "k-mer coverage", fmt::format("{:.4g}", estimate.kmer_coverage));
+  if (estimate.heterozygous_coverage) {
+    print_field(output, "  of a haplotype", fmt::format("{:.4g}", *estimate.heterozygous_coverage));
+    print_field(output, "heterozygosity", percent_text(estimate.heterozygosity));
+  }
+  print_field(output, "genome size", whole_text(estimate.genome_size));
+  print_field(output, "  repeats", percent_text(estimate.repeat_fraction));
+  for (const stats::ForeignGenome& foreign : model.foreign) {
+    print_field(output, "not of the genome",
+                fmt::format("{:.0f} k-mers of coverage {:.4g}", foreign.kmers, foreign.coverage));
+  }
+  print_field(output, "error k-mers", whole_text(estimate.error_kmers));
+  print_field(output, "  distinct", whole_text(estimate.error_distinct));
+  print_field(output, "error rate", percent_text(estimate.error_rate));
+  print_field(output, "model fit", percent_text(estimate.fit));
+  if (model.runner_up) print_runner_up(*model.runner_up, output);
+}
+
+/// What it means that all counts have a divisor.
+std::string divisor_text(std::uint64_t divisor) {
+  if (divisor == 2) return "every count is even: was each file counted twice?";
+  return fmt::format("every count is a multiple of {0}: was each file counted {0} times?", divisor);
+}
+
+void print_spectrum(const SpectrumModel& model, TextOutput& output) {
+  if (model.count_divisor > 1) print_field(output, "beware", divisor_text(model.count_divisor));
+  if (model.error_cutoff) print_field(output, "error cut-off", *model.error_cutoff);
+  std::vector<std::uint64_t> counts;
+  for (const stats::SpectrumPeak& peak : model.peaks) counts.push_back(peak.count);
+  if (!counts.empty()) print_field(output, "peaks", fmt::format("{}", fmt::join(counts, ", ")));
+  if (model.estimate) {
+    print_estimate(model, output);
+  } else {
+    print_field(output, "k-mer coverage", "no estimate: " + model.reason);
+  }
+}
+
+Json stats_json(const index::IndexFile& index) {
+  Json json = {{"k", index.params().k}, {"strand", strand_name(index.params().canonical)}};
+  json.update(totals_json(index.totals()));
+  json["file_bytes"] = index.file_bytes();
+  json["bytes_per_kmer"] = bytes_per_kmer(index);
+  json["spectrum"] = spectrum_json(model_of(index));
+  return json;
+}
+
+std::string filter_text(const index::Totals& totals) {
+  std::string text = fmt::format("at least {}", totals.min_count);
+  return totals.max_count == UINT64_MAX ? text : text + fmt::format(", at most {}", totals.max_count);
+}
+
+void print_stats(const index::IndexFile& index, TextOutput& output) {
+  const index::Totals& totals = index.totals();
+  print_field(output, "k", index.params().k);
+  print_field(output, "strand", strand_name(index.params().canonical));
+  const auto text = [](bool is_known, std::uint64_t number) {
+    return is_known ? fmt::format("{}", number) : std::string("unknown");
+  };
+  print_field(output, "sequences", text(index::knows_reads(totals), totals.records));
+  print_field(output, "bases", text(index::knows_reads(totals), totals.bases));
+  print_field(output, "k-mers counted", text(index::knows_counted(totals), totals.counted_kmers));
+  print_field(output, "  distinct", text(index::knows_counted(totals), totals.counted_distinct));
+  print_field(output, "  unique", text(index::knows_counted(totals), totals.counted_unique));
+  print_field(output, "counts kept", filter_text(totals));
+  print_field(output, "k-mers stored", totals.stored_kmers);
+  print_field(output, "  distinct", totals.stored_distinct);
+  print_field(output, "largest count", totals.largest_count);
+  print_field(output, "file bytes", index.file_bytes());
+  print_field(output, "bytes per k-mer", fmt::format("{:.2f}", bytes_per_kmer(index)));
+  print_spectrum(model_of(index), output);
+}
+
+struct StatsOptions {
+  ReportFlags report;
+  bool tsv = false;
+  std::vector<std::string> indexes;
+};
+
+/// A cell of a table; empty: null. A list is joined by commas.
+std::string cell_of(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return printable(value.get<std::string>());
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
+  return value.dump();
+}
+
+/// The cells of one index: what JSON has, with the names of inner objects before theirs, and of lists how
+/// many they are.
+void add_cells(const std::string& prefix, const Json& json, std::vector<std::string>& names,
+               std::vector<std::string>& cells) {
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_object()) {
+      add_cells(prefix + name + "_", value, names, cells);
+    } else if (name == "runner_up" && value.is_null()) {
+      for (const char* const part : {"ploidy", "kmer_coverage", "genome_size", "bic_difference"}) {
+        names.push_back(prefix + name + "_" + part);
+        cells.emplace_back();
+      }
+    } else {
+      names.push_back(prefix + name);
+      cells.push_back(value.is_array() ? fmt::format("{}", value.size()) : cell_of(value));
+    }
+  }
+}
+
+void print_table(const std::vector<Json>& all, TextOutput& output) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::vector<std::string> names, cells;
+    add_cells("", all[i], names, cells);
+    if (i == 0) output.print("{}\n", fmt::join(names, "\t"));
+    output.print("{}\n", fmt::join(cells, "\t"));
+  }
+}
+
+/// With the index's file as first member.
+Json named_json(const index::IndexFile& index) {
+  Json json = {{"file", index.path()}};
+  json.update(stats_json(index));
+  return json;
+}
+
+int run_stats(const StatsOptions& options) {
+  if (options.tsv && options.report.json) throw UsageError("--tsv and --json are two formats; give one");
+  check_ending(options.report, options.tsv ? formats::Content::tsv : formats::Content::text);
+  check_standard_input({{"as an index", options.indexes}});
+  std::vector<std::unique_ptr<index::IndexFile>> indexes;
+  for (const std::string& path : options.indexes) indexes.push_back(std::make_unique<index::IndexFile>(path));
+  TextOutput output(options.report.output);
+  if (options.tsv || (options.report.json && indexes.size() > 1)) {
+    std::vector<Json> all;
+    for (const auto& index : indexes) all.push_back(named_json(*index));
+    if (options.tsv) {
+      print_table(all, output);
+    } else {
+      output.write(json_text(Json(all)));
+    }
+  } else if (options.report.json) {
+    output.write(json_text(stats_json(*indexes.front())));
+  } else {
+    for (std::size_t i = 0; i < indexes.size(); ++i) {
+      if (i > 0) output.write("\n");
+      if (indexes.size() > 1) print_field(output, "file", printable(indexes[i]->path()));
+      print_stats(*indexes[i], output);
+    }
+  }
+  output.finish();
+  return kDone;
+}
+
+}  // namespace
+
+void add_stats_command(Application& application) {
+  auto options = std::make_shared<StatsOptions>();
+  CLI::App& command = application.add_command(
+      "stats",
+      "Print how many k-mers an index holds, and what they say about a genome.\n"
+      "Counted: every occurrence in the input, before --min-count and --max-count of 'warpmer count'. "
+      "Stored: what these filters kept. Unique: k-mers that occur exactly once.",
+      R"(The genome, estimated from how many k-mers occur how often:
+  error cut-off   k-mers of up to this count are mostly sequencing errors
+  peaks           counts that stand out, of which the largest is fitted
+  ploidy          haplotypes that differ, 1 to 6; 1 also if all are the same
+  k-mer coverage  mean count of k-mers that all haplotypes have once
+    of a haplotype  that of k-mers of one of several haplotypes
+  heterozygosity  bases at which haplotypes differ, per base
+  genome size     of one haplotype, in bases: k-mers that are no errors, by
+                  the k-mer coverage
+    repeats       share of it in k-mers that it has more than once
+  not of the genome  peaks that are no multiple of the coverage: contaminants,
+                  organelles; they are not counted into the genome size
+  error k-mers    occurrences of k-mers that sequencing errors made
+  error rate      of bases
+  model fit       share of the k-mers around the peaks that the model explains
+  next ploidy     the second-best ploidy, and how much worse it fits (difference
+                  of the Bayesian information criterion); "or ploidy" if it fits
+                  about as well, so that the spectrum cannot tell
+  beware          every count is even, or a multiple of another number
+  "no estimate" where no peak is clear, as in a genome's own k-mers or at low
+  coverage; "unknown" what --min-count or --max-count left out, and, of a
+  converted database, what it does not say.
+
+Of several indexes:
+  One after the other, each under its name; with --json an array of objects,
+  each with the name, as "file", first.
+
+Examples:
+  warpmer stats sample.wmi
+  warpmer stats --json sample.wmi
+  warpmer stats --tsv *.wmi > table.tsv
+)");
+  add_report_flags(command, options->report);
+  command.add_flag("--tsv", options->tsv, "Print a table: a header, and a line for each index.");
+  command.add_option("INDEX", options->indexes, "Indexes written by 'warpmer count'; - for standard input.")
+      ->required()
+      ->type_name("FILE");
+  application.on_run(command, [options] { return run_stats(*options); });
+}
+
+}  // namespace warpmer::cli

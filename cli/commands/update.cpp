@@ -1,0 +1,176 @@
+/// `warpmer update`: an index and reads in, the index with these reads added or taken away out.
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/framework/application.h"
+#include "cli/framework/commands.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/flags.h"
+#include "cli/framework/messages.h"
+#include "cli/framework/quantity.h"
+#include "cli/output/index_summary.h"
+#include "cli/output/progress.h"
+#include "cli/output/report.h"
+#include "jobs/update_job.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct UpdateCommand {
+  jobs::UpdateOptions job;
+  ReadingFlags reading;
+  DeviceFlags device;
+  bool progress = false;
+  std::string stats;
+};
+
+Json read_json(const std::vector<std::string>& inputs, const backend::ReadTotals& read) {
+  return {{"inputs", inputs}, {"sequences", read.records}, {"bases", read.bases}, {"kmers", read.kmers}};
+}
+
+/// What a live table has done; null where there was none.
+Json paging_json(const backend::PagingReport& paging) {
+  if (paging.children == 0) return nullptr;
+  return {{"children", paging.children},
+          {"rounds", paging.rounds},
+          {"visits", paging.visits},
+          {"fetched_bytes", paging.fetched_bytes},
+          {"written_bytes", paging.written_bytes},
+          {"rebuilds", paging.rebuilds},
+          {"load_seconds", paging.load_seconds},
+          {"add_seconds", paging.add_seconds}};
+}
+
+/// Everything about a run, for `--stats`.
+Json report_json(const UpdateCommand& command, const jobs::UpdateReport& report, double wall_seconds) {
+  return {{"version", WARPMER_VERSION},
+          {"command_line", command.job.provenance.command_line},
+          {"index", command.job.index},
+          {"added", read_json(command.job.added, report.added)},
+          {"removed", read_json(command.job.removed, report.removed)},
+          {"output", command.job.output},
+          {"device", report.device},
+          {"device_choice", report.device_choice.note},
+          {"threads", report.threads},
+          {"memory_cap_bytes", report.memory_cap_bytes},
+          {"peak_resident_bytes", report.peak_resident_bytes},
+          {"index_bytes", report.index_bytes},
+          {"early_counts", report.early_counts},
+          {"spilled", spilled_json(report.spilled)},
+          {"device_memory", device_memory_json(report.device_memory)},
+          {"paging", paging_json(report.paging)},
+          {"wall_seconds", wall_seconds},
+          {"read_seconds", report.read_seconds},
+          {"update_seconds", report.update_seconds},
+          {"cpu_seconds", report.cpu_seconds},
+          {"stages", stages_json(report.stages)},
+          {"totals", totals_json(report.totals)}};
+}
+
+void print_summary(const UpdateCommand& command, const jobs::UpdateReport& report, double wall_seconds) {
+  print_last_line(fmt::format(
+      "{} k-mers added, {} removed, {} distinct now, {:.1f} s, peak memory {}, {} {} on {}{}",
+      with_thousands(report.added.kmers), with_thousands(report.removed.kmers),
+      with_thousands(report.totals.stored_distinct), wall_seconds,
+      format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(command.job.output),
+      format_bytes(static_cast<double>(report.index_bytes)), report.device,
+      report.device_choice.gpus.empty() ? "" : fmt::format(" ({})", report.device_choice.note)));
+}
+
+void check_read_once(const jobs::UpdateOptions& job) {
+  check_standard_input(
+      {{"as the index", {job.index}}, {"for --add", job.added}, {"for --remove", job.removed}});
+}
+
+/// Rejects what no job could do; fills in what the job needs to know besides its flags.
+void complete(UpdateCommand& command) {
+  jobs::UpdateOptions& job = command.job;
+  if (job.added.empty() && job.removed.empty()) {
+    throw UsageError("nothing to do: give --add FILE or --remove FILE, or both");
+  }
+  check_index_output(job.output);
+  check_read_once(job);  // a list from standard input among them
+  for (auto* reads : {&job.added, &job.removed})
+    expand_lists(*reads, {job.output, command.stats}, job.memory_bytes);
+  check_read_once(job);  // and what lists name
+  std::vector<std::string> reads = job.added;
+  reads.insert(reads.end(), job.removed.begin(), job.removed.end());
+  job.lenient = command.reading.lenient;
+  job.min_base_quality = command.reading.min_base_quality;
+  job.qualities = command.reading.qualities;
+  job.reference = command.reading.reference;
+  job.device = choose_device(command.device, reads);
+}
+
+int run_update(UpdateCommand command) {
+  complete(command);
+  StatsFile stats(command.stats);
+  warn_of(command.job.device);
+  const ProgressStyle style = progress_style(command.progress);
+  const auto [report, seconds] = run_with_meter(
+      style, [&](backend::JobProgress& progress) { return jobs::update(command.job, progress); });
+  stats.write(report_json(command, report, seconds));
+  stats.finish();
+  print_summary(command, report, seconds);
+  return kDone;
+}
+
+void declare_flags(CLI::App& app, UpdateCommand& command) {
+  add_index_argument(app, command.job.index);
+  app.add_option(
+         "--add", command.job.added,
+         "Add the k-mers of FILE: any input that 'warpmer count' takes, @LIST and - included. Several "
+         "files, or the option several times.")
+      ->type_name("FILE");
+  app.add_option("--remove", command.job.removed,
+                 "Take the k-mers of FILE away, likewise. What --add brings can be taken away, too.")
+      ->type_name("FILE");
+  add_index_output_flag(app, command.job.output);
+  add_threads_flag(app, command.job.threads);
+  add_memory_flag(app, command.job.memory_bytes);
+  add_tmp_directory_flag(app, command.job.tmp_directory);
+  app.add_flag(
+      "--paged", command.job.paged,
+      "On GPUs, add what they have no room for to a table of the whole index, whose parts take turns "
+      "on the GPU and are in host memory meanwhile, rather than to set it aside in host memory and "
+      "temporary files. The index written is the same. For deep coverage, and little memory. No effect "
+      "on CPUs, for k up to 12, and on what --remove names.");
+  add_reading_flags(app, command.reading);
+  add_device_flags(
+      app, command.device,
+      "auto, cpu, cuda for all GPUs that can be used, together, cuda:N for the one that 'warpmer devices' "
+      "lists under that number, or cuda:N,M for several. Default: auto, which is the GPU with the most free "
+      "memory where one can be used and the input is not small, else the CPU.");
+  add_progress_flag(app, command.progress);
+  add_stats_flag(app, command.stats);
+}
+
+}  // namespace
+
+void add_update_command(Application& application) {
+  auto command = std::make_shared<UpdateCommand>();
+  CLI::App& app = application.add_command(
+      "update",
+      "Add sequences to an index, or take them away.\n"
+      "Counts go up and down, and a k-mer whose count comes to 0 is gone: the index written is the one that "
+      "counting the resulting sequences would have made. k and strand are the index's. K-mers to be removed "
+      "that are not there, or not so often, are an error that says how many they are; then nothing is "
+      "written. An index made with --min-count or --max-count cannot be updated, because what it left out is "
+      "not known. An index much larger than a GPU's memory can be updated there.",
+      R"(Examples:
+  warpmer update sample.wmi --add lane_3.fq.gz lane_4.fq.gz -o larger.wmi
+  warpmer update all.wmi --remove gone_1.fq --remove gone_2.fq -o rest.wmi
+  warpmer update week_1.wmi --add new.fq --remove old.fq -m 16G -o week_2.wmi
+  warpmer update all.wmi --add lane_5.fq --device cuda -o more.wmi
+)");
+  declare_flags(app, *command);
+  command->job.provenance = application.provenance();
+  application.on_run(app, [command] { return run_update(*command); });
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,252 @@
+#include "cli/framework/application.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/framework/command_doc.h"
+#include "cli/framework/command_files.h"
+#include "cli/framework/commands.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/help.h"
+#include "cli/framework/messages.h"
+#include "cli/framework/suggestion.h"
+#include "cli/framework/text_output.h"
+#include "file/output_group.h"
+#include "file/shell_word.h"
+#include "mpi/ranks.h"
+
+namespace warpmer::cli {
+namespace {
+
+constexpr const char* kRootDescription =
+    "Counts the k-mers of sequencing reads, exactly, and answers questions about them.\n"
+    "Inputs are any mix of FASTA and FASTQ (plain, gzip, BGZF), BAM and CRAM, recognised by their content.";
+
+constexpr const char* kRootFooter =
+    R"(Examples:
+  warpmer count -k 31 -o sample.wmi reads_1.fq.gz reads_2.fq.gz
+  warpmer histo sample.wmi
+  warpmer query sample.wmi --reads other.fq.gz > profile.tsv
+  warpmer filter sample.wmi other.fq.gz -o shared.fq.gz
+  warpmer positions -o genome.wmp genome.fa
+  warpmer locate genome.wmp --reads other.fq.gz > hits.tsv
+
+Exit status:
+  0  done
+  1  query or locate --exit-status found nothing
+  2  the command line is wrong
+  3  an input is unreadable, corrupt or truncated, or --strict met a warning
+  4  memory, disk or a device is exhausted or missing
+  5  a bug in warpmer
+)";
+
+/// Option names as a user would type them: CLI11 reports unknown ones so.
+bool looks_like_option(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
+
+/// CLI11 lets an option take the next word whatever it is: `-o -t 8` would write a file named `-t`.
+void check_values(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (looks_like_option(value)) {
+        throw UsageError(fmt::format(
+            "{} needs a value, and '{}' looks like an option; a file of that name can be given as './{}'",
+            option->get_name(), value, value));
+      }
+    }
+  }
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const OptionDoc& option : describe(app).options)
+    names.insert(names.end(), option.names.begin(), option.names.end());
+  return names;
+}
+
+/// What an unknown option of a command, or of the program, may have been.
+std::string hint_for_option(const CLI::App& app, const std::string& option) {
+  const std::string hint = did_you_mean(near_options(option, option_names(app)));
+  const auto commands = app.get_subcommands({});
+  if (!hint.empty() || commands.empty()) return hint;
+  const std::string name = option.substr(0, option.find('='));
+  for (const CLI::App* command : commands) {
+    const std::vector<std::string> names = option_names(*command);
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      return fmt::format("; it goes behind the command, as in 'warpmer {} {}'", command->get_name(), name);
+  }
+  return "";
+}
+
+/// CLI11 takes `-hx` for help, and drops what it does not know of it.
+void check_help_flags(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return;
+    if (argument.starts_with("--help=") || argument.starts_with("--version=")) {
+      throw UsageError(fmt::format("unknown option '{}': {} takes no value", argument,
+                                   argument.substr(0, argument.find('='))));
+    }
+    if (argument.size() < 3 || argument[0] != '-' || argument[1] == '-') continue;
+    // Letters before it may be switches: -qh.
+    const std::size_t letter = argument.find_first_not_of("qv", 1);
+    if (letter == std::string::npos || letter + 1 == argument.size()) continue;
+    if (argument[letter] != 'h' && argument[letter] != 'V') continue;
+    throw UsageError(fmt::format("unknown option '{}': nothing can follow the {} of -{}", argument,
+                                 argument[letter], argument[letter]));
+  }
+}
+
+/// CLI11's words for a missing or repeated value, in ours.
+std::string render_mismatch(const std::string& message) {
+  const std::string name = message.substr(0, message.find(':'));
+  return message.find("At Most") != std::string::npos ? name + " is given more than once"
+                                                      : name + " needs a value";
+}
+
+}  // namespace
+
+Application::Application(std::string command_line, mpi::Ranks& ranks)
+    : root_(kRootDescription, "warpmer"), command_line_(std::move(command_line)), ranks_(ranks) {
+  root_.footer(kRootFooter);
+  root_.require_subcommand(1);
+  root_.formatter(std::make_shared<HelpFormatter>());
+  root_.set_help_flag("-h,--help", "Print this help and exit.");
+  root_.set_version_flag("-V,--version", "warpmer " WARPMER_VERSION, "Print the version and exit.");
+  add_count_command(*this);
+  add_plan_command(*this);
+  add_update_command(*this);
+  add_set_commands(*this);
+  add_compare_command(*this);
+  add_matrix_command(*this);
+  add_histo_command(*this);
+  add_dump_command(*this);
+  add_convert_command(*this);
+  add_query_command(*this);
+  add_qv_command(*this);
+  add_filter_command(*this);
+  add_positions_command(*this);
+  add_locate_command(*this);
+  add_stats_command(*this);
+  add_info_command(*this);
+  add_devices_command(*this);
+  add_help_command(*this);
+  add_completion_command(*this);
+}
+
+CLI::App& Application::add_command(const std::string& name, const std::string& description,
+                                   const std::string& footer) {
+  CLI::App* command = root_.add_subcommand(name, description);
+  command->footer(footer);
+  return *command;
+}
+
+void Application::on_run(CLI::App& command, Action action) {
+  add_force_flag(command);
+  add_message_flags(command);
+  actions_[command.get_name()] = std::move(action);
+}
+
+int Application::run(std::vector<std::string> arguments) {
+  if (arguments.empty()) return print_overview();
+  check_command_name(arguments);
+  check_help_flags(arguments);
+  arguments = protect_file_names(arguments);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  root_.parse(arguments);
+  const CLI::App& command = *root_.get_subcommands().front();
+  check_ranks(command.get_name());
+  check_values(command);
+  if (ranks_.is_first()) check_files(command);  // what others would find does not count
+  file::OutputGroup outputs;
+  const int status = actions_.at(command.get_name())();
+  outputs.name_all();
+  return status;
+}
+
+/// Whoever types the bare name wants to know what there is; for a script it is a command line without a
+/// command.
+int Application::print_overview() const {
+  if (ranks_.is_first()) {
+    TextOutput output("-");
+    output.write(root_.help());
+    output.finish();
+  }
+  return kUsageError;
+}
+
+/// The others would do the same work several times, and write the same file.
+void Application::check_ranks(const std::string& command) const {
+  if (!ranks_.are_several() || std::find(of_ranks_.begin(), of_ranks_.end(), command) != of_ranks_.end())
+    return;
+  throw UsageError(
+      fmt::format("'warpmer {}' was started as {} processes, but only {} run on several ranks of MPI; "
+                  "start it without mpirun or srun",
+                  command, ranks_.size(), fmt::join(of_ranks_, " and ")));
+}
+
+// CLI11 would only say that "a subcommand is required".
+void Application::check_command_name(const std::vector<std::string>& arguments) const {
+  const std::string& name = arguments.front();
+  if (!looks_like_option(name) && !actions_.contains(name)) throw UsageError(no_command_text(name));
+}
+
+std::string Application::no_command_text(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const auto& action : actions_) names.push_back(action.first);
+  return fmt::format("there is no command '{}'{} ('warpmer --help' lists all)", name,
+                     did_you_mean(near_words(name, names)));
+}
+
+std::string Application::render_parse_error(const CLI::ParseError& error) const {
+  const auto chosen = root_.get_subcommands();
+  // What stands before the command is the program's own.
+  const bool is_of_command = !chosen.empty() && root_.remaining().empty();
+  const CLI::App& app = is_of_command ? *chosen.front() : root_;
+  const std::string program = is_of_command ? "warpmer " + app.get_name() : "warpmer";
+  // What was not understood comes first: it often is the reason why something else is missing.
+  std::string message = error.what();
+  const std::vector<std::string> extras = app.remaining();
+  if (!extras.empty() && looks_like_option(extras.front())) {
+    message = "unknown option '" + extras.front() + "'" + hint_for_option(app, extras.front());
+  } else if (!extras.empty()) {
+    message = "unexpected argument '" + extras.front() + "'";
+  } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    message = render_mismatch(message);
+  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    const std::string suffix = " is required";
+    if (message.size() > suffix.size() && message.ends_with(suffix)) {
+      message = "missing " + message.substr(0, message.size() - suffix.size());
+    }
+  }
+  return message + " (see '" + program + " --help')";
+}
+
+std::vector<std::string> protect_file_names(const std::vector<std::string>& arguments) {
+  std::vector<std::string> result;
+  bool only_files = false;
+  for (const std::string& argument : arguments) {
+    if (!only_files && argument == "--") {
+      only_files = true;
+      continue;
+    }
+    const bool list_like = argument.size() > 1 && argument.front() == '[' && argument.back() == ']';
+    const bool option_like = only_files && looks_like_option(argument);
+    result.push_back(list_like || option_like ? "./" + argument : argument);
+  }
+  return result;
+}
+
+std::string quote_command_line(const std::vector<std::string>& arguments) {
+  std::string line;
+  for (const std::string& argument : arguments) {
+    if (!line.empty()) line += ' ';
+    line += file::shell_word(argument);
+  }
+  return line;
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,73 @@
+#pragma once
+/// The program as a tree of commands: declares them, parses the command line, runs the one chosen.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "index/index_file.h"
+
+namespace warpmer::mpi {
+class Ranks;
+Ranks& alone();
+}  // namespace warpmer::mpi
+
+namespace warpmer::cli {
+
+/// What a command does once its options are parsed; returns the exit status.
+using Action = std::function<int()>;
+
+class Application {
+ public:
+  /// Declares every command. `command_line` is what the user typed, for provenance; `ranks` are the processes
+  /// that run the command together.
+  explicit Application(std::string command_line, mpi::Ranks& ranks = mpi::alone());
+
+  /// Parses and runs; the outputs get their names at the end, all or none. Throws CLI::ParseError (see
+  /// `render_parse_error`), Error, or what the command throws.
+  int run(std::vector<std::string> arguments);
+
+  /// Adds a command. The first line of `description` is its summary in lists of commands. `footer`
+  /// consists of sections, each a line `Title:` and indented lines that are shown as they are.
+  CLI::App& add_command(const std::string& name, const std::string& description, const std::string& footer);
+
+  /// Lets a command be run by several ranks.
+  void allow_ranks(const CLI::App& command) { of_ranks_.push_back(command.get_name()); }
+  [[nodiscard]] mpi::Ranks& ranks() const noexcept { return ranks_; }
+
+  /// Sets what `command`, whose own options are declared, does.
+  void on_run(CLI::App& command, Action action);
+
+  [[nodiscard]] const CLI::App& root() const noexcept { return root_; }
+  [[nodiscard]] const std::string& command_line() const noexcept { return command_line_; }
+  /// Of what the command writes; without inputs.
+  [[nodiscard]] index::Provenance provenance() const { return {WARPMER_VERSION, command_line_, {}}; }
+
+  /// That there is no such command, and which may have been meant.
+  [[nodiscard]] std::string no_command_text(const std::string& name) const;
+  /// One line for a command line that was not understood, with a pointer to the right `--help`.
+  [[nodiscard]] std::string render_parse_error(const CLI::ParseError& error) const;
+
+ private:
+  void check_command_name(const std::vector<std::string>& arguments) const;
+  int print_overview() const;
+  void check_ranks(const std::string& command) const;
+
+  CLI::App root_;
+  std::string command_line_;
+  mpi::Ranks& ranks_;
+  std::vector<std::string> of_ranks_;
+  std::map<std::string, Action> actions_;
+};
+
+/// Works around two habits of CLI11 that would misread file names: `--` in front of optional
+/// arguments, and arguments like `[a,b]` that it would take for lists. Both are turned into paths
+/// that begin with `./`.
+std::vector<std::string> protect_file_names(const std::vector<std::string>& arguments);
+
+/// The arguments as one line that a POSIX shell would read back.
+std::string quote_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace warpmer::cli

@@ -1,0 +1,33 @@
+#pragma once
+/// What reads whose k-mers are looked up amount to: for the line at the end, and for a warning when there is
+/// nothing to look up.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "backend/lookup.h"
+#include "io/text/batch.h"
+#include "jobs/session_run.h"
+
+namespace warpmer::cli {
+
+/// Thread-safe.
+class AskedReads {
+ public:
+  /// A batch and its counts.
+  void add(const io::Batch& batch, const backend::Profile& profile);
+  /// A batch of which it is known whether it has k-mers.
+  void add(const io::Batch& batch, bool has_kmers);
+
+  /// Sequences and bases so far, and for k-mers 1 when there are any. (Bases that two pieces of a sequence
+  /// share count twice.)
+  [[nodiscard]] backend::ReadTotals totals() const;
+
+ private:
+  std::atomic<std::uint64_t> records_{0};
+  std::atomic<std::uint64_t> bases_{0};
+  std::atomic<bool> has_kmers_{false};
+};
+
+}  // namespace warpmer::cli

@@ -1,0 +1,182 @@
+#include "cli/framework/command_files.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "file/byte_file.h"
+#include "file/output_group.h"
+#include "file/output_path.h"
+#include "formats/kmc_database.h"
+#include "io/fastx/sequence_data.h"
+
+namespace warpmer::cli {
+namespace {
+
+/// Of the options that take a FILE, those that name what is written; the others name what is read.
+constexpr std::array<std::string_view, 6> kOutputs = {"output", "out1", "out2", "stats", "svg", "sequences"};
+
+bool is_output(const CLI::Option& option) {
+  return std::any_of(option.get_lnames().begin(), option.get_lnames().end(), [](const std::string& name) {
+    return std::find(kOutputs.begin(), kOutputs.end(), name) != kOutputs.end();
+  });
+}
+
+bool is_file(const CLI::Option& option) { return option.get_type_name() == "FILE"; }
+
+/// As messages call it.
+std::string flag_of(const CLI::Option& option) {
+  return option.get_snames().empty() ? "--" + option.get_lnames().front() : "-" + option.get_snames().front();
+}
+
+std::vector<std::string> values_of(const CLI::App& command, const char* name) {
+  const CLI::Option* option = command.get_option_no_throw(name);
+  return option ? option->results() : std::vector<std::string>();
+}
+
+/// The file that a path leads to, if it is one and there.
+std::optional<std::pair<dev_t, ino_t>> identity_of(const std::string& path, int standard_stream) {
+  struct stat status {};
+  const int descriptor = path == "-" ? standard_stream : file::descriptor_in_path(path);
+  const int result = descriptor >= 0 ? ::fstat(descriptor, &status) : ::stat(path.c_str(), &status);
+  if (result != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return std::pair(status.st_dev, status.st_ino);
+}
+
+struct Output {
+  std::string flag;
+  std::string path;
+
+  /// Where it is, however it is called; "-" for standard output.
+  [[nodiscard]] std::string place() const {
+    namespace fs = std::filesystem;
+    if (file::is_standard_output(path)) return "-";
+    std::error_code failed;
+    const fs::path place = fs::weakly_canonical(fs::absolute(file::resolve(path), failed), failed);
+    return failed ? path : place.string();  // a name that cannot be is refused later
+  }
+};
+
+/// The two files of a KMC database.
+std::array<std::string, 2> files_of_database(const std::string& path) {
+  const std::string prefix = formats::kmc_prefix(path);
+  return {prefix + ".kmc_pre", prefix + ".kmc_suf"};
+}
+
+bool is_database_to_be(const CLI::App& command, const std::string& path) {
+  const std::vector<std::string> formats = values_of(command, "--to");
+  if (!formats.empty()) return formats.back() == "kmc";
+  return path.ends_with(".kmc_pre") || path.ends_with(".kmc_suf");
+}
+
+std::vector<Output> outputs_of(const CLI::App& command) {
+  std::vector<Output> outputs;
+  for (const CLI::Option* option : command.get_options()) {
+    if (!is_output(*option)) continue;
+    std::vector<std::string> paths = option->results();
+    const bool is_main = option->check_lname("output");
+    if (is_main && paths.empty() && values_of(command, "--out1").empty()) paths.emplace_back("-");
+    for (const std::string& path : paths) {
+      if (path.empty()) continue;  // which the command itself refuses
+      if (is_main && is_database_to_be(command, path)) {
+        for (const std::string& file : files_of_database(path)) outputs.push_back({flag_of(*option), file});
+      } else {
+        outputs.push_back({flag_of(*option), path});
+      }
+    }
+  }
+  return outputs;
+}
+
+std::vector<std::string> inputs_of(const CLI::App& command) {
+  std::vector<std::string> inputs;
+  for (const CLI::Option* option : command.get_options()) {
+    if (!is_file(*option) || is_output(*option)) continue;
+    for (const std::string& path : option->results()) {
+      inputs.push_back(path);
+      if (path.starts_with('@')) inputs.push_back(path.substr(1));
+      if (formats::is_kmc_database(path))
+        for (const std::string& file : files_of_database(path)) inputs.push_back(file);
+    }
+  }
+  return inputs;
+}
+
+void check_they_differ(const std::vector<Output>& outputs) {
+  for (auto a = outputs.begin(); a != outputs.end(); ++a) {
+    for (auto b = a + 1; b != outputs.end(); ++b) {
+      if (a->place() == b->place())
+        throw UsageError(fmt::format("{} and {} cannot be the same", a->flag, b->flag));
+    }
+  }
+}
+
+/// What replaces a file, or, as standard output, is written into it while it is read.
+void check_is_no_input(const Output& output, const std::vector<std::string>& inputs) {
+  const bool is_stream = file::is_standard_output(output.path);
+  const auto own = identity_of(is_stream ? "-" : output.path, STDOUT_FILENO);
+  if (!own) return;
+  for (const std::string& input : inputs) {
+    if (identity_of(input, STDIN_FILENO) != own) continue;
+    if (is_stream) {
+      throw UsageError(
+          fmt::format("standard output is the same file as the input '{}'; write to another one", input));
+    }
+    throw UsageError(fmt::format(
+        "the output '{}' is one of the inputs and would replace it; choose another name", output.path));
+  }
+}
+
+void check_replaces_no_sequences(const Output& output) {
+  if (file::is_stream(output.path)) return;
+  const std::string what = io::sequence_data_in(output.path);
+  if (what.empty()) return;
+  throw UsageError(
+      fmt::format("the output '{}' is there already and is sequence data ({}); choose another name, "
+                  "or add --force to replace it",
+                  output.path, what));
+}
+
+}  // namespace
+
+void add_force_flag(CLI::App& command) {
+  const std::vector<const CLI::Option*> options = std::as_const(command).get_options();
+  if (std::none_of(options.begin(), options.end(), [](const CLI::Option* each) { return is_output(*each); }))
+    return;
+  command.add_flag_function(
+      "--force", [](std::int64_t /*times*/) {},
+      "Replace an output also where it is sequence data (FASTA, FASTQ, SAM, BAM, CRAM, compressed "
+      "or not), which is refused otherwise. Never one of the inputs.");
+}
+
+void check_files(const CLI::App& command) {
+  const std::vector<Output> outputs = outputs_of(command);
+  if (outputs.empty()) return;
+  check_they_differ(outputs);
+  const std::vector<std::string> inputs = inputs_of(command);
+  for (const Output& output : outputs) check_is_no_input(output, inputs);
+  const CLI::Option* force = command.get_option_no_throw("--force");
+  const bool is_forced = force != nullptr && force->count() > 0;
+  for (const Output& output : outputs) {
+    file::check_output_path(output.path);
+    if (!is_forced) check_replaces_no_sequences(output);
+  }
+}
+
+void name_outputs() {
+  if (file::OutputGroup* outputs = file::OutputGroup::current()) outputs->name_all();
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,67 @@
+#include "cli/framework/count_flags.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "backend/count_table.h"
+#include "mpi/ranks.h"
+
+namespace warpmer::cli {
+namespace {
+
+void add_table_flag(CLI::App& app, backend::CountTable& table) {
+  app.add_option_function<std::string>(
+         "--table", [&table](const std::string& name) { table = backend::count_table_named(name); },
+         "The hash table that shards of k-mers are counted in. The index is the same whichever it is; they "
+         "differ in speed and memory. Default: auto, which is the fastest on the device for what is counted. "
+         "For k of 12 or less there is no table, and the choice has no effect.")
+      ->type_name(backend::count_table_names("|"));
+}
+
+}  // namespace
+
+void CountFlags::complete() {
+  range.check();
+  job.min_count = range.min_count;
+  job.max_count = range.max_count;
+  job.lenient = reading.lenient;
+  job.min_base_quality = reading.min_base_quality;
+  job.qualities = reading.qualities;
+  job.reference = reading.reference;
+  job.canonical = !forward;
+  // Several ranks count on GPUs when told so.
+  if (device.device == "auto" && job.ranks->are_several()) device.device = "cpu";
+  job.device = choose_device(device, job.inputs);
+}
+
+void add_count_flags(CLI::App& app, CountFlags& flags) {
+  add_whole_number(
+      app, "-k", 1, kMaxK, [&flags](std::uint64_t value) { flags.job.k = static_cast<std::uint32_t>(value); },
+      fmt::format("Length of the k-mers, 1 to {}. Default: {}.", kMaxK, flags.job.k));
+  add_index_target_flags(app, flags.target);
+  add_threads_flag(app, flags.job.threads);
+  add_memory_flag(app, flags.job.memory_bytes);
+  add_tmp_directory_flag(app, flags.job.tmp_directory);
+  add_count_range_flags(app, flags.range);
+  app.add_flag(
+      "--forward", flags.forward,
+      "Count k-mers as they are read. Default: a k-mer and its reverse complement are one, named by the "
+      "lexicographically smaller of the two.");
+  add_reading_flags(app, flags.reading);
+  add_device_flags(
+      app, flags.device,
+      "auto, cpu, cpu:N for a CPU that acts as N devices, cuda for all GPUs that can be used, together, "
+      "cuda:N for the one that 'warpmer devices' lists under that number, or cuda:N,M for several. Default: "
+      "auto, which is the GPU with the most free memory where one can be used and the input is not small, "
+      "else the CPU. Under mpirun, cuda is a process's share of its node's GPUs, and auto the CPU.");
+  add_table_flag(app, flags.job.table);
+  app.add_option(
+         "INPUT", flags.job.inputs,
+         "FASTA or FASTQ (plain, gzip, BGZF), BAM or CRAM, recognised by content; - for standard input; "
+         "@LIST for a file of paths, one a line; those that begin with # are skipped.")
+      ->required()
+      ->type_name("FILE");
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,141 @@
+#include "cli/framework/index_target.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "base/error.h"
+#include "cli/framework/flags.h"
+#include "cli/framework/messages.h"
+#include "cli/framework/quantity.h"
+#include "file/output_file.h"
+#include "file/output_path.h"
+#include "file/temporary_name.h"
+#include "formats/kmc_database.h"
+#include "host/limits.h"
+#include "jobs/export_job.h"
+
+namespace warpmer::cli {
+
+using formats::Format;
+
+namespace {
+
+Format format_of(const IndexTargetFlags& flags) {
+  if (flags.to.empty()) return formats::format_of_path(flags.output).value_or(Format::wmi);
+  const std::optional<Format> format = formats::format_of_name(flags.to);
+  if (!format) {
+    throw UsageError(fmt::format("--to must be one of {}, not '{}'", formats::format_names(), flags.to));
+  }
+  return *format;
+}
+
+}  // namespace
+
+/// A name for a file that is not there yet, in a directory that is made if need be.
+class TemporaryIndex {
+ public:
+  explicit TemporaryIndex(const std::string& directory) : directory_(directory) {
+    made_directory_ = ::mkdir(directory.c_str(), 0700) == 0;
+    if (!made_directory_ && errno != EEXIST) {
+      throw ResourceError(fmt::format("cannot make the directory '{}': {}; choose another --tmp-dir",
+                                      directory, std::strerror(errno)));
+    }
+    name_.take(directory + "/warpmer-index",
+               [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0 ? EEXIST : 0; });
+  }
+  ~TemporaryIndex() {
+    name_.remove();
+    if (made_directory_) ::rmdir(directory_.c_str());
+  }
+  TemporaryIndex(const TemporaryIndex&) = delete;
+  TemporaryIndex& operator=(const TemporaryIndex&) = delete;
+
+  [[nodiscard]] const std::string& path() const noexcept { return name_.path(); }
+
+ private:
+  std::string directory_;
+  file::TemporaryName name_;
+  bool made_directory_ = false;
+};
+
+void add_index_target_flags(CLI::App& app, IndexTargetFlags& flags) {
+  app.add_option("-o,--output", flags.output,
+                 "The file to write, - for standard output: an index, or what its name ends in: .kff, .jf, "
+                 ".kmc_pre (and .kmc_suf, written with it), .tsv or .fa, the last two also with .gz. It gets "
+                 "its name when it is complete.")
+      ->type_name("FILE");
+  app.add_option("--to", flags.to,
+                 "Format to write, as 'warpmer convert' makes it of the index. Default: by what the name of "
+                 "the output ends in, else wmi, an index.")
+      ->type_name(formats::format_names());
+}
+
+IndexTarget::IndexTarget(const IndexTargetFlags& flags, bool may_be_terminal)
+    : output_(flags.output), format_(format_of(flags)) {
+  if (format_ == Format::wmi) {
+    check_index_output(output_, formats::Content::index, may_be_terminal);
+    return;
+  }
+  if (output_.empty()) throw UsageError("where to write the k-mers? Add -o FILE");
+  formats::check_ending(output_, format_);
+  if (!formats::limits_of(format_).is_text && file::is_stream(output_)) {
+    throw UsageError(fmt::format("{} is written to a file only, and '{}' is none; choose another name",
+                                 formats::name_of(format_), output_));
+  }
+}
+
+IndexTarget::~IndexTarget() = default;
+
+std::vector<std::string> IndexTarget::files() const { return formats::files_of(output_, format_); }
+
+std::string IndexTarget::index_path(const std::string& directory) {
+  if (format_ == Format::wmi) return output_;
+  for (const std::string& file : files()) {
+    // A pipe's reader would take this for the end.
+    if (!file::is_stream(file)) const file::OutputFile probe(file);
+  }
+  temporary_ = std::make_unique<TemporaryIndex>(directory);
+  return temporary_->path();
+}
+
+void IndexTarget::write(std::uint64_t memory_bytes, unsigned threads) {
+  if (format_ == Format::wmi) return;
+  host::return_freed_memory_at_once();  // what the job has left
+  jobs::ExportOptions job;
+  const formats::FormatLimits limits = formats::limits_of(format_);
+  job.order = limits.order;
+  job.largest_count = limits.largest_count;
+  job.memory_bytes = memory_or_default(memory_bytes);
+  job.threads = threads_or_default(threads);
+  job.shown_input = "the result";
+  {
+    const index::IndexFile index(temporary_->path(), host::memory_left(job.memory_bytes));
+    const auto sink = formats::make_sink(output_, format_, jobs::facts_of(index), 0, job.threads);
+    jobs::export_index(index, job, *sink);
+  }
+  temporary_.reset();
+}
+
+std::string IndexTarget::summary(std::uint64_t index_bytes) const {
+  const std::string shown = shown_output(output_);
+  if (format_ != Format::wmi) {
+    index_bytes = 0;
+    for (const std::string& file : files()) {
+      std::error_code failed;
+      if (file::is_stream(file)) return shown;
+      const std::uintmax_t bytes = std::filesystem::file_size(file, failed);
+      if (failed) return shown;
+      index_bytes += bytes;
+    }
+  }
+  return fmt::format("{} {}", shown, format_bytes(static_cast<double>(index_bytes)));
+}
+
+}  // namespace warpmer::cli

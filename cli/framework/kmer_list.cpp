@@ -1,0 +1,38 @@
+#include "cli/framework/kmer_list.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace warpmer::cli {
+namespace {
+
+constexpr io::LineLimit kLongestLine{std::size_t{1} << 20, "this line is too long for a k-mer"};
+
+bool is_base(char c) { return std::string_view("ACGTUacgtu").find(c) != std::string_view::npos; }
+
+}  // namespace
+
+KmerList::KmerList(const std::string& path) : lines_(path, 1, kLongestLine) {}
+
+bool KmerList::next(KmerChunk& chunk) {
+  const std::scoped_lock lock(mutex_);
+  if (is_done_) return false;
+  is_done_ = true;  // for other threads, should this one throw: what is left would not begin with a line
+  is_done_ = !lines_.next_text(chunk);
+  chunk.ordinal = next_ordinal_++;
+  return !is_done_;
+}
+
+std::string_view kmer_of_line(std::string_view line) {
+  const std::string_view entry = io::entry_of_line(line);
+  const std::string_view kmer = io::first_word(entry);
+  if (kmer.size() < entry.size()) {
+    const std::string_view second = io::first_word(io::entry_of_line(entry.substr(kmer.size())));
+    if (second.size() == kmer.size() && std::ranges::all_of(second, is_base))
+      throw UsageError("there are two k-mers in this line; write each on a line of its own");
+  }
+  return kmer;
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,43 @@
+#pragma once
+/// A list of k-mers in a text file, handed out in chunks.
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "io/text/line_reader.h"
+
+namespace warpmer::cli {
+
+/// Some whole lines of the file.
+struct KmerChunk : io::LineText {
+  std::uint64_t ordinal = 0;  ///< 0, 1, 2, ... in file order
+};
+
+/// One k-mer a line: what stands before the first blank, so that the output of `dump` will do. Empty
+/// lines and comments are skipped. Thread-safe.
+class KmerList {
+ public:
+  /// "-" is standard input. InputError when the file cannot be read.
+  explicit KmerList(const std::string& path);
+
+  /// False at the end of the file.
+  bool next(KmerChunk& chunk);
+
+  /// Bytes of the file; 0 when that is unknown (a pipe).
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return lines_.file_bytes(); }
+  /// As the user knows it, for messages.
+  [[nodiscard]] const std::string& name() const noexcept { return lines_.shown(); }
+
+ private:
+  std::mutex mutex_;
+  io::LineReader lines_;
+  std::uint64_t next_ordinal_ = 0;
+  bool is_done_ = false;
+};
+
+/// The k-mer of a line; empty for an empty line and for a comment. UsageError for a second k-mer behind it.
+std::string_view kmer_of_line(std::string_view line);
+
+}  // namespace warpmer::cli

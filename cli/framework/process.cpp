@@ -1,0 +1,112 @@
+#include "cli/framework/process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <csignal>
+#include <cstddef>
+
+#include "cli/framework/exit_status.h"
+#include "file/mapped_inputs.h"
+#include "file/unfinished_outputs.h"
+
+namespace warpmer::cli {
+namespace {
+
+constexpr int kHandledSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+/// Ends the process by `signal` with its default action; async-signal-safe.
+void die_by(int signal) {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+  sigset_t just_this;
+  sigemptyset(&just_this);
+  sigaddset(&just_this, signal);
+  raise(signal);
+  pthread_sigmask(SIG_UNBLOCK, &just_this, nullptr);  // a handler runs with its own signal blocked
+}
+
+std::atomic_flag is_cleaning_up = ATOMIC_FLAG_INIT;
+
+extern "C" void clean_up_and_die(int signal) {
+  // Batch systems send several signals at once, and another thread may take the second one: the process must
+  // not die of it while the first is removing files.
+  while (is_cleaning_up.test_and_set()) pause();
+  file::remove_unfinished_outputs();
+  die_by(signal);
+}
+
+/// A line on stderr, made without memory of anyone else's: for signal handlers.
+class Line {
+ public:
+  Line& operator<<(const char* text) {
+    for (; *text != '\0' && size_ + 1 < sizeof text_; ++text) {
+      const auto byte = static_cast<unsigned char>(*text);
+      text_[size_++] = byte < 0x20 || byte == 0x7f ? ' ' : *text;
+    }
+    return *this;
+  }
+  void print() {
+    text_[size_++] = '\n';
+    for (std::size_t at = 0; at < size_;) {
+      const ssize_t n = write(STDERR_FILENO, text_ + at, size_ - at);
+      if (n <= 0) return;
+      at += static_cast<std::size_t>(n);
+    }
+  }
+
+ private:
+  char text_[PATH_MAX + 512];
+  std::size_t size_ = 0;
+};
+
+/// A page of a mapped input is not there any more, or its disk has failed. What is in the middle of using it
+/// cannot go on, on whatever thread it is.
+extern "C" void end_for_lost_input(int signal, siginfo_t* info, void* /*context*/) {
+  const bool is_fault = info->si_code > 0;  // not from kill(2)
+  const auto fault = is_fault ? file::MappedInputs::fault_at(info->si_addr) : file::MappedInputs::Fault{};
+  if (fault.name == nullptr) clean_up_and_die(signal);
+  while (is_cleaning_up.test_and_set()) pause();
+  file::remove_unfinished_outputs();
+  Line line;
+  line << "warpmer: error: " << fault.name << fault.what;
+  line.print();
+  _exit(kInputError);
+}
+
+}  // namespace
+
+void install_signal_handlers() {
+  struct sigaction action = {};
+  action.sa_handler = clean_up_and_die;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : kHandledSignals) {
+    sigaddset(&action.sa_mask, signal);
+  }
+  signal(SIGXFSZ, SIG_IGN);
+  struct sigaction on_fault = action;
+  on_fault.sa_sigaction = end_for_lost_input;
+  on_fault.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &on_fault, nullptr);
+  for (const int signal : kHandledSignals) {
+    struct sigaction present = {};
+    if (sigaction(signal, nullptr, &present) == 0 && present.sa_handler != SIG_IGN) {
+      sigaction(signal, &action, nullptr);
+    }
+  }
+}
+
+void reserve_standard_streams() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+    if (fcntl(descriptor, F_GETFD) == -1) {
+      // The wrong direction on purpose: reading from a closed stdin must fail, not see an empty file.
+      open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,42 @@
+#pragma once
+/// What `query --reads` has to say about a batch of reads, and how it comes from the rank that looked them up
+/// to the one that writes.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/framework/text_output.h"
+#include "cli/output/read_profile.h"
+#include "cli/output/sequence_track.h"
+#include "mpi/ranks.h"
+
+namespace warpmer::cli {
+
+/// In order: finished text, and parts of reads that wait for their other parts.
+using BatchText = std::vector<std::variant<std::string, ReadPart, TrackPart>>;
+
+/// Puts the parts of reads together, and writes them.
+class BatchJoiner {
+ public:
+  BatchJoiner(TrackRule::Format format, TextOutput& output) : tracks_(format), output_(output) {}
+
+  /// Batches come in order; `so_far` is the share of the reads that is there with this one.
+  void write(BatchText&& batch, const Share& so_far = {});
+
+ private:
+  static void append(std::string&& part, std::string& text);
+  void append(ReadPart&& part, std::string& text) { append(reads_.add(std::move(part)), text); }
+  void append(const TrackPart& part, std::string& text) { tracks_.add(part, text); }
+
+  PartJoiner reads_;
+  TrackJoiner tracks_;
+  TextOutput& output_;
+};
+
+/// Appends to a message.
+void put_batch_text(mpi::Message& message, const BatchText& batch);
+/// The next of a message.
+BatchText take_batch_text(mpi::MessageReader& message);
+
+}  // namespace warpmer::cli

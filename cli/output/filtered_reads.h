@@ -1,0 +1,86 @@
+#pragma once
+/// `warpmer filter` on some reads: looking them up, judging them, and writing those that are kept.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/lookup.h"
+#include "io/read_pairs.h"
+#include "jobs/read_filter.h"
+
+namespace warpmer::cli {
+
+struct FilterPlan {
+  std::uint32_t k = 0;
+  jobs::ReadRule rule;
+  io::Pairing pairing = io::Pairing::single;
+  bool needs_both = false;  ///< a pair passes when both mates do; else when any does
+  bool invert = false;      ///< keep what does not pass
+  bool trim = false;
+  bool mask = false;
+  std::size_t min_length = 1;  ///< of a trimmed read
+  std::optional<int> min_base_quality;
+  bool names_only = false;
+  bool two_outputs = false;  ///< one for first mates, one for second ones
+};
+
+struct FilterTotals {
+  std::uint64_t reads = 0;
+  std::uint64_t reads_kept = 0;
+  std::uint64_t bases = 0;
+  std::uint64_t bases_kept = 0;
+  std::uint64_t bases_masked = 0;
+  bool has_kmers = false;  ///< the reads, any
+
+  FilterTotals& operator+=(const FilterTotals& other) noexcept;
+};
+
+/// What is kept of a group, as text or BAM records.
+struct KeptReads {
+  std::string text[2];  ///< the second only with two outputs
+  FilterTotals totals;
+};
+
+/// One thread's filter.
+class GroupFilter {
+ public:
+  /// Both outlive the filter.
+  GroupFilter(const FilterPlan& plan, const backend::Lookup& lookup) : plan_(plan), lookup_(lookup) {}
+
+  /// InputError for bases that are no nucleotide codes, unless the lookup is lenient, and for aligned reads
+  /// that would be trimmed or masked.
+  KeptReads filter(const io::ReadGroup& group);
+
+ private:
+  struct Verdict {
+    bool passes = false;
+    jobs::BaseRange range;  ///< of bases that remain
+  };
+  /// A batch with what was found out about it.
+  struct Judged {
+    const io::Batch* batch = nullptr;
+    backend::Profile profile;
+    std::vector<Verdict> verdicts;
+
+    [[nodiscard]] std::span<std::uint64_t> counts(std::size_t read) {
+      return std::span(profile.counts)
+          .subspan(profile.first[read], profile.first[read + 1] - profile.first[read]);
+    }
+  };
+
+  void judge(const io::Batch& batch, Judged& judged, FilterTotals& totals);
+  void break_at_low_quality(Judged& judged, std::size_t read) const;
+  [[nodiscard]] bool is_pair_kept(const Verdict& a, const Verdict& b) const;
+  void append(Judged& judged, std::size_t read, std::string& to, FilterTotals& totals);
+
+  const FilterPlan& plan_;
+  const backend::Lookup& lookup_;
+  Judged first_;
+  Judged second_;
+  std::string masked_;
+  bool has_kmers_ = false;
+};
+
+}  // namespace warpmer::cli

@@ -1,0 +1,74 @@
+#pragma once
+/// Commands that print one report: lines of a label and a value, or one JSON object.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "backend/backend.h"
+#include "cli/framework/printable.h"
+#include "cli/framework/text_output.h"
+#include "cli/output/index_summary.h"
+#include "formats/ending.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace warpmer::cli {
+
+struct ReportFlags {
+  std::string output;
+  bool json = false;
+};
+
+/// `--json` and `-o`
+void add_report_flags(CLI::App& app, ReportFlags& flags);
+
+/// UsageError when the output's name ends as something else than JSON or, without `--json`, `text` does.
+void check_ending(const ReportFlags& flags, formats::Content text = formats::Content::text);
+
+/// Prints what the flags ask for.
+void write_report(const ReportFlags& flags, const std::function<Json()>& json,
+                  const std::function<void(TextOutput&)>& print);
+
+/// What `--stats` asks for: a run as JSON, in a file.
+class StatsFile {
+ public:
+  /// Opened before the run, so that a path that cannot be written costs none. Empty: nothing is asked for.
+  /// UsageError for a name that ends as something else than JSON does.
+  explicit StatsFile(const std::string& path);
+  /// Brings the report to the disk; the file has no name yet.
+  void write(const Json& report);
+  /// It and all other outputs of the command get their names.
+  void finish();
+
+ private:
+  std::optional<TextOutput> file_;
+};
+
+/// `--stats`
+CLI::Option* add_stats_flag(CLI::App& app, std::string& path);
+
+/// What a run has written to its temporary file, for `--stats`.
+Json spilled_json(const backend::SpillReport& spilled);
+/// Likewise what it has held on its GPUs; null when there was none.
+Json device_memory_json(const std::optional<backend::DeviceMemoryReport>& memory);
+/// Its stages, in their order.
+Json stages_json(const std::vector<backend::StageReport>& stages);
+
+/// One line: the label, and the value where all values begin; of text, what is printable of it.
+template <class Value>
+void print_field(TextOutput& output, std::string_view label, const Value& value) {
+  if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
+    output.print("{:<20}{}\n", label, printable(value));
+  } else {
+    output.print("{:<20}{}\n", label, value);
+  }
+}
+
+}  // namespace warpmer::cli

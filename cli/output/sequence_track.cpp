@@ -1,0 +1,85 @@
+#include "cli/output/sequence_track.h"
+
+#include "backend/lookup.h"
+#include "cli/framework/quantity.h"
+
+namespace warpmer::cli {
+namespace {
+
+using Format = TrackRule::Format;
+
+bool is_in_track(const TrackRule& rule, std::uint64_t count) {
+  if (count == backend::Profile::kNoKmer) return false;
+  return rule.format == Format::bedgraph || rule.found.contains(count);
+}
+
+TrackInterval interval_of(const TrackRule& rule, std::uint64_t position, std::uint64_t count) {
+  if (rule.format == Format::bedgraph) return {position, position + 1, count};
+  return {position, position + rule.k, 0};
+}
+
+bool goes_on(const TrackInterval& interval, const TrackInterval& next) {
+  return next.begin <= interval.end && next.count == interval.count;
+}
+
+void append_line(std::string& out, std::string_view name, const TrackInterval& interval, Format format) {
+  const auto append_column = [&out](std::uint64_t number) {
+    out += '\t';
+    append_number(out, number);
+  };
+  out.append(name);
+  append_column(interval.begin);
+  append_column(interval.end);
+  if (format == Format::bedgraph) append_column(interval.count);
+  out += '\n';
+}
+
+}  // namespace
+
+TrackPart make_track_part(const TrackRule& rule, std::string_view name, std::span<const std::uint64_t> counts,
+                          std::uint64_t first_base, bool last) {
+  TrackPart part{std::string(name), {}, {}, {}, last};
+  std::optional<TrackInterval> open;
+  const auto close = [&] {
+    if (!part.first) {
+      part.first = open;
+      return;
+    }
+    if (part.final) append_line(part.between, name, *part.final, rule.format);
+    part.final = open;
+  };
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (!is_in_track(rule, counts[i])) continue;
+    const TrackInterval next = interval_of(rule, first_base + i, counts[i]);
+    if (open && goes_on(*open, next)) {
+      open->end = next.end;
+      continue;
+    }
+    if (open) close();
+    open = next;
+  }
+  if (open) close();
+  return part;
+}
+
+void TrackJoiner::add(const TrackPart& part, std::string& out) {
+  if (part.first && open_ && goes_on(*open_, *part.first)) {
+    open_->end = part.first->end;
+  } else if (part.first) {
+    flush(part.name, out);
+    open_ = part.first;
+  }
+  if (part.final) {
+    flush(part.name, out);
+    out += part.between;
+    open_ = part.final;
+  }
+  if (part.last) flush(part.name, out);
+}
+
+void TrackJoiner::flush(std::string_view name, std::string& out) {
+  if (open_) append_line(out, name, *open_, format_);
+  open_.reset();
+}
+
+}  // namespace warpmer::cli

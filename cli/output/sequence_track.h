@@ -1,0 +1,61 @@
+#pragma once
+/// Counts along sequences as intervals: bedGraph of all counts, or BED of what found k-mers cover.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/framework/flags.h"
+
+namespace warpmer::cli {
+
+/// What becomes an interval.
+struct TrackRule {
+  enum class Format : std::uint8_t {
+    bedgraph,  ///< neighbouring k-mers of the same count; a position is that of a k-mer's first base
+    bed,       ///< bases that k-mers with a count within `found` cover; intervals that touch are one
+  };
+  Format format = Format::bedgraph;
+  std::uint32_t k = 0;
+  CountRange found;
+};
+
+/// Positions [begin, end) of a sequence, from 0.
+struct TrackInterval {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t count = 0;  ///< 0 in BED
+};
+
+/// One piece's part of a track. The first and the last interval may go on in other pieces.
+struct TrackPart {
+  std::string name;                    ///< of the sequence
+  std::optional<TrackInterval> first;  ///< none: the piece has no interval
+  std::string between;                 ///< lines of those between the first and the last
+  std::optional<TrackInterval> final;  ///< none: the piece has no second interval
+  bool last = true;                    ///< no further piece of this sequence follows
+};
+
+/// Makes the part of a piece from the counts of its k-mers (backend::Profile), the first of which begins at
+/// `first_base` of the sequence.
+TrackPart make_track_part(const TrackRule& rule, std::string_view name, std::span<const std::uint64_t> counts,
+                          std::uint64_t first_base, bool last);
+
+/// Joins the parts of sequences, handed over in order.
+class TrackJoiner {
+ public:
+  explicit TrackJoiner(TrackRule::Format format) : format_(format) {}
+  /// Appends the lines that are complete with this part: `NAME<TAB>BEGIN<TAB>END` and, in bedGraph,
+  /// `<TAB>COUNT`.
+  void add(const TrackPart& part, std::string& out);
+
+ private:
+  void flush(std::string_view name, std::string& out);
+
+  TrackRule::Format format_;
+  std::optional<TrackInterval> open_;
+};
+
+}  // namespace warpmer::cli

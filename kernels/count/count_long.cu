@@ -1,0 +1,386 @@
+// All blocks count one list: they share its words, and the table. Where one k-mer is most of a list, lanes of
+// a warp that have the same one add it up first, so that its count is touched once for all of them. Like a
+// block's, the table takes parts of a list, by hash range, where it cannot take all of it.
+
+#include <algorithm>
+
+#include "kernels/count/count_long.cuh"
+#include "kernels/count/expand.cuh"
+#include "kernels/memory/persistent_grid.cuh"
+#include "kernels/memory/tile_cuda.cuh"
+#include "table/warpdrive.h"
+
+namespace warpmer::gpu {
+
+namespace {
+
+template <class Key>
+using LongListTile = CudaTile<Key, 1, 32 / static_cast<int>(sizeof(Key))>;
+template <class Key>
+using LongListTable = table::WarpDrive<LongListTile<Key>>;
+
+constexpr std::uint32_t kLongThreads = 256;
+constexpr std::uint32_t kLeastLongSlotBits = 14;
+constexpr std::uint32_t kFirstSlotBits = 18;
+constexpr std::uint32_t kMostLongSlotBits = 30;  // of slot numbers in 32 bits
+
+/// What all kernels of a list are given.
+template <class Key, int Words>
+struct LongList {
+  CountTask<Key, Words> task;
+  CountedView<Key> run;
+  bool has_run;
+  std::uint32_t list;
+  HashRange<Key> part;
+  table::Slots<Key> slots;
+  std::uint32_t slot_bits;
+  LongListState<Key>* state;
+
+  [[nodiscard]] __device__ LongListTable<Key> table() const {
+    const std::uint32_t window_bits = slot_bits - (31 - __clz(LongListTile<Key>::kWidth));
+    return LongListTable<Key>(slots, min(window_bits, part.width), part.width);
+  }
+  /// More are too many.
+  [[nodiscard]] __device__ unsigned long long most_keys() const { return (3ull << slot_bits) / 4; }
+};
+
+/// Lanes whose keys are the same as this lane's.
+__device__ std::uint32_t lanes_with(Key64 key) { return __match_any_sync(~0u, key); }
+__device__ std::uint32_t lanes_with(Key128 key) {
+  const std::uint32_t low = __match_any_sync(~0u, static_cast<std::uint64_t>(key));
+  const std::uint32_t high = __match_any_sync(~0u, static_cast<std::uint64_t>(key >> 64));
+  return low & high;
+}
+
+template <class Key, int Words>
+class Inserter {
+ public:
+  __device__ explicit Inserter(const LongList<Key, Words>& list)
+      : list_(list), table_(list.table()), lane_(threadIdx.x % 32) {}
+
+  /// The same answer for all lanes of a warp.
+  [[nodiscard]] __device__ bool is_full() const {
+    const std::uint32_t full = *const_cast<const volatile std::uint32_t*>(&list_.state->full);
+    return __any_sync(~0u, full != 0 ? 1 : 0) != 0;
+  }
+
+  /// All lanes call together; those that are not `there` have nothing to insert.
+  __device__ void insert_together(bool there, Key hash) {
+    const bool mine = there && list_.part.contains(hash);
+    const Key relative = list_.part.relative(hash);
+    const std::uint32_t inserting = __ballot_sync(~0u, mine ? 1 : 0);
+    const std::uint32_t same = lanes_with(relative) & inserting;
+    const bool is_first = __ffs(static_cast<int>(same)) - 1 == static_cast<int>(lane_);
+    if (mine && is_first) insert(relative, __popc(same));
+  }
+
+  __device__ void insert(Key relative, std::uint32_t n) {
+    if (relative == table::kEmptyKey<Key>) {
+      atomicAdd(&list_.state->empty_key_count, static_cast<unsigned long long>(n));
+      return;
+    }
+    const table::Insertion done = table_.insert(tile_, relative, n);
+    fresh_ += done.is_new ? 1 : 0;
+    if (!done.placed) list_.state->full = 1;
+    if (done.wrapped) carry(relative, std::uint64_t{1} << 32);
+  }
+
+  /// Notes what a 32-bit count cannot hold.
+  __device__ void carry(Key relative, std::uint64_t count) {
+    if (relative == table::kEmptyKey<Key>) {
+      atomicAdd(&list_.state->empty_key_count, static_cast<unsigned long long>(count));
+      return;
+    }
+    const std::uint32_t at = atomicAdd(&list_.state->carries, 1u);
+    if (at < LongListState<Key>::kMostCarries) {
+      list_.state->carry_keys[at] = relative;
+      list_.state->carry_counts[at] = count;
+    } else {
+      *list_.task.fault = CountFault::too_many_large_counts;
+    }
+  }
+
+  /// All lanes call together, from time to time.
+  __device__ void note_fresh() {
+    const std::uint32_t fresh = __reduce_add_sync(~0u, fresh_);
+    fresh_ = 0;
+    if (lane_ == 0 && fresh > 0 && atomicAdd(&list_.state->size, fresh) + fresh > list_.most_keys())
+      list_.state->full = 1;
+  }
+
+ private:
+  const LongList<Key, Words>& list_;
+  LongListTable<Key> table_;
+  LongListTile<Key> tile_{cg::tiled_partition<1>(cg::this_thread_block())};
+  std::uint32_t lane_;
+  std::uint32_t fresh_ = 0;
+};
+
+template <class Key, int Words>
+__global__ __launch_bounds__(kLongThreads) void insert_words_kernel(
+    const __grid_constant__ LongList<Key, Words> list) {
+  __shared__ ListPlaces<Words> places;
+  __shared__ ExpandScratch<Words> scratch[kLongThreads / 32];
+  places.locate(list.task.segments, list.task.segment_count, list.list, 1);
+  __syncthreads();
+  const ListWords<Words> words(places);
+  Expander<Key, Words> expander(scratch[threadIdx.x / 32], list.task.k, list.task.canonical);
+  Inserter<Key, Words> inserter(list);
+  const std::uint64_t warp = (std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x) / 32;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * kLongThreads;
+  for (std::uint64_t first = warp * 32; first < words.size(); first += step) {
+    if (inserter.is_full()) return;
+    const auto end = static_cast<std::uint32_t>(min(first + 32, std::uint64_t{words.size()}));
+    expander.for_each(words, static_cast<std::uint32_t>(first), end,
+                      [&](bool there, Key hash, std::uint32_t /*word*/, std::uint32_t /*offset*/) {
+                        inserter.insert_together(there, hash);
+                      });
+    inserter.note_fresh();
+  }
+}
+
+template <class Key, int Words>
+__global__ __launch_bounds__(kLongThreads) void insert_run_kernel(
+    const __grid_constant__ LongList<Key, Words> list) {
+  Inserter<Key, Words> inserter(list);
+  const std::uint64_t begin = list.run.begins[list.list - list.run.first_list];
+  const std::uint32_t n = list.run.size_of(list.list);
+  const std::uint64_t thread = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x;
+  for (std::uint64_t first = thread - threadIdx.x % 32; first < n;
+       first += std::uint64_t{gridDim.x} * kLongThreads) {
+    if (inserter.is_full()) return;
+    const std::uint64_t i = first + threadIdx.x % 32;
+    if (i < n) {
+      const Key hash = list.run.keys[begin + i];
+      if (list.part.contains(hash)) {
+        std::uint64_t count = list.run.counts[begin + i];
+        if (count == kBigCount) count = list.run.big.find(hash, list.list, ~0u);
+        const Key relative = list.part.relative(hash);
+        if (count >> 32 != 0) inserter.carry(relative, count >> 32 << 32);
+        inserter.insert(relative, static_cast<std::uint32_t>(count));
+      }
+    }
+    inserter.note_fresh();
+  }
+}
+
+/// An entry of the table, whose slots are followed by one for the hash that marks empty slots.
+template <class Key, int Words>
+__device__ CountedKmer<Key> entry(const LongList<Key, Words>& list, std::uint64_t slot) {
+  const LongListState<Key>& state = *list.state;
+  if (slot == std::uint64_t{1} << list.slot_bits)
+    return {state.empty_key_count > 0, table::kEmptyKey<Key>, state.empty_key_count};
+  const Key relative = list.slots.keys[slot];
+  std::uint64_t count = list.slots.counts[slot];
+  const std::uint32_t carries = min(state.carries, LongListState<Key>::kMostCarries);
+  for (std::uint32_t i = 0; i < carries; ++i) {
+    if (state.carry_keys[i] == relative) count += state.carry_counts[i];
+  }
+  return {relative != table::kEmptyKey<Key>, list.part.low | relative, count};
+}
+
+/// Adds the k-mers to be kept to `range_sizes`.
+template <class Key, int Words>
+__global__ __launch_bounds__(kLongThreads) void measure_kernel(
+    const __grid_constant__ LongList<Key, Words> list) {
+  __shared__ std::uint32_t sizes[kMostRanges];
+  const ListOutput<Key, Words> output(list.task, nullptr);
+  for (std::uint32_t i = threadIdx.x; i < output.range_count(); i += kLongThreads) sizes[i] = 0;
+  __syncthreads();
+  const std::uint64_t end = (std::uint64_t{1} << list.slot_bits) + 1;
+  for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x; slot < end;
+       slot += std::uint64_t{gridDim.x} * kLongThreads) {
+    const CountedKmer<Key> kmer = entry(list, slot);
+    if (output.keeps(kmer)) atomicAdd(&sizes[output.range_of(kmer.hash)], 1u);
+  }
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < output.range_count(); i += kLongThreads) {
+    if (sizes[i] > 0) atomicAdd(&list.state->range_sizes[i], sizes[i]);
+  }
+}
+
+/// Takes room for the list, and lays out its ranges. One block.
+template <class Key, int Words>
+__global__ void reserve_kernel(const __grid_constant__ LongList<Key, Words> list) {
+  if (threadIdx.x != 0) return;
+  LongListState<Key>& state = *list.state;
+  ListOutput<Key, Words> output(list.task, nullptr);
+  output.set_list(list.list);
+  std::uint64_t kept = 0;
+  for (std::uint32_t range = 0; range < output.range_count(); ++range) kept += state.range_sizes[range];
+  unsigned long long begin = output.take_room(kept);
+  if (list.task.out_capacity == 0) return;
+  std::uint32_t before = 0;
+  for (std::uint32_t range = 0; range < output.range_count(); ++range) {
+    state.range_begins[range] = begin + before;
+    output.note_range(range, before);
+    before += state.range_sizes[range];
+  }
+  output.note_end(before);
+}
+
+template <class Key, int Words>
+__global__ __launch_bounds__(kLongThreads) void emit_kernel(
+    const __grid_constant__ LongList<Key, Words> list) {
+  __shared__ std::uint32_t small_counts[ListOutput<Key, Words>::kSmallCounts];
+  static_assert(ListOutput<Key, Words>::kSmallCounts == kLongThreads);
+  ListOutput<Key, Words> output(list.task, small_counts);
+  output.set_list(list.list);
+  small_counts[threadIdx.x] = 0;
+  __syncthreads();
+  const bool is_open = output.is_open();
+  const std::uint64_t end = (std::uint64_t{1} << list.slot_bits) + 1;
+  for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x; slot < end;
+       slot += std::uint64_t{gridDim.x} * kLongThreads) {
+    const CountedKmer<Key> kmer = entry(list, slot);
+    if (!kmer.present) continue;
+    const bool kept = output.keeps(kmer);
+    if (kmer.count == 1) {
+      output.note_ones(1);
+    } else if (list.task.final) {
+      output.note(kmer.count, kept);
+    }
+    if (is_open && kept)
+      output.write(atomicAdd(&list.state->range_begins[output.range_of(kmer.hash)], 1ull), kmer);
+  }
+  __syncthreads();
+  if (!list.task.final) return;
+  const std::uint32_t n = output.finish_small(threadIdx.x);
+  if (n > 0) atomicAdd(list.task.histogram.bins + threadIdx.x, static_cast<unsigned long long>(n));
+}
+
+template <class Key, int Words>
+using ListKernel = void (*)(LongList<Key, Words>);
+
+template <class Key, int Words>
+void launch(ListKernel<Key, Words> kernel, const LongList<Key, Words>& list, cudaStream_t stream) {
+  kernel<<<persistent_grid(kernel, kLongThreads, 0), kLongThreads, 0, DriverLock::Shared(stream)>>>(list);
+  check_launch("counting a long list");
+}
+
+/// The list, without a table.
+template <class Key, int Words>
+LongList<Key, Words> describe(const CountTask<Key, Words>& task, std::uint32_t list) {
+  return {task,   task.run == nullptr ? CountedView<Key>{} : *task.run, task.run != nullptr, list, {}, {}, 0,
+          nullptr};
+}
+
+template <class Key>
+constexpr std::uint64_t table_bytes(std::uint32_t slot_bits) {
+  return (sizeof(Key) + sizeof(std::uint32_t)) << slot_bits;
+}
+
+}  // namespace
+
+template <class Key, int Words>
+LongListCounter<Key, Words>::LongListCounter(std::uint64_t most_bytes) : most_slot_bits_(kLeastLongSlotBits) {
+  while (most_slot_bits_ < kMostLongSlotBits && table_bytes<Key>(most_slot_bits_ + 1) <= most_bytes)
+    ++most_slot_bits_;
+  slot_bits_ = std::min(kFirstSlotBits, most_slot_bits_);
+}
+
+template <class Key, int Words>
+std::uint64_t LongListCounter<Key, Words>::most_bytes() const {
+  return table_bytes<Key>(most_slot_bits_) + sizeof(LongListState<Key>);
+}
+
+template <class Key, int Words>
+void LongListCounter<Key, Words>::count(const CountTask<Key, Words>& task, std::uint32_t list,
+                                        cudaStream_t stream) {
+  state_.reserve(1);
+  slot_bits_ = std::min(kFirstSlotBits, most_slot_bits_);
+  fill_bytes(state_.data()->range_sizes, 0, kMostRanges, stream);
+  LongList<Key, Words> described = describe(task, list);
+  const auto use = [&](const HashRange<Key>& part) -> const LongList<Key, Words>& {
+    described.part = part;
+    described.slots = {keys_.data(), counts_.data()};
+    described.slot_bits = slot_bits_;
+    described.state = state_.data();
+    return described;
+  };
+  const auto measure = [&](const HashRange<Key>& part) { launch(measure_kernel, use(part), stream); };
+  const auto emit = [&](const HashRange<Key>& part) { launch(emit_kernel, use(part), stream); };
+  const HashRange<Key> whole{0, 2 * task.k};
+  const bool fits = build(task, list, whole, stream).fits;
+  if (fits) {
+    measure(whole);
+  } else {
+    for_each_part(task, list, stream, measure);
+  }
+  reserve_kernel<<<1, 32, 0, DriverLock::Shared(stream)>>>(use(whole));
+  check_launch("counting a long list");
+  if (task.out_capacity == 0 && !task.final) return;
+  if (fits) {
+    emit(whole);
+  } else {
+    for_each_part(task, list, stream, emit);
+  }
+}
+
+/// Calls `take` after each part has been built, in order of hashes. As a block does it
+/// (kernels/count/list_counter.cuh).
+template <class Key, int Words>
+template <class Take>
+void LongListCounter<Key, Words>::for_each_part(const CountTask<Key, Words>& task, std::uint32_t list,
+                                                cudaStream_t stream, Take&& take) {
+  const std::uint32_t widest = 2 * task.k - 1;
+  std::uint32_t width = widest;
+  Key low = 0;
+  for (;;) {
+    const Built built = build(task, list, {low, width}, stream);
+    if (!built.fits) {
+      --width;  // a part of one hash always fits
+      continue;
+    }
+    take(HashRange<Key>{low, width});
+    low += Key{1} << width;
+    if ((low & key_mask<Key>(task.k)) == 0) return;
+    if (built.size <= std::uint64_t{1} << slot_bits_ >> 2 && width < widest && ((low >> width) & 1) == 0)
+      ++width;
+  }
+}
+
+/// Fills the table with the k-mers of a part. A table that is too small grows while it may.
+template <class Key, int Words>
+auto LongListCounter<Key, Words>::build(const CountTask<Key, Words>& task, std::uint32_t list,
+                                        const HashRange<Key>& part, cudaStream_t stream) -> Built {
+  for (;;) {
+    const Built built = try_build(task, list, part, stream);
+    if (built.fits || slot_bits_ == most_slot_bits_) return built;
+    slot_bits_ = std::min(slot_bits_ + 3, most_slot_bits_);
+  }
+}
+
+template <class Key, int Words>
+auto LongListCounter<Key, Words>::try_build(const CountTask<Key, Words>& task, std::uint32_t list,
+                                            const HashRange<Key>& part, cudaStream_t stream) -> Built {
+  const std::size_t slots = std::size_t{1} << slot_bits_;
+  keys_.reserve(slots);
+  counts_.reserve(slots);
+  fill_bytes(keys_.data(), 0xFF, slots, stream);  // empty keys
+  fill_bytes(counts_.data(), 0, slots, stream);
+  LongListState<Key>* state = state_.data();
+  fill_bytes(&state->full, 0, 1, stream);
+  fill_bytes(&state->size, 0, 1, stream);
+  fill_bytes(&state->empty_key_count, 0, 1, stream);
+  fill_bytes(&state->carries, 0, 1, stream);
+  LongList<Key, Words> described = describe(task, list);
+  described.part = part;
+  described.slots = {keys_.data(), counts_.data()};
+  described.slot_bits = slot_bits_;
+  described.state = state;
+  launch(insert_words_kernel, described, stream);
+  if (described.has_run) launch(insert_run_kernel, described, stream);
+  std::uint32_t full = 0;
+  unsigned long long size = 0;
+  copy_to_host(&full, &state->full, 1, stream);
+  copy_to_host(&size, &state->size, 1, stream);
+  check(cudaStreamSynchronize(stream), "counting a long list");
+  return {full == 0, size};
+}
+
+template class LongListCounter<Key64, 2>;
+template class LongListCounter<Key128, 2>;
+template class LongListCounter<Key128, 4>;
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,61 @@
+#pragma once
+/// Counting lists that are too long for one block (a hot minimizer: poly-A, a huge repeat family): all blocks
+/// count such a list together, in a WarpDrive table in device memory, which the L2 cache holds while it is
+/// small.
+
+#include <cstdint>
+
+#include "kernels/count/count.cuh"
+#include "kernels/count/list_output.cuh"
+#include "table/tile.h"
+
+namespace warpmer::gpu {
+
+/// What a list's count has come to; on the device.
+template <class Key>
+struct LongListState {
+  /// As many as 2^32 goes into the k-mers that device memory can hold.
+  static constexpr std::uint32_t kMostCarries = 4096;
+  std::uint32_t full;
+  unsigned long long size;
+  unsigned long long empty_key_count;            ///< of the hash that marks empty slots
+  std::uint32_t range_sizes[kMostRanges];        ///< entries to be kept
+  unsigned long long range_begins[kMostRanges];  ///< in the output; where the next one goes
+  std::uint32_t carries;                         ///< what 32-bit counts could not hold
+  Key carry_keys[kMostCarries];
+  std::uint64_t carry_counts[kMostCarries];
+};
+
+template <class Key, int Words>
+class LongListCounter {
+ public:
+  /// The table is never larger than `most_bytes`, or than the least that works.
+  explicit LongListCounter(std::uint64_t most_bytes);
+
+  /// Device memory that is held when lists are counted, at most.
+  [[nodiscard]] std::uint64_t most_bytes() const;
+
+  /// Counts one list of the task, as launch_count does with those that it does not skip. Waits for the
+  /// stream.
+  void count(const CountTask<Key, Words>& task, std::uint32_t list, cudaStream_t stream);
+
+ private:
+  struct Built {
+    bool fits;
+    std::uint64_t size;
+  };
+  Built build(const CountTask<Key, Words>& task, std::uint32_t list, const HashRange<Key>& part,
+              cudaStream_t stream);
+  Built try_build(const CountTask<Key, Words>& task, std::uint32_t list, const HashRange<Key>& part,
+                  cudaStream_t stream);
+  template <class Take>
+  void for_each_part(const CountTask<Key, Words>& task, std::uint32_t list, cudaStream_t stream, Take&& take);
+
+  std::uint32_t most_slot_bits_;
+  std::uint32_t slot_bits_;
+  DeviceArray<Key> keys_;
+  DeviceArray<std::uint32_t> counts_;
+  DeviceArray<LongListState<Key>> state_;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,138 @@
+#pragma once
+/// Counted lists on the device: distinct k-mers (as hashes) with counts, grouped by list, and in each list
+/// by range of hash. What counting leaves, what freezing takes, and what a run of an earlier count is.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/memory/device_memory.cuh"
+#include "kmer/kmer.h"
+
+namespace warpmer::gpu {
+
+/// A list's entries are grouped by ranges of hashes, of equal width; inside a range they are in any order.
+/// How many ranges there are is a matter of speed: parts of a shard that are put in order at once are whole
+/// ranges.
+inline constexpr std::uint32_t kLeastRanges = 256, kMostRanges = 1024;
+/// Ranges are told by so many top bits of a hash.
+inline constexpr std::uint32_t kRangeGrainBits = 22;
+static_assert(std::uint64_t{kMostRanges} << kRangeGrainBits <= std::uint64_t{1} << 32);
+
+/// The range, of `ranges`, of a hash of 2k bits.
+template <class Key>
+__host__ __device__ std::uint32_t range_of(Key hash, std::uint32_t k, std::uint32_t ranges) {
+  return (static_cast<std::uint32_t>(hash >> (2 * k - kRangeGrainBits)) * ranges) >> kRangeGrainBits;
+}
+/// The first hash of a range. Of the one behind the last: 2^2k, which keys of 2k bits have as 0.
+template <class Key>
+__host__ __device__ Key range_begin(std::uint32_t range, std::uint32_t k, std::uint32_t ranges) {
+  // The remainder is below the number of ranges, so that 32 bits suffice for the product.
+  const std::uint32_t grain = ((range % ranges << kRangeGrainBits) + ranges - 1) / ranges;
+  return Key{range == ranges ? 1u << kRangeGrainBits : grain} << (2 * k - kRangeGrainBits);
+}
+
+/// Stands for a count that does not fit 32 bits and is found among the `BigCounts`.
+inline constexpr std::uint32_t kBigCount = UINT32_MAX;
+/// Of reads there are never more than this: as many as 2^32 goes into the number of all k-mers. An index that
+/// is counted together with them (kernels/resident/live_table.cuh) may have any number; what finds no room is
+/// a CountFault.
+inline constexpr std::uint32_t kMostBigCounts = 1u << 16;
+
+template <class Key>
+struct BigCounts {
+  struct Entry {
+    Key key;
+    std::uint64_t count;
+    std::uint32_t list;
+  };
+  Entry* entries;
+  std::uint32_t* size;
+
+  /// The count of an entry that says kBigCount.
+  __device__ std::uint64_t find(Key key, std::uint32_t list, std::uint32_t list_mask) const {
+    const std::uint32_t n = *size;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      if (entries[i].key == key && (entries[i].list & list_mask) == (list & list_mask))
+        return entries[i].count;
+    }
+    return 0;  // cannot be
+  }
+};
+
+template <class Key>
+struct CountedView {
+  Key* keys;
+  std::uint32_t* counts;
+  std::uint32_t first_list;  ///< the arrays below begin with this one
+  std::uint64_t* begins;     ///< for each list, its first entry
+  std::uint32_t* sizes;      ///< for each list, its entries
+  std::uint32_t* ranges;     ///< for each list range_count + 1 offsets from there; null in a run
+  std::uint32_t range_count;
+  BigCounts<Key> big;
+
+  /// Entries of a list.
+  [[nodiscard]] __device__ std::uint32_t size_of(std::uint32_t list) const {
+    return sizes[list - first_list];
+  }
+  [[nodiscard]] __device__ std::uint32_t* ranges_of(std::uint32_t list) const {
+    return ranges + std::size_t{list - first_list} * (range_count + 1);
+  }
+};
+
+/// Who wants counted lists: freezing, which goes from range to range, or a later count, which does not.
+enum class CountedFor { freezing, counting };
+
+/// Owns what a CountedView looks at.
+template <class Key>
+class CountedLists {
+ public:
+  CountedLists() = default;
+  CountedLists(std::uint64_t entries, std::uint32_t lists, CountedFor use)
+      : keys_(entries),
+        counts_(entries),
+        begins_(lists),
+        sizes_(lists),
+        ranges_(use == CountedFor::freezing ? std::size_t{lists} * (kLeastRanges + 1) : 0),
+        big_(kMostBigCounts),
+        big_size_(1) {}
+
+  /// Of lists from `first_list` on, with so many ranges each.
+  [[nodiscard]] CountedView<Key> view(std::uint32_t first_list, std::uint32_t ranges = kLeastRanges) const {
+    return {keys_.data(),  counts_.data(), first_list, begins_.data(),
+            sizes_.data(), ranges_.data(), ranges,     {big_.data(), big_size_.data()}};
+  }
+  /// For freezing: ranges that so many lists can have each, more when they are not all.
+  [[nodiscard]] std::uint32_t most_ranges(std::uint32_t lists) const {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(ranges_.size() / lists - 1, kMostRanges));
+  }
+  [[nodiscard]] std::uint64_t capacity() const { return keys_.size(); }
+  /// Lists there is room for.
+  [[nodiscard]] std::uint32_t lists() const { return static_cast<std::uint32_t>(sizes_.size()); }
+  [[nodiscard]] std::uint32_t* big_size() const { return big_size_.data(); }
+  [[nodiscard]] std::uint64_t bytes() const { return keys_.bytes() + counts_.bytes() + fixed_bytes(); }
+  /// What a run of so many entries and lists takes.
+  static constexpr std::uint64_t run_bytes(std::uint64_t entries, std::uint64_t lists) {
+    return entries * kEntryBytes + lists * kRunListBytes +
+           kMostBigCounts * sizeof(typename BigCounts<Key>::Entry);
+  }
+  /// Beside its entries, a list takes this for freezing, and this in a run.
+  static constexpr std::uint64_t kListBytes =
+      sizeof(std::uint64_t) + (kLeastRanges + 2) * sizeof(std::uint32_t);
+  static constexpr std::uint64_t kRunListBytes = sizeof(std::uint64_t) + sizeof(std::uint32_t);
+  static constexpr std::uint64_t kEntryBytes = sizeof(Key) + sizeof(std::uint32_t);
+
+ private:
+  [[nodiscard]] std::uint64_t fixed_bytes() const {
+    return begins_.bytes() + sizes_.bytes() + ranges_.bytes() + big_.bytes();
+  }
+
+  DeviceArray<Key> keys_;
+  DeviceArray<std::uint32_t> counts_;
+  DeviceArray<std::uint64_t> begins_;
+  DeviceArray<std::uint32_t> sizes_;
+  DeviceArray<std::uint32_t> ranges_;
+  DeviceArray<typename BigCounts<Key>::Entry> big_;
+  DeviceArray<std::uint32_t> big_size_;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,48 @@
+#pragma once
+/// How many k-mers are in which lists and shards of a device, and which lists are much longer than the
+/// others.
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/count/counted.cuh"
+#include "kernels/memory/device_memory.cuh"
+
+namespace warpmer::gpu {
+
+/// K-mers that wait to be counted.
+template <class Key>
+struct WaitingKmers {
+  const unsigned long long* list_kmers;  ///< of each list, on the device
+  const CountedView<Key>* run;           ///< (host pointer) counted before; or null
+};
+
+template <class Key>
+class ListLoads {
+ public:
+  /// Device memory for each list.
+  static constexpr std::uint64_t kListBytes = sizeof(std::uint32_t);
+
+  /// Of the lists [first_list, end_list), whole shards. All work is in one stream, which every call waits
+  /// for.
+  ListLoads(std::uint32_t first_list, std::uint32_t end_list, std::uint32_t lists_per_shard,
+            cudaStream_t stream);
+
+  /// The k-mers of each shard, those pending and those counted.
+  [[nodiscard]] std::vector<unsigned long long> of_shards(const WaitingKmers<Key>& kmers);
+
+  /// From now on lists of [first, end) with more than `longest` k-mers are long, and no others.
+  void find_long_lists(const WaitingKmers<Key>& kmers, std::uint32_t first, std::uint32_t end,
+                       std::uint64_t longest);
+  /// Those of [first, end), in order.
+  [[nodiscard]] std::vector<std::uint32_t> long_lists(std::uint32_t first, std::uint32_t end) const;
+
+ private:
+  const std::uint32_t first_list_, end_list_, lists_per_shard_;
+  const cudaStream_t stream_;
+  DeviceArray<unsigned long long> loads_;
+  DeviceArray<std::uint32_t> found_, found_size_;
+  std::vector<std::uint32_t> long_lists_;  ///< in order
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,59 @@
+#pragma once
+/// Pending super-k-mers on the device that owns them: segments. A list's pending words are its parts of all
+/// segments. Those for which there is no room are released, to come back in the end.
+
+#include <cstdint>
+#include <deque>
+
+#include "kernels/count/segment.cuh"
+#include "kernels/memory/device_memory.cuh"
+
+namespace warpmer::gpu {
+
+/// Parts of segments. More would make counting slow. One GPU's staging is sized so that they suffice; of
+/// several, a round of the exchange takes one for each sender, and what is pending is counted early, or
+/// spilled, after kMostSegments / GPUs rounds.
+inline constexpr std::uint32_t kMostSegments = 64;
+
+template <int Words>
+class PendingWords {
+ public:
+  PendingWords(std::uint32_t list_bits, cudaStream_t stream);
+
+  /// Takes a segment whose words are complete in the order of the stream, with all of its parts that hold
+  /// lists. Of more parts than kMostSegments in all: InternalError.
+  void add(Segment<Words>&& segment);
+
+  /// Forgets all segments. Waits for the stream.
+  void clear();
+
+  /// Gives up the segment that has been here longest, of which there is one. Its k-mers are still pending.
+  Segment<Words> release_oldest();
+
+  /// The segment that was added last; there is one.
+  [[nodiscard]] const Segment<Words>& newest() const { return held_.back(); }
+
+  /// Array of `segments()` descriptors on the device, in the order of the stream.
+  [[nodiscard]] const SegmentView<Words>* views() const { return views_.data(); }
+  [[nodiscard]] std::uint32_t segments() const { return views_held_; }
+  /// K-mers pending in each list, over all segments and those that were released; on the device.
+  [[nodiscard]] const unsigned long long* list_kmers() const { return list_kmers_.data(); }
+  /// Words of the segments that are here, and places for words that were left empty in staging.
+  [[nodiscard]] std::uint64_t words() const { return words_; }
+  /// Device memory of the segments that are here.
+  [[nodiscard]] std::uint64_t segment_bytes() const { return segment_bytes_; }
+
+ private:
+  void add_kmers(const Segment<Words>& segment, const DeviceArray<unsigned long long>& sums);
+  void note_views(const Segment<Words>& segment);
+
+  cudaStream_t stream_;
+  DeviceArray<unsigned long long> list_kmers_, released_kmers_;
+  DeviceArray<SegmentView<Words>> views_;
+  std::uint32_t views_held_ = 0;
+  std::deque<Segment<Words>> held_;
+  std::uint64_t words_ = 0;
+  std::uint64_t segment_bytes_ = 0;
+};
+
+}  // namespace warpmer::gpu

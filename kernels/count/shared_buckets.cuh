@@ -1,0 +1,75 @@
+#pragma once
+/// A cuckoo or an iceberg table in a block's shared memory. Groups of lanes insert together, in two passes:
+/// `place`, and when all are placed `add` (table/cuckoo.h).
+
+#include "kernels/memory/tile_cuda.cuh"
+#include "table/cuckoo.h"
+#include "table/iceberg.h"
+#include "table/work_sharing.h"
+
+namespace warpmer::gpu {
+
+/// Eight lanes look at two slots each.
+template <class Key>
+using SharedBucketTile = CudaTile<Key, 8, 2>;
+
+template <class Scheme>
+class SharedBuckets {
+ public:
+  using Key = typename Scheme::Key;
+  static constexpr bool kTogether = true;
+  static constexpr int kPasses = 2;
+  static constexpr std::uint32_t kLeastBlocks = 1;
+
+  /// In as much memory as 2^slot_bits slots take. `size`: of the block, how many keys have come.
+  __device__ SharedBuckets(char* shared, std::uint32_t slot_bits, std::uint32_t& /*size*/)
+      : slots_(table::Slots<Key>::in(shared, std::size_t{1} << slot_bits)), size_(1u << slot_bits) {}
+
+  /// Entries there are at most; `entry` of any number below it: a count of 0 where there is none.
+  [[nodiscard]] __device__ std::uint32_t entries() const { return size_; }
+  [[nodiscard]] __device__ table::Slot<Key> entry(std::uint32_t i) const { return slots_.read(i); }
+
+  /// Empties the table, by all threads of the block; keys of `key_bits` bits come.
+  __device__ void begin(std::uint32_t /*key_bits*/) {
+    for (std::uint32_t i = threadIdx.x; i < size_; i += blockDim.x)
+      slots_.write(i, {table::kEmptyKey<Key>, 0});
+  }
+  /// Keys that the block should bring between two calls of `make_room`, but one word for each warp.
+  [[nodiscard]] __device__ std::uint32_t most_in_a_round() const { return ~0u; }
+  /// Whether so many more can be taken in; by all threads.
+  template <class Carry>
+  __device__ bool make_room(std::uint32_t /*most*/, Carry&& /*carry*/) {
+    return true;
+  }
+  /// Inserts the keys of those lanes of a warp that are active; all of them call. What became of the lane's.
+  /// A function of its own, or every place that calls it would take long to compile.
+  __device__ __noinline__ table::Insertion insert(int pass, bool is_active, Key key, std::uint32_t n) {
+    const Tile tile(cg::tiled_partition<8>(cg::this_thread_block()));
+    const Scheme scheme(slots_, (size_ - static_cast<std::uint32_t>(table::kStashSlots)) / Scheme::kBucket,
+                        kSeed);
+    table::Insertion mine{true, false, false};
+    share_work(tile, is_active, Request{key, n}, mine, [&](const Request& request) {
+      return pass == 0 ? placed(scheme.place(tile, request.key)) : scheme.add(tile, request.key, request.n);
+    });
+    return mine;
+  }
+  /// When all has been inserted; by all threads.
+  template <class Carry>
+  __device__ void finish(Carry&& /*carry*/) {}
+
+ private:
+  using Tile = SharedBucketTile<Key>;
+  static constexpr std::uint32_t kSeed = 1;
+  struct Request {
+    Key key;
+    std::uint32_t n;
+  };
+
+  __device__ static table::Insertion placed(const table::Insertion& done) { return done; }
+  __device__ static table::Insertion placed(const table::Displacement<Key>& done) { return done.insertion; }
+
+  table::Slots<Key> slots_;
+  std::uint32_t size_;
+};
+
+}  // namespace warpmer::gpu

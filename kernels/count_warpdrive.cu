@@ -1,9 +1,0 @@
-// Counting lists in WarpDrive tables.
-
-#include "list_counter.cuh"
-
-namespace warpmer::gpu {
-
-const CountKernels kCountWarpDrive = kCountKernels<SharedWindows>;
-
-}  // namespace warpmer::gpu

@@ -1,0 +1,59 @@
+#include <algorithm>
+
+#include "kernels/exchange/peers.cuh"
+#include "kernels/exchange/transposition.cuh"
+
+namespace warpmer::gpu {
+
+Peers::Relay::Relay(int sender, int receiver) {
+  {
+    const CurrentDevice current(sender);
+    left.emplace();
+  }
+  const CurrentDevice current(receiver);
+  arrivals.emplace();
+  arrived.emplace();
+}
+
+void Peers::Relay::copy(char* to, const char* from, std::size_t bytes, cudaStream_t stream) {
+  for (std::size_t at = 0; at < bytes; at += kBytes) {
+    const std::size_t n = std::min(kBytes, bytes - at);
+    copy_to_host(memory.data(), from + at, n, stream);
+    left->record(stream);
+    left->let_follow(*arrivals);
+    copy_to_device(to + at, memory.data(), n, *arrivals);
+    arrived->record(*arrivals);
+    // The next piece comes into its place, and what follows in the stream may rely on its being there.
+    arrived->let_follow(stream);
+  }
+}
+
+Peers::Peers(std::vector<int> gpus, bool through_host)
+    : gpus_(std::move(gpus)), relays_(gpus_.size() * gpus_.size()) {
+  for (std::uint32_t from = 0; from < size(); ++from) {
+    for (std::uint32_t to = 0; to < size(); ++to) {
+      if (from == to) continue;
+      const bool same = gpu(from) == gpu(to);
+      if (through_host || !(same || reach_memory_of(gpu(to), gpu(from))))
+        relays_[from * size() + to] = std::make_unique<Relay>(gpu(from), gpu(to));
+    }
+  }
+}
+
+bool Peers::all_reach() const {
+  return std::all_of(relays_.begin(), relays_.end(), [](const auto& relay) { return relay == nullptr; });
+}
+
+void Peers::copy(void* to, std::uint32_t receiver, const void* from, std::uint32_t sender, std::size_t bytes,
+                 cudaStream_t stream) {
+  if (bytes == 0) return;
+  if (reaches(sender, receiver)) {
+    check(cudaMemcpyPeerAsync(to, gpu(receiver), from, gpu(sender), bytes, DriverLock::Shared(stream)),
+          "copying between GPUs");
+  } else {
+    relays_[sender * size() + receiver]->copy(static_cast<char*>(to), static_cast<const char*>(from), bytes,
+                                              stream);
+  }
+}
+
+}  // namespace warpmer::gpu

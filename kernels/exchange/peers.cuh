@@ -1,0 +1,64 @@
+#pragma once
+/// Several GPUs of one process, and copies between them.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kernels/memory/current_device.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/pinned_blocks.cuh"
+
+namespace warpmer::gpu {
+
+/// The GPUs of a job, by number: 0 to size() - 1. One GPU may be there under several numbers, which serves
+/// tests.
+class Peers {
+ public:
+  /// Gives every GPU access to the memory of the others, where the machine can do that. With `through_host`,
+  /// copies go as if it could not.
+  explicit Peers(std::vector<int> gpus, bool through_host = false);
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(gpus_.size()); }
+  [[nodiscard]] int gpu(std::uint32_t number) const { return gpus_[number]; }
+  [[nodiscard]] const std::vector<int>& gpus() const { return gpus_; }
+  /// Whether one reaches the memory of the other without the host.
+  [[nodiscard]] bool reaches(std::uint32_t from, std::uint32_t to) const {
+    return relays_[from * size() + to] == nullptr;
+  }
+
+  /// Whether each reaches the memory of all others.
+  [[nodiscard]] bool all_reach() const;
+
+  /// Host memory for what comes to them and leaves them.
+  [[nodiscard]] PinnedBlocks& pinned_blocks() const { return pinned_blocks_; }
+
+  /// Enqueues a copy in a stream of the sender. Where the sender does not reach the receiver, the bytes go
+  /// through pinned host memory.
+  void copy(void* to, std::uint32_t receiver, const void* from, std::uint32_t sender, std::size_t bytes,
+            cudaStream_t stream);
+
+ private:
+  /// The way of bytes between two GPUs that do not reach each other: piece after piece through pinned memory,
+  /// out of it in a stream of the receiver.
+  struct Relay {
+    static constexpr std::size_t kBytes = std::size_t{8} << 20;
+    Relay(int sender, int receiver);
+    void copy(char* to, const char* from, std::size_t bytes, cudaStream_t stream);
+
+    PinnedArray<char> memory{kBytes};
+    std::optional<Event> left;  ///< made with the sender current
+    std::optional<Stream> arrivals;
+    std::optional<Event> arrived;
+  };
+
+  std::vector<int> gpus_;
+  mutable PinnedBlocks pinned_blocks_;
+  std::vector<std::unique_ptr<Relay>> relays_;  ///< by sender and receiver; null where one reaches the other
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,174 @@
+#pragma once
+/// What of a shard, or a piece of one, is put in order at once: a part, some ranges of hashes, as many as
+/// fit. One warp plans the next parts while the others are at work.
+
+#include <cuda_pipeline.h>
+
+#include <cstdint>
+
+#include "kernels/freeze/freeze.cuh"
+#include "kernels/memory/warp_scan.cuh"
+
+namespace warpmer::gpu {
+
+/// Ranges from `first` to the one before `end`, whose entries are taken together. None: range `first` has
+/// too many. `first` the piece's end: there is no more.
+struct Part {
+  std::uint32_t first, end;
+  std::uint32_t size;     ///< entries
+  std::uint32_t buckets;  ///< of the index, from the one that has the part's first hash to that of its last
+  bool begins_inside;     ///< whether the first of these begins before the part
+};
+
+/// And where they are.
+template <class Shape>
+struct LocatedPart {
+  Part part;
+  std::uint32_t begin_bits[Shape::kCapacityWords];  ///< bit i: the i-th entry is its list's first
+  std::uint32_t begins_before[Shape::kCapacityWords];
+  std::uint64_t
+      list_from[kMostListsPerShard];  ///< of lists with entries: number in the arrays, less that here
+};
+
+/// Ranges and lists of a piece, in shared memory.
+struct PieceRanges {
+  std::uint32_t first, end;               ///< ranges
+  std::uint32_t range_buckets;            ///< of the index, in a range, at most
+  std::uint32_t begins[kMostRanges + 1];  ///< entries of the shard before each, modulo 2^32
+  unsigned long long entries_before;      ///< the piece
+  Part planned;                           ///< what comes behind the parts that have been located
+  // Of lists, as `list_at` numbers them.
+  std::uint64_t list_begins[kMostListsPerShard];   ///< numbers in the arrays
+  std::uint32_t list_offsets[kMostListsPerShard];  ///< from there: where what is planned begins
+  std::uint32_t list_ends[kMostListsPerShard];     ///< where it ends; on their way
+
+  [[nodiscard]] __device__ std::uint32_t size(std::uint32_t from, std::uint32_t to) const {
+    return begins[to - first] - begins[from - first];
+  }
+};
+
+/// The list in place i of `lists`, a power of two: each lane of a warp has some neighbours, lane by lane.
+__device__ inline std::uint32_t list_at(std::uint32_t i, std::uint32_t lists) {
+  return lists <= 32 ? i : i % 32 * (lists / 32) + i / 32;
+}
+
+/// For each word, the bits in those before. Returns the bits in all. By one warp.
+__device__ inline std::uint32_t count_bits_before(const std::uint32_t* words, std::uint32_t n,
+                                                  std::uint32_t* before) {
+  std::uint32_t all = 0;
+  for (std::uint32_t first = 0; first < n; first += 32) {
+    const std::uint32_t w = first + threadIdx.x % 32;
+    const std::uint32_t bits = w < n ? __popc(words[w]) : 0;
+    const std::uint32_t sum = all + warp_inclusive_sum(bits);
+    if (w < n) before[w] = sum - bits;
+    all = __shfl_sync(~0u, sum, 31);
+  }
+  return all;
+}
+
+/// Of the shard whose lists begin with `first_list`. All functions by one warp. Others wait for it at
+/// barriers, so that it takes a step between two of these: parts are planned, then located, then completed.
+template <class Key, class Shape>
+class PartPlanner {
+ public:
+  __device__ PartPlanner(const FreezeTask<Key>& task, const ShardPlan& plan, std::uint32_t first_list,
+                         PieceRanges& piece)
+      : task_(task), plan_(plan), first_list_(first_list), piece_(piece), lane_(threadIdx.x % 32) {}
+
+  /// Plans the piece's first part.
+  __device__ void begin() const { plan_from(piece_.first); }
+
+  /// Finds where each list's entries of the part are that has been planned.
+  __device__ void locate(LocatedPart<Shape>& located) const {
+    __pipeline_wait_prior(0);
+    const Part& part = piece_.planned;
+    if (lane_ == 0) located.part = part;
+    __syncwarp();
+    if (part.first == piece_.end) return;
+    for (std::uint32_t w = lane_; w < Shape::kCapacityWords; w += 32) located.begin_bits[w] = 0;
+    __syncwarp();
+    // Entries; in the high half, lists that have some. A range that is too large is somebody else's affair.
+    const bool any = part.end > part.first;
+    const auto size = [&](std::uint32_t i) {
+      const std::uint32_t n = any ? piece_.list_ends[i] - piece_.list_offsets[i] : 0;
+      return n > 0 ? n | 1u << 16 : 0;
+    };
+    std::uint32_t sum = 0;
+    for_lists([&](std::uint32_t i) { sum += size(i); });
+    std::uint32_t before = warp_inclusive_sum(sum) - sum;
+    for_lists([&](std::uint32_t i) {
+      const std::uint32_t both = size(i), at = before & 0xFFFF;
+      if (both > 0) {
+        located.list_from[before >> 16] = piece_.list_begins[i] + piece_.list_offsets[i] - at;
+        atomicOr(&located.begin_bits[at / 32], 1u << (at % 32));
+      }
+      piece_.list_offsets[i] = piece_.list_ends[i];
+      before += both;
+    });
+    __syncwarp();
+  }
+
+  /// Does the rest of that, and plans the next one.
+  __device__ void complete(LocatedPart<Shape>& located) const {
+    const Part& part = located.part;
+    if (part.first == piece_.end) return;
+    count_bits_before(located.begin_bits, Shape::kCapacityWords, located.begins_before);
+    plan_from(max(part.end, part.first + 1));
+  }
+
+ private:
+  /// Calls `with(i)` for the places of a lane's lists.
+  template <class With>
+  __device__ void for_lists(With&& with) const {
+#pragma unroll 4
+    for (std::uint32_t i = lane_; i < task_.lists_per_shard; i += 32) with(i);
+  }
+
+  /// Chooses the part from a range on, and sends for where its lists end.
+  __device__ void plan_from(std::uint32_t range) const {
+    Part part = choose(range);
+    find_buckets(part);
+    if (lane_ == 0) piece_.planned = part;
+    if (range < piece_.end) {
+      const std::uint32_t end = max(part.end, range + 1);
+      for_lists([&](std::uint32_t i) {
+        const std::uint32_t list = first_list_ + list_at(i, task_.lists_per_shard);
+        __pipeline_memcpy_async(piece_.list_ends + i, task_.counted.ranges_of(list) + end,
+                                sizeof(std::uint32_t));
+      });
+    }
+    __pipeline_commit();
+    __syncwarp();
+  }
+
+  /// From this range on, as many as fit, with at most kBuckets buckets of the index.
+  [[nodiscard]] __device__ Part choose(std::uint32_t range) const {
+    std::uint32_t end = range, more = 0;
+    do {
+      const std::uint32_t next = end + lane_;
+      const bool fits = next < piece_.end && piece_.size(range, next + 1) <= Shape::kCapacity &&
+                        std::uint64_t{next + 1 - range} * piece_.range_buckets + 3 <= Shape::kBuckets;
+      const std::uint32_t not_fitting = ~__ballot_sync(~0u, fits);
+      more = not_fitting == 0 ? 32 : __ffs(static_cast<int>(not_fitting)) - 1;
+      end += more;
+    } while (more == 32);
+    return {range, end, piece_.size(range, end), 1, false};
+  }
+
+  __device__ void find_buckets(Part& part) const {
+    if (plan_.shape.bucket_bits == 0 || part.end == part.first) return;
+    const std::uint32_t rest_bits = plan_.layout.rest_bits, ranges = task_.counted.range_count;
+    const Key first = range_begin<Key>(part.first, task_.k, ranges);
+    const Key last = range_begin<Key>(part.end, task_.k, ranges) - 1;
+    part.buckets = static_cast<std::uint32_t>((last >> rest_bits) - (first >> rest_bits)) + 1;
+    part.begins_inside = (first >> rest_bits) << rest_bits != first;
+  }
+
+  const FreezeTask<Key>& task_;
+  const ShardPlan& plan_;
+  std::uint32_t first_list_;
+  PieceRanges& piece_;
+  std::uint32_t lane_;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backend/child_carousel.h"
+#include "base/buffer_pool.h"
+#include "kernels/exchange/peers.cuh"
+#include "kernels/lookup/paged_index.cuh"
+#include "kernels/lookup/shard_runs.cuh"
+#include "kernels/upload/frozen_shards.cuh"
+#include "kernels/upload/upload_team.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+using backend::PagedLookupPlan;
+
+/// A cut text, of which one child after another is asked.
+struct TextQuestion {
+  CutText text;
+  std::uint32_t starts;
+  Event answered;  ///< by all children
+};
+
+/// The device as a carousel sees it (backend/child_carousel.h). All children are asked in one stream, and
+/// loaded by a team, beside it.
+template <class Key>
+class ShardFrames {
+ public:
+  using Question = TextQuestion;
+
+  ShardFrames(const index::IndexFile& index, const PagedLookupPlan& plan, std::shared_ptr<FilePages> pages)
+      : index_(index),
+        plan_(plan),
+        params_(index.params()),
+        gpu_(current_gpu()),
+        child_of_(index.params().shards()),
+        uploaders_(index, upload_threads(plan.frame_words), std::move(pages)) {
+    std::uint32_t most_shards = 0;
+    for (std::uint32_t child = 0; child < plan.children(); ++child)
+      most_shards = std::max(most_shards, plan.first_shard[child + 1] - plan.first_shard[child]);
+    for (Frame& frame : frames_) {
+      frame.words.reserve(plan.frame_words + index::kReadAheadWords);
+      frame.readers.reserve(most_shards);
+      frame.made.reserve(most_shards);
+      // What is read behind a payload does not matter, but tools that look for such reads cannot know.
+      fill_bytes(frame.words.data(), 0, frame.words.size(), stream_);
+    }
+    const PinnedArray<std::uint16_t> child_of(child_of_.size());
+    for (std::uint32_t child = 0; child < plan.children(); ++child) {
+      std::fill(child_of.data() + plan.first_shard[child], child_of.data() + plan.first_shard[child + 1],
+                static_cast<std::uint16_t>(child));
+    }
+    copy_to_device(child_of_.data(), child_of.data(), child_of.size(), stream_);
+    stream_.wait();
+  }
+  ShardFrames(const ShardFrames&) = delete;
+  ShardFrames& operator=(const ShardFrames&) = delete;
+  ~ShardFrames() { settle(); }
+
+  [[nodiscard]] const LookupParams& params() const { return params_; }
+  [[nodiscard]] ShardsByChild shards() const { return {child_of_.data(), plan_.children()}; }
+  [[nodiscard]] std::vector<std::uint64_t> child_bytes() const {
+    std::vector<std::uint64_t> bytes(plan_.children());
+    for (std::uint32_t child = 0; child < bytes.size(); ++child)
+      bytes[child] = (begin_of(child + 1) - begin_of(child)) * sizeof(std::uint64_t);
+    return bytes;
+  }
+
+  void begin() { check(cudaSetDevice(gpu_), "choosing a GPU"); }
+
+  void load(std::uint32_t child, std::uint32_t number) {
+    Frame& frame = frames_[number];
+    frame.asked.wait();  // passed at once when it was never recorded
+    const std::uint32_t first = plan_.first_shard[child], end = plan_.first_shard[child + 1];
+    uploaders_.start(first, end, frame.words.data());
+    for (std::uint32_t s = first; s < end; ++s) {
+      const std::uint64_t at = uploaders_.first_words()[s], behind = uploaders_.first_words()[s + 1];
+      frame.made[s - first] = index::ShardReader<Key>(
+          {index_.shape(s), frame.words.data() + (at - begin_of(child)), behind - at}, index_.params().k);
+    }
+    frame.shards = {frame.readers.data(), first, end - first};
+    copy_to_device(frame.readers.data(), frame.made.data(), end - first, stream_);
+    uploaders_.finish(end, stream_);
+  }
+
+  void ask(std::uint32_t child, std::uint32_t number, const std::vector<TextQuestion*>& questions) {
+    texts_.clear();
+    std::uint64_t starts = 0;
+    for (const TextQuestion* const question : questions) {
+      texts_.push_back(question->text);
+      starts += question->starts;
+    }
+    look_up_runs<Key>(texts_, static_cast<std::uint32_t>(starts / texts_.size() / plan_.children()), child,
+                      params_, frames_[number].shards, stream_);
+    frames_[number].asked.record(stream_);
+  }
+  void finish(const TextQuestion& question) { question.answered.record(stream_); }
+  /// After an error: nothing works on any text any more.
+  void settle() const { cudaStreamSynchronize(stream_); }
+
+ private:
+  struct Frame {
+    DeviceArray<std::uint64_t> words;  ///< payloads, one behind the other
+    DeviceArray<index::ShardReader<Key>> readers;
+    PinnedArray<index::ShardReader<Key>> made;  ///< on their way there
+    ShardsThere<Key> shards{nullptr, 0, 0};
+    Event asked;
+  };
+
+  [[nodiscard]] std::uint64_t begin_of(std::uint32_t child) const {
+    return uploaders_.first_words()[plan_.first_shard[child]];
+  }
+
+  const index::IndexFile& index_;
+  PagedLookupPlan plan_;
+  LookupParams params_;
+  int gpu_;
+  Frame frames_[backend::kPagedFrames];
+  DeviceArray<std::uint16_t> child_of_;  ///< by shard
+  std::vector<CutText> texts_;           ///< those that are asked about
+  Stream stream_{Stream::Priority::high};
+  UploadTeam uploaders_;  ///< ends before its frames go
+};
+
+template <class Key>
+class PagedShards : public PagedIndex {
+ public:
+  PagedShards(const index::IndexFile& index, const PagedLookupPlan& plan, std::shared_ptr<FilePages> pages)
+      : frames_(index, plan, std::move(pages)),
+        runs_(make_runs(plan, frames_.params()), BufferPool<TextRuns>::Order::last_returned),
+        carousel_(frames_, backend::kPagedFrames, frames_.child_bytes()) {}
+
+  void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
+               CutStatus* status, cudaStream_t stream) const override {
+    if (starts == 0) return;
+    const auto runs = runs_.take();
+    try {
+      runs->cut(text, bytes, starts, frames_.params(), frames_.shards(), answers, status, stream);
+      TextQuestion question{runs->text(), starts, Event()};
+      // The carousel's stream is everybody's: it shall not wait for a text that comes.
+      question.answered.record(stream);
+      question.answered.wait();
+      carousel_.ask(question, starts);
+      question.answered.wait();
+    } catch (...) {
+      cudaStreamSynchronize(stream);
+      frames_.settle();
+      throw;
+    }
+  }
+  void cancel() const noexcept override { carousel_.cancel(); }
+  [[nodiscard]] table::PagingCounts counts() const override { return carousel_.counts(); }
+
+ private:
+  static std::vector<std::unique_ptr<TextRuns>> make_runs(const PagedLookupPlan& plan,
+                                                          const LookupParams& params) {
+    std::vector<std::unique_ptr<TextRuns>> runs;
+    for (std::uint32_t i = 0; i < plan.slices; ++i)
+      runs.push_back(std::make_unique<TextRuns>(plan.slice_starts, plan.children(), params));
+    return runs;
+  }
+
+  mutable ShardFrames<Key> frames_;
+  mutable BufferPool<TextRuns> runs_;
+  mutable backend::ChildCarousel<ShardFrames<Key>> carousel_;  ///< ends before its frames go
+};
+
+}  // namespace
+
+backend::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32_t bytes_per_start,
+                                      std::uint64_t bytes_per_slice) {
+  constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  // the allocator's
+  const std::uint32_t shards = index.params().shards();
+  return {
+      kTileStarts,
+      kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(LookupParams(index.params())),
+      bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
+      index::kReadAheadWords * sizeof(std::uint64_t) + shards * sizeof(index::ShardReader<Key128>) +
+          kRounding,
+      kRounding};
+}
+
+std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const PagedLookupPlan& plan,
+                                       std::shared_ptr<FilePages> pages) {
+  return with_key_type(index.params().k, [&]<class Key>(Key) -> std::unique_ptr<PagedIndex> {
+    return std::make_unique<PagedShards<Key>>(index, plan, std::move(pages));
+  });
+}
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,258 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/buffer_pool.h"
+#include "kernels/lookup/routed_index.cuh"
+#include "kernels/lookup/routed_runs.cuh"
+#include "kernels/memory/current_device.cuh"
+#include "mpi/transposition.h"
+
+namespace warpmer::gpu {
+
+namespace {
+
+constexpr std::uint32_t kMostJourneys = 8;
+constexpr std::uint32_t kEnoughJourneys = 4;  ///< that texts are made smaller for
+constexpr std::uint32_t kLeastRoutedStarts = 16 * kTileStarts;
+constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  ///< the allocator's
+constexpr std::uint64_t kArrays = 4;                          ///< of an origin, and of a holding
+
+/// A GPU's side of the index.
+template <class Key>
+struct Holding {
+  explicit Holding(const std::shared_ptr<const FrozenPayloads>& payloads)
+      : shards(payloads), owner_of(payloads->shards()) {
+    const PinnedArray<std::uint16_t> owners(payloads->shards());
+    for (std::uint32_t shard = 0; shard < payloads->shards(); ++shard)
+      owners[shard] = static_cast<std::uint16_t>(payloads->owner_of(shard));
+    const Stream stream;
+    copy_to_device(owner_of.data(), owners.data(), owners.size(), stream);
+    stream.wait();
+  }
+  FrozenShards<Key> shards;
+  DeviceArray<std::uint16_t> owner_of;  ///< by shard
+};
+
+/// What all GPUs hold.
+template <class Key>
+struct DividedIndex {
+  DividedIndex(const index::IndexParams& index_params, const std::shared_ptr<const FrozenPayloads>& payloads)
+      : params(index_params), gpus(payloads->gpus()) {
+    for (const int gpu : gpus) holdings.emplace_back(gpu, payloads);
+  }
+  [[nodiscard]] std::uint32_t owners() const { return static_cast<std::uint32_t>(gpus.size()); }
+
+  LookupParams params;
+  std::vector<int> gpus;
+  std::vector<OnOneDevice<Holding<Key>>> holdings;
+};
+
+/// Where an owner gets its part of a text, and answers.
+struct Stop {
+  Stop(std::uint32_t starts, const LookupParams& params)
+      : part(most_part_elements(starts, params)), answers(starts) {}
+
+  static std::uint64_t bytes(std::uint32_t starts, const LookupParams& params) {
+    return most_part_elements(starts, params) * sizeof(std::uint64_t) + starts * sizeof(std::uint32_t);
+  }
+
+  Stream stream;
+  DeviceArray<std::uint64_t> part;
+  DeviceArray<std::uint32_t> answers;
+};
+
+/// Where a text sets out and answers arrive; on the GPU that asks.
+struct Origin {
+  Origin(std::uint32_t starts, std::uint32_t owners, const LookupParams& params)
+      : runs(starts, owners, params),
+        parts(most_elements(starts, owners, params)),
+        kmers(owners),
+        returned(starts),
+        begins_there(owners + 1),
+        kmers_there(owners) {}
+
+  static std::uint64_t bytes(std::uint32_t starts, std::uint32_t owners, const LookupParams& params) {
+    return tiles_of(starts) * TextRuns::bytes_per_tile(params) + TextRuns::bytes_besides(owners) +
+           most_elements(starts, owners, params) * sizeof(std::uint64_t) +
+           (starts + owners) * sizeof(std::uint32_t);
+  }
+
+  TextRuns runs;
+  DeviceArray<std::uint64_t> parts;
+  DeviceArray<std::uint32_t> kmers;  ///< of each part
+  DeviceArray<std::uint32_t> returned;
+  PinnedArray<std::uint32_t> begins_there, kmers_there;  ///< on the host: runs before each part, k-mers of it
+  Event counted;                                         ///< these have come
+  Event over;                                            ///< of the last text
+};
+
+/// Carries one text at a time from a GPU to the owners of its k-mers, and answers back.
+template <class Key>
+class Journey {
+ public:
+  Journey(const DividedIndex<Key>& index, std::uint32_t asker, std::uint32_t starts, Route route)
+      : index_(index),
+        asker_(asker),
+        origin_(starts, index.owners(), index.params),
+        transposition_(index.gpus, route) {
+    for (const int gpu : index.gpus) stops_.emplace_back(gpu, starts, index.params);
+  }
+  Journey(const Journey&) = delete;
+  Journey& operator=(const Journey&) = delete;
+  ~Journey() { settle(); }
+
+  /// DeviceIndex::look_up.
+  void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
+               CutStatus* status, cudaStream_t stream) {
+    origin_.over.let_follow(stream);
+    const std::uint32_t owners = index_.owners();
+    const ShardsByChild by_owner{index_.holdings[asker_]->owner_of.data(), owners};
+    origin_.runs.cut(text, bytes, starts, index_.params, by_owner, answers, status, stream);
+    give_up_left(origin_.runs.text(), index_.params.k, stream);
+    make_parts(origin_.runs.text(), starts, owners, origin_.parts.data(), origin_.kmers.data(), stream);
+    copy_to_host(origin_.begins_there.data(), origin_.runs.text().begins, owners + 1, stream);
+    copy_to_host(origin_.kmers_there.data(), origin_.kmers.data(), owners, stream);
+    origin_.counted.record(stream);
+    origin_.counted.wait();
+    ask_owners(routed_base_elements(starts), stream);
+    std::uint32_t most_runs = 0;
+    for (std::uint32_t owner = 0; owner < owners; ++owner) most_runs = std::max(most_runs, runs_of(owner));
+    restore_answers(origin_.runs.text(), starts, owners, most_runs, origin_.parts.data(),
+                    origin_.kmers.data(), origin_.returned.data(), stream);
+    origin_.over.record(stream);
+  }
+
+  /// Nothing is under way afterwards, but for what the asker's own stream does.
+  void settle() const {
+    for (const OnOneDevice<Stop>& stop : stops_) cudaStreamSynchronize(stop->stream);
+  }
+
+ private:
+  /// Of the text whose counts have come.
+  [[nodiscard]] std::uint32_t runs_of(std::uint32_t owner) const {
+    return origin_.begins_there[owner + 1] - origin_.begins_there[owner];
+  }
+
+  /// There, through the shards, and back: from `parts` to `returned`.
+  void ask_owners(std::uint32_t base_elements, cudaStream_t stream) {
+    const std::uint32_t owners = index_.owners();
+    mpi::PartitionTable there(owners), back(owners);
+    std::vector<Transposition::Share> going, coming;
+    for (std::uint32_t owner = 0; owner < owners; ++owner) {
+      there.size(asker_, owner) = base_elements + runs_of(owner);
+      back.size(owner, asker_) = origin_.kmers_there[owner];
+      const Stop& stop = *stops_[owner];
+      const bool is_asker = owner == asker_;
+      going.push_back({is_asker ? origin_.parts.data() : nullptr, stop.part.data(),
+                       is_asker ? stream : static_cast<cudaStream_t>(stop.stream)});
+      coming.push_back({stop.answers.data(), is_asker ? origin_.returned.data() : nullptr,
+                        is_asker ? stream : static_cast<cudaStream_t>(stop.stream)});
+    }
+    transposition_.run(there, sizeof(std::uint64_t), going);
+    for (std::uint32_t owner = 0; owner < owners; ++owner) {
+      const CurrentDevice current(index_.gpus[owner]);
+      const FrozenShards<Key>& shards = index_.holdings[owner]->shards;
+      answer_part<Key>({stops_[owner]->part.data(), base_elements, runs_of(owner)}, index_.params,
+                       {shards.readers(), 0, shards.size()}, stops_[owner]->answers.data(),
+                       going[owner].stream);
+    }
+    transposition_.run(back, sizeof(std::uint32_t), coming);
+  }
+
+  const DividedIndex<Key>& index_;
+  const std::uint32_t asker_;
+  Origin origin_;
+  std::vector<OnOneDevice<Stop>> stops_;  ///< by owner
+  Transposition transposition_;
+};
+
+/// The index as one GPU asks it.
+template <class Key>
+class RoutedIndex : public DeviceIndex {
+ public:
+  RoutedIndex(std::shared_ptr<const DividedIndex<Key>> index, std::uint32_t asker,
+              const RoutedLookupPlan& plan, Route route)
+      : index_(std::move(index)),
+        journeys_(make_journeys(*index_, asker, plan, route), Journeys::Order::first_returned) {}
+
+  void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
+               CutStatus* status, cudaStream_t stream) const override {
+    if (starts == 0) return;
+    const auto lease = journeys_.take();
+    Journey<Key>& journey = **lease;
+    try {
+      journey.look_up(text, bytes, starts, answers, status, stream);
+    } catch (...) {
+      cudaStreamSynchronize(stream);
+      journey.settle();
+      throw;
+    }
+  }
+
+ private:
+  using Journeys = BufferPool<OnOneDevice<Journey<Key>>>;
+
+  static auto make_journeys(const DividedIndex<Key>& index, std::uint32_t asker, const RoutedLookupPlan& plan,
+                            Route route) {
+    std::vector<std::unique_ptr<OnOneDevice<Journey<Key>>>> journeys;
+    for (std::uint32_t i = 0; i < plan.journeys; ++i) {
+      journeys.push_back(std::make_unique<OnOneDevice<Journey<Key>>>(index.gpus[asker], index, asker,
+                                                                     plan.slice_starts, route));
+    }
+    return journeys;
+  }
+
+  const std::shared_ptr<const DividedIndex<Key>> index_;
+  mutable Journeys journeys_;  ///< taken is the one whose last text is over, or the first that will be
+};
+
+/// On a GPU, whatever is under way.
+std::uint64_t bytes_held(const index::IndexFile& index, std::uint32_t gpus) {
+  return frozen_shards_bytes(index, gpus) + index.params().shards() * sizeof(std::uint16_t) +
+         kArrays * kRounding;
+}
+
+/// On a GPU, which asks, and is asked by all.
+std::uint64_t bytes_of_journey(std::uint32_t starts, std::uint32_t gpus, const LookupParams& params) {
+  return Origin::bytes(starts, gpus, params) + kArrays * kRounding +
+         gpus * (Stop::bytes(starts, params) + 2 * kRounding);
+}
+
+}  // namespace
+
+std::uint64_t least_routed_memory(const index::IndexFile& index, std::uint32_t gpus) {
+  return bytes_held(index, gpus) +
+         2 * bytes_of_journey(kLeastRoutedStarts, gpus, LookupParams(index.params()));
+}
+
+RoutedLookupPlan plan_routed_lookup(const index::IndexFile& index, std::uint32_t gpus,
+                                    std::uint64_t memory_bytes) {
+  const LookupParams params(index.params());
+  RoutedLookupPlan plan;
+  if (memory_bytes < least_routed_memory(index, gpus)) return plan;
+  const std::uint64_t held = bytes_held(index, gpus), room = (memory_bytes - held) / 2;
+  plan.slice_starts = kMostRoutedStarts;
+  while (plan.slice_starts > kLeastRoutedStarts &&
+         bytes_of_journey(plan.slice_starts, gpus, params) * kEnoughJourneys > room)
+    plan.slice_starts /= 2;
+  const std::uint64_t journey = bytes_of_journey(plan.slice_starts, gpus, params);
+  plan.journeys = static_cast<std::uint32_t>(std::min<std::uint64_t>(room / journey, kMostJourneys));
+  plan.bytes = held + plan.journeys * journey;
+  return plan;
+}
+
+std::vector<std::unique_ptr<DeviceIndex>> route_index(const index::IndexParams& params,
+                                                      std::shared_ptr<const FrozenPayloads> payloads,
+                                                      const RoutedLookupPlan& plan, Route route) {
+  return with_key_type(params.k, [&]<class Key>(Key) {
+    const auto divided = std::make_shared<const DividedIndex<Key>>(params, payloads);
+    std::vector<std::unique_ptr<DeviceIndex>> asked;
+    for (std::uint32_t asker = 0; asker < divided->owners(); ++asker)
+      asked.push_back(std::make_unique<RoutedIndex<Key>>(divided, asker, plan, route));
+    return asked;
+  });
+}
+
+}  // namespace warpmer::gpu

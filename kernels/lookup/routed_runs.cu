@@ -1,0 +1,139 @@
+// A warp takes 32 runs of a part at a time: it finds room for their answers with one addition to the part's
+// number of k-mers, and later shares these k-mers out evenly among its lanes.
+
+#include <algorithm>
+
+#include "kernels/lookup/routed_runs.cuh"
+#include "kernels/memory/warp_share.cuh"
+#include "kernels/upload/shard_tile.cuh"
+#include "kmer/minimizer.h"
+
+namespace warpmer::gpu {
+
+namespace {
+
+constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kMostBlocks = 1024;  ///< of an owner
+
+static_assert(kTileStarts <= 1u << RoutedRun::kKmersBits, "a run is within a tile");
+static_assert(2 * RoutedRun::kStartBits + RoutedRun::kKmersBits + kShardBits <= 64, "a run is a word");
+
+/// Blocks for so many runs, a thread each.
+std::uint32_t blocks_for(std::uint64_t runs) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(runs / kThreads + 1, kMostBlocks));
+}
+
+/// A row of blocks for each owner.
+__global__ __launch_bounds__(kThreads) void make_parts_kernel(CutText text, std::uint32_t base_elements,
+                                                              std::uint64_t* parts, std::uint32_t* kmers) {
+  const std::uint32_t owner = blockIdx.y, lane = threadIdx.x % 32;
+  const std::uint32_t begin = text.begins[owner], end = text.begins[owner + 1];
+  std::uint64_t* const part = parts + begin + std::size_t{owner} * base_elements;
+  const auto* const bases = reinterpret_cast<const std::uint64_t*>(text.packed);
+  const std::uint32_t thread = blockIdx.x * kThreads + threadIdx.x, threads = gridDim.x * kThreads;
+  for (std::uint32_t i = thread; i < base_elements; i += threads) part[i] = bases[i];
+  for (std::uint32_t first = begin + thread - lane; first < end; first += threads) {
+    ShardRun run{};
+    if (first + lane < end) run = text.runs[first + lane];
+    const std::uint32_t sum = warp_inclusive_sum(run.kmers);
+    std::uint32_t place = 0;
+    if (lane == 31) place = atomicAdd(kmers + owner, sum);
+    place = __shfl_sync(~0u, place, 31) + sum - run.kmers;
+    if (first + lane < end) part[base_elements + (first + lane - begin)] = RoutedRun::packed(run, place);
+  }
+}
+
+/// The runs of a warp's lanes, of `runs` words; none where there is none. As all have the same order of
+/// places as of lanes, the first one's says where those of all are.
+__device__ RoutedRun run_of_lane(const std::uint64_t* runs, std::uint32_t at, std::uint32_t end) {
+  return at < end ? RoutedRun::unpacked(runs[at]) : RoutedRun{0, 0, 0, 0};
+}
+
+template <class Key>
+__global__ __launch_bounds__(kThreads) void answer_part_kernel(RoutedPart part, LookupParams params,
+                                                               ShardsThere<Key> shards,
+                                                               std::uint32_t* answers) {
+  const std::uint32_t lane = threadIdx.x % 32;
+  const auto* const packed = reinterpret_cast<const std::uint32_t*>(part.elements);
+  const KmerHash<Key> hash(params.k);
+  for (std::uint32_t first = blockIdx.x * kThreads + threadIdx.x - lane; first < part.runs;
+       first += gridDim.x * kThreads) {
+    const RoutedRun run = run_of_lane(part.elements + part.base_elements, first + lane, part.runs);
+    const WarpShare share(run.kmers);
+    const std::uint32_t base = run.start - share.before(), shard = run.shard - shards.first;
+    const std::uint32_t place = __shfl_sync(~0u, run.place, 0);
+    share.for_each([&](std::uint32_t owner, std::uint32_t number, bool is_there) {
+      const std::uint32_t start = __shfl_sync(~0u, base, owner) + number;
+      const std::uint32_t where = __shfl_sync(~0u, shard, owner);
+      if (!is_there) return;
+      answers[place + number] =
+          answer_of(shards.readers[where], hash(kmer_at<Key>(packed, start, params.k, params.canonical)));
+    });
+  }
+}
+
+/// A row of blocks for each owner.
+__global__ __launch_bounds__(kThreads) void restore_kernel(CutText text, std::uint32_t base_elements,
+                                                           const std::uint64_t* parts,
+                                                           const std::uint32_t* kmers,
+                                                           const std::uint32_t* returned) {
+  const std::uint32_t owner = blockIdx.y, lane = threadIdx.x % 32;
+  const std::uint32_t begin = text.begins[owner], runs = text.begins[owner + 1] - begin;
+  const std::uint64_t* const part = parts + begin + (std::size_t{owner} + 1) * base_elements;
+  for (std::uint32_t before = 0; before < owner; ++before) returned += kmers[before];
+  for (std::uint32_t first = blockIdx.x * kThreads + threadIdx.x - lane; first < runs;
+       first += gridDim.x * kThreads) {
+    const RoutedRun run = run_of_lane(part, first + lane, runs);
+    const WarpShare share(run.kmers);
+    const std::uint32_t base = run.start - share.before();
+    const std::uint32_t place = __shfl_sync(~0u, run.place, 0);
+    share.for_each([&](std::uint32_t lane_of_run, std::uint32_t number, bool is_there) {
+      const std::uint32_t start = __shfl_sync(~0u, base, lane_of_run) + number;
+      if (is_there) text.answers[start] = returned[place + number];
+    });
+  }
+}
+
+}  // namespace
+
+std::uint32_t routed_base_elements(std::uint32_t starts) { return (TextRuns::packed_words(starts) + 1) / 2; }
+
+std::uint64_t most_part_elements(std::uint32_t starts, const LookupParams& params) {
+  return most_elements(starts, 1, params);
+}
+
+std::uint64_t most_elements(std::uint32_t starts, std::uint32_t owners, const LookupParams& params) {
+  return std::uint64_t{owners} * routed_base_elements(starts) + TextRuns::most_runs(starts, params);
+}
+
+void make_parts(const CutText& text, std::uint32_t starts, std::uint32_t owners, std::uint64_t* parts,
+                std::uint32_t* kmers, cudaStream_t stream) {
+  fill_bytes(kmers, 0, owners, stream);
+  const std::uint32_t base_elements = routed_base_elements(starts);
+  make_parts_kernel<<<dim3(blocks_for(base_elements), owners), kThreads, 0, DriverLock::Shared(stream)>>>(
+      text, base_elements, parts, kmers);
+  check_launch("making parts of text for other GPUs");
+}
+
+template <class Key>
+void answer_part(const RoutedPart& part, const LookupParams& params, const ShardsThere<Key>& shards,
+                 std::uint32_t* answers, cudaStream_t stream) {
+  if (part.runs == 0) return;
+  answer_part_kernel<Key>
+      <<<blocks_for(part.runs), kThreads, 0, DriverLock::Shared(stream)>>>(part, params, shards, answers);
+  check_launch("looking up k-mers for other GPUs");
+}
+template void answer_part(const RoutedPart&, const LookupParams&, const ShardsThere<Key64>&, std::uint32_t*,
+                          cudaStream_t);
+template void answer_part(const RoutedPart&, const LookupParams&, const ShardsThere<Key128>&, std::uint32_t*,
+                          cudaStream_t);
+
+void restore_answers(const CutText& text, std::uint32_t starts, std::uint32_t owners, std::uint32_t most_runs,
+                     const std::uint64_t* parts, const std::uint32_t* kmers, const std::uint32_t* returned,
+                     cudaStream_t stream) {
+  restore_kernel<<<dim3(blocks_for(most_runs), owners), kThreads, 0, DriverLock::Shared(stream)>>>(
+      text, routed_base_elements(starts), parts, kmers, returned);
+  check_launch("putting answers in order");
+}
+
+}  // namespace warpmer::gpu

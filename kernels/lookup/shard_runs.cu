@@ -1,0 +1,319 @@
+// A text is packed, its k-mers' shards are found, and stretches of k-mers with one shard are staged as runs
+// (a block a tile); then runs are put in order of their children: counted, summed up, placed. To answer, a
+// warp takes 32 runs and shares their k-mers out evenly among its lanes.
+
+#include <algorithm>
+
+#include "kernels/exchange/peers.cuh"
+#include "kernels/lookup/shard_runs.cuh"
+#include "kernels/memory/warp_share.cuh"
+#include "kernels/upload/shard_tile.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+constexpr std::uint32_t kTileWords = kTileStarts / 16;       ///< of packed text
+constexpr std::uint32_t kTileBreakWords = kTileStarts / 32;  ///< of breaks
+/// What a tile has of both.
+constexpr std::uint32_t kPackedWords = sizeof(TextTile::packed) / sizeof(std::uint32_t);
+constexpr std::uint32_t kBreakWords = sizeof(TextTile::breaks) / sizeof(std::uint32_t);
+
+constexpr std::uint32_t kOrderThreads = 256;
+constexpr std::uint32_t kRunsPerBlock = 4096;  ///< few, large parts: each block goes through all children
+constexpr std::uint32_t kAskThreads = 256;
+constexpr std::uint32_t kRunsOfAskBlock = kAskThreads;
+/// Texts that are asked by one launch: what its parameters hold.
+constexpr std::uint32_t kTextsAtOnce = 48;
+
+struct RunTile : ShardTile {
+  std::uint32_t ends[kTileStarts / 32 + 1];  ///< starts at which no run goes on
+  std::uint16_t starts[kTileStarts];         ///< of the runs, in order
+  std::uint32_t warp_sums[kTileThreads / 32];
+  std::uint32_t place;  ///< of the first run
+};
+
+/// A block's counters of runs, one for each child.
+__device__ std::uint32_t* child_counters() {
+  extern __shared__ std::uint32_t counters[];
+  return counters;
+}
+
+/// What the tile has packed, and the last one also what its last k-mers reach into.
+__device__ void save_packed(const TextTile& tile, const CutText& text) {
+  const bool is_last = blockIdx.x + 1 == gridDim.x;
+  for (std::uint32_t i = threadIdx.x; i < (is_last ? kPackedWords : kTileWords); i += kTileThreads)
+    text.packed[blockIdx.x * kTileWords + i] = tile.packed[i];
+  for (std::uint32_t i = threadIdx.x; i < (is_last ? kBreakWords : kTileBreakWords); i += kTileThreads)
+    text.breaks[blockIdx.x * kTileBreakWords + i] = tile.breaks[i];
+}
+
+/// Finds where runs begin: `tile.starts` and `tile.ends`. Returns their number.
+__device__ std::uint32_t find_runs(RunTile& tile) {
+  const std::uint32_t first = threadIdx.x * kStartsPerThread;
+  const std::uint32_t valid = tile.valid[threadIdx.x];
+  bool joins = threadIdx.x > 0 && (tile.valid[threadIdx.x - 1] >> (kStartsPerThread - 1)) != 0;
+  std::uint32_t before = threadIdx.x > 0 ? tile.shards[first - 1] : 0;
+  std::uint32_t begins = 0;
+#pragma unroll
+  for (std::uint32_t j = 0; j < kStartsPerThread; ++j) {
+    const bool here = ((valid >> j) & 1) != 0;
+    const std::uint32_t shard = tile.shards[first + j];
+    if (here && !(joins && shard == before)) begins |= 1u << j;
+    joins = here;
+    before = shard;
+  }
+  reinterpret_cast<std::uint8_t*>(tile.ends)[threadIdx.x] = static_cast<std::uint8_t>(begins | ~valid);
+  if (threadIdx.x == 0) tile.ends[kTileStarts / 32] = ~0u;
+  std::uint32_t total = 0;
+  std::uint32_t at = block_sum_before(tile.warp_sums, __popc(begins), total);
+  for (std::uint32_t rest = begins; rest != 0; rest &= rest - 1)
+    tile.starts[at++] = static_cast<std::uint16_t>(first + __ffs(static_cast<int>(rest)) - 1);
+  return total;
+}
+
+/// `next` counts the runs of each child. A tile that finds no room for all of its runs is left.
+__global__ __launch_bounds__(kTileThreads) void cut_runs_kernel(const char* characters, std::uint32_t bytes,
+                                                                LookupParams params, ShardsByChild shards,
+                                                                CutText text, ShardRun* staged,
+                                                                std::uint32_t capacity, CutStatus* status) {
+  __shared__ RunTile tile;
+  std::uint32_t* const counts = child_counters();
+  for (std::uint32_t i = threadIdx.x; i < shards.children; i += kTileThreads) counts[i] = 0;
+  const std::uint32_t first = blockIdx.x * kTileStarts;
+  pack_tile(tile, characters, first, bytes, status);
+  __syncthreads();
+  save_packed(tile, text);
+  find_shards(tile, params);
+  __syncthreads();
+  const std::uint32_t runs = find_runs(tile);
+  if (threadIdx.x == 0) tile.place = atomicAdd(&text.counters->staged, runs);
+  __syncthreads();
+  const std::uint32_t place = tile.place;
+  if (place > capacity || runs > capacity - place) {
+    // What was taken stays empty.
+    for (std::uint32_t i = threadIdx.x; i < runs && place + i < capacity; i += kTileThreads)
+      staged[place + i] = {0, 0, 0};
+    if (threadIdx.x == 0) text.left[atomicAdd(&text.counters->left, 1u)] = blockIdx.x;
+    return;
+  }
+  for (std::uint32_t i = threadIdx.x; i < runs; i += kTileThreads) {
+    const std::uint32_t start = tile.starts[i];
+    const std::uint16_t shard = tile.shards[start];
+    staged[place + i] = {first + start, shard, static_cast<std::uint16_t>(stretch_at(tile.ends, start))};
+    atomicAdd(counts + shards.child_of[shard], 1u);
+  }
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < shards.children; i += kTileThreads) {
+    if (counts[i] > 0) atomicAdd(text.next + i, counts[i]);
+  }
+}
+
+/// Makes places of counts: `begins`, and `next` the same. By one warp.
+__global__ void sum_up_children_kernel(std::uint32_t children, CutText text) {
+  std::uint32_t before = 0;
+  for (std::uint32_t child = threadIdx.x; child - threadIdx.x < children; child += 32) {
+    const std::uint32_t count = child < children ? text.next[child] : 0;
+    const std::uint32_t sum = before + warp_inclusive_sum(count);
+    if (child < children) text.begins[child] = text.next[child] = sum - count;
+    before = __shfl_sync(~0u, sum, 31);
+  }
+  if (threadIdx.x == 0) text.begins[children] = before;
+}
+
+/// Calls `work(run, child)` for a block's part of the staged runs.
+template <class Work>
+__device__ void for_each_staged(const ShardRun* staged, std::uint32_t size, const ShardsByChild& shards,
+                                Work&& work) {
+  const std::uint32_t begin = blockIdx.x * kRunsPerBlock;
+  const std::uint32_t end = min(size, begin + kRunsPerBlock);
+  for (std::uint32_t i = begin + threadIdx.x; i < end; i += kOrderThreads) {
+    const ShardRun run = staged[i];
+    if (run.kmers > 0) work(run, shards.child_of[run.shard]);
+  }
+}
+
+__global__ __launch_bounds__(kOrderThreads) void order_runs_kernel(ShardsByChild shards, CutText text,
+                                                                   const ShardRun* staged,
+                                                                   std::uint32_t capacity) {
+  std::uint32_t* const places = child_counters();
+  const std::uint32_t size = min(text.counters->staged, capacity);
+  if (blockIdx.x * kRunsPerBlock >= size) return;
+  for (std::uint32_t i = threadIdx.x; i < shards.children; i += kOrderThreads) places[i] = 0;
+  __syncthreads();
+  for_each_staged(staged, size, shards,
+                  [&](const ShardRun& /*run*/, std::uint32_t child) { atomicAdd(places + child, 1u); });
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < shards.children; i += kOrderThreads) {
+    if (places[i] > 0) places[i] = atomicAdd(text.next + i, places[i]);
+  }
+  __syncthreads();
+  for_each_staged(staged, size, shards, [&](const ShardRun& run, std::uint32_t child) {
+    text.runs[atomicAdd(places + child, 1u)] = run;
+  });
+}
+
+struct AskedTexts {
+  CutText texts[kTextsAtOnce];
+};
+
+/// By a warp: answers for the k-mers of its lanes' runs.
+template <class Key>
+__device__ void answer_runs(const ShardRun& run, const CutText& text, const LookupParams& params,
+                            const ShardsThere<Key>& shards) {
+  const WarpShare share(run.kmers);
+  const std::uint32_t base = run.start - share.before();
+  const std::uint32_t shard = run.shard - shards.first;
+  const KmerHash<Key> hash(params.k);
+  share.for_each([&](std::uint32_t owner, std::uint32_t number, bool is_there) {
+    const std::uint32_t start = __shfl_sync(~0u, base, owner) + number;
+    const std::uint32_t where = __shfl_sync(~0u, shard, owner);
+    if (!is_there) return;
+    text.answers[start] =
+        answer_of(shards.readers[where], hash(kmer_at<Key>(text.packed, start, params.k, params.canonical)));
+  });
+}
+
+template <class Key>
+__global__ __launch_bounds__(kAskThreads) void look_up_runs_kernel(AskedTexts asked, std::uint32_t child,
+                                                                   LookupParams params,
+                                                                   ShardsThere<Key> shards) {
+  const CutText& text = asked.texts[blockIdx.y];
+  const std::uint32_t end = text.begins[child + 1], lane = threadIdx.x % 32;
+  for (std::uint32_t first = text.begins[child] + blockIdx.x * kRunsOfAskBlock + threadIdx.x - lane;
+       first < end; first += gridDim.x * kRunsOfAskBlock) {
+    ShardRun run{};
+    if (first + lane < end) run = text.runs[first + lane];
+    answer_runs(run, text, params, shards);
+  }
+}
+
+/// The tiles that are left: their shards are found again for each child.
+template <class Key>
+__global__ __launch_bounds__(kTileThreads) void look_up_left_kernel(AskedTexts asked, LookupParams params,
+                                                                    ShardsThere<Key> shards) {
+  __shared__ ShardTile tile;
+  const CutText& text = asked.texts[blockIdx.y];
+  const std::uint32_t left = text.counters->left;
+  for (std::uint32_t i = blockIdx.x; i < left; i += gridDim.x) {
+    const std::uint32_t number = text.left[i];
+    for (std::uint32_t w = threadIdx.x; w < kPackedWords; w += kTileThreads)
+      tile.packed[w] = text.packed[number * kTileWords + w];
+    for (std::uint32_t w = threadIdx.x; w < kBreakWords; w += kTileThreads)
+      tile.breaks[w] = text.breaks[number * kTileBreakWords + w];
+    __syncthreads();
+    find_shards(tile, params);
+    __syncthreads();
+    answer_tile(tile, number * kTileStarts, params, shards, text.answers);
+    __syncthreads();  // before the next tile comes
+  }
+}
+
+__global__ __launch_bounds__(kTileThreads) void give_up_left_kernel(CutText text, std::uint32_t k) {
+  __shared__ TextTile tile;
+  const std::uint32_t left = text.counters->left, first = threadIdx.x * kStartsPerThread;
+  for (std::uint32_t i = blockIdx.x; i < left; i += gridDim.x) {
+    const std::uint32_t number = text.left[i];
+    for (std::uint32_t w = threadIdx.x; w < kBreakWords; w += kTileThreads)
+      tile.breaks[w] = text.breaks[number * kTileBreakWords + w];
+    __syncthreads();
+    std::uint32_t valid = valid_starts(tile, first, k);
+    for (; valid != 0; valid &= valid - 1) {
+      const std::uint32_t start = first + __ffs(static_cast<int>(valid)) - 1;
+      text.answers[std::size_t{number} * kTileStarts + start] = kLargeCountAnswer;
+    }
+    __syncthreads();  // before the next tile comes
+  }
+}
+
+/// Runs that a tile has room for, on average over its text. Random text has 2 / (w + 1) of them for each
+/// start (docs/algorithms.md), w being the m-mers of a k-mer; real text fewer, short reads some more. At k =
+/// 13 (w = 4) one tile in twelve of random text has more than its answers' memory takes, and is left.
+std::uint32_t runs_of_tile(const LookupParams& params) {
+  constexpr std::uint32_t kMost = kTileStarts * 3 / 8 - 16;  // three quarters of the tile's answers
+  const std::uint32_t window = params.k - params.m + 1;
+  return std::min(kMost, 2 * kTileStarts * 115 / 100 / (window + 1) + 32);
+}
+
+}  // namespace
+
+std::uint64_t TextRuns::bytes_per_tile(const LookupParams& params) {
+  return runs_of_tile(params) * sizeof(ShardRun) +
+         (kTileWords + kTileBreakWords + std::uint64_t{1}) * sizeof(std::uint32_t);
+}
+
+std::uint64_t TextRuns::bytes_besides(std::uint32_t children) {
+  return sizeof(TextTile) + sizeof(RunCounters) + (2 * std::uint64_t{children} + 2) * sizeof(std::uint32_t);
+}
+
+std::uint32_t TextRuns::most_runs(std::uint32_t starts, const LookupParams& params) {
+  return tiles_of(starts) * runs_of_tile(params);
+}
+
+std::uint32_t TextRuns::packed_words(std::uint32_t starts) {
+  return tiles_of(starts) * kTileWords + (kPackedWords - kTileWords);
+}
+
+TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const LookupParams& params)
+    : room_(runs_of_tile(params)) {
+  const std::size_t tiles = tiles_of(starts);
+  memory_ = DeviceArray<std::uint64_t>(
+      (tiles * bytes_per_tile(params) + bytes_besides(children)) / sizeof(std::uint64_t) + 1);
+  text_.runs = reinterpret_cast<ShardRun*>(memory_.data());
+  text_.counters = reinterpret_cast<RunCounters*>(text_.runs + tiles * room_);
+  text_.packed = reinterpret_cast<std::uint32_t*>(text_.counters + 1);
+  text_.breaks = text_.packed + tiles * kTileWords + (kPackedWords - kTileWords);
+  text_.left = text_.breaks + tiles * kTileBreakWords + (kBreakWords - kTileBreakWords);
+  text_.begins = text_.left + tiles;
+  text_.next = text_.begins + children + 1;
+}
+
+void TextRuns::cut(const char* text, std::uint32_t bytes, std::uint32_t starts, const LookupParams& params,
+                   const ShardsByChild& shards, std::uint32_t* answers, CutStatus* status,
+                   cudaStream_t stream) {
+  const std::uint32_t tiles = tiles_of(starts), capacity = tiles * room_;
+  const std::size_t counter_bytes = shards.children * sizeof(std::uint32_t);
+  auto* const staged = reinterpret_cast<ShardRun*>(answers);
+  text_.answers = answers;
+  fill_bytes(text_.counters, 0, 1, stream);
+  fill_bytes(text_.next, 0, shards.children, stream);
+  cut_runs_kernel<<<tiles, kTileThreads, counter_bytes, DriverLock::Shared(stream)>>>(
+      text, bytes, params, shards, text_, staged, capacity, status);
+  sum_up_children_kernel<<<1, 32, 0, DriverLock::Shared(stream)>>>(shards.children, text_);
+  order_runs_kernel<<<(capacity + kRunsPerBlock - 1) / kRunsPerBlock, kOrderThreads, counter_bytes,
+                      DriverLock::Shared(stream)>>>(shards, text_, staged, capacity);
+  check_launch("cutting text for lookups");
+  fill_bytes(answers, 0xFF, std::size_t{tiles} * kTileStarts, stream);
+  static_assert(kNoKmerAnswer == UINT32_MAX);
+}
+
+void give_up_left(const CutText& text, std::uint32_t k, cudaStream_t stream) {
+  constexpr std::uint32_t kBlocks = 64;
+  give_up_left_kernel<<<kBlocks, kTileThreads, 0, DriverLock::Shared(stream)>>>(text, k);
+  check_launch("leaving k-mers to the host");
+}
+
+template <class Key>
+void look_up_runs(const std::vector<CutText>& texts, std::uint32_t kmers_of_text, std::uint32_t child,
+                  const LookupParams& params, const ShardsThere<Key>& shards, cudaStream_t stream) {
+  constexpr std::uint32_t kEnoughBlocks = 2048;  // for any device
+  constexpr std::uint32_t kKmersOfBlock = 8 * kRunsOfAskBlock, kLeftBlocks = 256;
+  for (std::size_t first = 0; first < texts.size(); first += kTextsAtOnce) {
+    const auto some = static_cast<std::uint32_t>(std::min<std::size_t>(kTextsAtOnce, texts.size() - first));
+    AskedTexts asked{};
+    std::copy_n(texts.begin() + static_cast<std::ptrdiff_t>(first), some, asked.texts);
+    const std::uint32_t blocks = std::max(kmers_of_text / kKmersOfBlock + 1, kEnoughBlocks / some);
+    look_up_runs_kernel<Key>
+        <<<dim3(blocks, some), kAskThreads, 0, DriverLock::Shared(stream)>>>(asked, child, params, shards);
+    look_up_left_kernel<Key>
+        <<<dim3(kLeftBlocks / some + 1, some), kTileThreads, 0, DriverLock::Shared(stream)>>>(asked, params,
+                                                                                              shards);
+    check_launch("looking k-mers up in a child");
+  }
+}
+template void look_up_runs(const std::vector<CutText>&, std::uint32_t, std::uint32_t, const LookupParams&,
+                           const ShardsThere<Key64>&, cudaStream_t);
+template void look_up_runs(const std::vector<CutText>&, std::uint32_t, std::uint32_t, const LookupParams&,
+                           const ShardsThere<Key128>&, cudaStream_t);
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,64 @@
+#pragma once
+/// Which GPU a thread works on, where it works on several.
+
+#include <cuda_runtime.h>
+
+#include <memory>
+#include <utility>
+
+#include "kernels/memory/cuda_error.cuh"
+
+namespace warpmer::gpu {
+
+/// CUDA's number of the current device.
+inline int current_gpu() {
+  int ordinal = 0;
+  check(cudaGetDevice(&ordinal), "asking for the device");
+  return ordinal;
+}
+
+/// Makes a device current in this thread; at the end, the one that was before.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int ordinal) : before_(current_gpu()) {
+    check(cudaSetDevice(ordinal), "choosing a GPU");
+  }
+  ~CurrentDevice() { cudaSetDevice(before_); }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int before_;
+};
+
+/// Something with memory, streams or events of one device, which is current while it is made and while it is
+/// taken down.
+template <class T>
+class OnOneDevice {
+ public:
+  template <class... Arguments>
+  explicit OnOneDevice(int ordinal, Arguments&&... arguments) : ordinal_(ordinal) {
+    const CurrentDevice current(ordinal);
+    object_ = std::make_unique<T>(std::forward<Arguments>(arguments)...);
+  }
+  ~OnOneDevice() {
+    if (object_ == nullptr) return;
+    int before = 0;
+    cudaGetDevice(&before);
+    cudaSetDevice(ordinal_);
+    object_.reset();
+    cudaSetDevice(before);
+  }
+  OnOneDevice(OnOneDevice&&) noexcept = default;
+  OnOneDevice& operator=(OnOneDevice&&) = delete;
+
+  [[nodiscard]] int ordinal() const { return ordinal_; }
+  T& operator*() const { return *object_; }
+  T* operator->() const { return object_.get(); }
+
+ private:
+  int ordinal_;
+  std::unique_ptr<T> object_;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,232 @@
+#pragma once
+/// What a GPU hands out and wants back: memory, streams, events. Owners are movable and free what they
+/// hold; everything works on the device that is current.
+
+#include <cuda_runtime.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "kernels/memory/cuda_error.cuh"
+#include "kernels/memory/driver_use.cuh"
+
+namespace warpmer::gpu {
+
+namespace detail {
+
+/// An array that `Memory` allocates and frees.
+template <class T, class Memory>
+class Array {
+ public:
+  Array() = default;
+  explicit Array(std::size_t size) : size_(size) {
+    if (size > 0) data_ = static_cast<T*>(Memory::allocate(size * sizeof(T)));
+  }
+  ~Array() { reset(); }
+  Array(Array&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Array& operator=(Array&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+
+  [[nodiscard]] T* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t bytes() const { return size_ * sizeof(T); }
+  [[nodiscard]] T& operator[](std::size_t i) const { return data_[i]; }  ///< host memory only
+
+  void reset() {
+    if (data_ != nullptr) Memory::free(data_);
+    data_ = nullptr;
+    size_ = 0;
+  }
+  /// Room for `size` elements; what was there is lost when it grows.
+  void reserve(std::size_t size) {
+    if (size <= size_) return;
+    reset();
+    *this = Array(size);
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// The pool of the current device.
+inline cudaMemPool_t current_pool() {
+  int device = 0;
+  cudaMemPool_t pool{};
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetDefaultMemPool(&pool, device), "asking for the memory pool");
+  return pool;
+}
+
+/// From the device's pool, which keeps what it is given back: allocating again then costs next to nothing.
+/// Memory can be used in any stream; before it is freed, all work on it must be over.
+struct OnDevice {
+  static void* allocate(std::size_t bytes) {
+    keep_freed_memory();
+    void* memory = nullptr;
+    check(cudaMallocAsync(&memory, bytes, DriverLock::Shared(cudaStreamPerThread)),
+          "allocating device memory");
+    check(cudaStreamSynchronize(cudaStreamPerThread), "allocating device memory");
+    return memory;
+  }
+  static void free(void* memory) { cudaFreeAsync(memory, DriverLock::Shared(cudaStreamPerThread)); }
+
+ private:
+  static void keep_freed_memory() {
+    std::uint64_t threshold = UINT64_MAX;
+    check(cudaMemPoolSetAttribute(current_pool(), cudaMemPoolAttrReleaseThreshold, &threshold),
+          "setting up the memory pool");
+  }
+};
+/// Pages the GPU can copy from and to by itself.
+struct Pinned {
+  static void* allocate(std::size_t bytes) {
+    const DriverLock::Shared use;
+    void* memory = nullptr;
+    check(cudaMallocHost(&memory, bytes), "allocating pinned host memory");
+    return memory;
+  }
+  static void free(void* memory) {
+    const DriverLock::Shared use;
+    cudaFreeHost(memory);
+  }
+};
+
+}  // namespace detail
+
+/// Bytes of the current device's memory that can be had: what is free on it, and what its pool keeps of
+/// memory that was given back, by an earlier job of this process for example.
+inline std::uint64_t available_bytes() {
+  // What this thread gave back a moment ago has arrived then.
+  check(cudaStreamSynchronize(cudaStreamPerThread), "asking for free memory");
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  std::uint64_t reserved = 0, used = 0;
+  const cudaMemPool_t pool = detail::current_pool();
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
+        "asking the memory pool");
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "asking the memory pool");
+  return free + (reserved > used ? reserved - used : 0);
+}
+
+/// What of it one job takes unasked: some is left for the runtime, and for others that start on the same GPU.
+inline std::uint64_t usable_bytes() { return available_bytes() / 16 * 15; }
+
+/// An amount of memory, for messages: what there is, and what something takes.
+inline std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+inline std::string megabytes_up(std::uint64_t bytes) { return megabytes(bytes + (1u << 20) - 1); }
+
+template <class T>
+using DeviceArray = detail::Array<T, detail::OnDevice>;
+template <class T>
+using PinnedArray = detail::Array<T, detail::Pinned>;
+
+class Stream {
+ public:
+  enum class Priority { usual, high };
+  /// Of kernels that wait for room on the device, those of high priority get it first.
+  explicit Stream(Priority priority = Priority::usual) {
+    const DriverLock::Shared use;
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "creating a stream");
+    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                       priority == Priority::high ? greatest : least),
+          "creating a stream");
+  }
+  ~Stream() {
+    if (stream_ == nullptr) return;
+    const DriverLock::Shared use;
+    cudaStreamDestroy(stream_);
+  }
+  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  Stream& operator=(Stream&&) = delete;
+  operator cudaStream_t() const { return stream_; }
+  void wait() const { check(cudaStreamSynchronize(stream_), "waiting for the GPU"); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// A mark in a stream. `Timing` ones can be subtracted; for `polled` ones a thread waits without sleeping,
+/// for others it sleeps after a while: waking up may take longer than what it waits for.
+class Event {
+ public:
+  enum class Kind : unsigned {
+    ordering = cudaEventDisableTiming | cudaEventBlockingSync,
+    polled = cudaEventDisableTiming,
+    timing = cudaEventBlockingSync
+  };
+  explicit Event(Kind kind = Kind::ordering) {
+    const DriverLock::Shared use;
+    check(cudaEventCreateWithFlags(&event_, static_cast<unsigned>(kind)), "creating an event");
+  }
+  ~Event() {
+    if (event_ == nullptr) return;
+    const DriverLock::Shared use;
+    cudaEventDestroy(event_);
+  }
+  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  Event& operator=(Event&&) = delete;
+  operator cudaEvent_t() const { return event_; }
+  void record(cudaStream_t stream) const {
+    check(cudaEventRecord(event_, DriverLock::Shared(stream)), "marking a stream");
+  }
+  /// What is enqueued in `stream`, of this GPU or another, from now on comes after the mark; of an event that
+  /// was never recorded there is none.
+  void let_follow(cudaStream_t stream) const {
+    check(cudaStreamWaitEvent(DriverLock::Shared(stream), event_), "ordering streams");
+  }
+  void wait() const {
+    const auto start = std::chrono::steady_clock::now();
+    while (!has_passed()) {
+      if (std::chrono::steady_clock::now() - start > kAwake)
+        return check(cudaEventSynchronize(event_), "waiting for the GPU");
+      std::this_thread::yield();
+    }
+  }
+  [[nodiscard]] bool has_passed() const {
+    const cudaError_t state = cudaEventQuery(event_);
+    if (state == cudaErrorNotReady) {
+      cudaGetLastError();  // or the next launch would seem to have failed
+      return false;
+    }
+    check(state, "asking the GPU");
+    return true;
+  }
+  /// Of two timing events that have passed.
+  [[nodiscard]] float seconds_since(const Event& earlier) const {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "reading the GPU's clock");
+    return milliseconds / 1000;
+  }
+
+ private:
+  static constexpr std::chrono::microseconds kAwake{200};
+
+  cudaEvent_t event_ = nullptr;
+};
+
+template <class T>
+void copy_to_device(T* to, const T* from, std::size_t n, cudaStream_t stream) {
+  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyHostToDevice, DriverLock::Shared(stream)),
+        "copying to the GPU");
+}
+template <class T>
+void copy_to_host(T* to, const T* from, std::size_t n, cudaStream_t stream) {
+  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToHost, DriverLock::Shared(stream)),
+        "copying from the GPU");
+}
+template <class T>
+void fill_bytes(T* at, int value, std::size_t n, cudaStream_t stream) {
+  check(cudaMemsetAsync(at, value, n * sizeof(T), DriverLock::Shared(stream)), "filling device memory");
+}
+
+}  // namespace warpmer::gpu

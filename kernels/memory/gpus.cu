@@ -1,0 +1,78 @@
+#include <cuda_runtime.h>
+
+#include "host/gpus.h"
+
+namespace warpmer::host {
+
+namespace {
+
+std::string version_name(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// How a GPU reaches the memory of another.
+Link link_between(int from, int to) {
+  int reaches = 0, atomics = 0;
+  if (cudaDeviceGetP2PAttribute(&reaches, cudaDevP2PAttrAccessSupported, from, to) != cudaSuccess ||
+      reaches == 0)
+    return Link::none;
+  // NVLink carries atomic operations, PCIe does not.
+  cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, from, to);
+  return atomics != 0 ? Link::nvlink : Link::pcie;
+}
+
+Gpu describe(int ordinal, int count) {
+  Gpu gpu;
+  gpu.ordinal = ordinal;
+  cudaDeviceProp properties{};
+  cudaError_t status = cudaGetDeviceProperties(&properties, ordinal);
+  if (status == cudaSuccess) {
+    gpu.name = properties.name;
+    gpu.major = properties.major;
+    gpu.minor = properties.minor;
+    gpu.multiprocessors = properties.multiProcessorCount;
+    gpu.memory_bytes = properties.totalGlobalMem;
+    char address[32] = {};
+    if (cudaDeviceGetPCIBusId(address, sizeof address, ordinal) == cudaSuccess) gpu.pci_address = address;
+    for (int other = 0; other < count; ++other)
+      gpu.links.push_back(other == ordinal ? Link::none : link_between(ordinal, other));
+    if (gpu.major < 8) {
+      gpu.problem = "compute capability " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor) +
+                    " is below 8.0, the least that warpmer supports";
+      return gpu;
+    }
+    std::size_t free = 0, total = 0;
+    status = cudaSetDevice(ordinal);
+    if (status == cudaSuccess) status = cudaMemGetInfo(&free, &total);
+    gpu.free_bytes = free;
+  }
+  if (status != cudaSuccess)
+    gpu.problem = std::string("the driver says \"") + cudaGetErrorString(status) + "\"";
+  cudaGetLastError();
+  return gpu;
+}
+
+}  // namespace
+
+GpuSurvey survey_gpus() {
+  GpuSurvey survey;
+  int version = 0, count = 0;
+  if (cudaDriverGetVersion(&version) == cudaSuccess && version > 0) survey.driver = version_name(version);
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (survey.driver.empty()) {
+    survey.problem = "this machine has no CUDA driver";
+  } else if (status == cudaErrorInsufficientDriver) {
+    survey.problem = "the driver supports CUDA " + survey.driver + ", and warpmer needs " +
+                     version_name(CUDART_VERSION) + "; update the driver";
+  } else if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) {
+    survey.problem = "the driver sees no GPU (is CUDA_VISIBLE_DEVICES empty?)";
+  } else if (status != cudaSuccess) {
+    survey.problem = std::string("the driver says \"") + cudaGetErrorString(status) + "\"";
+  } else {
+    for (int i = 0; i < count; ++i) survey.gpus.push_back(describe(i, count));
+  }
+  cudaGetLastError();
+  return survey;
+}
+
+}  // namespace warpmer::host

@@ -1,0 +1,61 @@
+#pragma once
+/// Pinned host memory that grows in place.
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "base/error.h"
+
+namespace warpmer::gpu {
+
+/// One range of addresses, of which the first bytes, as many as are asked for, are memory that any GPU copies
+/// from and to by itself, in whole huge pages. With a GPU current whose context may be begun.
+class GrowingPages {
+ public:
+  static constexpr unsigned kMostThreads = 8;
+  /// What is given back is whole pieces.
+  static constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
+
+  GrowingPages() = default;
+  /// Of so many bytes at most; none yet. ResourceError when the system has not so many addresses.
+  explicit GrowingPages(std::size_t most_bytes);
+  ~GrowingPages();
+  GrowingPages(GrowingPages&& other) noexcept { swap(other); }
+  GrowingPages& operator=(GrowingPages&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  /// The first `bytes` are there from then on, and no whole piece behind them. What is held in both cases
+  /// stays; no copy may be under way. ResourceError when there is no such memory to be had: then nothing has
+  /// changed. `threads` have pages cleared, at most.
+  void resize(std::size_t bytes, unsigned threads = kMostThreads);
+  [[nodiscard]] std::byte* data() const { return data_; }
+  /// What is there, in whole huge pages: at least what was asked for.
+  [[nodiscard]] std::size_t bytes() const { return ends_.empty() ? 0 : ends_.back(); }
+  /// Calls `visit(begin, end)` for each part of the first `bytes` that one copy can take. InternalError when
+  /// not as many are there.
+  template <class Visit>
+  void for_each_part(std::size_t bytes, Visit&& visit) const {
+    if (bytes > this->bytes()) throw InternalError("more is asked of growing pages than there is");
+    std::size_t begin = 0;
+    for (const std::size_t end : ends_) {
+      if (begin < bytes) visit(begin, std::min(end, bytes));
+      begin = end;
+    }
+  }
+
+ private:
+  void swap(GrowingPages& other) noexcept;
+  void grow(std::size_t end, unsigned threads);
+  void shrink(std::size_t end) noexcept;
+  void pin(std::size_t end);
+  void unpin_last() noexcept;
+
+  std::byte* data_ = nullptr;
+  std::size_t most_bytes_ = 0;
+  std::vector<std::size_t> ends_;  ///< of pieces, each pinned by itself
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,66 @@
+#pragma once
+/// What the process holds of a GPU's memory, and may hold.
+
+#include <cstdint>
+
+#include "base/error.h"
+#include "kernels/memory/device_memory.cuh"
+
+namespace warpmer::gpu {
+
+/// Of the current device, what its pool has held at most since `forget_peak`, and what is in use beside it.
+struct HeldBytes {
+  std::uint64_t peak = 0;
+  std::uint64_t beside = 0;
+};
+inline HeldBytes held_bytes() {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  std::uint64_t reserved = 0;
+  HeldBytes held;
+  const cudaMemPool_t pool = detail::current_pool();
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
+        "asking the memory pool");
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &held.peak), "asking the memory pool");
+  held.beside = total - free - reserved;
+  return held;
+}
+/// Gives unused memory of the current device's pool back, and begins to look for the peak anew.
+inline void forget_peak() {
+  const DriverLock::Shared use;
+  const cudaMemPool_t pool = detail::current_pool();
+  check(cudaMemPoolTrimTo(pool, 0), "giving device memory back");
+  std::uint64_t zero = 0;
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &zero), "asking the memory pool");
+}
+
+/// What a job that asks for so much (--device-memory; 0: unasked) may hold on the current device.
+/// ResourceError when that is more than can be had.
+inline std::uint64_t device_cap(std::uint64_t asked_bytes) {
+  if (asked_bytes == 0) return usable_bytes();
+  if (const std::uint64_t available = available_bytes(); asked_bytes > available) {
+    throw ResourceError("--device-memory allows " + megabytes(asked_bytes) + ", but only " +
+                        megabytes(available) + " of the GPU's memory are free");
+  }
+  return asked_bytes;
+}
+/// What the pool takes memory in.
+inline constexpr std::uint64_t kPoolPiece = std::uint64_t{32} << 20;
+/// Part of a cap that can be planned with. The pool takes memory in pieces, and has holes, which are larger
+/// where segments are: with a 16th left for them it held 1504 MiB of 1488, with an eighth 1408 at most.
+constexpr std::uint64_t planned_with(std::uint64_t cap_bytes) {
+  const std::uint64_t part = cap_bytes / 32, most_more = std::uint64_t{512} << 20;
+  return cap_bytes - part - (3 * part < most_more ? 3 * part : most_more);
+}
+/// The same of the whole pieces in a cap, which may be few; and the least cap of whole pieces with which so
+/// much can be planned.
+constexpr std::uint64_t planned_in_pieces(std::uint64_t cap_bytes) {
+  return planned_with(cap_bytes / kPoolPiece * kPoolPiece);
+}
+constexpr std::uint64_t cap_in_pieces(std::uint64_t planned_bytes) {
+  std::uint64_t cap = planned_bytes / kPoolPiece * kPoolPiece;
+  while (planned_with(cap) < planned_bytes) cap += kPoolPiece;
+  return cap;
+}
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,81 @@
+#pragma once
+/// Waiting for a stream without asking the driver.
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include "kernels/memory/device_memory.cuh"
+
+namespace warpmer::gpu {
+
+namespace detail {
+
+/// Tells the processor that this thread only waits for a moment.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+}  // namespace detail
+
+/// A mark in a stream, as an Event is, for one thread to wait for: the stream writes a number to pinned host
+/// memory when it gets there, and the thread looks at that. To ask the driver takes a lock that it holds for
+/// everything it is told to do, too; where many threads do so again and again, those who have work for the
+/// device wait for them. (Counting with a cap of a quarter of the index took 0.31 s so, and takes 0.23.) A
+/// stream can write, but wakes no thread: the one that waits has to look, and naps in between.
+class HostFence {
+ public:
+  /// With a GPU current.
+  HostFence() { number_.data()[0] = 0; }
+
+  /// Of the current GPU. What was enqueued in the stream before has been done when the fence has passed. In
+  /// another stream than before only when it has been waited for.
+  void record(cudaStream_t stream) {
+    stream_ = stream;
+    write_when_reached(stream);
+  }
+  /// At once when it was never recorded. Throws as `check` (kernels/memory/cuda_error.cuh) when the device
+  /// has failed.
+  void wait() const {
+    const auto start = std::chrono::steady_clock::now();
+    for (unsigned turn = 0; !has_passed(); ++turn) {
+      if (turn < kTurnsAwake) {
+        detail::relax();
+        continue;
+      }
+      const auto waited = std::chrono::steady_clock::now() - start;
+      if (waited < kAwake) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(kNap);
+        if (turn % kTurnsUntilAsked == 0) look_for_errors();
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] bool has_passed() const {
+    return std::atomic_ref(number_.data()[0]).load(std::memory_order_acquire) >= last_;
+  }
+  void write_when_reached(cudaStream_t stream);
+  void look_for_errors() const;
+
+  /// Awake for 200 us instead, updates took 3 to 10 % longer and two to three seconds more of CPU time.
+  static constexpr unsigned kTurnsAwake = 64, kTurnsUntilAsked = 256;
+  static constexpr std::chrono::microseconds kAwake{20}, kNap{50};
+
+  PinnedArray<std::uint64_t> number_{1};
+  std::uint64_t last_ = 0;
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace warpmer::gpu

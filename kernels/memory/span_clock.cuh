@@ -1,0 +1,56 @@
+#pragma once
+/// How long the device was at it: time spans in streams, added up.
+
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "kernels/memory/device_memory.cuh"
+
+namespace warpmer::gpu {
+
+class SpanClock {
+ public:
+  /// Runs `enqueue`, and takes note of how long its work takes in the stream.
+  template <class Enqueue>
+  void time(cudaStream_t stream, Enqueue&& enqueue) {
+    begin(stream);
+    enqueue();
+    end(stream);
+  }
+  /// The same in two steps; whatever comes between is timed.
+  void begin(cudaStream_t stream) {
+    // The oldest is over long since: nobody waits.
+    if (open_.size() == kMostOpen) collect_oldest();
+    if (spare_.empty()) spare_.emplace_back();
+    open_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+    open_.back().begin.record(stream);
+  }
+  void end(cudaStream_t stream) { open_.back().end.record(stream); }
+  /// Waits for all of them.
+  void collect() {
+    while (!open_.empty()) collect_oldest();
+  }
+  [[nodiscard]] double seconds() const { return seconds_; }
+
+ private:
+  struct Span {
+    Event begin{Event::Kind::timing}, end{Event::Kind::timing};
+  };
+
+  void collect_oldest() {
+    const Span& span = open_.front();
+    span.end.wait();
+    seconds_ += span.end.seconds_since(span.begin);
+    spare_.push_back(std::move(open_.front()));
+    open_.pop_front();
+  }
+
+  static constexpr std::size_t kMostOpen = 256;
+  std::deque<Span> open_;
+  std::vector<Span> spare_;
+  double seconds_ = 0;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,179 @@
+#pragma once
+/// The children of a paged table (table/paged_table.h) on a GPU: frames in its memory, each with a stream of
+/// its own, and images in pinned memory of the host. While one frame's child is written back another's is
+/// read and the others are worked on (Starfish: Xiong et al. 2022, section 4.2.1).
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/huge_pages.h"
+#include "kernels/count/counted.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/growing_pages.cuh"
+#include "table/child_table.h"
+#include "table/paged_table.h"
+
+namespace warpmer::gpu {
+
+/// What a block counts children in: its static shared memory.
+inline constexpr std::uint32_t kMostChildren = 8192;
+/// Keys whose counts passed 2^32, that are remembered until they are asked for.
+inline constexpr std::uint32_t kMostWrapped = kMostBigCounts;
+
+/// Works on the device that is current, for one thread at a time. What functions mean stands in
+/// cpu/update/host_children.h; here they start something, but for `wait` and those that return what they have
+/// counted.
+template <class KeyType>
+class DeviceChildren {
+ public:
+  using Key = KeyType;
+  using Items = table::ChildItems<Key>;
+  using Update = typename Items::Update;
+  using Place = typename Items::Place;
+  using Child = table::ChildInFrame<Key>;
+  using Directory = table::ChildDirectoryView<Key>;
+
+  DeviceChildren(std::uint32_t frames, std::size_t frame_bytes, std::size_t batch, std::uint32_t children,
+                 std::uint64_t most_image_bytes, Place place = {});
+  ~DeviceChildren();
+  DeviceChildren(const DeviceChildren&) = delete;
+  DeviceChildren& operator=(const DeviceChildren&) = delete;
+
+  /// Host memory for the image of a child of so many bytes, by the bytes of a frame.
+  static std::uint64_t image_bytes(std::size_t bytes, std::size_t frame_bytes) {
+    return frame_bytes < kLargeImage ? frame_bytes : whole_huge_pages(bytes);
+  }
+  /// Device memory of each update that may wait; and what is held besides these and frames: with directories
+  /// of 2^kShardBits entries.
+  static constexpr std::uint64_t kBytesOfUpdate = 2 * sizeof(Update) + sizeof(std::uint32_t);
+  static constexpr std::size_t kMostDirectories = 8;
+  static constexpr std::uint64_t kFixedBytes =
+      kMostWrapped * sizeof(Key) + (kMostChildren + (kMostDirectories << kShardBits)) * sizeof(std::uint32_t);
+
+  void make_image(std::uint32_t child);
+  void fit_images(const std::vector<std::size_t>& bytes);
+  void drop_image(std::uint32_t child);
+  void swap_images(std::uint32_t a, std::uint32_t b);
+
+  void clear(std::uint32_t frame, const table::ChildShape& shape);
+  void fetch(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape);
+  void write_back(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape);
+  void pour(std::uint32_t frame, const Child& child, std::uint32_t image, const table::ChildShape& shape);
+  void update(std::uint32_t frame, const Child& child, table::ChildStep step, std::size_t begin,
+              std::size_t end, bool own);
+  void find(std::uint32_t frame, const Child& child, std::size_t begin, std::size_t end);
+  table::ChildReport wait(std::uint32_t frame);
+  std::vector<Key> take_wrapped();
+  [[nodiscard]] Child at(std::uint32_t frame, Child child) const;
+  /// What is enqueued there comes after what was asked for the frame before.
+  [[nodiscard]] cudaStream_t stream(std::uint32_t frame) const { return frames_[frame].stream; }
+  [[nodiscard]] Place place() const { return place_; }
+
+  /// Updates and keys lie in memory of the host or the device; of the host best in pinned memory.
+  void bring_updates(const Update* updates, std::size_t n);
+  void bring_to_frame(std::uint32_t frame, const Update* updates, std::size_t n);
+  void wait_for_input();
+  std::vector<std::size_t> sort_updates(const Directory& directory);
+  std::size_t keep_waiting();
+  void bring_queries(const Key* keys, std::size_t n);
+  std::vector<std::size_t> sort_queries(const Directory& directory);
+  void take_answers(std::uint32_t* answers, std::size_t n);
+  Directory directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits);
+  void settle() noexcept;
+  /// Of the device's memory that is held.
+  [[nodiscard]] std::size_t device_bytes() const;
+
+ private:
+  struct Frame {
+    explicit Frame(std::size_t bytes) : memory(bytes), report(1), told(1) {}
+    DeviceArray<std::byte> memory;
+    DeviceArray<table::ChildReport> report;
+    PinnedArray<table::ChildReport> told;
+    Stream stream;
+    Event uploaded;
+  };
+
+  /// A child's, on the host. A large one is as large as its child.
+  class Image {
+   public:
+    Image() = default;
+    explicit Image(std::size_t most_bytes) : written(std::make_unique<Event>()) {
+      if (most_bytes < kLargeImage) {
+        small_ = PinnedArray<std::byte>(most_bytes);
+      } else {
+        large_ = GrowingPages(most_bytes);
+      }
+    }
+    [[nodiscard]] std::byte* memory() const { return small_.size() > 0 ? small_.data() : large_.data(); }
+    /// What it takes of the host's memory.
+    [[nodiscard]] std::size_t bytes() const { return small_.size() > 0 ? small_.size() : large_.bytes(); }
+    /// No copy from or to what is given back may be under way: see `write_back`.
+    void resize(std::size_t bytes, unsigned threads = GrowingPages::kMostThreads) {
+      if (small_.size() == 0) large_.resize(bytes, threads);
+    }
+    template <class Visit>
+    void for_each_part(std::size_t bytes, Visit&& visit) const {
+      if (small_.size() > 0) {
+        visit(0, bytes);
+      } else {
+        large_.for_each_part(bytes, visit);
+      }
+    }
+
+    std::unique_ptr<Event> written;  ///< by the frame that it was written from last
+
+   private:
+    PinnedArray<std::byte> small_;
+    GrowingPages large_;
+  };
+
+  static constexpr std::size_t kLargeImage = std::size_t{2} << 20;
+
+  void wait_for_frames() const;
+  void let_frames_follow() const;
+  Image make_sized(std::size_t bytes);
+  void resize(Image& image, std::size_t bytes);
+  void check_image_bytes(std::uint64_t more) const;
+  void read_after_write(std::uint32_t frame, const Image& image) const;
+  [[nodiscard]] Update* own_updates(std::uint32_t frame) const;
+  template <table::ChildStep kStep>
+  void do_step(std::uint32_t frame, const Child& child, bool own, std::size_t begin, std::size_t end);
+  template <class Item>
+  std::vector<std::size_t> sort(const Item* items, std::size_t n, DeviceArray<std::uint32_t>& order,
+                                const Directory& directory);
+
+  std::size_t frame_bytes_, batch_;
+  std::uint64_t most_image_bytes_, image_bytes_ = 0;  ///< of the host's memory
+  Place place_;
+  std::vector<Frame> frames_;
+  std::vector<Image> images_, spare_;
+  DeviceArray<Update> updates_, kept_;
+  std::size_t waiting_ = 0;
+  DeviceArray<std::uint32_t> update_order_, query_order_;
+  DeviceArray<Key> queries_;
+  DeviceArray<std::uint32_t> answers_;
+  std::size_t asked_ = 0;
+  bool queries_are_sorted_ = false;
+  DeviceArray<Key> wrapped_;  ///< none of pairs
+  DeviceArray<std::uint32_t> wrapped_size_;
+  std::vector<std::uint32_t> directory_;  ///< the last of those below
+  /// Work that is under way may still read those before.
+  std::vector<DeviceArray<std::uint32_t>> directories_;
+  DeviceArray<std::uint32_t> counters_;  ///< of `sort` and `keep_waiting`
+  Stream input_;
+  Event brought_;
+};
+
+extern template class DeviceChildren<table::Key32>;
+extern template class DeviceChildren<Key64>;
+extern template class DeviceChildren<Key128>;
+
+/// 32-bit keys with 32-bit values, on a GPU and beyond its memory.
+using PagedPairTable = table::PagedTable<DeviceChildren<table::Key32>>;
+/// K-mers, as hashes, with counts.
+template <class Key>
+using PagedKmerTable = table::PagedTable<DeviceChildren<Key>>;
+
+}  // namespace warpmer::gpu

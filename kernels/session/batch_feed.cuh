@@ -1,0 +1,79 @@
+#pragma once
+/// One reading thread's way to the GPU: batches become joined text in pinned memory, are copied to the device
+/// and counted there; text as it is in a file is copied so, and joined on the device. While the device works
+/// on one batch, the thread reads the next.
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/backend.h"
+#include "io/text/batch.h"
+#include "kernels/count/shared_counter.cuh"
+#include "kernels/memory/host_fence.cuh"
+#include "kernels/text/plain_fasta.cuh"
+#include "kernels/text/plain_fastq.cuh"
+
+namespace warpmer::gpu {
+
+class BatchFeed : private SharedCounter::Task {
+ public:
+  /// Works on the current device; so must every call.
+  BatchFeed(SharedCounter& shared, bool lenient, char lowest_quality)
+      : shared_(shared), lenient_(lenient), lowest_quality_(lowest_quality) {}
+
+  /// Sends a batch on its way and leaves the one before in its place. Returns the number of k-mers of
+  /// that one. For a character that is no nucleotide code in it, unless lenient: InputError. In text as it
+  /// is in the file, for that and for all that is not plain: io::RawTextRefused.
+  std::uint64_t add(io::Batch& batch);
+
+  /// Waits for what is under way.
+  std::uint64_t finish() { return complete(); }
+
+  [[nodiscard]] const backend::FoundInText& found_in_text() const { return found_; }
+  [[nodiscard]] double join_seconds() const { return join_seconds_; }
+  [[nodiscard]] double find_seconds() const { return find_seconds_; }
+  [[nodiscard]] double copy_seconds() const { return copy_seconds_; }
+  [[nodiscard]] std::uint64_t copied_bytes() const { return copied_bytes_; }
+
+ private:
+  [[nodiscard]] bool is_fasta() const { return batch_.raw_format == io::RawFormat::fasta; }
+  void join();
+  void send();
+  void copy_joined();
+  void copy_raw_text();
+  void note_records();
+  [[noreturn]] void throw_bad_base(std::uint32_t offset) const;
+  void run(TextCounter& counter) override;
+  void cut(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left);
+  std::uint64_t complete();
+  std::uint64_t cut_rest();
+
+  SharedCounter& shared_;
+  bool lenient_;
+  char lowest_quality_;
+  Stream copies_;
+
+  // What is under way.
+  io::Batch batch_;
+  PinnedArray<char> joined_;
+  DeviceArray<char> raw_text_;  ///< as it is in the file
+  PlainFastq fastq_;
+  PlainFasta fasta_;
+  PinnedArray<TextFindings> findings_{1};
+  DeviceArray<char> text_;  ///< joined
+  std::uint32_t bytes_ = 0;
+  DeviceArray<std::uint32_t> left_[2];  ///< tiles that found no room: to do, and again
+  DeviceArray<CutStatus> status_{1};
+  PinnedArray<CutStatus> result_{1};
+  Event copy_begin_{Event::Kind::timing}, copy_end_{Event::Kind::timing};
+  Event ready_{Event::Kind::timing};  ///< to be cut
+  HostFence done_;
+  bool busy_ = false;
+  std::uint64_t rooms_before_ = 0;  ///< how often room had been made when it was cut
+
+  backend::FoundInText found_;
+  double join_seconds_ = 0, copy_seconds_ = 0, find_seconds_ = 0;
+  std::uint64_t copied_bytes_ = 0;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,21 @@
+#include "kernels/session/chunk_pipeline.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+__global__ void add_bins_kernel(unsigned long long* sums, const unsigned long long* bins, std::uint32_t n) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) sums[i] += bins[i];
+}
+
+}  // namespace
+
+void launch_add_bins(unsigned long long* sums, const unsigned long long* bins, std::uint32_t n,
+                     cudaStream_t stream) {
+  constexpr std::uint32_t kThreads = 256;
+  add_bins_kernel<<<(n + kThreads - 1) / kThreads, kThreads, 0, DriverLock::Shared(stream)>>>(sums, bins, n);
+  check_launch("adding up counts");
+}
+
+}  // namespace warpmer::gpu

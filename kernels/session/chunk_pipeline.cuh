@@ -1,0 +1,425 @@
+#pragma once
+/// Consecutive shards, chunk after chunk, counted and frozen: one chunk is counted while the one before is
+/// frozen and on its way out.
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/tally.h"
+#include "index/shard_codec.h"
+#include "kernels/count/list_counting.cuh"
+#include "kernels/freeze/freeze.cuh"
+#include "kernels/freeze/frozen_chunk.cuh"
+#include "kernels/memory/host_fence.cuh"
+#include "kernels/memory/payload_ring.cuh"
+#include "kernels/memory/small_copy.cuh"
+
+namespace warpmer::gpu {
+
+/// Adds up numbers of k-mers by count.
+void launch_add_bins(unsigned long long* sums, const unsigned long long* bins, std::uint32_t n,
+                     cudaStream_t stream);
+
+template <class Key, int Words>
+class ChunkPipeline {
+ public:
+  using Counting = ListCounting<Key, Words>;
+  using Waiting = WaitingWords<Key, Words>;
+
+  /// What a chunk may take.
+  struct ChunkSize {
+    std::uint64_t entries;  ///< k-mers kept
+    std::uint32_t lists;
+  };
+  struct Outlets {
+    std::function<void(FrozenChunk&&)> take;
+    std::function<void(std::uint32_t first_shard)> reclaim;  ///< see DeviceCounter::finish
+    /// If there is one: returns when the words of all shards before `end_shard` are there.
+    std::function<void(std::uint32_t end_shard)> wait_for_words;
+  };
+
+  /// An entry counted, and its part of a payload, at most.
+  static constexpr std::uint64_t kEntryBytes = CountedLists<Key>::kEntryBytes + sizeof(Key) + 6;
+  /// For the payloads of an entry of each chunk: usually two find room there, and one always.
+  static constexpr std::uint64_t kRingBytes = 2 * sizeof(Key);
+  /// Device memory of an entry of the two chunks there are at once.
+  static constexpr std::uint64_t kEntriesBytes = 2 * CountedLists<Key>::kEntryBytes + kRingBytes;
+  static constexpr std::uint64_t bytes_for(const ChunkSize& size) {
+    return size.entries * kEntriesBytes + 2 * size.lists * CountedLists<Key>::kListBytes;
+  }
+
+  ChunkPipeline(const DeviceCountPlan& plan, const ListRange& range, Counting& counting, cudaStream_t stream)
+      : plan_(plan),
+        range_(range),
+        counting_(counting),
+        stream_(stream),
+        buffers_{Buffers(range.end_shard() - range.first_shard()),
+                 Buffers(range.end_shard() - range.first_shard())},
+        bins_(CountHistogram::kBins),
+        freeze_scratch_(freeze_scratch(range.end_shard() - range.first_shard())) {
+    fill_bytes(bins_.data(), 0, bins_.size(), freeze_stream_);
+  }
+  /// After an error, too, nothing writes to the host's memory afterwards.
+  ~ChunkPipeline() {
+    cudaStreamSynchronize(stream_);
+    cudaStreamSynchronize(freeze_stream_);
+  }
+  ChunkPipeline(const ChunkPipeline&) = delete;
+  ChunkPipeline& operator=(const ChunkPipeline&) = delete;
+
+  /// Before the first shard: the k-mers of each shard, how many occurrences there are behind all of them
+  /// at most, or nothing, if large counts are not to be tallied, and what chunks may take. `spare_bytes` of
+  /// device memory may be taken for a shard that is larger than a chunk. `foresees`: where there are many
+  /// more k-mers than chunks take, how many are different in the chunks to come is concluded from those
+  /// before.
+  void begin(std::vector<unsigned long long> loads, std::optional<std::uint64_t> most_kmers,
+             const ChunkSize& size, std::uint64_t spare_bytes, bool foresees) {
+    loads_ = std::move(loads);
+    size_ = size;
+    spare_bytes_ = spare_bytes;
+    foresees_ = foresees;
+    const std::uint64_t all = std::accumulate(loads_.begin(), loads_.end(), std::uint64_t{0});
+    usual_bound_ = std::max<std::uint64_t>(1, std::min(all, size_.entries));
+    if (!most_kmers) return;
+    // Of k-mers that occur so often there are no more than this.
+    for (Buffers& buffers : buffers_)
+      buffers.large = DeviceArray<std::uint64_t>(*most_kmers / CountHistogram::kBins + 1);
+  }
+
+  /// Counts and freezes the shards [first, end), which come after those before. The words are looked at until
+  /// two chunks later, or `finish`.
+  void add(std::uint32_t first, std::uint32_t end, const Waiting& words, const Outlets& outlets) {
+    while (first < end) {
+      // Few shards first: they show how large tables have to be.
+      const std::uint32_t most =
+          number_ == 0 ? std::max(1u, (1u << range_.shard_bits) / plan_.owners / 64) : end - first;
+      Chunk chunk = plan_chunk(first, std::min(most, end - first), words);
+      Buffers& buffers = buffers_[number_ % 2];
+      if (outlets.wait_for_words) outlets.wait_for_words(chunk.first_shard + chunk.shards);
+      count(chunk, buffers);
+      if (before_) freeze(*before_, buffers_[(number_ + 1) % 2], outlets);
+      before_.reset();
+      if (number_ == 0) {
+        // Nothing to overlap with, and what it shows is wanted now.
+        freeze(chunk, buffers, outlets);
+      } else {
+        before_ = chunk;
+      }
+      first += chunk.shards;
+      ++number_;
+    }
+  }
+
+  /// Enqueues all that has been added, and waits until it is counted: its words are no longer looked at.
+  void settle(const Outlets& outlets) {
+    if (before_) freeze(*before_, buffers_[(number_ + 1) % 2], outlets);
+    before_.reset();
+  }
+
+  /// The k-mers of shards from `first` on, none of which has been added, where they are not what `begin`
+  /// said.
+  void know(std::uint32_t first, const std::vector<std::uint64_t>& loads) {
+    std::copy(loads.begin(), loads.end(), loads_.begin() + (first - range_.first_shard()));
+  }
+
+  /// Of the spare memory, so much is taken by somebody else from now on.
+  void hold_beside(std::uint64_t bytes) { beside_bytes_ = bytes; }
+
+  /// Throws a ResourceError when a shard of so many different k-mers takes `more` bytes, and these are not to
+  /// be spared any more.
+  void check_room(std::uint64_t entries, std::uint64_t more) const {
+    const std::uint64_t bytes = beside_bytes_ + growth(buffers_[0]) + growth(buffers_[1]) + more;
+    if (bytes <= spare_bytes_) return;
+    throw ResourceError("a shard of " + std::to_string(entries) +
+                        " different k-mers takes more of the GPU's memory than there is; raise "
+                        "--device-memory by " +
+                        megabytes_up(to_be_added(bytes - spare_bytes_)) + ", or " +
+                        (plan_.live.index != nullptr ? "leave --paged out" : "use --device cpu"));
+  }
+
+  /// No more shards come. Enqueues the rest; `end` marks when all is frozen.
+  void finish(const Outlets& outlets, const Event& end) {
+    settle(outlets);
+    end.record(freeze_stream_);
+    histogram_.resize(bins_.size());
+    copy_to_host(histogram_.data(), bins_.data(), bins_.size(), freeze_stream_);
+    freeze_stream_.wait();
+    clock_.collect();
+  }
+
+  void add_to(backend::Tally& tally) const {
+    for (std::uint64_t count = 1; count < histogram_.size(); ++count) {
+      if (histogram_[count] > 0) tally.note(count, histogram_[count]);
+    }
+    for (const std::uint64_t count : large_counts_) tally.note(count, 1);
+  }
+  [[nodiscard]] double freeze_seconds() const { return clock_.seconds(); }
+
+ private:
+  struct Chunk {
+    std::uint32_t first_shard, shards;
+    std::uint64_t kmers;  ///< as far as is known
+    std::uint64_t bound;  ///< entries at most, or so it seems
+    Waiting words;
+    std::uint32_t list_shift = 0;  ///< 2^this lists were counted as one
+  };
+  /// What counting a chunk has found out: one piece of memory, that goes to the host as a whole.
+  struct Found {
+    unsigned long long size;
+    CountFault fault;
+    std::uint32_t large_size;
+  };
+  /// What is counted, and what is frozen from it.
+  struct Buffers {
+    CountedLists<Key> counted;
+    DeviceArray<std::uint32_t> found;  ///< `Found`, and the widths of each shard
+    DeviceArray<unsigned long long> bins;
+    DeviceArray<std::uint64_t> large;
+    DeviceArray<ShardPlan> plans;
+    PinnedArray<std::uint32_t> host_found;
+    PinnedArray<ShardPlan> host_plans;
+    HostFence counted_fence;
+    Event frozen_event;
+    std::uint32_t ranges = kLeastRanges;  ///< of each list counted
+
+    explicit Buffers(std::uint32_t shards)
+        : found(found_words(shards)),
+          bins(CountHistogram::kBins),
+          plans(shards),
+          host_found(found_words(shards)),
+          host_plans(shards) {}
+    static std::size_t found_words(std::uint32_t shards) {
+      return sizeof(Found) / sizeof(std::uint32_t) + std::size_t{shards} * kWidths;
+    }
+    [[nodiscard]] const Found& result() const { return *reinterpret_cast<const Found*>(host_found.data()); }
+    [[nodiscard]] const std::uint32_t* result_widths() const {
+      return host_found.data() + sizeof(Found) / sizeof(std::uint32_t);
+    }
+  };
+
+  [[nodiscard]] std::uint64_t load_of(std::uint32_t shard) const {
+    return loads_[shard - range_.first_shard()];
+  }
+
+  Chunk plan_chunk(std::uint32_t first, std::uint32_t most, const Waiting& words) const {
+    Chunk chunk{first, 0, 0, 0, words, 0};
+    most = std::min(most, std::max(1u, size_.lists / range_.lists_per_shard()));
+    while (chunk.shards < most) {
+      const std::uint64_t kmers = chunk.kmers + load_of(first + chunk.shards);
+      if (chunk.shards > 0 && foreseen(kmers) > size_.entries) break;
+      chunk.kmers = kmers;
+      ++chunk.shards;
+    }
+    // Not a few more than are frozen at once: the rest of the device would wait for these.
+    const std::uint32_t at_once = shards_at_once<Key>(entries_per_shard_);
+    while (chunk.shards < most && chunk.shards > at_once && chunk.shards % at_once != 0)
+      chunk.kmers -= load_of(first + --chunk.shards);
+    chunk.bound = foreseen(chunk.kmers);
+    return chunk;
+  }
+
+  /// Different k-mers to be kept of so many.
+  [[nodiscard]] std::uint64_t foreseen(std::uint64_t kmers) const {
+    if (!foresees_) return kmers;
+    const double expected =
+        static_cast<double>(kmers) * kept_of_kmers_ * plan_.tuning.entries_margin + kLeastBound;
+    return std::min(kmers, static_cast<std::uint64_t>(expected));
+  }
+
+  [[nodiscard]] CountTask<Key, Words> task_for(const Chunk& chunk) const {
+    return counting_.task(chunk.first_shard, chunk.shards, chunk.words, chunk.list_shift);
+  }
+
+  void count(Chunk& chunk, Buffers& buffers) {
+    chunk.list_shift = counting_.joined(chunk.first_shard, chunk.shards, chunk.words);
+    CountTask<Key, Words> task = task_for(chunk);
+    task.min_count = plan_.min_count;
+    task.max_count = plan_.max_count;
+    // A shard of more occurrences than fit, of fewer k-mers we hope: find out how many.
+    if (chunk.bound > size_.entries) chunk.bound = counting_.measure(task);
+    make_room(buffers, chunk);
+    buffers.ranges = std::min(ranges_for<Key>(entries_per_shard_), buffers.counted.most_ranges(task.lists));
+    task.out = buffers.counted.view(task.first_list, buffers.ranges);
+    task.out_capacity = buffers.counted.capacity();
+    auto* const found = reinterpret_cast<Found*>(buffers.found.data());
+    const std::size_t found_words = Buffers::found_words(chunk.shards);
+    task.out_size = &found->size;
+    task.fault = &found->fault;
+    task.final = true;
+    task.histogram = {buffers.bins.data(), buffers.large.data(), &found->large_size};
+    task.widths = reinterpret_cast<std::uint32_t*>(found + 1);
+    buffers.frozen_event.let_follow(stream_);
+    fill_bytes(buffers.found.data(), 0, found_words, stream_);
+    fill_bytes(buffers.bins.data(), 0, buffers.bins.size(), stream_);
+    fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
+    counting_.count(task);
+    copy_small(buffers.host_found.data(), buffers.found.data(), found_words, stream_);
+    buffers.counted_fence.record(stream_);
+  }
+
+  /// What has to be added to a cap for so much more to be spare: a live table gets its part of that, and of
+  /// the rest half, at most, goes to feeds, staging and lists, or is left for holes of the memory pool.
+  [[nodiscard]] std::uint64_t to_be_added(std::uint64_t spare) const {
+    const double part_of_live =
+        static_cast<double>(plan_.live.device_bytes) / static_cast<double>(plan_.memory_bytes);
+    return static_cast<std::uint64_t>(static_cast<double>(spare) * (1 + part_of_live) * 2);
+  }
+
+  /// What entries take beyond a chunk's size.
+  [[nodiscard]] std::uint64_t growth(const Buffers& buffers) const {
+    return (std::max(buffers.counted.capacity(), size_.entries) - size_.entries) * kEntryBytes;
+  }
+  /// Of one size for all chunks but unusual ones: memory that the device works on is not to move.
+  void make_room(Buffers& buffers, const Chunk& chunk) {
+    const std::uint64_t entries = std::max(chunk.bound, usual_bound_);
+    const std::uint32_t lists = std::min(range_.lists(), std::max(size_.lists, range_.lists_per_shard()));
+    if (buffers.counted.capacity() >= entries) return;
+    if (entries > size_.entries)
+      check_room(entries, (entries - size_.entries) * kEntryBytes - growth(buffers));
+    check(cudaStreamSynchronize(stream_), "counting");
+    freeze_stream_.wait();
+    buffers.counted = {};
+    buffers.counted = CountedLists<Key>(entries, lists, CountedFor::freezing);
+  }
+
+  /// Waits until the chunk is counted, and enqueues what makes payloads of it. A chunk that has more k-mers
+  /// than were foreseen is counted again.
+  void freeze(const Chunk& chunk, Buffers& buffers, const Outlets& outlets) {
+    buffers.counted_fence.wait();
+    const std::uint64_t entries = buffers.result().size;
+    if (buffers.result().fault == CountFault::output_full && chunk.bound < chunk.kmers && foresees_) {
+      note_kept(chunk, entries);
+      return count_in_halves(chunk, entries, buffers, outlets);
+    }
+    counting_.throw_fault(buffers.result().fault);
+    counting_.learn(task_for(chunk), entries);
+    note_kept(chunk, entries);
+    take_large_counts(buffers);
+    launch_add_bins(bins_.data(), buffers.bins.data(), CountHistogram::kBins, freeze_stream_);
+    FrozenChunk frozen;
+    frozen.first_shard = chunk.first_shard;
+    const std::uint64_t words = lay_out(chunk, buffers, frozen.plans) + kSpareWords;
+    const PayloadRing::Room room =
+        payloads_.take(chunk.first_shard, words, ring_words(words, entries), outlets.reclaim);
+    std::copy(frozen.plans.begin(), frozen.plans.end(), buffers.host_plans.data());
+    copy_small(buffers.plans.data(), buffers.host_plans.data(), frozen.plans.size(), freeze_stream_);
+    FreezeTask<Key> task{};
+    task.counted = buffers.counted.view(task_for(chunk).first_list, buffers.ranges);
+    task.k = plan_.k;
+    task.first_shard = chunk.first_shard;
+    task.shards = chunk.shards;
+    task.lists_per_shard = range_.lists_per_shard() >> chunk.list_shift;
+    task.plans = buffers.plans.data();
+    task.entries =
+        std::accumulate(frozen.plans.begin(), frozen.plans.end(), std::uint64_t{0},
+                        [](std::uint64_t sum, const ShardPlan& plan) { return sum + plan.shape.entries; });
+    entries_per_shard_ = static_cast<double>(task.entries) / chunk.shards;
+    task.output = room.words;
+    task.scratch = freeze_scratch_.data();
+    clock_.time(freeze_stream_, [&] { launch_freeze(task, freeze_stream_); });
+    buffers.frozen_event.record(freeze_stream_);
+    room.ready->record(freeze_stream_);
+    frozen.payload = room.words;
+    frozen.ready = room.ready;
+    outlets.take(std::move(frozen));
+  }
+  /// What fields that end at a payload's end may look at.
+  static constexpr std::uint64_t kSpareWords = 4;
+
+  /// Words for the payloads of two usual chunks, of four where that is not much, when a chunk of so many
+  /// entries has so many words.
+  [[nodiscard]] std::uint64_t ring_words(std::uint64_t words, std::uint64_t entries) const {
+    if (entries == 0) return words;
+    const double usual_entries = static_cast<double>(usual_bound_) * (foresees_ ? 1 : kept_of_kmers_);
+    const double usual =
+        kRingMargin * static_cast<double>(words) / static_cast<double>(entries) * usual_entries;
+    const double most = static_cast<double>(size_.entries * kRingBytes / sizeof(std::uint64_t));
+    return static_cast<std::uint64_t>(std::min(most, std::max(2 * usual, std::min(4 * usual, kMuchRing))));
+  }
+  static constexpr double kRingMargin = 1.125, kMuchRing = 1 << 25;
+
+  /// Decides on the payloads of a chunk's shards. Returns their words.
+  std::uint64_t lay_out(const Chunk& chunk, const Buffers& buffers, std::vector<ShardPlan>& plans) const {
+    std::uint64_t words = 0;
+    for (std::uint32_t s = 0; s < chunk.shards; ++s) {
+      index::CountWidths of_width{};
+      std::uint64_t entries = 0;
+      for (std::uint32_t b = 0; b < kWidths; ++b)
+        entries += of_width[b] = buffers.result_widths()[s * kWidths + b];
+      ShardPlan plan;
+      plan.shape = index::choose_shape(entries, of_width, plan_.k);
+      plan.layout = index::payload_layout(plan.shape, plan_.k);
+      plan.first_word = words;
+      words += plan.layout.words;
+      plans.push_back(plan);
+    }
+    return words;
+  }
+
+  void count_in_halves(const Chunk& chunk, std::uint64_t entries, Buffers& buffers, const Outlets& outlets) {
+    // Shards go in order, so that both halves take turns in one buffer.
+    Chunk halves[2] = {chunk, chunk};
+    halves[0].shards = chunk.shards / 2;
+    halves[1].first_shard += halves[0].shards;
+    halves[1].shards -= halves[0].shards;
+    for (Chunk& half : halves) {
+      if (half.shards == 0) continue;
+      half.kmers = 0;
+      for (std::uint32_t shard = 0; shard < half.shards; ++shard)
+        half.kmers += load_of(half.first_shard + shard);
+      half.bound = std::min(half.kmers, entries);
+      // What is still too much is halved again; only a single shard may take more than a chunk has.
+      if (half.shards > 1) half.bound = std::min(half.bound, size_.entries);
+      count(half, buffers);
+      freeze(half, buffers, outlets);
+    }
+  }
+
+  /// What chunks to come are concluded from: the last one, or much of those before.
+  void note_kept(const Chunk& chunk, std::uint64_t entries) {
+    if (chunk.kmers == 0) return;
+    const double kept = static_cast<double>(entries) / static_cast<double>(chunk.kmers);
+    kept_of_kmers_ = number_ == 0 ? kept : std::max(kept, kept_of_kmers_ * 15 / 16);
+  }
+
+  /// Counts too large for bins are few.
+  void take_large_counts(const Buffers& buffers) {
+    const std::uint32_t n = buffers.result().large_size;
+    if (n == 0) return;
+    large_counts_.resize(large_counts_.size() + n);
+    copy_to_host(large_counts_.data() + large_counts_.size() - n, buffers.large.data(), n, freeze_stream_);
+    freeze_stream_.wait();
+  }
+
+  /// Different k-mers of a chunk are as many as was concluded, times a margin, and so many.
+  static constexpr double kLeastBound = 4096;
+
+  const DeviceCountPlan& plan_;
+  const ListRange range_;
+  Counting& counting_;
+  ChunkSize size_{};
+  const cudaStream_t stream_;
+  Stream freeze_stream_{Stream::Priority::high};  ///< what is left of one launch runs beside the next count
+  Buffers buffers_[2];
+  PayloadRing payloads_;
+  std::vector<unsigned long long> loads_;  ///< of the range's shards
+  std::uint64_t usual_bound_ = 1;          ///< entries of a chunk that is not one hot shard
+  std::uint64_t spare_bytes_ = 0, beside_bytes_ = 0;
+  bool foresees_ = false;
+  double kept_of_kmers_ = 1;
+  double entries_per_shard_ = 0;  ///< of the chunk that was frozen last; 0: not known yet
+  std::uint32_t number_ = 0;      ///< of chunks planned
+  std::optional<Chunk> before_;   ///< counted, to be frozen
+  DeviceArray<unsigned long long> bins_;
+  DeviceArray<std::uint32_t> freeze_scratch_;
+  std::vector<unsigned long long> histogram_;
+  std::vector<std::uint64_t> large_counts_;
+  SpanClock clock_;
+};
+
+}  // namespace warpmer::gpu

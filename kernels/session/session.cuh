@@ -1,0 +1,40 @@
+#pragma once
+/// Counting sessions on one GPU or several.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/backend.h"
+#include "kernels/exchange/peers.cuh"
+#include "kernels/session/device_counter.cuh"
+
+namespace warpmer::gpu {
+
+/// A session for k > 12.
+class ShardedCounting : public backend::CountingSession {
+ public:
+  /// What a GPU has, by number, when the input is complete: for somebody who takes it instead of calling
+  /// `finish`.
+  [[nodiscard]] virtual DeviceCounter& device_counter(std::uint32_t number) = 0;
+};
+
+/// A session for k <= 12.
+class DenseCounting : public backend::CountingSession {
+ public:
+  /// Occurrences of every k-mer as read, when the input is complete.
+  [[nodiscard]] virtual std::vector<std::uint64_t> sums() const = 0;
+};
+
+/// Of host memory, what the CUDA runtime holds for these GPUs, however many sessions there are. Each session
+/// counts with all of it.
+std::uint64_t runtime_host_bytes(const Peers& peers);
+
+/// `peers` must outlive them. ResourceError when a GPU or its memory does not suffice. `live`: an index
+/// to whose live table what is counted is added, if there is one; the session sees to what it may take.
+std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan,
+                                                      const LiveShare& live = {});
+std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::CountPlan& plan);
+std::unique_ptr<backend::CountingSession> make_session(Peers& peers, const backend::CountPlan& plan);
+
+}  // namespace warpmer::gpu

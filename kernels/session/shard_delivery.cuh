@@ -1,0 +1,107 @@
+#pragma once
+/// The way of frozen shards from the GPUs to whoever writes them.
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backend/backend.h"
+#include "kernels/exchange/peers.cuh"
+#include "kernels/session/courier.cuh"
+#include "kernels/session/shard_queue.cuh"
+
+namespace warpmer::gpu {
+
+/// Where a GPU's chunks go; as DeviceCounter::finish has it.
+struct ChunkOutlets {
+  std::function<void(FrozenChunk&&)> take;
+  std::function<void(std::uint32_t first_shard)> reclaim;
+};
+
+/// Threads fetch what the GPUs have made, while some of them keep a GPU at work each.
+class ShardDelivery {
+ public:
+  ShardDelivery(const Peers& peers, unsigned threads)
+      : peers_(peers), threads_(threads), queue_(peers.size()), ways_out_(peers) {}
+
+  /// `CountingSession::finish`, when `make(number, outlets)` makes all shards of a GPU, which is current
+  /// then.
+  void run(unsigned thread, const backend::ShardSink& sink, const std::function<void()>& shard_done,
+           const std::function<void(std::uint32_t number, const ChunkOutlets& outlets)>& make) {
+    try {
+      // Pinned memory, too, is of the device that is current.
+      check(cudaSetDevice(peers_.gpu(thread % peers_.size())), "choosing a GPU");
+      Courier courier(peers_, shared_ways_out_);
+      const auto deliver = [&] {
+        const ShardQueue::Item item = courier.next();
+        // Where it cannot go to its place at once, it does not keep the GPU waiting.
+        const bool is_due = sink.places() != nullptr && sink.places()->is_due(item.shard());
+        index::FrozenShard frozen = is_due ? courier.as_source() : courier.in_memory(sink.take_payload());
+        if (!is_due) queue_.fetched(item);
+        sink(item.shard(), std::move(frozen));
+        courier.complete();
+        if (is_due) queue_.fetched(item);
+        shard_done();
+      };
+      const auto put = [&](FrozenChunk&& chunk, std::uint32_t number) {
+        if (sink.places() != nullptr) sink.places()->expect(chunk.first_shard, shapes_of(chunk));
+        queue_.put(std::move(chunk), number);
+      };
+      // Those of the chunks up to the one that begins with `last_chunk`, one of them on its way while the one
+      // before is delivered.
+      const auto deliver_all = [&](std::optional<ShardQueue::Item>&& first, std::uint32_t last_chunk) {
+        if (first) courier.begin(*std::move(first));
+        while (courier.under_way() > 0) {
+          if (auto next = queue_.try_take_after(courier.last_shard(), last_chunk))
+            courier.begin(*std::move(next));
+          deliver();
+        }
+      };
+      for (std::uint32_t number = thread; number < peers_.size(); number += threads_) {
+        const int gpu = peers_.gpu(number);
+        check(cudaSetDevice(gpu), "choosing a GPU");
+        // Who has to wait for room helps to deliver.
+        make(number, {[&](FrozenChunk&& chunk) { put(std::move(chunk), number); },
+                      [&](std::uint32_t first_shard) {
+                        while (auto item = queue_.try_take(first_shard))
+                          deliver_all(std::move(item), first_shard);
+                        check(cudaSetDevice(gpu), "choosing a GPU");
+                        queue_.wait_for(first_shard);
+                      }});
+        queue_.close();
+      }
+      while (auto item = queue_.take()) deliver_all(std::move(item), UINT32_MAX);
+      const std::lock_guard lock(mutex_);
+      seconds_ += courier.seconds();
+      bytes_ += courier.bytes();
+    } catch (...) {
+      queue_.fail(std::current_exception());
+      throw;
+    }
+  }
+
+  /// Of all threads, waiting for the GPUs included.
+  [[nodiscard]] double seconds() const { return seconds_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  static std::vector<index::ShardShape> shapes_of(const FrozenChunk& chunk) {
+    std::vector<index::ShardShape> shapes;
+    for (const ShardPlan& plan : chunk.plans) shapes.push_back(plan.shape);
+    return shapes;
+  }
+
+  const Peers& peers_;
+  const unsigned threads_;
+  ShardQueue queue_;
+  WaysOut ways_out_;
+  SharedWaysOut shared_ways_out_{ways_out_};
+  std::mutex mutex_;
+  double seconds_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace warpmer::gpu

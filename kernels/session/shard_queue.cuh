@@ -1,0 +1,105 @@
+#pragma once
+/// Frozen shards on their way from the devices to whoever writes them.
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "kernels/freeze/frozen_chunk.cuh"
+
+namespace warpmer::gpu {
+
+/// Thread-safe. Shards go in order of their numbers, as far as they are there: the file is written in this
+/// order, and what comes too early has to wait in memory.
+class ShardQueue {
+ public:
+  struct Item {
+    std::shared_ptr<const FrozenChunk> chunk;
+    std::uint32_t number;  ///< of the shard in the chunk
+    std::uint32_t gpu;     ///< where it is
+
+    [[nodiscard]] std::uint32_t shard() const { return chunk->first_shard + number; }
+    [[nodiscard]] const ShardPlan& plan() const { return chunk->plans[number]; }
+  };
+
+  /// So many GPUs put chunks of shards; each calls `close`.
+  explicit ShardQueue(std::uint32_t gpus) : open_(gpus) {}
+
+  /// Throws when somebody failed.
+  void put(FrozenChunk&& frozen, std::uint32_t gpu) {
+    const auto chunk = std::make_shared<const FrozenChunk>(std::move(frozen));
+    const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    left_[chunk->first_shard] = chunk->plans.size();
+    for (std::uint32_t s = 0; s < chunk->plans.size(); ++s)
+      items_.emplace(chunk->first_shard + s, Item{chunk, s, gpu});
+    changed_.notify_all();
+  }
+  /// Waits for an item; none when no more come.
+  std::optional<Item> take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return open_ == 0 || failure_ || !items_.empty(); });
+    if (items_.empty()) return std::nullopt;
+    return pop(items_.begin());
+  }
+  /// One that is there and comes no later than the chunk that begins with this shard, if any. Who waits for a
+  /// chunk helps with these; with later ones he would keep the GPU waiting, and himself, if he makes those
+  /// before them.
+  std::optional<Item> try_take(std::uint32_t first_shard) {
+    return try_take_after(std::nullopt, first_shard);
+  }
+  /// Such a one that comes behind `before`, for a thread that has that one already. It must not have any that
+  /// comes earlier: with the first one in its hands it may wait until all shards before are written.
+  std::optional<Item> try_take_after(std::optional<std::uint32_t> before, std::uint32_t first_shard) {
+    const std::lock_guard lock(mutex_);
+    const auto at = before ? items_.upper_bound(*before) : items_.begin();
+    if (at == items_.end() || at->second.chunk->first_shard > first_shard) return std::nullopt;
+    return pop(at);
+  }
+  /// Its part of the chunk's memory is no longer needed.
+  void fetched(const Item& item) {
+    const std::lock_guard lock(mutex_);
+    --left_[item.chunk->first_shard];
+    changed_.notify_all();
+  }
+  /// Waits until all shards of a chunk are fetched. Throws when somebody failed: the same error, because
+  /// the first thread that comes back with one is heard.
+  void wait_for(std::uint32_t first_shard) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return failure_ || left_[first_shard] == 0; });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  /// Nothing more comes from one of the GPUs.
+  void close() {
+    const std::lock_guard lock(mutex_);
+    --open_;
+    changed_.notify_all();
+  }
+  /// Somebody failed: all stop.
+  void fail(std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+    items_.clear();
+    changed_.notify_all();
+  }
+
+ private:
+  Item pop(std::map<std::uint32_t, Item>::iterator at) {
+    Item item = std::move(at->second);
+    items_.erase(at);
+    return item;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::uint32_t, Item> items_;        ///< by shard
+  std::map<std::uint32_t, std::size_t> left_;  ///< shards not fetched, by the chunk's first
+  std::uint32_t open_;                         ///< GPUs that may put more
+  std::exception_ptr failure_;                 ///< the first
+};
+
+}  // namespace warpmer::gpu

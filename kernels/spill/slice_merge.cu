@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <cub/device/device_scan.cuh>
+
+#include "kernels/memory/small_copy.cuh"
+#include "kernels/memory/warp_scan.cuh"
+#include "kernels/spill/slice_merge.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+constexpr std::uint32_t kMergeThreads = 256;
+
+/// For each list, its words in all slices, and in those before each. A warp a list, and one for the end.
+__global__ void add_up_slices_kernel(const std::uint32_t* offsets, std::uint32_t slices, std::uint32_t lists,
+                                     std::uint32_t* sizes, std::uint32_t* before) {
+  const std::uint32_t list = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+  if (list > lists) return;
+  std::uint32_t sum = 0;
+  for (std::uint32_t first = 0; list < lists && first < slices; first += 32) {
+    const std::uint32_t slice = first + lane;
+    const std::uint32_t* const of_slice = offsets + std::size_t{slice} * (lists + 1) + list;
+    const std::uint32_t words = slice < slices ? of_slice[1] - of_slice[0] : 0;
+    const std::uint32_t up_to_here = warp_inclusive_sum(words);
+    if (slice < slices) before[std::size_t{slice} * lists + list] = sum + up_to_here - words;
+    sum += __shfl_sync(~0u, up_to_here, 31);
+  }
+  if (lane == 0) sizes[list] = sum;
+}
+
+/// A thread a word.
+template <int Words>
+__global__ void merge_slices_kernel(const SuperKmer<Words>* words, std::uint32_t word_count,
+                                    const std::uint32_t* begins, std::uint32_t slices,
+                                    const std::uint32_t* offsets, std::uint32_t lists,
+                                    const std::uint32_t* before, const std::uint32_t* to_offsets,
+                                    SuperKmer<Words>* to) {
+  // The last begin of `n` that is not beyond `i`; the first one is not.
+  const auto last_not_beyond = [](const std::uint32_t* all, std::uint32_t n, std::uint32_t i) {
+    std::uint32_t first = 0;
+    while (n > 1) {
+      const std::uint32_t half = n / 2;
+      if (all[first + half] <= i) first += half;
+      n -= half;
+    }
+    return first;
+  };
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= word_count) return;
+  const std::uint32_t slice = last_not_beyond(begins, slices, i);
+  const std::uint32_t* const of_slice = offsets + std::size_t{slice} * (lists + 1);
+  const std::uint32_t offset = of_slice[0] + (i - begins[slice]);
+  const std::uint32_t list = last_not_beyond(of_slice, lists, offset);
+  const std::uint32_t at =
+      to_offsets[list] + before[std::size_t{slice} * lists + list] + (offset - of_slice[list]);
+  const auto* from = reinterpret_cast<const uint4*>(words + i);
+  auto* there = reinterpret_cast<uint4*>(to + at);
+#pragma unroll
+  for (int w = 0; w < Words / 2; ++w) there[w] = __ldcs(from + w);
+}
+
+}  // namespace
+
+template <int Words>
+SliceMerge<Words>::SliceMerge(std::uint32_t most_slices, std::uint32_t most_lists,
+                              std::uint64_t most_list_slices)
+    : begins_(most_slices),
+      host_begins_(most_slices),
+      sizes_(most_lists + std::size_t{1}),
+      before_(most_list_slices) {
+  std::size_t scratch = 0;
+  const DriverLock::Shared use;  // that looks at the kernel, which may load it
+  check(cub::DeviceScan::ExclusiveSum(nullptr, scratch, sizes_.data(), sizes_.data(),
+                                      static_cast<int>(sizes_.size())),
+        "planning a scan");
+  scan_scratch_ = DeviceArray<char>(scratch);
+}
+
+template <int Words>
+void SliceMerge<Words>::merge(const Slices<Words>& slices, Segment<Words>& to, cudaStream_t stream) {
+  to.first_list = slices.first_list;
+  to.lists = slices.lists;
+  to.parts.assign(1, {});
+  add_up_slices_kernel<<<slices.lists / (kMergeThreads / 32) + 1, kMergeThreads, 0,
+                         DriverLock::Shared(stream)>>>(slices.offsets.data(), slices.size(), slices.lists,
+                                                       sizes_.data(), before_.data());
+  check_launch("merging super-k-mers");
+  std::size_t scratch = scan_scratch_.size();
+  check(cub::DeviceScan::ExclusiveSum(scan_scratch_.data(), scratch, sizes_.data(), to.offsets.data(),
+                                      static_cast<int>(slices.lists + 1), DriverLock::Shared(stream)),
+        "merging super-k-mers");
+  if (slices.word_count() == 0) return;
+  begins_copied_.wait();  // those of the merge before
+  std::copy_n(slices.begins.data(), slices.size(), host_begins_.data());
+  copy_small(begins_.data(), host_begins_.data(), slices.size(), stream);
+  begins_copied_.record(stream);
+  merge_slices_kernel<Words><<<(slices.word_count() + kMergeThreads - 1) / kMergeThreads, kMergeThreads, 0,
+                               DriverLock::Shared(stream)>>>(
+      slices.words.data(), slices.word_count(), begins_.data(), slices.size(), slices.offsets.data(),
+      slices.lists, before_.data(), to.offsets.data(), to.words.data());
+  check_launch("merging super-k-mers");
+}
+
+template class SliceMerge<2>;
+template class SliceMerge<4>;
+
+}  // namespace warpmer::gpu

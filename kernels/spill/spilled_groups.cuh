@@ -1,0 +1,88 @@
+#pragma once
+/// Spilled segments come back: group of shards after group, each as one segment that is counted beside what
+/// has stayed on the device.
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/count/pending.cuh"
+#include "kernels/memory/host_fence.cuh"
+#include "kernels/spill/slice_merge.cuh"
+#include "kernels/spill/spilled_segments.cuh"
+
+namespace warpmer::gpu {
+
+/// Some consecutive shards, or a part of the words of one shard that is too large to come back at once.
+struct ShardGroup {
+  std::uint32_t first_shard = 0, shards = 0;
+  std::uint32_t first_part = 0, end_part = 0;  ///< of spilled segments
+  bool is_last = true;                         ///< no more words of these shards follow
+};
+
+template <int Words>
+class SpilledGroups {
+ public:
+  /// Of the shards [first_shard, end_shard), with at most so many bytes of device memory, if that is four
+  /// segments at least. (An eighth more where one part of a segment has next to nothing but one shard's
+  /// words.) Everything has been spilled; `resident` stays as it is.
+  SpilledGroups(SpilledSegments<Words>& spilled, const PendingWords<Words>& resident,
+                std::uint32_t first_shard, std::uint32_t end_shard, std::uint32_t lists_per_shard,
+                std::uint64_t most_bytes, cudaStream_t stream);
+
+  /// Nothing looks at its memory any more, whatever went wrong.
+  ~SpilledGroups() {
+    spilled_.let_fetch_end();
+    cudaStreamSynchronize(stream_);
+  }
+  SpilledGroups(const SpilledGroups&) = delete;
+  SpilledGroups& operator=(const SpilledGroups&) = delete;
+
+  /// In order.
+  [[nodiscard]] const std::vector<ShardGroup>& groups() const { return groups_; }
+
+  /// Whether some shard comes back in several pieces.
+  [[nodiscard]] bool has_pieces() const;
+  /// Begins to bring the first group back. Until then nothing has been allocated.
+  void start();
+
+  /// What counting a group looks at: its own words, or these and the resident ones.
+  struct Views {
+    const SegmentView<Words>* own;  ///< one
+    const SegmentView<Words>* all;
+    std::uint32_t all_size;
+  };
+  /// Waits for the group `number`, which is the next, puts it together in the stream, and begins to bring the
+  /// one after it. The views are those of this group until the next but one is taken.
+  Views take(std::size_t number);
+
+ private:
+  /// What a group is made of.
+  struct Sizes {
+    std::uint64_t words = 0, lists = 0;
+    std::uint64_t slice_offsets = 0;  ///< of lists in parts
+  };
+
+  void plan(std::uint32_t first_shard, std::uint32_t end_shard, std::uint64_t most_bytes);
+  [[nodiscard]] Sizes sizes_of(std::uint64_t words, std::uint64_t shards, std::uint64_t parts) const;
+  /// The most of each, of all groups.
+  [[nodiscard]] Sizes largest() const;
+  /// Device memory for a group: where it comes to, and twice where it is put together.
+  [[nodiscard]] static std::uint64_t bytes_for(const Sizes& sizes);
+  void allocate();
+  void begin_fetch(std::size_t number);
+
+  SpilledSegments<Words>& spilled_;
+  const PendingWords<Words>& resident_;
+  const std::uint32_t lists_per_shard_;
+  const cudaStream_t stream_;
+  std::vector<ShardGroup> groups_;
+  Slices<Words> slices_;
+  Event slices_free_;
+  std::vector<SliceMerge<Words>> merge_;  ///< one
+  Segment<Words> merged_[2];
+  DeviceArray<SegmentView<Words>> views_[2];     ///< of a group, and of what is resident
+  PinnedArray<SegmentView<Words>> own_view_{1};  ///< of the group that was taken last, on its way there
+  HostFence view_copied_;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,306 @@
+#pragma once
+/// Multisplit: puts elements in order of the part each goes to, in two passes over them (Ashkiani et al.
+/// 2016, "GPU Multisplit": histograms of warps, of blocks, of the device; here all of a warp's counts are in
+/// its lanes' registers). Elements of a part stay in the order they came in, so the split is a function of
+/// the input alone, and the way back needs nothing but the input.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/persistent_grid.cuh"
+#include "kernels/memory/warp_scan.cuh"
+
+namespace warpmer::gpu {
+
+/// A lane of a warp counts two parts.
+inline constexpr std::uint32_t kMostParts = 64;
+
+namespace multisplit {
+
+inline constexpr std::uint32_t kThreads = 512;
+inline constexpr std::uint32_t kWarps = kThreads / 32;
+
+/// Elements of a thread, of those that a block orders at a time: 32 KB of them, or fewer.
+template <class Element>
+inline constexpr std::uint32_t kItems = sizeof(Element) <= 8 ? 8 : 64 / sizeof(Element);
+template <class Element>
+inline constexpr std::uint32_t kTile{kThreads * kItems<Element>};
+
+/// How elements are shared out among blocks: each takes `chunk` adjacent ones.
+struct Layout {
+  std::uint32_t parts;
+  std::uint32_t part_bits;  ///< of a part's number
+  std::uint32_t blocks;
+  std::size_t chunk;
+  std::size_t size;  ///< elements
+};
+
+/// What the lanes of a warp find out about each other's parts.
+struct Comparison {
+  std::uint32_t peers;      ///< lanes whose element goes to the part of this lane's
+  std::uint32_t low, high;  ///< how many go to the part with this lane's number, and to that + 32
+};
+
+/// All 32 lanes take part; those without an element say so.
+__device__ inline Comparison compare(std::uint32_t part, bool is_there, std::uint32_t part_bits) {
+  const std::uint32_t lane = threadIdx.x % 32;
+  const std::uint32_t there = __ballot_sync(~0u, is_there);
+  // Of a lane whose number is no part's, none.
+  std::uint32_t peers = there, mine = (lane >> part_bits) == 0 ? there : 0, high = 0;
+  for (std::uint32_t bit = 0; bit < part_bits; ++bit) {
+    const bool is_set = ((part >> bit) & 1) != 0;
+    const std::uint32_t with = __ballot_sync(~0u, is_set);
+    peers &= is_set ? with : ~with;
+    if (bit == 5) {
+      high = mine & with;
+      mine &= ~with;
+    } else {
+      mine &= ((lane >> bit) & 1) != 0 ? with : ~with;
+    }
+  }
+  return {peers, static_cast<std::uint32_t>(__popc(mine)), static_cast<std::uint32_t>(__popc(high))};
+}
+
+/// Where the elements of a tile go. Those of a warp in part p have places from `first[warp][p]` in the
+/// ordered tile; what is at place i of it, in part p, goes to `base[p] + i` (modulo 2^64).
+struct TileOrder {
+  std::uint32_t first[kWarps][kMostParts];
+  std::uint64_t base[kMostParts];
+};
+
+/// Walks a block's chunk, tile by tile, and knows where its elements go.
+template <class Element, class PartOf>
+class Walk {
+ public:
+  static constexpr std::uint32_t kOwn = kItems<Element>;
+
+  __device__ Walk(const Layout& layout, const PartOf& part_of, const std::uint64_t* starts, TileOrder& order)
+      : layout_(layout), part_of_(part_of), order_(order) {
+    // The first warp knows where the block's next element of each part goes, a lane for two parts.
+    const std::uint32_t part = threadIdx.x;
+    if (part >= 32) return;
+    if (part < layout.parts) next_low_ = starts[std::size_t{part} * layout.blocks + blockIdx.x];
+    if (part + 32 < layout.parts) next_high_ = starts[std::size_t{part + 32} * layout.blocks + blockIdx.x];
+  }
+
+  /// The tile's element `i` of this thread: a warp's elements are adjacent.
+  __device__ static std::uint32_t place_of(std::uint32_t i) {
+    return threadIdx.x / 32 * 32 * kOwn + i * 32 + threadIdx.x % 32;
+  }
+
+  /// Calls `work(tile, size, elements, places)` for each tile, by all threads: where it begins in `from`, how
+  /// many elements it has, those of this thread (the i-th is the tile's `place_of(i)`, if there is such a
+  /// one), and their places in the ordered tile.
+  template <class Work>
+  __device__ void run(const Element* from, Work&& work) {
+    const std::size_t begin = blockIdx.x * layout_.chunk;
+    const std::size_t end = begin + layout_.chunk < layout_.size ? begin + layout_.chunk : layout_.size;
+    for (std::size_t tile = begin; tile < end; tile += kTile<Element>) {
+      const auto size = static_cast<std::uint32_t>(end - tile < kTile<Element> ? end - tile : kTile<Element>);
+      Element elements[kOwn];
+      std::uint32_t places[kOwn];
+#pragma unroll
+      for (std::uint32_t i = 0; i < kOwn; ++i) {
+        if (place_of(i) < size) elements[i] = from[tile + place_of(i)];
+      }
+      put_in_order(elements, size, places);
+      work(tile, size, elements, places);
+      __syncthreads();  // before the next tile's order is made
+    }
+  }
+
+ private:
+  __device__ void put_in_order(const Element (&elements)[kOwn], std::uint32_t size,
+                               std::uint32_t (&places)[kOwn]) {
+    const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const std::uint32_t lanes_before = (1u << lane) - 1;
+    std::uint32_t parts[kOwn];
+    std::uint32_t low = 0, high = 0;
+#pragma unroll
+    for (std::uint32_t i = 0; i < kOwn; ++i) {
+      const bool is_there = place_of(i) < size;
+      parts[i] = is_there ? part_of_(elements[i]) : 0;
+      const Comparison compared = compare(parts[i], is_there, layout_.part_bits);
+      std::uint32_t before = __shfl_sync(~0u, low, parts[i] % 32);
+      if (layout_.part_bits > 5) {
+        const std::uint32_t before_high = __shfl_sync(~0u, high, parts[i] % 32);
+        before = parts[i] < 32 ? before : before_high;
+      }
+      places[i] = before + __popc(compared.peers & lanes_before);
+      low += compared.low;
+      high += compared.high;
+    }
+    order_.first[warp][lane] = low;
+    order_.first[warp][lane + 32] = high;
+    __syncthreads();
+    if (warp == 0) scan_warps();
+    __syncthreads();
+#pragma unroll
+    for (std::uint32_t i = 0; i < kOwn; ++i) places[i] += order_.first[warp][parts[i]];
+  }
+
+  /// By the first warp: counts of warps become places, part by part and, in a part, warp by warp.
+  __device__ void scan_warps() {
+    const std::uint32_t lane = threadIdx.x;
+    std::uint32_t low = 0, high = 0;
+#pragma unroll
+    for (std::uint32_t warp = 0; warp < kWarps; ++warp) {
+      low += order_.first[warp][lane];
+      high += order_.first[warp][lane + 32];
+    }
+    const std::uint32_t low_sum = warp_inclusive_sum(low), high_sum = warp_inclusive_sum(high);
+    std::uint32_t low_place = low_sum - low;
+    std::uint32_t high_place = __shfl_sync(~0u, low_sum, 31) + high_sum - high;
+    order_.base[lane] = next_low_ - low_place;
+    order_.base[lane + 32] = next_high_ - high_place;
+    next_low_ += low;
+    next_high_ += high;
+#pragma unroll
+    for (std::uint32_t warp = 0; warp < kWarps; ++warp) {
+      const std::uint32_t low_count = order_.first[warp][lane], high_count = order_.first[warp][lane + 32];
+      order_.first[warp][lane] = low_place;
+      order_.first[warp][lane + 32] = high_place;
+      low_place += low_count;
+      high_place += high_count;
+    }
+  }
+
+  const Layout& layout_;
+  const PartOf& part_of_;
+  TileOrder& order_;
+  std::uint64_t next_low_ = 0, next_high_ = 0;
+};
+
+/// How many of each block's elements go to each part: `counts`, part by part and, in a part, block by block.
+template <class Element, class PartOf>
+__global__ void __launch_bounds__(kThreads)
+    count_kernel(Layout layout, PartOf part_of, const Element* from, std::uint64_t* counts) {
+  __shared__ std::uint32_t of_warps[kWarps][kMostParts];
+  constexpr std::uint32_t kAtOnce = 8;
+  const std::size_t begin = blockIdx.x * layout.chunk;
+  const std::size_t end = begin + layout.chunk < layout.size ? begin + layout.chunk : layout.size;
+  std::uint32_t low = 0, high = 0;
+  for (std::size_t tile = begin; tile < end; tile += kThreads * kAtOnce) {
+    std::uint32_t parts[kAtOnce];
+#pragma unroll
+    for (std::uint32_t i = 0; i < kAtOnce; ++i) {
+      const std::size_t at = tile + i * kThreads + threadIdx.x;
+      parts[i] = at < end ? part_of(from[at]) : kMostParts;
+    }
+#pragma unroll
+    for (std::uint32_t i = 0; i < kAtOnce; ++i) {
+      const Comparison compared = compare(parts[i], parts[i] < kMostParts, layout.part_bits);
+      low += compared.low;
+      high += compared.high;
+    }
+  }
+  of_warps[threadIdx.x / 32][threadIdx.x % 32] = low;
+  of_warps[threadIdx.x / 32][threadIdx.x % 32 + 32] = high;
+  __syncthreads();
+  if (threadIdx.x >= layout.parts) return;
+  std::uint64_t count = 0;
+  for (std::uint32_t warp = 0; warp < kWarps; ++warp) count += of_warps[warp][threadIdx.x];
+  counts[std::size_t{threadIdx.x} * layout.blocks + blockIdx.x] = count;
+}
+
+/// Tiles are put in order in shared memory, so that what is written of a part is adjacent.
+template <class Element, class PartOf>
+__global__ void __launch_bounds__(kThreads)
+    place_kernel(Layout layout, PartOf part_of, const std::uint64_t* starts, const Element* from,
+                 Element* to) {
+  __shared__ TileOrder order;
+  __shared__ alignas(16) unsigned char memory[kTile<Element> * sizeof(Element)];
+  auto* const ordered = reinterpret_cast<Element*>(memory);
+  using Tiles = Walk<Element, PartOf>;
+  Tiles tiles(layout, part_of, starts, order);
+  tiles.run(from, [&](std::size_t /*tile*/, std::uint32_t size, const auto& elements, const auto& places) {
+#pragma unroll
+    for (std::uint32_t i = 0; i < Tiles::kOwn; ++i) {
+      if (Tiles::place_of(i) < size) ordered[places[i]] = elements[i];
+    }
+    __syncthreads();
+    for (std::uint32_t place = threadIdx.x; place < size; place += kThreads) {
+      const Element element = ordered[place];
+      to[order.base[part_of(element)] + place] = element;
+    }
+  });
+}
+
+/// The same walk; what elements were split to is read instead of written.
+template <class Element, class PartOf, class Answer>
+__global__ void __launch_bounds__(kThreads)
+    restore_kernel(Layout layout, PartOf part_of, const std::uint64_t* starts, const Element* from,
+                   const Answer* answers, Answer* in_order) {
+  __shared__ TileOrder order;
+  using Tiles = Walk<Element, PartOf>;
+  Tiles tiles(layout, part_of, starts, order);
+  tiles.run(from, [&](std::size_t tile, std::uint32_t size, const auto& elements, const auto& places) {
+#pragma unroll
+    for (std::uint32_t i = 0; i < Tiles::kOwn; ++i) {
+      const std::uint32_t place = Tiles::place_of(i);
+      if (place < size) in_order[tile + place] = answers[order.base[part_of(elements[i])] + places[i]];
+    }
+  });
+}
+
+/// Makes places of the counts of all blocks: an exclusive sum in place. `sizes` gets how many elements each
+/// part has; device memory, or pinned memory of the host.
+void scan(const Layout& layout, std::uint64_t* counts, std::uint64_t* sizes, cudaStream_t stream);
+
+}  // namespace multisplit
+
+/// Splits arrays in the memory of the device that was current when it was made. One array at a time: `count`,
+/// then `place`, then perhaps `restore`, in one stream, of the same elements.
+///
+/// `PartOf` names an element's part, in device code: `std::uint32_t operator()(const Element&) const`, below
+/// `parts`. Elements are trivial, of 4, 8, 16 or 32 bytes.
+template <class Element, class PartOf>
+class Multisplit {
+ public:
+  /// `parts`: 1 to kMostParts.
+  Multisplit(std::uint32_t parts, PartOf part_of)
+      : part_of_(part_of),
+        grid_(persistent_grid(multisplit::place_kernel<Element, PartOf>, multisplit::kThreads, 0)),
+        starts_(std::size_t{parts} * grid_) {
+    layout_.parts = parts;
+    for (layout_.part_bits = 0; (1u << layout_.part_bits) < parts;) ++layout_.part_bits;
+  }
+
+  /// How many of `n` elements go to each part: `sizes`, in device memory or in pinned memory of the host.
+  void count(const Element* from, std::size_t n, std::uint64_t* sizes, cudaStream_t stream) {
+    constexpr std::size_t kTile = multisplit::kTile<Element>;
+    const std::size_t tiles = n / kTile + 1;
+    const std::size_t blocks = tiles < grid_ ? tiles : grid_;
+    layout_.size = n;
+    layout_.chunk = (n / blocks / 32 + 1) * 32;  // so that warps read whole lines
+    layout_.blocks = static_cast<std::uint32_t>(n / layout_.chunk + 1);
+    multisplit::count_kernel<<<layout_.blocks, multisplit::kThreads, 0, DriverLock::Shared(stream)>>>(
+        layout_, part_of_, from, starts_.data());
+    check_launch("counting the elements of parts");
+    multisplit::scan(layout_, starts_.data(), sizes, stream);
+  }
+
+  /// Puts the elements in order of their parts, out of place.
+  void place(const Element* from, Element* to, cudaStream_t stream) const {
+    multisplit::place_kernel<<<layout_.blocks, multisplit::kThreads, 0, DriverLock::Shared(stream)>>>(
+        layout_, part_of_, starts_.data(), from, to);
+    check_launch("splitting elements by part");
+  }
+
+  /// The way back: `answers` are in the order of `to`, `in_order` gets them in that of `from`.
+  template <class Answer>
+  void restore(const Element* from, const Answer* answers, Answer* in_order, cudaStream_t stream) const {
+    multisplit::restore_kernel<<<layout_.blocks, multisplit::kThreads, 0, DriverLock::Shared(stream)>>>(
+        layout_, part_of_, starts_.data(), from, answers, in_order);
+    check_launch("putting answers in order");
+  }
+
+ private:
+  PartOf part_of_;
+  std::uint32_t grid_;
+  multisplit::Layout layout_{};
+  DeviceArray<std::uint64_t> starts_;  ///< of each part, those of each block
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,184 @@
+#pragma once
+/// A tile of text in shared memory, packed: what cutting, dense counting and lookups have in common. A
+/// block of kTileThreads threads has kTileStarts starts of k-mers, kStartsPerThread consecutive ones each.
+
+#include <cstdint>
+
+#include "kernels/memory/warp_scan.cuh"
+#include "kernels/text/cut.cuh"
+#include "kernels/text/text_packing.cuh"
+#include "kmer/kmer.h"
+#include "kmer/minimizer.h"
+
+namespace warpmer::gpu {
+
+inline constexpr std::uint32_t kStartsPerThread = 8;
+inline constexpr std::uint32_t kTileThreads = kTileStarts / kStartsPerThread;
+/// Chunks of 16 characters, with those that the last k-mers reach into.
+inline constexpr std::uint32_t kTileChunks = (kTileStarts + 64) / 16;
+
+struct TextTile {
+  std::uint32_t packed[kTileChunks + 12];     ///< 16 bases a word, the first lowest
+  std::uint32_t breaks[kTileChunks / 2 + 4];  ///< 32 characters a word
+};
+
+/// Hashes of the m-mers of a tile.
+struct MinimizerTile {
+  std::uint32_t hashes[(kTileStarts + 64) / kStartsPerThread * (kStartsPerThread + 1) + 1];
+
+  /// Eight neighbours per thread, without bank conflicts: a gap after every eight.
+  __device__ static std::uint32_t spread(std::uint32_t i) { return i + i / kStartsPerThread; }
+};
+
+/// The characters from `at` on; separators stand for those behind the end.
+__device__ inline uint4 load_sixteen(const char* text, std::uint32_t at, std::uint32_t bytes) {
+  if (bytes - at >= 16) return *reinterpret_cast<const uint4*>(text + at);
+  std::uint32_t words[4];
+#pragma unroll
+  for (std::uint32_t w = 0; w < 4; ++w) {
+    words[w] = 0;
+#pragma unroll
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      const std::uint32_t from = at + 4 * w + i;
+      const auto c = static_cast<unsigned char>(from < bytes ? text[from] : kSeparator);
+      words[w] |= std::uint32_t{c} << (8 * i);
+    }
+  }
+  return {words[0], words[1], words[2], words[3]};
+}
+
+/// Packs the tile's characters and those that its last k-mers reach into.
+__device__ inline void pack_tile(TextTile& tile, const char* text, std::uint32_t first, std::uint32_t bytes,
+                                 CutStatus* status) {
+  auto* breaks = reinterpret_cast<std::uint16_t*>(tile.breaks);
+  for (std::uint32_t chunk = threadIdx.x; chunk < kTileChunks; chunk += kTileThreads) {
+    const std::uint32_t at = first + 16 * chunk;
+    PackedSixteen packed{0, 0xFFFF};
+    if (at < bytes) {
+      packed = pack_sixteen(load_sixteen(text, at, bytes));
+      if (bytes - at < 16) packed.breaks |= (0xFFFFu << (bytes - at)) & 0xFFFFu;
+      for (std::uint32_t rest = packed.breaks; rest != 0; rest &= rest - 1) {
+        const std::uint32_t offset = at + __ffs(static_cast<int>(rest)) - 1;
+        if (offset < bytes && is_invalid(static_cast<unsigned char>(text[offset])))
+          atomicMin(&status->first_invalid, offset);
+      }
+    }
+    tile.packed[chunk] = packed.codes;
+    breaks[chunk] = static_cast<std::uint16_t>(packed.breaks);
+  }
+  for (std::uint32_t i = kTileChunks + threadIdx.x; i < kTileChunks + 12; i += kTileThreads)
+    tile.packed[i] = 0;
+  if (threadIdx.x < 4) tile.breaks[kTileChunks / 2 + threadIdx.x] = ~0u;
+}
+
+/// Sixteen bases from `base` on, of text that is packed as in a tile.
+__device__ inline std::uint32_t packed_bits(const std::uint32_t* packed, std::uint32_t base) {
+  return __funnelshift_r(packed[base / 16], packed[base / 16 + 1], 2 * (base % 16));
+}
+
+/// The k-mer that begins at a start of packed text, as read or canonical.
+template <class Key>
+__device__ Key kmer_at(const std::uint32_t* packed, std::uint32_t start, std::uint32_t k, bool canonical) {
+  const auto bases = [&](std::uint32_t at) {
+    return std::uint64_t{packed_bits(packed, at)} | std::uint64_t{packed_bits(packed, at + 16)} << 32;
+  };
+  // The text has the first base lowest, which a complement is to have; a k-mer has it highest.
+  Key text = bases(start), kmer = reverse_pairs(bases(start));
+  if constexpr (sizeof(Key) == 16) {
+    const std::uint64_t rest = bases(start + 32);
+    text |= Key{rest} << 64;
+    kmer = (kmer << 64) | reverse_pairs(rest);
+  }
+  kmer >>= kKeyBits<Key> - 2 * k;
+  const Key other = ~text & key_mask<Key>(k);
+  return canonical && other < kmer ? other : kmer;
+}
+
+/// Fills `minimizers` with the hashes of the first `count` m-mers, and some more.
+__device__ inline void hash_mmers(const TextTile& tile, MinimizerTile& minimizers, std::uint32_t m,
+                                  std::uint32_t count) {
+  const std::uint32_t mask = (1u << (2 * m)) - 1;  // m <= 14
+  for (std::uint32_t first = kStartsPerThread * threadIdx.x; first < count;
+       first += kStartsPerThread * kTileThreads) {
+    const std::uint32_t low = tile.packed[first / 16], high = tile.packed[first / 16 + 1];
+    std::uint32_t* hashes = minimizers.hashes + MinimizerTile::spread(first);
+#pragma unroll
+    for (std::uint32_t j = 0; j < kStartsPerThread; ++j)
+      hashes[j] = minimizer_hash(canonical_mmer(__funnelshift_r(low, high, 2 * (first % 16 + j)) & mask, m));
+  }
+}
+
+/// Smallest of `window` hashes from each of the thread's starts on.
+__device__ inline void window_minima(const MinimizerTile& minimizers, std::uint32_t first,
+                                     std::uint32_t window, std::uint32_t (&out)[kStartsPerThread]) {
+  const auto hash = [&](std::uint32_t i) { return minimizers.hashes[MinimizerTile::spread(first + i)]; };
+  if (window < kStartsPerThread) {
+#pragma unroll
+    for (std::uint32_t j = 0; j < kStartsPerThread; ++j) {
+      out[j] = hash(j);
+      for (std::uint32_t i = 1; i < window; ++i) out[j] = min(out[j], hash(j + i));
+    }
+    return;
+  }
+  // All windows share a core; each has a suffix of what lies before it and a prefix of what lies behind.
+  std::uint32_t core = hash(kStartsPerThread - 1);
+  for (std::uint32_t i = kStartsPerThread; i < window; ++i) core = min(core, hash(i));
+  std::uint32_t suffix = core;
+  out[kStartsPerThread - 1] = core;
+#pragma unroll
+  for (int j = kStartsPerThread - 2; j >= 0; --j) out[j] = suffix = min(suffix, hash(j));
+  std::uint32_t prefix = UINT32_MAX;
+#pragma unroll
+  for (std::uint32_t j = 1; j < kStartsPerThread; ++j) {
+    prefix = min(prefix, hash(window + j - 1));
+    out[j] = min(out[j], prefix);
+  }
+}
+
+/// Which of the thread's starts begin a k-mer without breaks.
+__device__ inline std::uint32_t valid_starts(const TextTile& tile, std::uint32_t first, std::uint32_t k) {
+  const std::uint32_t word = first / 32, shift = first % 32;
+  const auto part = [&](std::uint32_t i) {
+    return std::uint64_t{__funnelshift_r(tile.breaks[word + i], tile.breaks[word + i + 1], shift)};
+  };
+  const std::uint64_t low = part(0) | part(1) << 32, high = part(2);
+  const std::uint64_t mask = k == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << k) - 1;
+  std::uint32_t valid = 0;
+#pragma unroll
+  for (std::uint32_t j = 0; j < kStartsPerThread; ++j) {
+    const std::uint64_t breaks = (low >> j) | (j == 0 ? 0 : high << (64 - j));
+    valid |= ((breaks & mask) == 0 ? 1u : 0u) << j;
+  }
+  return valid;
+}
+
+/// Starts of stretches of k-mers, and where they end: a bit for each start of the tile at which none goes on,
+/// and one behind. Returns the k-mers from `start` on, up to where its stretch ends.
+__device__ inline std::uint32_t stretch_at(const std::uint32_t (&ends)[kTileStarts / 32 + 1],
+                                           std::uint32_t start) {
+  const std::uint32_t at = start + 1;
+  std::uint32_t word = at / 32;
+  std::uint32_t bits = ends[word] & (~0u << (at % 32));
+  while (bits == 0) bits = ends[++word];
+  return 32 * word + __ffs(static_cast<int>(bits)) - 1 - start;
+}
+
+/// Sum over the block of what all lower threads give, and in `total` of what all give. `warp_sums` is of the
+/// block's, and free again after a barrier.
+__device__ inline std::uint32_t block_sum_before(std::uint32_t (&warp_sums)[kTileThreads / 32],
+                                                 std::uint32_t mine, std::uint32_t& total) {
+  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const std::uint32_t sum = warp_inclusive_sum(mine);
+  if (lane == 31) warp_sums[warp] = sum;
+  __syncthreads();
+  std::uint32_t before = 0;
+  total = 0;
+#pragma unroll
+  for (std::uint32_t w = 0; w < kTileThreads / 32; ++w) {
+    if (w < warp) before += warp_sums[w];
+    total += warp_sums[w];
+  }
+  return before + sum - mine;
+}
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,226 @@
+// Updating an index on GPUs: what the two counting sessions have of a shard, frozen and still on the device,
+// is merged there with that of the index.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/dense_update.h"
+#include "kernels/memory/held_memory.cuh"
+#include "kernels/session/session.cuh"
+#include "kernels/session/shard_delivery.cuh"
+#include "kernels/update/index_merger.cuh"
+#include "kernels/update/update.cuh"
+#include "kmer/minimizer.h"
+#include "kmer/ownership.h"
+
+namespace warpmer::gpu {
+
+namespace {
+
+/// Of the device's memory, and of the host's, what merging may take: a part. (All of the index goes through
+/// it, and what is added is less, most of the time.)
+constexpr std::uint64_t kMergerShare = 2, kMergerHostShare = 4;
+
+/// How a job's memory is divided.
+struct Division {
+  MergerPlan merger;                 ///< of each GPU
+  std::uint64_t session_device = 0;  ///< of each session, on each GPU
+  std::uint64_t session_host = 0;
+  std::uint64_t cap = 0;  ///< of a GPU
+  std::string purpose;    ///< how messages call a session
+};
+
+unsigned sessions_of(const backend::UpdatePlan& plan) {
+  return (plan.added ? 1 : 0) + (plan.removed ? 1 : 0);
+}
+const backend::CountPlan& any_of(const backend::UpdatePlan& plan) {
+  return plan.added ? *plan.added : *plan.removed;
+}
+
+Division divide(const Peers& peers, const backend::UpdatePlan& plan, const index::IndexFile& index) {
+  const backend::CountPlan& any = any_of(plan);
+  Division division;
+  std::uint64_t least = UINT64_MAX;
+  for (const int gpu : peers.gpus()) {
+    const CurrentDevice current(gpu);
+    least = std::min(least, device_cap(any.device_memory_bytes));
+    division.cap = std::max(division.cap, device_cap(any.device_memory_bytes));
+  }
+  std::uint64_t mergers = 0, host = 0;
+  if (any.k > kMaxDenseK) {
+    const auto sharers =  // of one GPU, in tests
+        static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), peers.gpu(0)));
+    division.merger = plan_merger(index, planned_with(least) / kMergerShare / sharers,
+                                  any.memory_bytes / kMergerHostShare / peers.size(), peers.size());
+    mergers = division.merger.device_bytes(index.params()) * sharers;
+    host = division.merger.host_bytes() * peers.size();
+  }
+  division.session_device = (least - mergers) / sessions_of(plan);
+  const std::uint64_t left = any.memory_bytes - host, runtime = std::min(runtime_host_bytes(peers), left);
+  division.session_host = (left - runtime) / sessions_of(plan) + runtime;
+  division.purpose =
+      (sessions_of(plan) == 1 ? "counting for an update of " : "each of the two counts for an update of ") +
+      index.path();
+  return division;
+}
+
+/// One session's plan, with its share.
+backend::CountPlan shared_plan(const backend::CountPlan& whole, const Division& division) {
+  backend::CountPlan plan = whole;
+  plan.device_memory_bytes = division.session_device;
+  plan.memory_bytes = division.session_host;
+  plan.purpose = division.purpose;
+  return plan;
+}
+
+/// k > 12.
+class ShardedUpdate : public backend::UpdatingSession {
+ public:
+  ShardedUpdate(Peers& peers, const backend::UpdatePlan& plan, const index::IndexFile& index)
+      : peers_(peers),
+        k_(index.params().k),
+        division_(divide(peers, plan, index)),
+        delivery_(peers, any_of(plan).threads) {
+    const auto start = [&](const std::optional<backend::CountPlan>& whole, const LiveShare& live) {
+      return whole ? make_sharded_session(peers, shared_plan(*whole, division_), live) : nullptr;
+    };
+    LiveShare live;
+    if (plan.live_table != backend::LiveTableUse::never) live.index = &index;
+    live.is_used_always = plan.live_table == backend::LiveTableUse::always;
+    added_ = start(plan.added, live);
+    removed_ = start(plan.removed, {});
+    for (std::uint32_t number = 0; number < peers.size(); ++number) {
+      const CurrentDevice current(peers.gpu(number));
+      mergers_.push_back(make_index_merger(index, shards_of(number, index), division_.merger));
+    }
+  }
+  ~ShardedUpdate() override {
+    for (std::uint32_t number = 0; number < mergers_.size(); ++number) {
+      cudaSetDevice(peers_.gpu(number));
+      mergers_[number].reset();
+    }
+  }
+
+  [[nodiscard]] backend::CountingSession* added() override { return added_.get(); }
+  [[nodiscard]] backend::CountingSession* removed() override { return removed_.get(); }
+
+  void finish(unsigned thread, const backend::ShardSink& sink,
+              const std::function<void()>& shard_done) override {
+    backend::Tally large(1, UINT64_MAX);
+    const auto note_and_put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
+      if (index::may_have_count_from(IndexMerger::kTalliedBits, frozen.shape)) {
+        index::hold_payload(frozen, k_);
+        note_large_counts(frozen, large);
+      }
+      sink(shard, std::move(frozen));
+    };
+    delivery_.run(thread, sink.with(note_and_put), shard_done,
+                  [&](std::uint32_t number, const ChunkOutlets& outlets) {
+                    if (is_counted_whole(number))
+                      return added_->device_counter(number).finish(outlets.take, outlets.reclaim);
+                    std::optional<ChunkFeed> added, removed;
+                    if (added_) added.emplace(added_->device_counter(number), peers_.gpu(number));
+                    if (removed_) removed.emplace(removed_->device_counter(number), peers_.gpu(number));
+                    mergers_[number]->merge(added ? &*added : nullptr, removed ? &*removed : nullptr,
+                                            is_live(number), outlets);
+                    if (added) added->finish();
+                    if (removed) removed->finish();
+                  });
+    const std::lock_guard lock(mutex_);
+    large_.merge(large);
+  }
+
+  [[nodiscard]] backend::Tally tally() const override {
+    backend::Tally all = large_;
+    for (std::uint32_t number = 0; number < mergers_.size(); ++number) {
+      if (is_counted_whole(number)) {
+        added_->device_counter(number).add_to(all);
+      } else {
+        mergers_[number]->add_to(all);
+      }
+    }
+    return all;
+  }
+  [[nodiscard]] backend::Shortfall shortfall() const override {
+    backend::Shortfall all;
+    for (const auto& merger : mergers_) all.merge(merger->shortfall());
+    return all;
+  }
+  [[nodiscard]] std::optional<backend::DeviceMemoryReport> device_memory() const override {
+    std::optional<backend::DeviceMemoryReport> report = (added_ ? added_ : removed_)->device_memory();
+    if (report) report->cap_bytes = division_.cap;
+    return report;
+  }
+  [[nodiscard]] std::vector<backend::StageReport> stages() override {
+    double waiting = 0, merging = 0;
+    std::uint64_t bytes = 0;
+    for (std::uint32_t number = 0; number < mergers_.size(); ++number) {
+      if (is_counted_whole(number)) continue;
+      waiting += mergers_[number]->seconds_waited();
+      merging += mergers_[number]->seconds();
+      bytes += mergers_[number]->bytes();
+    }
+    std::vector<backend::StageReport> stages = stages_of_sessions();
+    stages.push_back({"wait for index", waiting, bytes});
+    stages.push_back({"merge", merging, bytes});
+    stages.push_back({"copy to host", delivery_.seconds(), delivery_.bytes()});
+    return stages;
+  }
+
+  [[nodiscard]] backend::PagingReport paging() const override {
+    backend::PagingReport all;
+    for (std::uint32_t number = 0; added_ && number < mergers_.size(); ++number)
+      all.add(added_->device_counter(number).paging());
+    return all;
+  }
+
+ private:
+  /// Whether a GPU adds to a live table of the index: then this has not to be merged with what is added.
+  [[nodiscard]] bool is_live(std::uint32_t number) const {
+    return added_ && added_->device_counter(number).is_live();
+  }
+  /// And whether nothing else is to be done with that.
+  [[nodiscard]] bool is_counted_whole(std::uint32_t number) const { return is_live(number) && !removed_; }
+
+  [[nodiscard]] index::ShardRange shards_of(std::uint32_t number, const index::IndexFile& index) const {
+    const std::uint32_t shards = index.params().shards();
+    return {first_shard_of(number, peers_.size(), shards), first_shard_of(number + 1, peers_.size(), shards)};
+  }
+
+  void note_large_counts(const index::FrozenShard& frozen, backend::Tally& tally) const {
+    with_key_type(k_, [&]<class Key>(Key) {
+      const index::ShardReader<Key> reader({frozen.shape, frozen.payload.data(), frozen.payload.size()}, k_);
+      reader.for_each_count_from(IndexMerger::kTalliedBits,
+                                 [&](std::uint64_t count) { tally.note(count, 1); });
+    });
+  }
+
+  Peers& peers_;
+  const std::uint32_t k_;
+  const Division division_;
+  std::unique_ptr<ShardedCounting> added_, removed_;
+  std::vector<std::unique_ptr<IndexMerger>> mergers_;  ///< by GPU
+  ShardDelivery delivery_;
+  std::mutex mutex_;
+  backend::Tally large_{1, UINT64_MAX};  ///< counts that the mergers do not note
+};
+
+}  // namespace
+
+std::unique_ptr<backend::UpdatingSession> make_update(Peers& peers, const backend::UpdatePlan& plan,
+                                                      const index::IndexFile& index) {
+  if (index.params().k > kMaxDenseK) return std::make_unique<ShardedUpdate>(peers, plan, index);
+  const Division division = divide(peers, plan, index);
+  const auto start = [&](const std::optional<backend::CountPlan>& whole) {
+    return whole ? make_dense_session(peers, shared_plan(*whole, division)) : nullptr;
+  };
+  return std::make_unique<backend::DenseUpdate<DenseCounting>>(start(plan.added), start(plan.removed), index);
+}
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/error.h"
+#include "base/thread_team.h"
+#include "host/limits.h"
+#include "kernels/exchange/peers.cuh"
+#include "kernels/upload/frozen_shards.cuh"
+#include "kernels/upload/upload_team.cuh"
+#include "mpi/transposition.h"
+
+namespace warpmer::gpu {
+
+namespace {
+
+/// The first shard of each GPU, and the end: shares of about the same size.
+std::vector<std::uint32_t> share_out(const std::vector<std::uint64_t>& first, std::size_t gpus) {
+  std::vector<std::uint32_t> begins(gpus + 1, static_cast<std::uint32_t>(first.size() - 1));
+  for (std::size_t i = 0; i < gpus; ++i) {
+    const auto at = std::lower_bound(first.begin(), first.end() - 1, first.back() * i / gpus);
+    begins[i] = static_cast<std::uint32_t>(at - first.begin());
+  }
+  return begins;
+}
+
+/// Copies the payloads of shards `first` to `end` - 1 to the current device, checking them.
+void upload(const index::IndexFile& index, std::uint32_t first, std::uint32_t end, std::uint64_t* to,
+            unsigned threads) {
+  const Stream stream;
+  UploadTeam team(index, threads, nullptr);
+  team.start(first, end, to);
+  team.finish(end, stream);
+  stream.wait();
+}
+
+/// Calls `work(number)` for each GPU, while it is current, on a thread of its own. An error ends all soon
+/// enough: whoever waits, waits for its own copies.
+template <class Work>
+void on_each(const std::vector<int>& gpus, Work&& work) {
+  run_team(
+      static_cast<unsigned>(gpus.size()),
+      [&](unsigned number) {
+        const CurrentDevice current(gpus[number]);
+        work(number);
+      },
+      [] {});
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> shard_words(const index::IndexFile& index) {
+  std::vector<std::uint64_t> words(index.params().shards());
+  for (std::uint32_t s = 0; s < words.size(); ++s)
+    words[s] = index::payload_layout(index.shape(s), index.params().k).words;
+  return words;
+}
+
+std::vector<std::uint64_t> first_words(const index::IndexFile& index) {
+  const std::vector<std::uint64_t> words = shard_words(index);
+  std::vector<std::uint64_t> first(words.size() + 1);
+  std::inclusive_scan(words.begin(), words.end(), first.begin() + 1);
+  return first;
+}
+
+unsigned upload_threads(std::uint64_t words, std::size_t devices) {
+  constexpr std::uint64_t kWordsPerThread = std::uint64_t{1} << 18;
+  constexpr std::uint64_t kMostThreads = 16;
+  const std::uint64_t cores = std::max<std::uint64_t>(1, host::usable_cores() / devices);
+  return static_cast<unsigned>(std::min<std::uint64_t>({cores, kMostThreads, 1 + words / kWordsPerThread}));
+}
+
+FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus,
+                               const std::vector<std::uint32_t>& begins)
+    : k_(index.params().k), first_words_(first_words(index)), parts_(gpus.size()) {
+  for (std::uint32_t s = 0; s < index.params().shards(); ++s) shapes_.push_back(index.shape(s));
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    Part& part = parts_[i];
+    part.gpu = gpus[i];
+    part.first_shard = begins[i];
+    part.end_shard = begins[i + 1];
+    const CurrentDevice current(part.gpu);
+    const std::uint64_t words = first_words_[part.end_shard] - first_words_[part.first_shard];
+    part.words.reserve(words + index::kReadAheadWords);
+    const Stream stream;
+    fill_bytes(part.words.data() + words, 0, index::kReadAheadWords, stream);
+    stream.wait();
+  }
+}
+
+FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus)
+    : FrozenPayloads(index, gpus, share_out(first_words(index), gpus.size())) {
+  on_each(gpus, [&](unsigned number) {
+    const Part& part = parts_[number];
+    const std::uint64_t words = first_words_[part.end_shard] - first_words_[part.first_shard];
+    upload(index, part.first_shard, part.end_shard, part.words.data(), upload_threads(words, gpus.size()));
+  });
+}
+
+std::vector<std::shared_ptr<const FrozenPayloads>> FrozenPayloads::copies(const index::IndexFile& index,
+                                                                          Peers& peers) {
+  const std::vector<std::uint64_t> first = first_words(index);
+  const std::vector<std::uint32_t> begins = share_out(first, peers.size());
+  const std::vector<std::uint32_t> whole = {0, index.params().shards()};
+  std::vector<std::shared_ptr<const FrozenPayloads>> copies;
+  std::vector<std::uint64_t*> words;
+  for (const int gpu : peers.gpus()) {
+    copies.emplace_back(new FrozenPayloads(index, {gpu}, whole));
+    words.push_back(copies.back()->parts_.front().words.data());
+  }
+  on_each(peers.gpus(), [&](unsigned number) {
+    const std::uint64_t begin = first[begins[number]], size = first[begins[number + 1]] - begin;
+    upload(index, begins[number], begins[number + 1], words[number] + begin,
+           upload_threads(size, peers.size()));
+    const Stream stream;
+    for (std::uint32_t step = 0; step + 1 < peers.size(); ++step) {
+      const std::uint32_t target = mpi::ring_target(number, step, peers.size());
+      peers.copy(words[target] + begin, target, words[number] + begin, number, size * sizeof(std::uint64_t),
+                 stream);
+    }
+    stream.wait();
+  });
+  return copies;
+}
+
+FrozenPayloads::~FrozenPayloads() {
+  for (Part& part : parts_) {
+    cudaSetDevice(part.gpu);
+    part.words.reset();
+  }
+}
+
+std::vector<int> FrozenPayloads::gpus() const {
+  std::vector<int> gpus;
+  for (const Part& part : parts_) gpus.push_back(part.gpu);
+  return gpus;
+}
+
+std::uint32_t FrozenPayloads::owner_of(std::uint32_t shard) const {
+  const auto owner =
+      std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return shard < part.end_shard; });
+  return static_cast<std::uint32_t>(owner - parts_.begin());
+}
+
+index::ShardView FrozenPayloads::view(std::uint32_t shard) const {
+  const Part& part = parts_[owner_of(shard)];
+  return {shapes_[shard], part.words.data() + (first_words_[shard] - first_words_[part.first_shard]),
+          first_words_[shard + 1] - first_words_[shard]};
+}
+
+template <class Key>
+FrozenShards<Key>::FrozenShards(std::shared_ptr<const FrozenPayloads> payloads)
+    : payloads_(std::move(payloads)) {
+  static_assert(std::is_trivially_copyable_v<Reader>, "it is copied to the device");
+  std::vector<Reader> readers;
+  readers.reserve(payloads_->shards());
+  for (std::uint32_t s = 0; s < payloads_->shards(); ++s)
+    readers.emplace_back(payloads_->view(s), payloads_->k());
+  readers_.reserve(readers.size());
+  const Stream stream;
+  copy_to_device(readers_.data(), readers.data(), readers.size(), stream);
+  stream.wait();
+}
+
+template <class Key>
+FrozenShards<Key>::FrozenShards(const index::IndexFile& index)
+    : FrozenShards(std::make_shared<const FrozenPayloads>(index, std::vector<int>{current_gpu()})) {}
+
+std::uint64_t frozen_shards_bytes(const index::IndexFile& index, std::uint32_t gpus) {
+  const std::vector<std::uint64_t> first = first_words(index);
+  const std::vector<std::uint32_t> begins = share_out(first, gpus);
+  std::uint64_t words = 0;
+  for (std::uint32_t i = 0; i < gpus; ++i) words = std::max(words, first[begins[i + 1]] - first[begins[i]]);
+  return (words + index::kReadAheadWords) * sizeof(std::uint64_t) +
+         index.params().shards() * sizeof(index::ShardReader<Key128>);
+}
+
+template class FrozenShards<Key64>;
+template class FrozenShards<Key128>;
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,60 @@
+#pragma once
+/// A tile of text whose k-mers are looked up: their shards, and their counts in those that are there.
+
+#include <cstdint>
+
+#include "kernels/text/text_tile.cuh"
+#include "kernels/upload/device_index.cuh"
+#include "kmer/hash.h"
+#include "kmer/minimizer.h"
+
+namespace warpmer::gpu {
+
+struct ShardTile : TextTile, MinimizerTile {
+  static_assert(kStartsPerThread == 8, "the valid starts of a thread are a byte");
+  std::uint16_t shards[kTileStarts];  ///< by start
+  std::uint8_t valid[kTileThreads];   ///< eight starts each: those without breaks
+};
+
+/// Fills `tile.valid` and `tile.shards`, each thread its own starts'.
+__device__ inline void find_shards(ShardTile& tile, const LookupParams& params) {
+  const std::uint32_t first = threadIdx.x * kStartsPerThread;
+  tile.valid[threadIdx.x] = static_cast<std::uint8_t>(valid_starts(tile, first, params.k));
+  std::uint32_t minimizer[kStartsPerThread] = {};
+  if (params.shard_bits > 0) {  // the same for all threads
+    hash_mmers(tile, tile, params.m, kTileStarts + params.k - params.m);
+    __syncthreads();
+    window_minima(tile, first, params.k - params.m + 1, minimizer);
+  }
+#pragma unroll
+  for (std::uint32_t j = 0; j < kStartsPerThread; ++j)
+    tile.shards[first + j] = static_cast<std::uint16_t>(shard_of(minimizer[j], params.shard_bits));
+}
+
+/// What is answered for a k-mer, given by its hash, of a shard that is there.
+template <class Key>
+__device__ std::uint32_t answer_of(const index::ShardReader<Key>& shard, Key hash) {
+  const std::uint64_t count = shard.find(hash);
+  return count < kLargeCountAnswer ? static_cast<std::uint32_t>(count) : kLargeCountAnswer;
+}
+
+/// Answers for a tile whose shards are found, which begins at `first`. Neighbouring lanes take neighbouring
+/// starts, most of which share a shard. Answers of k-mers whose shards are not there stay what they are.
+template <class Key>
+__device__ void answer_tile(const ShardTile& tile, std::uint32_t first, const LookupParams& params,
+                            const ShardsThere<Key>& shards, std::uint32_t* answers) {
+  const KmerHash<Key> hash(params.k);
+#pragma unroll 1
+  for (std::uint32_t start = threadIdx.x; start < kTileStarts; start += kTileThreads) {
+    std::uint32_t answer = kNoKmerAnswer;
+    if (((tile.valid[start / 8] >> (start % 8)) & 1) != 0) {
+      const std::uint32_t shard = tile.shards[start] - shards.first;
+      if (shard >= shards.count) continue;  // it is not there, and below 0 has wrapped
+      answer = answer_of(shards.readers[shard],
+                         hash(kmer_at<Key>(tile.packed, start, params.k, params.canonical)));
+    }
+    answers[first + start] = answer;
+  }
+}
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,230 @@
+#pragma once
+/// What a counting backend has to do. The engine feeds it batches from any number of threads and takes
+/// frozen shards from it; how k-mers are cut, split, exchanged and counted is the backend's own affair.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/count_table.h"
+#include "backend/owner_loads.h"
+#include "backend/tally.h"
+#include "base/share.h"
+#include "index/frozen_shard.h"
+#include "index/shard_places.h"
+#include "io/text/batch.h"
+
+namespace warpmer::mpi {
+class Ranks;     // mpi/ranks.h
+Ranks& alone();  // a job of one process
+}  // namespace warpmer::mpi
+
+namespace warpmer::backend {
+
+class UpdatingSession;  // backend/update_session.h, as is the next
+struct UpdatePlan;
+
+/// GPUs, of all ranks, that can count together: a round of their exchange brings each of them a part of every
+/// other one's words, and counting goes through these and one that was spilled, of 64 at most.
+inline constexpr std::uint32_t kMostGpus = 63;
+
+struct CountPlan {
+  std::uint32_t k = 31;
+  bool canonical = true;
+  bool lenient = false;
+  char lowest_quality = 0;  ///< in FASTQ text, bases of quality characters below this one break k-mers
+  std::uint64_t min_count = 1;
+  std::uint64_t max_count = UINT64_MAX;
+  CountTable table = CountTable::automatic;  ///< for k of up to kMaxDenseK there is none
+  unsigned threads = 1;                      ///< that will call `add`, numbered from 0
+  unsigned devices = 1;                      ///< of this rank, among which its shards are divided
+  mpi::Ranks* ranks = &mpi::alone();         ///< among which all shards are divided
+  std::uint64_t device_memory_bytes = 0;     ///< cap on what is held on each GPU; 0: what is free
+  std::uint64_t memory_bytes = 0;      ///< what the backend may hold; ResourceError when it cannot keep to it
+  std::uint64_t other_bytes = 0;       ///< what the rest of the process holds, for messages
+  std::uint64_t memory_cap_bytes = 0;  ///< on the whole process, of which a sixteenth is the index writer's
+  std::string tmp_directory = ".";     ///< for what does not fit
+  bool tmp_directory_is_chosen = false;    ///< by the user: one that cannot do is an error, needed or not
+  std::uint64_t input_bytes = 0;           ///< of all input, compressed or not; 0 when unknown
+  std::function<Share()> input_read = {};  ///< how much of it has been read, at any time; thread-safe
+  std::string purpose = "counting";        ///< how messages call it
+};
+
+/// One stage's work; busy time is summed over threads, or over what a device ran at the same time.
+struct StageReport {
+  std::string name;
+  double busy_seconds = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// What a session has written to its temporary file and read back, and what went from GPUs to host memory.
+struct SpillReport {
+  std::uint64_t written_bytes = 0;
+  std::uint64_t run_bytes = 0;  ///< of these, k-mers with counts; the rest is super-k-mers
+  std::uint64_t read_bytes = 0;
+  std::uint64_t host_bytes = 0;
+
+  void add(const SpillReport& other) {
+    written_bytes += other.written_bytes;
+    run_bytes += other.run_bytes;
+    read_bytes += other.read_bytes;
+    host_bytes += other.host_bytes;
+  }
+};
+
+/// What a live table (kernels/resident/live_table.cuh) has done until the reads had ended; all numbers 0
+/// where there was none.
+struct PagingReport {
+  std::uint64_t children = 0;       ///< in the end
+  std::uint64_t rounds = 0;         ///< how often all that had been counted was added to them
+  std::uint64_t visits = 0;         ///< of children, to get k-mers: of the index, and then of reads
+  std::uint64_t fetched_bytes = 0;  ///< of children that came to a GPU, and that left it
+  std::uint64_t written_bytes = 0;
+  std::uint64_t rebuilds = 0;  ///< of single children that were too full
+  double load_seconds = 0;     ///< until the index was there
+  double add_seconds = 0;      ///< counting and adding to it
+
+  void add(const PagingReport& other) {
+    children += other.children;
+    rounds += other.rounds;
+    visits += other.visits;
+    fetched_bytes += other.fetched_bytes;
+    written_bytes += other.written_bytes;
+    rebuilds += other.rebuilds;
+    load_seconds += other.load_seconds;
+    add_seconds += other.add_seconds;
+  }
+};
+
+/// What a session has held on each of its GPUs; of several, the largest numbers.
+struct DeviceMemoryReport {
+  std::uint64_t cap_bytes = 0;     ///< of --device-memory, or what it took of what was free
+  std::uint64_t peak_bytes = 0;    ///< of the process's memory pool
+  std::uint64_t beside_bytes = 0;  ///< in use beside the pool: the CUDA context, and other processes
+};
+
+/// What a session has found in batches of text (io::Batch::raw_format), of which nobody else knows.
+struct FoundInText {
+  std::uint64_t records = 0;
+  std::uint64_t bases = 0;
+};
+
+/// Where frozen shards go.
+class ShardSink {
+ public:
+  using Put = std::function<void(std::uint32_t shard, index::FrozenShard&& frozen)>;
+  using TakePayload = std::function<std::vector<std::uint64_t>()>;
+
+  /// `places`, if there are any, are those of the shards that are put; `take_payload`, if there is one, has
+  /// memory of payloads that are of no more use.
+  explicit ShardSink(Put put, index::ShardPlaces* places = nullptr, TakePayload take_payload = {})
+      : put_(std::move(put)), places_(places), take_payload_(std::move(take_payload)) {}
+  /// The same, but `put` takes the shards.
+  [[nodiscard]] ShardSink with(Put put) const { return ShardSink(std::move(put), places_, take_payload_); }
+
+  /// Takes a shard; called from several threads, roughly in shard order.
+  void operator()(std::uint32_t shard, index::FrozenShard&& frozen) const { put_(shard, std::move(frozen)); }
+  /// Memory for a payload, with any content: that of one that has been written, or none. Fresh memory costs
+  /// more than filling it.
+  [[nodiscard]] std::vector<std::uint64_t> take_payload() const {
+    return take_payload_ ? take_payload_() : std::vector<std::uint64_t>();
+  }
+  /// Who knows how large shards are going to be may say so here; or null.
+  [[nodiscard]] index::ShardPlaces* places() const { return places_; }
+
+ private:
+  Put put_;
+  index::ShardPlaces* places_;
+  TakePayload take_payload_;
+};
+
+/// One counting job on one backend.
+class CountingSession {
+ public:
+  virtual ~CountingSession() = default;
+
+  /// Takes the k-mers of a batch. Called concurrently, with a different `thread` each. May keep the batch
+  /// while a device works on it, and leave an earlier one, done with, to be refilled in its place; errors
+  /// in it then surface in a later call. Returns the number of k-mers completed since the last call. Batches
+  /// of text as it is in the file come only to backends that find sequences; they throw io::RawTextRefused
+  /// for what is not plain, and where a batch in error is of a part of a file.
+  virtual std::uint64_t add(io::Batch& batch, unsigned thread) = 0;
+
+  /// No more batches come from this thread. When all threads have said so, the input is complete.
+  /// Returns the number of k-mers completed since the thread's last `add`. After io::RawTextRefused it can be
+  /// called again.
+  virtual std::uint64_t end_of_input(unsigned thread) = 0;
+
+  /// Counts, filters and freezes the shards not yet taken, one after another, until none is left.
+  /// Called concurrently like `add`; `shard_done` after each. An exception from `sink` ends it.
+  virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
+
+  /// After all threads have returned from `end_of_input`.
+  [[nodiscard]] virtual FoundInText found_in_text() const { return {}; }
+  /// After all threads have returned from `finish`, as are those that follow.
+  [[nodiscard]] virtual Tally tally() const = 0;
+  /// In the order in which data passes through them; up to frozen shards.
+  [[nodiscard]] virtual std::vector<StageReport> stages() const = 0;
+  /// What each device has got, also where it is one; none where that is not noted.
+  [[nodiscard]] virtual std::vector<OwnerLoad> owner_loads() const { return {}; }
+  /// How many stages were busy at once while the input was read, on average: the sum of their busy time
+  /// by the wall time. For backends whose stages run side by side.
+  [[nodiscard]] virtual std::optional<double> overlap() const { return std::nullopt; }
+  [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
+  [[nodiscard]] virtual SpillReport spilled() const { return {}; }
+  /// On GPUs.
+  [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
+};
+
+/// What a job's k-mers come to, before it is run.
+struct ExpectedKmers {
+  double occurrences = 0;    ///< of k-mers
+  double pending_bytes = 0;  ///< of super-k-mers, in words
+  double run_bytes = 0;      ///< of all distinct k-mers, frozen
+};
+
+/// What a session is going to do with its memory. All bytes but `beyond_bytes` are such as
+/// CountPlan::memory_bytes has.
+struct SessionForecast {
+  bool begins = true;          ///< else it refuses the plan for want of memory
+  double least_bytes = 0;      ///< with less it does not begin
+  double unhurried_bytes = 0;  ///< with so much no shard is counted early
+  double peak_low_bytes = 0;   ///< what it will hold at its largest, if it is not refused
+  double peak_high_bytes = 0;
+  double beyond_bytes = 0;     ///< of super-k-mers, that memory does not hold at once
+  double temporary_bytes = 0;  ///< of these, written to temporary files; the others are counted early
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// E.g. "cpu (avx512)".
+  [[nodiscard]] virtual std::string describe() const = 0;
+  /// If its sessions take FASTA and FASTQ as text, and find the sequences themselves: the memory they like to
+  /// have it in.
+  [[nodiscard]] virtual const io::TextMemory* text_memory() const { return nullptr; }
+  [[nodiscard]] virtual std::unique_ptr<CountingSession> start(const CountPlan& plan) = 0;
+  /// What changes an index, whose k and strand the plan has; it must live as long.
+  [[nodiscard]] virtual std::unique_ptr<UpdatingSession> start_update(const UpdatePlan& plan,
+                                                                      const index::IndexFile& index) = 0;
+  /// What a session started with such a plan would do; nothing where that is not known.
+  [[nodiscard]] virtual std::optional<SessionForecast> forecast(const CountPlan& /*plan*/,
+                                                                const ExpectedKmers& /*expected*/) const {
+    return std::nullopt;
+  }
+};
+
+/// Implemented in src/cpu.
+std::unique_ptr<Backend> make_cpu_backend();
+/// The one its inner loops use here, e.g. "avx512".
+std::string cpu_instruction_set();
+
+/// Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. `gpus` are ordinals, as
+/// `survey_gpus` (host/gpus.h) numbers them. ResourceError when one cannot be used.
+std::unique_ptr<Backend> make_cuda_backend(const std::vector<int>& gpus);
+
+}  // namespace warpmer::backend

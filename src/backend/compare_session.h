@@ -1,0 +1,49 @@
+#pragma once
+/// What several indexes share, two by two.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backend/set_session.h"
+#include "backend/similarity.h"
+#include "index/index_file.h"
+
+namespace warpmer::backend {
+
+/// Sums of all samples and of all pairs of them.
+struct PairTable {
+  std::vector<SampleSums> samples;
+  std::vector<PairSums> pairs;  ///< of a < b at `pair_number`
+
+  explicit PairTable(std::size_t number = 0) : samples(number), pairs(number * (number - 1) / 2) {}
+  /// Of samples a and b, a less than b.
+  [[nodiscard]] std::size_t pair_number(std::size_t a, std::size_t b) const {
+    return a * samples.size() - a * (a + 1) / 2 + b - a - 1;
+  }
+  [[nodiscard]] const PairSums& pair(std::size_t a, std::size_t b) const {
+    return pairs[a < b ? pair_number(a, b) : pair_number(b, a)];
+  }
+  void merge(const PairTable& other);
+};
+
+/// Adds up shard by shard.
+class CompareSession {
+ public:
+  virtual ~CompareSession() = default;
+  /// Does shards until none is left; called concurrently, with a different `thread` each. InputError for a
+  /// shard that is damaged, ResourceError when memory is short.
+  virtual void finish(unsigned thread, const std::function<void()>& shard_done) = 0;
+  /// Makes `finish` return soon.
+  virtual void cancel() noexcept = 0;
+  /// Once, after all threads have returned from `finish`.
+  [[nodiscard]] virtual PairTable take_table() = 0;
+};
+
+/// On the CPU (src/cpu), within that memory. The indexes, all of the same parameters, must live as long;
+/// `bounds` has for each which counts to look at. ResourceError for memory that leaves nothing to work in.
+std::unique_ptr<CompareSession> make_cpu_comparison(const std::vector<index::IndexFile>& inputs,
+                                                    const std::vector<CountBounds>& bounds,
+                                                    const WorkingMemory& memory);
+
+}  // namespace warpmer::backend

@@ -1,0 +1,34 @@
+#pragma once
+/// The k-mers of an index as text, all of them.
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "backend/set_session.h"
+#include "file/buffered_output.h"
+#include "index/index_file.h"
+
+namespace warpmer::backend {
+
+enum class EntryFormat {
+  tsv,    ///< a line `KMER<TAB>COUNT` for each
+  fasta,  ///< a record `>COUNT` for each
+};
+
+struct EntryTextPlan {
+  EntryFormat format = EntryFormat::tsv;
+  CountBounds bounds;   ///< which counts to write
+  bool sorted = false;  ///< in lexicographic order; else in that of the file: shard by shard, canonical order
+  unsigned threads = 1;
+  std::uint64_t memory_bytes = 0;  ///< for the whole process, to sort in; 0: for a quarter of the k-mers
+};
+
+/// Gives the text to `write`, piece by piece and in order, from one thread at a time, with the share of the
+/// k-mers that is there with each. Sorting what does not
+/// fit into memory at once takes several passes over the index, one range of k-mers each. InputError for a
+/// damaged shard; ResourceError when not even one small range fits. Implemented in src/cpu.
+void write_entries(const index::IndexFile& index, const EntryTextPlan& plan,
+                   const std::function<void(std::string_view text, const Share& so_far)>& write);
+
+}  // namespace warpmer::backend

@@ -1,0 +1,44 @@
+#pragma once
+/// Counted k-mers on their way into an index: in any order in, frozen shards out.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "backend/backend.h"
+#include "formats/kmer_stream.h"
+
+namespace warpmer::backend {
+
+struct ImportPlan {
+  std::uint32_t k = 31;
+  bool canonical = true;        ///< k-mers become canonical
+  bool sum_duplicates = false;  ///< a k-mer may come more than once, and its counts are added up
+  unsigned threads = 1;
+  std::uint64_t memory_bytes = 0;    ///< what the session may hold
+  std::uint64_t other_bytes = 0;     ///< what the rest of the process holds, for messages
+  std::uint64_t writer_share = 16;   ///< of the cap such a part is for the index writer, and in `other_bytes`
+  std::uint64_t expected_kmers = 0;  ///< 0: not known
+  std::string input;                 ///< how messages call it
+};
+
+class ImportSession {
+ public:
+  virtual ~ImportSession() = default;
+  /// Takes k-mers. Called concurrently, with a different `thread` each.
+  virtual void add(std::span<const formats::CountedKmer> kmers, unsigned thread) = 0;
+  /// Once, after all of `add` have returned. ResourceError, with what is needed, when memory was too little;
+  /// InputError when all counts add up to more than 2^64 - 1.
+  virtual void end_of_input() = 0;
+  /// As CountingSession::finish. InputError when a k-mer came twice and was not to.
+  virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
+  /// After all threads have returned from `finish`.
+  [[nodiscard]] virtual Tally tally() const = 0;
+};
+
+/// On the CPU (src/cpu). ResourceError when what is expected does not fit.
+std::unique_ptr<ImportSession> make_cpu_import_session(const ImportPlan& plan);
+
+}  // namespace warpmer::backend

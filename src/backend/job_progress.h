@@ -1,0 +1,36 @@
+#pragma once
+/// How far a job has come, and what it has read.
+
+#include <atomic>
+#include <cstdint>
+
+namespace warpmer::backend {
+
+/// What a running job tells whoever watches it; read at any time from any thread.
+struct JobProgress {
+  enum class Stage : int {
+    starting,
+    reading,
+    counting,
+    combining,
+    indexing,
+    answering,  ///< of the bytes of input, those are done that have been answered
+    writing,    ///< what bytes stand for does not matter, but their share
+    done
+  };
+  std::atomic<Stage> stage{Stage::starting};
+  std::atomic<std::uint64_t> bytes_done{0};   ///< of input, on disk
+  std::atomic<std::uint64_t> bytes_total{0};  ///< 0: unknown
+  std::atomic<std::uint64_t> kmers{0};        ///< occurrences seen so far
+  std::atomic<std::uint32_t> shards_done{0};
+  std::atomic<std::uint32_t> shards_total{0};
+};
+
+/// What has been read.
+struct ReadTotals {
+  std::uint64_t records = 0;
+  std::uint64_t bases = 0;
+  std::uint64_t kmers = 0;
+};
+
+}  // namespace warpmer::backend

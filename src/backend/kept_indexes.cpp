@@ -1,0 +1,47 @@
+#include "backend/kept_indexes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "backend/index_set.h"
+#include "base/error.h"
+#include "base/memory_text.h"
+#include "host/limits.h"
+
+namespace warpmer::backend {
+namespace {
+
+/// For each shard, its place in the file and its shape; for each count, a node of a map.
+constexpr std::uint64_t kBytesOfShard = 64, kBytesOfCount = 64;
+/// What a thread merges in is at most about so large.
+constexpr std::uint64_t kMergeBytesOfThread = std::uint64_t{16} << 20;
+/// Less than this, or than such a part of the cap, is never too much by itself.
+constexpr std::uint64_t kSmallBytes = std::uint64_t{1} << 20, kSmallPart = 8;
+
+std::uint64_t kept_bytes(const index::IndexFile& file) {
+  std::uint64_t bytes = file.params().shards() * kBytesOfShard + file.histogram().size() * kBytesOfCount;
+  for (const std::string& input : file.provenance().inputs) bytes += sizeof input + input.size();
+  return bytes;
+}
+
+}  // namespace
+
+void refuse_too_many(const index::IndexFile& first, std::size_t inputs, std::uint64_t memory_cap,
+                     unsigned threads) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(first.path(), ignored)) return;
+  const std::uint64_t of_each = kept_bytes(first);
+  const std::uint64_t all = of_each * inputs;
+  if (host::resident_bytes() + all < memory_cap || all < std::max(kSmallBytes, memory_cap / kSmallPart))
+    return;
+  const WorkingMemory enough{0, working_bytes(threads) + all + threads * kMergeBytesOfThread, 16, threads,
+                             inputs};
+  throw ResourceError(fmt::format(
+      "-m {} is too little for {} and {} inputs, of each of which {} KiB are kept: {} would do; {}",
+      mebibytes(memory_cap), number_of_threads(threads), inputs, of_each >> 10,
+      mebibytes_needed(enough.cap_for(0)), memory_advice(threads)));
+}
+
+}  // namespace warpmer::backend

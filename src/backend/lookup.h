@@ -1,0 +1,100 @@
+#pragma once
+/// Looking k-mers up in an index: single k-mers, and every position of a batch of reads.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "index/index_file.h"
+#include "io/text/batch.h"
+
+namespace warpmer::backend {
+
+class MetKmers;
+
+/// Counts for every k-mer start of every piece of a batch.
+struct Profile {
+  /// At positions whose k-mer contains a break.
+  static constexpr std::uint64_t kNoKmer = UINT64_MAX;
+  std::vector<std::uint64_t> counts;  ///< piece after piece, max(0, length - k + 1) each
+  std::vector<std::size_t> first;     ///< pieces + 1 offsets into `counts`
+
+  /// Whether there is a position with a k-mer.
+  [[nodiscard]] bool has_kmers() const {
+    return std::any_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count != kNoKmer; });
+  }
+};
+
+/// What the k-mers of reads are looked up in.
+enum class LookupTable : std::uint8_t {
+  automatic,  ///< a choice (choose_lookup_table)
+  index,      ///< the frozen shards, as they are in the file
+  bcht,       ///< a bucketed cuckoo hash table, built of them first
+  iceberg,    ///< an iceberg hash table
+};
+
+/// The table that a name on the command line stands for: `auto`, `index`, `bcht` or `iceberg`. UsageError,
+/// which lists these, for anything else.
+LookupTable lookup_table_of(std::string_view name);
+
+/// What `automatic` means on a GPU for an index of so many distinct k-mers in which about so many k-mers are
+/// going to be looked up (0: unknown): a table when these are so many more that building it pays.
+LookupTable choose_lookup_table(std::uint64_t distinct, std::uint64_t expected_kmers);
+
+/// Thread-safe: any number of threads may call `find` and `profile` at once.
+class Lookup {
+ public:
+  virtual ~Lookup() = default;
+  Lookup(const Lookup&) = delete;
+  Lookup& operator=(const Lookup&) = delete;
+
+  /// The stored count of a k-mer given as text; 0 when absent. UsageError when it is not exactly k
+  /// characters of A C G T U, any case. Reads the mapped index, whatever device profiles.
+  [[nodiscard]] virtual std::uint64_t find(std::string_view kmer) const;
+
+  /// Cuts the batch as counting does, groups its k-mers by shard and looks them up shard by shard.
+  /// InputError for characters that are no nucleotide code, unless lenient.
+  virtual void profile(const io::Batch& batch, Profile& out) const = 0;
+
+  /// Calls of `profile` that wait for others end soon, by an InternalError, and so do those that come: to be
+  /// called when what they would say is of no use any more.
+  virtual void cancel() const noexcept {}
+
+  /// How many threads should call `profile` side by side where there are so many: more than that, if what is
+  /// looked up waits long and is served together.
+  [[nodiscard]] virtual unsigned callers(unsigned threads) const { return threads; }
+
+  /// What `profile` looks k-mers up in; never automatic.
+  [[nodiscard]] LookupTable table() const { return table_; }
+
+ protected:
+  /// `index` must outlive the Lookup. InputError when it was made with other hashes than this warpmer's.
+  Lookup(const index::IndexFile& index, LookupTable table);
+  [[nodiscard]] const index::IndexFile& index() const { return index_; }
+  /// Makes room in `out` for the pieces of a batch, every position kNoKmer.
+  void lay_out(const io::Batch& batch, Profile& out) const;
+
+ private:
+  const index::IndexFile& index_;
+  const LookupTable table_;
+};
+
+/// `index` must outlive the Lookup; `lenient` as in CountOptions; `table` is not automatic, and is built by
+/// so many threads. ResourceError when it cannot be. Implemented in src/cpu.
+std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient,
+                                        LookupTable table = LookupTable::index, unsigned threads = 1);
+
+/// The same in the index itself; what is found in profiles is noted in `met`, which must outlive the Lookup.
+std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, MetKmers& met);
+
+/// Profiles on GPUs, given by their ordinals, on each of which at most `device_memory_bytes` are held (0:
+/// what is free). An index that these do not hold is paged, if it may be: its shards take turns there; then
+/// damage of a shard is an InputError of `profile`. Implemented in kernels/, and in no_cuda.cpp for builds
+/// without CUDA. ResourceError when it cannot be used, or a table cannot be built.
+std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient,
+                                         const std::vector<int>& gpus, std::uint64_t device_memory_bytes,
+                                         LookupTable table = LookupTable::index, bool may_page = true);
+
+}  // namespace warpmer::backend

@@ -1,0 +1,49 @@
+#pragma once
+/// Rows of a table of k-mers and samples, made of indexes.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backend/set_session.h"
+#include "file/ordered_text.h"
+#include "formats/matrix_file.h"
+#include "index/index_file.h"
+
+namespace warpmer::backend {
+
+struct MatrixPlan {
+  bool presence = false;               ///< 1 for a sample that has the k-mer; else its count
+  std::uint32_t min_samples = 1;       ///< that must have a k-mer, of all in the matrix
+  std::vector<CountBounds> of_inputs;  ///< one for each index: what else of it is as if it were not there
+  WorkingMemory memory;                ///< ResourceError beyond
+};
+
+/// Makes rows, piece by piece.
+class MatrixSession {
+ public:
+  virtual ~MatrixSession() = default;
+  /// Makes rows until there are no more, and puts them into `text`; called concurrently, with a different
+  /// `thread` each. What texts stand for (TextBuffer::add_done) are k-mers of the indexes, or bytes of the
+  /// old matrix. Calls `shards_done(n)` when the first n shards are through, or about. InputError for a
+  /// shard or a row that is damaged, ResourceError when memory is short.
+  virtual void write_rows(unsigned thread, file::OrderedText& text,
+                          const std::function<void(std::uint32_t)>& shards_done) = 0;
+  /// Makes `write_rows` return soon.
+  virtual void cancel() noexcept = 0;
+};
+
+/// On the CPU (src/cpu). A row for each k-mer, in canonical order: by shard, and in a shard by hash; and in
+/// it a number for each index. The indexes, at least one, all of the same parameters, must live as long.
+/// ResourceError for memory that leaves nothing to work in.
+std::unique_ptr<MatrixSession> make_cpu_matrix(const MatrixPlan& plan,
+                                               const std::vector<index::IndexFile>& inputs);
+
+/// The same of the rows of `old` and, behind the numbers that they have, one for each index. `old` is for
+/// k-mers of the indexes' k and strand. ResourceError as above.
+std::unique_ptr<MatrixSession> make_cpu_matrix_extension(const MatrixPlan& plan,
+                                                         const std::vector<index::IndexFile>& inputs,
+                                                         formats::MatrixFile& old);
+
+}  // namespace warpmer::backend

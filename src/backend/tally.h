@@ -1,0 +1,128 @@
+#pragma once
+/// What a job learns about its k-mers on the way out: totals, histogram, the count filter. One per
+/// thread, merged at the end. Occurrences beyond 64 bits, which an operation on indexes may count before its
+/// filter, stay at the largest number there is.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "index/index_file.h"
+#include "kmer/kmer.h"
+
+namespace warpmer::backend {
+
+class Tally {
+ public:
+  Tally(std::uint64_t min_count, std::uint64_t max_count) : min_count_(min_count), max_count_(max_count) {
+    totals_.min_count = min_count;
+    totals_.max_count = max_count;
+  }
+
+  /// Takes note of all entries and moves those within the filter to the front, keeping their order.
+  /// Returns how many they are.
+  template <class Key>
+  std::size_t filter(Key* keys, std::uint64_t* counts, std::size_t n) {
+    for (std::size_t first = 0; first < n; first += kBlock)
+      note_block(counts + first, std::min(kBlock, n - first));
+    totals_.counted_distinct += n;
+    const bool keeps_all = min_count_ <= 1 && max_count_ == UINT64_MAX;
+    const std::size_t kept = keeps_all ? n : move_kept(keys, counts, n);
+    totals_.stored_distinct += kept;
+    return kept;
+  }
+
+  /// Takes note of `number` k-mers that occurred `count` times each.
+  void note(std::uint64_t count, std::uint64_t number) {
+    add_counted(Key128{count} * number);
+    totals_.counted_distinct += number;
+    if (count == 1) totals_.counted_unique += number;
+    if (!is_kept(count)) return;
+    totals_.stored_distinct += number;
+    note_kept(count, number);
+  }
+
+  void merge(const Tally& other) {
+    add_counted(other.totals_.counted_kmers);
+    totals_.counted_distinct += other.totals_.counted_distinct;
+    totals_.counted_unique += other.totals_.counted_unique;
+    totals_.stored_distinct += other.totals_.stored_distinct;
+    for (std::size_t i = 0; i < kSmall; ++i) small_[i] += other.small_[i];
+    for (const auto& [count, number] : other.large_) large_[count] += number;
+  }
+
+  /// Totals with everything that follows from the histogram; records and bases are the caller's.
+  [[nodiscard]] index::Totals totals() const {
+    index::Totals totals = totals_;
+    for (const auto& [count, number] : histogram()) {
+      totals.stored_kmers += count * number;
+      totals.largest_count = std::max(totals.largest_count, count);
+    }
+    return totals;
+  }
+
+  [[nodiscard]] index::Histogram histogram() const {
+    index::Histogram histogram = large_;
+    for (std::size_t i = 0; i < kSmall; ++i) {
+      if (small_[i] > 0) histogram[i] = small_[i];
+    }
+    return histogram;
+  }
+
+ private:
+  static constexpr std::size_t kSmall = 4096;
+  static constexpr std::size_t kBlock = 512;
+
+  [[nodiscard]] bool is_kept(std::uint64_t count) const { return count >= min_count_ && count <= max_count_; }
+
+  /// Most counts are 1, and the others among them are as good as random: nothing branches on which are.
+  void note_block(const std::uint64_t* counts, std::size_t n) {
+    std::uint64_t others[kBlock];
+    std::size_t number = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      others[number] = counts[i];
+      number += counts[i] != 1 ? 1 : 0;
+    }
+    const std::uint64_t unique = n - number;
+    totals_.counted_unique += unique;
+    Key128 kmers = unique;
+    if (is_kept(1)) small_[1] += unique;
+    for (std::size_t i = 0; i < number; ++i) {
+      kmers += others[i];
+      if (is_kept(others[i])) note_kept(others[i], 1);
+    }
+    add_counted(kmers);
+  }
+
+  void add_counted(Key128 kmers) {
+    totals_.counted_kmers =
+        static_cast<std::uint64_t>(std::min<Key128>(UINT64_MAX, kmers + totals_.counted_kmers));
+  }
+
+  template <class Key>
+  std::size_t move_kept(Key* keys, std::uint64_t* counts, std::size_t n) const {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t count = counts[i];
+      keys[kept] = keys[i];
+      counts[kept] = count;
+      kept += is_kept(count) ? 1 : 0;
+    }
+    return kept;
+  }
+
+  void note_kept(std::uint64_t count, std::uint64_t number) {
+    if (count < kSmall) {
+      small_[count] += number;
+    } else {
+      large_[count] += number;
+    }
+  }
+
+  std::uint64_t min_count_, max_count_;
+  index::Totals totals_;
+  std::vector<std::uint64_t> small_ = std::vector<std::uint64_t>(kSmall);
+  index::Histogram large_;
+};
+
+}  // namespace warpmer::backend

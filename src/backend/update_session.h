@@ -1,0 +1,135 @@
+#pragma once
+/// What changes an index: two counting sessions, one for k-mers to add and one for k-mers to remove, and the
+/// index they change.
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "base/error.h"
+#include "index/index_file.h"
+#include "index/shard_codec.h"
+
+namespace warpmer::backend {
+
+/// What was to be removed and is not there.
+struct Shortfall {
+  std::uint64_t absent_kmers = 0;        ///< distinct k-mers that are not there at all,
+  std::uint64_t absent_occurrences = 0;  ///< how often they were to be removed
+  std::uint64_t short_kmers = 0;         ///< distinct k-mers that are there, but fewer times,
+  std::uint64_t short_occurrences = 0;   ///< how many times too few, in sum
+
+  [[nodiscard]] bool is_none() const { return absent_kmers == 0 && short_kmers == 0; }
+  /// Takes note of a k-mer that was to be removed `missing` times more often than its `there` times.
+  void note(std::uint64_t there, std::uint64_t missing) {
+    (there == 0 ? absent_kmers : short_kmers) += 1;
+    (there == 0 ? absent_occurrences : short_occurrences) += missing;
+  }
+  void merge(const Shortfall& other) {
+    absent_kmers += other.absent_kmers;
+    absent_occurrences += other.absent_occurrences;
+    short_kmers += other.short_kmers;
+    short_occurrences += other.short_occurrences;
+  }
+};
+
+class UpdatingSession {
+ public:
+  virtual ~UpdatingSession() = default;
+
+  /// Where input to be added, or removed, goes; null when the plan has none. Each takes batches until all
+  /// threads have said `end_of_input`; neither is ever told to `finish`.
+  [[nodiscard]] virtual CountingSession* added() = 0;
+  [[nodiscard]] virtual CountingSession* removed() = 0;
+
+  /// As CountingSession::finish, with the counts of the index, plus what was added, minus what was removed,
+  /// in this order. What cannot be removed is noted and the shard left without that k-mer.
+  virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
+
+  /// Of both sessions, after all threads have said `end_of_input`.
+  [[nodiscard]] std::uint64_t early_counts() {
+    return (added() ? added()->early_counts() : 0) + (removed() ? removed()->early_counts() : 0);
+  }
+  [[nodiscard]] SpillReport spilled() {
+    SpillReport all;
+    if (added()) all.add(added()->spilled());
+    if (removed()) all.add(removed()->spilled());
+    return all;
+  }
+
+  // After all threads have returned from `finish`.
+  [[nodiscard]] virtual Tally tally() const = 0;
+  [[nodiscard]] virtual Shortfall shortfall() const = 0;
+  /// On GPUs.
+  [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
+  [[nodiscard]] virtual PagingReport paging() const { return {}; }
+  /// In the order in which data passes through them.
+  [[nodiscard]] virtual std::vector<StageReport> stages() { return stages_of_sessions(); }
+
+ protected:
+  /// Of both sessions, those of one name added up; without those through which nothing has passed.
+  [[nodiscard]] std::vector<StageReport> stages_of_sessions() {
+    std::vector<StageReport> all;
+    for (CountingSession* const session : {added(), removed()}) {
+      if (session == nullptr) continue;
+      for (const StageReport& stage : session->stages()) {
+        const auto same = std::find_if(all.begin(), all.end(),
+                                       [&](const StageReport& other) { return other.name == stage.name; });
+        if (same == all.end()) {
+          if (stage.bytes > 0 || stage.busy_seconds > 0) all.push_back(stage);
+        } else {
+          same->busy_seconds += stage.busy_seconds;
+          same->bytes += stage.bytes;
+        }
+      }
+    }
+    return all;
+  }
+};
+
+/// Calls `visit(hash, count)` for every entry of a shard. InputError when there are more than it says.
+template <class Key, class Visit>
+void for_each_entry_of(const index::IndexFile& index, std::uint32_t shard, const Visit& visit) {
+  const index::ShardReader<Key> reader(index.shard(shard), index.params().k);
+  std::uint64_t visited = 0;
+  reader.for_each([&](Key hash, std::uint64_t count) {
+    if (++visited > reader.entries() || count == 0) {
+      throw InputError(index.path() + ": the entries of shard " + std::to_string(shard) + " are damaged");
+    }
+    visit(hash, count);
+  });
+}
+
+/// Whether, on GPUs, what is added goes to a table of the whole index that stays alive until the end. Else,
+/// and for k of up to kMaxDenseK and on CPUs, it is merged with the index in the end. The result is the same.
+enum class LiveTableUse : std::uint8_t {
+  never,
+  when_full,  ///< once a GPU has no room for more
+  always,     ///< from the begin, and as often as can be: for tests
+};
+
+/// What the two sessions are to do. Both have the same k, strand and number of threads, and no filter. On a
+/// CPU each keeps to its own `memory_bytes`; on GPUs both have the same, which is divided between them and
+/// what merges, as is `device_memory_bytes`.
+struct UpdatePlan {
+  std::optional<CountPlan> added, removed;
+  std::uint64_t merge_bytes = 0;  ///< on a CPU, what shards that are merged may take, all threads' together
+  LiveTableUse live_table = LiveTableUse::never;
+};
+
+/// Host memory that changing an index on a CPU takes besides what its sessions may hold.
+struct UpdateNeeds {
+  std::uint64_t mapped_bytes = 0;       ///< shards of the index that are looked at
+  std::uint64_t least_merge_bytes = 0;  ///< UpdatePlan::merge_bytes at least
+};
+UpdateNeeds update_needs(const index::IndexFile& index, unsigned threads);
+
+/// Backend::start_update of the CPU's.
+std::unique_ptr<UpdatingSession> make_cpu_update(const UpdatePlan& plan, const index::IndexFile& index);
+
+}  // namespace warpmer::backend

@@ -1,0 +1,28 @@
+#pragma once
+/// How refusals speak of memory: in the units that -m is given in, and with what can be done.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace warpmer {
+
+/// An amount that there is, rounded down: "512 MiB".
+inline std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+/// An amount that is needed, rounded up, so that a cap of as much will do.
+inline std::string mebibytes_needed(std::uint64_t bytes) {
+  return std::to_string((bytes >> 20) + 1) + " MiB";
+}
+
+/// "1 thread", "8 threads".
+inline std::string number_of_threads(unsigned threads) {
+  return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+}
+
+/// What to do where so many threads take more memory than there is: one thread cannot be fewer.
+inline std::string_view memory_advice(unsigned threads) {
+  return threads > 1 ? "raise -m or lower -t" : "raise -m";
+}
+
+}  // namespace warpmer

@@ -1,0 +1,244 @@
+#pragma once
+/// Pending super-k-mers: for each shard a list of pages, appended to by any thread.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "cpu/memory/page_pool.h"
+#include "cpu/simd/word_format.h"
+#include "kmer/super_kmer.h"
+
+namespace warpmer::cpu {
+
+/// What is on a page.
+struct PageContent {
+  std::uint16_t bytes = 0;
+  std::uint16_t words = 0;
+  std::uint32_t kmers = 0;  ///< in the words
+};
+
+/// A page of words, written as WordFormat does. The link comes first, which PagePool relies on.
+template <int Words>
+struct PendingPage {
+  static constexpr std::size_t kBytes = PagePool::kPageBytes - 16;
+  /// Words that any page has room for.
+  static constexpr std::uint32_t kCapacity = static_cast<std::uint32_t>(kBytes / sizeof(SuperKmer<Words>));
+  /// With more bytes than this it may have no room for another word.
+  static constexpr std::size_t kFullBytes = kBytes - WordFormat<Words>::kMostBytes;
+
+  PendingPage* next;
+  PageContent content;  ///< when the page is full; else the list knows
+  char data[kBytes];
+};
+static_assert(sizeof(PendingPage<2>) == PagePool::kPageBytes);
+static_assert(sizeof(PendingPage<4>) == PagePool::kPageBytes);
+static_assert(PendingPage<2>::kBytes <= UINT16_MAX);
+
+/// Reads `words` words from `data`, and calls `visit(words, n)` for some at a time, at most as many as any
+/// page has room for.
+template <int Words, class Visit>
+void for_each_word(const WordFormat<Words>& format, const char* data, std::uint64_t words, Visit&& visit) {
+  constexpr std::uint64_t kMost = PendingPage<Words>::kCapacity;
+  SuperKmer<Words> some[kMost];
+  while (words > 0) {
+    const std::uint64_t n = std::min(words, kMost);
+    for (std::uint64_t i = 0; i < n; ++i) data = format.read(data, some[i]);
+    visit(static_cast<const SuperKmer<Words>*>(some), static_cast<std::size_t>(n));
+    words -= n;
+  }
+}
+
+/// A shard's list of pages: all are full but the last.
+template <int Words>
+struct PendingList {
+  PendingPage<Words>* first = nullptr;
+  PendingPage<Words>* last = nullptr;
+  PageContent in_last;  ///< which the last page itself need not say: appending would fetch it for that
+  std::uint32_t pages = 0;
+  std::uint64_t words = 0;  ///< on all pages
+  std::uint64_t kmers = 0;  ///< in all words
+
+  /// What is on a page of the list.
+  [[nodiscard]] PageContent content(const PendingPage<Words>* page) const {
+    return page == last ? in_last : page->content;
+  }
+
+  /// Takes the first pages away that have `n` words, at least one, or all if there are fewer.
+  PendingList take_front(std::uint64_t n) {
+    if (n >= words) return std::exchange(*this, {});
+    return take_until([&](const PendingList& front) { return front.words >= n; });
+  }
+  /// Takes the first `n` pages away, at least one, or all if there are fewer.
+  PendingList take_pages(std::uint32_t n) {
+    if (n >= pages) return std::exchange(*this, {});
+    return take_until([&](const PendingList& front) { return front.pages >= n; });
+  }
+
+  /// Calls `visit(data, content)` for each page.
+  template <class Visit>
+  void for_each_page(Visit&& visit) const {
+    for (const auto* page = first; page != nullptr; page = page == last ? nullptr : page->next) {
+      // Within a page the processor, or who visits, sees what comes next; here nobody would.
+      for (int line = 0; line < 16 && page != last; ++line)
+        __builtin_prefetch(reinterpret_cast<const char*>(page->next) + 64 * line);
+      visit(static_cast<const char*>(page->data), content(page));
+    }
+  }
+
+ private:
+  template <class IsEnough>
+  PendingList take_until(IsEnough&& is_enough) {
+    PendingList front;
+    front.first = first;
+    for (auto* page = first;; page = page->next) {
+      front.last = page;
+      front.in_last = content(page);
+      front.pages += 1;
+      front.words += front.in_last.words;
+      front.kmers += front.in_last.kmers;
+      if (page == last) return std::exchange(*this, {});
+      if (is_enough(front)) break;
+    }
+    first = front.last->next;
+    pages -= front.pages;
+    words -= front.words;
+    kmers -= front.kmers;
+    return front;
+  }
+};
+
+/// The words of a list, as ShardCounter takes them.
+template <int Words>
+struct ListedWords {
+  const WordFormat<Words>& format;
+  const PendingList<Words>& list;
+
+  [[nodiscard]] std::uint64_t size() const { return list.words; }
+  /// Calls `visit(words, n)` for some at a time, at most as many as any page has room for.
+  template <class Visit>
+  void for_each_page(Visit&& visit) const {
+    list.for_each_page([&](const char* data, const PageContent& content) {
+      for_each_word(format, data, content.words, visit);
+    });
+  }
+};
+
+template <int Words>
+class PendingStore {
+ public:
+  /// For super-k-mers of this k.
+  PendingStore(PagePool& pool, std::uint32_t shards, std::uint32_t k)
+      : pool_(pool), format_(k), shards_(new Shard[shards]) {}
+
+  [[nodiscard]] const WordFormat<Words>& format() const { return format_; }
+
+  /// Appends `n` words to a shard, on pages from a stock of the same pool.
+  void append(std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n, PageStock& stock) {
+    stock.provide(n / PendingPage<Words>::kCapacity + 1);
+    Shard& s = shards_[shard];
+    const Lock lock(s);
+    while (n > 0) {
+      if (s.list.pages == 0 || s.list.in_last.bytes > PendingPage<Words>::kFullBytes)
+        add_page(s.list, stock.take());
+      const std::size_t part = fill(s.list, words, n);
+      words += part;
+      n -= part;
+    }
+    s.end.store(s.list.last->data + s.list.in_last.bytes, std::memory_order_relaxed);
+    s.pages.store(s.list.pages, std::memory_order_relaxed);
+  }
+
+  /// Fetches what the next `append` to this shard will write to. Taking a lock waits for all stores
+  /// before it, so a miss among them would cost its full time.
+  void prefetch(std::uint32_t shard) const {
+    const char* end = shards_[shard].end.load(std::memory_order_relaxed);
+    if (end == nullptr) return;
+    __builtin_prefetch(end, 1);
+    __builtin_prefetch(end + 64, 1);
+  }
+
+  /// Takes a shard's list away; it is empty afterwards. Give it back with `release`.
+  PendingList<Words> take(std::uint32_t shard) {
+    Shard& s = shards_[shard];
+    const Lock lock(s);
+    s.pages.store(0, std::memory_order_relaxed);
+    return std::exchange(s.list, {});
+  }
+
+  void release(const PendingList<Words>& list) noexcept {
+    if (list.pages > 0) pool_.release(list.first, list.last, list.pages);
+  }
+
+  /// Pages of a shard; a hint while others append.
+  [[nodiscard]] std::uint32_t pages(std::uint32_t shard) const {
+    return shards_[shard].pages.load(std::memory_order_relaxed);
+  }
+
+ private:
+  /// What appending looks at is in one line of the cache.
+  struct alignas(64) Shard {
+    std::atomic_flag busy;
+    std::atomic<std::uint32_t> pages{0};  ///< of the list, for who has no lock
+    PendingList<Words> list;
+    std::atomic<const char*> end{nullptr};  ///< of the list, or of what it was; a hint
+  };
+  static_assert(sizeof(Shard) == 64);
+
+  /// Held for a few hundred nanoseconds and seldom contended: 4096 of them, taken in the same order by
+  /// threads that started at different times.
+  class Lock {
+   public:
+    explicit Lock(Shard& shard) : shard_(shard) {
+      while (shard_.busy.test_and_set(std::memory_order_acquire)) {
+        std::this_thread::yield();
+      }
+    }
+    ~Lock() { shard_.busy.clear(std::memory_order_release); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    Shard& shard_;
+  };
+
+  static void add_page(PendingList<Words>& list, void* memory) {
+    auto* page = static_cast<PendingPage<Words>*>(memory);
+    page->next = nullptr;
+    if (list.pages == 0) {
+      list.first = page;
+    } else {
+      list.last->next = page;
+      list.last->content = list.in_last;
+    }
+    list.last = page;
+    list.in_last = {};
+    ++list.pages;
+  }
+
+  /// Writes the first of `n` words to a page, until it is full, and returns how many.
+  std::size_t fill(PendingList<Words>& list, const SuperKmer<Words>* words, std::size_t n) const {
+    char* at = list.last->data + list.in_last.bytes;
+    const char* const full = list.last->data + PendingPage<Words>::kFullBytes;
+    std::uint32_t kmers = 0;
+    std::size_t i = 0;
+    for (; i < n && at <= full; ++i) {
+      at = format_.write(words[i], at);
+      kmers += words[i].kmers();
+    }
+    list.in_last = {static_cast<std::uint16_t>(at - list.last->data),
+                    static_cast<std::uint16_t>(list.in_last.words + i), list.in_last.kmers + kmers};
+    list.words += i;
+    list.kmers += kmers;
+    return i;
+  }
+
+  PagePool& pool_;
+  const WordFormat<Words> format_;
+  std::unique_ptr<Shard[]> shards_;
+};
+
+}  // namespace warpmer::cpu

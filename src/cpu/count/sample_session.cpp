@@ -1,0 +1,247 @@
+#include "backend/sample_session.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "backend/dense_counts.h"
+#include "base/huge_pages.h"
+#include "cpu/count/dense_session.h"
+#include "cpu/count/freezer.h"
+#include "cpu/count/pending_store.h"
+#include "cpu/count/shard_counter.h"
+#include "cpu/memory/multisplit.h"
+#include "cpu/memory/stopwatch.h"
+#include "cpu/simd/cutter.h"
+#include "kmer/minimizer.h"
+
+namespace warpmer::cpu {
+
+namespace {
+
+/// Fewer shards than this would say little about the others.
+constexpr std::uint32_t kLeastShards = 16;
+/// What a counter is trimmed to after an unusually large shard.
+constexpr std::uint64_t kMostCounterBytes = std::uint64_t{64} << 20;
+
+/// Halves are looked at in one shard of so many, because that takes longer.
+constexpr std::uint32_t kShardsForOneHalved = 8;
+
+/// One of two halves, as good as random, by where a batch comes from: the same whoever reads it.
+unsigned half_of(const io::Batch& batch) {
+  const std::uint64_t record = batch.pieces.empty() ? 0 : batch.pieces.front().record;
+  const std::uint64_t mixed = (std::hash<std::string>{}(batch.file) ^ record) * 0x9e3779b97f4a7c15u;
+  return static_cast<unsigned>(mixed >> 63);
+}
+
+template <class Key, int Words>
+class ShardedSample : public backend::SampleSession {
+ public:
+  ShardedSample(const Kernels& kernels, const backend::SamplePlan& plan)
+      : kernels_(kernels), plan_(plan), shards_(1u << shard_bits(plan.count.k)), loads_(shards_) {
+    for (int half = 0; half < 2; ++half) pending_.emplace_back(pool_, shards_, plan.count.k);
+    sample_.shards.resize(shards_);
+    sample_.word_bytes = sizeof(SuperKmer<Words>);
+    for (unsigned t = 0; t < plan.count.threads; ++t)
+      workers_.emplace_back(kernels, plan.count, shards_, pool_);
+  }
+
+  std::uint64_t add(io::Batch& batch, unsigned thread) override {
+    Worker& worker = workers_[thread];
+    const unsigned half = half_of(batch);
+    std::uint64_t kmers = 0;
+    for (const io::Piece& piece : batch.pieces)
+      kmers += worker.cutter.cut(batch, piece, 0, [&] { pass_on(worker, half); });
+    pass_on(worker, half);
+    return kmers;
+  }
+
+  void finish(unsigned thread) override {
+    give_up_shards();
+    Worker& worker = workers_[thread];
+    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < kept_;) {
+      const Stopwatch watch(worker.count_seconds);
+      count(worker, shard);
+    }
+  }
+
+  [[nodiscard]] backend::KmerSample sample() const override {
+    backend::KmerSample sample = sample_;
+    for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+      sample.shards[shard].kmers = loads_[shard].kmers;
+      sample.shards[shard].words = loads_[shard].words;
+    }
+    backend::Tally all(1, UINT64_MAX), halved(1, UINT64_MAX);
+    for (const Worker& worker : workers_) {
+      all.merge(worker.all);
+      halved.merge(worker.halved);
+      sample.half.kmers += worker.half_kmers;
+      sample.half.distinct += worker.half_distinct;
+      sample.count_seconds += worker.count_seconds;
+    }
+    all.merge(halved);
+    sample.histogram = all.histogram();
+    sample.half.histogram = halved.histogram();
+    return sample;
+  }
+
+ private:
+  struct Load {
+    std::atomic<std::uint64_t> kmers{0}, words{0};
+  };
+
+  struct Worker {
+    Worker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards, PagePool& pool)
+        : cutter(kernels, plan.k, plan.lenient),
+          split(shards, Cutter<Words>::kCapacity),
+          stock(pool, kHugePageBytes / PagePool::kPageBytes),
+          counter(kernels, plan.k, plan.canonical, plan.table),
+          freezer(kernels, plan.k),
+          kept(plan.min_count, plan.max_count) {}
+
+    Cutter<Words> cutter;
+    Multisplit<Words> split;
+    PageStock stock;
+    ShardCounter<Key, Words> counter;
+    Freezer freezer;
+    backend::Tally all{1, UINT64_MAX}, halved{1, UINT64_MAX}, kept;  ///< shards are in one of the first two
+    std::uint64_t half_kmers = 0, half_distinct = 0;
+    double count_seconds = 0;
+  };
+
+  void pass_on(Worker& worker, unsigned half) {
+    worker.split.split(worker.cutter.list());
+    worker.cutter.clear();
+    const std::uint32_t kept = kept_;
+    for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+      const std::size_t n = worker.split.size(shard);
+      if (n == 0) continue;
+      const SuperKmer<Words>* const words = worker.split.begin(shard);
+      std::uint64_t kmers = 0;
+      for (std::size_t i = 0; i < n; ++i) kmers += words[i].kmers();
+      loads_[shard].kmers.fetch_add(kmers, std::memory_order_relaxed);
+      loads_[shard].words.fetch_add(n, std::memory_order_relaxed);
+      if (shard < kept) pending_[is_halved(shard) ? half : 0].append(shard, words, n, worker.stock);
+    }
+    give_up_shards();
+  }
+
+  /// Shards are numbered by a hash, so the first ones are as good as any. How many are kept in the end is
+  /// decided by the words of each alone, which only become more: not by threads, nor by when this is called.
+  void give_up_shards() {
+    const std::lock_guard lock(mutex_);
+    while (kept_ > kLeastShards && held_bytes(kept_) > plan_.most_bytes) {
+      const std::uint32_t end = kept_;
+      kept_ = end / 2;
+      for (std::uint32_t shard = kept_; shard < end; ++shard) {
+        for (PendingStore<Words>& pending : pending_) pending.release(pending.take(shard));
+      }
+    }
+  }
+
+  [[nodiscard]] std::uint64_t held_bytes(std::uint32_t kept) const {
+    std::uint64_t words = 0;
+    for (std::uint32_t shard = 0; shard < kept; ++shard)
+      words += loads_[shard].words.load(std::memory_order_relaxed);
+    return words * sizeof(SuperKmer<Words>);
+  }
+
+  [[nodiscard]] bool is_halved(std::uint32_t shard) const {
+    return plan_.halves && shard < shards_ / kShardsForOneHalved;
+  }
+
+  void count(Worker& worker, std::uint32_t shard) {
+    ShardCounter<Key, Words>& counter = worker.counter;
+    index::FrozenShard half;
+    count_list(counter, pending_[0], shard, half);
+    if (is_halved(shard)) {
+      worker.half_distinct += counter.size();
+      for (std::size_t i = 0; i < counter.size(); ++i) worker.half_kmers += counter.counts()[i];
+      half = worker.freezer.freeze(counter.keys(), counter.counts(), counter.size());
+      count_list(counter, pending_[1], shard, half);
+    }
+    backend::ShardSample& sample = sample_.shards[shard];
+    backend::Tally& all = is_halved(shard) ? worker.halved : worker.all;
+    sample.is_counted = true;
+    sample.distinct = all.filter(counter.keys(), counter.counts(), counter.size());
+    sample.stored = worker.kept.filter(counter.keys(), counter.counts(), sample.distinct);
+    sample.payload_words =
+        worker.freezer.freeze(counter.keys(), counter.counts(), sample.stored).payload.size();
+    counter.trim(kMostCounterBytes);
+  }
+
+  void count_list(ShardCounter<Key, Words>& counter, PendingStore<Words>& pending, std::uint32_t shard,
+                  const index::FrozenShard& run) {
+    const PendingList<Words> list = pending.take(shard);
+    counter.count(ListedWords<Words>{pending.format(), list});
+    counter.merge(run);
+    pending.release(list);
+  }
+
+  const Kernels& kernels_;
+  const backend::SamplePlan plan_;
+  std::uint32_t shards_;
+  PagePool pool_;
+  std::deque<PendingStore<Words>> pending_;  ///< of each half
+  std::vector<Load> loads_;
+  std::deque<Worker> workers_;
+  std::mutex mutex_;  ///< held by who gives up shards
+  std::atomic<std::uint32_t> kept_ = shards_;
+  std::atomic<std::uint32_t> next_shard_{0};
+  backend::KmerSample sample_;
+};
+
+/// For k <= 12: all k-mers are in one shard, and that is counted.
+class DenseSample : public backend::SampleSession {
+ public:
+  DenseSample(const Kernels& kernels, const backend::SamplePlan& plan)
+      : plan_(plan.count), session_(kernels, plan.count) {}
+
+  std::uint64_t add(io::Batch& batch, unsigned thread) override { return session_.add(batch, thread); }
+
+  void finish(unsigned thread) override {
+    if (thread != 0) return;
+    std::vector<std::uint64_t> counts = session_.sums();
+    backend::ShardSample& sample = sample_.shards.emplace_back();
+    sample.is_counted = true;
+    const Stopwatch watch(sample_.count_seconds);
+    backend::Tally kept(plan_.min_count, plan_.max_count);
+    if (plan_.canonical) backend::fold_strands(counts, plan_.k);
+    backend::Tally all(1, UINT64_MAX);
+    for (const std::uint64_t count : counts) {
+      if (count > 0) all.note(count, 1);
+    }
+    sample.payload_words =
+        backend::freeze_dense(session_.sums(), plan_.k, plan_.canonical, kept).payload.size();
+    sample.kmers = all.totals().counted_kmers;
+    sample.distinct = all.totals().counted_distinct;
+    sample.stored = kept.totals().stored_distinct;
+    sample_.histogram = all.histogram();
+  }
+
+  [[nodiscard]] backend::KmerSample sample() const override { return sample_; }
+
+ private:
+  const backend::CountPlan plan_;
+  DenseSession session_;
+  backend::KmerSample sample_;
+};
+
+}  // namespace
+
+}  // namespace warpmer::cpu
+
+namespace warpmer::backend {
+
+std::unique_ptr<SampleSession> make_cpu_sample(const SamplePlan& plan) {
+  const cpu::Kernels& kernels = cpu::best_kernels();
+  if (plan.count.k <= kMaxDenseK) return std::make_unique<cpu::DenseSample>(kernels, plan);
+  return with_shard_types(plan.count.k, [&]<class Key, int Words>() -> std::unique_ptr<SampleSession> {
+    return std::make_unique<cpu::ShardedSample<Key, Words>>(kernels, plan);
+  });
+}
+
+}  // namespace warpmer::backend

@@ -1,0 +1,253 @@
+#pragma once
+/// Counting for k > 12: cut, split, exchange, pend; then count and freeze shard by shard.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "backend/backend.h"
+#include "base/huge_pages.h"
+#include "cpu/count/shard_exchange.h"
+#include "cpu/count/shard_spill.h"
+#include "cpu/count/shard_tiers.h"
+#include "cpu/memory/memory_model.h"
+#include "cpu/memory/multisplit.h"
+#include "cpu/memory/stopwatch.h"
+#include "cpu/simd/cutter.h"
+#include "kmer/minimizer.h"
+
+namespace warpmer::cpu {
+
+template <class Key, int Words>
+class ShardedSession : public backend::CountingSession {
+ public:
+  ShardedSession(const Kernels& kernels, const backend::CountPlan& plan)
+      : plan_(plan),
+        shards_(1u << shard_bits(plan.k)),
+        memory_(with_courier(plan), Worker::memory_bytes(), shards_, Tiers::kShardBytes, sizeof(Key),
+                sizeof(SuperKmer<Words>)),
+        tiers_(kernels, plan_, shards_, memory_),
+        pending_(tiers_.pending()),
+        exchange_(*plan.ranks, shards_, plan.devices, plan.threads),
+        next_shard_(exchange_.first_shard()) {
+    const std::uint32_t own_shards = exchange_.end_shard() - exchange_.first_shard();
+    const unsigned workers = with_courier(plan).threads;
+    for (unsigned t = 0; t < workers; ++t) {
+      workers_.emplace_back(kernels, plan, shards_, own_shards, tiers_.pool(),
+                            stock_pages(memory_.budget(), plan.threads));
+    }
+    if (plan.ranks->are_several()) courier_ = std::thread([this] { deliver_until_complete(); });
+  }
+
+  ~ShardedSession() override {
+    has_ended_ = true;
+    if (courier_.joinable()) courier_.join();
+  }
+
+  /// What a session with this plan is going to do.
+  static backend::SessionForecast forecast(const backend::CountPlan& plan,
+                                           const backend::ExpectedKmers& expected) {
+    constexpr std::uint64_t kPage = PagePool::kPageBytes;
+    const std::uint32_t shards = 1u << shard_bits(plan.k);
+    const double words = expected.pending_bytes / sizeof(SuperKmer<Words>);
+    const double bytes = words == 0 ? 0 : words * mean_word_bytes(plan.k, expected.occurrences / words);
+    // Each shard's last page is half empty; threads have some in stock.
+    const double filled = bytes / PendingPage<Words>::kBytes + std::min<double>(words, shards) / 2;
+    const double stock = plan.threads * static_cast<double>(stock_pages(
+                                            static_cast<std::uint64_t>(filled * kPage), plan.threads));
+    return MemoryModel::forecast(plan, Worker::memory_bytes(), shards, Tiers::kShardBytes, sizeof(Key), bytes,
+                                 (filled + stock) * kPage, expected.run_bytes);
+  }
+
+  std::uint64_t add(io::Batch& batch, unsigned thread) override {
+    Worker& worker = workers_[thread];
+    std::uint64_t kmers = 0;
+    const double other_work = worker.times.after_cut_seconds();
+    {
+      const Stopwatch watch(worker.times.cut_seconds);
+      for (const io::Piece& piece : batch.pieces) {
+        worker.times.cut_bytes += piece.length;
+        kmers += worker.cutter.cut(batch, piece, 0, [&] {
+          pass_on(worker, thread);
+          if (tiers_.over_budget()) tiers_.relieve(worker.desk);
+        });
+      }
+    }
+    worker.times.cut_seconds -= worker.times.after_cut_seconds() - other_work;
+    return kmers;
+  }
+
+  std::uint64_t end_of_input(unsigned thread) override {
+    Worker& worker = workers_[thread];
+    pass_on(worker, thread);
+    exchange_.end(appender(worker), [&] {
+      if (tiers_.over_budget()) tiers_.relieve(worker.desk);
+    });
+    // What it has counted early and how long that took is looked at from here on.
+    if (++threads_ended_ == plan_.threads && courier_.joinable()) courier_.join();
+    return 0;
+  }
+
+  void finish(unsigned thread, const backend::ShardSink& sink,
+              const std::function<void()>& shard_done) override {
+    Worker& worker = workers_[thread];
+    Freezer& freezer = worker.desk.freezer;
+    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < exchange_.end_shard(); shard_done()) {
+      index::FrozenShard frozen;
+      std::optional<ShardSpill<Key>> spill;
+      take(shard, thread, [&](const ShardPart<Key>& part) {
+        worker.loads.note_shard(shard - exchange_.first_shard(), part.size);
+        const std::size_t kept = worker.tally.filter(part.keys, part.counts, part.size);
+        if (part.is_all) {
+          frozen = freezer.freeze(part.keys, part.counts, kept, sink.take_payload());
+          return;
+        }
+        if (!spill) spill.emplace(shard_spill());
+        spill->append(part.keys, part.counts, kept, freezer);
+      });
+      if (spill) frozen = spill->finish();
+      sink(shard, std::move(frozen));
+    }
+  }
+
+  /// When the input is complete: counts a shard, once, and calls `use(part)` with its k-mers in canonical
+  /// order: all at once, or one range of hashes after the other. Called concurrently like `finish`, of which
+  /// it is a part.
+  template <class Use>
+  void take(std::uint32_t shard, unsigned thread, Use&& use) {
+    typename Tiers::Desk& desk = workers_[thread].desk;
+    const typename Tiers::Turn turn(tiers_, desk);
+    tiers_.count(desk, shard, [&](const ShardPart<Key>& part) {
+      const Stopwatch watch(desk.times.freeze_seconds);
+      use(part);
+    });
+  }
+
+  /// Somewhere to put a shard that is larger than memory; the session must live until that has been read.
+  [[nodiscard]] ShardSpill<Key> shard_spill() { return tiers_.shard_spill(); }
+
+  [[nodiscard]] backend::Tally tally() const override {
+    backend::Tally all(plan_.min_count, plan_.max_count);
+    for (const Worker& worker : workers_) all.merge(worker.tally);
+    return all;
+  }
+
+  [[nodiscard]] std::vector<backend::StageReport> stages() const override {
+    StageTimes all;
+    for (const Worker& worker : workers_) all.add(worker.times);
+    return all.reports(spilled());
+  }
+
+  [[nodiscard]] std::vector<backend::OwnerLoad> owner_loads() const override {
+    backend::OwnerLoads all(plan_.devices, exchange_.end_shard() - exchange_.first_shard());
+    for (const Worker& worker : workers_) all.merge(worker.loads);
+    return all.loads();
+  }
+
+  [[nodiscard]] std::uint64_t early_counts() const override { return tiers_.early_counts(); }
+  [[nodiscard]] backend::SpillReport spilled() const override { return tiers_.spill_report(); }
+
+ private:
+  using Tiers = ShardTiers<Key, Words>;
+
+  struct Worker {
+    Worker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
+           std::uint32_t own_shards, PagePool& pool, std::size_t stock_pages)
+        : cutter(kernels, plan.k, plan.lenient),
+          split(shards, Cutter<Words>::kCapacity),
+          stock(pool, stock_pages),
+          desk(kernels, plan.k, times),
+          tally(plan.min_count, plan.max_count),
+          loads(plan.devices, own_shards) {}
+
+    static std::uint64_t memory_bytes() {
+      return Cutter<Words>::memory_bytes() + Cutter<Words>::kCapacity * sizeof(SuperKmer<Words>) +
+             SliceBatch<Words>::kMostSliceBytes;
+    }
+
+    Cutter<Words> cutter;
+    Multisplit<Words> split;
+    PageStock stock;
+    StageTimes times;
+    typename Tiers::Desk desk;
+    backend::Tally tally;
+    backend::OwnerLoads loads;
+  };
+
+  static constexpr std::uint32_t kPrefetchShards = 8;
+  static constexpr std::chrono::milliseconds kLook{5};
+
+  /// The plan, with a thread for what other ranks send, if there are any.
+  static backend::CountPlan with_courier(backend::CountPlan plan) {
+    plan.threads += plan.ranks->are_several() ? 1 : 0;
+    return plan;
+  }
+
+  /// Splits what the cutter has collected, and sends each owner his part.
+  void pass_on(Worker& worker, unsigned thread) {
+    const auto& list = worker.cutter.list();
+    {
+      const Stopwatch watch(worker.times.split_seconds);
+      worker.split.split(list);
+    }
+    const Stopwatch watch(worker.times.exchange_seconds);
+    worker.times.super_kmer_bytes += list.size * sizeof(SuperKmer<Words>);
+    worker.cutter.clear();
+    if (plan_.devices == 1 && !plan_.ranks->are_several()) {
+      worker.loads.note_super_kmers(0, worker.split.offset(shards_));
+      for (std::uint32_t shard = 0; shard < shards_; ++shard) {
+        pending_.prefetch(std::min(shard + kPrefetchShards, shards_ - 1));
+        if (const std::size_t n = worker.split.size(shard); n > 0)
+          pending_.append(shard, worker.split.begin(shard), n, worker.stock);
+      }
+      return;
+    }
+    worker.times.exchanged_bytes += exchange_.pass_on(worker.split, thread, plan_.threads, appender(worker));
+  }
+
+  /// What appends words to a shard.
+  auto appender(Worker& worker) {
+    return [this, &worker](std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n) {
+      pending_.append(shard, words, n, worker.stock);
+      worker.loads.note_super_kmers(worker.loads.owner(shard - exchange_.first_shard()), n);
+    };
+  }
+
+  /// Sees to it that what other ranks send is taken, whatever the threads that read are waiting for.
+  void deliver_until_complete() {
+    Worker& worker = workers_.back();
+    try {
+      while (!has_ended_ && !exchange_.is_complete()) {
+        exchange_.deliver_next(appender(worker), kLook);
+        if (tiers_.over_budget()) tiers_.relieve(worker.desk);
+      }
+    } catch (...) {
+      plan_.ranks->report(std::current_exception());
+    }
+  }
+
+  /// What a thread may have in stock: little where memory is short, else a huge page.
+  static std::size_t stock_pages(std::uint64_t budget, unsigned threads) {
+    constexpr std::uint64_t kLeast = 16;
+    return std::clamp(budget / (32 * threads * PagePool::kPageBytes), kLeast,
+                      std::uint64_t{kHugePageBytes / PagePool::kPageBytes});
+  }
+
+  const backend::CountPlan plan_;
+  std::uint32_t shards_;
+  const MemoryModel memory_;
+  Tiers tiers_;
+  PendingStore<Words>& pending_;
+  std::deque<Worker> workers_;
+  ShardExchange<Words> exchange_;
+  std::atomic<std::uint32_t> next_shard_;
+  std::atomic<unsigned> threads_ended_{0};
+  std::atomic<bool> has_ended_{false};
+  std::thread courier_;  ///< runs `deliver_until_complete` when there are several ranks
+};
+
+}  // namespace warpmer::cpu

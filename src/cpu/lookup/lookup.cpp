@@ -1,0 +1,188 @@
+// Lookups on the CPU: batches are cut like counting cuts them, grouped by shard, and looked up shard by
+// shard, so that a shard's lines are fetched once for all its k-mers in the batch.
+
+#include "backend/lookup.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "backend/met_kmers.h"
+#include "base/buffer_pool.h"
+#include "cpu/lookup/finder.h"
+#include "cpu/lookup/table_finder.h"
+#include "cpu/simd/cutter.h"
+#include "cpu/simd/kernels.h"
+#include "cpu/simd/kmer_window.h"
+#include "index/shard_codec.h"
+#include "kmer/hash.h"
+#include "kmer/minimizer.h"
+
+namespace warpmer::backend {
+
+namespace {
+
+using cpu::Cutter;
+using cpu::Finder;
+using cpu::Kernels;
+using cpu::StretchFinder;
+
+/// The count of the k-mer with this hash, which is noted if someone wants to know what was met.
+template <class Key>
+[[gnu::always_inline]] inline std::uint64_t find_and_note(const index::ShardReader<Key>& reader, Key hash,
+                                                          std::uint32_t shard, MetKmers* met) {
+  if (met == nullptr) return reader.find(hash);
+  const std::uint64_t entry = reader.entry_of(hash);
+  if (entry >= reader.entries()) return 0;
+  const std::uint64_t count = reader.count_at(entry);
+  met->note(shard, entry, count);
+  return count;
+}
+
+/// For k > 12.
+template <class Key, int Words>
+class ShardedFinder : public Finder {
+ public:
+  ShardedFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, MetKmers* met)
+      : index_(index),
+        kernels_(kernels),
+        cutter_(kernels, index.params().k, lenient, kWordsAtOnce),
+        met_(met) {}
+
+  void profile(const io::Batch& batch, Profile& out) override {
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+      // A super-k-mer's start is its first k-mer's place in `out.counts`.
+      cutter_.cut(batch, batch.pieces[i], static_cast<std::uint32_t>(out.first[i]), [&] { look_up(out); });
+    }
+    look_up(out);
+  }
+
+ private:
+  /// Half of a batch's super-k-mers, or more: a shard then has so many k-mers at a time that most of the
+  /// lines and pages fetched for one serve others, too.
+  static constexpr std::size_t kWordsAtOnce = std::size_t{1} << 18;
+
+  void look_up(Profile& out) {
+    const auto& list = cutter_.list();
+    order_.resize(list.size);
+    for (std::uint32_t i = 0; i < list.size; ++i) order_[i] = {list.shards[i], i};
+    std::sort(order_.begin(), order_.end());
+    for (std::size_t i = 0; i < order_.size();) {
+      const std::uint32_t shard = order_[i].first;
+      const index::ShardReader<Key> reader(index_.shard(shard), index_.params().k);
+      for (; i < order_.size() && order_[i].first == shard; ++i) {
+        look_up_word(reader, shard, list.words[order_[i].second],
+                     out.counts.data() + list.starts[order_[i].second]);
+      }
+    }
+    cutter_.clear();
+  }
+
+  void look_up_word(const index::ShardReader<Key>& reader, std::uint32_t shard, const SuperKmer<Words>& word,
+                    std::uint64_t* counts) {
+    Key hashes[SuperKmer<Words>::kMaxKmers + 8];
+    kernels_.shard<Key, Words>().expand(word, index_.params().k, index_.params().canonical, hashes);
+    const std::uint32_t n = word.kmers();
+    for (std::uint32_t i = 0; i < n; ++i) reader.prefetch(hashes[i]);
+    for (std::uint32_t i = 0; i < n; ++i) counts[i] = find_and_note(reader, hashes[i], shard, met_);
+  }
+
+  const index::IndexFile& index_;
+  const Kernels& kernels_;
+  Cutter<Words> cutter_;
+  MetKmers* met_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> order_;
+};
+
+/// For k <= 12: one shard.
+class DenseFinder : public Finder {
+ public:
+  DenseFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, MetKmers* met)
+      : index_(index), stretches_(kernels, index.params().k, lenient), met_(met) {}
+
+  void profile(const io::Batch& batch, Profile& out) override {
+    const std::uint32_t k = index_.params().k;
+    const KmerHash<Key64> hash(k);
+    const index::ShardReader<Key64> reader(index_.shard(0), k);
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+      stretches_.for_each(
+          batch, batch.pieces[i],
+          [&](const std::uint64_t* packed, std::size_t first, std::size_t bases, std::size_t at) {
+            std::uint64_t* counts = out.counts.data() + out.first[i] + at;
+            cpu::KmerWindow<Key64> window(k);
+            for (std::size_t j = 0; j < bases; ++j) {
+              window.push(cpu::packed_base(packed, first + j));
+              if (j + 1 < k) continue;
+              const Key64 asked = hash(index_.params().canonical ? window.canonical() : window.forward());
+              counts[j + 1 - k] = find_and_note(reader, asked, 0, met_);
+            }
+          });
+    }
+  }
+
+ private:
+  const index::IndexFile& index_;
+  StretchFinder stretches_;
+  MetKmers* met_;
+};
+
+class IndexFinders : public cpu::FinderSource {
+ public:
+  IndexFinders(const index::IndexFile& index, bool lenient, MetKmers* met)
+      : index_(index), lenient_(lenient), met_(met) {}
+
+  [[nodiscard]] std::unique_ptr<Finder> make() const override {
+    const Kernels& kernels = cpu::best_kernels();
+    const std::uint32_t k = index_.params().k;
+    if (k <= kMaxDenseK) return std::make_unique<DenseFinder>(index_, kernels, lenient_, met_);
+    return with_shard_types(k, [&]<class Key, int Words>() -> std::unique_ptr<Finder> {
+      return std::make_unique<ShardedFinder<Key, Words>>(index_, kernels, lenient_, met_);
+    });
+  }
+
+ private:
+  const index::IndexFile& index_;
+  bool lenient_;
+  MetKmers* met_;
+};
+
+class CpuLookup : public Lookup {
+ public:
+  CpuLookup(const index::IndexFile& index, LookupTable table, std::unique_ptr<cpu::FinderSource> finders)
+      : Lookup(index, table), source_(std::move(finders)) {}
+
+  void profile(const io::Batch& batch, Profile& out) const override {
+    lay_out(batch, out);
+    auto finder = finders_.take();
+    try {
+      finder->profile(batch, out);
+    } catch (...) {
+      finders_.discard(std::move(finder));  // it keeps super-k-mers of the batch
+      throw;
+    }
+  }
+
+ private:
+  const std::unique_ptr<cpu::FinderSource> source_;
+  mutable BufferPool<Finder> finders_{[this] { return source_->make(); }};  ///< they have scratch memory
+};
+
+}  // namespace
+
+std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient, LookupTable table,
+                                        unsigned threads) {
+  std::unique_ptr<cpu::FinderSource> finders;
+  if (table == LookupTable::index) {
+    finders = std::make_unique<IndexFinders>(index, lenient, nullptr);
+  } else {
+    finders = cpu::make_table_finders(index, lenient, table, threads);
+  }
+  return std::make_unique<CpuLookup>(index, table, std::move(finders));
+}
+
+std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, MetKmers& met) {
+  return std::make_unique<CpuLookup>(index, LookupTable::index,
+                                     std::make_unique<IndexFinders>(index, lenient, &met));
+}
+
+}  // namespace warpmer::backend

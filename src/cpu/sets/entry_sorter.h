@@ -1,0 +1,293 @@
+#pragma once
+/// An index in an order of its k-mers, bin after bin.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/memory_text.h"
+#include "base/thread_team.h"
+#include "cpu/memory/bin_splitter.h"
+#include "cpu/memory/huge_array.h"
+#include "cpu/memory/scratch.h"
+#include "cpu/sets/sorted_lists.h"
+#include "host/limits.h"
+#include "index/index_file.h"
+#include "kmer/hash.h"
+#include "kmer/kmer.h"
+
+namespace warpmer::cpu {
+
+/// An order is a bijection of 2k bits, from k-mers to ranks. K-mers themselves are ranks in lexicographic
+/// order.
+template <class Key>
+struct LexicographicOrder {
+  explicit LexicographicOrder(std::uint32_t /*k*/) {}
+  static Key rank(Key kmer) { return kmer; }
+  static Key kmer(Key rank) { return rank; }
+};
+
+/// Splits entries into bins by the first bits of their ranks, as HashGraph V2 does (Green 2019,
+/// section 3.3), and orders a bin in a core's cache: by a bucket for every few ranks, and within buckets.
+/// While it is in a bin an entry is one word: the rest of the rank and, below it, the count, in as many bits
+/// as are free; larger counts are kept apart.
+template <class Key, class Order = LexicographicOrder<Key>>
+class EntrySorter {
+ public:
+  /// Bins in memory.
+  struct Range {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
+  };
+  /// One thread's memory to order bins in.
+  struct Ordered {
+    Scratch<Key> words;
+    Scratch<std::uint32_t> offsets;
+    std::size_t size = 0;
+  };
+  /// Of an ordered bin, about.
+  static constexpr std::uint64_t kBytesOfOrderedBin = (std::uint64_t{1} << 16) * (sizeof(Key) + 2);
+
+  /// Counts what each bin will have. `memory_bytes` are for the whole process, 0 for a quarter of the entries
+  /// at a time; `other_bytes` of them others will take besides what the process has now. ResourceError,
+  /// before anything is read, when hardly anything is left to sort in.
+  EntrySorter(const index::IndexFile& index, const backend::CountBounds& bounds, unsigned threads,
+              std::uint64_t memory_bytes, std::uint64_t other_bytes)
+      : index_(index),
+        bounds_(bounds),
+        k_(index.params().k),
+        hash_(k_),
+        order_(k_),
+        threads_(threads),
+        bin_bits_(bin_bits_for(index.totals().stored_distinct, k_)),
+        rest_bits_(2 * k_ - bin_bits_),
+        count_bits_(std::min(kKeyBits<Key> - rest_bits_, 32u)),
+        splitter_(threads, bins()),
+        large_of_bin_(bins(), 0),
+        others_(backend::working_bytes(threads) + other_bytes + Splitter::memory_bytes(threads, bins())) {
+    if (memory_bytes > 0) host::check_memory(memory_bytes, others_ + kLeastRoom, threads);
+    for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
+      std::uint64_t* const counts = splitter_.counts(thread);
+      for (std::size_t i = 0; i < list.size; ++i) {
+        const std::uint32_t bin = bin_of(rank_of(list.hashes()[i]));
+        ++counts[bin];
+        if (list.counts()[i] >= large_count())
+          std::atomic_ref(large_of_bin_[bin]).fetch_add(1, std::memory_order_relaxed);
+      }
+    });
+    if (memory_bytes == 0) memory_bytes = memory_unasked();
+    room_ = std::max(memory_bytes, others_ + kLeastRoom) - others_;
+  }
+
+  [[nodiscard]] std::uint32_t bins() const { return 1u << bin_bits_; }
+
+  /// Takes as many bins from `first` on as fit into memory, in the place of those before. ResourceError when
+  /// not even one does.
+  Range gather(std::uint32_t first) {
+    const Range range{first, end_of_range(first)};
+    if (words_.data() == nullptr) words_ = HugeArray<Key>(most_entries_of_a_range());
+    std::uint64_t large_entries = 0;
+    for (std::uint32_t bin = range.first; bin < range.end; ++bin) large_entries += large_of_bin_[bin];
+    large_ = {};
+    large_.resize(large_entries);
+    std::atomic<std::size_t> next_large{0};
+    splitter_.lay_out(range.first, range.end, words_.data(), nullptr);
+    std::vector<typename Splitter::Writer> writers;
+    for (unsigned t = 0; t < threads_; ++t) writers.emplace_back(splitter_, t);
+    for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
+      keep_ranks(range, list);
+      typename Splitter::Writer& writer = writers[thread];
+      for (std::size_t i = 0; i < list.size; ++i) {
+        const Key rank = list.hashes()[i];
+        const std::uint64_t count = list.counts()[i];
+        if (count >= large_count()) large_[next_large.fetch_add(1)] = {rank, count};
+        const Key rest = rank & low_bits(rest_bits_);
+        writer.put(bin_of(rank), static_cast<Key>((rest << count_bits_) | std::min(count, large_count())),
+                   {});
+      }
+    });
+    for (auto& writer : writers) writer.flush();
+    std::sort(large_.begin(), large_.end());
+    return range;
+  }
+
+  /// Orders one of the bins in memory.
+  void order(std::uint32_t bin, Ordered& out) const {
+    const Key* const from = words_.data() + splitter_.bin_begin(bin);
+    out.size = splitter_.bin_begin(bin + 1) - splitter_.bin_begin(bin);
+    Key* const to = out.words.get(out.size + 1);
+    const auto bits =
+        std::min({static_cast<std::uint32_t>(std::bit_width(out.size / kBucketEntries)), rest_bits_, 24u});
+    const std::uint32_t buckets = 1u << bits;
+    const auto bucket_of = [shift = rest_bits_ + count_bits_ - bits, bits](Key word) {
+      return bits == 0 ? std::size_t{0} : static_cast<std::size_t>(word >> shift);
+    };
+    std::uint32_t* const offsets = out.offsets.get(buckets + std::size_t{1});
+    std::fill_n(offsets, buckets + std::size_t{1}, 0u);
+    for (std::size_t i = 0; i < out.size; ++i) ++offsets[bucket_of(from[i])];
+    for (std::uint32_t b = 1; b <= buckets; ++b) offsets[b] += offsets[b - 1];
+    // Each takes the last place left.
+    for (std::size_t i = 0; i < out.size; ++i) to[--offsets[bucket_of(from[i])]] = from[i];
+    for (std::uint32_t b = 0; b < buckets; ++b) sort(to + offsets[b], to + offsets[b + 1]);
+  }
+
+  /// What a word of a bin stands for.
+  struct Entry {
+    Key kmer;
+    std::uint64_t count;
+  };
+  [[nodiscard]] Entry entry(std::uint32_t bin, Key word) const {
+    const Key rank = static_cast<Key>((Key{bin} << rest_bits_) | (word >> count_bits_));
+    std::uint64_t count = static_cast<std::uint64_t>(word & low_bits(count_bits_));
+    if (count >= large_count())
+      count = std::lower_bound(large_.begin(), large_.end(), std::pair(rank, std::uint64_t{0}))->second;
+    return {order_.kmer(rank), count};
+  }
+
+ private:
+  using Splitter = BinSplitter<Key, NoValue>;
+  using LargeCounts = std::vector<std::pair<Key, std::uint64_t>>;
+  /// Entries of a bin, about. A thread has a line of entries for each bin, so there are not too many; and so
+  /// many at least that they leave room for counts in any word.
+  static constexpr std::uint64_t kBinEntries = std::uint64_t{1} << 15;
+  static constexpr std::uint32_t kLeastBinBits = 8;
+  static constexpr std::uint32_t kMostBinBits = 14;
+  /// Entries of a bucket, about.
+  static constexpr std::size_t kBucketEntries = 2;
+  /// Up to so many are sorted by insertion.
+  static constexpr std::ptrdiff_t kFewEntries = 32;
+  /// For bins, at least.
+  static constexpr std::uint64_t kLeastRoom = std::uint64_t{1} << 20;
+  /// Unasked: the ranges that large indexes are sorted in, each a pass over the index, and what is so little
+  /// that it is taken at once.
+  static constexpr std::uint64_t kRangesUnasked = 4;
+  static constexpr std::uint64_t kLittleRoom = std::uint64_t{192} << 20;
+
+  static std::uint32_t bin_bits_for(std::uint64_t entries, std::uint32_t k) {
+    const auto bits = static_cast<std::uint32_t>(std::bit_width(entries / kBinEntries));
+    return std::min(std::clamp(bits, kLeastBinBits, kMostBinBits), 2 * k);
+  }
+  [[nodiscard]] Key rank_of(Key hash) const { return order_.rank(hash_.inverse(hash)); }
+  [[nodiscard]] std::uint32_t bin_of(Key rank) const {
+    return static_cast<std::uint32_t>(rank >> rest_bits_);
+  }
+  static constexpr Key low_bits(std::uint32_t bits) {
+    return bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << bits) - 1;
+  }
+  /// From here on counts are kept apart.
+  [[nodiscard]] std::uint64_t large_count() const {
+    return static_cast<std::uint64_t>(low_bits(count_bits_));
+  }
+
+  /// Puts ranks in the place of hashes, and keeps those of bins in a range. Which these are is as good as
+  /// random: nothing branches on it.
+  void keep_ranks(const Range& range, ListBuffer<Key>& list) const {
+    Key* const keys = list.hashes();
+    std::uint64_t* const counts = list.counts();
+    const std::uint32_t bins = range.end - range.first;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < list.size; ++i) {
+      const Key rank = rank_of(keys[i]);
+      const std::uint64_t count = counts[i];
+      keys[kept] = rank;
+      counts[kept] = count;
+      kept += bin_of(rank) - range.first < bins ? 1 : 0;
+    }
+    list.size = kept;
+  }
+
+  static void sort(Key* begin, Key* end) {
+    if (end - begin > kFewEntries) {
+      std::sort(begin, end);
+      return;
+    }
+    for (Key* next = begin; next < end; ++next) {
+      const Key word = *next;
+      Key* at = next;
+      for (; at > begin && word < at[-1]; --at) *at = at[-1];
+      *at = word;
+    }
+  }
+
+  /// That a bin takes in memory.
+  [[nodiscard]] std::uint64_t bytes_of(std::uint32_t bin) const {
+    return splitter_.bin_size(bin) * sizeof(Key) +
+           large_of_bin_[bin] * sizeof(typename LargeCounts::value_type);
+  }
+  /// For the whole process, when nobody says how much it may be.
+  [[nodiscard]] std::uint64_t memory_unasked() const {
+    const std::uint64_t all = index_.totals().stored_distinct * sizeof(Key);
+    // And a little more, because ranges end with a bin.
+    const std::uint64_t one_range = all / kRangesUnasked + all / kRangesUnasked / 16;
+    return std::min(others_ + std::max(one_range, kLittleRoom), host::usable_memory_bytes() / 2);
+  }
+  [[nodiscard]] std::uint64_t most_entries_of_a_range() const {
+    std::uint64_t most = 0;
+    for (std::uint32_t first = 0; first < bins();) {
+      const std::uint32_t end = end_of_range(first);
+      std::uint64_t entries = 0;
+      for (; first < end; ++first) entries += splitter_.bin_size(first);
+      most = std::max(most, entries);
+    }
+    return most;
+  }
+  [[nodiscard]] std::uint32_t end_of_range(std::uint32_t first) const {
+    std::uint64_t sum = 0;
+    std::uint32_t end = first;
+    while (end < bins() && sum + bytes_of(end) <= room_) sum += bytes_of(end++);
+    if (end == first) {
+      const std::uint64_t needed = others_ + bytes_of(first);
+      throw ResourceError(
+          fmt::format("sorting needs {} in all; raise -m or do without sorting", mebibytes_needed(needed)));
+    }
+    return end;
+  }
+
+  /// Calls `visit(thread, list)` for the entries of all parts of all shards, which it may change; a thread
+  /// always has the same ones.
+  template <class Visit>
+  void for_each_part(Visit&& visit) const {
+    std::atomic<bool> failed{false};
+    const std::uint32_t shards = index_.params().shards();
+    run_team(
+        threads_,
+        [&](unsigned thread) {
+          ShardParts<Key> parts({&index_, 1}, {&bounds_, 1});
+          ListBuffer<Key> list;
+          for (std::uint32_t shard = thread; shard < shards && !failed; shard += threads_) {
+            parts.open(shard);
+            for (std::uint64_t part = 0; part < parts.parts(); ++part) {
+              parts.read(0, part, list);
+              visit(thread, list);
+            }
+            parts.close();
+          }
+        },
+        [&] { failed = true; });
+  }
+
+  const index::IndexFile& index_;
+  const backend::CountBounds& bounds_;
+  std::uint32_t k_;
+  KmerHash<Key> hash_;
+  Order order_;
+  unsigned threads_;
+  std::uint32_t bin_bits_;
+  std::uint32_t rest_bits_;   ///< of a rank behind those that name its bin
+  std::uint32_t count_bits_;  ///< of a word
+  Splitter splitter_;
+  std::vector<std::uint64_t> large_of_bin_;  ///< counts that are kept apart
+  std::uint64_t others_;                     ///< bytes that all the rest takes
+  std::uint64_t room_ = 0;                   ///< bytes for bins
+  HugeArray<Key> words_;
+  LargeCounts large_;  ///< in order
+};
+
+}  // namespace warpmer::cpu

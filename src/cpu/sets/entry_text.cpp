@@ -1,0 +1,168 @@
+// The k-mers of an index as text, by several threads: a piece of the index, or a bin of sorted k-mers, is
+// unpacked, put into lines and handed on in order.
+
+#include "backend/entry_text.h"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "base/thread_team.h"
+#include "cpu/sets/count_text.h"
+#include "cpu/sets/entry_sorter.h"
+#include "cpu/sets/shard_pieces.h"
+#include "cpu/sets/sorted_lists.h"
+#include "file/ordered_text.h"
+#include "kmer/hash.h"
+#include "kmer/kmer.h"
+
+namespace warpmer::cpu {
+
+namespace {
+
+using backend::EntryFormat;
+using file::OrderedText;
+using file::TextBuffer;
+
+/// Entries of a piece, about.
+constexpr std::uint64_t kPieceEntries = std::uint64_t{1} << 14;
+constexpr std::size_t kLineRoom = kKmerRoom + kCountRoom + 3;
+
+template <EntryFormat kFormat, class Key>
+[[gnu::always_inline]] inline char* write_line(char* out, Key kmer, std::uint64_t count, std::uint32_t k) {
+  if constexpr (kFormat == EntryFormat::fasta) {
+    *out++ = '>';
+    out = write_count(out, count);
+    *out++ = '\n';
+  }
+  write_kmer(kmer, k, out);
+  out += k;
+  if constexpr (kFormat == EntryFormat::tsv) {
+    *out++ = '\t';
+    out = write_count(out, count);
+  }
+  *out++ = '\n';
+  return out;
+}
+
+template <class Key, EntryFormat kFormat>
+class EntryTextWriter {
+ public:
+  EntryTextWriter(const index::IndexFile& index, const backend::EntryTextPlan& plan,
+                  const file::OrderedText::Write& write)
+      : index_(index),
+        plan_(plan),
+        k_(index.params().k),
+        hash_(k_),
+        text_(plan.threads, backend::entries_within(index, plan.bounds), write) {}
+
+  void run() {
+    if (plan_.sorted) {
+      write_sorted();
+    } else {
+      write_in_order_of_file();
+    }
+  }
+
+ private:
+  /// Lines of `n` entries; `entry(i)` gives the k-mer and the count of one. What becomes too long is handed
+  /// on.
+  template <class EntryOf>
+  void append(file::TextBuffer& buffer, std::uint64_t ordinal, std::size_t n, EntryOf&& entry) {
+    constexpr std::size_t kStep = 4096;
+    for (std::size_t first = 0; first < n; first += kStep) {
+      const std::size_t end = std::min(n, first + kStep);
+      if (buffer.size() > file::OrderedText::kMostBytes - kStep * kLineRoom) text_.put_part(ordinal, buffer);
+      char* out = buffer.reserve((end - first) * kLineRoom);
+      for (std::size_t i = first; i < end; ++i) {
+        const auto [kmer, count] = entry(i);
+        out = write_line<kFormat>(out, kmer, count, k_);
+      }
+      buffer.commit(out);
+      buffer.add_done(end - first);
+    }
+  }
+
+  /// Calls `make(thread's state, number, buffer)` for all texts from `begin` to `end`.
+  template <class State, class Make>
+  void make_texts(std::uint64_t begin, std::uint64_t end, Make&& make) {
+    std::atomic<std::uint64_t> next{begin};
+    run_team(
+        plan_.threads,
+        [&](unsigned) {
+          State state;
+          for (std::uint64_t number; (number = next.fetch_add(1)) < end;) {
+            file::OrderedText::Buffer buffer = text_.take();
+            make(state, number, *buffer);
+            text_.put(number, std::move(buffer));
+          }
+        },
+        [&] {
+          next = end;
+          text_.stop();
+        });
+  }
+
+  void write_in_order_of_file() {
+    struct State {
+      std::unique_ptr<ShardParts<Key>> parts;
+      ListBuffer<Key> list;
+    };
+    const std::vector<ShardPiece> pieces =
+        cut_into_pieces(index_.params().shards(), kPieceEntries, k_,
+                        [&](std::uint32_t shard) { return index_.shape(shard).entries; });
+    make_texts<State>(0, pieces.size(), [&](State& state, std::uint64_t number, file::TextBuffer& buffer) {
+      if (!state.parts)
+        state.parts = std::make_unique<ShardParts<Key>>(std::span(&index_, 1), std::span(&plan_.bounds, 1));
+      read_piece(*state.parts, pieces[number], state.list, [&](const ListBuffer<Key>& list) {
+        const Key* const hashes = list.hashes();
+        const std::uint64_t* const counts = list.counts();
+        append(buffer, number, list.size,
+               [&](std::size_t i) { return std::pair(hash_.inverse(hashes[i]), counts[i]); });
+      });
+    });
+  }
+
+  void write_sorted() {
+    EntrySorter<Key> sorter(index_, plan_.bounds, plan_.threads, plan_.memory_bytes,
+                            file::OrderedText::memory_bytes(plan_.threads));
+    using Ordered = typename EntrySorter<Key>::Ordered;
+    for (std::uint32_t first = 0; first < sorter.bins();) {
+      const auto range = sorter.gather(first);
+      make_texts<Ordered>(
+          range.first, range.end, [&](Ordered& state, std::uint64_t number, file::TextBuffer& buffer) {
+            const auto bin = static_cast<std::uint32_t>(number);
+            sorter.order(bin, state);
+            const Key* const words = state.words.data();
+            append(buffer, number, state.size, [&](std::size_t i) { return sorter.entry(bin, words[i]); });
+          });
+      first = range.end;
+    }
+  }
+
+  const index::IndexFile& index_;
+  const backend::EntryTextPlan& plan_;
+  std::uint32_t k_;
+  KmerHash<Key> hash_;
+  file::OrderedText text_;
+};
+
+}  // namespace
+
+}  // namespace warpmer::cpu
+
+namespace warpmer::backend {
+
+void write_entries(const index::IndexFile& index, const EntryTextPlan& plan,
+                   const std::function<void(std::string_view, const Share&)>& write) {
+  with_key_type(index.params().k, [&](auto zero) {
+    using Key = decltype(zero);
+    if (plan.format == EntryFormat::tsv) {
+      cpu::EntryTextWriter<Key, EntryFormat::tsv>(index, plan, write).run();
+    } else {
+      cpu::EntryTextWriter<Key, EntryFormat::fasta>(index, plan, write).run();
+    }
+  });
+}
+
+}  // namespace warpmer::backend

@@ -1,0 +1,319 @@
+// A table of k-mers and samples, on the CPU: the k-mers of a part of a shard, each with the samples that have
+// it, become rows; and the rows of a table that is there already are merged with them.
+
+#include "backend/matrix_session.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cpu/sets/matrix_rows.h"
+#include "cpu/sets/sample_groups.h"
+#include "cpu/sets/shard_pieces.h"
+#include "cpu/sets/sorted_lists.h"
+#include "file/ordered_text.h"
+#include "kmer/hash.h"
+#include "kmer/kmer.h"
+#include "kmer/minimizer.h"
+
+namespace warpmer::cpu {
+
+namespace {
+
+using file::OrderedText;
+using file::TextBuffer;
+using formats::MatrixRows;
+
+/// The entries of a part of a shard in all inputs, about: few enough that their rows are one text, enough to
+/// be worth looking for in every input.
+std::uint64_t entries_of_part(std::uint32_t k, std::size_t columns, std::size_t inputs) {
+  constexpr std::uint64_t kLeastOfInput = 8;
+  return std::max<std::uint64_t>(kLeastOfInput * inputs,
+                                 std::min(kPartEntries, file::OrderedText::kMostBytes / (k + 2 * columns)));
+}
+
+/// What both kinds of session do in one thread: groups of entries from parts of shards, under the job's
+/// budget.
+template <class Key>
+class GroupReader {
+ public:
+  using Entry = SampleEntry<Key>;
+
+  GroupReader(std::span<const index::IndexFile> inputs, const backend::MatrixPlan& plan, MemoryBudget& budget)
+      : parts_(inputs, plan.of_inputs), groups_(inputs.front().params().k), budget_(budget) {}
+
+  /// What it holds, at most, for parts of about `wanted` entries.
+  static std::uint64_t bytes_for(std::span<const index::IndexFile> inputs, std::uint64_t wanted) {
+    return SampleGroups<Key>::bytes_for(most_entries_in_part(inputs, wanted));
+  }
+
+  void open(std::uint32_t shard, std::uint32_t part_bits) { parts_.open(shard, part_bits); }
+  void close() { parts_.close(); }
+
+  /// Calls `visit(begin, end)` for each k-mer of a part, with its entries.
+  template <class Visit>
+  void for_each(std::uint64_t part, Visit&& visit) {
+    groups_.read(parts_, part, [&](std::size_t, const ListBuffer<Key>&) { account(); });
+    account();
+    groups_.for_each(visit);
+  }
+  /// What else the thread holds.
+  void hold(std::uint64_t bytes) {
+    others_ = bytes;
+    account();
+  }
+
+ private:
+  void account() { budget_.change(held_, groups_.bytes() + others_); }
+
+  ShardParts<Key> parts_;
+  SampleGroups<Key> groups_;
+  MemoryBudget& budget_;
+  std::uint64_t held_ = 0;
+  std::uint64_t others_ = 0;
+};
+
+/// A matrix of nothing but indexes: threads take pieces of them.
+template <class Key>
+class MatrixMaker : public backend::MatrixSession {
+ public:
+  MatrixMaker(const backend::MatrixPlan& plan, const std::vector<index::IndexFile>& inputs)
+      : plan_(plan),
+        budget_(plan.memory,
+                plan.memory.threads *
+                    GroupReader<Key>::bytes_for(
+                        inputs, entries_of_part(inputs.front().params().k, inputs.size(), inputs.size()))),
+        rows_(inputs.front().params().k, plan.presence, 0, inputs.size()),
+        pieces_(cut_into_pieces(inputs.front().params().shards(),
+                                entries_of_part(inputs.front().params().k, inputs.size(), inputs.size()),
+                                inputs.front().params().k,
+                                [&](std::uint32_t shard) { return entries_in(inputs, shard); })) {
+    for (unsigned t = 0; t < plan.memory.threads; ++t) readers_.emplace_back(inputs, plan_, budget_);
+  }
+
+  void write_rows(unsigned thread, file::OrderedText& text,
+                  const std::function<void(std::uint32_t)>& shards_done) override {
+    for (std::size_t number; (number = next_piece_.fetch_add(1)) < pieces_.size();) {
+      file::OrderedText::Buffer buffer = text.take();
+      write_piece(readers_[thread], number, text, *buffer);
+      text.put(number, std::move(buffer));
+      shards_done(pieces_[number].first_shard + pieces_[number].shards);
+    }
+  }
+  void cancel() noexcept override { next_piece_ = pieces_.size(); }
+
+ private:
+  void write_piece(GroupReader<Key>& reader, std::size_t number, file::OrderedText& text,
+                   file::TextBuffer& buffer) {
+    const ShardPiece& piece = pieces_[number];
+    for (std::uint32_t shard = piece.first_shard; shard < piece.first_shard + piece.shards; ++shard) {
+      reader.open(shard, piece.part_bits);
+      reader.for_each(piece.part, [&](const SampleEntry<Key>* begin, const SampleEntry<Key>* end) {
+        buffer.add_done(static_cast<std::uint64_t>(end - begin));
+        if (static_cast<std::size_t>(end - begin) < plan_.min_samples) return;
+        if (buffer.size() > file::OrderedText::kMostBytes) text.put_part(number, buffer);
+        rows_.write_new(buffer, begin, end);
+      });
+      reader.close();
+    }
+  }
+
+  const backend::MatrixPlan plan_;
+  MemoryBudget budget_;
+  const MatrixRowWriter<Key> rows_;
+  const std::vector<ShardPiece> pieces_;
+  std::deque<GroupReader<Key>> readers_;
+  std::atomic<std::size_t> next_piece_{0};
+};
+
+/// Where a k-mer's row stands.
+template <class Key>
+struct RowPlace {
+  std::uint32_t shard;
+  Key hash;
+  auto operator<=>(const RowPlace&) const = default;
+};
+
+/// A matrix that gets more columns: threads take some of its rows, and from the indexes what belongs behind
+/// the row before them, up to the last of them.
+template <class Key>
+class MatrixExtender : public backend::MatrixSession {
+ public:
+  MatrixExtender(const backend::MatrixPlan& plan, const std::vector<index::IndexFile>& inputs,
+                 formats::MatrixFile& old)
+      : plan_(plan),
+        inputs_(inputs),
+        old_(old),
+        k_(inputs.front().params().k),
+        shard_bits_(inputs.front().params().shard_bits),
+        hash_(k_),
+        wanted_(entries_of_part(k_, old.samples().size() + inputs.size(), inputs.size())),
+        budget_(plan.memory, plan.memory.threads * bytes_of_thread()),
+        rows_(k_, plan.presence, old.samples().size(), inputs.size()) {
+    for (unsigned t = 0; t < plan.memory.threads; ++t) workers_.emplace_back(inputs, plan_, budget_);
+  }
+
+  void write_rows(unsigned thread, file::OrderedText& text,
+                  const std::function<void(std::uint32_t)>& shards_done) override {
+    Worker& worker = workers_[thread];
+    while (old_.next(worker.text)) {
+      file::OrderedText::Buffer buffer = text.take();
+      shards_done(extend(worker, text, *buffer));
+      buffer->add_done(worker.text.disk_bytes);
+      text.put(worker.text.ordinal, std::move(buffer));
+    }
+  }
+  void cancel() noexcept override { old_.cancel(); }
+
+ private:
+  using Place = RowPlace<Key>;
+  using Entry = SampleEntry<Key>;
+
+  struct OldRow {
+    Place place;
+    std::size_t begin;
+    std::uint32_t bytes;
+    std::uint32_t samples;
+  };
+  struct Worker {
+    Worker(std::span<const index::IndexFile> inputs, const backend::MatrixPlan& plan, MemoryBudget& budget)
+        : reader(inputs, plan, budget) {}
+    GroupReader<Key> reader;
+    formats::MatrixRows text;
+    std::vector<OldRow> rows;
+  };
+
+  /// What a thread holds, at most: of the old matrix, text of twice what is read at a time, and as a vector
+  /// grows twice the places of its rows.
+  [[nodiscard]] std::uint64_t bytes_of_thread() const {
+    constexpr std::uint64_t kTextBytes = 2 * formats::MatrixFile::kRowBytes;
+    const std::uint64_t least_row = k_ + 2 * old_.samples().size() + 1;
+    return GroupReader<Key>::bytes_for(inputs_, wanted_) + kTextBytes +
+           2 * kTextBytes / least_row * sizeof(OldRow);
+  }
+
+  [[nodiscard]] Place place_of(std::string_view kmer, std::uint64_t line) const {
+    Key key = 0;
+    if (kmer.size() != k_ || !kmer_from_text(kmer, key))
+      old_.fail(line, fmt::format("a row should begin with a k-mer of {} bases", k_));
+    if (old_.format().canonical && canonical(key, k_) != key)
+      old_.fail(line, fmt::format("{} is not canonical: its other strand comes first in the alphabet", kmer));
+    return {shard_of(minimizer_of(key, k_), shard_bits_), hash_(key)};
+  }
+
+  /// Checks the rows and finds their places.
+  void parse(Worker& worker, std::optional<Place> before) const {
+    worker.rows.clear();
+    const std::string_view text = worker.text.text;
+    std::uint64_t line = worker.text.first_line;
+    for (std::size_t begin = 0; begin < text.size(); ++line) {
+      const formats::MatrixRow row = old_.read_row(text.substr(begin), line);
+      const Place place = place_of(row.kmer, line);
+      if (before && place <= *before) {
+        old_.fail(line, fmt::format(
+                            "{} does not belong behind the row before it; rows must be in the order in which "
+                            "warpmer writes them, each k-mer once",
+                            row.kmer));
+      }
+      before = place;
+      worker.rows.push_back({place, begin, static_cast<std::uint32_t>(row.bytes), row.samples});
+      begin += row.bytes + 1;
+    }
+    worker.reader.hold(worker.text.text.capacity() + worker.rows.capacity() * sizeof(OldRow));
+  }
+
+  /// Returns how many shards are through.
+  std::uint32_t extend(Worker& worker, file::OrderedText& text, file::TextBuffer& buffer) const {
+    std::optional<Place> before;
+    if (!worker.text.row_before.empty())
+      before = place_of(worker.text.row_before, worker.text.first_line - 1);
+    parse(worker, before);
+    auto old = worker.rows.begin();
+    const auto row_of = [&](const OldRow& row) {
+      return std::string_view(worker.text.text).substr(row.begin, row.bytes);
+    };
+    const auto write_old = [&](const OldRow& row, const Entry* begin, const Entry* end) {
+      if (row.samples + static_cast<std::size_t>(end - begin) < plan_.min_samples) return;
+      if (buffer.size() > file::OrderedText::kMostBytes) text.put_part(worker.text.ordinal, buffer);
+      rows_.write_old(buffer, row_of(row), begin, end);
+    };
+    const auto merge_in = [&](const Place& place, const Entry* begin, const Entry* end) {
+      for (; old != worker.rows.end() && old->place < place; ++old) write_old(*old, nullptr, nullptr);
+      if (old != worker.rows.end() && old->place == place) {
+        write_old(*old++, begin, end);
+      } else if (static_cast<std::size_t>(end - begin) >= plan_.min_samples) {
+        if (buffer.size() > file::OrderedText::kMostBytes) text.put_part(worker.text.ordinal, buffer);
+        rows_.write_new(buffer, begin, end);
+      }
+    };
+    const std::uint32_t last_shard =
+        worker.text.is_end ? (1u << shard_bits_) - 1 : worker.rows.back().place.shard;
+    const std::optional<Place> last =
+        worker.text.is_end ? std::nullopt : std::optional<Place>(worker.rows.back().place);
+    for (std::uint32_t shard = before ? before->shard : 0; shard <= last_shard; ++shard)
+      for_each_new(worker.reader, shard, before, last, merge_in);
+    for (; old != worker.rows.end(); ++old) write_old(*old, nullptr, nullptr);
+    return last_shard + (worker.text.is_end ? 1 : 0);
+  }
+
+  /// Calls `visit(place, begin, end)` for the k-mers of a shard behind `before`, up to `last`.
+  template <class Visit>
+  void for_each_new(GroupReader<Key>& reader, std::uint32_t shard, const std::optional<Place>& before,
+                    const std::optional<Place>& last, Visit&& visit) const {
+    const std::uint64_t entries = entries_in(inputs_, shard);
+    if (entries == 0) return;
+    const std::uint32_t part_bits = part_bits_of(entries, wanted_, k_);
+    const auto part_with = [&](const Place& place) {
+      return part_bits == 0 ? 0 : static_cast<std::uint64_t>(place.hash >> (2 * k_ - part_bits));
+    };
+    const std::uint64_t first_part = before && before->shard == shard ? part_with(*before) : 0;
+    const std::uint64_t last_part =
+        last && last->shard == shard ? part_with(*last) : (std::uint64_t{1} << part_bits) - 1;
+    reader.open(shard, part_bits);
+    for (std::uint64_t part = first_part; part <= last_part; ++part) {
+      reader.for_each(part, [&](const Entry* begin, const Entry* end) {
+        const Place place{shard, begin->hash};
+        if ((!before || place > *before) && (!last || place <= *last)) visit(place, begin, end);
+      });
+    }
+    reader.close();
+  }
+
+  const backend::MatrixPlan plan_;
+  const std::vector<index::IndexFile>& inputs_;
+  formats::MatrixFile& old_;
+  std::uint32_t k_;
+  std::uint32_t shard_bits_;
+  KmerHash<Key> hash_;
+  std::uint64_t wanted_;
+  MemoryBudget budget_;
+  const MatrixRowWriter<Key> rows_;
+  std::deque<Worker> workers_;
+};
+
+}  // namespace
+
+}  // namespace warpmer::cpu
+
+namespace warpmer::backend {
+
+std::unique_ptr<MatrixSession> make_cpu_matrix(const MatrixPlan& plan,
+                                               const std::vector<index::IndexFile>& inputs) {
+  if (inputs.front().params().k <= kMaxNarrowK)
+    return std::make_unique<cpu::MatrixMaker<Key64>>(plan, inputs);
+  return std::make_unique<cpu::MatrixMaker<Key128>>(plan, inputs);
+}
+
+std::unique_ptr<MatrixSession> make_cpu_matrix_extension(const MatrixPlan& plan,
+                                                         const std::vector<index::IndexFile>& inputs,
+                                                         formats::MatrixFile& old) {
+  if (inputs.front().params().k <= kMaxNarrowK)
+    return std::make_unique<cpu::MatrixExtender<Key64>>(plan, inputs, old);
+  return std::make_unique<cpu::MatrixExtender<Key128>>(plan, inputs, old);
+}
+
+}  // namespace warpmer::backend

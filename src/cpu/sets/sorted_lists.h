@@ -1,0 +1,223 @@
+#pragma once
+/// Working memory of merges, and the part of an index that a merge looks at: one shard's entries in a range
+/// of hashes, unpacked.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/index_set.h"
+#include "backend/set_session.h"
+#include "base/error.h"
+#include "base/memory_text.h"
+#include "cpu/count/sorted_merge.h"
+#include "cpu/memory/scratch.h"
+#include "cpu/sets/shard_pieces.h"
+#include "index/index_file.h"
+#include "index/shard_decoder.h"
+
+namespace warpmer::cpu {
+
+/// Entries that are merged at a time, of all inputs together: they stay in a core's second-level cache.
+inline constexpr std::uint64_t kPartEntries = std::uint64_t{1} << 14;
+/// Fewer of each input than this cost more to find than to merge.
+inline constexpr std::uint64_t kLeastPartEntries = 64;
+
+/// How many entries of all inputs a part is to have, about.
+inline std::uint64_t wanted_entries(std::size_t inputs) {
+  return std::max(kPartEntries, kLeastPartEntries * inputs);
+}
+
+/// Into how many parts, as a power of two, a shard is divided that has so many entries in all inputs.
+inline std::uint32_t part_bits_for(std::uint64_t entries, std::size_t inputs, std::uint32_t k) {
+  return part_bits_of(entries, wanted_entries(inputs), k);
+}
+
+/// Entries of a shard in all inputs.
+inline std::uint64_t entries_in(std::span<const index::IndexFile> inputs, std::uint32_t shard) {
+  std::uint64_t entries = 0;
+  for (const auto& input : inputs) entries += input.shape(shard).entries;
+  return entries;
+}
+
+/// Entries of all inputs in one part, at most, where about `wanted` are in each: hashes are spread evenly,
+/// but each of a few may be in all inputs.
+inline std::uint64_t most_entries_in_part(std::span<const index::IndexFile> inputs, std::uint64_t wanted) {
+  std::uint64_t most = 0;
+  for (std::uint32_t shard = 0; shard < inputs.front().params().shards(); ++shard)
+    most = std::max(most, entries_in(inputs, shard));
+  constexpr std::uint64_t kMoreHashes = 32;
+  return std::min(most, 2 * wanted + kMoreHashes * inputs.size());
+}
+
+/// What all threads of a job hold together, at most.
+class MemoryBudget {
+ public:
+  /// Threads will never hold more than `enough` bytes, whatever is in the shards: refusals name a cap for
+  /// that. ResourceError for memory that leaves nothing to work in.
+  MemoryBudget(const backend::WorkingMemory& memory, std::uint64_t enough)
+      : most_(memory.bytes()),
+        advice_(fmt::format("{} would do; {}", mebibytes_needed(memory.cap_for(enough)),
+                            memory_advice(memory.threads))) {
+    if (most_ == 0) {
+      throw ResourceError(fmt::format("-m {} is too little for {} and {} input{}: {}", mebibytes(memory.cap),
+                                      number_of_threads(memory.threads), memory.inputs,
+                                      memory.inputs == 1 ? "" : "s", advice_));
+    }
+  }
+  /// A thread that held `before` is about to hold `now`. ResourceError when that is too much.
+  void change(std::uint64_t& before, std::uint64_t now) {
+    const std::uint64_t all = held_.fetch_add(now - before) + (now - before);
+    const bool grows = now > before;
+    before = now;
+    if (grows && all > most_) {
+      throw ResourceError(
+          fmt::format("-m leaves {} for working, and the shards at hand take more than {}: {}",
+                      mebibytes(most_), mebibytes(all), advice_));
+    }
+  }
+
+ private:
+  const std::uint64_t most_;
+  const std::string advice_;
+  std::atomic<std::uint64_t> held_{0};
+};
+
+/// A sorted list with its memory.
+template <class Key>
+class ListBuffer {
+ public:
+  /// What a list takes with room for `n` entries.
+  static std::uint64_t bytes_for(std::uint64_t n, bool with_samples) {
+    return std::bit_ceil(n + 1) *
+           (sizeof(Key) + sizeof(std::uint64_t) + (with_samples ? sizeof(std::uint32_t) : 0));
+  }
+  /// Room for `n` entries behind the first `kept`, and what a merge writes past the end.
+  void reserve(std::size_t n, std::size_t kept, bool with_samples) {
+    hashes_.grow(kept + n + 1, kept);
+    counts_.grow(kept + n + 1, kept);
+    if (with_samples) samples_.grow(kept + n + 1, kept);
+  }
+  [[nodiscard]] Key* hashes() const { return hashes_.data() + begin; }
+  [[nodiscard]] std::uint64_t* counts() const { return counts_.data() + begin; }
+  [[nodiscard]] std::uint32_t* samples() const { return samples_.data() + begin; }
+  [[nodiscard]] SortedList<Key> list(bool with_samples = false) const {
+    return {hashes(), counts(), with_samples ? samples() : nullptr, size};
+  }
+  /// Where a merge appends.
+  [[nodiscard]] MergeTarget<Key> target(bool with_samples = false) const {
+    return {hashes() + size, counts() + size, with_samples ? samples() + size : nullptr};
+  }
+  /// Says of all hashes that `number` inputs have them.
+  void set_samples(std::uint32_t number) {
+    samples_.get(begin + size + 1);
+    std::fill_n(samples(), size, number);
+  }
+  void empty() { begin = size = 0; }
+  [[nodiscard]] std::uint64_t bytes() const { return hashes_.bytes() + counts_.bytes() + samples_.bytes(); }
+  void clear() {
+    hashes_.clear();
+    counts_.clear();
+    samples_.clear();
+    empty();
+  }
+
+  std::size_t begin = 0;
+  std::size_t size = 0;
+
+ private:
+  Scratch<Key> hashes_;
+  Scratch<std::uint64_t> counts_;
+  Scratch<std::uint32_t> samples_;
+};
+
+/// The entries of one shard in several indexes, given out part by part.
+template <class Key>
+class ShardParts {
+ public:
+  ShardParts(std::span<const index::IndexFile> inputs, std::span<const backend::CountBounds> bounds)
+      : inputs_(inputs), bounds_(bounds), k_(inputs.front().params().k) {
+    views_.reserve(inputs.size());
+  }
+
+  /// Checks the shard in all inputs. InputError for one that is damaged.
+  void open(std::uint32_t shard) {
+    open(shard, part_bits_for(entries_in(inputs_, shard), inputs_.size(), k_));
+  }
+  /// The same, in 2^part_bits parts, at most one for each hash.
+  void open(std::uint32_t shard, std::uint32_t part_bits) {
+    shard_ = shard;
+    part_bits_ = part_bits;
+    gives_pages_back_ = entries_in(inputs_, shard) * sizeof(Key) > backend::kMappedBytesOfThread;
+    views_.clear();
+    for (const auto& input : inputs_) {
+      views_.push_back(input.shard(shard));
+      if (gives_pages_back_) input.release(shard);
+    }
+  }
+  /// Tells the kernel that the shard's pages are not needed any more.
+  void close() const {
+    for (const auto& input : inputs_) input.release(shard_);
+  }
+
+  [[nodiscard]] std::uint64_t parts() const { return std::uint64_t{1} << part_bits_; }
+  [[nodiscard]] std::size_t inputs() const { return inputs_.size(); }
+  /// There are 2^part_bits parts.
+  [[nodiscard]] std::uint32_t part_bits() const { return part_bits_; }
+
+  /// Unpacks what input `i` has in a part, and keeps the counts within its bounds.
+  void read(std::size_t i, std::uint64_t part, ListBuffer<Key>& out) const {
+    const index::ShardDecoder<Key> decoder(views_[i], k_);
+    out.empty();
+    out.reserve(decoder.room(part, part_bits_), 0, false);
+    const index::DecodedRange range = decoder.decode(part, part_bits_, {out.hashes(), out.counts()});
+    if (!range.is_sound) backend::refuse_disorder(inputs_[i], shard_);
+    out.begin = range.begin;
+    out.size = range.end - range.begin;
+    if (!bounds_[i].contains_all()) filter(bounds_[i], out);
+    if (gives_pages_back_) inputs_[i].release(shard_);
+  }
+
+ private:
+  static void filter(const backend::CountBounds& bounds, ListBuffer<Key>& list) {
+    Key* const hashes = list.hashes();
+    std::uint64_t* const counts = list.counts();
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < list.size; ++i) {
+      const std::uint64_t count = counts[i];
+      hashes[kept] = hashes[i];
+      counts[kept] = count;
+      kept += bounds.contains(count) ? 1 : 0;
+    }
+    list.size = kept;
+  }
+
+  std::span<const index::IndexFile> inputs_;
+  std::span<const backend::CountBounds> bounds_;
+  std::uint32_t k_;
+  std::vector<index::ShardView> views_;
+  std::uint32_t shard_ = 0;
+  std::uint32_t part_bits_ = 0;
+  bool gives_pages_back_ = false;
+};
+
+/// Unpacks what the only input has in a piece, shard by shard, and calls `visit(list)` for each.
+template <class Key, class Visit>
+void read_piece(ShardParts<Key>& parts, const ShardPiece& piece, ListBuffer<Key>& list, Visit&& visit) {
+  for (std::uint32_t shard = piece.first_shard; shard < piece.first_shard + piece.shards; ++shard) {
+    parts.open(shard, piece.part_bits);
+    parts.read(0, piece.part, list);
+    visit(std::as_const(list));
+    parts.close();
+  }
+}
+
+}  // namespace warpmer::cpu

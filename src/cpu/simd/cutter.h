@@ -1,0 +1,150 @@
+#pragma once
+/// Cutting text into super-k-mers: packing, finding stretches without breaks, refusing characters
+/// that are no nucleotide codes. One per thread.
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cpu/simd/kernels.h"
+#include "io/text/batch.h"
+#include "kmer/minimizer.h"
+#include "kmer/super_kmer.h"
+
+namespace warpmer::cpu {
+
+/// Packs pieces of text and finds their stretches of at least k bases; what cutting, dense counting
+/// and lookups have in common.
+class StretchFinder {
+ public:
+  StretchFinder(const Kernels& kernels, std::uint32_t k, bool lenient)
+      : kernels_(kernels),
+        k_(k),
+        lenient_(lenient),
+        packed_(kGroupBases / 32 + 6),
+        breaks_(kGroupBases / 64 + 1) {}
+
+  /// Calls `visit(packed, first, bases, at)` for every stretch: its bases [first, first + bases) in
+  /// the packed text, and the position `at` of its first base in the piece. Long pieces come in
+  /// overlapping parts, so that each k-mer is visited once.
+  template <class Visit>
+  void for_each(const io::Batch& batch, const io::Piece& piece, Visit&& visit) {
+    const char* text = batch.text.data() + piece.offset;
+    const std::size_t step = kGroupBases - (k_ - 1);
+    for (std::size_t at = 0; at + k_ <= piece.length || at == 0; at += step) {
+      const std::size_t bases = std::min<std::size_t>(kGroupBases, piece.length - at);
+      const bool any_break = kernels_.pack(text + at, bases, packed_.data(), breaks_.data());
+      if (!any_break) {
+        if (bases >= k_) visit(packed_.data(), std::size_t{0}, bases, at);
+        continue;
+      }
+      if (!lenient_) refuse_bad_bases(batch, piece, at, bases);
+      for_each_between_breaks(bases, [&](std::size_t first, std::size_t length) {
+        visit(packed_.data(), first, length, at + first);
+      });
+    }
+  }
+
+ private:
+  /// Bases packed at a time; a multiple of 64.
+  static constexpr std::size_t kGroupBases = 16384;
+
+  void refuse_bad_bases(const io::Batch& batch, const io::Piece& piece, std::size_t at,
+                        std::size_t bases) const {
+    const char* text = batch.text.data() + piece.offset + at;
+    for (std::size_t i = 0; i < bases; i += 64) {
+      for (std::uint64_t mask = breaks_[i / 64]; mask != 0; mask &= mask - 1) {
+        const std::size_t offset = i + static_cast<std::size_t>(std::countr_zero(mask));
+        if (char_class(text[offset]) == CharClass::invalid) io::throw_bad_base(batch, piece, at + offset);
+      }
+    }
+  }
+
+  template <class Visit>
+  void for_each_between_breaks(std::size_t bases, Visit&& visit) const {
+    std::size_t first = 0;
+    const auto close = [&](std::size_t end) {
+      if (end - first >= k_) visit(first, end - first);
+      first = end + 1;
+    };
+    for (std::size_t i = 0; i < bases; i += 64) {
+      for (std::uint64_t mask = breaks_[i / 64]; mask != 0; mask &= mask - 1)
+        close(i + static_cast<std::size_t>(std::countr_zero(mask)));
+    }
+    if (first < bases) close(bases);
+  }
+
+  const Kernels& kernels_;
+  std::uint32_t k_;
+  bool lenient_;
+  std::vector<std::uint64_t> packed_;
+  std::vector<std::uint64_t> breaks_;
+};
+
+template <int Words>
+class Cutter {
+ public:
+  /// Super-k-mers collected before they are handed on, unless asked for otherwise; small enough for the
+  /// second-level cache.
+  static constexpr std::size_t kCapacity = 32768;
+
+  Cutter(const Kernels& kernels, std::uint32_t k, bool lenient, std::size_t capacity = kCapacity)
+      : kernels_(kernels),
+        capacity_(capacity),
+        params_{k, minimizer_length(k), shard_bits(k)},
+        stretches_(kernels, k, lenient),
+        scratch_(kCutScratch),
+        words_(new SuperKmer<Words>[capacity]),
+        shards_(new std::uint16_t[capacity]),
+        starts_(new std::uint32_t[capacity]),
+        list_{words_.get(), shards_.get(), starts_.get(), 0} {}
+
+  /// Cuts one piece, appending to `list()`; calls `full()`, which must `clear()`, whenever room may
+  /// run out. `starts` are positions in the piece plus `origin`. Returns the number of k-mers.
+  template <class Full>
+  std::uint64_t cut(const io::Batch& batch, const io::Piece& piece, std::uint32_t origin, Full&& full) {
+    std::uint64_t kmers = 0;
+    stretches_.for_each(
+        batch, piece, [&](const std::uint64_t* packed, std::size_t first, std::size_t bases, std::size_t at) {
+          const std::size_t stretch_kmers = bases - params_.k + 1;
+          kmers += stretch_kmers;
+          for (std::size_t done = 0; done < stretch_kmers; done += kCutKmers) {
+            if (list_.size + kCutKmers > capacity_) full();
+            const std::size_t n = std::min(kCutKmers, stretch_kmers - done);
+            const std::size_t before = list_.size;
+            const auto shift = static_cast<std::uint32_t>(origin + at - first);
+            if constexpr (Words == 2) {
+              kernels_.cut2(packed, first + done, n + params_.k - 1, params_, scratch_.data(), list_);
+            } else {
+              kernels_.cut4(packed, first + done, n + params_.k - 1, params_, scratch_.data(), list_);
+            }
+            if (shift != 0) {
+              for (std::size_t i = before; i < list_.size; ++i) list_.starts[i] += shift;
+            }
+          }
+        });
+    return kmers;
+  }
+
+  [[nodiscard]] const SuperKmerList<Words>& list() const { return list_; }
+  void clear() { list_.size = 0; }
+  /// Of one of kCapacity.
+  [[nodiscard]] static std::uint64_t memory_bytes() {
+    return kCapacity * (sizeof(SuperKmer<Words>) + sizeof(std::uint16_t) + sizeof(std::uint32_t));
+  }
+
+ private:
+  const Kernels& kernels_;
+  std::size_t capacity_;
+  CutParams params_;
+  StretchFinder stretches_;
+  std::vector<std::uint32_t> scratch_;
+  std::unique_ptr<SuperKmer<Words>[]> words_;
+  std::unique_ptr<std::uint16_t[]> shards_;
+  std::unique_ptr<std::uint32_t[]> starts_;
+  SuperKmerList<Words> list_;
+};
+
+}  // namespace warpmer::cpu

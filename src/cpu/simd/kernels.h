@@ -1,0 +1,267 @@
+#pragma once
+/// The inner loops of the CPU backend. One source (kernels_body.h and kernels_tables_body.h) is compiled
+/// for several instruction sets; `best_kernels` picks at run time. Kernels see raw memory only and
+/// allocate nothing: what they are given belongs to the callers in shard_counter.h, in the tables that
+/// that includes, and in cutter.h.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "kmer/super_kmer.h"
+#include "table/slab_alloc.h"
+#include "table/tile.h"
+
+namespace warpmer::table {
+template <class KeyType>
+struct CountSlab;
+}
+
+namespace warpmer::cpu {
+
+/// K-mers a cut works on at a time (its scratch stays in the first-level cache).
+inline constexpr std::size_t kCutKmers = 1024;
+/// m-mer hashes of one such stretch, for the largest window, rounded up for vector code.
+inline constexpr std::size_t kCutScratch = kCutKmers + 64 + 128;
+
+/// Keys a kernel inserts between two looks at the table's size.
+inline constexpr std::size_t kInsertKeys = 256;
+
+/// The narrowest and the widest fields that pack_offsets and pack_entries take, and how many words past the
+/// last field's they may write to.
+inline constexpr std::uint32_t kLeastPackedBits = 8;
+inline constexpr std::uint32_t kMostPackedBits = 56;
+inline constexpr std::size_t kPackedPastEnd = 64;
+
+struct CutParams {
+  std::uint32_t k;
+  std::uint32_t m;
+  std::uint32_t shard_bits;
+};
+
+/// Super-k-mers as they come out of the cut, with the shard of each and the number of its first base
+/// in the packed text.
+template <int Words>
+struct SuperKmerList {
+  SuperKmer<Words>* words;
+  std::uint16_t* shards;
+  std::uint32_t* starts;
+  std::size_t size;
+};
+
+/// Slots per window of the counting tables.
+template <class Key>
+inline constexpr int kTableWindow = sizeof(Key) == 8 ? 8 : 4;
+
+/// What a kernel notes of a counting table: how full it is, and what it could not hold. The lists have
+/// `kListCapacity` entries; a kernel returns to its caller before they can overflow.
+template <class KeyType>
+struct TableNotes {
+  using Key = KeyType;
+  static constexpr std::size_t kListCapacity = 4096;
+  std::uint32_t key_bits;
+  std::size_t size;               ///< distinct keys in the slots
+  std::size_t limit;              ///< size beyond which the table should grow
+  std::uint64_t empty_key_count;  ///< occurrences of the key that marks empty slots
+  Key* homeless;                  ///< keys that found no place
+  std::uint32_t* homeless_counts;
+  std::size_t homeless_size;
+  Key* carries;  ///< keys whose count passed 2^32, once for each time
+  std::size_t carries_size;
+};
+
+/// WarpDrive, in windows that are ordered by hash.
+template <class Key>
+struct CountingTable : TableNotes<Key> {
+  table::Slots<Key> slots;
+  std::uint32_t window_bits;
+};
+
+/// Slots per window of a packed table: a cache line.
+inline constexpr int kPackedWindow = 8;
+
+/// Hashes of at most 64 bits with their counts in one word each: a window's number stands for the top bits of
+/// its hashes, and the rest of the word is the count. A word of 0 is free. What finds its window full, or its
+/// count at the end of its bits, is homeless, and counted in another table. There are no carries, and no key
+/// marks what is empty.
+struct PackedTable : TableNotes<Key64> {
+  std::uint64_t* words;       ///< the rest of a hash, and below it `count_bits` bits
+  std::uint32_t window_bits;  ///< 2^window_bits windows, 1 <= window_bits < bits of a hash
+  std::uint32_t rest_bits;    ///< of a hash; 64 - count_bits
+  std::uint32_t count_bits;
+};
+
+/// Slots per bucket of the tables below.
+inline constexpr int kTableBucket = 16;
+
+/// A cuckoo or an iceberg table, whose hash functions name buckets.
+template <class Key>
+struct BucketTable : TableNotes<Key> {
+  table::Slots<Key> slots;
+  std::uint32_t buckets;
+  std::uint32_t seed;
+};
+
+/// A slab hash, in buckets that are ordered by hash.
+template <class Key>
+struct SlabTable : TableNotes<Key> {
+  table::CountSlab<Key>* slabs;  ///< one for each bucket, and then those that SlabAlloc hands out
+  std::uint32_t buckets;
+  std::uint64_t units;
+  std::uint32_t* bitmaps;
+  table::SlabAllocState* alloc_state;
+  table::ResidentBlock resident;
+};
+
+/// A small cache of super-k-mers in front of the counting: equal ones, of which deep coverage makes
+/// many, are expanded once with their number. Lossy on purpose: whoever finds his set full throws
+/// an older word out.
+template <int Words>
+struct Combiner {
+  static constexpr int kWays = 64 / static_cast<int>(sizeof(SuperKmer<Words>));
+  SuperKmer<Words>* words;
+  std::uint32_t* counts;   ///< 0: free
+  std::uint32_t set_bits;  ///< 2^set_bits sets of kWays words
+  std::uint64_t hits;      ///< words that were there already
+};
+
+/// K-mer hashes on their way into a table or into buckets, each with the number of words that held it.
+template <class Key>
+struct HashList {
+  Key* keys;
+  std::uint32_t* weights;
+  std::size_t size;
+  std::uint32_t weights_or;  ///< of all weights: no weight has a bit that this has not
+};
+
+/// A shard's hashes sorted as far as their top bits go: a HashGraph as in Green 2019. The bucket's
+/// number replaces the top bits of its hashes, which leaves room for the weights.
+template <class Key>
+struct Buckets {
+  Key* entries;               ///< the rest of the hash, and below it `weight_bits` bits of weight
+  std::uint32_t* ends;        ///< of the 2^bits buckets
+  std::uint32_t bits;         ///< at least 1
+  std::uint32_t rest_bits;    ///< of a hash
+  std::uint32_t weight_bits;  ///< at most 32; rest_bits + weight_bits is at most the key's width
+  void (*sort)(Key*, Key*);   ///< for the few buckets with very many entries
+};
+
+/// Kernels that depend on key and word width.
+template <class Key, int Words>
+struct ShardKernels {
+  /// Takes words[0, n) into the combiner. Writes what is thrown out, with its number, to the evicted
+  /// arrays, which have room for n + 1, and returns how many words that are.
+  std::size_t (*combine)(Combiner<Words>&, const SuperKmer<Words>* words, std::size_t n,
+                         SuperKmer<Words>* evicted, std::uint32_t* evicted_counts);
+  /// Appends the hashes of the words' k-mers, all with their word's count (1 where `counts` is null).
+  /// The list has room for kMaxKmers times n more, and 8 besides.
+  void (*append)(const SuperKmer<Words>* words, const std::uint32_t* counts, std::size_t n, std::uint32_t k,
+                 bool canonical, HashList<Key>&);
+  /// Inserts the list's hashes from number `first` on into the table. Returns the number of the first
+  /// one not inserted: the size, or less when the table has to grow (or its lists to be emptied).
+  std::size_t (*insert)(CountingTable<Key>&, const HashList<Key>&, std::size_t first);
+  /// Counts, scans and places the hashes of a list. Weights have at most `weight_bits` bits.
+  void (*place)(const HashList<Key>&, Buckets<Key>&);
+  /// Sorts the buckets and adds up what is equal: writes distinct keys in increasing order with their
+  /// counts, and returns how many. Both arrays have room for 8 more; reads entries 8 past the last.
+  std::size_t (*reduce)(const Buckets<Key>&, Key* keys, std::uint64_t* counts);
+  /// Inserts all entries of `from`, and `n` more, into the (larger, empty) table `to`.
+  void (*rehash)(const CountingTable<Key>& from, const Key* more, const std::uint32_t* more_counts,
+                 std::size_t n, CountingTable<Key>& to);
+  /// Writes the entries of all windows in increasing key order to keys and counts, except those that
+  /// live outside their home window: they go, in any order, to the stray arrays. Each array has room
+  /// for `size` + kTableWindow. Returns the number of strays.
+  std::size_t (*harvest)(const CountingTable<Key>&, Key* keys, std::uint64_t* counts, Key* stray_keys,
+                         std::uint64_t* stray_counts);
+  /// Hashes of the k-mers of one word, in read order; `hashes` has room for kMaxKmers + 8.
+  void (*expand)(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* hashes);
+};
+
+/// Kernels of the table in which short k-mers are counted.
+struct PackedKernels {
+  /// As ShardKernels::insert.
+  std::size_t (*insert)(PackedTable&, const HashList<Key64>&, std::size_t first);
+  /// Moves all words of `from` to `to`, which is empty and has twice as many windows.
+  void (*widen)(const PackedTable& from, PackedTable& to);
+  /// Writes all hashes with their counts in increasing order. Both arrays have room for `size` +
+  /// kPackedWindow.
+  void (*harvest)(const PackedTable&, Key64* keys, std::uint64_t* counts);
+};
+
+/// Kernels of a table that was asked for by name.
+template <class Table>
+struct TableKernels {
+  using Key = typename Table::Key;
+  /// As ShardKernels::insert.
+  std::size_t (*insert)(Table&, const HashList<Key>&, std::size_t first);
+  /// Inserts what `from` holds, and what found no place in it, into the empty table `to`. False as soon as
+  /// something finds no place there; then `to` is of no use, and `from` is what it was.
+  bool (*rehash)(const Table& from, Table& to);
+  /// Appends all keys in the table with their counts, in any order. The list has room for `size` more.
+  void (*list)(const Table&, HashList<Key>&);
+};
+
+template <class Key>
+struct SchemeKernels {
+  TableKernels<BucketTable<Key>> bcht, iceberg;
+  TableKernels<SlabTable<Key>> slab;
+};
+
+struct Kernels {
+  const char* name;
+  /// Packs text, 32 bases a word, base i of the text in bits 2 * (i % 32). Sets bit i of `breaks`
+  /// for characters that are no bases, and returns whether there are any. Reads up to 63 characters
+  /// past the end; writes whole groups of 64 bases.
+  bool (*pack)(const char* text, std::size_t length, std::uint64_t* packed, std::uint64_t* breaks);
+  /// Cuts the k-mers of bases [first, first + bases) of a packed text, at most kCutKmers of them,
+  /// into super-k-mers, and appends these to the list, which has room for kCutKmers more. `packed`
+  /// is readable for four words past the last base. `scratch` has kCutScratch elements.
+  void (*cut2)(const std::uint64_t* packed, std::size_t first, std::size_t bases, const CutParams&,
+               std::uint32_t* scratch, SuperKmerList<2>&);
+  void (*cut4)(const std::uint64_t* packed, std::size_t first, std::size_t bases, const CutParams&,
+               std::uint32_t* scratch, SuperKmerList<4>&);
+  /// Adds to of_width[b] how many counts need exactly b bits.
+  void (*count_widths)(const std::uint64_t* counts, std::size_t n, std::uint64_t* of_width);
+  /// The parts of a frozen shard (index/frozen_shard.h), of kLeastPackedBits to kMostPackedBits a field.
+  /// `offsets` has room for 2^bucket_bits + 1. Whole words are written, with zeros where no field is.
+  void (*pack_offsets)(const Key64* hashes, std::size_t n, std::uint32_t bucket_bits, std::uint32_t rest_bits,
+                       std::uint32_t* offsets, std::uint32_t offset_bits, std::uint64_t* words);
+  void (*pack_entries)(const Key64* hashes, const std::uint64_t* counts, std::size_t n,
+                       std::uint32_t rest_bits, std::uint32_t count_bits, std::uint64_t* words);
+  ShardKernels<Key64, 2> narrow;
+  ShardKernels<Key128, 2> wide;
+  ShardKernels<Key128, 4> wide_long;
+  PackedKernels packed;
+  SchemeKernels<Key64> narrow_schemes;
+  SchemeKernels<Key128> wide_schemes;
+
+  template <class Key, int Words>
+  [[nodiscard]] const ShardKernels<Key, Words>& shard() const {
+    if constexpr (sizeof(Key) == 8) {
+      return narrow;
+    } else if constexpr (Words == 2) {
+      return wide;
+    } else {
+      return wide_long;
+    }
+  }
+  template <class Key>
+  [[nodiscard]] const SchemeKernels<Key>& schemes() const {
+    if constexpr (sizeof(Key) == 8) {
+      return narrow_schemes;
+    } else {
+      return wide_schemes;
+    }
+  }
+};
+
+/// Kernels this machine can run, the slowest first: "x86-64-v2", "avx2", "avx512"; where it is no x86,
+/// "generic".
+std::vector<const Kernels*> available_kernels();
+
+/// The fastest of them, or the one named by the environment variable WARPMER_ISA (for tests and
+/// measurements); UsageError when that one cannot run here.
+const Kernels& best_kernels();
+
+}  // namespace warpmer::cpu

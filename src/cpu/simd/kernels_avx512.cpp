@@ -1,0 +1,39 @@
+// Kernels for avx512; compile options in CMakeLists.txt.
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <bit>
+
+#include "cpu/simd/kernels.h"
+#include "kmer/minimizer.h"
+#include "table/cuckoo.h"
+#include "table/iceberg.h"
+#include "table/slab_hash.h"
+#include "table/tile_avx512.h"
+#include "table/warpdrive.h"
+
+namespace warpmer::cpu {
+namespace {
+#include "cpu/simd/kernels_body.h"
+#include "cpu/simd/kernels_packed_body.h"
+#include "cpu/simd/kernels_tables_body.h"
+}  // namespace
+
+extern const Kernels kKernels_avx512;
+const Kernels kKernels_avx512 = {"avx512",
+                                 pack,
+                                 cut<2>,
+                                 cut<4>,
+                                 count_widths,
+                                 pack_offsets,
+                                 pack_entries,
+                                 kShardKernels<Key64, 2>,
+                                 kShardKernels<Key128, 2>,
+                                 kShardKernels<Key128, 4>,
+                                 kPackedKernels,
+                                 kSchemeKernels<Key64>,
+                                 kSchemeKernels<Key128>};
+
+}  // namespace warpmer::cpu

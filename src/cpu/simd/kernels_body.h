@@ -1,0 +1,987 @@
+/// The kernels' one source, included once by each kernels_<isa>.cpp inside an unnamed namespace.
+/// No include guard, no includes: the including file brings what is needed (kernels.h,
+/// table/warpdrive.h, kmer/minimizer.h, <immintrin.h> where it applies), so that nothing here can
+/// end up outside the unnamed namespace. Loops over `Lanes32` and `Lanes64` are GCC vectors of one
+/// cache line: the compiler splits them where registers are smaller. They come from memory and go there by
+/// load() and store() alone: through a pointer to a vector, clang may take the address to be one of 64 bytes.
+
+using Lanes32 = std::uint32_t __attribute__((vector_size(64), aligned(4), may_alias));
+using HalfLanes32 = std::uint32_t __attribute__((vector_size(32), aligned(4), may_alias));
+using Lanes64 = std::uint64_t __attribute__((vector_size(64), aligned(8), may_alias));
+
+constexpr Lanes32 kTwiceIota32 = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+constexpr Lanes64 kIota64 = {0, 1, 2, 3, 4, 5, 6, 7};
+
+[[gnu::always_inline]] inline Lanes32 load(const std::uint32_t* p) {
+  Lanes32 v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+[[gnu::always_inline]] inline Lanes64 load(const std::uint64_t* p) {
+  Lanes64 v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+[[gnu::always_inline]] inline void store(std::uint32_t* p, Lanes32 v) { __builtin_memcpy(p, &v, sizeof v); }
+[[gnu::always_inline]] inline void store(std::uint32_t* p, HalfLanes32 v) {
+  __builtin_memcpy(p, &v, sizeof v);
+}
+[[gnu::always_inline]] inline void store(std::uint64_t* p, Lanes64 v) { __builtin_memcpy(p, &v, sizeof v); }
+[[gnu::always_inline]] inline void store(std::uint64_t* p, std::uint64_t v) { *p = v; }
+
+/// Each lane's neighbour from below; the lowest gets 0.
+[[gnu::always_inline]] inline Lanes64 one_lane_up(Lanes64 v) {
+#if defined(__clang__)
+  return __builtin_shufflevector(v, Lanes64{}, 8, 0, 1, 2, 3, 4, 5, 6);
+#else  // whose version 11 does not have it
+  return __builtin_shuffle(v, Lanes64{}, Lanes64{8, 0, 1, 2, 3, 4, 5, 6});
+#endif
+}
+
+/// 64 bits of a packed text, from any bit on.
+[[gnu::always_inline]] inline std::uint64_t bits_from(const std::uint64_t* packed, std::size_t bit) {
+  const std::size_t word = bit / 64, shift = bit % 64;
+  return (packed[word] >> shift) | ((packed[word + 1] << 1) << (63 - shift));
+}
+
+// ---------------------------------------------------------------------------------------------
+// Packing: 64 characters at a time.
+
+struct PackedGroup {
+  std::uint64_t low, high;  ///< bases 0 to 31 and 32 to 63
+  std::uint64_t breaks;
+};
+
+// By the low four bits of a character: the base that has them (in upper case), and its code. Entries
+// of other nibbles hold a character that has different low bits, so that nothing can equal it.
+#define WARPMER_BASE_BY_NIBBLE 1, 'A', 0, 'C', 'T', 'U', 0, 'G', 0, 0, 0, 0, 0, 0, 0, 0
+#define WARPMER_CODE_BY_NIBBLE 0, 0, 0, 1, 3, 3, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0
+
+#if defined(__AVX512BW__)
+
+[[gnu::always_inline]] inline PackedGroup pack_group(const char* text) {
+  const __m512i bases = _mm512_broadcast_i32x4(_mm_setr_epi8(WARPMER_BASE_BY_NIBBLE));
+  const __m512i codes = _mm512_broadcast_i32x4(_mm_setr_epi8(WARPMER_CODE_BY_NIBBLE));
+  const __m512i c = _mm512_loadu_si512(text);
+  const __m512i nibble = _mm512_and_si512(c, _mm512_set1_epi8(0x0F));
+  const __m512i upper = _mm512_and_si512(c, _mm512_set1_epi8(static_cast<char>(0xDF)));
+  const __mmask64 base = _mm512_cmpeq_epi8_mask(upper, _mm512_shuffle_epi8(bases, nibble));
+  const __m512i code = _mm512_shuffle_epi8(codes, nibble);
+  const __m512i pairs = _mm512_maddubs_epi16(code, _mm512_set1_epi16(0x0401));
+  const __m512i quads = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x00100001));
+  const __m128i bytes = _mm512_cvtepi32_epi8(quads);
+  return {static_cast<std::uint64_t>(_mm_cvtsi128_si64(bytes)),
+          static_cast<std::uint64_t>(_mm_extract_epi64(bytes, 1)), ~static_cast<std::uint64_t>(base)};
+}
+
+#elif defined(__AVX2__)
+
+[[gnu::always_inline]] inline std::uint64_t pack_32(const char* text, std::uint32_t& breaks) {
+  const __m256i bases = _mm256_broadcastsi128_si256(_mm_setr_epi8(WARPMER_BASE_BY_NIBBLE));
+  const __m256i codes = _mm256_broadcastsi128_si256(_mm_setr_epi8(WARPMER_CODE_BY_NIBBLE));
+  const __m256i c = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text));
+  const __m256i nibble = _mm256_and_si256(c, _mm256_set1_epi8(0x0F));
+  const __m256i upper = _mm256_and_si256(c, _mm256_set1_epi8(static_cast<char>(0xDF)));
+  const __m256i base = _mm256_cmpeq_epi8(upper, _mm256_shuffle_epi8(bases, nibble));
+  breaks = ~static_cast<std::uint32_t>(_mm256_movemask_epi8(base));
+  const __m256i code = _mm256_shuffle_epi8(codes, nibble);
+  const __m256i pairs = _mm256_maddubs_epi16(code, _mm256_set1_epi16(0x0401));
+  const __m256i quads = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00100001));
+  const __m256i low_bytes =
+      _mm256_shuffle_epi8(quads, _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1,
+                                                                           -1, -1, -1, -1, -1, -1, -1)));
+  const auto low = static_cast<std::uint32_t>(_mm256_extract_epi32(low_bytes, 0));
+  const auto high = static_cast<std::uint32_t>(_mm256_extract_epi32(low_bytes, 4));
+  return (std::uint64_t{high} << 32) | low;
+}
+
+[[gnu::always_inline]] inline PackedGroup pack_group(const char* text) {
+  std::uint32_t breaks_low = 0, breaks_high = 0;
+  const std::uint64_t low = pack_32(text, breaks_low);
+  const std::uint64_t high = pack_32(text + 32, breaks_high);
+  return {low, high, (std::uint64_t{breaks_high} << 32) | breaks_low};
+}
+
+#elif defined(__SSSE3__)
+
+[[gnu::always_inline]] inline std::uint32_t pack_16(const char* text, std::uint32_t& breaks) {
+  const __m128i c = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
+  const __m128i nibble = _mm_and_si128(c, _mm_set1_epi8(0x0F));
+  const __m128i upper = _mm_and_si128(c, _mm_set1_epi8(static_cast<char>(0xDF)));
+  const __m128i base = _mm_cmpeq_epi8(upper, _mm_shuffle_epi8(_mm_setr_epi8(WARPMER_BASE_BY_NIBBLE), nibble));
+  breaks = static_cast<std::uint32_t>(_mm_movemask_epi8(base)) ^ 0xFFFFu;
+  const __m128i code = _mm_shuffle_epi8(_mm_setr_epi8(WARPMER_CODE_BY_NIBBLE), nibble);
+  const __m128i pairs = _mm_maddubs_epi16(code, _mm_set1_epi16(0x0401));
+  const __m128i quads = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00100001));
+  const __m128i bytes =
+      _mm_shuffle_epi8(quads, _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1));
+  return static_cast<std::uint32_t>(_mm_cvtsi128_si32(bytes));
+}
+
+[[gnu::always_inline]] inline PackedGroup pack_group(const char* text) {
+  std::uint64_t packed[4], breaks = 0;
+  for (int i = 0; i < 4; ++i) {
+    std::uint32_t part = 0;
+    packed[i] = pack_16(text + 16 * i, part);
+    breaks |= std::uint64_t{part} << (16 * i);
+  }
+  return {packed[0] | (packed[1] << 32), packed[2] | (packed[3] << 32), breaks};
+}
+
+#else
+
+[[gnu::always_inline]] inline PackedGroup pack_group(const char* text) {
+  PackedGroup group{0, 0, 0};
+  for (int i = 0; i < 64; ++i) {
+    if (char_class(text[i]) != CharClass::base) {
+      group.breaks |= std::uint64_t{1} << i;
+    } else {
+      (i < 32 ? group.low : group.high) |= std::uint64_t{base_code(text[i])} << (2 * (i % 32));
+    }
+  }
+  return group;
+}
+
+#endif
+
+bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint64_t* breaks) {
+  std::uint64_t any = 0;
+  for (std::size_t i = 0; i < length; i += 64) {
+    const PackedGroup group = pack_group(text + i);
+    packed[i / 32] = group.low;
+    packed[i / 32 + 1] = group.high;
+    // What lies past the end is none of ours.
+    const std::size_t rest = length - i;
+    breaks[i / 64] = rest >= 64 ? group.breaks : group.breaks & ((std::uint64_t{1} << rest) - 1);
+    any |= breaks[i / 64];
+  }
+  return any != 0;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Cutting.
+
+/// `minimizer_hash` of 16 m-mers, given the smaller strand of each.
+[[gnu::always_inline]] inline Lanes32 minimizer_hash_lanes(Lanes32 mmers) {
+  Lanes32 x = (mmers ^ 0x5BD1E995u) * 0x9E3779B1u;
+  x ^= x >> 16;
+  return x * 0x85EBCA6Bu;
+}
+
+/// Hashes of the 16 m-mers from base `first` on: 32 bases hold those that start in their first half, so
+/// each strand's are one 64-bit constant shifted by twice the lane's number.
+[[gnu::always_inline]] inline Lanes32 hash_16_mmers(const std::uint64_t* packed, std::size_t first,
+                                                    std::uint32_t m, std::uint32_t mask) {
+  const Lanes32 up = kTwiceIota32, down = 30 - kTwiceIota32;
+  const std::uint64_t bases = bits_from(packed, 2 * first);
+  const std::uint64_t other = reverse_pairs(~bases) >> (34 - 2 * m);
+  const Lanes32 forward = (static_cast<std::uint32_t>(bases) >> up) |
+                          (((Lanes32{} + static_cast<std::uint32_t>(bases >> 32)) << 1) << (31 - up));
+  const Lanes32 reverse = (static_cast<std::uint32_t>(other) >> down) |
+                          (((Lanes32{} + static_cast<std::uint32_t>(other >> 32)) << 1) << (31 - down));
+  const Lanes32 a = forward & mask, b = reverse & mask;
+  return minimizer_hash_lanes(a < b ? a : b);
+}
+
+/// How far each pass of a sliding minimum looks: the minimum over c + d elements is that over c, here and
+/// d <= c further on.
+struct MinimumPasses {
+  std::uint32_t distance[8];
+  int number = 0;
+  [[gnu::always_inline]] inline explicit MinimumPasses(std::uint32_t window, std::uint32_t most) {
+    for (std::uint32_t covered = 1; covered < window; covered += distance[number++]) {
+      const std::uint32_t furthest = covered < most ? covered : most;
+      distance[number] = window - covered < furthest ? window - covered : furthest;
+    }
+  }
+};
+
+#if defined(__AVX512F__)
+
+/// All passes in one, without going through memory: each holds back one vector, because it needs what
+/// follows, so that `values` get their minima `Passes` vectors late.
+template <int Passes>
+[[gnu::always_inline]] inline void minimize(const std::uint64_t* packed, std::size_t first, std::size_t mmers,
+                                            std::uint32_t m, std::uint32_t window,
+                                            const MinimumPasses& passes, std::uint32_t* values) {
+  const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
+  const __m512i iota = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i ahead[Passes], held[Passes];
+  for (int pass = 0; pass < Passes; ++pass) {
+    ahead[pass] = _mm512_add_epi32(iota, _mm512_set1_epi32(static_cast<int>(passes.distance[pass])));
+    held[pass] = _mm512_setzero_si512();
+  }
+  const auto push = [&](__m512i v, std::size_t i) __attribute__((always_inline)) {
+    for (int pass = 0; pass < Passes; ++pass) {
+      const __m512i here = held[pass];
+      held[pass] = v;
+      v = _mm512_min_epu32(here, _mm512_permutex2var_epi32(here, ahead[pass], v));
+    }
+    if (i >= 16 * Passes) _mm512_storeu_si512(values + i - 16 * Passes, v);
+  };
+  std::size_t i = 0;
+  for (; i < mmers; i += 16) push(reinterpret_cast<__m512i>(hash_16_mmers(packed, first + i, m, mask)), i);
+  // The last windows that are whole are pushed out by what no such window reaches.
+  for (; i < mmers - window + 1 + 16 * Passes; i += 16) push(held[0], i);
+}
+
+/// Of each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful for
+/// the last window - 1).
+[[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
+                                                 std::size_t mmers, std::uint32_t m, std::uint32_t window,
+                                                 std::uint32_t* values) {
+  const MinimumPasses passes(window, 16);
+  switch (passes.number) {
+    case 2:
+      return minimize<2>(packed, first, mmers, m, window, passes, values);
+    case 3:
+      return minimize<3>(packed, first, mmers, m, window, passes, values);
+    case 4:
+      return minimize<4>(packed, first, mmers, m, window, passes, values);
+    case 5:
+      return minimize<5>(packed, first, mmers, m, window, passes, values);
+    case 6:
+      return minimize<6>(packed, first, mmers, m, window, passes, values);
+    default:
+      return minimize<7>(packed, first, mmers, m, window, passes, values);
+  }
+}
+
+#else
+
+/// Of each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful for
+/// the last window - 1).
+[[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
+                                                 std::size_t mmers, std::uint32_t m, std::uint32_t window,
+                                                 std::uint32_t* values) {
+  const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
+  for (std::size_t i = 0; i < mmers; i += 16) store(values + i, hash_16_mmers(packed, first + i, m, mask));
+  const MinimumPasses passes(window, window);
+  for (int pass = 0; pass < passes.number; ++pass) {
+    for (std::size_t i = 0; i < mmers; i += 16) {
+      const Lanes32 a = load(values + i), b = load(values + i + passes.distance[pass]);
+      store(values + i, a < b ? a : b);
+    }
+  }
+}
+
+#endif
+
+/// Bit i: values[i] differs from the one before it. 64 at a time.
+[[gnu::always_inline]] inline std::uint64_t changes(const std::uint32_t* values) {
+  std::uint64_t mask = 0;
+#if defined(__AVX512F__)
+  for (int i = 0; i < 4; ++i) {
+    const __m512i here = _mm512_loadu_si512(values + 16 * i),
+                  before = _mm512_loadu_si512(values + 16 * i - 1);
+    mask |= static_cast<std::uint64_t>(_mm512_cmpneq_epi32_mask(here, before)) << (16 * i);
+  }
+#elif defined(__AVX2__)
+  for (int i = 0; i < 8; ++i) {
+    const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + 8 * i));
+    const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values + 8 * i - 1));
+    const __m256 same = _mm256_castsi256_ps(_mm256_cmpeq_epi32(here, before));
+    mask |= static_cast<std::uint64_t>(_mm256_movemask_ps(same) ^ 0xFF) << (8 * i);
+  }
+#elif defined(__SSE2__)
+  for (int i = 0; i < 16; ++i) {
+    const __m128i here = _mm_loadu_si128(reinterpret_cast<const __m128i*>(values + 4 * i));
+    const __m128i before = _mm_loadu_si128(reinterpret_cast<const __m128i*>(values + 4 * i - 1));
+    const __m128 same = _mm_castsi128_ps(_mm_cmpeq_epi32(here, before));
+    mask |= static_cast<std::uint64_t>(_mm_movemask_ps(same) ^ 0xF) << (4 * i);
+  }
+#else
+  for (int i = 0; i < 64; ++i) mask |= static_cast<std::uint64_t>(values[i] != values[i - 1]) << i;
+#endif
+  return mask;
+}
+
+/// The low `bits` bits of 64, where `bits` may be anything.
+[[gnu::always_inline]] inline std::uint64_t low_bits(std::uint64_t x, std::int32_t bits) {
+#if defined(__BMI2__)
+  return _bzhi_u64(x, static_cast<std::uint32_t>(bits < 0 ? 0 : bits));  // up to 255
+#else
+  return bits >= 64 ? x : bits <= 0 ? 0 : x & ((std::uint64_t{1} << bits) - 1);
+#endif
+}
+
+template <int Words>
+[[gnu::always_inline]] inline void append_word(const std::uint64_t* packed, std::size_t base,
+                                               std::uint32_t kmers, std::uint32_t shard, std::uint32_t k,
+                                               SuperKmerList<Words>& out) {
+  SuperKmer<Words>& super = out.words[out.size];
+  const auto bits = static_cast<std::int32_t>(2 * (kmers + k - 1));
+  for (int i = 0; i < Words; ++i)
+    super.word[i] = low_bits(bits_from(packed, 2 * base + 64 * static_cast<std::size_t>(i)), bits - 64 * i);
+  super.word[Words - 1] |= std::uint64_t{kmers - 1} << 58;
+  out.shards[out.size] = static_cast<std::uint16_t>(shard);
+  out.starts[out.size] = static_cast<std::uint32_t>(base);
+  ++out.size;
+}
+
+/// K-mers [from, to) of the stretch share their minimizer.
+template <int Words>
+[[gnu::always_inline]] inline void append_run(const std::uint64_t* packed, std::size_t first,
+                                              std::size_t from, std::size_t to, std::uint32_t minimizer,
+                                              const CutParams& params, SuperKmerList<Words>& out) {
+  const std::uint32_t shard = shard_of(minimizer, params.shard_bits);
+  const std::size_t most = max_kmers_per_word<Words>(params.k);
+  for (; to - from > most; from += most)
+    append_word(packed, first + from, static_cast<std::uint32_t>(most), shard, params.k, out);
+  append_word(packed, first + from, static_cast<std::uint32_t>(to - from), shard, params.k, out);
+}
+
+template <int Words>
+void cut(const std::uint64_t* packed, std::size_t first, std::size_t bases, const CutParams& params,
+         std::uint32_t* scratch, SuperKmerList<Words>& out) {
+  const std::size_t kmers = bases - params.k + 1;
+  std::uint32_t* minimizers = scratch + 16;  // what stands before the first is compared with it
+  window_minima(packed, first, bases - params.m + 1, params.m, params.k - params.m + 1, minimizers);
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < kmers; i += 64) {
+    std::uint64_t starts = changes(minimizers + i);
+    if (i == 0) starts &= ~std::uint64_t{1};
+    if (kmers - i < 64) starts &= (std::uint64_t{1} << (kmers - i)) - 1;
+    for (; starts != 0; starts &= starts - 1) {
+      const std::size_t to = i + static_cast<std::size_t>(std::countr_zero(starts));
+      append_run(packed, first, from, to, minimizers[from], params, out);
+      from = to;
+    }
+  }
+  append_run(packed, first, from, kmers, minimizers[from], params, out);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Counting.
+
+template <class Key>
+struct TileFor {
+  using type = table::SerialTile<Key, kTableWindow<Key>>;
+};
+#if defined(__AVX512F__)
+template <>
+struct TileFor<Key64> {
+  using type = table::Avx512Tile<kTableWindow<Key64>>;
+};
+#elif defined(__AVX2__)
+template <>
+struct TileFor<Key64> {
+  using type = table::Avx2Tile<kTableWindow<Key64>>;
+};
+#endif
+
+template <class Key>
+using Scheme = table::WarpDrive<typename TileFor<Key>::type>;
+
+template <class Key>
+[[gnu::always_inline]] inline Scheme<Key> scheme_of(const CountingTable<Key>& table) {
+  return Scheme<Key>(table.slots, table.window_bits, table.key_bits);
+}
+
+/// Hashes of a word's k-mers: shifts of two constants (kmer/super_kmer.h), eight at a time where 64-bit
+/// lanes can be multiplied, else one by one.
+[[gnu::always_inline]] inline void expand_narrow(const SuperKmerReader<Key64, 2>& reader, std::uint32_t k,
+                                                 bool canonical, Key64* hashes) {
+#if defined(__AVX512DQ__)
+  using Hashes = Lanes64;
+  constexpr std::uint64_t kHashes = 8;
+  const Lanes64 lanes = kIota64;
+#else
+  using Hashes = std::uint64_t;
+  constexpr std::uint64_t kHashes = 1;
+  const std::uint64_t lanes = 0;
+#endif
+  const std::uint64_t *f = reader.forward_words(), *r = reader.reverse_words();
+  const std::uint64_t mask = key_mask<Key64>(k);
+  const std::uint64_t kmers = reader.kmers();
+  for (std::uint64_t i = 0; i < kmers; i += kHashes) {
+    // Lanes past the last k-mer shift by nonsense that is still in range.
+    const Hashes up = (2 * (lanes + i)) & 63, down = (2 * (kmers - 1 - i - lanes)) & 63;
+    const Hashes forward = ((f[0] >> down) | (((Hashes{} + f[1]) << 1) << (63 - down))) & mask;
+    const Hashes reverse = ((r[0] >> up) | (((Hashes{} + r[1]) << 1) << (63 - up))) & mask;
+    Hashes x = canonical ? (forward < reverse ? forward : reverse) : forward;
+    x = (x * detail::Multipliers<Key64>::kFirst) & mask;
+    x ^= x >> k;
+    store(hashes + i, (x * detail::Multipliers<Key64>::kSecond) & mask);
+  }
+}
+
+template <class Key, int Words>
+[[gnu::always_inline]] inline std::uint32_t expand_word(const SuperKmer<Words>& word, std::uint32_t k,
+                                                        bool canonical, Key* hashes) {
+  const SuperKmerReader<Key, Words> reader(word, k);
+  if constexpr (sizeof(Key) == 8) {
+    expand_narrow(reader, k, canonical, hashes);
+  } else {
+    const KmerHash<Key> hash(k);
+    for (std::uint32_t i = 0; i < reader.kmers(); ++i)
+      hashes[i] = hash(canonical ? reader.canonical(i) : reader.forward(i));
+  }
+  return reader.kmers();
+}
+
+template <class Key, int Words>
+void expand(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* hashes) {
+  expand_word<Key, Words>(word, k, canonical, hashes);
+}
+
+/// What did not go well with an insertion is noted for the caller.
+template <class Key>
+[[gnu::noinline]] void note(TableNotes<Key>& table, const table::Insertion& done, Key key,
+                            std::uint32_t count) {
+  if (!done.placed) {
+    table.homeless[table.homeless_size] = key;
+    table.homeless_counts[table.homeless_size++] = count;
+  }
+  if (done.wrapped) table.carries[table.carries_size++] = key;
+}
+
+/// Inserts one entry; 1 when its key is new.
+template <class Key>
+[[gnu::always_inline]] inline std::size_t insert_entry(const Scheme<Key>& scheme, CountingTable<Key>& table,
+                                                       Key key, std::uint32_t count) {
+  const typename TileFor<Key>::type tile;
+  const table::Insertion done = scheme.insert(tile, key, count);
+  if (!done.placed || done.wrapped) [[unlikely]]
+    note(table, done, key, count);
+  return done.is_new ? 1 : 0;
+}
+
+template <class Key, int Words>
+void append(const SuperKmer<Words>* words, const std::uint32_t* counts, std::size_t n, std::uint32_t k,
+            bool canonical, HashList<Key>& list) {
+  std::size_t size = list.size;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t weight = counts == nullptr ? 1 : counts[i];
+    const std::uint32_t kmers = expand_word<Key, Words>(words[i], k, canonical, list.keys + size);
+    for (std::uint32_t j = 0; j < kmers; j += 8) store(list.weights + size + j, HalfLanes32{} + weight);
+    list.weights_or |= weight;
+    size += kmers;
+  }
+  list.size = size;
+}
+
+/// Whether so many more keys may be inserted before the caller has to look after the table.
+template <class Key>
+[[gnu::always_inline]] inline bool has_room(const TableNotes<Key>& table, std::size_t keys) {
+  return table.size + keys <= table.limit && table.homeless_size + keys <= TableNotes<Key>::kListCapacity &&
+         table.carries_size + keys <= TableNotes<Key>::kListCapacity;
+}
+
+template <class Key>
+std::size_t insert(CountingTable<Key>& table, const HashList<Key>& list, std::size_t first) {
+  constexpr std::size_t kAhead = 64;
+  const Scheme<Key> scheme = scheme_of(table);
+  std::size_t i = first;
+  while (i < list.size && has_room(table, kInsertKeys)) {
+    const std::size_t end = list.size - i < kInsertKeys ? list.size : i + kInsertKeys;
+    std::size_t added = 0;
+    for (; i < end; ++i) {
+      const auto slots = scheme.window(scheme.home(list.keys[i + kAhead < list.size ? i + kAhead : i]));
+      __builtin_prefetch(slots.keys, 1);
+      __builtin_prefetch(slots.counts, 1);
+      const Key key = list.keys[i];
+      if (key == table::kEmptyKey<Key>) [[unlikely]] {
+        table.empty_key_count += list.weights[i];
+      } else {
+        added += insert_entry(scheme, table, key, list.weights[i]);
+      }
+    }
+    table.size += added;
+  }
+  return i;
+}
+
+template <int Words>
+[[gnu::always_inline]] inline std::uint64_t word_hash(const SuperKmer<Words>& word) {
+  std::uint64_t x = word.word[0] * 0x9E3779B97F4A7C15u;
+  for (int i = 1; i < Words; ++i) x = (x ^ (x >> 32) ^ word.word[i]) * 0x9E3779B97F4A7C15u;
+  return x;
+}
+
+/// Which of a set's words equal `word`.
+template <int Words>
+[[gnu::always_inline]] inline std::uint32_t equal_ways(const SuperKmer<Words>* ways,
+                                                       const SuperKmer<Words>& word) {
+#if defined(__AVX512F__)
+  // One cache line; a word is equal when all its 64-bit lanes are.
+  __m512i wanted;
+  if constexpr (Words == 2) {
+    wanted = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(&word)));
+  } else {
+    wanted = _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(&word)));
+  }
+  std::uint32_t lanes = _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(ways), wanted);
+  for (int i = 1; i < Words; i *= 2) lanes &= lanes >> i;
+  return _pext_u32(lanes, Words == 2 ? 0x55 : 0x11);
+#else
+  std::uint32_t same = 0;
+  for (int way = 0; way < Combiner<Words>::kWays; ++way)
+    same |= static_cast<std::uint32_t>(ways[way] == word) << way;
+  return same;
+#endif
+}
+
+/// Which of a set's words are in use.
+template <int Words>
+[[gnu::always_inline]] inline std::uint32_t used_ways(const std::uint32_t* counts) {
+#if defined(__AVX512VL__)
+  const __m128i c = Words == 2 ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(counts))
+                               : _mm_loadl_epi64(reinterpret_cast<const __m128i*>(counts));
+  return _mm_test_epi32_mask(c, c);
+#else
+  std::uint32_t used = 0;
+  for (int way = 0; way < Combiner<Words>::kWays; ++way)
+    used |= static_cast<std::uint32_t>(counts[way] != 0) << way;
+  return used;
+#endif
+}
+
+/// Whether a word is known, new or throws another out is as good as random, so nothing branches on it.
+template <int Words>
+std::size_t combine(Combiner<Words>& combiner, const SuperKmer<Words>* words, std::size_t n,
+                    SuperKmer<Words>* evicted, std::uint32_t* evicted_counts) {
+  constexpr int kWays = Combiner<Words>::kWays;
+  constexpr std::uint32_t kAllWays = (1u << kWays) - 1;
+  SuperKmer<Words>* const all_words = combiner.words;
+  std::uint32_t* const all_counts = combiner.counts;
+  const std::uint32_t shift = 64 - combiner.set_bits;
+  std::size_t thrown_out = 0, hits = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const SuperKmer<Words>& word = words[i];
+    const std::uint64_t hash = word_hash(word);
+    const std::size_t set = (hash >> shift) * kWays;
+    SuperKmer<Words>* ways = all_words + set;
+    std::uint32_t* counts = all_counts + set;
+    const std::uint32_t used = used_ways<Words>(counts);
+    const std::uint32_t same = equal_ways(ways, word) & used;
+    const std::uint32_t free = used ^ kAllWays, victim = 1u << (hash & (kWays - 1));
+    const std::uint32_t hit = same != 0 ? 1 : 0, full = free == 0 ? 1 : 0;
+    const int way = std::countr_zero(same | ((free | (victim & -full)) & (hit - 1)));
+    evicted[thrown_out] = ways[way];
+    evicted_counts[thrown_out] = counts[way];
+    thrown_out += full & (hit ^ 1);
+    hits += hit;
+    ways[way] = word;
+    counts[way] = (counts[way] & -hit) + 1;
+  }
+  combiner.hits += hits;
+  return thrown_out;
+}
+
+template <class Key>
+void rehash(const CountingTable<Key>& from, const Key* more, const std::uint32_t* more_counts, std::size_t n,
+            CountingTable<Key>& to) {
+  const Scheme<Key> scheme = scheme_of(to);
+  const std::size_t slots = (std::size_t{1} << from.window_bits) * kTableWindow<Key>;
+  for (std::size_t i = 0; i < slots; ++i) {
+    const Key key = from.slots.keys[i];
+    if (key != table::kEmptyKey<Key>) to.size += insert_entry(scheme, to, key, from.slots.counts[i]);
+  }
+  for (std::size_t i = 0; i < n; ++i) to.size += insert_entry(scheme, to, more[i], more_counts[i]);
+}
+
+/// For each key of a window, how many are smaller. Rank instead of sort: no branch depends on the keys.
+[[gnu::always_inline]] inline void rank_window(const Key64* window, std::uint64_t* ranks) {
+  static_assert(kTableWindow<Key64> == 8);
+  const Lanes64 keys = load(window);
+  Lanes64 rank = {};
+  for (int i = 0; i < 8; ++i) rank -= reinterpret_cast<Lanes64>((Lanes64{} + window[i]) < keys);
+  store(ranks, rank);
+}
+[[gnu::always_inline]] inline void rank_window(const Key128* window, std::uint64_t* ranks) {
+  for (int i = 0; i < kTableWindow<Key128>; ++i) {
+    ranks[i] = 0;
+    for (int j = 0; j < kTableWindow<Key128>; ++j) ranks[i] += window[j] < window[i] ? 1 : 0;
+  }
+}
+
+/// Takes the keys that live here but not at home out of the window's copy.
+template <class Key>
+[[gnu::noinline]] std::size_t take_strays(const Scheme<Key>& scheme, std::uint32_t number, Key* window,
+                                          const std::uint32_t* window_counts, Key* keys,
+                                          std::uint64_t* counts) {
+  std::size_t strays = 0;
+  for (int i = 0; i < kTableWindow<Key>; ++i) {
+    if (window[i] == table::kEmptyKey<Key> || scheme.home(window[i]) == number) continue;
+    keys[strays] = window[i];
+    counts[strays++] = window_counts[i];
+    window[i] = table::kEmptyKey<Key>;
+  }
+  return strays;
+}
+
+template <class Key>
+std::size_t harvest(const CountingTable<Key>& table, Key* keys, std::uint64_t* counts, Key* stray_keys,
+                    std::uint64_t* stray_counts) {
+  constexpr int kWidth = kTableWindow<Key>;
+  const Scheme<Key> scheme = scheme_of(table);
+  std::size_t size = 0, strays = 0;
+  for (std::uint32_t number = 0; number < scheme.windows(); ++number) {
+    const auto slots = scheme.window(number);
+    alignas(64) Key window[kWidth];
+    std::uint32_t used = 0, away = 0;
+    for (int i = 0; i < kWidth; ++i) {
+      window[i] = slots.keys[i];
+      const bool occupied = window[i] != table::kEmptyKey<Key>;
+      used += occupied ? 1 : 0;
+      away += occupied && scheme.home(window[i]) != number ? 1 : 0;
+    }
+    if (away != 0) {
+      strays += take_strays(scheme, number, window, slots.counts, stray_keys + strays, stray_counts + strays);
+      used -= away;
+    }
+    // Empty slots, the largest key, all rank behind the last and overwrite one another there.
+    alignas(64) std::uint64_t ranks[kWidth];
+    rank_window(window, ranks);
+    for (int i = 0; i < kWidth; ++i) {
+      keys[size + ranks[i]] = window[i];
+      counts[size + ranks[i]] = slots.counts[i];
+    }
+    size += used;
+  }
+  return strays;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Counting without a table: hashes into buckets by their top bits, then sorting bucket by bucket.
+
+template <class Key>
+void place(const HashList<Key>& list, Buckets<Key>& buckets) {
+  std::uint32_t* const cursor = buckets.ends;
+  const std::size_t number = std::size_t{1} << buckets.bits;
+  for (std::size_t b = 0; b < number; ++b) cursor[b] = 0;
+  const std::uint32_t rest_bits = buckets.rest_bits;
+  for (std::size_t i = 0; i < list.size; ++i) ++cursor[static_cast<std::size_t>(list.keys[i] >> rest_bits)];
+  std::uint32_t begin = 0;
+  for (std::size_t b = 0; b < number; ++b) {
+    const std::uint32_t size = cursor[b];
+    cursor[b] = begin;
+    begin += size;
+  }
+  // A cursor that has placed its bucket's entries stands at the bucket's end.
+  const Key rest_mask = (Key{1} << rest_bits) - 1;
+  for (std::size_t i = 0; i < list.size; ++i) {
+    const Key key = list.keys[i];
+    buckets.entries[cursor[static_cast<std::size_t>(key >> rest_bits)]++] =
+        ((key & rest_mask) << buckets.weight_bits) | list.weights[i];
+  }
+}
+
+template <class Key>
+[[gnu::always_inline]] inline void insertion_sort(Key* entries, std::size_t n) {
+  for (std::size_t i = 1; i < n; ++i) {
+    const Key entry = entries[i];
+    std::size_t to = i;
+    for (; to > 0 && entry < entries[to - 1]; --to) entries[to] = entries[to - 1];
+    entries[to] = entry;
+  }
+}
+
+#if defined(__AVX512F__)
+
+/// Sorting networks over vectors of eight keys, bitonic.
+[[gnu::always_inline]] inline __m512i order_pairs(__m512i v, __m512i partner, __mmask8 larger) {
+  return _mm512_mask_max_epu64(_mm512_min_epu64(v, partner), larger, v, partner);
+}
+[[gnu::always_inline]] inline __m512i reverse_lanes(__m512i v) {
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), v);
+}
+/// What a bitonic vector needs to be sorted.
+[[gnu::always_inline]] inline __m512i merge_lanes(__m512i v) {
+  v = order_pairs(v, _mm512_shuffle_i64x2(v, v, 0x4E), 0xF0);
+  v = order_pairs(v, _mm512_permutex_epi64(v, 0x4E), 0xCC);
+  return order_pairs(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), 0xAA);
+}
+[[gnu::always_inline]] inline __m512i sort_lanes(__m512i v) {
+  v = order_pairs(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), 0xAA);
+  v = order_pairs(v, _mm512_permutex_epi64(v, 0x1B), 0xCC);
+  v = order_pairs(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), 0xAA);
+  v = order_pairs(v, reverse_lanes(v), 0xF0);
+  v = order_pairs(v, _mm512_permutex_epi64(v, 0x4E), 0xCC);
+  return order_pairs(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), 0xAA);
+}
+
+/// Sorts the vectors v[0, Vectors), whose lower and upper halves are sorted.
+template <int Vectors>
+[[gnu::always_inline]] inline void merge_vectors(__m512i* v) {
+  if constexpr (Vectors == 1) {
+    *v = merge_lanes(*v);
+  } else {
+    for (int i = 0; i < Vectors / 2; ++i) {
+      const __m512i low = v[i], high = v[i + Vectors / 2];
+      v[i] = _mm512_min_epu64(low, high);
+      v[i + Vectors / 2] = _mm512_max_epu64(low, high);
+    }
+    merge_vectors<Vectors / 2>(v);
+    merge_vectors<Vectors / 2>(v + Vectors / 2);
+  }
+}
+template <int Vectors>
+[[gnu::always_inline]] inline void sort_vectors(__m512i* v) {
+  if constexpr (Vectors == 1) {
+    *v = sort_lanes(*v);
+  } else {
+    sort_vectors<Vectors / 2>(v);
+    sort_vectors<Vectors / 2>(v + Vectors / 2);
+    // The upper half reversed makes the whole bitonic.
+    __m512i upper[Vectors / 2];
+    for (int i = 0; i < Vectors / 2; ++i) upper[i] = reverse_lanes(v[Vectors - 1 - i]);
+    for (int i = 0; i < Vectors / 2; ++i) v[Vectors / 2 + i] = upper[i];
+    merge_vectors<Vectors>(v);
+  }
+}
+
+template <int Vectors>
+[[gnu::always_inline]] inline void sort_in_vectors(Key64* entries, std::size_t n) {
+  __m512i v[Vectors];
+  const std::uint64_t mask = (std::uint64_t{1} << n) - 1;
+  const __m512i last = _mm512_set1_epi64(-1);
+  for (int i = 0; i < Vectors; ++i)
+    v[i] = _mm512_mask_loadu_epi64(last, static_cast<__mmask8>(mask >> (8 * i)), entries + 8 * i);
+  sort_vectors<Vectors>(v);
+  for (int i = 0; i < Vectors; ++i)
+    _mm512_mask_storeu_epi64(entries + 8 * i, static_cast<__mmask8>(mask >> (8 * i)), v[i]);
+}
+
+[[gnu::always_inline]] inline void sort_bucket(const Buckets<Key64>& buckets, Key64* entries, std::size_t n) {
+  if (n <= 32) {
+    sort_in_vectors<4>(entries, n);
+  } else {
+    buckets.sort(entries, entries + n);
+  }
+}
+
+#endif
+
+template <class Key>
+[[gnu::always_inline]] inline void sort_bucket(const Buckets<Key>& buckets, Key* entries, std::size_t n) {
+  if (n <= 16) {
+    insertion_sort(entries, n);
+  } else {
+    buckets.sort(entries, entries + n);
+  }
+}
+
+/// Of one bucket, of any size.
+template <class Key>
+[[gnu::always_inline]] inline std::size_t reduce_bucket(const Buckets<Key>& buckets, std::size_t number,
+                                                        std::size_t begin, Key* keys, std::uint64_t* counts) {
+  const std::size_t n = buckets.ends[number] - begin;
+  Key* const entries = buckets.entries + begin;
+  sort_bucket(buckets, entries, n);
+  const Key top = Key{number} << buckets.rest_bits;
+  const std::uint64_t weight_mask = (std::uint64_t{1} << buckets.weight_bits) - 1;
+  std::size_t size = 0;
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Key rest = entries[i] >> buckets.weight_bits;
+    count += static_cast<std::uint64_t>(entries[i]) & weight_mask;
+    keys[size] = top | rest;
+    counts[size] = count;
+    if (i + 1 == n || entries[i + 1] >> buckets.weight_bits != rest) {
+      ++size;
+      count = 0;
+    }
+  }
+  return size;
+}
+
+template <class Key>
+std::size_t reduce(const Buckets<Key>& buckets, Key* keys, std::uint64_t* counts) {
+  std::size_t size = 0, begin = 0;
+  for (std::size_t b = 0; b < std::size_t{1} << buckets.bits; ++b) {
+    size += reduce_bucket(buckets, b, begin, keys + size, counts + size);
+    begin = buckets.ends[b];
+  }
+  return size;
+}
+
+#if defined(__AVX512F__)
+
+/// Where runs of equals end in a sorted vector, followed by `next`.
+[[gnu::always_inline]] inline __mmask8 ends_of_runs(__m512i rests, __m512i next) {
+  return _mm512_cmpneq_epi64_mask(rests, _mm512_alignr_epi64(next, rests, 1));
+}
+/// Of each lane and all before it.
+[[gnu::always_inline]] inline __m512i running_sums(__m512i v) {
+  const __m512i zero = _mm512_setzero_si512();
+  v = _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 7));
+  v = _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 6));
+  return _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 4));
+}
+
+/// The same for a bucket of at most 8 * Vectors entries, without a branch: sort, find the last of each run
+/// of equals, and take differences of the running sums that stand there.
+template <int Vectors>
+[[gnu::always_inline]] inline std::size_t reduce_lanes(const Buckets<Key64>& buckets, std::size_t number,
+                                                       std::size_t begin, std::size_t n, Key64* keys,
+                                                       std::uint64_t* counts) {
+  const __m128i weight_bits = _mm_cvtsi32_si128(static_cast<int>(buckets.weight_bits));
+  const __m512i ones = _mm512_set1_epi64(-1);
+  const std::uint64_t top_bits = std::uint64_t{number} << buckets.rest_bits;
+  const __m512i top = _mm512_set1_epi64(static_cast<long long>(top_bits));
+  const auto mask = static_cast<std::uint32_t>((1u << n) - 1);
+  // The bucket's last entry ends a run, whatever stands behind it.
+  const std::uint32_t last_entry = mask ^ (mask >> 1);
+  __m512i entries[Vectors], rests[Vectors + 1];
+  for (int i = 0; i < Vectors; ++i) {
+    entries[i] = _mm512_mask_loadu_epi64(ones, static_cast<__mmask8>(mask >> (8 * i)),
+                                         buckets.entries + begin + 8 * i);
+  }
+  sort_vectors<Vectors>(entries);
+  for (int i = 0; i < Vectors; ++i) rests[i] = _mm512_srl_epi64(entries[i], weight_bits);
+  rests[Vectors] = ones;
+  std::size_t size = 0;
+  __m512i before = _mm512_setzero_si512();  // all lanes: the sum up to the last run that has ended
+  __m512i sum = before;                     // all lanes: the sum of all vectors so far
+  for (int i = 0; i < Vectors; ++i) {
+    const auto here = static_cast<__mmask8>(mask >> (8 * i));
+    const auto ends =
+        static_cast<__mmask8>((ends_of_runs(rests[i], rests[i + 1]) & here) | (last_entry >> (8 * i)));
+    const auto runs = static_cast<std::size_t>(std::popcount(static_cast<std::uint32_t>(ends)));
+    __m512i sums =
+        running_sums(_mm512_maskz_andnot_epi64(here, _mm512_sll_epi64(ones, weight_bits), entries[i]));
+    if constexpr (Vectors > 1) sums = _mm512_add_epi64(sums, sum);
+    const __m512i at_ends = _mm512_maskz_compress_epi64(ends, sums);
+    _mm512_storeu_si512(keys + size, _mm512_or_si512(_mm512_maskz_compress_epi64(ends, rests[i]), top));
+    _mm512_storeu_si512(counts + size, _mm512_sub_epi64(at_ends, _mm512_alignr_epi64(at_ends, before, 7)));
+    size += runs;
+    if (i + 1 < Vectors) {
+      sum = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), sums);
+      const __m512i last_run = _mm512_set1_epi64(static_cast<long long>(runs) - 1);
+      before = _mm512_mask_permutexvar_epi64(before, runs == 0 ? 0 : 0xFF, last_run, at_ends);
+    }
+  }
+  return size;
+}
+
+/// Of more than eight entries. Never inlined: what it does with registers is no affair of the loop below.
+[[gnu::noinline]] std::size_t reduce_long(const Buckets<Key64>& buckets, std::size_t number,
+                                          std::size_t begin, std::size_t n, Key64* keys,
+                                          std::uint64_t* counts) {
+  return n <= 16 ? reduce_lanes<2>(buckets, number, begin, n, keys, counts)
+                 : reduce_bucket(buckets, number, begin, keys, counts);
+}
+
+template <>
+std::size_t reduce(const Buckets<Key64>& all, Key64* keys, std::uint64_t* counts) {
+  const Buckets<Key64> buckets = all;  // which no store to the results can change
+  std::size_t size = 0, begin = 0;
+  for (std::size_t b = 0; b < std::size_t{1} << buckets.bits; ++b) {
+    const std::size_t end = buckets.ends[b], n = end - begin;
+    size += n <= 8 ? reduce_lanes<1>(buckets, b, begin, n, keys + size, counts + size)
+                   : reduce_long(buckets, b, begin, n, keys + size, counts + size);
+    begin = end;
+  }
+  return size;
+}
+
+#endif
+
+template <class Key, int Words>
+constexpr ShardKernels<Key, Words> kShardKernels = {combine<Words>, append<Key, Words>, insert<Key>,
+                                                    place<Key>,     reduce<Key>,        rehash<Key>,
+                                                    harvest<Key>,   expand<Key, Words>};
+
+// ---------------------------------------------------------------------------------------------
+// Freezing.
+
+void count_widths(const std::uint64_t* counts, std::size_t n, std::uint64_t* of_width) {
+  // Neighbours often have the same width: each waits for its own sum only.
+  std::uint32_t sums[4][65] = {};
+  std::size_t i = 0;
+  std::uint64_t ones = 0;
+  for (; i + 8 <= n; i += 8) {
+    std::uint64_t different = 0;
+    for (int j = 0; j < 8; ++j) different |= counts[i + j] ^ 1;
+    if (different == 0) {  // nearly always so where there is no coverage
+      ones += 8;
+    } else {
+      for (int j = 0; j < 8; ++j) ++sums[j % 4][std::bit_width(counts[i + j])];
+    }
+  }
+  for (; i < n; ++i) ++sums[0][std::bit_width(counts[i])];
+  of_width[1] += ones;
+  for (int b = 0; b <= 64; ++b)
+    of_width[b] += std::uint64_t{sums[0][b]} + sums[1][b] + sums[2][b] + sums[3][b];
+}
+
+/// Packs fields eight at a time: then every eighth begins on a byte boundary, and where the others begin is
+/// the same in every group. A lane is moved to its bit within a byte, takes over what the lane before has in
+/// that byte, and is written as a whole over what the lane before wrote beyond it.
+class FieldPacker {
+ public:
+  [[gnu::always_inline]] inline FieldPacker(std::uint32_t bits, std::uint64_t* words)
+      : out_(reinterpret_cast<char*>(words)), bits_(bits) {
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      starts_[i] = i * bits / 8;
+      shifts_[i] = i * bits % 8;
+      carries_[i] = 8 * ((i + 1) * bits / 8 - i * bits / 8);
+    }
+  }
+  [[gnu::always_inline]] inline void write(Lanes64 fields) {
+    const Lanes64 lanes = fields << shifts_;
+    const Lanes64 carries = lanes >> carries_;
+    alignas(64) std::uint64_t bytes[8];
+    store(bytes, lanes | one_lane_up(carries));
+    for (int i = 0; i < 8; ++i) __builtin_memcpy(out_ + starts_[i], bytes + i, 8);
+    out_ += bits_;
+  }
+  /// Completes the last word.
+  [[gnu::always_inline]] inline void flush() { __builtin_memset(out_, 0, 8); }
+
+ private:
+  char* out_;
+  std::uint32_t bits_;
+  std::uint32_t starts_[8];
+  Lanes64 shifts_, carries_;
+};
+
+void pack_offsets(const Key64* hashes, std::size_t n, std::uint32_t bucket_bits, std::uint32_t rest_bits,
+                  std::uint32_t* offsets, std::uint32_t offset_bits, std::uint64_t* words) {
+  const std::size_t number = (std::size_t{1} << bucket_bits) + 1;
+  for (std::size_t b = 0; b < number; ++b) offsets[b] = 0;
+  // The last of a bucket says where the next begins; empty buckets begin where the one before does.
+  for (std::size_t i = 0; i < n; ++i)
+    offsets[(hashes[i] >> rest_bits) + 1] = static_cast<std::uint32_t>(i + 1);
+  for (std::size_t b = 1; b < number; ++b) offsets[b] = offsets[b] == 0 ? offsets[b - 1] : offsets[b];
+  FieldPacker packer(offset_bits, words);
+  std::size_t b = 0;
+  for (; b + 8 <= number; b += 8) {
+    Lanes64 fields;
+    for (int j = 0; j < 8; ++j) fields[j] = offsets[b + j];
+    packer.write(fields);
+  }
+  Lanes64 fields = {};
+  for (int j = 0; b < number; ++j, ++b) fields[j] = offsets[b];
+  packer.write(fields);
+  packer.flush();
+}
+
+void pack_entries(const Key64* hashes, const std::uint64_t* counts, std::size_t n, std::uint32_t rest_bits,
+                  std::uint32_t count_bits, std::uint64_t* words) {
+  const std::uint64_t escape = (std::uint64_t{1} << count_bits) - 1;
+  const std::uint64_t rest_mask = (std::uint64_t{1} << rest_bits) - 1;
+  FieldPacker packer(rest_bits + count_bits, words);
+  const auto write = [&](const Key64* keys, const std::uint64_t* numbers) __attribute__((always_inline)) {
+    const Lanes64 codes = load(numbers) - 1;
+    const Lanes64 rests = load(keys) & rest_mask;
+    packer.write((rests << count_bits) | (codes < escape ? codes : Lanes64{} + escape));
+  };
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) write(hashes + i, counts + i);
+  if (i < n) {
+    Key64 keys[8] = {};
+    std::uint64_t numbers[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    for (std::size_t j = 0; i + j < n; ++j) {
+      keys[j] = hashes[i + j];
+      numbers[j] = counts[i + j];
+    }
+    write(keys, numbers);
+  }
+  packer.flush();
+}
+
+#undef WARPMER_BASE_BY_NIBBLE
+#undef WARPMER_CODE_BY_NIBBLE

@@ -1,0 +1,63 @@
+#pragma once
+/// A buffer in front of an output file, for what is written piece by piece.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/share.h"
+#include "file/output_file.h"
+
+namespace warpmer::file {
+
+/// Failures are ResourceErrors that name the path. Without `finish`, what is still buffered is dropped and no
+/// file appears.
+///
+/// Who writes and knows the share of everything that is there with these bytes says so, in `so_far`; then
+/// the error of a full disk says how much is still needed, about (OutputFile::expect). What is written before
+/// a share is first told is taken for a header, of which no more comes.
+class BufferedOutput {
+ public:
+  /// "-" is standard output.
+  explicit BufferedOutput(const std::string& path);
+
+  void write(std::string_view bytes, const Share& so_far = {});
+
+  /// At least `bytes` bytes to write into; hand them over with `commit`.
+  [[nodiscard]] char* reserve(std::size_t bytes);
+  void commit(std::size_t bytes, const Share& so_far = {}) noexcept {
+    expect_more(bytes, so_far);
+    used_ += bytes;
+  }
+
+  /// For who knows it beforehand: how much is to be written in all, about.
+  void expect(std::uint64_t bytes) noexcept { file_.expect(bytes); }
+
+  /// Writes what is buffered; nothing more may be written. See OutputFile::complete.
+  void complete();
+  /// Completes the file, unless that has been done, and gives it its name.
+  void finish();
+
+  /// See OutputFile::temporary.
+  [[nodiscard]] const std::string& temporary() { return file_.temporary(); }
+
+  /// Bytes taken so far, buffered ones included.
+  [[nodiscard]] std::uint64_t bytes_written() const noexcept { return offset_ + used_; }
+
+ private:
+  void expect_more(std::size_t bytes, const Share& so_far) noexcept;
+  void flush();
+  void write_through(const char* data, std::size_t bytes);
+
+  OutputFile file_;
+  std::uint64_t offset_ = 0;        ///< bytes handed to `file_`
+  std::uint64_t header_bytes_ = 0;  ///< taken before a share was told
+  bool is_share_known_ = false;
+  std::size_t capacity_;
+  std::size_t used_ = 0;
+  std::unique_ptr<char[]> buffer_;
+};
+
+}  // namespace warpmer::file

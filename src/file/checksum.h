@@ -1,0 +1,34 @@
+#pragma once
+/// The checksum of all that warpmer writes to files.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "file/write_pieces.h"
+
+namespace warpmer::file {
+
+/// XXH3, 64 bits, seed 0.
+[[nodiscard]] std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;
+/// Of pieces, as if they stood one behind the other.
+[[nodiscard]] std::uint64_t checksum(std::span<const Piece> pieces);
+
+/// The checksum of bytes that come piece by piece.
+class Checksum {
+ public:
+  Checksum();
+  ~Checksum();
+  Checksum(const Checksum&) = delete;
+  Checksum& operator=(const Checksum&) = delete;
+  void add(const Piece& piece) noexcept;
+  /// Of what has been added so far.
+  [[nodiscard]] std::uint64_t value() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace warpmer::file

@@ -1,0 +1,56 @@
+#pragma once
+/// The register of mapped inputs. Whoever makes a mapped file shorter takes pages away from us, and a disk
+/// may fail to read them: touching them then is a signal (SIGBUS), whose handler finds here which input it
+/// was. And what was changed meanwhile is noticed before an output is completed.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace warpmer::file {
+
+class MappedInput;
+struct MappedSlot;
+
+/// What errors say behind an input's name.
+inline constexpr const char* kBecameShorter =
+    " has become shorter while it was being read: wait for its writer, then run again";
+inline constexpr const char* kWasChanged =
+    " has been changed while it was being read: wait for its writer, then run again";
+inline constexpr const char* kCannotBeRead =
+    " cannot be read to its end: its disk failed, or it was cut off meanwhile; check it, then run again";
+
+class MappedInputs {
+ public:
+  /// Keeps an input in the register for as long as it lives. When it goes, the register remembers whether it
+  /// had been changed.
+  class Entry {
+   public:
+    explicit Entry(const MappedInput& input);
+    ~Entry();
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+   private:
+    MappedSlot* slot_;
+  };
+
+  /// Of all inputs so far, the change of one that is not what it was when it was opened, in the words of an
+  /// error. Of one that has gone it is told once.
+  [[nodiscard]] static std::optional<std::string> change();
+  /// Throws an InputError with it.
+  static void check();
+  /// An output begins: what there was of inputs before, if none of them is there any more, does not concern
+  /// it.
+  static void begin_output() noexcept;
+
+  /// What a fault at an address means, where that is a mapped input's. Async-signal-safe; for the thread that
+  /// has the fault.
+  struct Fault {
+    const char* name = nullptr;  ///< of the input, as messages call it; null when it is none
+    const char* what = nullptr;  ///< what comes behind it
+  };
+  [[nodiscard]] static Fault fault_at(const void* address) noexcept;
+};
+
+}  // namespace warpmer::file

@@ -1,0 +1,211 @@
+#include "file/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "file/mapped_inputs.h"
+#include "file/output_group.h"
+#include "file/output_path.h"
+#include "file/output_rights.h"
+
+namespace warpmer::file {
+namespace {
+
+std::string name_of(const std::string& path) {
+  return is_standard_output(path) ? std::string("standard output") : fmt::format("'{}'", path);
+}
+
+bool is_null_device(int fd) {
+  constexpr unsigned kMemoryDevices = 1, kNull = 3;  // Linux's numbers
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
+         status.st_rdev == makedev(kMemoryDevices, kNull);
+}
+
+constexpr mode_t kNewFileMode = 0666;
+
+/// The umask of this process, without changing it, as umask(2) would for all threads. Nothing where the
+/// kernel (before 4.7) does not tell, or /proc is not mounted.
+std::optional<mode_t> file_mode_mask() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    mode_t mask = 0;
+    if (std::sscanf(line.c_str(), "Umask: %o", &mask) == 1) return mask;
+  }
+  return std::nullopt;
+}
+
+/// The mode to make a file without a name with, so that it gets the rights of any new file in the directory:
+/// in file systems without ACLs, kernels before 6.0 do not apply the umask to such files. Where the directory
+/// has a default ACL, that is applied, and no umask.
+std::optional<mode_t> mode_without_name(const std::string& parent) {
+  if (::getxattr(parent.c_str(), "system.posix_acl_default", nullptr, 0) > 0) return kNewFileMode;
+  const std::optional<mode_t> mask = file_mode_mask();
+  if (!mask) return std::nullopt;
+  return kNewFileMode & ~*mask;
+}
+
+int open_without_name(const std::string& parent, mode_t mode) {
+  return ::open(parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path, unsigned writers) : path_(path), target_(path) {
+  MappedInputs::begin_output();
+  check_output_path(path);
+  if (is_stream(path)) {
+    open_stream();
+  } else {
+    create();
+    if (writers >= SharedMemoryFile::kLeastWriters && SharedMemoryFile::is_one(fd_)) shared_.emplace(fd_);
+  }
+}
+
+OutputFile::OutputFile(const std::string& path, const PartOf& other)
+    : path_(path), target_(path), temporary_(other.temporary), is_part_(true) {
+  fd_ = ::open(temporary_.path().c_str(), O_RDWR | O_CLOEXEC);
+  if (fd_ < 0) {
+    throw ResourceError(fmt::format(
+        "cannot write '{}' from all ranks: {}; choose an output in a file system that all of them share",
+        path, std::strerror(errno)));
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void OutputFile::open_stream() {
+  is_stream_ = true;
+  fd_ = is_standard_output(path_) ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                  : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd_ < 0)
+    throw ResourceError(fmt::format("cannot open {} for writing: {}", name_of(path_), std::strerror(errno)));
+  is_null_ = is_null_device(fd_);
+}
+
+/// False where there can be none, where its rights would not be certain, or where it could not be named in
+/// the end. That is tried with another one: a file that has had a name and lost it cannot get one again.
+bool OutputFile::create_without_name() {
+  const std::string parent = parent_of(target_);
+  const std::optional<mode_t> mode = mode_without_name(parent);
+  if (!mode) return false;
+  const int other = open_without_name(parent, *mode);
+  if (other < 0) return false;
+  TemporaryName trial;
+  const bool can_be_named = trial.take(target_, other) == 0;
+  trial.remove();
+  ::close(other);
+  if (can_be_named) fd_ = open_without_name(parent, *mode);
+  return fd_ >= 0;
+}
+
+void OutputFile::create() {
+  target_ = resolve(path_);
+  if (!create_without_name()) {
+    // What replaces a file gets the rights of that one below; until then nobody else may open it.
+    std::error_code ignored;
+    const mode_t mode = std::filesystem::is_regular_file(target_, ignored) ? S_IRUSR | S_IWUSR : kNewFileMode;
+    const int error = temporary_.take(target_, [&](const std::string& name) {
+      fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+      return fd_ >= 0 ? 0 : errno;
+    });
+    if (error != 0) {
+      throw ResourceError(
+          fmt::format("cannot create '{}': {}", path_, creation_fault(parent_of(target_), error)));
+    }
+  }
+  // Nobody else reads what is not to be read, from the beginning; other ranks of this user may write.
+  take_rights_of(target_, fd_, S_IRUSR | S_IWUSR);
+}
+
+const std::string& OutputFile::temporary() {
+  is_shared_ = !is_stream_;
+  if (!is_stream_ && temporary_.empty()) {
+    if (const int error = temporary_.take(target_, fd_); error != 0) fail("name", error);
+  }
+  return temporary_.path();
+}
+
+void OutputFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
+  const std::uint64_t bytes = bytes_of(pieces), end = offset + bytes;
+  if (shared_ && bytes >= SharedMemoryFile::kLeastBytes) {
+    if (const int error = shared_->write(offset, pieces); error != 0) fail_writing(error, bytes, 0);
+  } else {
+    const PiecesWritten written =
+        write_pieces(fd_, is_stream_ ? std::nullopt : std::optional(offset), pieces);
+    if (written.error != 0) fail_writing(written.error, bytes, written.bytes);
+    if (!is_stream_) write_behind_.note(fd_, end, bytes);
+  }
+  written_ += bytes;
+  for (std::uint64_t seen = end_; seen < end && !end_.compare_exchange_weak(seen, end);) {
+  }
+}
+
+/// Disks, quotas and network file systems may refuse what the cache has taken.
+void OutputFile::sync() {
+  int result = 0;
+  do result = ::fdatasync(fd_);
+  while (result != 0 && errno == EINTR);
+  const bool can_sync = result == 0 || errno != EINVAL;  // some file systems have nothing to sync to
+  if (result != 0 && can_sync) fail("complete", errno);
+  write_behind_.complete(fd_);
+}
+
+void OutputFile::complete() {
+  if (is_complete_) return;
+  MappedInputs::check();
+  // What was allocated ahead is given back.
+  if (shared_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) fail("complete", errno);
+  if (!is_stream_ && !is_part_) take_rights_of(target_, fd_);
+  if (!is_stream_) sync();
+  is_complete_ = true;
+  if (!is_stream_ && temporary_.empty()) return;  // it would be gone
+  // Closing is the last chance to hear of a failure.
+  const int fd = std::exchange(fd_, -1);
+  if (::close(fd) != 0 && errno != EINTR) fail("complete", errno);
+}
+
+void OutputFile::commit() {
+  complete();
+  if (is_stream_) return;
+  CompleteFile file(path_, target_, std::exchange(fd_, -1), std::move(temporary_));
+  // A file that is to be removed again is no output, and whoever made it looks at it before there is one.
+  OutputGroup* const group = is_unfinished(path_) ? nullptr : OutputGroup::current();
+  if (!group) {
+    file.name(false);
+  } else if (is_shared_) {
+    group->add_named(std::move(file));
+  } else {
+    group->add(std::move(file));
+  }
+}
+
+void OutputFile::fail_writing(int error, std::uint64_t bytes, std::uint64_t written) const {
+  const std::uint64_t done = written_ + written, known = bytes - written, expected = expected_;
+  const bool more_is_expected = expected > done + known;
+  fail(fmt::format("write {}{} more bytes, after {}, to", more_is_expected ? "about " : "",
+                   more_is_expected ? expected - done : known, done),
+       error);
+}
+
+void OutputFile::fail(const std::string& doing, int error) const {
+  throw ResourceError(
+      fmt::format("cannot {} {}: {}{}", doing, name_of(path_), std::strerror(error), output_advice(error)));
+}
+
+}  // namespace warpmer::file

@@ -1,0 +1,42 @@
+#include "file/output_rights.h"
+
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace warpmer::file {
+namespace {
+
+constexpr const char* kAccessList = "system.posix_acl_access";
+
+/// Whether it has one now; its mode is then that of the list.
+bool copy_access_list(const std::string& from, int fd) noexcept {
+  std::array<char, 4096> list;
+  const ssize_t bytes = ::getxattr(from.c_str(), kAccessList, list.data(), list.size());
+  if (bytes > 0) return ::fsetxattr(fd, kAccessList, list.data(), static_cast<std::size_t>(bytes), 0) == 0;
+  ::fremovexattr(fd, kAccessList);  // of the directory's default
+  return false;
+}
+
+}  // namespace
+
+void take_rights_of(const std::string& replaced, int fd, mode_t also) noexcept {
+  struct stat old {
+  }, own{};
+  if (::stat(replaced.c_str(), &old) != 0 || !S_ISREG(old.st_mode) || ::fstat(fd, &own) != 0) return;
+  const auto is_same = [&] { return own.st_uid == old.st_uid && own.st_gid == old.st_gid; };
+  // Owners are the superuser's to give away, groups also a member's.
+  if (!is_same() && ::fchown(fd, old.st_uid, old.st_gid) != 0 &&
+      ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) {
+    // It stays this process's.
+  }
+  if (::fstat(fd, &own) != 0) return;
+  mode_t mode = old.st_mode & 0777;
+  if (own.st_gid != old.st_gid) mode &= ~(0070 & ~((mode & 0007) << 3));
+  if (is_same() && copy_access_list(replaced, fd) && also == 0) return;
+  ::fchmod(fd, mode | also);
+}
+
+}  // namespace warpmer::file

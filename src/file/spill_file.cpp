@@ -1,0 +1,128 @@
+#include "file/spill_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "file/checksum.h"
+
+namespace warpmer::file {
+namespace {
+
+const char* spill_advice(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space, choose another --tmp-dir, or raise -m";
+    case EFBIG:
+      return "raise the limit on file sizes (ulimit -f), or raise -m";
+    default:
+      return "choose another --tmp-dir, or raise -m";
+  }
+}
+
+/// Opens a file that has a name only for a moment. Returns a descriptor, or -1 with errno set.
+int open_and_unlink(const std::string& directory) {
+  std::string path = directory + "/.warpmer-spill.XXXXXX";
+  const int fd = ::mkostemp(path.data(), O_CLOEXEC);
+  if (fd >= 0) ::unlink(path.c_str());
+  return fd;
+}
+
+}  // namespace
+
+SpillFile::SpillFile(const std::string& directory, std::function<Share()> read)
+    : directory_(directory), share_read_(std::move(read)) {
+  open();
+  // Where the file system has to keep a name after all (NFS), the destructor tries again.
+  if (made_directory_) made_directory_ = ::rmdir(directory_.c_str()) != 0;
+}
+
+SpillFile::~SpillFile() {
+  ::close(fd_);
+  if (made_directory_) ::rmdir(directory_.c_str());
+}
+
+void SpillFile::open() {
+  // Other processes of the job may make the directory, and take it away, at the same time.
+  constexpr int kMostAttempts = 1000;
+  int error = 0;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    made_directory_ = ::mkdir(directory_.c_str(), 0700) == 0;
+    error = made_directory_ ? 0 : errno;
+    const bool is_there = made_directory_ || error == EEXIST;
+    fd_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd_ < 0) fd_ = open_and_unlink(directory_);  // not all kernels and file systems have O_TMPFILE
+    if (fd_ >= 0) return;
+    if (is_there) error = errno;
+    if (error != ENOENT || !is_there) break;
+  }
+  if (made_directory_) ::rmdir(directory_.c_str());
+  throw ResourceError(fmt::format("cannot make a temporary file in '{}': {}; choose another --tmp-dir",
+                                  directory_, std::strerror(error)));
+}
+
+void SpillFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
+  const std::uint64_t bytes = bytes_of(pieces);
+  const PiecesWritten written = write_pieces(fd_, offset, pieces);
+  if (written.error != 0) fail_writing(written.bytes, written.error);
+  written_ += bytes;
+  write_behind_.note(fd_, offset + bytes, bytes);
+}
+
+void SpillFile::read(const Spilled& what, void* to) {
+  char* const first = static_cast<char*>(to);
+  std::uint64_t done = 0;
+  while (done < what.bytes) {
+    const ssize_t n = ::pread(fd_, first + done, what.bytes - done, static_cast<off_t>(what.offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) fail("read back", what.bytes - done, read_, n < 0 ? errno : EIO);
+    done += static_cast<std::uint64_t>(n);
+  }
+  read_ += what.bytes;
+  if (file::checksum(first, what.bytes) == what.checksum) return;
+  // What did not get to the disk may have been given up since.
+  if (::fdatasync(fd_) != 0) fail("write", what.bytes, written_ - what.bytes, errno);
+  throw ResourceError(fmt::format(
+      "{} bytes of the temporary file in '{}' are not those that were written: its disk or memory "
+      "is faulty; choose another --tmp-dir",
+      what.bytes, directory_));
+}
+
+void SpillFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+}
+
+void SpillFile::give_up(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
+}
+
+/// What is going to be written, if the rest of the input takes as much as what has been read since the file
+/// was begun; 0 when that is not known.
+std::uint64_t SpillFile::bytes_of_the_rest(std::uint64_t written) const {
+  const Share read = share_read();
+  if (read.done <= read_before_ || read.total <= read.done) return 0;
+  return static_cast<std::uint64_t>(static_cast<double>(written) *
+                                    static_cast<double>(read.total - read.done) /
+                                    static_cast<double>(read.done - read_before_));
+}
+
+/// Of the pieces at hand so many bytes were written. What other threads are about to write is needed, too.
+void SpillFile::fail_writing(std::uint64_t written, int error) const {
+  const std::uint64_t done = written_ + written, at_hand = end_ - done, rest = bytes_of_the_rest(end_);
+  fail(rest > 0 ? "write about" : "write", at_hand + rest, done, error);
+}
+
+void SpillFile::fail(const std::string& doing, std::uint64_t bytes, std::uint64_t done, int error) const {
+  throw ResourceError(fmt::format("cannot {} {} more bytes, after {}, of the temporary file in '{}': {}; {}",
+                                  doing, bytes, done, directory_, std::strerror(error), spill_advice(error)));
+}
+
+}  // namespace warpmer::file

@@ -1,0 +1,39 @@
+#pragma once
+/// The GPUs of this machine, as the CUDA driver sees them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace warpmer::host {
+
+/// The way from one GPU to the memory of another.
+enum class Link {
+  none,  ///< through the host's memory
+  pcie,
+  nvlink,
+};
+
+struct Gpu {
+  int ordinal = 0;  ///< the N of `cuda:N`; counts what CUDA_VISIBLE_DEVICES leaves
+  std::string name;
+  int major = 0, minor = 0;  ///< compute capability
+  int multiprocessors = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t free_bytes = 0;
+  std::string pci_address;
+  std::vector<Link> links;  ///< to each GPU, by ordinal; what stands at its own place means nothing
+  std::string problem;      ///< why warpmer cannot use it (too old, occupied); empty when it can
+};
+
+struct GpuSurvey {
+  std::vector<Gpu> gpus;
+  std::string driver;  ///< CUDA version the driver supports, e.g. "13.0"; empty when there is no driver
+  std::string
+      problem;  ///< why there is none, in one sentence ("this warpmer was built without CUDA"); else empty
+};
+
+/// Looks at all GPUs. Never throws; starting the driver takes some tenths of a second.
+GpuSurvey survey_gpus();
+
+}  // namespace warpmer::host

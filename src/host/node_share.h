@@ -1,0 +1,29 @@
+#pragma once
+/// Processes of one job that run on the same node, as whoever launched them tells by the environment: Open
+/// MPI's and MPICH's launchers, and Slurm's srun. What a node has is for all of them.
+
+#include <cstdint>
+#include <vector>
+
+#include "host/gpus.h"
+
+namespace warpmer::host {
+
+struct NodeShare {
+  unsigned processes = 1;  ///< of this job on this node, this one included
+  unsigned index = 0;      ///< of this process among them
+};
+
+/// Looks at the environment. A batch script is one process, however many tasks its job has: tasks are what
+/// srun or mpirun starts.
+NodeShare node_share();
+
+/// The share that belongs to this process of something of which the node has `all`; at least 1 of 1 or more.
+std::uint64_t part_of(std::uint64_t all, const NodeShare& share);
+
+/// The GPUs, of those that this process sees, that it may take unasked. Where the launcher has given each
+/// process GPUs of its own (CUDA_VISIBLE_DEVICES) these are all. Where all processes see the same ones, they
+/// are divided among them; with more processes than GPUs, several get the same one.
+std::vector<Gpu> own_gpus(const std::vector<Gpu>& visible, const NodeShare& share);
+
+}  // namespace warpmer::host

@@ -1,0 +1,49 @@
+#pragma once
+/// BGZF: gzip in independent blocks of at most 64 KiB of text, decompressed on several threads.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "file/byte_file.h"
+#include "io/blocks/read_ahead.h"
+
+namespace warpmer::io {
+
+constexpr std::size_t kBgzfHeaderBytes = 18;                    ///< enough to recognise the usual header
+constexpr std::size_t kBgzfBlockBytes = std::size_t{64} << 10;  ///< the most a block has, in text and on disk
+
+/// Size on disk of the BGZF block whose header `bytes` starts with; nothing if it is none. Needs the
+/// header with all of its extra fields.
+std::optional<std::size_t> bgzf_block_size(std::string_view bytes);
+
+/// Reads blocks in `load`, some at a time, and inflates them in `work`.
+class BgzfBlocks final : public TextBlockLoader {
+ public:
+  static constexpr std::size_t kBlocksPerText = 8;
+
+  enum class Extent {
+    whole,  ///< to the end of the data, which an empty block marks
+    part,   ///< some blocks, of which nothing tells how many
+  };
+  explicit BgzfBlocks(std::unique_ptr<file::ByteFile> file, Extent extent = Extent::whole);
+
+  [[nodiscard]] std::size_t text_capacity() const noexcept override {
+    return kBlocksPerText * kBgzfBlockBytes;
+  }
+  bool load(TextBlock& out) override;
+  void work(TextBlock& out) override;
+
+ private:
+  std::size_t fill(char* raw, std::size_t size, std::size_t wanted);
+  std::size_t read_block(char* raw);
+  [[noreturn]] void fail(std::string_view what) const;
+
+  std::unique_ptr<file::ByteFile> file_;
+  const Extent extent_;
+  std::uint64_t blocks_ = 0;
+  bool is_last_empty_ = false;  ///< the last block read has no text, as the one that marks the end
+};
+
+}  // namespace warpmer::io

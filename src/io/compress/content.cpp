@@ -1,0 +1,125 @@
+#include "io/compress/content.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "file/input_error.h"
+#include "file/shell_word.h"
+#include "io/compress/bgzf_blocks.h"
+#include "io/compress/gzip_members.h"
+
+namespace warpmer::io {
+namespace {
+
+using namespace std::string_view_literals;
+
+/// A format we know by its first bytes, and the command that makes something readable of it.
+struct Foreign {
+  std::string_view magic;
+  std::string_view name;
+  std::string_view converter;  ///< "{}" stands for the file; empty: no command to recommend
+  bool has_sequences = true;   ///< perhaps: nothing that warpmer writes begins so
+};
+
+constexpr std::array kForeign = {
+    Foreign{"BZh"sv, "compressed with bzip2", "bzip2 -dc {}"},
+    Foreign{"\xfd\x37zXZ\x00"sv, "compressed with xz", "xz -dc {}"},
+    Foreign{"\x28\xb5\x2f\xfd"sv, "compressed with zstd", "zstd -dc {}"},
+    Foreign{"\x04\x22\x4d\x18"sv, "compressed with lz4", "lz4 -dc {}"},
+    Foreign{"LZIP"sv, "compressed with lzip", "lzip -dc {}"},
+    Foreign{"\x1f\x9d"sv, "compressed with compress", "gzip -dc {}"},
+    Foreign{"PK\x03\x04"sv, "a zip archive", "unzip -p {}"},
+    Foreign{"NCBI.sra"sv, "an SRA archive", "fastq-dump --stdout {}"},
+    Foreign{"\x89HDF\r\n"sv, "an HDF5 file", ""},
+    Foreign{"\x8bPOD\r\n"sv, "a POD5 file with raw signals, which need basecalling first", ""},
+    Foreign{"%PDF"sv, "a PDF document", "", false},
+    Foreign{"BAM\x01"sv, "BAM without BGZF compression", "samtools view -u {}"},
+    Foreign{"\xff\xfe"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}", false},
+    Foreign{"\xfe\xff"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}", false},
+    Foreign{"\xef\xbb\xbf"sv, "text behind a byte order mark", "tail -c +4 {}", false},
+};
+
+const Foreign* find_foreign(std::string_view start) {
+  for (const Foreign& foreign : kForeign) {
+    if (start.starts_with(foreign.magic)) return &foreign;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse(const file::ByteFile& file, const Foreign& foreign) {
+  std::string what = fmt::format("this is {}, which warpmer does not read", foreign.name);
+  if (!foreign.converter.empty()) {
+    what += fmt::format("; pipe it in, as in `{} | warpmer count -o out.wmi -`",
+                        fmt::format(fmt::runtime(foreign.converter), file::shell_input(file.shown())));
+  }
+  file::fail_at({file.shown()}, what);
+}
+
+/// Whether the text of the BGZF block that the file starts with begins like BAM.
+bool holds_bam(file::ByteFile& file, std::size_t block_size) {
+  const std::string_view block = file.peek(block_size);
+  std::span<const char> input(block.data(), block.size());
+  std::array<char, 4> text = {};
+  std::span<char> output(text);
+  GzipMembers(make_zlib_inflater).decode(input, output);
+  return std::string_view(text.data(), text.size()) == "BAM\x01"sv;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Whether a line is a record of SAM, by its first columns: name, flag, reference, position, mapping quality.
+bool is_sam_record(std::string_view line) {
+  std::array<std::string_view, 6> columns;
+  for (std::string_view& column : columns) {
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string_view::npos) return false;
+    column = line.substr(0, tab);
+    line.remove_prefix(tab + 1);
+  }
+  return is_number(columns[1]) && is_number(columns[3]) && is_number(columns[4]);
+}
+
+}  // namespace
+
+bool is_sam(std::string_view start) {
+  constexpr std::array kFirst = {"@HD\tVN:"sv, "@SQ\tSN:"sv, "@SQ\tLN:"sv, "@RG\tID:"sv, "@PG\tID:"sv};
+  return std::any_of(kFirst.begin(), kFirst.end(),
+                     [&](std::string_view line) { return start.starts_with(line); });
+}
+
+Content detect_content(file::ByteFile& file) {
+  constexpr std::size_t kGzipHeaderLimit = 12 + 0xffff;
+  std::string_view start = file.peek(kBgzfHeaderBytes);
+  if (start.starts_with("\x1f\x8b\x08\x04")) {
+    // The field that makes it BGZF may come after other extra fields.
+    std::optional<std::size_t> block_size = bgzf_block_size(start);
+    if (!block_size) block_size = bgzf_block_size(file.peek(kGzipHeaderLimit));
+    if (!block_size) return Content::gzip;
+    return holds_bam(file, *block_size) ? Content::bam : Content::bgzf;
+  }
+  if (start.starts_with("\x1f\x8b")) return Content::gzip;
+  if (start.starts_with("CRAM")) return Content::cram;
+  if (is_sam(start)) return Content::sam;
+  if (const Foreign* foreign = find_foreign(start)) refuse(file, *foreign);
+  return Content::text;
+}
+
+std::string foreign_sequence_data(std::string_view start) {
+  const Foreign* foreign = find_foreign(start);
+  return foreign && foreign->has_sequences ? std::string(foreign->name) : std::string();
+}
+
+std::string describe_start(std::string_view start) {
+  if (const Foreign* foreign = find_foreign(start)) return std::string(foreign->name);
+  if (start.starts_with("\x1f\x8b")) return "compressed with gzip a second time";
+  if (start.starts_with("CRAM")) return "CRAM compressed with gzip";
+  const std::string_view line = start.substr(0, start.find_first_of("\r\n"));
+  if (is_sam_record(line)) return "SAM without its header, with which `samtools view -h` writes it";
+  return fmt::format("text or data that starts with {}", file::quoted(line));
+}
+
+}  // namespace warpmer::io

@@ -1,0 +1,36 @@
+#pragma once
+/// What a file is, by its first bytes; its name says nothing.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "file/byte_file.h"
+
+namespace warpmer::io {
+
+enum class Content {
+  text,  ///< FASTA, FASTQ, or something the text reader will refuse
+  gzip,
+  bgzf,  ///< with text inside
+  bam,
+  cram,
+  sam,
+};
+
+/// Looks at the start of `file` without taking it. Throws InputError for formats that are recognised
+/// but not read, saying how to get at the reads.
+Content detect_content(file::ByteFile& file);
+
+/// What begins with such bytes, if it is sequencing data, or compressed as warpmer cannot read it, so that
+/// there may be some in it; in a few words, empty if not. `start`: kForeignBytes, or less of a shorter file.
+std::string foreign_sequence_data(std::string_view start);
+inline constexpr std::size_t kForeignBytes = 16;
+
+/// Whether a text begins as SAM does, with a line of its header.
+bool is_sam(std::string_view start);
+
+/// What `start`, which is not the start of a FASTA or FASTQ record, looks like, in a few words.
+std::string describe_start(std::string_view start);
+
+}  // namespace warpmer::io

@@ -1,0 +1,90 @@
+#pragma once
+/// What gzip puts around deflate data (RFC 1952): members with a header and a trailer, one after another.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/compress/inflater.h"
+
+namespace warpmer::io {
+
+/// The fields before a member's deflate data, byte by byte.
+class GzipHeader {
+ public:
+  enum class Status { going_on, complete, corrupt };
+
+  void start() noexcept { *this = {}; }
+  Status take(char byte);
+
+ private:
+  enum class Field { fixed, extra_size, extra, name, comment, crc, none };
+
+  void enter(Field field);
+  Status take_fixed(unsigned char byte);
+
+  Field field_ = Field::fixed;
+  unsigned flags_ = 0;
+  std::uint32_t place_ = 0;  ///< in the field
+  std::uint32_t value_ = 0;  ///< of a number that is being read
+  std::uint32_t extra_size_ = 0;
+  std::uint32_t crc_ = 0;  ///< of all that was taken
+};
+
+/// The trailer of a member: what its text must be like.
+struct GzipTrailer {
+  std::uint32_t crc = 0;
+  std::uint32_t size = 0;  ///< of the text, modulo 2^32
+};
+
+/// Decompresses gzip members one after another, from pieces of any size to pieces of any size. Leaves it to
+/// the caller to compare the text with the trailers: that can wait, and be done by others.
+class GzipMembers {
+ public:
+  enum class Status {
+    going_on,       ///< input is used up, or output is full
+    end_of_member,  ///< as `trailer` tells; there may be more input
+    corrupt,
+    junk,  ///< after a member there is something else, at the front of input; zero bytes may follow the last
+  };
+
+  explicit GzipMembers(InflaterMaker make) : inflater_(make()), probe_(make()) {}
+
+  /// Makes ready for data that starts with a block inside a member (see DeflateInflater::start).
+  void enter(std::string_view window, unsigned bits, unsigned bit_count);
+  /// Decompresses from the front of `input` to the front of `output`, and moves both on. Before `input` there
+  /// must be the last bytes of the piece before (see DeflateInflater::kTakesBack).
+  Status decode(std::span<const char>& input, std::span<char>& output);
+  /// Whether a block starts at bit `bit` of the byte `last`, the next of the input, behind a block that is
+  /// not the last of its member; what text is left before it comes to the front of `output`, which must have
+  /// room for kEndText bytes. Changes nothing if not.
+  bool ends_block(unsigned char last, unsigned bit, std::span<char>& output);
+  /// More than what a symbol that is begun (48 bits at most) and 7 bits more stand for, 258 bytes for every
+  /// two.
+  static constexpr std::size_t kEndText = std::size_t{8} << 10;
+
+  [[nodiscard]] const GzipTrailer& trailer() const noexcept { return trailer_; }
+  /// Whether the input could end here.
+  [[nodiscard]] bool is_between() const noexcept {
+    return state_ == State::between || state_ == State::padding;
+  }
+
+ private:
+  enum class State { between, padding, header, data, trailer };
+
+  Status begin_member(std::span<const char>& input);
+  Status read_header(std::span<const char>& input);
+  Status read_trailer(std::span<const char>& input);
+
+  std::unique_ptr<DeflateInflater> inflater_;
+  std::unique_ptr<DeflateInflater> probe_;  ///< to look what comes without going there
+  State state_ = State::between;
+  GzipHeader header_;
+  std::string trailer_bytes_;
+  GzipTrailer trailer_;
+  bool is_first_ = true;  ///< member, which has not begun
+};
+
+}  // namespace warpmer::io

@@ -1,0 +1,126 @@
+#pragma once
+/// FASTA text to joined sequences, by many at once, each with sixteen characters: which of them belong to
+/// sequences, and what those behind have to know of them. For devices; the host reads FASTA with
+/// RecordParser, and what this takes for plain both read alike:
+///
+///   - a line that begins with '>' is a header; every other line, an empty one too, is sequence;
+///   - a line end is '\n' with a '\r' before it, if there is one, and there is no other '\r';
+///   - sequences have no blanks, which are no bases, and nothing that begins a record: no '@', which at the
+///     begin of a line would be FASTQ, and no '>', where two files were joined without a line end.
+///
+/// A text begins within a sequence line (io/fastx/fasta_chunk.h).
+
+#include <bit>
+#include <cstdint>
+
+#include "kmer/platform.h"
+
+namespace warpmer::io {
+
+WARPMER_HD std::uint32_t ones_in(std::uint32_t mask) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__popc(mask));
+#else
+  return static_cast<std::uint32_t>(std::popcount(mask));
+#endif
+}
+
+/// Up to sixteen consecutive characters of a text. In masks the i-th has bit i.
+struct FastaCharacters {
+  static constexpr std::uint32_t kCount = 16;
+
+  std::uint32_t all = 0;  ///< those there are: fewer only at the end of the text
+  std::uint32_t line_feeds = 0, returns = 0, headers = 0, ats = 0;  ///< which are '\n', '\r', '>', '@'
+  std::uint32_t blanks = 0;                                         ///< which are other characters up to ' '
+  bool follows_line_feed = false;                                   ///< the character before them is one
+  bool precedes_line_feed = false;                                  ///< the character behind them is one
+
+  [[nodiscard]] WARPMER_HD std::uint32_t line_begins() const {
+    return (line_feeds << 1 | (follows_line_feed ? 1u : 0u)) & all;
+  }
+  /// The '>' of headers.
+  [[nodiscard]] WARPMER_HD std::uint32_t header_begins() const { return line_begins() & headers; }
+  /// Those before the first line that begins here: what they are depends on what comes before.
+  [[nodiscard]] WARPMER_HD std::uint32_t before_lines() const {
+    const std::uint32_t begins = line_begins();
+    return begins == 0 ? all : (begins & (0 - begins)) - 1;
+  }
+  /// Those in headers that begin here.
+  [[nodiscard]] WARPMER_HD std::uint32_t in_new_headers() const {
+    std::uint32_t in_header = 0;
+    for (std::uint32_t rest = line_begins(); rest != 0; rest &= rest - 1) {
+      const std::uint32_t here_on = 0 - (rest & (0 - rest));
+      in_header = (rest & (0 - rest) & headers) != 0 ? in_header | here_on : in_header & ~here_on;
+    }
+    return in_header & all;
+  }
+  /// Those in headers, if a header is what the text before ends in, or not.
+  [[nodiscard]] WARPMER_HD std::uint32_t in_headers(bool begins_in_header) const {
+    return in_new_headers() | (begins_in_header ? before_lines() : 0);
+  }
+  [[nodiscard]] WARPMER_HD std::uint32_t line_ends() const {
+    return line_feeds | (returns & (line_feeds >> 1 | (precedes_line_feed ? 1u << (kCount - 1) : 0u)));
+  }
+  /// Those that joined text has: characters of sequences and, for each header, its '>', in whose place a
+  /// separator comes.
+  [[nodiscard]] WARPMER_HD std::uint32_t joined(bool begins_in_header) const {
+    return (all & ~line_ends() & ~in_headers(begins_in_header)) | header_begins();
+  }
+  /// Whether there is what is not plain.
+  [[nodiscard]] WARPMER_HD bool are_odd(bool begins_in_header) const {
+    const std::uint32_t odd_in_sequences = blanks | headers | ats;
+    return ((odd_in_sequences & ~in_headers(begins_in_header)) | (returns & ~line_ends())) != 0;
+  }
+};
+
+/// The characters from `at` on of a text of `bytes` characters, looked at one by one.
+inline FastaCharacters fasta_characters(const char* text, std::uint32_t at, std::uint32_t bytes) {
+  FastaCharacters characters;
+  for (std::uint32_t i = 0; i < FastaCharacters::kCount && at + i < bytes; ++i) {
+    const auto bit_if = [&](char c) { return text[at + i] == c ? 1u << i : 0u; };
+    characters.all |= 1u << i;
+    characters.line_feeds |= bit_if('\n');
+    characters.returns |= bit_if('\r');
+    characters.headers |= bit_if('>');
+    characters.ats |= bit_if('@');
+    const bool is_blank = static_cast<unsigned char>(text[at + i]) <= ' ';
+    if (is_blank && text[at + i] != '\n' && text[at + i] != '\r') characters.blanks |= 1u << i;
+  }
+  characters.follows_line_feed = at > 0 && text[at - 1] == '\n';
+  const std::uint32_t behind = at + FastaCharacters::kCount;
+  characters.precedes_line_feed = behind < bytes && text[behind] == '\n';
+  return characters;
+}
+
+/// What those behind a stretch of text have to know of it.
+struct FastaStretch {
+  enum Line : std::uint32_t { goes_on, sequence, header };
+
+  std::uint32_t open;  ///< characters joined of what is before its first line, if that is no header
+  std::uint32_t rest;  ///< characters joined of what follows
+  Line line;           ///< the last that begins in it, if any does
+
+  /// Characters joined of a stretch from the beginning of a text, which is in a sequence line.
+  [[nodiscard]] WARPMER_HD std::uint32_t joined() const { return open + rest; }
+  [[nodiscard]] WARPMER_HD bool ends_in_header() const { return line == header; }
+};
+
+WARPMER_HD FastaStretch stretch_of(const FastaCharacters& characters) {
+  const std::uint32_t joined = characters.joined(false), open = joined & characters.before_lines();
+  const std::uint32_t last = characters.all ^ characters.all >> 1;  // of all from the first on
+  const FastaStretch::Line line = characters.line_begins() == 0               ? FastaStretch::goes_on
+                                  : (characters.in_new_headers() & last) != 0 ? FastaStretch::header
+                                                                              : FastaStretch::sequence;
+  return {ones_in(open), ones_in(joined & ~open), line};
+}
+
+/// Two stretches, one after the other, as one. In any grouping, so that many can find out at once what is
+/// before them; with `FastaStretch{}` for one without characters.
+WARPMER_HD FastaStretch operator+(const FastaStretch& a, const FastaStretch& b) {
+  const std::uint32_t open = a.line == FastaStretch::goes_on ? a.open + b.open : a.open;
+  std::uint32_t rest = a.rest + b.rest;
+  if (a.line == FastaStretch::sequence) rest += b.open;
+  return {open, rest, b.line == FastaStretch::goes_on ? a.line : b.line};
+}
+
+}  // namespace warpmer::io

@@ -1,0 +1,119 @@
+#include "io/hts/alignment_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "file/input_error.h"
+#include "io/fastx/text_reader.h"
+#include "io/hts/bam_encoding.h"
+
+namespace warpmer::io {
+namespace {
+
+/// BAM codes to bases, and to the bases of the other strand.
+constexpr std::string_view kBases = "=ACMGRSVTWYHKDBN";
+constexpr std::string_view kComplements = "=TGKCYSBAWRDMHVN";
+
+constexpr int kNoQuality = 0xff;
+
+/// Writes the read's bases, as sequenced, to `to`.
+void copy_bases(const bam1_t& record, char* to) {
+  const std::uint8_t* const codes = bam_get_seq(&record);
+  const int length = record.core.l_qseq;
+  if (bam_is_rev(&record)) {
+    for (int i = 0; i < length; ++i) to[length - 1 - i] = kComplements[bam_seqi(codes, i)];
+  } else {
+    for (int i = 0; i < length; ++i) to[i] = kBases[bam_seqi(codes, i)];
+  }
+}
+
+/// Overwrites bases of lower quality, of a read written by `copy_bases`, by 'N'.
+void mask_low_bases(const bam1_t& record, char* bases, int lowest_phred) {
+  const std::uint8_t* const quality = bam_get_qual(&record);
+  const int length = record.core.l_qseq;
+  if (length == 0 || quality[0] == kNoQuality) return;
+  for (int i = 0; i < length; ++i) {
+    char& base = bases[bam_is_rev(&record) ? length - 1 - i : i];
+    if (quality[i] < lowest_phred && base != '=') base = 'N';
+  }
+}
+
+}  // namespace
+
+AlignmentReader::AlignmentReader(std::unique_ptr<AlignmentSource> source, const InputOptions& options,
+                                 const std::atomic<bool>& cancelled)
+    : program_(options.keep_alignments),
+      batch_bytes_(TextReader::batch_capacity(options)),
+      lowest_phred_(options.min_base_quality.value_or(0)),
+      cancelled_(cancelled),
+      source_(std::move(source)),
+      record_(bam_init1()) {}
+
+bool AlignmentReader::fill(Batch& batch) {
+  batch.clear();
+  // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.
+  if (batch.text.capacity() > batch_bytes_ + batch_bytes_ / 4) batch.text.give_back();
+  if (program_ && !bam_header_)
+    bam_header_ = std::make_shared<const std::string>(source_->bam_header(*program_));
+  if (!is_pending_) give_back_long_record();
+  batch.text.reserve(batch_bytes_);
+  batch.bam_header = bam_header_;
+  while (is_pending_ || next_primary()) {
+    const bam1_t& record = *record_;
+    const auto size = static_cast<std::size_t>(record.core.l_qname) +
+                      static_cast<std::size_t>(record.core.l_qseq) +
+                      (bam_header_ ? static_cast<std::size_t>(record.l_data) : 0);
+    is_pending_ = !batch.pieces.empty() && (batch.text.size() + size > batch_bytes_ ||
+                                            batch.pieces.size() >= batch_pieces(batch_bytes_));
+    if (is_pending_) break;
+    add(batch);
+  }
+  // Of a file without records, there is a header to be handed over.
+  const bool is_header_only = bam_header_ && records_ == 0 && !std::exchange(is_header_given_, true);
+  return !batch.pieces.empty() || is_header_only;
+}
+
+void AlignmentReader::give_back_long_record() {
+  if (record_->m_data > batch_bytes_) record_.reset(bam_init1());
+}
+
+/// Reads on to the next primary record; false at the end of the file.
+bool AlignmentReader::next_primary() {
+  constexpr auto kNotPrimary = BAM_FSECONDARY | BAM_FSUPPLEMENTARY;
+  while (!is_at_end_) {
+    if (cancelled_.load(std::memory_order_relaxed)) throw file::Cancelled{};
+    is_at_end_ = !source_->next(*record_);
+    if (!is_at_end_ && (record_->core.flag & kNotPrimary) == 0) return true;
+  }
+  return false;
+}
+
+void AlignmentReader::add(Batch& batch) {
+  const bam1_t& record = *record_;
+  Piece piece;
+  piece.record = source_->records();
+  piece.name_offset = static_cast<std::uint32_t>(batch.text.size());
+  // As in text, a name ends at a blank or a control character; SAM allows none.
+  const std::string_view whole_name = bam_get_qname(&record);
+  const auto name_end =
+      std::ranges::find_if(whole_name, [](char c) { return static_cast<unsigned char>(c) <= ' '; });
+  const std::string_view name(whole_name.begin(), name_end);
+  piece.name_length = static_cast<std::uint32_t>(name.size());
+  batch.text.append(name);
+  piece.offset = static_cast<std::uint32_t>(batch.text.size());
+  piece.length = static_cast<std::uint32_t>(record.core.l_qseq);
+  const std::size_t end = batch.text.size() + piece.length;
+  batch.text.reserve(end);
+  char* const bases = batch.text.data() + piece.offset;
+  copy_bases(record, bases);
+  if (lowest_phred_ > 0) mask_low_bases(record, bases, lowest_phred_);
+  batch.text.set_size(end);
+  if (bam_header_) {
+    piece.companion_offset = static_cast<std::uint32_t>(end);
+    append_bam_record(record, batch.text);
+  }
+  batch.pieces.push_back(piece);
+  ++records_;
+}
+
+}  // namespace warpmer::io

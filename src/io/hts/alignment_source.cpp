@@ -1,0 +1,63 @@
+#include "io/hts/alignment_source.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "file/input_error.h"
+#include "io/fastx/text_reader.h"
+#include "io/hts/bam_source.h"
+#include "io/hts/cram_source.h"
+#include "io/hts/quiet_htslib.h"
+#include "io/hts/sam_source.h"
+
+namespace warpmer::io {
+
+AlignmentSource::AlignmentSource(const file::ByteFile& file, std::string_view format,
+                                 const InputOptions& options)
+    : shown_(file.shown()), format_(format), longest_record_(TextReader::longest_record(options)) {}
+
+bool AlignmentSource::next(bam1_t& record) {
+  if (!read(record)) return false;
+  ++records_;
+  return true;
+}
+
+void AlignmentSource::fail(std::string_view what) const {
+  file::fail_at({shown_, records_ + 1}, fmt::format("{}: {}", format_, what));
+}
+
+void AlignmentSource::check_size(std::uint64_t bytes) const {
+  if (bytes > TextReader::kLongestRecord) {
+    fail(fmt::format("the next record has {} bytes, and {} is as much as can be kept whole; or it is damaged",
+                     bytes, TextReader::kLongestRecord));
+  }
+  if (bytes <= longest_record_) return;
+  throw ResourceError(
+      fmt::format("{}, record {}: it has {} MiB, and -m allows {} for one; raise -m, or leave the file out "
+                  "if it is damaged",
+                  shown_, records_ + 1, (bytes >> 20) + 1, longest_record_ >> 20));
+}
+
+void AlignmentSource::refuse_long() const {
+  if (longest_record_ == TextReader::kLongestRecord) check_size(longest_record_ + 1);
+  throw ResourceError(fmt::format(
+      "{}, record {}: it does not end within {} MiB, which is as much as -m allows for one; raise "
+      "-m, or leave the file out if it is damaged",
+      shown_, records_ + 1, longest_record_ >> 20));
+}
+
+std::unique_ptr<AlignmentSource> open_alignments(std::unique_ptr<file::ByteFile> file, Content content,
+                                                 const InputOptions& options, unsigned threads,
+                                                 const std::optional<CramNeeds>& foreseen,
+                                                 const std::atomic<bool>& cancelled) {
+  silence_htslib();
+  if (content == Content::bam)
+    return std::make_unique<BamSource>(std::move(file), options, threads, cancelled);
+  if (content == Content::cram)
+    return std::make_unique<CramSource>(std::move(file), options, threads, foreseen, cancelled);
+  return std::make_unique<SamSource>(std::move(file), options);
+}
+
+}  // namespace warpmer::io

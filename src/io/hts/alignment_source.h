@@ -1,0 +1,74 @@
+#pragma once
+/// Where alignments come from: a file of BAM, CRAM or SAM, record by record.
+
+#include <htslib/sam.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "file/byte_file.h"
+#include "io/compress/content.h"
+#include "io/hts/cram_memory.h"
+#include "io/text/input_options.h"
+
+namespace warpmer::io {
+
+/// Records of any kind, as they are in the file. A record that is longer than may be is refused before there
+/// is room made for it; of CRAM, a slice that has such records.
+class AlignmentSource {
+ public:
+  virtual ~AlignmentSource() = default;
+  AlignmentSource(const AlignmentSource&) = delete;
+  AlignmentSource& operator=(const AlignmentSource&) = delete;
+
+  /// What precedes the records in a BAM file, with a line for `program`. To be called before the first
+  /// `next`, and only if alignments are kept.
+  [[nodiscard]] virtual std::string bam_header(const ProgramLine& program) = 0;
+  /// Replaces `record` by the next one, of which, unless alignments are kept, only what reads have is valid:
+  /// name, flag, bases and qualities. False at the end of the file, if that is as its format demands.
+  bool next(bam1_t& record);
+
+  /// Records read so far.
+  [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
+  [[nodiscard]] virtual std::uint64_t disk_bytes() const noexcept = 0;
+
+ protected:
+  /// `format`: the name of the file's.
+  AlignmentSource(const file::ByteFile& file, std::string_view format, const InputOptions& options);
+
+  virtual bool read(bam1_t& record) = 0;
+  /// Throws the InputError for what is wrong with the next record.
+  [[noreturn]] void fail(std::string_view what) const;
+  /// Throws if a record of so many bytes is not to be kept whole.
+  void check_size(std::uint64_t bytes) const;
+  /// The error for one of which only is known that it has more.
+  [[noreturn]] void refuse_long() const;
+
+  [[nodiscard]] const std::string& shown() const noexcept { return shown_; }
+  [[nodiscard]] std::size_t longest_record() const noexcept { return longest_record_; }
+
+  static constexpr std::string_view kUndecodable =
+      "the next record cannot be decoded: the file is damaged or truncated; copy or download it again";
+  static constexpr std::string_view kDamagedHeader =
+      "lines of its header are damaged; get the file again from where it was made";
+
+ private:
+  std::string shown_;
+  std::string_view format_;
+  std::size_t longest_record_;
+  std::uint64_t records_ = 0;
+};
+
+/// Opens a file that `content` says to be BAM, CRAM or SAM, for one reader and up to `threads` threads of its
+/// own. `cancelled` makes reading end, and must be set before destruction if there is more to be read.
+/// `foreseen`: of CRAM, what there is memory set aside for.
+std::unique_ptr<AlignmentSource> open_alignments(std::unique_ptr<file::ByteFile> file, Content content,
+                                                 const InputOptions& options, unsigned threads,
+                                                 const std::optional<CramNeeds>& foreseen,
+                                                 const std::atomic<bool>& cancelled);
+
+}  // namespace warpmer::io

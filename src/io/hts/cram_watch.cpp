@@ -1,0 +1,181 @@
+#include "io/hts/cram_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "file/input_error.h"
+#include "file/shell_word.h"
+#include "io/compress/little_endian.h"
+
+namespace warpmer::io {
+namespace {
+
+/// Seen at once: containers begin with less.
+constexpr std::size_t kWatchStep = 4096;
+/// Of a container, what is looked at ends within so much, or it is none.
+constexpr std::size_t kLongestStart = std::size_t{1} << 20;
+
+/// Thrown where there are not enough bytes yet.
+struct Short {};
+
+/// Takes numbers off the front of some bytes. Numbers of variable length have as many bytes behind the first
+/// as that has bits set at its upper end (CRAMv3, section 2.3).
+class Numbers {
+ public:
+  explicit Numbers(std::string_view bytes) : all_(bytes) {}
+
+  std::string_view take(std::size_t size) {
+    if (all_.size() - at_ < size) throw Short{};
+    at_ += size;
+    return all_.substr(at_ - size, size);
+  }
+  std::uint8_t byte() { return static_cast<std::uint8_t>(take(1)[0]); }
+  /// ITF-8: of 32 bits, of which the fifth byte has the lowest four.
+  std::int32_t itf8() {
+    constexpr unsigned kMost = 4;
+    const unsigned first = byte(), more = std::min(ones(first), kMost);
+    std::uint32_t value = first & (more == kMost ? 0x0f : 0xffu >> (more + 1));
+    for (unsigned i = 0; i < std::min(more, kMost - 1); ++i) value = value << 8 | byte();
+    if (more == kMost) value = value << 4 | (byte() & 0x0f);
+    return static_cast<std::int32_t>(value);
+  }
+  /// LTF-8: of 64 bits.
+  std::int64_t ltf8() {
+    const unsigned first = byte(), more = ones(first);
+    std::uint64_t value = more < 7 ? first & (0xffu >> (more + 1)) : 0;
+    for (unsigned i = 0; i < more; ++i) value = value << 8 | byte();
+    return static_cast<std::int64_t>(value);
+  }
+  [[nodiscard]] std::size_t at() const { return at_; }
+
+ private:
+  static unsigned ones(unsigned byte) {
+    unsigned count = 0;
+    while (count < 8 && (byte & (0x80u >> count)) != 0) ++count;
+    return count;
+  }
+
+  std::string_view all_;
+  std::size_t at_ = 0;
+};
+
+/// What is in front of a block's data.
+struct Block {
+  unsigned method = 0;
+  std::int32_t text_bytes = 0;  ///< of the data when it is decompressed
+
+  explicit Block(Numbers& numbers) {
+    method = numbers.byte();
+    numbers.byte();  // kind
+    numbers.itf8();  // identifier
+    numbers.itf8();  // bytes as they are
+    text_bytes = numbers.itf8();
+  }
+};
+
+/// Whether the container that a compression header is the first block of says that it needs a reference
+/// (key RR, section 8.4.1). One that is compressed, as nobody does it, is not looked into.
+bool requires_reference(Numbers& numbers) {
+  constexpr unsigned kRaw = 0;
+  if (Block(numbers).method != kRaw) return true;
+  numbers.itf8();  // bytes of the map
+  for (std::int32_t left = numbers.itf8(); left > 0; --left) {
+    const std::string_view key = numbers.take(2);
+    if (key == "RR") return numbers.byte() != 0;
+    const std::int32_t bytes = key == "SM" ? 5 : key == "TD" ? numbers.itf8() : 1;
+    if (bytes < 0) return true;
+    numbers.take(static_cast<std::size_t>(bytes));
+  }
+  return true;
+}
+
+}  // namespace
+
+void CramWatch::see(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t count = std::min<std::uint64_t>(bytes.size(), skip_ > 0 ? skip_ : kWatchStep);
+    if (skip_ > 0) {
+      skip_ -= count;
+    } else {
+      see_some(bytes.substr(0, count));
+    }
+    bytes.remove_prefix(count);
+  }
+}
+
+void CramWatch::see_some(std::string_view bytes) {
+  pending_ += bytes;
+  try {
+    while (!pending_.empty()) {
+      if (version_ == 0) {
+        begin();
+      } else {
+        enter_container();
+      }
+    }
+  } catch (const Short&) {
+    if (pending_.size() > kLongestStart) fail("what comes next is no container");
+  }
+}
+
+/// The definition of the file.
+void CramWatch::begin() {
+  const std::string_view definition = Numbers(pending_).take(kDefinitionBytes);
+  version_ = static_cast<std::uint8_t>(definition[4]);
+  if (version_ != 2 && version_ != 3) {
+    fail(
+        fmt::format("it is of version {}, and versions 2 and 3 can be read; `samtools view -O "
+                    "cram,version=3.0 -o new.cram {}` "
+                    "writes one of those",
+                    version_, file::shell_input(shown_)));
+  }
+  pass_over(kDefinitionBytes);
+}
+
+/// A container's header (section 7), and as much of its first block as is wanted.
+void CramWatch::enter_container() {
+  constexpr std::int32_t kNoReference = -1;
+  Numbers numbers(pending_);
+  const std::uint64_t body_bytes = little_endian(numbers.take(4), 0, 4);
+  const std::int32_t reference = numbers.itf8();
+  numbers.itf8();  // where it begins there
+  numbers.itf8();  // how much of it there is
+  const std::int64_t records = numbers.itf8();
+  if (version_ >= 3) {
+    numbers.ltf8();  // records before
+  } else {
+    numbers.itf8();
+  }
+  const std::int64_t bases = numbers.ltf8();
+  numbers.itf8();  // blocks
+  const std::int32_t slices = numbers.itf8();
+  constexpr std::int64_t kMostBases = std::int64_t{1} << 40;  // of any container that was ever made, by far
+  if (body_bytes > INT32_MAX || records < 0 || bases < 0 || bases > kMostBases || slices < 0)
+    fail("damaged: a container of impossible size");
+  for (std::int32_t i = 0; i < slices; ++i) numbers.itf8();
+  if (version_ >= 3) numbers.take(4);  // checksum
+  const std::uint64_t header_bytes = numbers.at();
+
+  if (containers_ == 0) {
+    size_.header_bytes = static_cast<std::uint64_t>(std::max(Block(numbers).text_bytes, 0));
+  } else if (slices > 0) {
+    if (reference != kNoReference && !size_.needs_reference)
+      size_.needs_reference = requires_reference(numbers);
+    const std::uint64_t all_bases = static_cast<std::uint64_t>(bases) + CramSize::kRecordBases * records;
+    size_.slice_bases = std::max(size_.slice_bases, all_bases / slices);
+  }
+  ++containers_;
+  pass_over(header_bytes + body_bytes);
+}
+
+/// So many bytes from the beginning of what is pending.
+void CramWatch::pass_over(std::uint64_t bytes) {
+  skip_ = bytes - std::min<std::uint64_t>(bytes, pending_.size());
+  pending_.erase(0, bytes);
+}
+
+void CramWatch::fail(std::string_view what) const { file::fail_at({shown_}, fmt::format("CRAM: {}", what)); }
+
+}  // namespace warpmer::io

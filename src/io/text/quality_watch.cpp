@@ -1,0 +1,83 @@
+#include "io/text/quality_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/warning.h"
+#include "io/text/line_reader.h"
+
+namespace warpmer::io {
+namespace {
+
+/// Reads of a batch that are looked at: of many thousands, so that it takes no time.
+constexpr std::size_t kReads = 64;
+
+QualityRange first_qualities(std::string_view text) {
+  QualityRange range;
+  for (std::size_t read = 0; read < kReads && !text.empty(); ++read) {
+    for (int line = 0; line < 3; ++line) take_line(text);
+    range.add(take_line(text));
+  }
+  return range;
+}
+
+}  // namespace
+
+void QualityRange::add(std::string_view quality) {
+  for (const char c : quality) {
+    const auto character = static_cast<unsigned char>(c);
+    lowest = std::min(lowest, character);
+    highest = std::max(highest, character);
+    above_j += character > 'J' ? 1 : 0;
+  }
+  characters += quality.size();
+}
+
+void QualityRange::add(const QualityRange& other) {
+  lowest = std::min(lowest, other.lowest);
+  highest = std::max(highest, other.highest);
+  characters += other.characters;
+  above_j += other.above_j;
+}
+
+bool QualityRange::is_like_phred64() const {
+  return characters > 0 && lowest >= '@' && highest <= 'j' && 4 * above_j >= characters;
+}
+
+QualityRange some_qualities(const Batch& batch) {
+  if (batch.raw_format == RawFormat::fastq) return first_qualities(batch.raw_text());
+  QualityRange range;
+  const std::size_t step = std::max<std::size_t>(1, batch.pieces.size() / kReads);
+  for (std::size_t i = 0; i < batch.pieces.size(); i += step) range.add(batch.quality(batch.pieces[i]));
+  return range;
+}
+
+void QualityWatch::note(const std::string& file, const Batch& batch) {
+  const QualityRange range = some_qualities(batch);
+  if (range.characters == 0) return;
+  const std::lock_guard guard(mutex_);
+  files_[file].add(range);
+}
+
+std::vector<std::string> QualityWatch::like_phred64() const {
+  std::vector<std::string> files;
+  const std::lock_guard guard(mutex_);
+  for (const auto& [file, range] : files_) {
+    if (range.is_like_phred64()) files.push_back(file);
+  }
+  return files;
+}
+
+void warn_of_phred64(const std::shared_ptr<QualityWatch>& watch) {
+  const std::vector<std::string> files = watch ? watch->like_phred64() : std::vector<std::string>();
+  if (files.empty()) return;
+  const std::string more = files.size() == 1 ? "" : fmt::format(" and {} more", files.size() - 1);
+  warn(fmt::format(
+      "{}{}: qualities look like Phred+64, as Illumina 1.3 to 1.7 wrote them: none is below '@'; "
+      "--min-base-quality took them for Phred+33 and found hardly any base low; convert them first "
+      "(`seqtk seq -VQ64 IN > OUT`)",
+      files.front(), more));
+}
+
+}  // namespace warpmer::io

@@ -1,0 +1,27 @@
+#include "jobs/compare_job.h"
+
+#include "backend/index_set.h"
+#include "base/error.h"
+#include "base/thread_team.h"
+#include "host/limits.h"
+
+namespace warpmer::jobs {
+
+Comparison compare_indexes(const CompareOptions& options, backend::JobProgress& progress) {
+  if (options.inputs.size() < 2)
+    throw UsageError("one index has nothing to be compared with; name two or more");
+  const std::uint64_t memory_cap = host::memory_or_most(options.memory_bytes);
+  const unsigned threads = host::threads_or_all(options.threads);
+  const std::vector<index::IndexFile> inputs = backend::open_alike(options.inputs, memory_cap, threads);
+  const backend::WorkingMemory memory{memory_cap, backend::working_bytes(threads), 0, threads, inputs.size()};
+  const auto session = backend::make_cpu_comparison(inputs, options.of_inputs, memory);
+  progress.shards_total = inputs.front().params().shards();
+  progress.stage = backend::JobProgress::Stage::combining;
+  run_team(
+      threads, [&](unsigned thread) { session->finish(thread, [&] { ++progress.shards_done; }); },
+      [&] { session->cancel(); });
+  progress.stage = backend::JobProgress::Stage::done;
+  return {inputs.front().params().k, session->take_table()};
+}
+
+}  // namespace warpmer::jobs

@@ -1,0 +1,29 @@
+#pragma once
+/// Comparing indexes, all with all.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/compare_session.h"
+#include "jobs/session_run.h"
+
+namespace warpmer::jobs {
+
+struct CompareOptions {
+  std::vector<std::string> inputs;              ///< two or more indexes
+  std::vector<backend::CountBounds> of_inputs;  ///< one for each: which counts to look at
+  unsigned threads = 0;                         ///< 0: the cores this process may use
+  std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine
+};
+
+struct Comparison {
+  std::uint32_t k = 0;
+  backend::PairTable table;
+};
+
+/// Goes through all shards once, for all pairs. The sums are exact and do not depend on the threads. Throws
+/// Error.
+Comparison compare_indexes(const CompareOptions& options, backend::JobProgress& progress);
+
+}  // namespace warpmer::jobs

@@ -1,0 +1,233 @@
+#include "jobs/count_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "backend/backend.h"
+#include "backend/index_params.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory_text.h"
+#include "host/limits.h"
+#include "host/tmp_directory.h"
+#include "io/input_set.h"
+#include "io/text/quality.h"
+#include "kmer/minimizer.h"
+#include "kmer/ownership.h"
+#include "mpi/shared_index.h"
+#include "mpi/shared_input.h"
+
+namespace warpmer::jobs {
+
+namespace {
+
+/// Who owns shards, a range each of equal length, is numbered through: ranks on CPUs, or the GPUs of all
+/// ranks.
+struct Owners {
+  std::uint32_t first_own = 0, end_own = 1;  ///< this rank, or its GPUs
+  std::uint32_t all = 1;
+
+  [[nodiscard]] index::ShardRange own_shards(std::uint32_t shards) const {
+    return {first_shard_of(first_own, all, shards), first_shard_of(end_own, all, shards)};
+  }
+};
+
+class CountJob {
+ public:
+  /// The options are settled, and live as long.
+  CountJob(const CountOptions& options, const Owners& owners, backend::JobProgress& progress)
+      : options_(options),
+        owners_(owners),
+        progress_(progress),
+        threads_(options.threads),
+        device_(options.device),
+        ranks_(*options.ranks),
+        run_(threads_, options.memory_bytes, progress) {}
+
+  CountReport run() {
+    retry_parsed(progress_, [&](bool may_take_text) { return read_and_count(may_take_text); });
+    return report_;
+  }
+
+ private:
+  /// False when all has to be read again without taking files for more regular than they must be.
+  bool read_and_count(bool may_take_text) {
+    mpi::SharedInput input(ranks_, options_.inputs, input_options_for(options_), threads_, may_take_text);
+    const index::IndexParams params = backend::params_for(options_.k, options_.canonical);
+    mpi::SharedIndex index(ranks_, owners_.own_shards(params.shards()), options_.output, params, threads_,
+                           run_.most_waiting_bytes(),
+                           host::tmp_directory(options_.tmp_directory, options_.output));
+    const auto session = with_fallback(device_, [&] {
+      backend_ = make_backend(device_);
+      return backend_->start(
+          count_plan_for(options_, device_, run_, input.own(), input.own().memory_bytes(threads_)));
+    });
+    if (may_take_text) input.enable_raw_text(*backend_);
+    const auto start = Clock::now();
+    const backend::ReadTotals read = run_.read(input, *session, options_.k);
+    report_.read_seconds = seconds_since(start);
+    if (input.must_read_again()) return false;
+    try {
+      write(*session, read, input, index);
+    } catch (...) {
+      // At once: the session waits for those of other ranks when it goes.
+      ranks_.report(std::current_exception());
+      throw;
+    }
+    return true;
+  }
+
+  void write(backend::CountingSession& session, const backend::ReadTotals& read, mpi::SharedInput& input,
+             mpi::SharedIndex& index) {
+    const auto middle = Clock::now();
+    if (session.spilled().written_bytes > 0) index.writer().leave_cache();
+    run_.freeze(index.own_shards().end - index.own_shards().first, shards_of(session), index.writer(),
+                backend::JobProgress::Stage::counting, ranks_);
+    index::Totals totals = session.tally().totals();
+    totals.records = read.records;
+    totals.bases = read.bases;
+    index::Provenance provenance = options_.provenance;
+    provenance.inputs = input.own().files();
+    if (ranks_.is_first()) io::warn_of_phred64(options_.qualities);
+    index.finish(totals, session.tally().histogram(), provenance);
+    report_.count_seconds = seconds_since(middle);
+    complete_report(session, index);
+    report_.ranks = rank_reports(session, totals, index.writer().bytes_spilled());
+    progress_.stage = backend::JobProgress::Stage::done;
+  }
+
+  void complete_report(const backend::CountingSession& session, const mpi::SharedIndex& index) {
+    run_.fill_in(report_, index.totals(), index.bytes_written());
+    report_.device = fmt::format("{}, {}", backend_->describe(), number_of_threads(threads_));
+    if (ranks_.are_several() && device_.gpus.empty()) {
+      report_.device += fmt::format(", on each of {} ranks", ranks_.size());
+    } else if (ranks_.are_several()) {
+      report_.device += fmt::format(", on rank 0 of {}, which have {} GPUs", ranks_.size(), owners_.all);
+    }
+    if (device_.cpu_devices > 1) report_.device += fmt::format(", acting as {} devices", device_.cpu_devices);
+    report_.device_choice = device_;
+    report_.early_counts = session.early_counts();
+    report_.spilled = session.spilled();
+    report_.device_memory = session.device_memory();
+    report_.cpu_seconds = host::cpu_seconds();
+    report_.overlap = session.overlap();
+    report_.stages = session.stages();
+    report_.owner_loads = session.owner_loads();
+    report_.stages.push_back({"write", run_.write_seconds(), index.bytes_written()});
+  }
+
+  /// Of all ranks, on rank 0.
+  std::vector<RankReport> rank_reports(const backend::CountingSession& session, const index::Totals& own,
+                                       std::uint64_t index_bytes_spilled) {
+    std::vector<RankReport> reports;
+    if (!ranks_.are_several()) return reports;
+    RankReport report{.distinct_kmers = own.counted_distinct,
+                      .peak_resident_bytes = report_.peak_resident_bytes,
+                      .spilled_bytes = session.spilled().written_bytes + index_bytes_spilled,
+                      .read_seconds = report_.read_seconds,
+                      .cpu_seconds = report_.cpu_seconds};
+    for (const backend::OwnerLoad& load : session.owner_loads()) report.super_kmers += load.super_kmers;
+    mpi::Message message;
+    mpi::put_plain(message, report);
+    for (const mpi::Message& each : ranks_.gather(std::move(message)))
+      reports.push_back(mpi::MessageReader(each).plain<RankReport>());
+    return reports;
+  }
+
+  const CountOptions& options_;
+  const Owners owners_;
+  backend::JobProgress& progress_;
+  unsigned threads_;
+  DeviceChoice device_;
+  mpi::Ranks& ranks_;
+  SessionRun run_;
+  std::unique_ptr<backend::Backend> backend_;
+  CountReport report_;
+};
+
+/// On all ranks together. UsageError when some are on CPUs and others on GPUs, between which super-k-mers do
+/// not travel, and when there are more GPUs than can count together.
+Owners owners_of(mpi::Ranks& ranks, const DeviceChoice& device) {
+  const std::vector<std::uint64_t> gpus = ranks.all_gather(device.gpus.size());
+  const auto on_cpus = std::count(gpus.begin(), gpus.end(), 0u);
+  if (on_cpus > 0 && on_cpus < std::ssize(gpus)) {
+    throw UsageError(
+        fmt::format("{} of {} ranks were told to count on CPUs and the others on GPUs; give all of "
+                    "them the same --device",
+                    on_cpus, gpus.size()));
+  }
+  const auto rank = static_cast<std::ptrdiff_t>(ranks.rank());
+  if (on_cpus > 0) return {ranks.rank(), ranks.rank() + 1, ranks.size()};
+  const auto all = std::accumulate(gpus.begin(), gpus.end(), std::uint64_t{0});
+  if (all > backend::kMostGpus) {
+    throw UsageError(
+        fmt::format("{} ranks were told to count on {} GPUs, and {} at most can count together; "
+                    "start fewer, name fewer GPUs by --device cuda:N,M, or use --device cpu",
+                    gpus.size(), all, backend::kMostGpus));
+  }
+  const auto before = std::accumulate(gpus.begin(), gpus.begin() + rank, std::uint64_t{0});
+  return {static_cast<std::uint32_t>(before),
+          static_cast<std::uint32_t>(before + gpus[static_cast<std::size_t>(rank)]),
+          static_cast<std::uint32_t>(all)};
+}
+
+}  // namespace
+
+void check_options(const CountOptions& options) {
+  if (options.k < 1 || options.k > kMaxK)
+    throw UsageError(fmt::format("k is {}; warpmer counts k-mers of 1 to {} bases", options.k, kMaxK));
+  if (options.min_count < 1) throw UsageError("the smallest count kept is at least 1");
+  if (options.min_count > options.max_count) {
+    throw UsageError(fmt::format("the smallest count kept ({}) is larger than the largest ({})",
+                                 options.min_count, options.max_count));
+  }
+}
+
+CountOptions settled(CountOptions options) {
+  options.threads = host::threads_or_all(options.threads);
+  // Unasked, stay clear of the limit at which the kernel kills.
+  options.memory_bytes = host::memory_or_most(options.memory_bytes);
+  return options;
+}
+
+io::InputOptions input_options_for(const CountOptions& options) {
+  io::InputOptions input;
+  input.overlap_bases = options.k - 1;
+  input.min_base_quality = options.min_base_quality;
+  input.qualities = options.qualities;
+  input.reference = options.reference;
+  input.threads = options.threads;
+  input.longest_record_bytes = host::longest_record_bytes(options.memory_bytes, options.threads);
+  return input;
+}
+
+backend::CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device,
+                                  const SessionRun& run, const io::InputSet& input,
+                                  std::uint64_t reading_bytes) {
+  backend::CountPlan plan;
+  plan.k = options.k;
+  plan.canonical = options.canonical;
+  plan.lenient = options.lenient;
+  plan.lowest_quality = io::lowest_unmasked(options.min_base_quality);
+  plan.min_count = options.min_count;
+  plan.max_count = options.max_count;
+  plan.table = options.table;
+  plan.devices = device.gpus.empty() ? device.cpu_devices : static_cast<unsigned>(device.gpus.size());
+  plan.ranks = options.ranks;
+  plan.device_memory_bytes = device.device_memory_bytes;
+  plan.tmp_directory = host::tmp_directory(options.tmp_directory, options.output);
+  plan.tmp_directory_is_chosen = !options.tmp_directory.empty();
+  run.complete(plan, input, reading_bytes);
+  return plan;
+}
+
+CountReport count(const CountOptions& options, backend::JobProgress& progress) {
+  check_options(options);
+  const Owners owners = options.ranks->are_several() ? owners_of(*options.ranks, options.device) : Owners();
+  const CountOptions settled_options = settled(options);
+  return CountJob(settled_options, owners, progress).run();
+}
+
+}  // namespace warpmer::jobs

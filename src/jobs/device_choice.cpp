@@ -1,0 +1,200 @@
+#include "jobs/device_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/warning.h"
+#include "host/node_share.h"
+
+namespace warpmer::jobs {
+
+namespace {
+
+constexpr unsigned kMostCpuDevices = 256;
+/// Counting less than this takes a CPU less time than starting the CUDA driver takes.
+constexpr std::uint64_t kLeastGpuInputBytes = std::uint64_t{64} << 20;
+
+[[noreturn]] void throw_malformed(const std::string& request) {
+  throw UsageError(
+      fmt::format("--device {}: choose auto, cpu, cpu:N (the CPU acting as N devices, 1 to {}), cuda (all "
+                  "GPUs), cuda:N (the GPU that 'warpmer devices' lists under that number), or several, as in "
+                  "cuda:0,2",
+                  request, kMostCpuDevices));
+}
+
+/// Nothing but digits, and few of them.
+std::optional<unsigned> parse_number(std::string_view text) {
+  unsigned number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = !text.empty() && error == std::errc{} && end == text.data() + text.size();
+  return whole && number <= 9999 ? std::optional(number) : std::nullopt;
+}
+
+/// The ordinals of `cuda:0,2`; none for `cuda`.
+std::vector<int> parse_gpus(const std::string& request) {
+  std::vector<int> gpus;
+  std::string_view rest = std::string_view(request).substr(std::string_view("cuda").size());
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::optional<unsigned> ordinal = parse_number(rest.substr(0, end));
+    if (!ordinal) throw_malformed(request);
+    const int gpu = static_cast<int>(*ordinal);
+    if (std::find(gpus.begin(), gpus.end(), gpu) != gpus.end())
+      throw UsageError(fmt::format("--device {}: GPU {} is named twice", request, gpu));
+    gpus.push_back(gpu);
+    rest.remove_prefix(end);
+  }
+  return gpus;
+}
+
+std::string name_of(const host::Gpu& gpu) { return fmt::format("cuda:{} ({})", gpu.ordinal, gpu.name); }
+
+/// The usable GPU with the most free memory, the first of equals, of those that are this process's own.
+std::optional<host::Gpu> most_free(const std::vector<host::Gpu>& gpus) {
+  std::optional<host::Gpu> best;
+  for (const host::Gpu& gpu : host::own_gpus(gpus, host::node_share())) {
+    if (gpu.problem.empty() && (!best || gpu.free_bytes > best->free_bytes)) best = gpu;
+  }
+  return best;
+}
+
+/// Why no GPU can be used.
+std::string problem_of(const host::GpuSurvey& survey) {
+  std::string problem;
+  for (const host::Gpu& gpu : survey.gpus) {
+    if (gpu.problem.empty()) continue;  // usable, but another process's
+    problem += fmt::format("{}{}: {}", problem.empty() ? "" : "; ", name_of(gpu), gpu.problem);
+  }
+  if (!problem.empty()) return problem;
+  return survey.problem.empty() ? "this machine has no GPU" : survey.problem;
+}
+
+DeviceChoice choose_automatically(std::uint64_t input_bytes,
+                                  const std::function<host::GpuSurvey()>& survey_now) {
+  DeviceChoice choice;
+  choice.automatic = true;
+  if (input_bytes > 0 && input_bytes < kLeastGpuInputBytes) {
+    choice.note = "the input is too small for a GPU to be worth starting";
+    return choice;
+  }
+  const host::GpuSurvey survey = survey_now();
+  if (const std::optional<host::Gpu> gpu = most_free(survey.gpus)) {
+    choice.gpus = {gpu->ordinal};
+    choice.note = survey.gpus.size() == 1 ? "there is a GPU" : "the GPU with the most free memory";
+    return choice;
+  }
+  choice.note = problem_of(survey);
+  if (!survey.gpus.empty()) choice.warning = "running on the CPU: " + problem_of(survey);
+  return choice;
+}
+
+/// Names the first two GPUs of a choice between which there is no link, if there are any.
+std::string slow_way_between(const std::vector<int>& chosen, const std::vector<host::Gpu>& gpus) {
+  for (const int from : chosen) {
+    for (const int to : chosen) {
+      const auto& links = gpus[static_cast<std::size_t>(from)].links;
+      if (from == to || static_cast<std::size_t>(to) >= links.size()) continue;
+      if (links[static_cast<std::size_t>(to)] == host::Link::none) {
+        return fmt::format(
+            "cuda:{} does not reach the memory of cuda:{}: what they exchange goes through the "
+            "host's",
+            from, to);
+      }
+    }
+  }
+  return "";
+}
+
+/// All GPUs that can be used, of those that are this process's own.
+std::vector<int> all_usable(const std::string& request, const host::GpuSurvey& survey) {
+  std::vector<int> usable;
+  for (const host::Gpu& gpu : host::own_gpus(survey.gpus, host::node_share())) {
+    if (gpu.problem.empty()) usable.push_back(gpu.ordinal);
+  }
+  if (usable.empty())
+    throw ResourceError(fmt::format("--device {}: {}; use --device cpu", request, problem_of(survey)));
+  return usable;
+}
+
+void check_usable(int ordinal, const std::string& request, const host::GpuSurvey& survey) {
+  for (const host::Gpu& gpu : survey.gpus) {
+    if (gpu.ordinal != ordinal) continue;
+    if (gpu.problem.empty()) return;
+    throw ResourceError(fmt::format("--device {}: {}; use --device cpu", request, gpu.problem));
+  }
+  const std::string problem = survey.gpus.empty() ? problem_of(survey) + "; use --device cpu"
+                                                  : "there is no such GPU; 'warpmer devices' lists all";
+  throw ResourceError(fmt::format("--device {}: {}", request, problem));
+}
+
+DeviceChoice choose_gpus(const std::string& request, const std::function<host::GpuSurvey()>& survey_now) {
+  const std::vector<int> asked = parse_gpus(request);
+  const host::GpuSurvey survey = survey_now();
+  DeviceChoice choice;
+  for (const int gpu : asked) check_usable(gpu, request, survey);
+  choice.gpus = asked.empty() ? all_usable(request, survey) : asked;
+  choice.note = asked.empty() ? "all GPUs that can be used" : "asked for";
+  choice.warning = slow_way_between(choice.gpus, survey.gpus);
+  return choice;
+}
+
+}  // namespace
+
+DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes,
+                           const std::function<host::GpuSurvey()>& survey) {
+  if (request == "auto") return choose_automatically(input_bytes, survey);
+  if (request == "cuda" || request.starts_with("cuda:")) return choose_gpus(request, survey);
+  DeviceChoice choice;
+  choice.note = "asked for";
+  if (request == "cpu") return choice;
+  if (!request.starts_with("cpu:")) throw_malformed(request);
+  choice.cpu_devices = parse_number(std::string_view(request).substr(4)).value_or(0);
+  if (choice.cpu_devices < 1 || choice.cpu_devices > kMostCpuDevices) throw_malformed(request);
+  return choice;
+}
+
+void fall_back(DeviceChoice& choice, const ResourceError& error) {
+  choice.gpus.clear();
+  choice.note = error.what();
+  choice.warning = "running on the CPU: " + choice.note;
+  warn(choice.warning);
+}
+
+std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice) {
+  return choice.gpus.empty() ? backend::make_cpu_backend() : backend::make_cuda_backend(choice.gpus);
+}
+
+std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, const LookupRequest& request,
+                                             DeviceChoice& choice) {
+  const bool automatic = request.table == backend::LookupTable::automatic;
+  const auto on_cpu = [&] {
+    return backend::make_cpu_lookup(index, request.lenient,
+                                    automatic ? backend::LookupTable::index : request.table, request.threads);
+  };
+  // Paging moves all of the index, again and again: on a GPU that nobody asked for, the CPU is ahead.
+  const auto on_gpu = [&](backend::LookupTable table) {
+    return backend::make_cuda_lookup(index, request.lenient, choice.gpus, choice.device_memory_bytes, table,
+                                     !choice.automatic);
+  };
+  return with_fallback(choice, [&] {
+    if (choice.gpus.empty()) return on_cpu();
+    if (!automatic) return on_gpu(request.table);
+    const backend::LookupTable table =
+        backend::choose_lookup_table(index.totals().stored_distinct, request.expected_kmers);
+    if (table != backend::LookupTable::index) {
+      try {
+        return on_gpu(table);
+      } catch (const ResourceError&) {  // nobody asked for it
+      }
+    }
+    return on_gpu(backend::LookupTable::index);
+  });
+}
+
+}  // namespace warpmer::jobs

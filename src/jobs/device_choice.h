@@ -1,0 +1,68 @@
+#pragma once
+/// Which device a job runs on: what `--device` asks for, and what this machine has.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/lookup.h"
+#include "base/error.h"
+#include "host/gpus.h"
+
+namespace warpmer::jobs {
+
+struct DeviceChoice {
+  std::vector<int> gpus;                  ///< ordinals; none: the CPU
+  unsigned cpu_devices = 1;               ///< that the CPU acts as
+  std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
+  bool automatic = false;                 ///< `auto` made it, and may make another
+  std::string note;                       ///< why this device, in a few words
+  std::string warning;                    ///< why a GPU is not used, or not well; else empty
+};
+
+/// Decides on `auto`, `cpu`, `cpu:N` (the CPU acting as N devices), `cuda` (all GPUs that can be used) or
+/// `cuda:N,...`. UsageError, which lists these, for anything else. `cuda` never falls back to the CPU:
+/// ResourceError when a GPU that was named, or every one, cannot be used. `auto` is the usable GPU with the
+/// most free memory, else the CPU, and the CPU for an input so small that starting the driver would take
+/// longer than counting. `input_bytes`: 0 when unknown. `survey` is called only when the answer depends on
+/// it.
+DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes,
+                           const std::function<host::GpuSurvey()>& survey = host::survey_gpus);
+
+/// A choice that `auto` made becomes the CPU, and its warning, which is told at once (base/warning.h), says
+/// why.
+void fall_back(DeviceChoice& choice, const ResourceError& error);
+
+/// Calls `make`. Should it end with a ResourceError on a GPU that `auto` chose, the choice becomes the CPU,
+/// with a warning that says why, and `make` is called again.
+template <class Make>
+auto with_fallback(DeviceChoice& choice, Make&& make) {
+  try {
+    return make();
+  } catch (const ResourceError& error) {
+    if (!choice.automatic || choice.gpus.empty()) throw;
+    fall_back(choice, error);
+  }
+  return make();
+}
+
+/// The backend for a choice.
+std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice);
+
+/// How a set of k-mers is going to be looked up.
+struct LookupRequest {
+  bool lenient = false;  ///< as in CountOptions
+  backend::LookupTable table = backend::LookupTable::automatic;
+  std::uint64_t expected_kmers = 0;  ///< about; 0: unknown
+  unsigned threads = 1;              ///< that build a table on the CPU
+};
+
+/// The lookup for a choice, which may become another (`with_fallback`); `index` must outlive it. An automatic
+/// table is one that pays, and for which there is memory, else the index itself.
+std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, const LookupRequest& request,
+                                             DeviceChoice& choice);
+
+}  // namespace warpmer::jobs

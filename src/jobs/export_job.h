@@ -1,0 +1,40 @@
+#pragma once
+/// K-mers out of an index, or straight from another program's file, into a file of another format.
+
+#include <cstdint>
+#include <string>
+
+#include "backend/set_session.h"
+#include "formats/kmer_stream.h"
+#include "index/index_file.h"
+
+namespace warpmer::jobs {
+
+struct ExportOptions {
+  backend::CountBounds bounds;  ///< which k-mers to write
+  formats::KmerOrder order = formats::KmerOrder::any;
+  std::uint64_t largest_count = UINT64_MAX;  ///< that the output can hold
+  bool saturate = false;                     ///< larger counts become that, and are no error
+  std::uint64_t memory_bytes = 0;            ///< for the whole process
+  unsigned threads = 1;
+  std::string shown_input;  ///< how messages call the index; empty: by its path
+};
+
+/// What is known of an index's k-mers.
+formats::StreamFacts facts_of(const index::IndexFile& index);
+
+struct ExportReport {
+  std::uint64_t kmers = 0;      ///< written
+  std::uint64_t saturated = 0;  ///< of these, with a smaller count than they have
+};
+
+/// Writes an index to a sink, and completes it. UsageError when a count is too large; ResourceError, before
+/// anything is read, when memory is too little.
+ExportReport export_index(const index::IndexFile& index, const ExportOptions& options,
+                          formats::KmerSink& sink);
+
+/// The same with what a source has, in its order. `input` is how messages call it.
+ExportReport copy_kmers(formats::KmerSource& source, const std::string& input, const ExportOptions& options,
+                        formats::KmerSink& sink);
+
+}  // namespace warpmer::jobs

@@ -1,0 +1,29 @@
+#pragma once
+/// An index made of another program's counted k-mers.
+
+#include <cstdint>
+#include <string>
+
+#include "formats/kmer_stream.h"
+#include "index/index_file.h"
+#include "jobs/session_run.h"
+
+namespace warpmer::jobs {
+
+struct ImportOptions {
+  std::string input;               ///< how messages call the source
+  bool canonical = false;          ///< whatever the source says; see ImportPlan
+  bool sum_duplicates = false;     ///< a k-mer may come more than once; else it is an error
+  unsigned threads = 0;            ///< 0: the cores this process may use
+  std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  std::string output;              ///< path, or "-"
+  index::Provenance provenance;
+};
+
+/// Runs a whole job, on the CPU. All k-mers are in memory, in 2k bits each and a byte or more for the count,
+/// until they are sorted and written. Of the totals of the index, "counted" is what the source has; records
+/// and bases, which nobody knows any more, are 0. Throws Error, and then no output file is left.
+IndexReport run_import(formats::KmerSource& source, const ImportOptions& options,
+                       backend::JobProgress& progress);
+
+}  // namespace warpmer::jobs

@@ -1,0 +1,94 @@
+#pragma once
+/// What every job does with sessions: all input in, frozen shards out to the index file, on a team of
+/// threads.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "backend/backend.h"
+#include "backend/job_progress.h"
+#include "index/index_file.h"
+#include "io/input_set.h"
+
+namespace warpmer::mpi {
+class SharedInput;  // mpi/shared_input.h
+}  // namespace warpmer::mpi
+
+namespace warpmer::jobs {
+
+/// What every job says that has written an index.
+struct IndexReport {
+  index::Totals totals;  ///< of the index
+  unsigned threads = 0;
+  std::uint64_t memory_cap_bytes = 0;
+  std::uint64_t peak_resident_bytes = 0;
+  std::uint64_t index_bytes = 0;
+};
+
+/// `CountingSession::finish` of one session, or of what stands for it.
+using FinishShards = std::function<void(unsigned thread, const backend::ShardSink& sink,
+                                        const std::function<void()>& shard_done)>;
+
+/// Does `work(may_take_text)`: first with true, which allows it to take files for more regular than they must
+/// be, and to divide them; then, if it says by false or by io::RawTextRefused that some were not, once more,
+/// carefully.
+template <class Work>
+void retry_parsed(backend::JobProgress& progress, const Work& work) {
+  try {
+    if (work(true)) return;
+  } catch (const io::RawTextRefused&) {
+  }
+  progress.kmers = 0;
+  work(false);
+}
+
+/// All shards of a session, of whatever kind; it must live as long.
+template <class Session>
+FinishShards shards_of(Session& session) {
+  return [&session](unsigned thread, const backend::ShardSink& sink,
+                    const std::function<void()>& shard_done) { session.finish(thread, sink, shard_done); };
+}
+
+class SessionRun {
+ public:
+  SessionRun(unsigned threads, std::uint64_t memory_cap_bytes, backend::JobProgress& progress)
+      : threads_(threads), memory_cap_(memory_cap_bytes), progress_(progress) {}
+
+  /// Fills in what a plan says of threads, memory and input, of which reading may hold `reading_bytes`. What
+  /// that leaves to count with may be too little, or nothing; the session says so.
+  void complete(backend::CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const;
+
+  /// Feeds a session with all input, to its end. After io::RawTextRefused it can be called again, with
+  /// another input set and session. With several ranks, what this one has read; an error of one ends all, and
+  /// instead of io::RawTextRefused `input` says that all must read again.
+  backend::ReadTotals read(mpi::SharedInput& input, backend::CountingSession& session, std::uint32_t k);
+
+  /// Takes `shards` shards, all there are or all of this rank, and gives them to `writer`.
+  void freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer,
+              backend::JobProgress::Stage stage = backend::JobProgress::Stage::counting,
+              mpi::Ranks& ranks = mpi::alone());
+
+  /// Of finished shards, what may wait in memory for its place in the file.
+  [[nodiscard]] std::uint64_t most_waiting_bytes() const { return memory_cap_ / 16; }
+
+  /// Completes the index file and fills in `report`; the job is done.
+  void finish(index::IndexWriter& writer, const index::Totals& totals, const index::Histogram& histogram,
+              const index::Provenance& provenance, IndexReport& report);
+
+  /// Fills in what a report says of an index that is complete.
+  void fill_in(IndexReport& report, const index::Totals& totals, std::uint64_t index_bytes) const;
+
+  /// What `freeze` has spent on writing, on all threads; waiting for earlier shards, and for what comes from
+  /// a source, included.
+  [[nodiscard]] double write_seconds() const { return write_seconds_; }
+
+ private:
+  unsigned threads_;
+  std::uint64_t memory_cap_;
+  backend::JobProgress& progress_;
+  std::atomic<bool> failed_{false};
+  std::atomic<double> write_seconds_{0};
+};
+
+}  // namespace warpmer::jobs

@@ -1,0 +1,53 @@
+#pragma once
+/// Updating: an index and reads in, another index out, that of the index's input with the reads added or
+/// taken away.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "index/index_file.h"
+#include "io/text/quality_watch.h"
+#include "jobs/device_choice.h"
+#include "jobs/session_run.h"
+
+namespace warpmer::jobs {
+
+struct UpdateOptions {
+  std::string index;
+  std::vector<std::string> added, removed;  ///< inputs; at least one
+  bool lenient = false;                     ///< as for counting
+  std::optional<int> min_base_quality;
+  std::shared_ptr<io::QualityWatch> qualities;  ///< as io::InputOptions has it
+  std::string reference;
+  DeviceChoice device;
+  unsigned threads = 0;            ///< 0: the cores this process may use
+  std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  std::string tmp_directory;       ///< as for counting
+  bool paged = false;              ///< LiveTableUse::when_full
+  std::string output;              ///< path, or "-"
+  index::Provenance provenance;    ///< `inputs` is filled in by the job
+};
+
+struct UpdateReport : IndexReport {
+  backend::ReadTotals added, removed;
+  std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
+  backend::SpillReport spilled;    ///< to temporary files, because memory was short
+  std::string device;              ///< where it ran
+  DeviceChoice device_choice;      ///< why there: it may have changed when it was started
+  std::optional<backend::DeviceMemoryReport> device_memory;
+  backend::PagingReport paging;  ///< of a live table, where there was one
+  std::vector<backend::StageReport> stages;
+  double cpu_seconds = 0;     ///< user + system, whole process
+  double read_seconds = 0;    ///< wall time until the input was exhausted
+  double update_seconds = 0;  ///< wall time from there to a complete file
+};
+
+/// Runs a whole updating job. k and strand are the index's. The index written is the one that
+/// counting the resulting reads makes, but for its provenance; records and bases are sums and differences of
+/// those of the inputs, at least 0. Throws Error, and then no output file is left; InputError when k-mers are
+/// to be removed that are not there, or not so often.
+UpdateReport update(const UpdateOptions& options, backend::JobProgress& progress);
+
+}  // namespace warpmer::jobs

@@ -1,0 +1,76 @@
+// Whether this process is one of several, and how they find each other.
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "mpi/ranks.h"
+
+namespace warpmer::mpi {
+
+namespace {
+
+constexpr const char* kModule = "warpmer_mpi.so";
+
+/// Null if it is not there.
+void* open_module() {
+  std::error_code error;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (const auto& path : {folder / kModule, folder.parent_path() / "lib" / "warpmer" / kModule,
+                           folder.parent_path() / "lib64" / "warpmer" / kModule,
+                           folder.parent_path() / "lib" / "x86_64-linux-gnu" / "warpmer" / kModule}) {
+    if (!std::filesystem::exists(path, error)) continue;
+    // For all to see: MPI's own modules look for its symbols.
+    void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (module == nullptr) {
+      throw ResourceError(
+          fmt::format("this process is one of several, but its module for MPI cannot be opened "
+                      "({}); install the MPI that warpmer was built with, or start one process",
+                      ::dlerror()));
+    }
+    return module;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+unsigned launched_ranks() {
+  // Open MPI; MPICH and all that speak PMI; srun, whose PMIx does not say how many.
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (const auto ranks = environment_number(name)) return static_cast<unsigned>(*ranks);
+  }
+  if (std::getenv("PMIX_RANK") == nullptr) return 1;
+  return static_cast<unsigned>(environment_number("SLURM_STEP_NUM_TASKS").value_or(1));
+}
+
+unsigned launched_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+    if (const auto rank = environment_number(name)) return static_cast<unsigned>(*rank);
+  }
+  return 0;
+}
+
+std::unique_ptr<Ranks> join_ranks() {
+  const unsigned ranks = launched_ranks();
+  if (ranks == 1) return std::make_unique<Ranks>();
+  // NCCL (kernels/exchange/rank_carrier.cu) needs no NVLink multicast, which has put GPUs that others shared
+  // out of service. Said while there is one thread: environments are not safe for more.
+  ::setenv("NCCL_NVLS_ENABLE", "0", 0);
+  void* const module = open_module();
+  const auto make =
+      module == nullptr ? nullptr : reinterpret_cast<MakeRankLink>(::dlsym(module, kMakeRankLinkSymbol));
+  if (make == nullptr) {
+    throw ResourceError(
+        fmt::format("this process is one of {}, but this warpmer was built without MPI ({} is not beside "
+                    "it); build it where MPI is installed, or start one process",
+                    ranks, kModule));
+  }
+  return std::make_unique<Ranks>(std::unique_ptr<RankLink>(make()), ranks);
+}
+
+}  // namespace warpmer::mpi

@@ -1,0 +1,21 @@
+#pragma once
+/// What becomes of an exception: the kind of failure, and the sentence that is told.
+
+#include <exception>
+#include <string>
+
+#include "base/error.h"
+
+namespace warpmer::mpi {
+
+/// A failure that ends the job; of several ranks, the one that all have agreed upon.
+struct Verdict {
+  ErrorKind kind = ErrorKind::internal;
+  std::string message;
+};
+
+/// Of anything that was thrown. An Error says it by itself; memory and threads that the system does not grant
+/// are resources; whatever else comes up is a bug.
+Verdict verdict_of(const std::exception_ptr& thrown);
+
+}  // namespace warpmer::mpi

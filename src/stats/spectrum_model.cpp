@@ -1,0 +1,427 @@
+#include "stats/spectrum_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "stats/peak_mixture.h"
+#include "stats/smooth_spectrum.h"
+
+namespace warpmer::stats {
+
+namespace {
+
+/// Below these there is no estimate.
+constexpr double kLeastCoverage = 3;
+constexpr double kLeastGenomicShare = 0.2;
+constexpr double kLeastFit = 0.5;
+/// A valley less deep, by the first peak, is that of RNA, of a metagenome, of a coverage too low.
+constexpr double kShallowValley = 0.5;
+/// A narrow peak makes its own valley shallow, if it is at a small count; then it is fitted this well.
+constexpr double kNarrow = 1.5, kGoodFit = 0.9;
+/// Above this share of all possible k-mers, different places of the genome share theirs by chance.
+constexpr double kMostOfPossible = 0.2;
+/// Models of which the logarithms of the likelihoods differ by less explain the same.
+constexpr double kEqual = 5;
+/// Coverages that differ by less are the same.
+constexpr double kSameCoverage = 0.04;
+/// A foreign peak is looked for if the fit is off by more than chance makes it.
+constexpr double kBadChiSquare = 1.6;
+constexpr std::size_t kMostForeignTried = 3;
+constexpr double kNearPeak = 0.12;
+constexpr double kUsualDispersion = 0.3;
+/// Fewer k-mers, by the places of the genome, must have a peak of their own, or else count for this worse.
+constexpr double kFew = 0.12;
+constexpr double kGuess = 200;
+/// Peaks that are fewer standard deviations apart are one to the eye.
+constexpr double kApart = 1.8;
+/// K-mers that only one haplotype has are at least so many of the heterozygous ones.
+constexpr double kLeastSingle = 0.02;
+/// The fit ends where no more than this share of the k-mers is left.
+constexpr double kFewKmers = 0.003;
+
+/// What the k-mers up to the cut-off are: errors, but for those that the model expects there.
+void estimate_errors(const SmoothSpectrum& spectrum, const PeakMixture& fit, std::uint64_t cutoff,
+                     std::uint32_t k, double all_kmers, GenomeEstimate& estimate) {
+  double distinct = 0, kmers = 0;
+  for (std::uint64_t count = spectrum.first(); count <= cutoff; ++count) {
+    const auto occurrences = static_cast<double>(count);
+    double expected = fit.at(occurrences);
+    if (fit.foreign) {
+      const ForeignPeak& foreign = *fit.foreign;
+      expected += foreign.kmers * peak_density(occurrences, foreign.mean, foreign.dispersion);
+    }
+    const double errors = std::max(0.0, spectrum.at(count) - expected);
+    distinct += errors;
+    kmers += errors * occurrences;
+  }
+  estimate.error_distinct = distinct;
+  estimate.error_kmers = kmers;
+  estimate.error_rate = 1 - std::pow(1 - kmers / all_kmers, 1.0 / k);
+}
+
+bool is_same_coverage(const PeakMixture& a, const PeakMixture& b) {
+  return std::abs(std::log(a.coverage() / b.coverage())) < kSameCoverage;
+}
+
+/// The fits of all ploidies, and which to believe.
+class Ploidies {
+ public:
+  /// `peaks`: those that can be seen, of which `main` is the largest.
+  Ploidies(const SpectrumBins& bins, const std::vector<std::uint64_t>& peaks, std::uint64_t main)
+      : bins_(bins), peaks_(peaks), main_(static_cast<double>(main)) {}
+
+  /// Without a foreign peak and, if that is not well, with one that may be at one of `peaks`, or where fits
+  /// of few haplotypes lack k-mers.
+  void run(std::vector<std::uint64_t> peaks) {
+    fits_ = fit_all(std::nullopt);
+    if (best().chi_square >= kBadChiSquare || best().ploidy > 2) add_foreign(std::move(peaks));
+    compare_with_best();
+  }
+
+  [[nodiscard]] const PeakMixture& best() const { return best_of(fits_); }
+
+  /// The best of another ploidy, if possible of those that say something else: not the same genome with
+  /// haplotypes that it does not need.
+  [[nodiscard]] const PeakMixture* runner_up() const {
+    const PeakMixture& first = best();
+    const PeakMixture* second = nullptr;
+    const auto rank = [&](const PeakMixture& fit) {
+      return std::tuple{!is_guess(fit), !is_needless(fit, first), value(fit)};
+    };
+    for (const PeakMixture& fit : fits_) {
+      if (fit.ploidy != first.ploidy && (second == nullptr || rank(fit) > rank(*second))) second = &fit;
+    }
+    return second;
+  }
+  [[nodiscard]] double worse_by(const PeakMixture& fit) const {
+    return std::max(0.0, 2 * (value(best()) - value(fit)));
+  }
+  [[nodiscard]] bool is_equal(const PeakMixture& fit) const {
+    return worse_by(fit) < 2 * kEqual && !is_guess(fit) && !is_same_coverage(fit, best());
+  }
+
+ private:
+  void add_foreign(std::vector<std::uint64_t> peaks) {
+    for (const auto& [ploidy, unit] : {std::pair{1u, main_}, {2u, main_}, {2u, main_ / 2}}) {
+      const PeakMixture simple = weigh_mixture(bins_, {ploidy, unit, kUsualDispersion, std::nullopt});
+      const std::optional<double> excess = most_excess(bins_, simple);
+      const bool is_known = !excess || std::any_of(peaks.begin(), peaks.end(), [&](std::uint64_t peak) {
+        return std::abs(std::log(static_cast<double>(peak) / *excess)) < kNearPeak;
+      });
+      if (!is_known) peaks.push_back(static_cast<std::uint64_t>(std::lround(*excess)));
+    }
+    for (const std::uint64_t peak : peaks) {
+      const std::vector<PeakMixture> with =
+          fit_all(ForeignPeak{static_cast<double>(peak), kUsualDispersion, 0});
+      fits_.insert(fits_.end(), with.begin(), with.end());
+    }
+  }
+
+  /// The other ploidies as good as they can be where the best one is.
+  void compare_with_best() {
+    const PeakMixture first = best();
+    for (unsigned ploidy = 1; ploidy <= kMostPloidy; ++ploidy) {
+      const double unit = first.coverage() / ploidy;
+      if (ploidy != first.ploidy)
+        fits_.push_back(refine_mixture(bins_, {ploidy, unit, first.dispersion, first.foreign}));
+      if (first.foreign)
+        fits_.push_back(refine_mixture(bins_, {ploidy, unit, first.dispersion, std::nullopt}));
+    }
+  }
+
+  /// Half the Bayesian information criterion, negative, with what is known of genomes. `scale` is by how
+  /// much more than chance the best model is off: all that is explained counts so much less.
+  [[nodiscard]] double value(const PeakMixture& fit, double scale) const {
+    return fit.log_likelihood / scale - fit.implausibility -
+           0.5 * fit.parameters() * std::log(std::max(2.0, bins_.all)) - (is_guess(fit) ? kGuess : 0);
+  }
+  [[nodiscard]] double value(const PeakMixture& fit) const { return value(fit, scale()); }
+  [[nodiscard]] double scale() const { return scale_of(fits_); }
+  [[nodiscard]] double scale_of(const std::vector<PeakMixture>& fits) const {
+    double least = HUGE_VAL;
+    for (const PeakMixture& fit : fits) {
+      if (!is_guess(fit)) least = std::min(least, fit.chi_square);
+    }
+    return least < HUGE_VAL ? std::max(1.0, least) : 1;
+  }
+  static bool is_near(std::uint64_t peak, double mean) {
+    return std::abs(std::log(static_cast<double>(peak) / mean)) < 0.2;
+  }
+  /// Whether there is a peak that is not the one of all haplotypes.
+  [[nodiscard]] bool is_seen(double mean, double coverage) const {
+    return std::any_of(peaks_.begin(), peaks_.end(),
+                       [&](std::uint64_t peak) { return is_near(peak, mean) && !is_near(peak, coverage); });
+  }
+  /// Whether it has k-mers for which there is no peak to be seen. Real peaks are not quite of the shape of
+  /// the model, and k-mers of anything can mend that.
+  [[nodiscard]] bool is_guess(const PeakMixture& fit) const {
+    return has_unseen_foreign(fit) || has_unseen_haplotypes(fit);
+  }
+  [[nodiscard]] bool has_unseen_foreign(const PeakMixture& fit) const {
+    if (!fit.foreign) return false;
+    const double mean = fit.foreign->mean, larger = std::max(mean, fit.coverage());
+    const bool is_apart = std::abs(mean - fit.coverage()) > kApart * std::sqrt(larger * (1 + fit.dispersion));
+    const bool is_few = fit.foreign->kmers < kFew * fit.places();
+    return (is_few || !is_apart) && !is_seen(mean, fit.coverage());
+  }
+  [[nodiscard]] bool has_unseen_haplotypes(const PeakMixture& fit) const {
+    if (fit.ploidy == 1) return false;
+    const double heterozygous = 1 - fit.homozygous();
+    if (heterozygous < kFew) {
+      for (unsigned i = 1; i < fit.ploidy; ++i) {
+        if (is_seen(i * fit.unit, fit.coverage())) return false;
+      }
+      return true;
+    }
+    // Without k-mers of one haplotype, nothing says what one of them is.
+    return fit.ploidy > 2 && fit.kmers[0] < kLeastSingle * heterozygous * fit.places() * fit.ploidy;
+  }
+  [[nodiscard]] const PeakMixture& best_of(const std::vector<PeakMixture>& fits) const {
+    const double scale = scale_of(fits);
+    return *std::max_element(fits.begin(), fits.end(), [&](const PeakMixture& a, const PeakMixture& b) {
+      return value(a, scale) < value(b, scale);
+    });
+  }
+  [[nodiscard]] bool is_needless(const PeakMixture& fit, const PeakMixture& first) const {
+    return (fit.ploidy > first.ploidy && is_same_coverage(fit, first) &&
+            fit.log_likelihood < first.log_likelihood + kEqual * scale());
+  }
+
+  [[nodiscard]] std::vector<PeakMixture> fit_all(const std::optional<ForeignPeak>& foreign) const {
+    const double low = std::max(1.2, main_ / (kMostPloidy + 0.5));
+    std::vector<MixtureStart> starts = find_starts(bins_, low, 1.15 * main_ + 3, foreign);
+    std::vector<PeakMixture> fits;
+    for (unsigned ploidy = 1; ploidy <= kMostPloidy; ++ploidy) {
+      std::vector<MixtureStart> own;
+      for (const MixtureStart& start : starts) {
+        if (start.ploidy == ploidy) own.push_back(start);
+      }
+      if (!fits.empty()) add_like(fits.front(), ploidy, own);
+      refine_best(std::move(own), fits);
+    }
+    return fits;
+  }
+
+  /// The peak of one haplotype may be that of one or of all of several.
+  void add_like(const PeakMixture& one, unsigned ploidy, std::vector<MixtureStart>& starts) const {
+    for (const double unit : {one.unit, one.unit / ploidy}) {
+      const auto last = static_cast<double>(bins_.last);
+      if (ploidy * unit <= last) starts.push_back({ploidy, unit, one.dispersion, one.foreign});
+    }
+  }
+  /// Adds the fits of the two best starts.
+  void refine_best(std::vector<MixtureStart> starts, std::vector<PeakMixture>& fits) const {
+    std::vector<std::pair<double, const MixtureStart*>> rated;
+    for (const MixtureStart& start : starts)
+      rated.emplace_back(-weigh_mixture(bins_, start).log_likelihood, &start);
+    std::sort(rated.begin(), rated.end());
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, rated.size()); ++i)
+      fits.push_back(refine_mixture(bins_, *rated[i].second));
+  }
+
+  const SpectrumBins& bins_;
+  const std::vector<std::uint64_t>& peaks_;
+  double main_;
+  std::vector<PeakMixture> fits_;
+};
+
+class Modeller {
+ public:
+  Modeller(const index::IndexParams& params, const index::Totals& totals, const index::Histogram& histogram)
+      : params_(params), totals_(totals), spectrum_(totals, histogram) {}
+
+  SpectrumModel run() {
+    if (totals_.stored_distinct == 0) {
+      model_.reason = "it has no k-mers";
+      return model_;
+    }
+    const Turns turns = find_turns(spectrum_);
+    for (const std::uint64_t peak : turns.peaks)
+      model_.peaks.push_back({peak, static_cast<std::uint64_t>(spectrum_.at(peak))});
+    if (turns.peaks.empty()) {
+      model_.reason = "no peak behind the k-mers of small counts";
+      return model_;
+    }
+    const bool begins_with_peak = turns.valley == spectrum_.first();
+    model_.error_cutoff = begins_with_peak ? 0 : turns.valley;
+    if (is_plausible()) estimate(turns);
+    return model_;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t first_genomic() const {
+    return std::max(spectrum_.first(), *model_.error_cutoff + 1);
+  }
+
+  /// Whether the k-mers above the cut-off can be a genome's.
+  bool is_plausible() {
+    double kmers = 0;
+    for (std::uint64_t count = spectrum_.first(); count < first_genomic(); ++count)
+      kmers += spectrum_.at(count) * static_cast<double>(count);
+    const auto all = static_cast<double>(totals_.stored_kmers);
+    if (all - kmers < kLeastGenomicShare * all) {
+      model_.reason = "nearly all k-mers have small counts";
+      return false;
+    }
+    const double possible = std::exp2(2.0 * params_.k - (params_.canonical ? 1 : 0));
+    if (spectrum_.sum(first_genomic(), spectrum_.end()) > kMostOfPossible * possible) {
+      model_.reason = "k is so small that different places have the same k-mers";
+      return false;
+    }
+    return true;
+  }
+
+  void estimate(const Turns& turns) {
+    const auto is_smaller = [&](auto a, auto b) { return area(spectrum_, a) < area(spectrum_, b); };
+    const std::uint64_t main = *std::max_element(turns.peaks.begin(), turns.peaks.end(), is_smaller);
+    const SpectrumBins bins(spectrum_, first_genomic(), end_of_fit(turns.peaks, main),
+                            *model_.error_cutoff > 0);
+    std::vector<std::uint64_t> others;
+    for (const std::uint64_t peak : turns.peaks) {
+      if (peak != main && peak < bins.last) others.push_back(peak);
+    }
+    std::sort(others.begin(), others.end(), [&](auto a, auto b) { return is_smaller(b, a); });
+    others.resize(std::min(others.size(), kMostForeignTried));
+    Ploidies ploidies(bins, turns.peaks, main);
+    ploidies.run(others);
+    const PeakMixture& fit = ploidies.best();
+    if (!is_believed(fit, turns)) return;
+    find_foreign(turns.peaks, bins.last, fit);
+    fill(fit);
+    if (const PeakMixture* const other = ploidies.runner_up()) {
+      model_.runner_up = OtherPloidy{other->ploidy, other->coverage(), size(*other),
+                                     ploidies.worse_by(*other), ploidies.is_equal(*other)};
+    }
+  }
+
+  /// Up to 4.5 times the main peak, or further, until there are few k-mers: peaks of few copies.
+  [[nodiscard]] std::uint64_t end_of_fit(const std::vector<std::uint64_t>& peaks, std::uint64_t main) const {
+    std::uint64_t end = main * 9 / 2 + 1;
+    const double all = spectrum_.sum(first_genomic(), 9 * main);
+    while (end < 9 * main && spectrum_.sum(end, 9 * main) > kFewKmers * all) end += main / 4 + 1;
+    // No peak is cut in two.
+    for (const std::uint64_t peak : peaks) {
+      const std::uint64_t flank = 4 * static_cast<std::uint64_t>(std::sqrt(2 * static_cast<double>(peak)));
+      if (peak < end + flank) end = std::max(end, peak + flank);
+    }
+    return end;
+  }
+
+  bool is_believed(const PeakMixture& fit, const Turns& turns) {
+    const std::uint64_t first_peak = turns.peaks.front();
+    const bool is_shallow = spectrum_.smooth(turns.valley) > kShallowValley * spectrum_.smooth(first_peak);
+    if (fit.coverage() < kLeastCoverage) {
+      model_.reason = "the coverage is too low";
+    } else if (is_shallow && (fit.dispersion > kNarrow || fit.explained < kGoodFit)) {
+      model_.reason = "the valley before the first peak is not deep";
+    } else if (fit.explained < kLeastFit) {
+      model_.reason = "the main peak has not the shape of a coverage";
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  /// Peaks too far up to be fitted that are too many k-mers to be repeats.
+  void find_foreign(const std::vector<std::uint64_t>& peaks, std::uint64_t from, const PeakMixture& fit) {
+    if (fit.foreign) {
+      model_.foreign.push_back({fit.foreign->mean, fit.foreign->kmers});
+      foreign_kmers_ += fit.foreign->mean * fit.foreign->kmers;
+    }
+    for (const std::uint64_t peak : peaks) {
+      const bool is_fitted =
+          fit.foreign && std::abs(std::log(static_cast<double>(peak) / fit.foreign->mean)) < 0.25;
+      if (peak < from || is_fitted) continue;
+      const auto reach = static_cast<std::uint64_t>(
+          3.5 * std::sqrt(static_cast<double>(peak) * (1 + std::max(1.0, fit.dispersion))));
+      const std::uint64_t low = peak > reach ? peak - reach : 0, high = peak + reach + 1;
+      double distinct = 0, sum = 0;
+      for (std::uint64_t count = low; count < high; ++count) {
+        distinct += spectrum_.at(count);
+        sum += spectrum_.at(count) * static_cast<double>(count);
+      }
+      const double copies = static_cast<double>(peak) / fit.coverage();
+      if (distinct < fit.places() * most_repeats(1, static_cast<std::size_t>(std::lround(copies)))) continue;
+      model_.foreign.push_back({sum / distinct, distinct});
+      foreign_kmers_ += sum;
+    }
+  }
+
+  void fill(const PeakMixture& fit) {
+    GenomeEstimate& estimate = model_.estimate.emplace();
+    estimate.ploidy = fit.ploidy;
+    estimate.kmer_coverage = fit.coverage();
+    estimate.dispersion = fit.dispersion;
+    estimate.fit = fit.explained;
+    if (fit.ploidy > 1) {
+      estimate.heterozygous_coverage = fit.unit;
+      estimate.heterozygosity = 1 - std::pow(fit.homozygous(), 1.0 / params_.k);
+    }
+    estimate_errors(spectrum_, fit, *model_.error_cutoff, params_.k,
+                    static_cast<double>(totals_.stored_kmers), estimate);
+    error_kmers_ = *estimate.error_kmers;
+    estimate.genome_size = size(fit);
+    if (estimate.genome_size)
+      estimate.repeat_fraction = std::clamp(1 - fit.places() / *estimate.genome_size, 0.0, 1.0);
+    if (totals_.min_count > 1)
+      estimate.error_kmers = estimate.error_distinct = estimate.error_rate = std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<double> size(const PeakMixture& fit) const {
+    if (totals_.max_count != UINT64_MAX) return std::nullopt;
+    return (static_cast<double>(totals_.stored_kmers) - error_kmers_ - foreign_kmers_) / fit.coverage();
+  }
+
+  const index::IndexParams& params_;
+  const index::Totals& totals_;
+  SmoothSpectrum spectrum_;
+  SpectrumModel model_;
+  double error_kmers_ = 0, foreign_kmers_ = 0;
+};
+
+/// The greatest common divisor of all counts, if they are enough to say so.
+std::uint64_t divisor_of(const index::Histogram& histogram) {
+  constexpr std::size_t kLeastCounts = 8;
+  if (histogram.size() < kLeastCounts) return 1;
+  std::uint64_t divisor = 0;
+  for (const auto& [count, kmers] : histogram) divisor = std::gcd(divisor, count);
+  return divisor;
+}
+
+/// As if each k-mer had been counted once where it was `divisor` times.
+SpectrumModel model_divided(const index::IndexParams& params, index::Totals totals,
+                            const index::Histogram& histogram, std::uint64_t divisor) {
+  index::Histogram divided;
+  for (const auto& [count, kmers] : histogram) divided[count / divisor] = kmers;
+  totals.stored_kmers /= divisor;
+  totals.largest_count /= divisor;
+  totals.min_count = (totals.min_count + divisor - 1) / divisor;
+  if (totals.max_count != UINT64_MAX) totals.max_count /= divisor;
+  SpectrumModel model = Modeller(params, totals, divided).run();
+  const auto times = static_cast<double>(divisor);
+  model.count_divisor = divisor;
+  if (model.error_cutoff) *model.error_cutoff *= divisor;
+  for (SpectrumPeak& peak : model.peaks) peak.count *= divisor;
+  for (ForeignGenome& foreign : model.foreign) foreign.coverage *= times;
+  if (model.runner_up) model.runner_up->kmer_coverage *= times;
+  if (model.estimate) {
+    model.estimate->kmer_coverage *= times;
+    if (model.estimate->heterozygous_coverage) *model.estimate->heterozygous_coverage *= times;
+    if (model.estimate->error_kmers) *model.estimate->error_kmers *= times;
+  }
+  return model;
+}
+
+}  // namespace
+
+SpectrumModel model_spectrum(const index::IndexParams& params, const index::Totals& totals,
+                             const index::Histogram& histogram) {
+  const std::uint64_t divisor = divisor_of(histogram);
+  if (divisor > 1) return model_divided(params, totals, histogram, divisor);
+  return Modeller(params, totals, histogram).run();
+}
+
+}  // namespace warpmer::stats

@@ -1,0 +1,131 @@
+// The tables that a shard can be counted in: each by itself, against a map.
+// ctest: one thread
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <vector>
+
+#include "backend/count_table.h"
+#include "base/error.h"
+#include "cpu/count/table_counter.h"
+#include "cpu/simd/kernels.h"
+#include "table/cuckoo.h"
+#include "table/iceberg.h"
+#include "unit/cpu/checked_counter.h"
+
+namespace {
+
+using namespace warpmer;
+
+/// A table for k-mers of as many bits as a key has, so that keys can be anything, and what it should hold.
+template <class Key, class Scheme>
+class CheckedTable : public CheckedCounter<Key> {
+ public:
+  explicit CheckedTable(const cpu::Kernels& kernels, double distinct)
+      : CheckedCounter<Key>(table_), buckets_(kernels.shard<Key, 2>(), kK), table_(kernels, kK, buckets_) {
+    table_.reset(distinct);
+  }
+  [[nodiscard]] std::uint64_t rebuilds() const { return table_.rebuilds(); }
+
+ private:
+  static constexpr std::uint32_t kK = sizeof(Key) * 4;
+
+  cpu::SortedBuckets<Key> buckets_;
+  cpu::TableCounter<Key, Scheme> table_;
+};
+
+/// Begins with room for next to nothing; some keys come very often.
+template <class Key, class Scheme>
+void grow_many_times(const cpu::Kernels& kernels) {
+  std::mt19937_64 random(1);
+  CheckedTable<Key, Scheme> table(kernels, 0);
+  std::vector<Key> keys(20000);
+  for (Key& key : keys) key = random_key<Key>(random);
+  for (int i = 0; i < 60000; ++i) {
+    const std::uint64_t number = random();
+    const std::size_t which = number % 4 == 0 ? number % 16 : number % keys.size();
+    table.add(keys[which], 1 + static_cast<std::uint32_t>(number >> 62));
+  }
+  CHECK(table.rebuilds() >= 5);
+  table.check();
+}
+
+/// The keys that mean something to tables, and counts of 2^32 and more, multiples of 2^32 among them.
+template <class Key, class Scheme>
+void keep_what_is_special(const cpu::Kernels& kernels) {
+  std::mt19937_64 random(2);
+  CheckedTable<Key, Scheme> table(kernels, 100);
+  const Key special[] = {table::kEmptyKey<Key>, table::kTombstoneKey<Key>, Key{0}, Key{1}};
+  for (int i = 0; i < 4; ++i) {
+    for (const Key key : special) table.add(key, 1u << 31);
+    table.add(Key{2}, UINT32_MAX);
+    for (int j = 0; j < 1500; ++j) table.add(random_key<Key>(random), 1);
+    table.add(special[i], i % 2 == 0 ? 1u << 31 : 1);
+  }
+  table.check();
+}
+
+/// Keys that share few buckets for the hash functions that a table begins with: it is built anew with others.
+template <class Key, class Scheme, class Table>
+void try_other_hash_functions(const cpu::Kernels& kernels) {
+  constexpr std::size_t kKeys = 400;
+  std::mt19937_64 random(3);
+  const auto buckets = static_cast<std::uint32_t>(1024 / Scheme::kLoad / cpu::kTableBucket + 1);
+  const Table scheme({}, buckets, 0);
+  const auto is_in_the_first = [&](Key key) {
+    for (int i = 0; i < 3; ++i) {
+      if (scheme.bucket_of(key, i) >= buckets / 8) return false;
+    }
+    return true;
+  };
+  CheckedTable<Key, Scheme> table(kernels, 1024);
+  for (std::size_t found = 0; found < kKeys;) {
+    const Key key = random_key<Key>(random);
+    if (!is_in_the_first(key)) continue;
+    table.add(key, 2);
+    ++found;
+  }
+  table.check();
+  CHECK(table.rebuilds() == 1);
+}
+
+template <class Key>
+void check_tables(const cpu::Kernels& kernels) {
+  using Tile = table::SerialTile<Key, cpu::kTableBucket>;
+  grow_many_times<Key, cpu::BchtScheme>(kernels);
+  grow_many_times<Key, cpu::IcebergScheme>(kernels);
+  grow_many_times<Key, cpu::SlabScheme>(kernels);
+  keep_what_is_special<Key, cpu::BchtScheme>(kernels);
+  keep_what_is_special<Key, cpu::IcebergScheme>(kernels);
+  keep_what_is_special<Key, cpu::SlabScheme>(kernels);
+  try_other_hash_functions<Key, cpu::BchtScheme, table::Cuckoo<Tile, 3>>(kernels);
+  try_other_hash_functions<Key, cpu::IcebergScheme, table::Iceberg<Tile>>(kernels);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "tables that are chosen by name count exactly, grow, and are built anew when a key finds no place") {
+  for (const cpu::Kernels* kernels : cpu::available_kernels()) {
+    CAPTURE(kernels->name);
+    check_tables<Key64>(*kernels);
+    check_tables<Key128>(*kernels);
+  }
+}
+
+TEST_CASE("slabs of one crowded bucket: the table grows until all of them find room") {
+  CheckedTable<Key64, cpu::SlabScheme> table(cpu::best_kernels(), 100);
+  for (Key64 key = 0; key < 2500; ++key) table.add(key, 1);
+  table.check();
+}
+
+TEST_CASE("tables have names, and no others") {
+  using backend::CountTable;
+  CHECK(backend::count_table_names("|") == "auto|warpdrive|slab|bcht|iceberg|hashgraph");
+  for (const CountTable table : {CountTable::automatic, CountTable::warpdrive, CountTable::slab,
+                                 CountTable::bcht, CountTable::iceberg, CountTable::hashgraph})
+    CHECK(backend::count_table_named(backend::name_of(table)) == table);
+  CHECK_THROWS_AS(backend::count_table_named("AUTO"), UsageError);
+  CHECK_THROWS_AS(backend::count_table_named(""), UsageError);
+}

@@ -1,0 +1,63 @@
+// What `warpmer devices` says of machines with several GPUs.
+// ctest: one thread
+
+#include "cli/output/gpu_report.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+using namespace warpmer;
+
+namespace {
+
+host::Gpu second_of_four() {
+  host::Gpu gpu;
+  gpu.ordinal = 1;
+  gpu.name = "GPU";
+  gpu.major = 9;
+  gpu.links = {host::Link::nvlink, host::Link::none, host::Link::pcie, host::Link::none};
+  return gpu;
+}
+
+std::string printed(const host::Gpu& gpu) {
+  const auto path = std::filesystem::temp_directory_path() / "warpmer_gpu_report_test.txt";
+  cli::TextOutput output(path.string());
+  cli::print_gpu(gpu, output);
+  output.finish();
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::filesystem::remove(path);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the kind of link to each other GPU is named") {
+  const std::string text = printed(second_of_four());
+  for (const char* line : {"\n  link to cuda:0    NVLink\n", "\n  link to cuda:2    PCIe\n",
+                           "\n  link to cuda:3    none (through host)\n"}) {
+    CAPTURE(line);
+    CHECK(text.find(line) != std::string::npos);
+  }
+  CHECK(text.find("link to cuda:1 ") == std::string::npos);
+  CHECK(text.find("problem") == std::string::npos);
+  const cli::Json json = cli::gpu_json(second_of_four());
+  CHECK(json["links"].size() == 3);
+  CHECK(json["links"]["cuda:0"] == "NVLink");
+  CHECK(json["links"]["cuda:2"] == "PCIe");
+  CHECK(json["links"]["cuda:3"] == "none (through host)");
+  CHECK(json["problem"].is_null());
+}
+
+TEST_CASE("a GPU that cannot be used says why, and one alone has no links") {
+  host::Gpu gpu;
+  gpu.problem = "it is occupied";
+  gpu.links = {host::Link::none};
+  const std::string text = printed(gpu);
+  CHECK(text.find("\n  problem           it is occupied\n") != std::string::npos);
+  CHECK(text.find("link") == std::string::npos);
+  CHECK(cli::gpu_json(gpu)["links"].empty());
+}

@@ -1,0 +1,324 @@
+// The inner loops, for every instruction set this machine has, against definitions.
+// ctest: one thread
+
+#include "cpu/simd/kernels.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+
+#include "cpu/count/freezer.h"
+#include "cpu/count/pending_store.h"
+#include "cpu/count/shard_counter.h"
+#include "cpu/memory/page_pool.h"
+#include "cpu/simd/cutter.h"
+#include "index/shard_codec.h"
+#include "kmer/alphabet.h"
+#include "kmer/hash.h"
+#include "kmer/minimizer.h"
+#include "oracle/naive_kmers.h"
+#include "tier.h"
+
+namespace {
+
+using namespace warpmer;
+using cpu::Kernels;
+
+/// One piece with this text.
+io::Batch batch_of(const std::string& text) {
+  io::Batch batch;
+  batch.text.append(text);
+  io::Piece piece;
+  piece.record = 1;
+  piece.length = static_cast<std::uint32_t>(text.size());
+  batch.pieces.push_back(piece);
+  return batch;
+}
+
+std::string random_text(std::mt19937_64& random, std::size_t length, const std::string& letters) {
+  std::string text(length, ' ');
+  for (char& c : text) c = letters[random() % letters.size()];
+  return text;
+}
+
+/// Counts a text in one shard per k-mer's minimizer, all the way through kernels and ShardCounter.
+template <class Key, int Words>
+std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const std::string& text,
+                                                std::uint32_t k, bool canonical) {
+  const std::uint32_t shards = 1u << shard_bits(k);
+  cpu::PagePool pool;
+  cpu::PendingStore<Words> pending(pool, shards, k);
+  cpu::PageStock stock(pool, 8);
+  cpu::Cutter<Words> cutter(kernels, k, true);
+  const auto pass_on = [&] {
+    for (std::size_t i = 0; i < cutter.list().size; ++i)
+      pending.append(cutter.list().shards[i], &cutter.list().words[i], 1, stock);
+    cutter.clear();
+  };
+  const io::Batch batch = batch_of(text);
+  cutter.cut(batch, batch.pieces[0], 0, pass_on);
+  pass_on();
+  std::map<std::string, std::uint64_t> counts;
+  cpu::ShardCounter<Key, Words> counter(kernels, k, canonical);
+  const KmerHash<Key> hash(k);
+  bool sorted = true, once = true, as_defined = true;
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    const auto list = pending.take(shard);
+    if (list.pages == 0) continue;
+    counter.count(cpu::ListedWords<Words>{pending.format(), list});
+    pending.release(list);
+    sorted = sorted && std::is_sorted(counter.keys(), counter.keys() + counter.size());
+    for (std::size_t i = 0; i < counter.size(); ++i) {
+      const Key kmer = hash.inverse(counter.keys()[i]);
+      std::string name(k, ' ');
+      kmer_to_text(kmer, k, name.data());
+      once = counts.emplace(name, counter.counts()[i]).second && once;  // in one shard only
+      // A lookup goes by the definition and must come to the same shard.
+      as_defined = as_defined && shard_of(minimizer_of(kmer, k), shard_bits(k)) == shard;
+    }
+  }
+  CHECK(sorted);
+  CHECK(once);
+  CHECK(as_defined);
+  CHECK(pool.bytes_in_use() == stock.size() * cpu::PagePool::kPageBytes);
+  return counts;
+}
+
+std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const std::string& text,
+                                                std::uint32_t k, bool canonical) {
+  if (k <= kMaxNarrowK) return count_text<Key64, 2>(kernels, text, k, canonical);
+  if (k <= kMaxShortWordK) return count_text<Key128, 2>(kernels, text, k, canonical);
+  return count_text<Key128, 4>(kernels, text, k, canonical);
+}
+
+}  // namespace
+
+TEST_CASE("packing: codes and breaks of every character, at every length") {
+  std::mt19937_64 random(3);
+  std::string all;
+  for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
+  for (const Kernels* kernels : cpu::available_kernels()) {
+    CAPTURE(kernels->name);
+    for (std::size_t length = 0; length < 300; length += 1 + length / 70) {
+      const std::string text =
+          length % 3 == 0 ? random_text(random, length, all) : random_text(random, length, "ACGTacgtuUN");
+      const io::Batch batch = batch_of(text);
+      std::vector<std::uint64_t> packed(20), breaks(10);
+      const bool any = kernels->pack(batch.text.data(), length, packed.data(), breaks.data());
+      bool right = true, any_expected = false;
+      for (std::size_t i = 0; i < length; ++i) {
+        const bool base = char_class(text[i]) == CharClass::base;
+        any_expected = any_expected || !base;
+        right = right && ((breaks[i / 64] >> (i % 64) & 1) == 0) == base;
+        if (base) right = right && (packed[i / 32] >> (2 * (i % 32)) & 3) == base_code(text[i]);
+      }
+      CHECK(right);
+      CHECK(any == any_expected);
+      if (length % 64 != 0) CHECK((breaks[length / 64] >> (length % 64)) == 0);
+    }
+  }
+}
+
+TEST_CASE("cutting and counting agree with the naive counter, for every k and instruction set") {
+  std::mt19937_64 random(4);
+  for (std::uint32_t k = kMaxDenseK + 1; k <= kMaxK; k += tests::by_tier(1, 3)) {
+    CAPTURE(k);
+    const bool canonical = k % 5 != 0;
+    // Random with breaks; low complexity, whose minimizers repeat; stretches longer than one cut.
+    const std::string texts[] = {
+        random_text(random, 700, "ACGTACGTACGTACGTACGTN"), std::string(400, 'A'),
+        random_text(random, 300, "AT") + std::string(80, 'N') + random_text(random, k, "CG"),
+        k % 16 == 0 ? random_text(random, 3 * 16384, "AC") : random_text(random, 1500, "ACGT")};
+    for (const std::string& text : texts) {
+      const auto expected = k % 16 == 0 && text.size() > 10000
+                                ? std::map<std::string, std::uint64_t>{}
+                                : naive_kmers(text, static_cast<int>(k), canonical);
+      std::map<std::string, std::uint64_t> first;
+      for (const Kernels* kernels : cpu::available_kernels()) {
+        CAPTURE(kernels->name);
+        const auto counts = count_text(*kernels, text, k, canonical);
+        if (!expected.empty()) CHECK((counts == expected));
+        if (first.empty()) first = counts;
+        CHECK((counts == first));
+        std::uint64_t kmers = 0;
+        for (const auto& [kmer, count] : counts) kmers += count;
+        if (text.find('N') == std::string::npos) CHECK(kmers == text.size() - k + 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, without loss") {
+  std::mt19937_64 random(5);
+  const std::uint32_t k = 31;
+  for (const Kernels* kernels : cpu::available_kernels()) {
+    CAPTURE(kernels->name);
+    cpu::PagePool pool;
+    cpu::PendingStore<2> pending(pool, 1, k);
+    cpu::PageStock stock(pool, 8);
+    std::map<Key64, std::uint64_t> expected;
+    const KmerHash<Key64> hash(k);
+    std::vector<SuperKmer<2>> words(30000);  // several times what the combiner holds
+    for (auto& word : words) {
+      const std::uint64_t kmers = 1 + random() % 5;
+      const std::uint64_t bits = 2 * (k + kmers - 1);
+      word.word[0] = bits < 64 ? random() & ((std::uint64_t{1} << bits) - 1) : random();
+      word.word[1] = bits > 64 ? random() & ((std::uint64_t{1} << (bits - 64)) - 1) : 0;
+      word.word[1] |= (kmers - 1) << 58;
+    }
+    for (int i = 0; i < 100000; ++i) {
+      const auto& word = words[random() % 100 < 50 ? random() % 100 : random() % words.size()];
+      pending.append(0, &word, 1, stock);
+      const SuperKmerReader<Key64, 2> reader(word, k);
+      for (std::uint32_t j = 0; j < reader.kmers(); ++j) ++expected[hash(reader.canonical(j))];
+    }
+    cpu::ShardCounter<Key64, 2> counter(*kernels, k, true);
+    const auto list = pending.take(0);
+    CHECK(list.words == 100000);
+    counter.count(cpu::ListedWords<2>{pending.format(), list});
+    pending.release(list);
+    REQUIRE(counter.size() == expected.size());
+    bool same = true;
+    std::size_t i = 0;
+    for (const auto& [key, count] : expected) {
+      same = same && counter.keys()[i] == key && counter.counts()[i] == count;
+      ++i;
+    }
+    CHECK(same);
+  }
+}
+
+TEST_CASE("shards one after the other: in a list, in a table, or first in one and then in the other") {
+  std::mt19937_64 random(6);
+  const std::uint32_t k = 32;  // leaves the least room for weights
+  const KmerHash<Key64> hash(k);
+  const auto some_words = [&](std::size_t n) {
+    std::vector<SuperKmer<2>> words(n);
+    for (auto& word : words) word = {random(), (random() >> 6) | (std::uint64_t{29} << 58)};
+    return words;
+  };
+  struct Step {
+    std::size_t distinct, words;
+  };
+  // Nothing repeats; each word comes 300 times, more often than fits beside a hash; more k-mers than are
+  // put in buckets; words that repeat, but too many for the combiner, twice; few again.
+  const std::vector<Step> steps = {{500, 500},      {7, 2100}, {40000, 40000}, {20000, 120000},
+                                   {20000, 120000}, {3, 3},    {900, 900}};
+  const auto count_steps = [&](const Kernels& kernels, backend::CountTable table,
+                               const std::vector<Step>& taken) {
+    CAPTURE(kernels.name);
+    CAPTURE(backend::name_of(table));
+    cpu::PagePool pool;
+    cpu::PendingStore<2> pending(pool, 1, k);
+    cpu::PageStock stock(pool, 8);
+    cpu::ShardCounter<Key64, 2> counter(kernels, k, true, table);
+    for (const Step& step : taken) {
+      CAPTURE(step.distinct);
+      std::vector<Key64> expected;
+      const auto words = some_words(step.distinct);
+      for (std::size_t i = 0; i < step.words; ++i) {
+        const auto& word = words[i % words.size()];
+        pending.append(0, &word, 1, stock);
+        const SuperKmerReader<Key64, 2> reader(word, k);
+        for (std::uint32_t j = 0; j < reader.kmers(); ++j) expected.push_back(hash(reader.canonical(j)));
+      }
+      std::sort(expected.begin(), expected.end());
+      const auto list = pending.take(0);
+      counter.count(cpu::ListedWords<2>{pending.format(), list});
+      pending.release(list);
+      bool same = true;
+      std::size_t at = 0;
+      for (std::size_t i = 0; same && i < counter.size(); ++i) {
+        const std::size_t end = at + counter.counts()[i];
+        same = end > at && end <= expected.size() && expected[at] == counter.keys()[i] &&
+               expected[end - 1] == expected[at] && (end == expected.size() || expected[end] != expected[at]);
+        at = end;
+      }
+      CHECK(same);
+      CHECK(at == expected.size());
+    }
+  };
+  for (const Kernels* kernels : cpu::available_kernels())
+    count_steps(*kernels, backend::CountTable::automatic, steps);
+  for (const auto table :
+       {backend::CountTable::warpdrive, backend::CountTable::slab, backend::CountTable::bcht,
+        backend::CountTable::iceberg, backend::CountTable::hashgraph})
+    count_steps(cpu::best_kernels(), table, {steps[1], steps[2], steps[5]});
+}
+
+TEST_CASE("shards are frozen to the same bytes as by definition") {
+  std::mt19937_64 random(8);
+  for (const Kernels* kernels : cpu::available_kernels()) {
+    CAPTURE(kernels->name);
+    for (const std::uint32_t k : {13u, 17u, 31u, 32u}) {
+      CAPTURE(k);
+      cpu::Freezer freezer(*kernels, k);
+      for (const std::size_t n : {0, 1, 8, 9, 60, 127, 128, 130, 1000, 1023, 30001}) {
+        CAPTURE(n);
+        // The last exponent decides how large counts become; buckets may be empty or full.
+        const std::uint32_t width = n % 3 == 0 ? 1 : n % 3 == 1 ? 9 : 60;
+        std::vector<Key64> hashes(2 * n);
+        for (Key64& hash : hashes) hash = random() & key_mask<Key64>(k) >> (n % 2 == 0 ? 0 : 3);
+        std::sort(hashes.begin(), hashes.end());
+        hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+        hashes.resize(std::min(n, hashes.size()));
+        std::vector<std::uint64_t> counts(hashes.size());
+        for (auto& count : counts) count = random() % 3 == 0 ? 1 + (random() >> (63 - random() % width)) : 1;
+        const auto expected = index::freeze(hashes.data(), counts.data(), hashes.size(), k);
+        const auto frozen = freezer.freeze(hashes.data(), counts.data(), hashes.size());
+        CHECK((frozen.payload == expected.payload));
+        CHECK(frozen.shape.entries == expected.shape.entries);
+        CHECK(frozen.shape.exceptions == expected.shape.exceptions);
+        CHECK(frozen.shape.bucket_bits == expected.shape.bucket_bits);
+        CHECK(frozen.shape.count_bits == expected.shape.count_bits);
+        CHECK(frozen.shape.exception_bits == expected.shape.exception_bits);
+      }
+    }
+  }
+}
+
+TEST_CASE("counts beyond 2^32, and the k-mer whose hash marks empty slots") {
+  for (const Kernels* kernels : cpu::available_kernels()) {
+    CAPTURE(kernels->name);
+    const auto& shard = kernels->narrow;
+    // The word of one 32-mer whose hash is all ones.
+    const std::uint32_t k = 32;
+    const KmerHash<Key64> hash(k);
+    const Key64 unlucky = hash.inverse(table::kEmptyKey<Key64>);
+    const Key64 ordinary = 0x0123456789ABCDEFu;
+    SuperKmer<2> words[2] = {};
+    words[0].word[0] = reverse_pairs(unlucky);
+    words[1].word[0] = reverse_pairs(ordinary);
+    cpu::Scratch<Key64> keys, homeless, carries;
+    cpu::Scratch<std::uint32_t> counts, homeless_counts;
+    cpu::CountingTable<Key64> table{};
+    const std::size_t slots = 4096;
+    table.slots = {keys.get(slots), counts.get(slots)};
+    std::fill_n(table.slots.keys, slots, table::kEmptyKey<Key64>);
+    std::fill_n(table.slots.counts, slots, 0u);
+    table.window_bits = 9;
+    table.key_bits = 64;
+    table.limit = slots / 2;
+    table.homeless = homeless.get(cpu::CountingTable<Key64>::kListCapacity);
+    table.homeless_counts = homeless_counts.get(cpu::CountingTable<Key64>::kListCapacity);
+    table.carries = carries.get(cpu::CountingTable<Key64>::kListCapacity);
+    const std::uint32_t most[2] = {UINT32_MAX, UINT32_MAX};
+    Key64 list_keys[80];
+    std::uint32_t list_weights[80];
+    cpu::HashList<Key64> list{list_keys, list_weights, 0, 0};
+    shard.append(words, most, 2, k, false, list);
+    for (int i = 0; i < 5; ++i) CHECK(shard.insert(table, list, 0) == 2);
+    CHECK(table.empty_key_count == 5 * std::uint64_t{UINT32_MAX});
+    CHECK(table.size == 1);
+    REQUIRE(table.carries_size == 4);
+    for (int i = 0; i < 4; ++i) CHECK(table.carries[i] == hash(ordinary));
+    Key64 out_keys[32], stray_keys[32];
+    std::uint64_t out_counts[32], stray_counts[32];
+    CHECK(shard.harvest(table, out_keys, out_counts, stray_keys, stray_counts) == 0);
+    CHECK(out_keys[0] == hash(ordinary));
+    CHECK(out_counts[0] + (std::uint64_t{4} << 32) == 5 * std::uint64_t{UINT32_MAX});
+  }
+}

@@ -1,0 +1,136 @@
+// The session suite on the CPU backend, and what only a CPU is asked for: several devices, little memory.
+// ctest: long
+
+#include "sessions/session_suite.h"
+#include "tier.h"
+
+using namespace warpmer;
+using namespace warpmer::tests;
+
+TEST_CASE("sessions count what the naive counter counts, with any threads and devices") {
+  match_the_oracle(
+      *backend::make_cpu_backend(),
+      by_tier<std::vector<std::uint32_t>>({1, 5, 9, 13, 31, 32, 33, 48, 49, 64}, {9, 13, 32, 33, 64}),
+      {{1, 1}, {3, 1}, {1, 3}, {2, 5}});
+}
+
+TEST_CASE("whatever shards are counted in, the bytes are the same") {
+  count_in_any_table(*backend::make_cpu_backend(),
+                     by_tier<std::vector<std::uint32_t>>({15, 31, 32, 33, 64}, {31, 64}));
+}
+
+TEST_CASE("totals, histogram and filter follow from the counts") {
+  for (const std::uint32_t k : {9u, 21u}) filter_and_tally(*backend::make_cpu_backend(), k);
+}
+
+TEST_CASE("with little memory, shards are counted early, and the result is the same") {
+  const auto cpu = backend::make_cpu_backend();
+  const auto reads = simulated_reads(400000, 50000, 3, 2000);
+  for (const std::uint32_t k : by_tier<std::vector<std::uint32_t>>({31, 55}, {31})) {
+    CAPTURE(k);
+    backend::CountPlan plan = plan_for(k);
+    plan.threads = 2;
+    const auto batches = batches_of(reads, 2000);
+    const Result ample = run(*cpu, plan, batches, Take::payloads);
+    CHECK(ample.early_counts == 0);
+    std::uint64_t early = 0;
+    for (const std::uint64_t megabytes : by_tier<std::vector<std::uint64_t>>({60, 62, 68}, {60})) {
+      CAPTURE(megabytes);
+      plan.memory_bytes = megabytes << 20;
+      const Result tight = run(*cpu, plan, batches, Take::payloads);
+      early += tight.early_counts;
+      CHECK((tight.payloads == ample.payloads));
+      CHECK((tight.histogram == ample.histogram));
+    }
+    CHECK(early > 0);
+  }
+}
+
+TEST_CASE("counted early in any table, the result is the same") {
+  const auto cpu = backend::make_cpu_backend();
+  const auto batches = batches_of(simulated_reads(240000, 50000, 3, 2000), 2000);
+  backend::CountPlan plan = plan_for(31);
+  const Result ample = run(*cpu, plan, batches, Take::payloads);
+  plan.memory_bytes = std::uint64_t{46} << 20;
+  using enum backend::CountTable;
+  for (const auto table :
+       by_tier<std::vector<backend::CountTable>>({warpdrive, slab, bcht, iceberg, hashgraph}, {slab})) {
+    CAPTURE(backend::name_of(table));
+    plan.table = table;
+    const Result tight = run(*cpu, plan, batches, Take::payloads);
+    CHECK(tight.early_counts > 0);
+    CHECK((tight.payloads == ample.payloads));
+    CHECK((tight.histogram == ample.histogram));
+  }
+}
+
+TEST_CASE("memory that cannot do is refused at once, with what is needed") {
+  backend::CountPlan plan = plan_for(31);
+  plan.memory_bytes = 1 << 20;
+  CHECK_THROWS_AS(backend::make_cpu_backend()->start(plan), ResourceError);
+  plan.k = 12;
+  CHECK_THROWS_AS(backend::make_cpu_backend()->start(plan), ResourceError);
+}
+
+TEST_CASE("distinct k-mers that do not fit are spilled, and the result is the same") {
+  const auto cpu = backend::make_cpu_backend();
+  const auto batches = batches_of(simulated_reads(400000, 20000000, 4), 2000);
+  for (const std::uint32_t k : by_tier<std::vector<std::uint32_t>>({31, 40, 55}, {31})) {
+    CAPTURE(k);
+    backend::CountPlan plan = plan_for(k);
+    const Result ample = run(*cpu, plan, batches, Take::payloads);
+    CHECK(ample.spilled.written_bytes == 0);
+    plan.memory_bytes = std::uint64_t{72} << 20;
+    plan.threads = 3;
+    plan.devices = k == 31 ? 2 : 1;
+    const Result tight = run(*cpu, plan, batches, Take::payloads);
+    CHECK(tight.spilled.written_bytes > 0);
+    CHECK(tight.spilled.read_bytes == tight.spilled.written_bytes);
+    CHECK((tight.payloads == ample.payloads));
+    CHECK((tight.histogram == ample.histogram));
+  }
+}
+
+TEST_CASE("one shard with more distinct k-mers than memory has room for is counted in passes") {
+  const auto cpu = backend::make_cpu_backend();
+  for (const std::uint32_t k : by_tier<std::vector<std::uint32_t>>({31, 40, 64}, {31})) {
+    CAPTURE(k);
+    auto reads = hot_reads(1'000'000 / minimizer_window(k), k, k);
+    const auto others = simulated_reads(2000, 50000, 6);
+    reads.insert(reads.end(), others.begin(), others.end());
+    reads.emplace_back(100'000, 'A');
+    const auto batches = batches_of(reads, 500);
+    backend::CountPlan plan = plan_for(k);
+    plan.min_count = k == 40 ? 3 : 1;  // of which the hot shard has few
+    const Result ample = run(*cpu, plan, batches, Take::payloads, 2);
+    CHECK(ample.from_elsewhere == 0);
+    for (const unsigned threads : {1u, 3u}) {
+      CAPTURE(threads);
+      plan.threads = threads;
+      plan.memory_bytes = std::uint64_t{42 + 7 * threads} << 20;
+      const Result tight = run(*cpu, plan, batches, Take::payloads, 2);
+      CHECK(tight.from_elsewhere == 1);
+      CHECK(tight.spilled.run_bytes > 0);
+      CHECK((tight.payloads == ample.payloads));
+      CHECK((tight.histogram == ample.histogram));
+      CHECK(tight.totals.counted_distinct == ample.totals.counted_distinct);
+      CHECK(tight.totals.counted_unique == ample.totals.counted_unique);
+    }
+  }
+}
+
+TEST_CASE("no input, empty reads, reads shorter than k") {
+  for (const std::uint32_t k : {1u, 5u, 31u, 64u}) next_to_nothing(*backend::make_cpu_backend(), k);
+}
+
+TEST_CASE("characters that are no nucleotide code are refused, or break k-mers when lenient") {
+  for (const std::uint32_t k : {5u, 31u, 64u}) refuse_or_break(*backend::make_cpu_backend(), k);
+}
+
+TEST_CASE("an error of the sink ends the session") {
+  for (const std::uint32_t k : {5u, 31u, 64u}) {
+    for (const unsigned threads : {1u, 2u, 5u})
+      end_with_the_sink(*backend::make_cpu_backend(), k, threads, 0);
+  }
+  end_with_the_sink(*backend::make_cpu_backend(), 31, 5, 2000);
+}

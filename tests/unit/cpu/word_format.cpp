@@ -1,0 +1,113 @@
+// Super-k-mers in as many bytes as they need.
+// ctest: one thread
+
+#include "cpu/simd/word_format.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "cpu/count/pending_store.h"
+#include "kmer/minimizer.h"
+
+using namespace warpmer;
+
+namespace {
+
+/// A word of so many k-mers: random bases, or all of them the last letter's.
+template <int Words>
+SuperKmer<Words> make_word(std::mt19937_64& random, std::uint32_t k, std::uint32_t kmers, bool is_random) {
+  SuperKmer<Words> word{};
+  for (std::uint32_t base = 0; base < kmers + k - 1; ++base)
+    word.word[base / 32] |= (is_random ? random() % 4 : 3) << (base % 32 * 2);
+  word.word[Words - 1] |= std::uint64_t{kmers - 1} << 58;
+  return word;
+}
+
+/// Writes words of all lengths one behind the other, into memory full of ones, and reads them.
+template <int Words>
+void check_all_lengths(std::uint32_t k) {
+  CAPTURE(k);
+  std::mt19937_64 random(k);
+  const cpu::WordFormat<Words> format(k);
+  std::vector<SuperKmer<Words>> words;
+  std::ptrdiff_t bytes = 0;
+  double mean = 0;
+  for (std::uint32_t kmers = 1; kmers <= max_kmers_per_word<Words>(k); ++kmers) {
+    for (const bool is_random : {true, false}) words.push_back(make_word<Words>(random, k, kmers, is_random));
+    bytes += 2 * std::ptrdiff_t{(6 + 2 * (k - 1 + kmers) + 7) / 8};
+    mean += 2 * cpu::mean_word_bytes(k, kmers);
+  }
+  std::shuffle(words.begin(), words.end(), random);
+  std::vector<char> data((words.size() + 1) * sizeof(SuperKmer<Words>), '\xFF');
+  char* end = data.data();
+  for (const auto& word : words) end = format.write(word, end);
+  CHECK(end - data.data() == bytes);
+  CHECK(mean == doctest::Approx(static_cast<double>(bytes)).epsilon(0.02));
+  const char* from = data.data();
+  bool same = true;
+  for (const auto& word : words) {
+    SuperKmer<Words> back;
+    from = format.read(from, back);
+    same = same && back == word;
+  }
+  CHECK(same);
+  CHECK(from == end);
+}
+
+}  // namespace
+
+TEST_CASE("word format: words of all lengths, for every k") {
+  for (std::uint32_t k = kMaxDenseK + 1; k <= kMaxShortWordK; ++k) check_all_lengths<2>(k);
+  for (std::uint32_t k = kMaxDenseK + 1; k <= kMaxK; ++k) check_all_lengths<4>(k);
+}
+
+TEST_CASE("pending words: lists hold what was appended, in order, on as few pages as that takes") {
+  std::mt19937_64 random(1);
+  for (const std::uint32_t k : {13u, 31u, 48u}) {
+    CAPTURE(k);
+    cpu::PagePool pool;
+    cpu::PageStock stock(pool, 16);
+    cpu::PendingStore<2> pending(pool, 1, k);
+    std::vector<SuperKmer<2>> words;
+    std::uint64_t bytes = 0, kmers = 0;
+    for (std::size_t n = 1; n < 3000; n = n * 3 / 2 + 1) {
+      const std::size_t before = words.size();
+      for (std::size_t i = 0; i < n; ++i) {
+        words.push_back(make_word<2>(
+            random, k, 1 + static_cast<std::uint32_t>(random() % max_kmers_per_word<2>(k)), true));
+        bytes += (6 + 2 * (k - 1 + words.back().kmers()) + 7) / 8;
+        kmers += words.back().kmers();
+      }
+      pending.append(0, words.data() + before, n, stock);
+    }
+    cpu::PendingList<2> list = pending.take(0);
+    CHECK(list.words == words.size());
+    CHECK(list.kmers == kmers);
+    CHECK(list.pages <= bytes / cpu::PendingPage<2>::kFullBytes + 1);
+    std::size_t at = 0;
+    const auto compare = [&](const cpu::PendingList<2>& part) {
+      bool same = true;
+      std::uint64_t in_part = 0;
+      cpu::ListedWords<2>{pending.format(), part}.for_each_page([&](const SuperKmer<2>* some, std::size_t n) {
+        same = same && n <= cpu::PendingPage<2>::kCapacity && at + n <= words.size() &&
+               std::memcmp(some, words.data() + at, n * sizeof *some) == 0;
+        at += n;
+        in_part += n;
+      });
+      CHECK(same);
+      CHECK(in_part == part.words);
+      pending.release(part);
+    };
+    compare(list.take_front(1));
+    compare(list.take_front(1000));
+    compare(list.take_front(words.size() + 1));
+    CHECK(list.pages == 0);
+    CHECK(at == words.size());
+    CHECK(pool.bytes_in_use() == stock.size() * cpu::PagePool::kPageBytes);
+  }
+}

@@ -1,0 +1,115 @@
+// gzip and BGZF: whole, in members and blocks, cut and damaged.
+
+#include "unit/io/io_fixture.h"
+
+using namespace io_test;
+
+namespace {
+
+Records sample(unsigned seed, std::size_t count, std::size_t longest) {
+  std::mt19937 random(seed);
+  return random_records(random, count, longest);
+}
+
+}  // namespace
+
+TEST_CASE("io compressed: gzip in one member and in several") {
+  const TempFolder folder;
+  const Records records = sample(21, 500, 300);
+  const std::string text = fastq(records);
+  CHECK(read_all({folder.file("one.gz", deflate(text))}) == records);
+  CHECK(read_all({folder.file("stored.gz", deflate(text, 0))}) == records);
+  std::string members;
+  for (std::size_t pos = 0; pos < text.size(); pos += 777) members += deflate(text.substr(pos, 777));
+  CHECK(read_all({folder.file("many.gz", members)}) == records);
+  CHECK(read_all({folder.file("empty-members.gz", deflate("") + members + deflate(""))}) == records);
+  CHECK(read_all({folder.file("nothing.gz", deflate(""))}).empty());
+  CHECK(read_all({folder.file("bgzf-then-gzip-like.gz", deflate("") + bgzf(text))}) == records);
+}
+
+TEST_CASE("io compressed: far more text than the ring of buffers holds") {
+  const TempFolder folder;
+  const Records records = sample(22, 3000, 8000);
+  const std::string text = fastq(records);
+  REQUIRE(text.size() > 20'000'000);
+  const std::string gzip = folder.file("large.gz", deflate(text, 1));
+  const std::string blocks = folder.file("large.bgz", bgzf(text));
+  for (const unsigned threads : {1U, 4U}) {
+    io::InputOptions options;
+    options.threads = threads;
+    options.batch_bytes = 100'000;
+    CHECK(read_all({gzip}, options) == records);
+    CHECK(read_all({blocks}, options) == records);
+  }
+}
+
+TEST_CASE("io compressed: what may and may not follow the last gzip member") {
+  const TempFolder folder;
+  const Records records = sample(23, 20, 100);
+  const std::string gzip = deflate(fastq(records));
+  CHECK(read_all({folder.file("zeros.gz", gzip + std::string(700'000, '\0'))}) == records);
+  CHECK(read_all({folder.file("zero.gz", gzip + std::string(1, '\0'))}) == records);
+  CHECK(contains(input_error({folder.file("junk.gz", gzip + "junk")}), "follows gzip member 1"));
+  CHECK(contains(input_error({folder.file("late.gz", gzip + std::string(700'000, '\0') + "x")}),
+                 "follows gzip member 1"));
+  CHECK(contains(input_error({folder.file("text.gz", gzip + fastq(records))}), "'@"));
+  CHECK(contains(input_error({folder.file("half.gz", gzip + gzip.substr(0, 5))}), "truncated"));
+  CHECK(contains(input_error({folder.file("magic.gz", gzip + "\x1f\x8c is no member")}), "corrupt"));
+}
+
+TEST_CASE("io compressed: gzip cut anywhere is an error") {
+  const TempFolder folder;
+  const std::string gzip = deflate(fastq(sample(24, 10, 60))) + deflate(fastq(sample(25, 2, 60)));
+  const std::size_t first = deflate(fastq(sample(24, 10, 60))).size();
+  for (std::size_t size = 3; size < gzip.size(); ++size) {
+    if (size == first) continue;  // a whole member is a whole file
+    CAPTURE(size);
+    const std::string message = input_error({folder.file("cut.gz", gzip.substr(0, size))});
+    CHECK(contains(message, "truncated"));
+  }
+}
+
+TEST_CASE("io compressed: no flipped bit of gzip or BGZF goes unseen") {
+  const TempFolder folder;
+  const Records records = sample(26, 4, 60);
+  const std::string text = fastq(records);
+  for (const std::string& whole : {deflate(text), bgzf(text, 100)}) {
+    for (std::size_t i = 2; i < whole.size(); ++i) {
+      std::string damaged = whole;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+      CAPTURE(i);
+      try {
+        // Only fields of the header that say nothing about the text may change without harm.
+        const Records read = read_all({folder.file("damaged", damaged)});
+        CHECK(read == records);
+      } catch (const warpmer::InputError& error) {
+        CHECK(std::string(error.what()).size() > 20);
+      }
+    }
+  }
+}
+
+TEST_CASE("io compressed: BGZF cut anywhere is an error, at a block's end too") {
+  const TempFolder folder;
+  const std::string text = fastq(sample(27, 12, 60));
+  const std::string whole = bgzf(text, 200);
+  CHECK(read_all({folder.file("whole.bgz", whole)}).size() == 12);
+  for (std::size_t size = 2; size < whole.size(); ++size) {
+    CAPTURE(size);
+    CHECK(contains(input_error({folder.file("cut.bgz", whole.substr(0, size))}), "truncated"));
+  }
+  CHECK(
+      contains(input_error({folder.file("mixed.bgz", whole + deflate(text))}), "goes on as something else"));
+  CHECK(read_all({folder.file("twice.bgz", whole + whole)}).size() == 24);
+}
+
+TEST_CASE("io compressed: errors in the text inside keep their places") {
+  const TempFolder folder;
+  const std::string text = fastq(sample(28, 3, 40)) + "@bad x\nACGT\n+\nIII\n@c\nA\n+\nI\n";
+  for (const std::string& data : {deflate(text), bgzf(text, 50)}) {
+    const std::string message = input_error({folder.file("bad.gz", data)});
+    CHECK(contains(message, "bad.gz, record 4 ('bad'), line 16: the quality has 3 characters"));
+  }
+  CHECK(contains(input_error({folder.file("t.gz", deflate("some text"))}), "neither FASTA nor FASTQ"));
+  CHECK(contains(input_error({folder.file("tt.gz", deflate(deflate("some text")))}), "a second time"));
+}

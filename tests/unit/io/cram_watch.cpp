@@ -1,0 +1,157 @@
+// What of CRAM takes memory, found without decoding it. Containers are written here, byte by byte, as the
+// specification has them.
+
+#include "io/hts/cram_watch.h"
+
+#include "io/hts/cram_memory.h"
+#include "unit/io/io_fixture.h"
+
+using namespace io_test;
+
+namespace {
+
+/// Numbers of variable length, as CRAMv3 has them in section 2.3.
+std::string itf8(std::int32_t signed_value) {
+  const auto value = static_cast<std::uint32_t>(signed_value);
+  const auto byte = [](std::uint32_t bits) { return std::string(1, static_cast<char>(bits & 0xff)); };
+  if (value < 1u << 7) return byte(value);
+  if (value < 1u << 14) return byte(0x80 | value >> 8) + byte(value);
+  if (value < 1u << 21) return byte(0xc0 | value >> 16) + byte(value >> 8) + byte(value);
+  if (value < 1u << 28) return byte(0xe0 | value >> 24) + byte(value >> 16) + byte(value >> 8) + byte(value);
+  return byte(0xf0 | value >> 28) + byte(value >> 20) + byte(value >> 12) + byte(value >> 4) +
+         byte(value & 0xf);
+}
+std::string ltf8(std::uint64_t value) {
+  unsigned more = 0;
+  while (more < 8 && value >= std::uint64_t{1} << (7 + 7 * more)) ++more;
+  std::string bytes;
+  for (unsigned i = 0; i < more; ++i) bytes.insert(bytes.begin(), static_cast<char>(value >> (8 * i)));
+  const unsigned ones = 0xff00u >> more & 0xff;
+  return static_cast<char>(ones | (more < 7 ? value >> (8 * more) : 0)) + bytes;
+}
+
+struct Container {
+  std::int32_t reference = -1;
+  std::int32_t records = 0;
+  std::uint64_t bases = 0;
+  std::int32_t slices = 1;
+  std::string block = {};  ///< the first one
+  std::size_t more = 0;    ///< bytes behind it
+};
+
+std::string encode(const Container& container, char version) {
+  std::string bytes = little_endian(container.block.size() + container.more, 4) + itf8(container.reference) +
+                      itf8(1) + itf8(100) + itf8(container.records) +
+                      (version == 3 ? ltf8(std::uint64_t{1} << 40) : itf8(1 << 20)) + ltf8(container.bases) +
+                      itf8(7) + itf8(container.slices);
+  for (std::int32_t i = 0; i < container.slices; ++i) bytes += itf8(300 * i);
+  if (version == 3) bytes += "CRC.";
+  return bytes + container.block + std::string(container.more, 'x');
+}
+
+std::string definition(char version) {
+  return std::string("CRAM") + version + std::string(1, '\0') + std::string(20, 'i');
+}
+
+std::string block_of(char method, char kind, const std::string& data, std::int32_t text_bytes) {
+  return std::string{method, kind} + itf8(0) + itf8(static_cast<std::int32_t>(data.size())) +
+         itf8(text_bytes) + data;
+}
+
+/// A compression header whose map has such entries.
+std::string compression(const std::string& entries, std::int32_t count, char method = 0) {
+  const std::string data = itf8(static_cast<std::int32_t>(entries.size())) + itf8(count) + entries;
+  return block_of(method, 1, data, static_cast<std::int32_t>(data.size()));
+}
+
+const std::string kOther = std::string("RN\1", 3) + "SM12345" + "TD" + itf8(300) + std::string(300, 't');
+const std::string kWithout = compression(kOther + std::string("RR\0", 3), 4);
+const std::string kWith = compression(kOther + "RR\1", 4);
+const std::string kSilent = compression(kOther, 3);
+const std::string kCompressed = compression(kOther + std::string("RR\0", 3), 4, 1);
+
+Container file_header() { return {0, 0, 0, 1, block_of(1, 0, "compressed", 123'456'789), 0}; }
+
+}  // namespace
+
+TEST_CASE("io cram watch: sizes of headers and slices, however the bytes come") {
+  for (const char version : {'\2', '\3'}) {
+    std::string file = definition(version) + encode(file_header(), version);
+    for (const Container& container :
+         {Container{-1, 1000, 5'000'000, 1, kWith, 0}, Container{-1, 20'000, 300'000'000, 10, kWith, 10'000},
+          Container{-1, 7, 0x4'1234'5678, 1'000, kWith, 70'000}, Container{-1, 0, 0, 0, "end", 0}}) {
+      file += encode(container, version);
+    }
+    for (const std::size_t step : {1, 7, 4096, 100'000}) {
+      CAPTURE(step);
+      io::CramWatch watch("file");
+      for (std::size_t at = 0; at < file.size(); at += step)
+        watch.see(std::string_view(file).substr(at, step));
+      CHECK(watch.containers() == 5);
+      CHECK(watch.size().header_bytes == 123'456'789);
+      CHECK(watch.size().slice_bases == 30'000'000 + 2'000 * io::CramSize::kRecordBases);
+      CHECK_FALSE(watch.size().needs_reference);  // nothing is aligned
+    }
+  }
+}
+
+TEST_CASE("io cram watch: what needs a reference") {
+  struct Case {
+    std::int32_t reference;
+    const std::string& block;
+    bool needs;
+  };
+  for (const Case& one : {Case{5, kWith, true}, Case{-2, kWith, true}, Case{5, kSilent, true},
+                          Case{5, kCompressed, true}, Case{5, kWithout, false}, Case{-2, kWithout, false}}) {
+    const std::string file = definition(3) + encode(file_header(), 3) +
+                             encode({one.reference, 10, 1000, 1, one.block, 50}, 3) +
+                             encode({-1, 10, 1000, 1, kWith, 50}, 3);
+    io::CramWatch watch("file");
+    for (const char byte : file) watch.see({&byte, 1});
+    CHECK(watch.containers() == 3);
+    CHECK(watch.size().needs_reference == one.needs);
+  }
+}
+
+TEST_CASE("io cram watch: what cannot be is said") {
+  const auto error_of = [](const std::string& bytes) -> std::string {
+    try {
+      io::CramWatch("file").see(bytes);
+    } catch (const warpmer::InputError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  CHECK(contains(error_of(definition(4)), "it is of version 4"));
+  CHECK(contains(error_of(definition(1)), "it is of version 1"));
+  const std::string start = definition(3) + encode(file_header(), 3);
+  CHECK(error_of(start).empty());
+  CHECK(contains(error_of(start + little_endian(0xffffffff, 4) + std::string(100, '\0')), "impossible size"));
+  CHECK(contains(error_of(start + encode({-1, -1, 10, 1, kWith, 0}, 3)), "impossible size"));
+  CHECK(
+      contains(error_of(start + encode({-1, 1, std::uint64_t{1} << 61, 1, kWith, 0}, 3)), "impossible size"));
+  // Whose slices are more than there can be.
+  const std::string endless = little_endian(1'000'000, 4) + itf8(-1) + itf8(0) + itf8(0) + itf8(1) + ltf8(0) +
+                              ltf8(1) + itf8(1) + itf8(0x7fffffff);
+  CHECK(contains(error_of(start + endless + std::string(3 << 20, 'x')), "no container"));
+}
+
+TEST_CASE("io cram memory: what is foreseen of a file") {
+  const TempFolder folder;
+  const std::string usual = definition(3) + encode(file_header(), 3) + encode({-1, 10, 1000, 1, kWith, 9}, 3);
+  const std::string large =
+      definition(3) + encode(file_header(), 3) + encode({-1, 0, 50'000'000, 1, kWith, 9}, 3);
+  const auto needs_of = [](const std::string& path, const std::string& reference = "") {
+    return io::look_at_cram({path, path, 0, true}, reference);
+  };
+  const auto needs = needs_of(folder.file("usual", usual));
+  REQUIRE(needs);
+  CHECK(needs->size.slice_bases == io::kUsualSliceBases);
+  CHECK(needs->bytes(1) < needs->bytes(2));
+  CHECK(needs_of(folder.file("large", large))->size.slice_bases == 50'000'000);
+  const std::string fasta = folder.file("one.fa", ">1\n" + std::string(1'000'000, 'A') + "\n");
+  CHECK(needs_of(folder.file("usual", usual), fasta)->bytes(1) >= needs->bytes(1) + 2'000'000);
+  CHECK_FALSE(needs_of(folder.file("text", "CRA")));
+  CHECK_FALSE(needs_of(folder.path("none")));
+  CHECK_FALSE(io::look_at_cram({folder.file("usual", usual), "a pipe", 0, false}, ""));
+}

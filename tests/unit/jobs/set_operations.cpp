@@ -1,0 +1,341 @@
+// Set algebra on indexes against maps: every operation and count rule, any number of inputs, both widths of
+// keys, and what must be refused.
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "index/shard_codec.h"
+#include "index/shard_decoder.h"
+#include "jobs/set_job.h"
+#include "tier.h"
+#include "unit/index/index_file_common.h"
+
+using namespace warpmer;
+using namespace warpmer::backend;
+using namespace warpmer::jobs;
+using index::test::ScratchFolder;
+
+namespace {
+
+template <class Key>
+using Counts = std::map<Key, std::uint64_t>;
+
+/// What the operations ask of an index is that equal hashes are in equal shards.
+template <class Key>
+std::uint32_t shard_of_hash(Key hash, std::uint32_t shards) {
+  return static_cast<std::uint32_t>(hash * 7 / 3) % shards;
+}
+
+template <class Key>
+void write_index(const std::string& path, std::uint32_t k, std::uint32_t shard_bits,
+                 const Counts<Key>& counts) {
+  const index::IndexParams params{.k = k, .minimizer_length = std::min(k, 12u), .shard_bits = shard_bits};
+  index::IndexWriter writer(path, params);
+  index::Totals totals;
+  index::Histogram histogram;
+  std::vector<std::vector<Key>> hashes(params.shards());
+  std::vector<std::vector<std::uint64_t>> numbers(params.shards());
+  for (const auto& [hash, count] : counts) {
+    hashes[shard_of_hash(hash, params.shards())].push_back(hash);
+    numbers[shard_of_hash(hash, params.shards())].push_back(count);
+    ++histogram[count];
+    totals.stored_kmers += count;
+    totals.largest_count = std::max(totals.largest_count, count);
+  }
+  for (std::uint32_t s = 0; s < params.shards(); ++s)
+    writer.put(s, index::freeze(hashes[s].data(), numbers[s].data(), hashes[s].size(), k));
+  totals.stored_distinct = totals.counted_distinct = counts.size();
+  totals.records = 3;
+  writer.finish(totals, histogram, {});
+}
+
+template <class Key>
+Counts<Key> read_index(const std::string& path) {
+  const index::IndexFile file(path);
+  Counts<Key> counts;
+  for (std::uint32_t s = 0; s < file.params().shards(); ++s) {
+    index::ShardReader<Key>(file.shard(s), file.params().k).for_each([&](Key hash, std::uint64_t count) {
+      counts[hash] = count;
+    });
+  }
+  CHECK(counts.size() == file.totals().stored_distinct);
+  return counts;
+}
+
+/// The operation, k-mer by k-mer.
+template <class Key>
+Counts<Key> oracle(const SetOptions& options, const std::vector<Counts<Key>>& inputs) {
+  std::set<Key> hashes;
+  for (const auto& input : inputs) {
+    for (const auto& [hash, count] : input) hashes.insert(hash);
+  }
+  Counts<Key> result;
+  for (const Key hash : hashes) {
+    std::vector<std::uint64_t> there;
+    std::vector<std::size_t> where;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto found = inputs[i].find(hash);
+      if (found == inputs[i].end()) continue;
+      const CountBounds bounds =
+          options.of_inputs.empty() ? CountBounds{} : options.of_inputs[i % options.of_inputs.size()];
+      if (found->second < bounds.min || found->second > bounds.max) continue;
+      there.push_back(found->second);
+      where.push_back(i);
+    }
+    if (there.empty()) continue;
+    std::uint64_t sum = 0;
+    for (const std::uint64_t count : there) sum += count;
+    bool is_kept = false;
+    switch (options.operation) {
+      case SetOperation::unite:
+        is_kept = there.size() >= options.min_samples;
+        break;
+      case SetOperation::intersect:
+        is_kept = there.size() == inputs.size();
+        break;
+      case SetOperation::subtract:
+        is_kept = where[0] == 0 && (there.size() == 1 ||
+                                    (options.counts == CountRule::difference && there[0] > sum - there[0]));
+        break;
+      case SetOperation::symmetric_difference:
+        is_kept = there.size() == 1;
+        break;
+    }
+    const std::map<CountRule, std::uint64_t> by_rule{{CountRule::sum, sum},
+                                                     {CountRule::min, *std::ranges::min_element(there)},
+                                                     {CountRule::max, *std::ranges::max_element(there)},
+                                                     {CountRule::first, there.front()},
+                                                     {CountRule::last, there.back()},
+                                                     {CountRule::samples, there.size()},
+                                                     {CountRule::difference, 2 * there[0] - sum}};
+    const std::uint64_t count = by_rule.at(options.counts);
+    if (is_kept && options.of_result.contains(count)) result[hash] = count;
+  }
+  return result;
+}
+
+struct Case {
+  SetOperation operation;
+  CountRule rule;
+  std::uint64_t min_samples = 1;
+  std::vector<CountBounds> of_inputs{};
+  CountBounds of_result{};
+};
+
+std::vector<Case> cases(std::size_t inputs) {
+  std::vector<Case> all;
+  for (const CountRule rule : {CountRule::sum, CountRule::min, CountRule::max, CountRule::first,
+                               CountRule::last, CountRule::samples}) {
+    all.push_back({SetOperation::unite, rule});
+    all.push_back({SetOperation::intersect, rule});
+    all.push_back({SetOperation::unite, rule, (inputs + 1) / 2, {{2, UINT64_MAX}}, {1, 40}});
+  }
+  all.push_back({SetOperation::intersect, CountRule::min, 1, {{2, 30}}, {3, 20}});
+  if (inputs < 2) return all;
+  std::vector<CountBounds> bounds(inputs);
+  bounds[0] = {3, UINT64_MAX};
+  bounds[1] = {2, 9};
+  for (const CountRule rule : {CountRule::first, CountRule::difference}) {
+    all.push_back({SetOperation::subtract, rule});
+    all.push_back({SetOperation::subtract, rule, 1, bounds});
+  }
+  all.push_back({SetOperation::symmetric_difference, CountRule::first});
+  all.push_back({SetOperation::symmetric_difference, CountRule::first, 1, bounds, {2, UINT64_MAX}});
+  return all;
+}
+
+SetReport run(SetOptions options, unsigned threads = 2) {
+  JobProgress progress;
+  options.threads = threads;
+  options.memory_bytes = std::uint64_t{4} << 30;
+  return run_set_operation(options, progress);
+}
+
+/// Inputs that share most of their k-mers, some, or none; one is empty when there are many.
+template <class Key>
+std::vector<Counts<Key>> random_inputs(std::uint32_t k, std::size_t inputs, std::size_t size) {
+  std::mt19937_64 random(k + inputs);
+  const Key mask = key_mask<Key>(k);
+  std::vector<Key> pool(size);
+  for (Key& key : pool) {
+    key = random();
+    if constexpr (sizeof(Key) == 16) key = key << 64 | random();
+    key &= mask;
+  }
+  std::vector<Counts<Key>> all(inputs);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (i == 3) continue;
+    for (const Key key : pool) {
+      if (random() % 3 != 0)
+        all[i][key] = random() % 50 == 0 ? random() >> (24 + random() % 39) : 1 + random() % 5;
+    }
+    all[i][mask] = 1 + i;  // the largest hash there is
+  }
+  for (auto& counts : all) std::erase_if(counts, [](const auto& entry) { return entry.second == 0; });
+  return all;
+}
+
+template <class Key>
+void compare_with_oracle(std::uint32_t k, std::uint32_t shard_bits, std::size_t inputs, std::size_t size) {
+  const ScratchFolder scratch;
+  const auto all = random_inputs<Key>(k, inputs, size);
+  SetOptions options;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    options.inputs.push_back(scratch / std::to_string(i));
+    write_index(options.inputs.back(), k, shard_bits, all[i]);
+  }
+  options.output = scratch / "out";
+  for (const Case& one : cases(inputs)) {
+    CAPTURE(static_cast<int>(one.operation));
+    CAPTURE(static_cast<int>(one.rule));
+    options.operation = one.operation;
+    options.counts = one.rule;
+    options.min_samples = one.min_samples;
+    options.of_inputs = one.of_inputs;
+    options.of_result = one.of_result;
+    const SetReport report = run(options);
+    const Counts<Key> expected = oracle(options, all);
+    CHECK((read_index<Key>(options.output) == expected));
+    std::uint64_t kmers = 0;
+    for (const auto& [hash, count] : expected) kmers += count;
+    CHECK(report.totals.stored_kmers == kmers);
+    CHECK(report.totals.records == (one.operation == SetOperation::subtract ? 1 : inputs) * 3);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("set operations: as k-mer by k-mer, for one, two and more inputs") {
+  for (const std::size_t inputs : tests::by_tier<std::vector<std::size_t>>({1, 2, 3, 6}, {3})) {
+    CAPTURE(inputs);
+    compare_with_oracle<Key64>(1, 0, inputs, 3);
+    compare_with_oracle<Key64>(6, 0, inputs, 3000);
+    compare_with_oracle<Key64>(21, 2, inputs, 500);
+    compare_with_oracle<Key128>(33, 2, inputs, 300);
+  }
+  compare_with_oracle<Key64>(32, 1, 2, 2000);
+  compare_with_oracle<Key128>(64, 0, 2, 1000);
+  compare_with_oracle<Key64>(31, 1, 70, tests::by_tier(400, 50));
+}
+
+TEST_CASE("set operations: shards that are merged in several parts, on any number of threads") {
+  const ScratchFolder scratch;
+  const std::size_t size = tests::by_tier(40000, 20000);
+  const auto all = random_inputs<Key64>(31, 3, size);
+  SetOptions options;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    options.inputs.push_back(scratch / std::to_string(i));
+    write_index(options.inputs.back(), 31, 1, all[i]);
+  }
+  // Much smaller than the others: a part is less than one of its buckets.
+  options.inputs.push_back(scratch / "few");
+  write_index(options.inputs.back(), 31, 1, Counts<Key64>(all[0].begin(), std::next(all[0].begin(), 20)));
+  options.output = scratch / "out";
+  (void)run(options, 1);
+  const std::string bytes = index::test::read_bytes(options.output);
+  (void)run(options, 3);
+  CHECK(index::test::read_bytes(options.output) == bytes);
+  auto with_few = all;
+  with_few.emplace_back(all[0].begin(), std::next(all[0].begin(), 20));
+  CHECK((read_index<Key64>(options.output) == oracle(options, with_few)));
+}
+
+TEST_CASE("set operations: nothing in, nothing out, and the same input twice") {
+  const ScratchFolder scratch;
+  write_index<Key64>(scratch / "none", 21, 2, {});
+  write_index<Key64>(scratch / "one", 21, 2, {{5, 2}, {9, 1}});
+  SetOptions options;
+  options.output = scratch / "out";
+  options.inputs = {scratch / "none", scratch / "none"};
+  for (const SetOperation operation : {SetOperation::unite, SetOperation::intersect, SetOperation::subtract,
+                                       SetOperation::symmetric_difference}) {
+    options.operation = operation;
+    options.counts = operation == SetOperation::subtract ? CountRule::first : CountRule::sum;
+    CHECK(run(options).totals.stored_distinct == 0);
+    CHECK(read_index<Key64>(options.output).empty());
+  }
+  options.inputs = {scratch / "one", scratch / "one"};
+  options.operation = SetOperation::unite;
+  options.counts = CountRule::sum;
+  (void)run(options);
+  CHECK((read_index<Key64>(options.output) == Counts<Key64>{{5, 4}, {9, 2}}));
+  options.operation = SetOperation::symmetric_difference;
+  CHECK(run(options).totals.stored_distinct == 0);
+}
+
+TEST_CASE("set operations: what does not go together is refused, and nothing is left") {
+  const ScratchFolder scratch;
+  const Counts<Key64> few{{5, 2}, {9, UINT64_MAX / 2}};
+  write_index(scratch / "a", 21, 2, few);
+  write_index(scratch / "k", 22, 2, few);
+  write_index(scratch / "shards", 21, 3, few);
+  SetOptions options;
+  options.output = scratch / "out";
+  options.inputs = {scratch / "a", scratch / "k"};
+  CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("k has k = 22, "), UsageError);
+  options.inputs = {scratch / "a", scratch / "a", scratch / "shards"};
+  CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("shards has 8 shards, "), UsageError);
+  options.inputs = {scratch / "a"};
+  options.operation = SetOperation::subtract;
+  CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("two or more"), UsageError);
+  options.operation = SetOperation::unite;
+  options.min_samples = 2;
+  CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("lower --min-samples"), UsageError);
+  options.min_samples = 1;
+  options.inputs = {scratch / "a", scratch / "a", scratch / "a"};
+  CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("add up to more than 2^64 - 1"), InputError);
+  options.counts = CountRule::max;
+  (void)run(options);
+  CHECK((read_index<Key64>(options.output) == few));
+  options.memory_bytes = 1 << 20;
+  JobProgress progress;
+  CHECK_THROWS_WITH_AS((void)run_set_operation(options, progress), doctest::Contains("raise -m"),
+                       ResourceError);
+  CHECK(scratch.files() == 4);
+}
+
+TEST_CASE("shard decoder: parts of a shard are what the reader sees, and entries out of order are noticed") {
+  std::mt19937_64 random(5);
+  for (const std::uint32_t k : {4u, 12u, 21u, 31u, 32u}) {
+    for (const std::size_t size : {0, 1, 9, 200, 5000}) {
+      Counts<Key64> entries;
+      const std::size_t most = k < 6 ? std::min<std::size_t>(size, 200) : size;
+      while (entries.size() < most)
+        entries[random() & key_mask<Key64>(k)] = random() % 40 == 0 ? random() | 1 : 1 + random() % 3;
+      std::vector<Key64> hashes;
+      std::vector<std::uint64_t> counts;
+      for (const auto& [hash, count] : entries) {
+        hashes.push_back(hash);
+        counts.push_back(count);
+      }
+      index::FrozenShard frozen = index::freeze(hashes.data(), counts.data(), hashes.size(), k);
+      const std::size_t words = frozen.payload.size();
+      frozen.payload.resize(words + index::kReadAheadWords);
+      const index::ShardDecoder<Key64> decoder({frozen.shape, frozen.payload.data(), words}, k);
+      for (const std::uint32_t part_bits : {0u, 1u, 3u, 7u}) {
+        Counts<Key64> seen;
+        bool is_sound = true;
+        for (std::uint64_t part = 0; part < std::uint64_t{1} << part_bits; ++part) {
+          std::vector<Key64> to(decoder.room(part, part_bits));
+          std::vector<std::uint64_t> numbers(to.size());
+          const auto range = decoder.decode(part, part_bits, {to.data(), numbers.data()});
+          is_sound = is_sound && range.is_sound;
+          for (std::size_t i = range.begin; i < range.end; ++i) seen[to[i]] += numbers[i];
+        }
+        CHECK(is_sound);
+        CHECK((seen == entries));
+      }
+    }
+  }
+  std::vector<Key64> hashes{1, 5, 5, 9};
+  const std::vector<std::uint64_t> counts{1, 1, 1, 1};
+  index::FrozenShard frozen = index::freeze(hashes.data(), counts.data(), hashes.size(), 21);
+  frozen.payload.resize(frozen.payload.size() + index::kReadAheadWords);
+  const index::ShardDecoder<Key64> decoder({frozen.shape, frozen.payload.data(), 1}, 21);
+  std::vector<std::uint64_t> numbers(decoder.room(0, 0));
+  hashes.resize(numbers.size());
+  CHECK_FALSE(decoder.decode(0, 0, {hashes.data(), numbers.data()}).is_sound);
+}
