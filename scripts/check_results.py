@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks docs/results.md: that it is short; that every table says when, where, of what commit and how each of its
 numbers was measured; that those commits, scripts and programs exist; that links to it in the repository lead
-somewhere; and that figures are small, and on a page."""
+somewhere; that figures are small, and on a page; and that pages link to files and sections that exist."""
 
 import pathlib
 import re
@@ -119,9 +119,22 @@ def figure_faults():
             yield f"{FIGURES / path.name}: no page has it; delete it"
 
 
+def page_link_faults():
+    """Of pages in docs: links to files and to sections of pages, of which docs/architecture.md has many."""
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            name, _, anchor = link.partition("#")
+            target = page.parent / name if name else page
+            if ":" in link or (target.exists() and (not anchor or target.suffix != ".md")):
+                continue
+            lines = target.read_text(encoding="utf-8").splitlines() if target.exists() else []
+            if anchor not in set(anchors(lines)):
+                yield f"{page.relative_to(ROOT)}: nothing is at {link}"
+
+
 def main():
     lines = (ROOT / PAGE).read_text(encoding="utf-8").splitlines()
-    faults = [*page_faults(lines), *link_faults(lines), *figure_faults()]
+    faults = [*page_faults(lines), *link_faults(lines), *figure_faults(), *page_link_faults()]
     print("\n".join(faults), file=sys.stderr, end="\n" if faults else "")
     return 1 if faults else 0
 
