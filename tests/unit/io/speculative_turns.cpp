@@ -1,14 +1,14 @@
 // Blocks that several threads work on before their turns: turns come in order, and a wrong guess costs a
 // turn.
 
+#include "io/blocks/speculative_turns.h"
+
 #include <doctest/doctest.h>
 
 #include <atomic>
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include "io/blocks/speculative_turns.h"
 
 namespace warpmer::io {
 namespace {
