@@ -66,6 +66,18 @@ if(WARPMER_SANITIZE)
   target_link_options(warpmer_flags INTERFACE -fsanitize=${WARPMER_SANITIZE})
 endif()
 
+# What goes into the shared library, if there is to be one, has to be compiled for that: all targets that are added from
+# here on in this folder. Hidden symbols cost the program nothing (docs/results.md would show it): calls among them need
+# no table.
+macro(warpmer_compile_for_library)
+  if(WARPMER_LIBRARY)
+    set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+    set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+    set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+    set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+  endif()
+endmacro()
+
 # Adds CUDA sources to a target, `batch` of them compiled as one. CMake's UNITY_BUILD is for CUDA from 3.31 on only, and
 # would put together what has the same names inside.
 function(warpmer_add_cuda_sources target batch)

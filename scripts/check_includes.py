@@ -11,6 +11,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Which folders a folder may see, itself aside.
 BELOW_BACKEND = {"base", "kmer", "file", "host", "io", "index", "formats"}
 ALLOWED = {
+    # The public headers, which all may see, and which see only each other.
+    "include": set(),
     "base": set(),
     "kmer": set(),
     "file": {"base"},
@@ -26,6 +28,8 @@ ALLOWED = {
     "jobs": BELOW_BACKEND | {"backend", "mpi", "stats"},
     "cpu": BELOW_BACKEND | {"table", "backend", "mpi"},
     "kernels": BELOW_BACKEND | {"table", "backend", "mpi"},
+    # The public library, in include/.
+    "library": BELOW_BACKEND | {"backend", "mpi", "jobs"},
     "cli": {"base", "file", "host", "io", "index", "formats", "backend", "mpi", "stats", "jobs"},
 }
 # Folders within a folder, the lowest first: each may see those before it. What is beside them sees them all, and none
@@ -129,7 +133,7 @@ def check(path, text):
 def main():
     files = [
         path
-        for folder in ("src", "cli", "kernels", "bench", "tests")
+        for folder in ("include", "src", "cli", "kernels", "bench", "examples", "tests")
         for path in sorted((ROOT / folder).rglob("*"))
         if path.suffix in SUFFIXES
     ]

@@ -1,0 +1,144 @@
+#pragma once
+/// The warpmer library: counts the k-mers of sequencing data into an index file, and answers questions about
+/// such a file. docs/library.md is a tour.
+///
+/// A k-mer is given and returned as text: k characters of A C G T. In an index whose strand is canonical, a
+/// k-mer and its reverse complement are one, which is named by the lexicographically smaller of the two, and
+/// may be asked for by either.
+///
+/// All functions report errors by exceptions: the four kinds of warpmer/error.h, and nothing else. None
+/// prints, ends the process, or installs a signal handler.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warpmer/error.h"
+
+namespace warpmer {
+
+/// The largest k.
+inline constexpr std::uint32_t kLargestK = 64;
+
+/// Sums over an index. "Counted" is before the filter of counts, "stored" after it; without a filter they are
+/// the same. Of an index made of another program's database, what that does not say is 0.
+struct Totals {
+  std::uint64_t sequences = 0;           ///< sequences read
+  std::uint64_t bases = 0;               ///< characters of sequence read, N included
+  std::uint64_t counted_kmers = 0;       ///< occurrences of k-mers
+  std::uint64_t counted_distinct = 0;    ///< distinct k-mers
+  std::uint64_t counted_unique = 0;      ///< distinct k-mers that occur once
+  std::uint64_t stored_kmers = 0;        ///< occurrences of the k-mers in the index
+  std::uint64_t stored_distinct = 0;     ///< distinct k-mers in the index
+  std::uint64_t largest_count = 0;       ///< of a k-mer in the index
+  std::uint64_t min_count = 1;           ///< the filter: k-mers that occur less often are not in the index,
+  std::uint64_t max_count = UINT64_MAX;  ///< and neither are those that occur more often
+
+  friend bool operator==(const Totals&, const Totals&) = default;
+};
+
+/// One row of a histogram.
+struct HistogramRow {
+  std::uint64_t count = 0;  ///< how often each of these k-mers occurs
+  std::uint64_t kmers = 0;  ///< how many distinct k-mers occur so often
+
+  friend bool operator==(const HistogramRow&, const HistogramRow&) = default;
+};
+
+/// An index file (.wmi) that is open for reading. The file is mapped, not read into memory. While the Index
+/// lives, the file may be renamed, replaced or removed, but must not be written to: when a mapped file
+/// becomes shorter, the system ends the process with SIGBUS.
+///
+/// Any number of threads may call const functions of one Index at once. A moved-from Index can only be
+/// assigned to or destroyed.
+class WARPMER_PUBLIC Index {
+ public:
+  /// What `counts_in` says of a position without a k-mer. No k-mer of an index occurs so often.
+  static constexpr std::uint64_t kNoKmer = UINT64_MAX;
+
+  /// Takes a k-mer in upper case, which is valid during the call, and its count.
+  using Visitor = std::function<void(std::string_view kmer, std::uint64_t count)>;
+
+  /// Opens an index. Header, directory and histogram are checked now; a part with k-mers is checked the first
+  /// time it is needed, by whichever function needs it. InputError when there is no such file, or it is no
+  /// index, or damaged.
+  explicit Index(const std::string& path);
+  ~Index();
+  Index(Index&& other) noexcept;
+  Index& operator=(Index&& other) noexcept;
+
+  [[nodiscard]] const std::string& path() const noexcept;
+  /// Length of the k-mers, in bases.
+  [[nodiscard]] std::uint32_t k() const noexcept;
+  /// True when a k-mer and its reverse complement are one; false when k-mers were counted as they were read.
+  [[nodiscard]] bool is_canonical() const noexcept;
+  [[nodiscard]] Totals totals() const;
+  /// One number for k, strand, k-mers and counts. Indexes of equal content have equal checksums, however they
+  /// were made.
+  [[nodiscard]] std::uint64_t content_checksum() const noexcept;
+  /// Rows of all counts that k-mers of the index have, the smallest count first. Exact, and not capped.
+  [[nodiscard]] std::vector<HistogramRow> histogram() const;
+
+  /// Returns how often a k-mer occurs; 0 when it is not in the index. UsageError when `kmer` is not exactly k
+  /// characters of A C G T U, in upper or lower case (U counts as T). InputError when the file is damaged.
+  [[nodiscard]] std::uint64_t count_of(std::string_view kmer) const;
+
+  /// Returns the counts of several k-mers, in their order. Errors are those of `count_of`.
+  [[nodiscard]] std::vector<std::uint64_t> counts_of(std::span<const std::string> kmers) const;
+
+  /// Returns the count of the k-mer at each position of a sequence, max(0, length - k + 1) numbers: 0 where
+  /// the k-mer is not in the index, kNoKmer where the k characters contain an N or another code that is not
+  /// one of A C G T U. UsageError for a character that is no nucleotide code. InputError when the file is
+  /// damaged.
+  [[nodiscard]] std::vector<std::uint64_t> counts_in(std::string_view sequence) const;
+
+  /// Calls `visit` for every k-mer of the index, in the order of the file, which depends only on the k-mers.
+  /// `visit` is called on the calling thread. Memory does not grow with the index. What `visit` throws ends
+  /// the walk and reaches the caller as it is. InputError when the file is damaged.
+  void for_each(const Visitor& visit) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// How to count. The content of the index depends on the first group only.
+struct CountOptions {
+  std::uint32_t k = 31;                  ///< length of the k-mers, 1 to kLargestK
+  bool canonical = true;                 ///< a k-mer and its reverse complement are one
+  std::uint64_t min_count = 1;           ///< leave out k-mers that occur less often; at least 1
+  std::uint64_t max_count = UINT64_MAX;  ///< leave out k-mers that occur more often
+  std::optional<unsigned>
+      min_base_quality;   ///< FASTQ, BAM, CRAM: bases of lower Phred quality are N; 0 to 93
+  bool lenient = false;   ///< a character that is no nucleotide code is an N, and no InputError
+  std::string reference;  ///< FASTA for CRAM; empty: as htslib finds it
+
+  unsigned threads = 0;  ///< 0: all cores that this process may use
+  std::uint64_t memory_bytes =
+      0;                       ///< cap on the whole process; 0: nine tenths of what it may use and is free
+  std::string tmp_directory;   ///< for what the cap leaves no memory for; empty: $TMPDIR, else the output's
+  std::string device = "cpu";  ///< "cpu"; "cuda", "cuda:N" or "cuda:N,M": GPUs; "auto": a GPU if there is one
+};
+
+/// Counts the k-mers of `inputs` (any mix of FASTA and FASTQ, plain, gzip or BGZF, of BAM and CRAM; "-" is
+/// standard input) and writes the index `output`, which gets its name when it is complete: after an error,
+/// nothing is left of it, and a file that was there is as it was. Returns the index's totals.
+///
+/// UsageError for options out of range, no input, or an output that is also an input; InputError for an input
+/// that is missing, damaged or no sequences; ResourceError when the memory, the disk or the device does not
+/// suffice.
+///
+/// May be called from several threads, but a process counts once at a time, since the memory cap is one on
+/// the process: other calls wait.
+WARPMER_PUBLIC Totals count(const std::vector<std::string>& inputs, const CountOptions& options,
+                            const std::string& output);
+
+/// The library's version, as "0.1.0".
+WARPMER_PUBLIC const char* version() noexcept;
+
+}  // namespace warpmer

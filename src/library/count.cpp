@@ -1,0 +1,78 @@
+// warpmer::count: a counting job of one process.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <system_error>
+
+#include "backend/job_progress.h"
+#include "jobs/count_job.h"
+#include "jobs/device_choice.h"
+#include "library/as_error.h"
+#include "library/totals.h"
+#include "warpmer/warpmer.h"
+
+namespace warpmer {
+
+namespace {
+
+constexpr unsigned kLargestQuality = 93;  // which is the last printable character
+
+/// The output replaces what has its name: that must not be what was read.
+void require_other_output(const std::vector<std::string>& inputs, const std::string& output) {
+  for (const std::string& input : inputs) {
+    std::error_code failed;
+    if (std::filesystem::is_regular_file(output, failed) &&
+        std::filesystem::equivalent(input, output, failed)) {
+      throw UsageError(fmt::format("the output {} is also an input; give it another name", output));
+    }
+  }
+}
+
+std::optional<int> quality_of(std::optional<unsigned> min_base_quality) {
+  if (!min_base_quality) return std::nullopt;
+  if (*min_base_quality > kLargestQuality) {
+    throw UsageError(fmt::format("the smallest base quality is {}; Phred qualities are 0 to {}",
+                                 *min_base_quality, kLargestQuality));
+  }
+  return static_cast<int>(*min_base_quality);
+}
+
+jobs::CountOptions job_options(const std::vector<std::string>& inputs, const CountOptions& options,
+                               const std::string& output) {
+  jobs::CountOptions job;
+  job.k = options.k;
+  job.canonical = options.canonical;
+  job.lenient = options.lenient;
+  job.min_count = options.min_count;
+  job.max_count = options.max_count;
+  job.min_base_quality = quality_of(options.min_base_quality);
+  job.reference = options.reference;
+  job.threads = options.threads;
+  job.memory_bytes = options.memory_bytes;
+  job.tmp_directory = options.tmp_directory;
+  job.inputs = inputs;
+  job.output = output;
+  job.provenance = {.tool_version = version(), .command_line = "libwarpmer", .inputs = {}};
+  jobs::check_options(job);
+  job.device = jobs::choose_device(options.device, 0);
+  return job;
+}
+
+}  // namespace
+
+Totals count(const std::vector<std::string>& inputs, const CountOptions& options, const std::string& output) {
+  static std::mutex one_at_a_time;
+  return library::with_errors([&] {
+    const std::lock_guard lock(one_at_a_time);
+    require_other_output(inputs, output);
+    backend::JobProgress progress;
+    return library::public_totals(jobs::count(job_options(inputs, options, output), progress).totals);
+  });
+}
+
+const char* version() noexcept { return WARPMER_VERSION; }
+
+}  // namespace warpmer

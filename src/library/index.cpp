@@ -1,0 +1,136 @@
+// warpmer::Index: an open index file, and lookups in it on the CPU.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <utility>
+
+#include "backend/entries.h"
+#include "backend/lookup.h"
+#include "file/input_error.h"
+#include "index/index_file.h"
+#include "io/text/batch.h"
+#include "kmer/alphabet.h"
+#include "kmer/kmer.h"
+#include "library/as_error.h"
+#include "library/totals.h"
+#include "warpmer/warpmer.h"
+
+namespace warpmer {
+
+static_assert(kLargestK == kMaxK);
+static_assert(Index::kNoKmer == backend::Profile::kNoKmer);
+
+struct Index::Impl {
+  explicit Impl(const std::string& path) : file(path), lookup(backend::make_cpu_lookup(file, true)) {}
+
+  index::IndexFile file;
+  std::unique_ptr<backend::Lookup> lookup;  ///< in `file`
+};
+
+namespace {
+
+/// A long sequence is looked up part by part: k-mers that start in so many positions at a time.
+constexpr std::size_t kPartPositions = std::size_t{1} << 20;
+
+/// The lookup takes everything that is no base for a break. A caller should learn of a mistake.
+void require_nucleotides(std::string_view sequence) {
+  const auto is_wrong = [](char c) { return char_class(c) == CharClass::invalid; };
+  const auto* const wrong = std::find_if(sequence.begin(), sequence.end(), is_wrong);
+  if (wrong == sequence.end()) return;
+  throw UsageError(fmt::format("position {} of the sequence is {}, which is no nucleotide code",
+                               wrong - sequence.begin() + 1, file::quoted(*wrong)));
+}
+
+std::vector<std::uint64_t> look_up(const backend::Lookup& lookup, std::string_view sequence,
+                                   std::uint32_t k) {
+  std::vector<std::uint64_t> counts;
+  if (sequence.size() < k) return counts;
+  counts.reserve(sequence.size() - k + 1);
+  io::Batch batch;
+  backend::Profile profile;
+  while (sequence.size() >= k) {
+    const std::string_view part = sequence.substr(0, kPartPositions + k - 1);
+    batch.clear();
+    batch.text.append(part);
+    batch.pieces.push_back({.record = 1, .length = static_cast<std::uint32_t>(part.size())});
+    lookup.profile(batch, profile);
+    counts.insert(counts.end(), profile.counts.begin(), profile.counts.end());
+    sequence.remove_prefix(part.size() - (k - 1));
+  }
+  return counts;
+}
+
+template <class Key>
+void visit_block(std::span<const formats::CountedKmer> block, std::uint32_t k, const Index::Visitor& visit) {
+  char text[kKmerRoom + 3];
+  for (const formats::CountedKmer& entry : block) {
+    write_kmer(static_cast<Key>(entry.kmer), k, text);
+    visit({text, k}, entry.count);
+  }
+}
+
+}  // namespace
+
+Index::Index(const std::string& path)
+    : impl_(library::with_errors([&] { return std::make_unique<Impl>(path); })) {}
+Index::~Index() = default;
+Index::Index(Index&&) noexcept = default;
+Index& Index::operator=(Index&&) noexcept = default;
+
+const std::string& Index::path() const noexcept { return impl_->file.path(); }
+std::uint32_t Index::k() const noexcept { return impl_->file.params().k; }
+bool Index::is_canonical() const noexcept { return impl_->file.params().canonical; }
+Totals Index::totals() const { return library::public_totals(impl_->file.totals()); }
+std::uint64_t Index::content_checksum() const noexcept { return impl_->file.content_checksum(); }
+
+std::vector<HistogramRow> Index::histogram() const {
+  return library::with_errors([&] {
+    std::vector<HistogramRow> rows;
+    for (const auto& [count, kmers] : impl_->file.histogram()) rows.push_back({count, kmers});
+    return rows;
+  });
+}
+
+std::uint64_t Index::count_of(std::string_view kmer) const {
+  return library::with_errors([&] { return impl_->lookup->find(kmer); });
+}
+
+std::vector<std::uint64_t> Index::counts_of(std::span<const std::string> kmers) const {
+  return library::with_errors([&] {
+    std::vector<std::uint64_t> counts;
+    counts.reserve(kmers.size());
+    for (const std::string& kmer : kmers) counts.push_back(impl_->lookup->find(kmer));
+    return counts;
+  });
+}
+
+std::vector<std::uint64_t> Index::counts_in(std::string_view sequence) const {
+  return library::with_errors([&] {
+    require_nucleotides(sequence);
+    return look_up(*impl_->lookup, sequence, k());
+  });
+}
+
+void Index::for_each(const Visitor& visit) const {
+  std::exception_ptr of_caller;  // which is not ours to translate
+  try {
+    with_key_type(k(), [&]<class Key>(Key) {
+      backend::for_each_block(impl_->file, 1, [&](std::span<const formats::CountedKmer> block) {
+        try {
+          visit_block<Key>(block, k(), visit);
+        } catch (...) {
+          of_caller = std::current_exception();
+          throw;
+        }
+      });
+    });
+  } catch (...) {
+    if (of_caller) std::rethrow_exception(of_caller);
+    library::rethrow_as_error(std::current_exception());
+  }
+}
+
+}  // namespace warpmer

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""The installed library: examples are built outside the source tree, with CMake and with pkg-config, and answer as the
+program does. ctest: release only"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+from common_cli import DATA, SOURCE, WARPMER, CliTest, main, read_sequences
+
+BUILD = pathlib.Path(os.environ.get("WARPMER_BUILD", SOURCE / "build/cpu"))
+READS = [str(DATA / "reads_1.fq.gz"), str(DATA / "reads_2.fq.gz")]
+EXAMPLES = ["count_and_histogram", "list_kmers", "query_sequence"]
+
+
+def run(*command, **settings):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **settings)
+    if done.returncode != 0:
+        raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def cached(name):
+    """A setting of the build."""
+    found = re.search(rf"^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M)
+    return found.group(1) if found else ""
+
+
+class Library(CliTest):
+    def setUp(self):
+        super().setUp()
+        if cached("WARPMER_LIBRARY") != "ON":
+            self.skipTest("built without the library (WARPMER_LIBRARY)")
+        # It is moved after it was installed: nothing in it may say where it was.
+        run("cmake", "--install", BUILD, "--component", "library", "--prefix", self.folder / "before")
+        self.prefix = self.folder / "prefix"
+        (self.folder / "before").rename(self.prefix)
+        self.library = next(self.prefix.glob("**/libwarpmer.so")).parent
+        self.examples = self.folder / "examples"
+        shutil.copytree(SOURCE / "examples", self.examples)
+
+    def build_with_cmake(self):
+        build = self.folder / "build"
+        compiler = cached("CMAKE_CXX_COMPILER")
+        run("cmake", "-S", self.examples, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")  # fmt: skip
+        run("cmake", "--build", build)
+        return build
+
+    def build_with_pkg_config(self):
+        build = self.folder / "pkg"
+        build.mkdir()
+        environment = os.environ | {"PKG_CONFIG_PATH": str(self.library / "pkgconfig")}
+        flags = run("pkg-config", "--cflags", "--libs", "warpmer", env=environment).split()
+        for example in EXAMPLES:
+            run(cached("CMAKE_CXX_COMPILER"), "-std=c++20", self.examples / f"{example}.cpp", "-o", build / example,
+                *flags, f"-Wl,-rpath,{self.library}")  # fmt: skip
+        return build
+
+    def check_examples(self, build):
+        theirs, ours = self.folder / "theirs.wmi", self.folder / "ours.wmi"
+        rows = run(build / "count_and_histogram", 31, theirs, *READS)
+        run(WARPMER, "count", "-k", 31, "-o", ours, *READS)
+        self.assertEqual(rows, run(WARPMER, "histo", ours))
+        info = run(WARPMER, "info", theirs)
+        checksum = re.search("content checksum.*", info).group(0)
+        self.assertIn(checksum, run(WARPMER, "info", ours))
+        self.assertEqual(run(build / "list_kmers", theirs), run(WARPMER, "dump", ours))
+        self.assertEqual(run(build / "list_kmers", theirs, 20), run(WARPMER, "dump", "--min-count", 20, ours))
+        self.check_query(build, ours)
+
+    def check_query(self, build, index):
+        sequences = [sequence for _, sequence in read_sequences(DATA / "forty.fq")]
+        answers = run(build / "query_sequence", index, *sequences).splitlines()
+        table = run(WARPMER, "query", index, "--reads", DATA / "forty.fq").splitlines()[1:]
+        self.assertEqual(len(answers), len(table))
+        for answer, row in zip(answers, table):
+            _, kmers, found, _, median, _ = row.split("\t")
+            self.assertTrue(answer.startswith(f"{kmers} k-mers, {found} found"), f"{answer} / {row}")
+            if found == kmers != "0":
+                self.assertTrue(answer.endswith(f"median count {median}"), f"{answer} / {row}")
+
+    def check_errors(self, build):
+        missing = subprocess.run([build / "list_kmers", "none.wmi"], capture_output=True, text=True, check=False)
+        self.assertEqual((missing.returncode, missing.stdout), (1, ""))
+        self.assertIn("none.wmi", missing.stderr)
+        # An exception of the library is caught by its type in a program that does not share its symbols otherwise.
+        no_input = [build / "count_and_histogram", "31", self.folder / "x.wmi", "none.fq"]
+        self.assertEqual(subprocess.run(no_input, capture_output=True, check=False).returncode, 3)
+        wrong_k = [build / "count_and_histogram", "65", self.folder / "x.wmi", READS[0]]
+        self.assertEqual(subprocess.run(wrong_k, capture_output=True, check=False).returncode, 1)
+
+    def test_with_cmake(self):
+        build = self.build_with_cmake()
+        self.check_examples(build)
+        self.check_errors(build)
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config")
+    def test_with_pkg_config(self):
+        build = self.build_with_pkg_config()
+        self.check_examples(build)
+        self.check_errors(build)
+
+    @unittest.skipUnless(shutil.which("nm"), "no nm")
+    def test_only_public_names_are_exported(self):
+        symbols = run("nm", "-DC", "--defined-only", self.library / "libwarpmer.so").splitlines()
+        names = [line.split(maxsplit=2)[2] for line in symbols]
+        public = re.compile(
+            r"(typeinfo (name )?for )?warpmer::(Index::|count\(|version\(|(Usage|Input|Resource|Internal)?Error$)"
+        )
+        self.assertEqual([name for name in names if not public.match(name)], [])
+        self.assertTrue(any(name.startswith("warpmer::count(") for name in names))
+
+    def test_headers_stand_alone(self):
+        for header in sorted((self.prefix / "include/warpmer").glob("*.h")):
+            source = self.file("one.cpp", f'#include "warpmer/{header.name}"\n')
+            run(cached("CMAKE_CXX_COMPILER"), "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
+                "-I", self.prefix / "include", source)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
