@@ -6,8 +6,8 @@
 /// k-mer and its reverse complement are one, which is named by the lexicographically smaller of the two, and
 /// may be asked for by either.
 ///
-/// All functions report errors by exceptions: the four kinds of warpmer/error.h, and nothing else. None
-/// prints, ends the process, or installs a signal handler.
+/// Errors are exceptions of the four kinds in warpmer/error.h, and no others. No function prints, ends the
+/// process, or installs a signal handler.
 
 #include <cstdint>
 #include <functional>
@@ -58,7 +58,7 @@ struct HistogramRow {
 /// assigned to or destroyed.
 class WARPMER_PUBLIC Index {
  public:
-  /// What `counts_in` says of a position without a k-mer. No k-mer of an index occurs so often.
+  /// Stands in `counts_in` at a position without a k-mer. No k-mer of any sequences occurs so often.
   static constexpr std::uint64_t kNoKmer = UINT64_MAX;
 
   /// Takes a k-mer in upper case, which is valid during the call, and its count.
@@ -109,20 +109,29 @@ class WARPMER_PUBLIC Index {
 
 /// How to count. The content of the index depends on the first group only.
 struct CountOptions {
-  std::uint32_t k = 31;                  ///< length of the k-mers, 1 to kLargestK
-  bool canonical = true;                 ///< a k-mer and its reverse complement are one
-  std::uint64_t min_count = 1;           ///< leave out k-mers that occur less often; at least 1
-  std::uint64_t max_count = UINT64_MAX;  ///< leave out k-mers that occur more often
-  std::optional<unsigned>
-      min_base_quality;   ///< FASTQ, BAM, CRAM: bases of lower Phred quality are N; 0 to 93
-  bool lenient = false;   ///< a character that is no nucleotide code is an N, and no InputError
-  std::string reference;  ///< FASTA for CRAM; empty: as htslib finds it
+  /// Length of the k-mers, 1 to kLargestK.
+  std::uint32_t k = 31;
+  /// True when a k-mer and its reverse complement are one.
+  bool canonical = true;
+  /// K-mers that occur less often than the first number, which is at least 1, or more often than the second
+  /// are left out.
+  std::uint64_t min_count = 1;
+  std::uint64_t max_count = UINT64_MAX;
+  /// Phred quality, 0 to 93: bases of lower quality in FASTQ, BAM and CRAM are taken for N.
+  std::optional<unsigned> min_base_quality;
+  /// True when a character that is no nucleotide code is taken for N; else it is an InputError.
+  bool lenient = false;
+  /// FASTA of the reference for CRAM; empty: as htslib finds it.
+  std::string reference;
 
-  unsigned threads = 0;  ///< 0: all cores that this process may use
-  std::uint64_t memory_bytes =
-      0;                       ///< cap on the whole process; 0: nine tenths of what it may use and is free
-  std::string tmp_directory;   ///< for what the cap leaves no memory for; empty: $TMPDIR, else the output's
-  std::string device = "cpu";  ///< "cpu"; "cuda", "cuda:N" or "cuda:N,M": GPUs; "auto": a GPU if there is one
+  /// Number of threads; 0: all cores that this process may use.
+  unsigned threads = 0;
+  /// Cap on the memory of the whole process, in bytes; 0: nine tenths of what it may use and is free.
+  std::uint64_t memory_bytes = 0;
+  /// Directory for what the cap leaves no memory for; empty: $TMPDIR, else that of the output.
+  std::string tmp_directory;
+  /// "cpu"; "cuda", "cuda:N" or "cuda:N,M" for GPUs; "auto" for a GPU if one can be used, else the CPU.
+  std::string device = "cpu";
 };
 
 /// Counts the k-mers of `inputs` (any mix of FASTA and FASTQ, plain, gzip or BGZF, of BAM and CRAM; "-" is
