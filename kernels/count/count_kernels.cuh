@@ -1,6 +1,6 @@
 #pragma once
-/// Counting lists in a table of one scheme: each is a file of its own (count_*.cu), so that none takes long
-/// to compile.
+/// Counts lists in a table of one scheme. Each scheme has a file of its own (count_*.cu), so that none takes
+/// long to compile.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace warpmer::gpu {
 
-/// Counting with keys and words of one width; as `launch_count` and `largest_slot_bits`.
+/// Counts with keys and words of one width; the functions are `launch_count` and `largest_slot_bits`.
 template <class Key, int Words>
 struct CountKernel {
   std::uint32_t (*largest_slot_bits)();

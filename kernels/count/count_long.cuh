@@ -1,6 +1,6 @@
 #pragma once
-/// Counting lists that are too long for one block (a hot minimizer: poly-A, a huge repeat family): all blocks
-/// count such a list together, in a WarpDrive table in device memory, which the L2 cache holds while it is
+/// Counts lists that are too long for one block (a hot minimizer: poly-A, a huge repeat family). All blocks
+/// count such a list together, in a WarpDrive table in device memory, which stays in the L2 cache while it is
 /// small.
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace warpmer::gpu {
 
-/// What a list's count has come to; on the device.
+/// The state of a list's count, on the device.
 template <class Key>
 struct LongListState {
-  /// As many as 2^32 goes into the k-mers that device memory can hold.
+  /// The number of k-mers that device memory can hold, divided by 2^32.
   static constexpr std::uint32_t kMostCarries = 4096;
   std::uint32_t full;
   unsigned long long size;
-  unsigned long long empty_key_count;            ///< of the hash that marks empty slots
+  unsigned long long empty_key_count;            ///< count of the hash that marks empty slots
   std::uint32_t range_sizes[kMostRanges];        ///< entries to be kept
-  unsigned long long range_begins[kMostRanges];  ///< in the output; where the next one goes
-  std::uint32_t carries;                         ///< what 32-bit counts could not hold
+  unsigned long long range_begins[kMostRanges];  ///< positions in the output at which the next entries go
+  std::uint32_t carries;                         ///< number of times that a 32-bit count wrapped
   Key carry_keys[kMostCarries];
   std::uint64_t carry_counts[kMostCarries];
 };
@@ -32,11 +32,10 @@ class LongListCounter {
   /// The table is never larger than `most_bytes`, or than the least that works.
   explicit LongListCounter(std::uint64_t most_bytes);
 
-  /// Device memory that is held when lists are counted, at most.
+  /// Returns an upper bound of the device memory that counting lists holds.
   [[nodiscard]] std::uint64_t most_bytes() const;
 
-  /// Counts one list of the task, as launch_count does with those that it does not skip. Waits for the
-  /// stream.
+  /// Counts one list of the task, as launch_count counts those that it does not skip. Waits for the stream.
   void count(const CountTask<Key, Words>& task, std::uint32_t list, cudaStream_t stream);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-/// Counted lists on the device: distinct k-mers (as hashes) with counts, grouped by list, and in each list
-/// by range of hash. What counting leaves, what freezing takes, and what a run of an earlier count is.
+/// Counted lists on the device: distinct k-mers (as hashes) with counts, grouped by list, and in each list by
+/// range of hash. Counting leaves them, and freezing takes them; a run of an earlier count has the same form.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,19 +11,20 @@
 namespace warpmer::gpu {
 
 /// A list's entries are grouped by ranges of hashes, of equal width; inside a range they are in any order.
-/// How many ranges there are is a matter of speed: parts of a shard that are put in order at once are whole
+/// The number of ranges matters only for speed: parts of a shard that are put in order at once are whole
 /// ranges.
 inline constexpr std::uint32_t kLeastRanges = 256, kMostRanges = 1024;
-/// Ranges are told by so many top bits of a hash.
+/// The number of top bits of a hash that decide its range.
 inline constexpr std::uint32_t kRangeGrainBits = 22;
 static_assert(std::uint64_t{kMostRanges} << kRangeGrainBits <= std::uint64_t{1} << 32);
 
-/// The range, of `ranges`, of a hash of 2k bits.
+/// Returns the range, out of `ranges`, of a hash of 2k bits.
 template <class Key>
 __host__ __device__ std::uint32_t range_of(Key hash, std::uint32_t k, std::uint32_t ranges) {
   return (static_cast<std::uint32_t>(hash >> (2 * k - kRangeGrainBits)) * ranges) >> kRangeGrainBits;
 }
-/// The first hash of a range. Of the one behind the last: 2^2k, which keys of 2k bits have as 0.
+/// Returns the first hash of a range. For the range behind the last it is 2^2k, which is 0 as a key of 2k
+/// bits.
 template <class Key>
 __host__ __device__ Key range_begin(std::uint32_t range, std::uint32_t k, std::uint32_t ranges) {
   // The remainder is below the number of ranges, so that 32 bits suffice for the product.
@@ -33,9 +34,9 @@ __host__ __device__ Key range_begin(std::uint32_t range, std::uint32_t k, std::u
 
 /// Stands for a count that does not fit 32 bits and is found among the `BigCounts`.
 inline constexpr std::uint32_t kBigCount = UINT32_MAX;
-/// Of reads there are never more than this: as many as 2^32 goes into the number of all k-mers. An index that
-/// is counted together with them (kernels/resident/live_table.cuh) may have any number; what finds no room is
-/// a CountFault.
+/// Reads never have more big counts than this: the number of all k-mers, divided by 2^32. An index that is
+/// counted together with them (kernels/resident/live_table.cuh) may have any number; one for which there is
+/// no room is a CountFault.
 inline constexpr std::uint32_t kMostBigCounts = 1u << 16;
 
 template <class Key>
@@ -48,7 +49,7 @@ struct BigCounts {
   Entry* entries;
   std::uint32_t* size;
 
-  /// The count of an entry that says kBigCount.
+  /// Returns the count of an entry that says kBigCount.
   __device__ std::uint64_t find(Key key, std::uint32_t list, std::uint32_t list_mask) const {
     const std::uint32_t n = *size;
     for (std::uint32_t i = 0; i < n; ++i) {
@@ -70,7 +71,7 @@ struct CountedView {
   std::uint32_t range_count;
   BigCounts<Key> big;
 
-  /// Entries of a list.
+  /// Returns the number of entries of a list.
   [[nodiscard]] __device__ std::uint32_t size_of(std::uint32_t list) const {
     return sizes[list - first_list];
   }
@@ -79,10 +80,10 @@ struct CountedView {
   }
 };
 
-/// Who wants counted lists: freezing, which goes from range to range, or a later count, which does not.
+/// The reader of counted lists: freezing, which goes from range to range, or a later count, which does not.
 enum class CountedFor { freezing, counting };
 
-/// Owns what a CountedView looks at.
+/// Owns the memory that a CountedView looks at.
 template <class Key>
 class CountedLists {
  public:
@@ -96,26 +97,27 @@ class CountedLists {
         big_(kMostBigCounts),
         big_size_(1) {}
 
-  /// Of lists from `first_list` on, with so many ranges each.
+  /// Returns the view of the lists from `first_list` on, with `ranges` ranges each.
   [[nodiscard]] CountedView<Key> view(std::uint32_t first_list, std::uint32_t ranges = kLeastRanges) const {
     return {keys_.data(),  counts_.data(), first_list, begins_.data(),
             sizes_.data(), ranges_.data(), ranges,     {big_.data(), big_size_.data()}};
   }
-  /// For freezing: ranges that so many lists can have each, more when they are not all.
+  /// For freezing: returns the number of ranges that each of `lists` lists can have. It is larger if these
+  /// are not all lists.
   [[nodiscard]] std::uint32_t most_ranges(std::uint32_t lists) const {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(ranges_.size() / lists - 1, kMostRanges));
   }
   [[nodiscard]] std::uint64_t capacity() const { return keys_.size(); }
-  /// Lists there is room for.
+  /// Returns the number of lists that there is room for.
   [[nodiscard]] std::uint32_t lists() const { return static_cast<std::uint32_t>(sizes_.size()); }
   [[nodiscard]] std::uint32_t* big_size() const { return big_size_.data(); }
   [[nodiscard]] std::uint64_t bytes() const { return keys_.bytes() + counts_.bytes() + fixed_bytes(); }
-  /// What a run of so many entries and lists takes.
+  /// Returns the device memory that a run of so many entries and lists takes.
   static constexpr std::uint64_t run_bytes(std::uint64_t entries, std::uint64_t lists) {
     return entries * kEntryBytes + lists * kRunListBytes +
            kMostBigCounts * sizeof(typename BigCounts<Key>::Entry);
   }
-  /// Beside its entries, a list takes this for freezing, and this in a run.
+  /// Bytes that a list takes beside its entries: for freezing, and in a run.
   static constexpr std::uint64_t kListBytes =
       sizeof(std::uint64_t) + (kLeastRanges + 2) * sizeof(std::uint32_t);
   static constexpr std::uint64_t kRunListBytes = sizeof(std::uint64_t) + sizeof(std::uint32_t);

@@ -1,5 +1,5 @@
 #pragma once
-/// Counting on the device for k <= 12: an array of 4^k counters.
+/// Counts on the device for k <= 12, in an array of 4^k counters.
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ class DenseCounter : public TextCounter {
  public:
   explicit DenseCounter(std::uint32_t k);
 
-  /// What it holds on the device.
+  /// Returns the device memory that the counter holds.
   static constexpr std::uint64_t device_bytes(std::uint32_t k) {
     return (std::uint64_t{1} << (2 * k)) * sizeof(unsigned long long);
   }
@@ -23,7 +23,7 @@ class DenseCounter : public TextCounter {
   void make_room() override {}
   [[nodiscard]] bool wants_room(std::uint32_t) const override { return false; }
 
-  /// Occurrences of every k-mer as read, by its number. Waits.
+  /// Returns the occurrences of every k-mer as read, by its number. Waits for the device.
   [[nodiscard]] std::vector<std::uint64_t> counts() const;
 
  private:

@@ -10,14 +10,16 @@
 
 namespace warpmer::gpu {
 
-/// Where the words of a list, or of some neighbouring lists, are, in shared memory: segment after segment.
+/// The places of the words of a list, or of some neighbouring lists, segment after segment. It lies in shared
+/// memory.
 template <int Words>
 struct ListPlaces {
-  std::uint32_t size;                           ///< words
-  std::uint32_t ends[kMostSegments];            ///< words up to the end of each segment
-  const SuperKmer<Words>* from[kMostSegments];  ///< of a segment: where word 0 of the list would be
+  std::uint32_t size;                 ///< words
+  std::uint32_t ends[kMostSegments];  ///< number of words up to the end of each segment
+  const SuperKmer<Words>*
+      from[kMostSegments];  ///< for each segment, the address at which word 0 of the list would be
 
-  /// By the first warp of a block. To be read after a barrier.
+  /// The first warp of a block calls this. The block reads the result after a barrier.
   __device__ void locate(const SegmentView<Words>* segments, std::uint32_t segment_count, std::uint32_t list,
                          std::uint32_t lists) {
     if (threadIdx.x >= 32) return;
@@ -43,14 +45,14 @@ struct ListPlaces {
   }
 };
 
-/// A list's words.
+/// The words of a list.
 template <int Words>
 class ListWords {
  public:
   __device__ explicit ListWords(const ListPlaces<Words>& places) : places_(places), size_(places.size) {}
 
   [[nodiscard]] __device__ std::uint32_t size() const { return size_; }
-  /// The word number `i`, below size().
+  /// Returns word number `i`, which is below size().
   [[nodiscard]] __device__ SuperKmer<Words> operator[](std::uint32_t i) const {
     std::uint32_t segment = 0;
     while (places_.ends[segment] <= i) ++segment;
@@ -67,8 +69,8 @@ class ListWords {
   std::uint32_t size_;
 };
 
-/// In shared memory, for each warp: the words that it is expanding, as their reader leaves them, and where
-/// their k-mers begin.
+/// The words that a warp is expanding, as their reader leaves them, and the begins of their k-mers. Each warp
+/// has one in shared memory.
 template <int Words>
 struct ExpandScratch {
   static constexpr std::uint32_t kMostKmers = 32 * SuperKmer<Words>::kMaxKmers;
@@ -85,9 +87,9 @@ class Expander {
   __device__ Expander(ExpandScratch<Words>& scratch, std::uint32_t k, bool canonical)
       : scratch_(scratch), hash_(k), k_(k), canonical_(canonical), lane_(threadIdx.x % 32) {}
 
-  /// Calls `take(there, hash, word, offset)` on all lanes of the warp, as often as it takes to have had each
-  /// k-mer of the words `first` to `end` - 1, at most 32, on some lane once: number `offset` of the `word`.
-  /// A lane that has none has `there` false.
+  /// Calls `take(there, hash, word, offset)` on all lanes of the warp until every k-mer of the words `first`
+  /// to `end` - 1, at most 32, has been on one lane once; the k-mer is number `offset` of `word`. A lane
+  /// without a k-mer gets `there` false.
   template <class Take>
   __device__ void for_each(const ListWords<Words>& words, std::uint32_t first, std::uint32_t end,
                            Take&& take) {
@@ -109,7 +111,7 @@ class Expander {
   }
 
  private:
-  /// Loads words, and finds out which k-mer belongs to which. Returns their k-mers.
+  /// Loads words, and finds out which k-mer belongs to which word. Returns the number of their k-mers.
   __device__ std::uint32_t load(const ListWords<Words>& words, std::uint32_t first,
                                 std::uint32_t end_of_words) {
     const std::uint32_t i = first + lane_;
@@ -121,7 +123,7 @@ class Expander {
     }
     const std::uint32_t end = warp_inclusive_sum(kmers);
     const std::uint32_t total = __shfl_sync(~0u, end, 31);
-    __syncwarp();  // nobody reads the words before any more
+    __syncwarp();  // no lane reads the words before any more
     for (std::uint32_t b = lane_; b < (total + 31) / 32; b += 32) scratch_.begin_bits[b] = 0;
     const SuperKmerReader<Key, Words> reader(word, k_);
 #pragma unroll
@@ -146,8 +148,8 @@ class Expander {
     return hash_(forward < reverse ? forward : reverse);
   }
 
-  /// The bits of a word from `shift` on, as many as a k-mer has: SuperKmerReader's `extract`, from 32-bit
-  /// pieces in shared memory.
+  /// Returns the bits of a word from `shift` on, as many as a k-mer has: SuperKmerReader's `extract`, from
+  /// 32-bit pieces in shared memory.
   __device__ Key extract(const std::uint32_t (&words)[2 * Words][32], std::uint32_t word,
                          std::uint32_t shift) const {
     const std::uint32_t from = shift / 32;

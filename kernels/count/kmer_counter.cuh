@@ -1,5 +1,5 @@
 #pragma once
-/// What every counter on a GPU does with text.
+/// The interface of every counter on a GPU.
 
 #include <cuda_runtime_api.h>
 
@@ -9,8 +9,8 @@
 
 namespace warpmer::gpu {
 
-/// Takes the k-mers of text on the device. Not thread-safe: one thread at a time. All work is ordered in
-/// one stream; the device is current.
+/// Counts the k-mers of text on the device. It is not thread-safe: one thread at a time may use it. All work
+/// is ordered in one stream; the device is current.
 class TextCounter {
  public:
   virtual ~TextCounter() = default;
@@ -20,10 +20,9 @@ class TextCounter {
   /// Enqueues the count of a text (see launch_cut).
   virtual void add(const char* text, std::uint32_t bytes, const std::uint32_t* tiles,
                    std::uint32_t tile_count, std::uint32_t* left, CutStatus* status) = 0;
-  /// Makes room for more, for tiles that were left, unless somebody has done so already. May wait for the
-  /// device.
+  /// Makes room for tiles that were left, unless another thread has done so already. May wait for the device.
   virtual void make_room() = 0;
-  /// Whether so many words in the fullest region (CutStatus) mean that it is time for that.
+  /// True when so many words in the fullest region (CutStatus) mean that it is time to make room.
   [[nodiscard]] virtual bool wants_room(std::uint32_t fullest) const = 0;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
-/// A block counts a list: expands its super-k-mers, evenly over all lanes, and inserts the hashes of the
-/// k-mers into a table in shared memory: WarpDrive, or another one. A list that is too much for the table is
+/// A block counts a list: it expands the super-k-mers, evenly over all lanes, and inserts the hashes of the
+/// k-mers into a table in shared memory, WarpDrive's or another. A list that is too large for the table is
 /// counted in parts, by hash range, in increasing order; so a list can be of any size, and a table never
-/// hangs. For the count_*.cu, each of which has the kernels of one table.
+/// hangs. The files count_*.cu include this; each has the kernels of one table.
 
 #include <algorithm>
 
@@ -19,9 +19,9 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// WarpDrive: each lane inserts for itself. ListCounter has its slots, which hold hashes: slots of 8 bytes
-/// that say where in its list a wide k-mer stands leave room for more blocks, and are slower by 1.5 to 3
-/// (bench/position_slots).
+/// A WarpDrive table: each lane inserts for itself. ListCounter owns the slots, which hold hashes. Slots of 8
+/// bytes that hold the position of a wide k-mer in its list leave room for more blocks, but are slower by 1.5
+/// to 3 (bench/position_slots).
 template <class Key>
 struct SharedWindows {
   static constexpr bool kTogether = false;
@@ -29,7 +29,7 @@ struct SharedWindows {
   __device__ SharedWindows(char* /*shared*/, std::uint32_t /*slot_bits*/, std::uint32_t& /*size*/) {}
 };
 
-/// One lane looks at 32 bytes of keys. (Half of it costs more probes than it saves instructions: measured.)
+/// One lane looks at 32 bytes of keys. (Measured: 16 bytes cost more probes than they save instructions.)
 template <class Key>
 using CountTile = CudaTile<Key, 1, 32 / static_cast<int>(sizeof(Key))>;
 
@@ -42,7 +42,7 @@ struct BlockState {
   ListPlaces<Words> places;
   bool full;
   std::uint32_t size;
-  unsigned long long empty_key_count;  ///< of the hash that marks empty slots
+  unsigned long long empty_key_count;  ///< count of the hash that marks empty slots
   unsigned long long out_begin;
   std::uint32_t small_counts[ListOutput<Key, Words>::kSmallCounts];
   std::uint32_t carries;
@@ -50,8 +50,8 @@ struct BlockState {
   std::uint64_t carry_counts[kMostCarries];
 };
 
-/// Shared memory of a block, piece by piece: the table, what each warp expands with, and two numbers for each
-/// range.
+/// The shared memory of a block, piece by piece: the table, the words that each warp expands, and two numbers
+/// for each range.
 template <class Key, int Words>
 struct SharedLayout {
   std::size_t scratch, ranges, bytes;
@@ -62,8 +62,8 @@ struct SharedLayout {
         bytes(ranges + 2 * range_count * sizeof(std::uint32_t)) {}
 };
 
-/// `Store`: SharedWindows, or another table with the interface of SharedBuckets. Blocks have a multiple of 32
-/// threads, with kLeastBlocks of them to be had on a multiprocessor: registers are given out accordingly.
+/// `Store` is SharedWindows, or another table with the interface of SharedBuckets. Blocks have a multiple of
+/// 32 threads; kLeastBlocks of them fit a multiprocessor, and registers are given out accordingly.
 template <class Key, int Words, class Store>
 class ListCounter {
  public:
@@ -114,7 +114,7 @@ class ListCounter {
     finish_list();
   }
 
-  /// What the block noted goes to the device's histogram.
+  /// Adds the counts that the block noted to the device's histogram.
   __device__ void flush() {
     if (!task_.final || threadIdx.x >= Output::kSmallCounts || seen_ == 0) return;
     atomicAdd(task_.histogram.bins + threadIdx.x, static_cast<unsigned long long>(seen_));
@@ -147,8 +147,8 @@ class ListCounter {
     for (std::uint32_t range = threadIdx.x; range < output_.range_count(); range += blockDim.x) with(range);
   }
 
-  /// Calls `take` after each part has been built. Parts that do not fit are halved; where they are nearly
-  /// empty again, they grow, up to 2^widest hashes, fewer than all.
+  /// Calls `take` after each part has been built. Parts that do not fit are halved; when they are nearly
+  /// empty again, they grow, up to 2^widest hashes, which is fewer than all.
   template <class Take>
   __device__ void for_each_part(std::uint32_t widest, Take&& take) {
     std::uint32_t width = widest;
@@ -165,7 +165,7 @@ class ListCounter {
     }
   }
 
-  /// Fills the table with the k-mers of a part; false when they are too many.
+  /// Fills the table with the k-mers of a part; returns false when they are too many.
   __device__ bool build(const HashRange<Key>& part) {
     __syncthreads();
     if constexpr (Store::kTogether) {
@@ -212,18 +212,18 @@ class ListCounter {
     return Table(slots_, min(window_bits, part.width), part.width);
   }
 
-  /// The same answer for all lanes of a warp, whoever of them finds the table full meanwhile.
+  /// All lanes of a warp get the same answer, whichever of them finds the table full meanwhile.
   [[nodiscard]] __device__ bool is_full() const {
     return __any_sync(~0u, *const_cast<const volatile bool*>(&state_.full) ? 1 : 0) != 0;
   }
 
-  /// `whole`: the part is all there is.
+  /// `whole`: the part is the whole list.
   template <bool may_wrap, bool whole>
   __device__ void insert_pending(const HashRange<Key>& part) {
     const Table table = this->table(part);
     const ListWords<Words> words(state_.places);
     if (words.size() == 0) return;
-    // At most 32 words at a time, and as many for every warp: all of them wait for the last.
+    // At most 32 words at a time, and the same number for every warp, because all warps wait for the last.
     const std::uint32_t warps = blockDim.x / 32, rounds = (words.size() + blockDim.x - 1) / blockDim.x;
     const std::uint32_t at_once = (words.size() + rounds * warps - 1) / (rounds * warps);
     for (std::uint32_t first = threadIdx.x / 32 * at_once; first < words.size(); first += warps * at_once) {
@@ -258,12 +258,12 @@ class ListCounter {
     }
   }
 
-  // --- Where lanes insert together: as many rounds for all threads of the block, and in as many passes as
-  // the table needs.
+  // --- Tables in which lanes insert together: all threads of the block go through the same number of rounds,
+  // in as many passes as the table needs.
 
   __device__ void insert_together(const HashRange<Key>& part) {
     for (int pass = 0; pass < Store::kPasses; ++pass) {
-      const int is_full = __syncthreads_or(state_.full ? 1 : 0);  // all have done with the pass before
+      const int is_full = __syncthreads_or(state_.full ? 1 : 0);  // all threads are done with the pass before
       if (is_full != 0) return;
       insert_words_together(pass, part);
       if (has_run_) insert_run_together(pass, part);
@@ -276,7 +276,7 @@ class ListCounter {
     if (words.size() == 0) return;
     const std::uint32_t warps = blockDim.x / 32, rounds = (words.size() + blockDim.x - 1) / blockDim.x;
     const std::uint32_t most_kmers = max_kmers_per_word<Words>(task_.k);
-    // As many for every warp, at most 32, and what the table takes in a round.
+    // The same number for every warp, at most 32, and at most what the table takes in a round.
     const std::uint32_t at_once = min((words.size() + rounds * warps - 1) / (rounds * warps),
                                       max(1u, store_.most_in_a_round() / (warps * most_kmers)));
     for (std::uint32_t before = 0; before < words.size(); before += warps * at_once) {
@@ -316,7 +316,7 @@ class ListCounter {
     }
   }
 
-  /// Whether the table takes so many more: the same answer for all threads of the block.
+  /// True when the table takes so many more; all threads of the block get the same answer.
   __device__ bool may_go_on(std::uint32_t most) {
     if (__syncthreads_or(state_.full ? 1 : 0) != 0) return false;
     const bool has_room = store_.make_room(most, carry_one());
@@ -324,7 +324,7 @@ class ListCounter {
     return has_room;
   }
 
-  /// All lanes of a warp call; those whose key `is_mine` bring one.
+  /// All lanes of a warp call this; those with `is_mine` bring a key.
   __device__ void insert_with_others(int pass, const HashRange<Key>& part, bool is_mine, Key hash,
                                      std::uint32_t n, std::uint32_t& fresh) {
     const Key relative = part.relative(hash);
@@ -340,12 +340,12 @@ class ListCounter {
     if (done.wrapped) carry(relative, std::uint64_t{1} << 32);
   }
 
-  /// What a table calls for a key whose count has passed 2^32.
+  /// Returns the function that a table calls for a key whose count has passed 2^32.
   __device__ auto carry_one() {
     return [this](Key relative) { carry(relative, std::uint64_t{1} << 32); };
   }
 
-  /// Without `may_wrap` nobody waits for the count before.
+  /// Without `may_wrap` no lane waits for the count before.
   template <bool may_wrap>
   __device__ void insert(const Table& table, Key hash, Key relative, std::uint32_t n, std::uint32_t& fresh) {
     if (relative == table::kEmptyKey<Key>) {
@@ -363,7 +363,7 @@ class ListCounter {
     }
   }
 
-  /// Notes what a 32-bit count cannot hold.
+  /// Notes the part of a count that 32 bits cannot hold.
   __device__ void carry(Key relative, std::uint64_t count) {
     if (relative == table::kEmptyKey<Key>) {
       atomicAdd(&state_.empty_key_count, static_cast<unsigned long long>(count));
@@ -385,8 +385,8 @@ class ListCounter {
       state_.full = true;
   }
 
-  /// An entry of the table, whose slots are followed by one for the hash that marks empty slots;
-  /// `plain`: as `is_plain` says.
+  /// Returns an entry of the table, whose slots are followed by one for the hash that marks empty slots.
+  /// `plain` is the answer of `is_plain`.
   template <bool plain>
   __device__ Entry entry(const HashRange<Key>& part, std::uint32_t slot) const {
     if (!plain && slot == slots())
@@ -411,7 +411,7 @@ class ListCounter {
       return slots_.read(slot);
     }
   }
-  /// Whether all k-mers are in slots, with counts as they are there.
+  /// True when all k-mers are in slots, and the slots have their full counts.
   [[nodiscard]] __device__ bool is_plain() const {
     return state_.carries == 0 && state_.empty_key_count == 0;
   }
@@ -429,7 +429,7 @@ class ListCounter {
     return block_sum(mine);
   }
 
-  /// The same where everything is kept: counted when it was inserted.
+  /// The same if everything is kept: the k-mers were counted when they were inserted.
   __device__ std::uint32_t measure_all() {
     std::uint32_t mine = 0;
     for_each_range([&](std::uint32_t range) {
@@ -465,7 +465,7 @@ class ListCounter {
     __syncthreads();
   }
 
-  /// Range sizes to offsets, by one warp; each lane has some neighbours.
+  /// Makes offsets of range sizes. One warp does it; each lane has some neighbouring ranges.
   __device__ void lay_out_ranges() {
     const std::uint32_t each = (output_.range_count() + 31) / 32;
     const std::uint32_t first = min(each * lane_, output_.range_count());
@@ -505,7 +505,7 @@ class ListCounter {
     if (lane_ == 0 && ones > 0) output_.note_ones(ones);
   }
 
-  /// The list's small counts go to the block's histogram, which lives in registers, and to the widths.
+  /// Adds the list's small counts to the block's histogram, which lives in registers, and to the widths.
   __device__ void finish_list() {
     __syncthreads();
     if (!task_.final || threadIdx.x >= Output::kSmallCounts) return;
@@ -521,14 +521,15 @@ class ListCounter {
   SharedLayout<Key, Words> layout_;
   table::Slots<Key> slots_;
   std::uint32_t* fresh_ranges_;  ///< keys inserted, by range
-  std::uint32_t* range_sizes_;  ///< entries to be kept, by range; when room is taken, where the next one goes
+  std::uint32_t*
+      range_sizes_;  ///< entries to be kept, by range; once room is taken, the place of the next one
   Expander<Key, Words> expander_;
   std::uint32_t lane_;
   Store store_;
   Tile tile_{cg::tiled_partition<1>(cg::this_thread_block())};
   std::uint32_t list_ = 0;
   bool may_wrap_ = false;
-  std::uint64_t seen_ = 0;  ///< of the count that is the thread's number
+  std::uint64_t seen_ = 0;  ///< k-mers seen with the count that is the thread's number
 };
 
 template <class Key, int Words, class Store>
@@ -549,7 +550,7 @@ __global__ __launch_bounds__(kMostThreads, Store::kLeastBlocks) void count_kerne
   counter.flush();
 }
 
-/// Enough threads to keep a multiprocessor busy with as many tables as fit it.
+/// Returns a number of threads that keeps a multiprocessor busy with as many tables as fit it.
 std::uint32_t threads_for(std::uint32_t slot_bits) { return slot_bits <= 11 ? 256 : kMostThreads; }
 
 template <class Key, int Words, class Store>
@@ -581,7 +582,7 @@ template <class Key, int Words, class Store>
 constexpr CountKernel<Key, Words> kCountKernel = {largest_slot_bits_in<Key, Words, Store>,
                                                   launch_count_in<Key, Words, Store>};
 
-/// The kernels of a table.
+/// The kernels that count in one table.
 template <template <class> class StoreFor>
 constexpr CountKernels kCountKernels = {kCountKernel<Key64, 2, StoreFor<Key64>>,
                                         kCountKernel<Key128, 2, StoreFor<Key128>>,

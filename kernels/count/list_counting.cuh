@@ -16,10 +16,10 @@
 
 namespace warpmer::gpu {
 
-/// How a GPU's lists are numbered.
+/// The numbering of a GPU's lists.
 struct ListRange {
   std::uint32_t list_bits, shard_bits;
-  std::uint32_t first_list, end_list;  ///< its own
+  std::uint32_t first_list, end_list;  ///< the GPU's own lists
 
   [[nodiscard]] std::uint32_t lists() const { return end_list - first_list; }
   [[nodiscard]] std::uint32_t lists_per_shard() const { return 1u << (list_bits - shard_bits); }
@@ -27,12 +27,12 @@ struct ListRange {
   [[nodiscard]] std::uint32_t end_shard() const { return end_list / lists_per_shard(); }
 };
 
-/// Words of some shards, and what has been counted of them before.
+/// The words of some shards, and the k-mers of them that have been counted before.
 template <class Key, int Words>
 struct WaitingWords {
   const SegmentView<Words>* segments;  ///< on the device
   std::uint32_t segment_count;
-  WaitingKmers<Key> kmers;  ///< at least as many
+  WaitingKmers<Key> kmers;  ///< at least the k-mers of these words
 };
 
 template <class Key, int Words>
@@ -54,24 +54,25 @@ class ListCounting {
 
   [[nodiscard]] std::uint64_t most_long_list_bytes() const { return long_lists_.most_bytes(); }
 
-  /// The k-mers of each shard. Long lists are those that are long by them.
+  /// Returns the number of k-mers of each shard, and finds the lists that are long by these numbers.
   std::vector<unsigned long long> measure_shards(const WaitingKmers<Key>& kmers) {
     std::vector<unsigned long long> loads = loads_.of_shards(kmers);
     const std::uint64_t all = std::accumulate(loads.begin(), loads.end(), std::uint64_t{0});
     const std::uint64_t usual = plan_.tuning.long_list_ratio * (all / range_.lists());
-    // Together blocks count in WarpDrive tables. Who asked for others gets them: then a block counts its list
-    // in as many parts as that takes.
+    // Blocks together count in a WarpDrive table. If another table was asked for, that table is used: then a
+    // block counts its list in as many parts as that takes.
     if (plan_.table == backend::CountTable::automatic || plan_.table == backend::CountTable::warpdrive)
       longest_ = std::max(plan_.tuning.long_list_kmers, usual);
     find_long_lists(kmers, range_.first_list, range_.end_list);
     return loads;
   }
-  /// Finds those that are as long as this in other k-mers than those that were measured.
+  /// Finds the lists that are as long in k-mers other than those that were measured.
   void find_long_lists(const WaitingKmers<Key>& kmers, std::uint32_t first, std::uint32_t end) {
     if (longest_ != UINT64_MAX) loads_.find_long_lists(kmers, first, end, longest_);
   }
 
-  /// All that does not depend on where results go. 2^list_shift lists are counted as one (see `joined`).
+  /// Returns the task without the places where results go. 2^list_shift lists are counted as one (see
+  /// `joined`).
   [[nodiscard]] Task task(std::uint32_t first_shard, std::uint32_t shards,
                           const WaitingWords<Key, Words>& words, std::uint32_t list_shift = 0) const {
     Task task{};
@@ -95,10 +96,10 @@ class ListCounting {
     return task;
   }
 
-  /// How lists of some shards are best counted: 2^(what this returns) neighbours as one, if none of them is
-  /// long. How many there are was decided when it was not known how often k-mers repeat, and fewer and fuller
-  /// lists are counted, and above all frozen, faster. Where not all k-mers are kept, it is not known how many
-  /// a table would hold; nor are long lists told from others for all tables (`measure_shards`).
+  /// Returns the list shift with which lists of some shards are best counted: 2^shift neighbours as one, if
+  /// none of them is long. The number of lists was decided before it was known how often k-mers repeat; fewer
+  /// and fuller lists are counted faster, and above all frozen faster. If not all k-mers are kept, it is not
+  /// known how many a table would hold; and not for all tables are long lists known (`measure_shards`).
   [[nodiscard]] std::uint32_t joined(std::uint32_t first_shard, std::uint32_t shards,
                                      const WaitingWords<Key, Words>& words) const {
     const bool keeps_all = plan_.min_count <= 1 && plan_.max_count == UINT64_MAX;
@@ -120,7 +121,7 @@ class ListCounting {
     });
   }
 
-  /// Distinct k-mers in the task's lists. Waits for the stream.
+  /// Returns the number of distinct k-mers in the task's lists. Waits for the stream.
   std::uint64_t measure(Task task) {
     fill_bytes(size_.data(), 0, 1, stream_);
     task.out_size = size_.data();
@@ -132,13 +133,14 @@ class ListCounting {
     return entries;
   }
 
-  /// The task's lists with so many distinct k-mers as a run. Waits for the stream.
+  /// Returns the task's lists, which have so many distinct k-mers, as a run. Waits for the stream.
   CountedLists<Key> run_of(const Task& task, std::uint64_t entries) {
     CountedLists<Key> run(std::max<std::uint64_t>(entries, 1), task.lists, CountedFor::counting);
     count_into(run, task);
     return run;
   }
-  /// The same where there is room for as many as there may be. Returns how many there are.
+  /// Does the same with a run that has room for all k-mers there may be. Returns the number of distinct
+  /// k-mers.
   std::uint64_t count_into(const CountedLists<Key>& run, Task task) {
     fill_bytes(size_.data(), 0, 1, stream_);
     fill_bytes(run.big_size(), 0, 1, stream_);
@@ -156,21 +158,21 @@ class ListCounting {
     return entries;
   }
 
-  /// What a count has shown.
+  /// Learns from a count how large tables should be.
   void learn(const Task& task, std::uint64_t entries) {
-    // Long lists say nothing of those that blocks count.
+    // Long lists say nothing about those that single blocks count.
     if (has_long_list(task)) return;
     const double lists = static_cast<double>(task.lists) * (1u << task.list_shift);
     distinct_per_list_ = std::max(distinct_per_list_ / 2, static_cast<double>(entries) / lists);
   }
 
-  /// What a count has come to, as an error.
+  /// Throws the error that a fault stands for.
   void throw_fault(CountFault fault) const {
     if (fault == CountFault::none) return;
     if (fault == CountFault::output_full)
       throw InternalError("counting on the GPU found more k-mers than there can be");
     if (plan_.live.index != nullptr) throw_too_many_large_counts(*plan_.live.index);
-    // Of one list, 128 are enough; for more, reads have to have 5 * 10^11 k-mers that share a minimizer.
+    // For one list, 128 are enough; it has more only if reads have 5 * 10^11 k-mers that share a minimizer.
     throw ResourceError(
         "counting on the GPU met more counts beyond 2^32 than it has room for; use --device cpu");
   }
@@ -182,10 +184,10 @@ class ListCounting {
   /// Larger tables leave too few blocks on a multiprocessor.
   static constexpr std::uint32_t kLeastSlotBits = 11;
   static constexpr std::uint32_t kMostSlotBits = 13;
-  /// Nor do tables grow beyond this for lists to be joined.
+  /// Tables do not grow beyond this for joined lists either.
   static constexpr std::uint32_t kMostJoinedSlotBits = sizeof(Key) == 8 ? 12 : kLeastSlotBits;
 
-  /// For 2^list_shift lists in one table.
+  /// Returns the slot bits for 2^list_shift lists in one table.
   [[nodiscard]] std::uint32_t wanted_slot_bits(std::uint32_t list_shift) const {
     const double slots = distinct_per_list_ * (1u << list_shift) / plan_.tuning.load;
     return static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(slots)));
@@ -210,7 +212,7 @@ class ListCounting {
   const cudaStream_t stream_;
   ListLoads<Key> loads_;
   LongListCounter<Key, Words> long_lists_;
-  std::uint64_t longest_ = UINT64_MAX;  ///< k-mers of a list that one block counts
+  std::uint64_t longest_ = UINT64_MAX;  ///< number of k-mers of the longest list that one block counts
   double distinct_per_list_ = 2048;
   DeviceArray<std::uint32_t> next_list_;
   DeviceArray<unsigned long long> size_;

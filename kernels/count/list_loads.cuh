@@ -1,5 +1,5 @@
 #pragma once
-/// How many k-mers are in which lists and shards of a device, and which lists are much longer than the
+/// The numbers of k-mers in the lists and shards of a device, and the lists that are much longer than the
 /// others.
 
 #include <cstdint>
@@ -13,28 +13,28 @@ namespace warpmer::gpu {
 /// K-mers that wait to be counted.
 template <class Key>
 struct WaitingKmers {
-  const unsigned long long* list_kmers;  ///< of each list, on the device
-  const CountedView<Key>* run;           ///< (host pointer) counted before; or null
+  const unsigned long long* list_kmers;  ///< number for each list, on the device
+  const CountedView<Key>* run;           ///< (host pointer) the result of an earlier count; or null
 };
 
 template <class Key>
 class ListLoads {
  public:
-  /// Device memory for each list.
+  /// Bytes of device memory for each list.
   static constexpr std::uint64_t kListBytes = sizeof(std::uint32_t);
 
-  /// Of the lists [first_list, end_list), whole shards. All work is in one stream, which every call waits
-  /// for.
+  /// Is for the lists [first_list, end_list), which are whole shards. All work is in one stream, and every
+  /// call waits for it.
   ListLoads(std::uint32_t first_list, std::uint32_t end_list, std::uint32_t lists_per_shard,
             cudaStream_t stream);
 
-  /// The k-mers of each shard, those pending and those counted.
+  /// Returns the number of k-mers of each shard, both pending and counted.
   [[nodiscard]] std::vector<unsigned long long> of_shards(const WaitingKmers<Key>& kmers);
 
   /// From now on lists of [first, end) with more than `longest` k-mers are long, and no others.
   void find_long_lists(const WaitingKmers<Key>& kmers, std::uint32_t first, std::uint32_t end,
                        std::uint64_t longest);
-  /// Those of [first, end), in order.
+  /// Returns the long lists of [first, end), in order.
   [[nodiscard]] std::vector<std::uint32_t> long_lists(std::uint32_t first, std::uint32_t end) const;
 
  private:

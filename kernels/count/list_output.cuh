@@ -1,6 +1,6 @@
 #pragma once
-/// What becomes of the k-mers of a list that is being counted: those that are kept go to the task's output,
-/// ordered by range of hash, and all of them to its histogram.
+/// The output of a list that is being counted: kept k-mers go to the task's output, ordered by range of hash,
+/// and all k-mers go to its histogram.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace warpmer::gpu {
 
-/// A part of a list: the hashes [low, low + 2^width).
+/// A part of a list: its hashes in [low, low + 2^width).
 template <class Key>
 struct HashRange {
   Key low;
@@ -18,7 +18,7 @@ struct HashRange {
   [[nodiscard]] __device__ bool contains(Key hash) const {
     return width >= kKeyBits<Key> || ((hash ^ low) >> width) == 0;
   }
-  /// A hash inside of it, without the bits that all of them share.
+  /// Returns a hash of the part without the bits that all its hashes share.
   [[nodiscard]] __device__ Key relative(Key hash) const {
     return width >= kKeyBits<Key> ? hash : hash & ((Key{1} << width) - 1);
   }
@@ -38,7 +38,7 @@ class ListOutput {
   /// Counts below this are noted in shared memory first.
   static constexpr std::uint32_t kSmallCounts = 256;
 
-  /// `small_counts`: kSmallCounts of them in shared memory, all 0 at first.
+  /// `small_counts` are kSmallCounts numbers in shared memory, all 0 at first.
   __device__ ListOutput(const CountTask<Key, Words>& task, std::uint32_t* small_counts)
       : task_(task), small_counts_(small_counts) {}
 
@@ -54,7 +54,7 @@ class ListOutput {
     return gpu::range_of(hash, task_.k, task_.out.range_count);
   }
 
-  /// Takes room for so many entries, and returns where it begins. By one thread for each list.
+  /// Takes room for so many entries, and returns its begin. One thread for each list calls this.
   [[nodiscard]] __device__ unsigned long long take_room(std::uint64_t entries) const {
     const unsigned long long begin = atomicAdd(task_.out_size, static_cast<unsigned long long>(entries));
     if (task_.out_capacity > 0) {
@@ -64,7 +64,8 @@ class ListOutput {
     return begin;
   }
   [[nodiscard]] __device__ std::uint32_t range_count() const { return task_.out.range_count; }
-  /// Where a range of the list begins, counted from the list's first entry, and where the last one ends.
+  /// Notes the begin of a range of the list, counted from the list's first entry, or the end of the last
+  /// range.
   __device__ void note_range(std::uint32_t range, std::uint32_t begin) const {
     if (task_.out.ranges != nullptr) task_.out.ranges_of(list_)[range] = begin;
   }
@@ -72,7 +73,7 @@ class ListOutput {
     note_range(range_count(), end);
     task_.out.sizes[list_ - task_.out.first_list] = end;
   }
-  /// Whether there is an output, and room in it.
+  /// True when there is an output, and room in it.
   [[nodiscard]] __device__ bool is_open() const {
     return task_.out_capacity > 0 && *const_cast<const volatile CountFault*>(task_.fault) == CountFault::none;
   }
@@ -108,7 +109,8 @@ class ListOutput {
   /// Takes note of n k-mers that occur once.
   __device__ void note_ones(std::uint32_t n) const { atomicAdd(&small_counts_[1], n); }
 
-  /// One thread for each small count: what was noted goes to the widths. Returns it, for the histogram.
+  /// Adds the k-mers that were noted with a small count to the widths, and returns their number, for the
+  /// histogram. One thread for each small count calls this.
   __device__ std::uint32_t finish_small(std::uint32_t count) const {
     const std::uint32_t n = small_counts_[count];
     const bool kept = count >= task_.min_count && count <= task_.max_count;

@@ -1,6 +1,6 @@
 #pragma once
-/// Pending super-k-mers on the device that owns them: segments. A list's pending words are its parts of all
-/// segments. Those for which there is no room are released, to come back in the end.
+/// Pending super-k-mers, in segments on the device that owns them. A list's pending words are its parts of
+/// all segments. Segments for which there is no room are released, and come back in the end.
 
 #include <cstdint>
 #include <deque>
@@ -10,9 +10,9 @@
 
 namespace warpmer::gpu {
 
-/// Parts of segments. More would make counting slow. One GPU's staging is sized so that they suffice; of
-/// several, a round of the exchange takes one for each sender, and what is pending is counted early, or
-/// spilled, after kMostSegments / GPUs rounds.
+/// The largest number of parts of segments; more would make counting slow. One GPU's staging is sized so that
+/// these suffice. With several GPUs, a round of the exchange takes one for each sender, and pending words are
+/// counted early, or spilled, after kMostSegments / GPUs rounds.
 inline constexpr std::uint32_t kMostSegments = 64;
 
 template <int Words>
@@ -21,26 +21,27 @@ class PendingWords {
   PendingWords(std::uint32_t list_bits, cudaStream_t stream);
 
   /// Takes a segment whose words are complete in the order of the stream, with all of its parts that hold
-  /// lists. Of more parts than kMostSegments in all: InternalError.
+  /// lists. More parts than kMostSegments in all are an InternalError.
   void add(Segment<Words>&& segment);
 
   /// Forgets all segments. Waits for the stream.
   void clear();
 
-  /// Gives up the segment that has been here longest, of which there is one. Its k-mers are still pending.
+  /// Gives up the segment that has been here longest; there must be one. Its k-mers are still pending.
   Segment<Words> release_oldest();
 
-  /// The segment that was added last; there is one.
+  /// Returns the segment that was added last; there must be one.
   [[nodiscard]] const Segment<Words>& newest() const { return held_.back(); }
 
-  /// Array of `segments()` descriptors on the device, in the order of the stream.
+  /// Returns an array of `segments()` descriptors on the device, valid in the order of the stream.
   [[nodiscard]] const SegmentView<Words>* views() const { return views_.data(); }
   [[nodiscard]] std::uint32_t segments() const { return views_held_; }
-  /// K-mers pending in each list, over all segments and those that were released; on the device.
+  /// Returns, on the device, the number of k-mers pending in each list, in all segments, released ones too.
   [[nodiscard]] const unsigned long long* list_kmers() const { return list_kmers_.data(); }
-  /// Words of the segments that are here, and places for words that were left empty in staging.
+  /// Returns the number of words in the segments that are here, and of places that were left empty in
+  /// staging.
   [[nodiscard]] std::uint64_t words() const { return words_; }
-  /// Device memory of the segments that are here.
+  /// Returns the device memory of the segments that are here.
   [[nodiscard]] std::uint64_t segment_bytes() const { return segment_bytes_; }
 
  private:

@@ -21,28 +21,30 @@ class SharedBuckets {
   static constexpr int kPasses = 2;
   static constexpr std::uint32_t kLeastBlocks = 1;
 
-  /// In as much memory as 2^slot_bits slots take. `size`: of the block, how many keys have come.
+  /// Takes as much memory as 2^slot_bits slots. `size` is the block's number of keys that have come.
   __device__ SharedBuckets(char* shared, std::uint32_t slot_bits, std::uint32_t& /*size*/)
       : slots_(table::Slots<Key>::in(shared, std::size_t{1} << slot_bits)), size_(1u << slot_bits) {}
 
-  /// Entries there are at most; `entry` of any number below it: a count of 0 where there is none.
+  /// Returns an upper bound of the number of entries. `entry` may be asked for any number below it; a count
+  /// of 0 says that there is no such entry.
   [[nodiscard]] __device__ std::uint32_t entries() const { return size_; }
   [[nodiscard]] __device__ table::Slot<Key> entry(std::uint32_t i) const { return slots_.read(i); }
 
-  /// Empties the table, by all threads of the block; keys of `key_bits` bits come.
+  /// Empties the table, for keys of `key_bits` bits. All threads of the block call this.
   __device__ void begin(std::uint32_t /*key_bits*/) {
     for (std::uint32_t i = threadIdx.x; i < size_; i += blockDim.x)
       slots_.write(i, {table::kEmptyKey<Key>, 0});
   }
-  /// Keys that the block should bring between two calls of `make_room`, but one word for each warp.
+  /// Returns the number of keys that the block should bring between two calls of `make_room`; every warp may
+  /// bring one word anyway.
   [[nodiscard]] __device__ std::uint32_t most_in_a_round() const { return ~0u; }
-  /// Whether so many more can be taken in; by all threads.
+  /// True when so many more keys can be taken in. All threads of the block call this.
   template <class Carry>
   __device__ bool make_room(std::uint32_t /*most*/, Carry&& /*carry*/) {
     return true;
   }
-  /// Inserts the keys of those lanes of a warp that are active; all of them call. What became of the lane's.
-  /// A function of its own, or every place that calls it would take long to compile.
+  /// Inserts the keys of the active lanes of a warp; all lanes call this. Returns the outcome for the lane's
+  /// key. It is not inlined, because every place that calls it would take long to compile.
   __device__ __noinline__ table::Insertion insert(int pass, bool is_active, Key key, std::uint32_t n) {
     const Tile tile(cg::tiled_partition<8>(cg::this_thread_block()));
     const Scheme scheme(slots_, (size_ - static_cast<std::uint32_t>(table::kStashSlots)) / Scheme::kBucket,
@@ -53,7 +55,7 @@ class SharedBuckets {
     });
     return mine;
   }
-  /// When all has been inserted; by all threads.
+  /// All threads of the block call this when all keys have been inserted.
   template <class Carry>
   __device__ void finish(Carry&& /*carry*/) {}
 

@@ -8,14 +8,14 @@
 
 namespace warpmer::gpu {
 
-/// Its tasks enqueue something in the counter's stream. (That takes 50 us for a text; sixteen threads that
-/// slept while others were at it spent half of the time of reading so.) Thread-safe.
+/// Its tasks enqueue work in the counter's stream. (That takes 50 us for a text; sixteen threads that slept
+/// for a lock meanwhile spent half of the reading time so.) Thread-safe.
 class SharedCounter : public FlatCombining<TextCounter> {
  public:
   explicit SharedCounter(TextCounter& counter) : FlatCombining(counter) {}
 
-  /// For who has the counter: makes room for more, unless that has been done since `rooms_made` was so many.
-  /// (To find out that there is room takes as long as to wait for the device.)
+  /// Makes room for more, unless that has been done since `rooms_made` had this value. Only the thread that
+  /// has the counter may call it. (To find out that there is room takes as long as to wait for the device.)
   void make_room(std::uint64_t made) {
     if (made != rooms_made_) return;
     resource().make_room();

@@ -1,7 +1,7 @@
 #pragma once
-/// A HashGraph in a block's shared memory (Green 2019, section 3.2): keys are listed as they come; when the
-/// list is full, and at the end, the block counts them by bucket, sums up, places their numbers where their
-/// buckets lie, and combines what is equal in each bucket. What is distinct stays in the list.
+/// A HashGraph in a block's shared memory (Green 2019, section 3.2). Keys are listed as they come. When the
+/// list is full, and at the end, the block counts them by bucket, sums up the counts, places the numbers of
+/// the keys in their buckets, and combines equal keys of a bucket. Distinct keys stay in the list.
 
 #include "kernels/memory/warp_scan.cuh"
 #include "table/hash_graph.h"
@@ -19,7 +19,7 @@ class SharedHashGraph {
   static constexpr int kPasses = 1;
   static constexpr std::uint32_t kLeastBlocks = 1;
 
-  /// `size`: of the block, how many entries are listed.
+  /// `size` is the block's number of listed entries.
   __device__ SharedHashGraph(char* shared, std::uint32_t slot_bits, std::uint32_t& size) : listed_(size) {
     const std::uint32_t bytes = static_cast<std::uint32_t>(table::Slots<Key>::kBytes) << slot_bits;
     bucket_bits_ = slot_bits - 3;  // some seven entries each when the list is full
@@ -46,7 +46,7 @@ class SharedHashGraph {
     if (listed + most <= size_) return true;
     combine(carry);
     listed = meet_and_look();
-    // Nearly all of it distinct: it would soon have to be done again, and again.
+    // If nearly all keys are distinct, this would soon have to be done again, and again.
     return listed + most <= size_ && listed <= size_ / 4 * 3;
   }
   __device__ table::Insertion insert(int /*pass*/, bool is_active, Key key, std::uint32_t n) {
@@ -67,9 +67,9 @@ class SharedHashGraph {
   }
 
  private:
-  using Number = std::uint16_t;  ///< of an entry in the list
+  using Number = std::uint16_t;  ///< number of an entry in the list
 
-  /// How many entries are listed: the same answer for all threads of the block, before any goes on.
+  /// Returns the number of listed entries, the same for all threads of the block, before any of them goes on.
   [[nodiscard]] __device__ std::uint32_t meet_and_look() const {
     __syncthreads();
     const std::uint32_t listed = listed_;
@@ -77,8 +77,8 @@ class SharedHashGraph {
     return listed;
   }
 
-  /// Makes one entry of those with equal keys; `carry(key)` for each time that a count passes 2^32. All
-  /// threads of the block, which have met before and meet at the end.
+  /// Makes one entry of those with equal keys; calls `carry(key)` each time that a count passes 2^32. All
+  /// threads of the block call this; they pass a barrier before and at the end.
   template <class Carry>
   __device__ __noinline__ void combine(Carry&& carry) {
     const std::uint32_t n = listed_, bits = min(bucket_bits_, key_bits_), buckets = 1u << bits;
@@ -99,7 +99,7 @@ class SharedHashGraph {
     close_ranks(n);
   }
 
-  /// Counts to inclusive sums, by one warp.
+  /// Makes inclusive sums of counts. One warp does it.
   __device__ void sum_up(std::uint32_t buckets) {
     const std::uint32_t lane = threadIdx.x;
     std::uint32_t before = 0;
@@ -111,7 +111,7 @@ class SharedHashGraph {
     }
   }
 
-  /// A bucket's entries to its distinct ones, by one thread.
+  /// Reduces a bucket's entries to its distinct ones. One thread does it.
   template <class Carry>
   __device__ void combine_bucket(std::uint32_t begin, std::uint32_t end, Carry&& carry) {
     std::uint32_t distinct = begin;
@@ -132,7 +132,7 @@ class SharedHashGraph {
     }
   }
 
-  /// Moves entries to the front that have a key. What is written has been read before.
+  /// Moves the entries that have a key to the front. A place is written only after it has been read.
   __device__ void close_ranks(std::uint32_t n) {
     if (threadIdx.x == 0) listed_ = 0;
     for (std::uint32_t first = 0; first < n; first += blockDim.x) {

@@ -1,6 +1,6 @@
 #pragma once
-/// A slab hash in a block's shared memory: base slabs, and an arena from which SlabAlloc-light hands out
-/// others. As many lanes as look at a slab insert together.
+/// A slab hash in a block's shared memory: it has base slabs, and an arena from which SlabAlloc-light hands
+/// out others. The lanes that look at a slab insert together.
 
 #include "kernels/memory/tile_cuda.cuh"
 #include "table/slab_hash.h"
@@ -18,7 +18,7 @@ class SharedSlabs {
   static constexpr std::uint32_t kLeastBlocks = 1;
 
   __device__ SharedSlabs(char* shared, std::uint32_t slot_bits, std::uint32_t& /*size*/) {
-    // Aligned, and without what lies at the end: a bitmap of one block, and what tiles know of it.
+    // The size is aligned, and leaves out the end: a bitmap of one block, and what tiles know about it.
     const std::size_t bytes = table::Slots<Key>::kBytes << slot_bits;
     const std::size_t begin = (reinterpret_cast<std::size_t>(shared) + kSlab - 1) / kSlab * kSlab;
     slabs_ = reinterpret_cast<Slab*>(begin);
@@ -68,7 +68,7 @@ class SharedSlabs {
   using Units = table::ContiguousUnits<Slab>;
   static constexpr std::uint32_t kSlab = table::kSlabBytes;
   static constexpr std::uint32_t kWords = kSlab / sizeof(std::uint32_t);
-  static constexpr int kLanes = kSlab / sizeof(Key);  // a key for each, counts and all
+  static constexpr int kLanes = kSlab / sizeof(Key);  // one key for each, counts included
   using Tile = CudaTile<Key, kLanes, 1>;
   struct Request {
     Key key;
@@ -76,7 +76,8 @@ class SharedSlabs {
   };
 
   [[nodiscard]] __device__ std::uint32_t units() const { return size_ - buckets_; }
-  /// Of a slab without elements: all ones for keys and the address, zeros for what lies between.
+  /// Returns a word of a slab without elements: all ones for keys and the address, zeros for the words
+  /// between.
   __device__ static std::uint32_t empty_word(std::uint32_t i) {
     constexpr std::uint32_t kKeyWords = Slab::kSlots * sizeof(Key) / sizeof(std::uint32_t);
     return i < kKeyWords || i == kWords - 1 ? ~0u : 0;

@@ -1,6 +1,6 @@
 #pragma once
-/// Super-k-mers as the cut leaves them, in any order (staging), and the split of them by list: count, scan,
-/// place (HashGraph's binning, WarpDrive's multisplit). What a split leaves is a segment.
+/// Super-k-mers as the cut leaves them, in any order (staging), and their split by list: count, scan, place
+/// (HashGraph's binning, WarpDrive's multisplit). The result of a split is a segment.
 
 #include <algorithm>
 #include <array>
@@ -24,19 +24,19 @@ class StagedWords {
     return {staged_words_.data(), places_.data(), region_capacity_, sizes_.data(), lists_.data()};
   }
 
-  /// Splits what is staged; staging is empty then. All lists are in the segment, which has one part, or none
-  /// when nothing was staged. Waits for the stream before, and leaves the work of splitting in it.
+  /// Splits the staged words; staging is empty then. The segment has all lists, and one part, or none when
+  /// nothing was staged. The call first waits for the stream, and leaves the work of splitting in it.
   [[nodiscard]] Segment<Words> split();
 
-  /// Words staged now, by region; places not used among them. Waits for the stream.
+  /// Returns the number of words staged now, by region, unused places included. Waits for the stream.
   [[nodiscard]] std::array<std::uint32_t, kRegions> staged() const;
-  /// Whether the fullest region is so full that a split is due.
+  /// True when the fullest region is so full that a split is due.
   [[nodiscard]] bool is_half_full() const {
     const auto sizes = staged();
     return *std::max_element(sizes.begin(), sizes.end()) > region_capacity_ / 2;
   }
 
-  /// Device memory of the largest segment that a split can leave.
+  /// Returns the device memory of the largest segment that a split can leave.
   [[nodiscard]] std::uint64_t segment_bytes() const {
     const auto lists = static_cast<std::uint32_t>(lists_.size() - 1);
     return Segment<Words>::bytes_for(staging().capacity(), lists, 1);

@@ -1,9 +1,9 @@
 #pragma once
-/// The exchange of super-k-mers between GPUs, of one process or of several ranks. Each splits what it has cut
-/// by list, and lists by owner are ranges, so that a split by list is the multisplit by owner; from time to
-/// time the segments of all are transposed (WarpDrive, Juenger et al. 2018, section IV-B): part j of each
-/// goes to the GPU that counts the lists of range j, all at once, in ring order. The last transposition goes
-/// beside counting, slice by slice.
+/// The exchange of super-k-mers between GPUs, of one process or of several ranks. Each GPU splits the words
+/// that it has cut by list; every owner has a range of lists, so that the split by list is the multisplit by
+/// owner. From time to time the segments of all GPUs are transposed (WarpDrive, Juenger et al. 2018, section
+/// IV-B): part j of each goes to the GPU that counts the lists of range j, all at once, in ring order. The
+/// last transposition runs beside counting, slice by slice.
 
 #include <array>
 #include <chrono>
@@ -25,25 +25,24 @@
 
 namespace warpmer::gpu {
 
-/// The lists of one GPU, and what becomes of their words. Called with the GPU current, by one thread at a
-/// time.
+/// Takes the words of one GPU's lists. One thread at a time calls it, with the GPU current.
 template <int Words>
 class ListOwner {
  public:
   virtual ~ListOwner() = default;
-  /// Sees to it that so many bytes of words in so many parts can be allocated and added.
+  /// Makes room, so that `bytes` of words in so many parts can be allocated and added.
   virtual void make_room_for(std::uint64_t bytes, std::uint32_t parts) = 0;
-  /// Takes a segment that is complete; or, when it `comes_in_slices`, all of it but the words (see
-  /// Exchange::wait_for_slices). That one is the last.
+  /// Takes a segment that is complete or, if it `comes_in_slices`, complete except for the words (see
+  /// Exchange::wait_for_slices). Such a segment is the last.
   virtual void take(Segment<Words>&& segment, bool comes_in_slices) = 0;
 };
 
-/// GPUs have the numbers of the carrier. A thread of its own moves segments and gives them to their owners.
+/// Moves segments in a thread of its own, and gives them to their owners. GPUs have the carrier's numbers.
 template <int Words>
 class Exchange {
  public:
-  /// Of a sender's segments, so many are held at once, at most: one that is made or waits for room to wait,
-  /// one that waits for those of the others, one on its way.
+  /// The largest number of a sender's segments that are held at once: one that is made or waits for its turn
+  /// to wait, one that waits for those of the others, and one on its way.
   static constexpr std::uint32_t kSegmentsHeld = 3;
 
   Exchange(std::unique_ptr<Carrier> carrier, std::uint32_t list_bits);
@@ -52,37 +51,39 @@ class Exchange {
   Exchange& operator=(const Exchange&) = delete;
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
-  /// Of the GPUs of this process, the first one's number. The others' follow.
+  /// Returns the number of this process's first GPU. The numbers of its other GPUs follow.
   [[nodiscard]] std::uint32_t first_own() const { return first_own_; }
   [[nodiscard]] std::uint32_t own() const { return static_cast<std::uint32_t>(senders_.size()); }
   [[nodiscard]] int gpu(std::uint32_t number) const { return carrier_->gpus().gpu(number - first_own_); }
-  /// The first list of a GPU's range, which ends where the next one's begins.
+  /// Returns the first list of a GPU's range, which ends where the next GPU's begins.
   [[nodiscard]] std::uint32_t first_list(std::uint32_t number) const;
 
-  /// Tells who owns the lists of a GPU of this process. Then, when all are known, `start`.
+  /// Sets the owner of the lists of one GPU of this process. When all are set, call `start`.
   void connect(std::uint32_t number, ListOwner<Words>& owner) { owners_[number - first_own_] = &owner; }
   void start();
 
   /// Takes a segment of all lists, complete in the order of `stream`, a stream of the sender. It is sent when
-  /// every GPU has given one, or one of them a second. Thread-safe. Waits for the scan in `stream`, and while
-  /// another one of this sender waits.
+  /// every GPU has given one, or one GPU a second. The call waits for the scan in `stream`, and while another
+  /// segment of this sender waits. Thread-safe.
   void put(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream);
-  /// The same, with the last segment, which may be empty. Who says so last of this process's waits until all
-  /// GPUs have received everything, but for the slices of what comes last.
+  /// Does the same with the last segment, which may be empty. The last call of this process waits until all
+  /// GPUs have received everything, except for the slices of the last segment.
   void end(std::uint32_t sender, Segment<Words>&& last, cudaStream_t stream);
-  /// Then: waits until this process's GPUs have so many slices of what came last, if it comes in slices.
+  /// After `end`: waits until this process's GPUs have so many slices of the last segment, if it comes in
+  /// slices.
   void wait_for_slices(std::uint32_t slices);
-  /// And until all that they send has arrived, too.
+  /// Waits until everything that these GPUs send has arrived, too.
   void wait_until_over();
-  /// Ends, also before that: owners are not called any more when it returns. Other ranks miss nothing if all
-  /// GPUs have ended, and the `end` of this one's last has returned; else who calls it has to tell them.
+  /// Ends the exchange, also before that: owners are not called any more when it returns. Other ranks miss
+  /// nothing if all GPUs have ended, and the last `end` of this process has returned; else the caller has to
+  /// tell them.
   void stop() noexcept;
 
-  /// When all is over: the time that a sender's moves took, and its bytes that went to other GPUs.
+  /// When all is over: return the time that a sender's moves took, and its bytes that went to other GPUs.
   [[nodiscard]] double seconds(std::uint32_t sender) const {
     return senders_[sender - first_own_].clock.seconds() + late_seconds(sender);
   }
-  /// Of the time, that of the last round.
+  /// Returns the part of that time that the last round took.
   [[nodiscard]] double late_seconds(std::uint32_t sender) const {
     return senders_[sender - first_own_].last_clock.seconds();
   }
@@ -94,30 +95,32 @@ class Exchange {
   /// A segment on its way to the owners.
   struct Outgoing {
     Segment<Words> segment;
-    std::vector<std::uint32_t> bounds;  ///< words before each range of lists, and all of them
+    std::vector<std::uint32_t> bounds;  ///< number of words before each range of lists, and of all words
   };
   /// A GPU as a sender.
   struct Sender {
     std::deque<Outgoing> waiting;
-    std::optional<Outgoing> sent;  ///< the courier's own
+    std::optional<Outgoing> sent;  ///< only the courier uses it
     std::optional<Stream> moves;
-    std::array<std::optional<Event>, 2> gone;  ///< behind what was moved, by turns
-    SpanClock clock, last_clock;               ///< the last round has its own
-    std::uint64_t bytes = 0;                   ///< that went to others
+    std::array<std::optional<Event>, 2> gone;  ///< events behind the moves of the last two rounds, by turns
+    SpanClock clock, last_clock;               ///< the last round has its own clock
+    std::uint64_t bytes = 0;                   ///< bytes that went to other GPUs
     bool ended = false;
   };
 
   /// One transposition.
   struct Round {
     const mpi::PartitionTable& table;
-    std::vector<std::uint32_t> part_of;    ///< its number among the parts that each GPU receives, by sender
-    std::uint32_t parts = 0;               ///< senders that give something
-    std::vector<Segment<Words>> arriving;  ///< for each GPU of this process
-    std::vector<SuperKmer<Words>*> words;  ///< of these; owners may have them before the words
-    std::vector<Move> moves;               ///< not enqueued yet
+    std::vector<std::uint32_t>
+        part_of;              ///< for each sender, the number of its part among those that each GPU receives
+    std::uint32_t parts = 0;  ///< number of senders that give something
+    std::vector<Segment<Words>> arriving;  ///< one for each GPU of this process
+    std::vector<SuperKmer<Words>*>
+        words;                ///< words of these segments; owners may have the segments before the words
+    std::vector<Move> moves;  ///< not enqueued yet
   };
 
-  /// How long the courier waits for this process before it listens to other ranks.
+  /// The time that the courier waits for this process before it listens to other ranks.
   static constexpr std::chrono::microseconds kLook{200};
 
   [[nodiscard]] std::uint32_t lists_of(std::uint32_t number) const {
@@ -149,7 +152,7 @@ class Exchange {
   void with_each_sender(With&& with);
 
   const std::unique_ptr<Carrier> carrier_;
-  mpi::Rounds& rounds_;  ///< under the lock
+  mpi::Rounds& rounds_;  ///< used under the lock
   const std::uint32_t size_, first_own_;
   const std::uint32_t list_bits_;
   std::vector<ListOwner<Words>*> owners_;
@@ -157,8 +160,8 @@ class Exchange {
   std::condition_variable changed_;
   std::deque<Sender> senders_;
   std::exception_ptr failure_;
-  bool is_handed_over_ = false;     ///< the last segment of each owner
-  std::uint32_t slices_there_ = 0;  ///< of it
+  bool is_handed_over_ = false;     ///< every owner has its last segment
+  std::uint32_t slices_there_ = 0;  ///< slices of the last segment that have come
   bool is_over_ = false;
   bool is_stopped_ = false;
   std::thread courier_;  ///< runs `run`

@@ -1,5 +1,5 @@
 #pragma once
-/// Several GPUs of one process, and copies between them.
+/// The GPUs of one process, and copies between them.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,10 @@
 
 namespace warpmer::gpu {
 
-/// The GPUs of a job, by number: 0 to size() - 1. One GPU may be there under several numbers, which serves
-/// tests.
+/// The GPUs of a job, by number: 0 to size() - 1. One GPU may have several numbers, which is for tests.
 class Peers {
  public:
-  /// Gives every GPU access to the memory of the others, where the machine can do that. With `through_host`,
+  /// Gives every GPU access to the memory of the others, if the machine can do that. With `through_host`,
   /// copies go as if it could not.
   explicit Peers(std::vector<int> gpus, bool through_host = false);
   Peers(const Peers&) = delete;
@@ -26,25 +25,25 @@ class Peers {
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(gpus_.size()); }
   [[nodiscard]] int gpu(std::uint32_t number) const { return gpus_[number]; }
   [[nodiscard]] const std::vector<int>& gpus() const { return gpus_; }
-  /// Whether one reaches the memory of the other without the host.
+  /// True when GPU `from` reaches the memory of GPU `to` without the host.
   [[nodiscard]] bool reaches(std::uint32_t from, std::uint32_t to) const {
     return relays_[from * size() + to] == nullptr;
   }
 
-  /// Whether each reaches the memory of all others.
+  /// True when each GPU reaches the memory of all others.
   [[nodiscard]] bool all_reach() const;
 
-  /// Host memory for what comes to them and leaves them.
+  /// Returns the pinned host memory for data that comes to the GPUs and leaves them.
   [[nodiscard]] PinnedBlocks& pinned_blocks() const { return pinned_blocks_; }
 
-  /// Enqueues a copy in a stream of the sender. Where the sender does not reach the receiver, the bytes go
+  /// Enqueues a copy in a stream of the sender. If the sender does not reach the receiver, the bytes go
   /// through pinned host memory.
   void copy(void* to, std::uint32_t receiver, const void* from, std::uint32_t sender, std::size_t bytes,
             cudaStream_t stream);
 
  private:
-  /// The way of bytes between two GPUs that do not reach each other: piece after piece through pinned memory,
-  /// out of it in a stream of the receiver.
+  /// The way of bytes between two GPUs that do not reach each other: they go piece after piece into pinned
+  /// memory, and out of it in a stream of the receiver.
   struct Relay {
     static constexpr std::size_t kBytes = std::size_t{8} << 20;
     Relay(int sender, int receiver);
@@ -58,7 +57,8 @@ class Peers {
 
   std::vector<int> gpus_;
   mutable PinnedBlocks pinned_blocks_;
-  std::vector<std::unique_ptr<Relay>> relays_;  ///< by sender and receiver; null where one reaches the other
+  std::vector<std::unique_ptr<Relay>>
+      relays_;  ///< by sender and receiver; null if the sender reaches the receiver
 };
 
 }  // namespace warpmer::gpu

@@ -1,5 +1,5 @@
 #pragma once
-/// Between the GPUs of several ranks: NCCL.
+/// The carrier between the GPUs of several ranks, which uses NCCL.
 
 #include <atomic>
 #include <memory>
@@ -8,8 +8,9 @@
 
 namespace warpmer::gpu {
 
-/// For this rank, whose GPUs `peers` are; on all ranks together. Others may have more or fewer. `peers` and
-/// `ranks` must outlive it. ResourceError when NCCL is not there, or two ranks were given the same GPU.
+/// Makes the carrier of this rank, whose GPUs are `peers`; all ranks call it together. Other ranks may have
+/// more or fewer GPUs. `peers` and `ranks` must outlive it. Throws a ResourceError when NCCL is missing, or
+/// two ranks were given the same GPU.
 std::unique_ptr<Carrier> make_rank_carrier(Peers& peers, mpi::Ranks& ranks);
 
 }  // namespace warpmer::gpu

@@ -1,7 +1,7 @@
 #pragma once
-/// The words of a segment that come in slices, while those that are there are counted: with each slice the
-/// same share of every part. Parts are in order of lists, so that the first slices have the words of the
-/// first shards.
+/// The words of a segment may come in slices, while those that are there are counted. Each slice has the same
+/// share of every part. Parts are in order of lists, so that the first slices have the words of the first
+/// shards.
 
 #include <cstdint>
 #include <vector>
@@ -11,17 +11,19 @@
 
 namespace warpmer::gpu {
 
-/// So many that what is waited for before the first shards is little, and few enough for each to be worth
-/// sending.
+/// The number of slices. It is so large that little is waited for before the first shards, and so small that
+/// each slice is worth sending.
 inline constexpr std::uint32_t kSlices = 8;
 
-/// Of a part of so many words, those that slice `slice` begins with; `kSlices` is the end of the last one.
+/// Returns the number of the first word of slice `slice`, of a part of `words` words; `kSlices` gives the end
+/// of the last slice.
 WARPMER_HD constexpr std::uint64_t slice_begin(std::uint64_t words, std::uint32_t slice) {
   return words * slice / kSlices;
 }
 
-/// How many slices of a segment have to be there for the words of a shard, and of all before it, to be there:
-/// for each shard of its lists. What the segment has beside words is there. Waits for the stream.
+/// Returns, for each shard of a segment's lists, the number of slices that have to be there for the words of
+/// the shard and of all before it to be there. All of the segment but the words is there. Waits for the
+/// stream.
 template <int Words>
 std::vector<std::uint32_t> slices_wanted(const Segment<Words>& segment, std::uint32_t lists_per_shard,
                                          cudaStream_t stream);

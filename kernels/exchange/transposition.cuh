@@ -1,6 +1,6 @@
 #pragma once
-/// Parts change devices: the transposition of an m x m partition table (mpi/transposition.h) between the
-/// GPUs of a process (Juenger et al. 2018, section IV-B).
+/// The transposition of an m x m partition table (mpi/transposition.h), which moves parts between the GPUs of
+/// a process (Juenger et al. 2018, section IV-B).
 
 #include <cstddef>
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace warpmer::gpu {
 
-/// How parts may travel between two GPUs.
+/// The routes that parts may take between two GPUs.
 enum class Route {
-  direct,  ///< from memory to memory where the two GPUs reach each other, through the host else
-  host,    ///< through pinned host memory always
+  direct,  ///< from memory to memory if the two GPUs reach each other, else through the host
+  host,    ///< always through pinned host memory
 };
 
-/// In which order a device sends its parts.
+/// The order in which a device sends its parts.
 enum class SendOrder {
   ring,  ///< mpi::ring_target
-  same,  ///< all of them to device 0, then all to device 1: to show what ring order is good for
+  same,  ///< all of them to device 0, then all to device 1; it shows the use of ring order
 };
 
-/// Lets a GPU copy to and from another's memory, that of its pool too. False: the two cannot.
+/// Lets a GPU copy to and from another's memory, its pool's memory too. Returns false if the two cannot.
 bool reach_memory_of(int other, int ordinal);
 
 /// Moves parts between devices, out of place, any number of times, one after another. Devices wait for each
@@ -34,23 +34,23 @@ class Transposition {
   explicit Transposition(std::vector<int> ordinals, Route route = Route::direct,
                          SendOrder order = SendOrder::ring);
 
-  /// A device's side of it.
+  /// The arrays and the stream of one device.
   struct Share {
-    const void* from;  ///< in device memory: its parts, by receiver
-    void* to;          ///< in device memory, room for table.received(device) elements
+    const void* from;  ///< the device's parts in its memory, by receiver
+    void* to;          ///< room in device memory for table.received(device) elements
     cudaStream_t stream;
   };
-  /// Starts to move parts. What the streams did before is done first, also in that no `to` is written to
-  /// before its device's stream has come here; what they do next finds all parts arrived, and may write over
-  /// `from`. `shares` has one for each device, all streams different.
+  /// Starts to move parts. Earlier work of the streams is done first; in particular, no `to` is written to
+  /// before its device's stream has come here. Later work of the streams finds that all parts have arrived,
+  /// and may write over `from`. `shares` has one element for each device; all streams are different.
   void run(const mpi::PartitionTable& table, std::size_t element_bytes, const std::vector<Share>& shares);
 
-  /// Whether parts of some two devices travel through the host.
+  /// True when parts of some two devices travel through the host.
   [[nodiscard]] bool goes_through_host() const;
 
  private:
   enum class Way : unsigned char { local, peer, host };
-  /// Of the parts from one device to another.
+  /// The events of the parts from one device to another.
   struct Link {
     Way way = Way::local;
     Event sent;     ///< in the sender's stream
@@ -70,8 +70,8 @@ class Transposition {
   std::vector<int> ordinals_;
   SendOrder order_;
   std::vector<Link> links_;                ///< row by row
-  std::vector<Event> ready_;               ///< of each device: its stream has come to the transposition
-  std::vector<PinnedArray<char>> staged_;  ///< of each device: its parts on their way through the host
+  std::vector<Event> ready_;               ///< one for each device: its stream has come to the transposition
+  std::vector<PinnedArray<char>> staged_;  ///< one for each device: its parts on their way through the host
 };
 
 }  // namespace warpmer::gpu

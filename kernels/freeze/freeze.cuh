@@ -1,5 +1,5 @@
 #pragma once
-/// Freezing on the device: counted lists to the payload of index/frozen_shard.h.
+/// Freezes on the device: makes the payload of index/frozen_shard.h from counted lists.
 
 #include <cstdint>
 
@@ -10,11 +10,11 @@ namespace warpmer::gpu {
 
 inline constexpr std::uint32_t kMostListsPerShard = 256;
 
-/// How a shard's payload is laid out, and where it goes.
+/// The layout of a shard's payload, and its place.
 struct ShardPlan {
   index::ShardShape shape;
   index::PayloadLayout layout;
-  std::uint64_t first_word;  ///< of its payload in the output
+  std::uint64_t first_word;  ///< number of its payload's first word in the output
 };
 
 template <class Key>
@@ -23,22 +23,22 @@ struct FreezeTask {
   std::uint32_t k;
   std::uint32_t first_shard, shards;
   std::uint32_t lists_per_shard;
-  const ShardPlan* plans;      ///< for each shard, on the device
-  std::uint64_t entries;       ///< of all shards
-  unsigned long long* output;  ///< room for the payloads; what stands there does not matter
+  const ShardPlan* plans;      ///< one for each shard, on the device
+  std::uint64_t entries;       ///< number of entries of all shards
+  unsigned long long* output;  ///< room for the payloads; its contents do not matter
   std::uint32_t* scratch;      ///< freeze_scratch(shards) of them
 };
 
-/// Shards of so many entries that the current device freezes at once.
+/// Returns the number of shards, of so many entries each, that the current device freezes at once.
 template <class Key>
 std::uint32_t shards_at_once(double entries_per_shard);
 
-/// Ranges of hashes with which lists of shards of so many entries are frozen fastest: at least kLeastRanges,
-/// at most kMostRanges.
+/// Returns the number of ranges of hashes with which lists of shards of so many entries are frozen fastest;
+/// it is at least kLeastRanges and at most kMostRanges.
 template <class Key>
 std::uint32_t ranges_for(double entries_per_shard);
 
-/// Of a task's `scratch`.
+/// Returns the number of elements of a task's `scratch`.
 std::size_t freeze_scratch(std::uint32_t shards);
 
 /// Enqueues the packing of all shards: puts their entries in order and writes their payloads.

@@ -9,7 +9,7 @@
 
 namespace warpmer::gpu {
 
-/// Consecutive shards, frozen. Valid until `reclaim` of its first shard has returned.
+/// Some consecutive frozen shards. A chunk is valid until `reclaim` of its first shard has returned.
 struct FrozenChunk {
   std::uint32_t first_shard = 0;
   std::vector<ShardPlan> plans;                 ///< one for each shard

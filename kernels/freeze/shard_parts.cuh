@@ -1,6 +1,6 @@
 #pragma once
-/// What of a shard, or a piece of one, is put in order at once: a part, some ranges of hashes, as many as
-/// fit. One warp plans the next parts while the others are at work.
+/// A shard, or a piece of one, is put in order part by part. A part is some ranges of hashes, as many as fit.
+/// One warp plans the next parts while the others work.
 
 #include <cuda_pipeline.h>
 
@@ -11,48 +11,51 @@
 
 namespace warpmer::gpu {
 
-/// Ranges from `first` to the one before `end`, whose entries are taken together. None: range `first` has
-/// too many. `first` the piece's end: there is no more.
+/// The ranges [first, end), whose entries are taken together. If there is none, range `first` has too many
+/// entries. If `first` is the end of the piece, there are no more parts.
 struct Part {
   std::uint32_t first, end;
-  std::uint32_t size;     ///< entries
-  std::uint32_t buckets;  ///< of the index, from the one that has the part's first hash to that of its last
-  bool begins_inside;     ///< whether the first of these begins before the part
+  std::uint32_t size;  ///< entries
+  std::uint32_t
+      buckets;  ///< number of the index's buckets from that of the part's first hash to that of its last
+  bool begins_inside;  ///< true when the first of these begins before the part
 };
 
-/// And where they are.
+/// A part, and the places of its entries.
 template <class Shape>
 struct LocatedPart {
   Part part;
-  std::uint32_t begin_bits[Shape::kCapacityWords];  ///< bit i: the i-th entry is its list's first
+  std::uint32_t begin_bits[Shape::kCapacityWords];  ///< bit i is set when the i-th entry is its list's first
   std::uint32_t begins_before[Shape::kCapacityWords];
-  std::uint64_t
-      list_from[kMostListsPerShard];  ///< of lists with entries: number in the arrays, less that here
+  std::uint64_t list_from[kMostListsPerShard];  ///< for each list with entries: its first number in the
+                                                ///< arrays, less that in the part
 };
 
 /// Ranges and lists of a piece, in shared memory.
 struct PieceRanges {
   std::uint32_t first, end;               ///< ranges
-  std::uint32_t range_buckets;            ///< of the index, in a range, at most
-  std::uint32_t begins[kMostRanges + 1];  ///< entries of the shard before each, modulo 2^32
-  unsigned long long entries_before;      ///< the piece
-  Part planned;                           ///< what comes behind the parts that have been located
-  // Of lists, as `list_at` numbers them.
+  std::uint32_t range_buckets;            ///< largest number of the index's buckets in a range
+  std::uint32_t begins[kMostRanges + 1];  ///< number of the shard's entries before each range, modulo 2^32
+  unsigned long long entries_before;      ///< number of the shard's entries before the piece
+  Part planned;                           ///< part behind those that have been located
+  // The following have an element for each list, as `list_at` numbers them.
   std::uint64_t list_begins[kMostListsPerShard];   ///< numbers in the arrays
-  std::uint32_t list_offsets[kMostListsPerShard];  ///< from there: where what is planned begins
-  std::uint32_t list_ends[kMostListsPerShard];     ///< where it ends; on their way
+  std::uint32_t list_offsets[kMostListsPerShard];  ///< begins of the planned part, counted from there
+  std::uint32_t list_ends[kMostListsPerShard];     ///< ends of the planned part; on their way
 
   [[nodiscard]] __device__ std::uint32_t size(std::uint32_t from, std::uint32_t to) const {
     return begins[to - first] - begins[from - first];
   }
 };
 
-/// The list in place i of `lists`, a power of two: each lane of a warp has some neighbours, lane by lane.
+/// Returns the list in place i of `lists`, a power of two: each lane of a warp has some neighbours, lane by
+/// lane.
 __device__ inline std::uint32_t list_at(std::uint32_t i, std::uint32_t lists) {
   return lists <= 32 ? i : i % 32 * (lists / 32) + i / 32;
 }
 
-/// For each word, the bits in those before. Returns the bits in all. By one warp.
+/// Computes for each word the number of bits that are set in the words before it. Returns the number in all.
+/// One warp does it.
 __device__ inline std::uint32_t count_bits_before(const std::uint32_t* words, std::uint32_t n,
                                                   std::uint32_t* before) {
   std::uint32_t all = 0;
@@ -66,8 +69,9 @@ __device__ inline std::uint32_t count_bits_before(const std::uint32_t* words, st
   return all;
 }
 
-/// Of the shard whose lists begin with `first_list`. All functions by one warp. Others wait for it at
-/// barriers, so that it takes a step between two of these: parts are planned, then located, then completed.
+/// Plans the parts of the shard whose lists begin with `first_list`. One warp calls all functions. The other
+/// warps wait for it at barriers, and it takes one step between two of these: parts are planned, then
+/// located, then completed.
 template <class Key, class Shape>
 class PartPlanner {
  public:
@@ -78,7 +82,7 @@ class PartPlanner {
   /// Plans the piece's first part.
   __device__ void begin() const { plan_from(piece_.first); }
 
-  /// Finds where each list's entries of the part are that has been planned.
+  /// Finds the places of each list's entries of the planned part.
   __device__ void locate(LocatedPart<Shape>& located) const {
     __pipeline_wait_prior(0);
     const Part& part = piece_.planned;
@@ -87,7 +91,8 @@ class PartPlanner {
     if (part.first == piece_.end) return;
     for (std::uint32_t w = lane_; w < Shape::kCapacityWords; w += 32) located.begin_bits[w] = 0;
     __syncwarp();
-    // Entries; in the high half, lists that have some. A range that is too large is somebody else's affair.
+    // The low half counts entries, the high half lists that have some. Ranges that are too large are handled
+    // elsewhere.
     const bool any = part.end > part.first;
     const auto size = [&](std::uint32_t i) {
       const std::uint32_t n = any ? piece_.list_ends[i] - piece_.list_offsets[i] : 0;
@@ -108,7 +113,7 @@ class PartPlanner {
     __syncwarp();
   }
 
-  /// Does the rest of that, and plans the next one.
+  /// Completes the part that has been located, and plans the next one.
   __device__ void complete(LocatedPart<Shape>& located) const {
     const Part& part = located.part;
     if (part.first == piece_.end) return;
@@ -124,7 +129,7 @@ class PartPlanner {
     for (std::uint32_t i = lane_; i < task_.lists_per_shard; i += 32) with(i);
   }
 
-  /// Chooses the part from a range on, and sends for where its lists end.
+  /// Chooses the part from a range on, and starts to fetch the ends of its lists.
   __device__ void plan_from(std::uint32_t range) const {
     Part part = choose(range);
     find_buckets(part);
@@ -141,7 +146,8 @@ class PartPlanner {
     __syncwarp();
   }
 
-  /// From this range on, as many as fit, with at most kBuckets buckets of the index.
+  /// Returns the part from this range on, with as many ranges as fit, and at most kBuckets buckets of the
+  /// index.
   [[nodiscard]] __device__ Part choose(std::uint32_t range) const {
     std::uint32_t end = range, more = 0;
     do {

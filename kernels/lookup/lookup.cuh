@@ -1,5 +1,6 @@
 #pragma once
-/// Lookups on GPUs, by what they may hold there. Who asks for a cap calls backend::make_cuda_lookup.
+/// Makes lookups on GPUs that keep to a given amount of GPU memory. A caller with a cap uses
+/// backend::make_cuda_lookup.
 
 #include <cstdint>
 #include <memory>
@@ -9,13 +10,13 @@
 
 namespace warpmer::gpu {
 
-/// What a lookup may hold of each GPU's memory.
+/// The memory of each GPU that a lookup may hold.
 struct LookupMemory {
-  std::uint64_t bytes = 0;      ///< of arrays, all together; the memory pool holds more
-  std::uint64_t cap_bytes = 0;  ///< --device-memory, where that is what limits them; else 0
+  std::uint64_t bytes = 0;      ///< bytes of all arrays together; the memory pool holds more
+  std::uint64_t cap_bytes = 0;  ///< --device-memory if that limits them; else 0
 };
 
-/// As backend::make_cuda_lookup, which see.
+/// Makes a lookup, as backend::make_cuda_lookup does; see there.
 std::unique_ptr<backend::Lookup> make_lookup_within(const index::IndexFile& index, bool lenient,
                                                     const std::vector<int>& gpus, const LookupMemory& memory,
                                                     backend::LookupTable table = backend::LookupTable::index,

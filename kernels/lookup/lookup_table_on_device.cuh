@@ -1,6 +1,6 @@
 #pragma once
-/// How a lookup table is built and asked on the device, whatever its scheme (table/lookup_table.h). Included
-/// by one file for each scheme.
+/// Builds and asks a lookup table on the device, whatever its scheme (table/lookup_table.h). One file for
+/// each scheme includes this.
 
 #include <algorithm>
 #include <memory>
@@ -22,20 +22,20 @@ namespace {
 
 constexpr unsigned kBuildThreads = 256;
 
-/// What a build tells.
+/// The result of a build.
 struct BuildState {
-  std::uint32_t homeless;      ///< keys that found no place
-  std::uint32_t marker_count;  ///< of the key that marks empty slots, which is in no slot
-  std::uint32_t has_stash;     ///< something is in the stash
+  std::uint32_t homeless;      ///< number of keys that found no place
+  std::uint32_t marker_count;  ///< count of the key that marks empty slots, which is in no slot
+  std::uint32_t has_stash;     ///< not 0: something is in the stash
 };
 
-/// A count as it is kept, and answered.
+/// Returns a count as it is kept and answered.
 __device__ inline std::uint32_t answer_of(std::uint64_t count) {
   return count < kLargeCountAnswer ? static_cast<std::uint32_t>(count) : kLargeCountAnswer;
 }
 
-/// A grid of shards by parts of a shard. Each lane decodes the entries of a bucket, one after the other, and
-/// the lanes of its group insert together what they bring.
+/// Inserts shards with a grid of shards by parts of a shard. Each lane decodes the entries of a bucket, one
+/// after the other, and the lanes of its group insert together what they bring.
 template <class Lookup, class Tile, int kPass>
 __global__ __launch_bounds__(kBuildThreads) void fill_kernel(
     typename Lookup::template Scheme<Tile> scheme, const index::ShardReader<typename Tile::Key>* shards,
@@ -82,10 +82,10 @@ __global__ void look_at_stash_kernel(Scheme scheme, BuildState* state) {
 }
 
 struct TableTile : TextTile {
-  std::uint8_t valid[kTileThreads];  ///< eight starts each: those without breaks
+  std::uint8_t valid[kTileThreads];  ///< a bit for each of eight starts: set if there is no break
 };
 
-/// A block answers for a tile of text. The lanes of a group look up together what each of them brings.
+/// A block answers for a tile of text. The lanes of a group together look up the k-mer of each lane.
 template <class Scheme, class Tile>
 __global__ __launch_bounds__(kTileThreads) void look_up_in_table_kernel(
     const char* text, std::uint32_t bytes, std::uint32_t k, bool canonical, Scheme scheme,
@@ -113,7 +113,7 @@ __global__ __launch_bounds__(kTileThreads) void look_up_in_table_kernel(
 
 template <class Lookup, class Key>
 class TableOnDevice : public DeviceIndex {
-  // A lane looks at 32 bytes of keys, so that few lanes keep many buckets on their way.
+  // A lane looks at 32 bytes of keys, so that few lanes keep many loads of buckets under way.
   static constexpr int kSlotsPerLane = 32 / static_cast<int>(sizeof(Key));
   static constexpr int kLanes = Lookup::kBucket / kSlotsPerLane;
   using BuildTile = CudaTile<Key, kLanes, kSlotsPerLane, Reading::changing>;
@@ -167,7 +167,7 @@ class TableOnDevice : public DeviceIndex {
     }
   }
 
-  /// Fills the table with one hash function; false: some key found no place.
+  /// Fills the table with one hash function; returns false if some key found no place.
   bool build(const index::IndexFile& index, const FrozenShards<Key>& shards, std::uint32_t seed) {
     const std::size_t size = BuildScheme::slots_for(buckets_);
     const Stream stream;
@@ -193,7 +193,7 @@ class TableOnDevice : public DeviceIndex {
     return result[0].homeless == 0;
   }
 
-  /// Blocks for each shard: a lane a bucket, where that is not too many.
+  /// Returns the number of blocks for each shard: one lane for each bucket, if these are not too many.
   static std::uint32_t parts_of_largest(const index::IndexFile& index) {
     std::uint32_t bits = 0;
     for (std::uint32_t s = 0; s < index.params().shards(); ++s)

@@ -2,10 +2,10 @@
 /// A cut text (kernels/lookup/shard_runs.cuh) on its way to the GPUs that have its shards, and answers on
 /// their way back.
 ///
-/// Each of them gets a part, in elements of 8 bytes: the bases of the text, packed, and behind them the runs
-/// of k-mers that are its own. At k = 31 and two GPUs that is 1.3 bytes a k-mer, where k-mers by themselves
-/// would be 8 and more. It answers its k-mers one behind the other, in the order that runs name, so that
-/// answers travel without gaps.
+/// Each of these GPUs gets a part, in elements of 8 bytes: the packed bases of the text, and behind them the
+/// runs of k-mers that belong to it. At k = 31 and with two GPUs that is 1.3 bytes for each k-mer; k-mers by
+/// themselves would take 8 or more. The GPU answers its k-mers one behind the other, in the order that runs
+/// name, so that answers travel without gaps.
 
 #include <cstdint>
 
@@ -14,14 +14,14 @@
 
 namespace warpmer::gpu {
 
-/// A run of k-mers with one shard, and where their answers go: fields of a word.
+/// A run of k-mers with one shard, and the place of their answers, as fields of a word.
 struct RoutedRun {
   static constexpr std::uint32_t kStartBits = 20;  ///< also of `place`
   static constexpr std::uint32_t kKmersBits = 11;
 
-  std::uint32_t start;  ///< of the first k-mer, in the text
-  std::uint32_t place;  ///< of its answer, among those of the part
-  std::uint32_t kmers;  ///< 1 to a tile's
+  std::uint32_t start;  ///< start of the first k-mer in the text
+  std::uint32_t place;  ///< place of its answer among those of the part
+  std::uint32_t kmers;  ///< 1 up to the k-mers of a tile
   std::uint32_t shard;
 
   __device__ static std::uint64_t packed(const ShardRun& run, std::uint32_t place) {
@@ -38,23 +38,24 @@ struct RoutedRun {
   }
 };
 
-/// Starts of a text that is routed, at most.
+/// The largest number of starts in a text that is routed.
 inline constexpr std::uint32_t kMostRoutedStarts = 1u << RoutedRun::kStartBits;
 
-/// Elements that the bases of a text take in each of its parts.
+/// Returns the number of elements that the bases of a text take in each of its parts.
 std::uint32_t routed_base_elements(std::uint32_t starts);
-/// Elements of one part, of a text of so many starts; and of all parts together.
+/// Return the largest number of elements of one part of a text with so many starts, and of all parts
+/// together.
 std::uint64_t most_part_elements(std::uint32_t starts, const LookupParams& params);
 std::uint64_t most_elements(std::uint32_t starts, std::uint32_t owners, const LookupParams& params);
 
-/// What is sent of a text to one owner, in its memory.
+/// The part of a text that is sent to one owner, in the owner's memory.
 struct RoutedPart {
   const std::uint64_t* elements;
   std::uint32_t base_elements, runs;
 };
 
-/// Enqueues the parts of a text that has been cut, its children being owners: one behind the other in
-/// `parts`. `kmers` gets the k-mers of each.
+/// Enqueues the making of the parts of a text that has been cut for owners instead of partitions; they lie
+/// one behind the other in `parts`. `kmers` gets the number of k-mers of each.
 void make_parts(const CutText& text, std::uint32_t starts, std::uint32_t owners, std::uint64_t* parts,
                 std::uint32_t* kmers, cudaStream_t stream);
 
@@ -63,8 +64,8 @@ template <class Key>
 void answer_part(const RoutedPart& part, const LookupParams& params, const ShardsThere<Key>& shards,
                  std::uint32_t* answers, cudaStream_t stream);
 
-/// Enqueues the end of the way back: `returned`, answers of one part behind those of the other, go to the
-/// text's. `parts` and `kmers` are as `make_parts` has left them; no part has more than `most_runs`.
+/// Enqueues the end of the way back: `returned`, the answers of one part behind those of the other, go to the
+/// text's answers. `parts` and `kmers` are as `make_parts` has left them; no part has more than `most_runs`.
 void restore_answers(const CutText& text, std::uint32_t starts, std::uint32_t owners, std::uint32_t most_runs,
                      const std::uint64_t* parts, const std::uint32_t* kmers, const std::uint32_t* returned,
                      cudaStream_t stream);

@@ -1,8 +1,9 @@
 #pragma once
-/// A text that is cut once, and then looked up in one child of an index after another
-/// (kernels/lookup/paged_index.cuh). Consecutive k-mers that share their shard are a run: 8 bytes, for ten
-/// k-mers of k = 31. The runs of a text are put in order of the children that hold their shards, so that each
-/// child is asked for its own k-mers only, and their bases are read from the text, packed to 2 bits each.
+/// A text is cut once, and then looked up in one partition of an index after another
+/// (kernels/lookup/paged_index.cuh). Consecutive k-mers that share their shard are a run, which takes 8 bytes
+/// for ten k-mers at k = 31. The runs of a text are put in order of the partitions that hold their shards, so
+/// that each partition is asked only for its own k-mers; their bases are read from the text, packed to 2 bits
+/// each.
 
 #include <cstdint>
 #include <vector>
@@ -13,58 +14,59 @@
 
 namespace warpmer::gpu {
 
-/// Starts of k-mers of a text, from `start` on.
+/// The starts of some k-mers of a text, from `start` on.
 struct alignas(8) ShardRun {
   std::uint32_t start;
   std::uint16_t shard;
   std::uint16_t kmers;
 };
 
-/// How far the cut has come.
+/// The progress of a cut.
 struct RunCounters {
-  std::uint32_t staged;  ///< runs, beyond their room where more was asked for
-  std::uint32_t left;    ///< tiles for whose runs there was no room
+  std::uint32_t staged;  ///< number of runs; beyond their room if more was asked for
+  std::uint32_t left;    ///< number of tiles for whose runs there was no room
 };
 
 /// A cut text, as kernels see it.
 struct CutText {
-  ShardRun* runs;         ///< child by child
-  std::uint32_t* begins;  ///< children + 1: where each child's runs begin
-  std::uint32_t* next;    ///< children: while runs are put in order
-  std::uint32_t* packed;  ///< 16 bases a word, tile by tile, and those that the last k-mers reach into
+  ShardRun* runs;         ///< partition by partition
+  std::uint32_t* begins;  ///< children + 1 numbers: begins of each partition's runs
+  std::uint32_t* next;    ///< children numbers: used while runs are put in order
+  std::uint32_t* packed;  ///< 16 bases a word, tile by tile, with those that the last k-mers reach into
   std::uint32_t* breaks;  ///< 32 characters a word
   std::uint32_t* left;    ///< tiles whose k-mers are in no run
   RunCounters* counters;
   std::uint32_t* answers;  ///< by start, whole tiles
 };
 
-/// Which child has a shard.
+/// Tells which partition has a shard.
 struct ShardsByChild {
   const std::uint16_t* child_of;  ///< by shard, on the device
   std::uint32_t children;
 };
 
-/// Enqueues what makes the answers of tiles whose k-mers are in no run kLargeCountAnswer, where there are
-/// k-mers: whoever gets the answers has to ask elsewhere.
+/// Enqueues work that sets the answers of tiles whose k-mers are in no run to kLargeCountAnswer, at starts
+/// with k-mers. The caller then has to ask elsewhere.
 void give_up_left(const CutText& text, std::uint32_t k, cudaStream_t stream);
 
-/// Device memory for one cut text at a time.
+/// The device memory for one cut text at a time.
 class TextRuns {
  public:
-  /// For texts of up to so many starts, a multiple of kTileStarts.
+  /// Takes texts of up to `starts` starts, which is a multiple of kTileStarts.
   TextRuns(std::uint32_t starts, std::uint32_t children, const LookupParams& params);
 
-  /// What that takes for each tile, and besides.
+  /// Return the device memory for each tile, and the rest.
   static std::uint64_t bytes_per_tile(const LookupParams& params);
   static std::uint64_t bytes_besides(std::uint32_t children);
 
-  /// Runs of a text of so many starts, at most, and words of its packed bases.
+  /// Return the largest number of runs of a text with so many starts, and the number of words of its packed
+  /// bases.
   static std::uint32_t most_runs(std::uint32_t starts, const LookupParams& params);
   static std::uint32_t packed_words(std::uint32_t starts);
 
-  /// Enqueues the cut of a text (DeviceIndex::look_up), of which no character is needed afterwards: it may
-  /// lie in the memory of `answers`, from three quarters of the answers' room on. All answers become
-  /// kNoKmerAnswer. `answers` belongs to the text until it has been asked of all children.
+  /// Enqueues the cut of a text (DeviceIndex::look_up). Its characters are not needed afterwards: it may lie
+  /// in the memory of `answers`, from three quarters of the answers' room on. All answers become
+  /// kNoKmerAnswer. `answers` belongs to the text until all partitions have been asked.
   void cut(const char* text, std::uint32_t bytes, std::uint32_t starts, const LookupParams& params,
            const ShardsByChild& shards, std::uint32_t* answers, CutStatus* status, cudaStream_t stream);
 
@@ -73,10 +75,11 @@ class TextRuns {
  private:
   DeviceArray<std::uint64_t> memory_;
   CutText text_{};
-  std::uint32_t room_;  ///< runs of a tile, on average
+  std::uint32_t room_;  ///< room for runs of a tile, on average
 };
 
-/// Enqueues the look-up of the k-mers of texts whose shards are in `child`, which is there as `shards`.
+/// Enqueues the look-up of the k-mers of texts whose shards are in partition `child`, which is there as
+/// `shards`.
 template <class Key>
 void look_up_runs(const std::vector<CutText>& texts, std::uint32_t kmers_of_text, std::uint32_t child,
                   const LookupParams& params, const ShardsThere<Key>& shards, cudaStream_t stream);
