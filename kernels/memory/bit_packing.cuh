@@ -30,8 +30,8 @@ __device__ inline void or_device(unsigned long long* words, std::uint64_t at, Ke
   or_word(words, at / 64 + 2, (high >> 1) >> (63 - shift));
 }
 
-/// Packs n fields of `bits` bits, at most 64, from the `first`-th on: one output word a thread, by `threads`
-/// threads of which this is number `thread`. `value_of(i)` is the i-th.
+/// Packs n fields of `bits` bits, at most 64, from number `first` on. `threads` threads call it, of which
+/// this is number `thread`; each makes one output word at a time. `value_of(i)` is field i.
 template <class ValueOf>
 __device__ void pack_fields(unsigned long long* words, std::uint64_t first, std::uint32_t n,
                             std::uint32_t bits, std::uint32_t thread, std::uint32_t threads,

@@ -1,5 +1,5 @@
 #pragma once
-/// CUDA's return codes as typed errors.
+/// Turns CUDA's return codes into typed errors.
 
 #include <cuda_runtime.h>
 
@@ -9,8 +9,8 @@
 
 namespace warpmer::gpu {
 
-/// Throws unless `status` is success: ResourceError when the device has no memory left, or is gone,
-/// InternalError otherwise. `doing` completes "while ...".
+/// Throws unless `status` is success: a ResourceError when the device has no memory left, or is gone, else an
+/// InternalError. `doing` completes "while ...".
 inline void check(cudaError_t status, const char* doing) {
   if (status == cudaSuccess) return;
   const std::string what =
@@ -31,7 +31,7 @@ inline void check(cudaError_t status, const char* doing) {
   }
 }
 
-/// After a kernel launch.
+/// Checks a kernel launch that was just made.
 inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
 }  // namespace warpmer::gpu

@@ -1,5 +1,5 @@
 #pragma once
-/// Which GPU a thread works on, where it works on several.
+/// The GPU that a thread works on, if it works on several.
 
 #include <cuda_runtime.h>
 
@@ -10,14 +10,14 @@
 
 namespace warpmer::gpu {
 
-/// CUDA's number of the current device.
+/// Returns CUDA's number of the current device.
 inline int current_gpu() {
   int ordinal = 0;
   check(cudaGetDevice(&ordinal), "asking for the device");
   return ordinal;
 }
 
-/// Makes a device current in this thread; at the end, the one that was before.
+/// Makes a device current in this thread; its destructor makes the earlier one current again.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int ordinal) : before_(current_gpu()) {
@@ -31,8 +31,8 @@ class CurrentDevice {
   int before_;
 };
 
-/// Something with memory, streams or events of one device, which is current while it is made and while it is
-/// taken down.
+/// Holds an object with memory, streams or events of one device. This device is current while the object is
+/// made and while it is destroyed.
 template <class T>
 class OnOneDevice {
  public:

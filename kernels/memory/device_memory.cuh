@@ -1,6 +1,6 @@
 #pragma once
-/// What a GPU hands out and wants back: memory, streams, events. Owners are movable and free what they
-/// hold; everything works on the device that is current.
+/// Owners of what a GPU hands out and takes back: memory, streams, events. Owners are movable and free what
+/// they hold; everything works on the current device.
 
 #include <cuda_runtime.h>
 
@@ -45,7 +45,7 @@ class Array {
     data_ = nullptr;
     size_ = 0;
   }
-  /// Room for `size` elements; what was there is lost when it grows.
+  /// Makes room for `size` elements; the contents are lost when it grows.
   void reserve(std::size_t size) {
     if (size <= size_) return;
     reset();
@@ -57,7 +57,7 @@ class Array {
   std::size_t size_ = 0;
 };
 
-/// The pool of the current device.
+/// Returns the pool of the current device.
 inline cudaMemPool_t current_pool() {
   int device = 0;
   cudaMemPool_t pool{};
@@ -66,8 +66,8 @@ inline cudaMemPool_t current_pool() {
   return pool;
 }
 
-/// From the device's pool, which keeps what it is given back: allocating again then costs next to nothing.
-/// Memory can be used in any stream; before it is freed, all work on it must be over.
+/// Memory from the device's pool. The pool keeps memory that is given back, so that allocating again costs
+/// next to nothing. Memory can be used in any stream; before it is freed, all work on it must be over.
 struct OnDevice {
   static void* allocate(std::size_t bytes) {
     keep_freed_memory();
@@ -86,7 +86,7 @@ struct OnDevice {
           "setting up the memory pool");
   }
 };
-/// Pages the GPU can copy from and to by itself.
+/// Pages of the host that the GPU can copy from and to by itself.
 struct Pinned {
   static void* allocate(std::size_t bytes) {
     const DriverLock::Shared use;
@@ -102,10 +102,10 @@ struct Pinned {
 
 }  // namespace detail
 
-/// Bytes of the current device's memory that can be had: what is free on it, and what its pool keeps of
-/// memory that was given back, by an earlier job of this process for example.
+/// Returns the bytes of the current device's memory that can be had: free memory, and memory that was given
+/// back to its pool, by an earlier job of this process for example.
 inline std::uint64_t available_bytes() {
-  // What this thread gave back a moment ago has arrived then.
+  // After this, memory that the thread gave back a moment ago has arrived.
   check(cudaStreamSynchronize(cudaStreamPerThread), "asking for free memory");
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for free memory");
@@ -117,10 +117,11 @@ inline std::uint64_t available_bytes() {
   return free + (reserved > used ? reserved - used : 0);
 }
 
-/// What of it one job takes unasked: some is left for the runtime, and for others that start on the same GPU.
+/// Returns the part of it that one job takes unasked: some is left for the runtime, and for others that start
+/// on the same GPU.
 inline std::uint64_t usable_bytes() { return available_bytes() / 16 * 15; }
 
-/// An amount of memory, for messages: what there is, and what something takes.
+/// Returns an amount of memory, as text for messages.
 inline std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 inline std::string megabytes_up(std::uint64_t bytes) { return megabytes(bytes + (1u << 20) - 1); }
 
@@ -132,7 +133,7 @@ using PinnedArray = detail::Array<T, detail::Pinned>;
 class Stream {
  public:
   enum class Priority { usual, high };
-  /// Of kernels that wait for room on the device, those of high priority get it first.
+  /// Makes a stream. Of kernels that wait for room on the device, those of high priority get it first.
   explicit Stream(Priority priority = Priority::usual) {
     const DriverLock::Shared use;
     int least = 0, greatest = 0;
@@ -155,8 +156,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// A mark in a stream. `Timing` ones can be subtracted; for `polled` ones a thread waits without sleeping,
-/// for others it sleeps after a while: waking up may take longer than what it waits for.
+/// A mark in a stream. `timing` events can be subtracted. A thread waits for `polled` events without
+/// sleeping; for others it sleeps after a while. Waking up may take longer than the work that it waits for.
 class Event {
  public:
   enum class Kind : unsigned {
@@ -179,8 +180,8 @@ class Event {
   void record(cudaStream_t stream) const {
     check(cudaEventRecord(event_, DriverLock::Shared(stream)), "marking a stream");
   }
-  /// What is enqueued in `stream`, of this GPU or another, from now on comes after the mark; of an event that
-  /// was never recorded there is none.
+  /// Makes all work that is enqueued in `stream`, of this GPU or another, from now on come after the mark. An
+  /// event that was never recorded has no mark.
   void let_follow(cudaStream_t stream) const {
     check(cudaStreamWaitEvent(DriverLock::Shared(stream), event_), "ordering streams");
   }
@@ -201,7 +202,7 @@ class Event {
     check(state, "asking the GPU");
     return true;
   }
-  /// Of two timing events that have passed.
+  /// Returns the time between two timing events that have passed.
   [[nodiscard]] float seconds_since(const Event& earlier) const {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "reading the GPU's clock");

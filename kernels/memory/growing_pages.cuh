@@ -9,16 +9,17 @@
 
 namespace warpmer::gpu {
 
-/// One range of addresses, of which the first bytes, as many as are asked for, are memory that any GPU copies
-/// from and to by itself, in whole huge pages. With a GPU current whose context may be begun.
+/// One range of addresses. Its first bytes, as many as are asked for, are memory that any GPU copies from and
+/// to by itself, in whole huge pages. A GPU must be current whose context may be begun.
 class GrowingPages {
  public:
   static constexpr unsigned kMostThreads = 8;
-  /// What is given back is whole pieces.
+  /// Memory is given back in whole pieces.
   static constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
 
   GrowingPages() = default;
-  /// Of so many bytes at most; none yet. ResourceError when the system has not so many addresses.
+  /// Takes addresses for at most so many bytes, and no memory yet. Throws a ResourceError when the system has
+  /// not so many addresses.
   explicit GrowingPages(std::size_t most_bytes);
   ~GrowingPages();
   GrowingPages(GrowingPages&& other) noexcept { swap(other); }
@@ -27,15 +28,15 @@ class GrowingPages {
     return *this;
   }
 
-  /// The first `bytes` are there from then on, and no whole piece behind them. What is held in both cases
-  /// stays; no copy may be under way. ResourceError when there is no such memory to be had: then nothing has
-  /// changed. `threads` have pages cleared, at most.
+  /// Makes the first `bytes` be there, and no whole piece behind them. Contents that are there before and
+  /// after stay; no copy may be under way. Throws a ResourceError when there is no such memory to be had;
+  /// then nothing has changed. At most `threads` threads have pages cleared.
   void resize(std::size_t bytes, unsigned threads = kMostThreads);
   [[nodiscard]] std::byte* data() const { return data_; }
-  /// What is there, in whole huge pages: at least what was asked for.
+  /// Returns the bytes that are there, in whole huge pages: at least as many as were asked for.
   [[nodiscard]] std::size_t bytes() const { return ends_.empty() ? 0 : ends_.back(); }
-  /// Calls `visit(begin, end)` for each part of the first `bytes` that one copy can take. InternalError when
-  /// not as many are there.
+  /// Calls `visit(begin, end)` for each part of the first `bytes` that one copy can take. Throws an
+  /// InternalError when fewer are there.
   template <class Visit>
   void for_each_part(std::size_t bytes, Visit&& visit) const {
     if (bytes > this->bytes()) throw InternalError("more is asked of growing pages than there is");
@@ -55,7 +56,7 @@ class GrowingPages {
 
   std::byte* data_ = nullptr;
   std::size_t most_bytes_ = 0;
-  std::vector<std::size_t> ends_;  ///< of pieces, each pinned by itself
+  std::vector<std::size_t> ends_;  ///< ends of pieces, each pinned by itself
 };
 
 }  // namespace warpmer::gpu

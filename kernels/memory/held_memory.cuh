@@ -1,5 +1,5 @@
 #pragma once
-/// What the process holds of a GPU's memory, and may hold.
+/// The GPU memory that the process holds, and may hold.
 
 #include <cstdint>
 
@@ -8,7 +8,8 @@
 
 namespace warpmer::gpu {
 
-/// Of the current device, what its pool has held at most since `forget_peak`, and what is in use beside it.
+/// Memory of the current device: the most that its pool has held since `forget_peak`, and the memory in use
+/// beside it.
 struct HeldBytes {
   std::uint64_t peak = 0;
   std::uint64_t beside = 0;
@@ -25,7 +26,7 @@ inline HeldBytes held_bytes() {
   held.beside = total - free - reserved;
   return held;
 }
-/// Gives unused memory of the current device's pool back, and begins to look for the peak anew.
+/// Gives unused memory of the current device's pool back, and forgets the peak so far.
 inline void forget_peak() {
   const DriverLock::Shared use;
   const cudaMemPool_t pool = detail::current_pool();
@@ -34,8 +35,8 @@ inline void forget_peak() {
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &zero), "asking the memory pool");
 }
 
-/// What a job that asks for so much (--device-memory; 0: unasked) may hold on the current device.
-/// ResourceError when that is more than can be had.
+/// Returns the memory that a job that asks for so much (--device-memory; 0: unasked) may hold on the current
+/// device. Throws a ResourceError when it asks for more than can be had.
 inline std::uint64_t device_cap(std::uint64_t asked_bytes) {
   if (asked_bytes == 0) return usable_bytes();
   if (const std::uint64_t available = available_bytes(); asked_bytes > available) {
@@ -44,16 +45,17 @@ inline std::uint64_t device_cap(std::uint64_t asked_bytes) {
   }
   return asked_bytes;
 }
-/// What the pool takes memory in.
+/// The size of the pieces in which the pool takes memory.
 inline constexpr std::uint64_t kPoolPiece = std::uint64_t{32} << 20;
-/// Part of a cap that can be planned with. The pool takes memory in pieces, and has holes, which are larger
-/// where segments are: with a 16th left for them it held 1504 MiB of 1488, with an eighth 1408 at most.
+/// Returns the part of a cap that can be planned with. The pool takes memory in pieces, and has holes, which
+/// are larger if there are segments: with a 16th left for them it held 1504 MiB of 1488, with an eighth at
+/// most 1408.
 constexpr std::uint64_t planned_with(std::uint64_t cap_bytes) {
   const std::uint64_t part = cap_bytes / 32, most_more = std::uint64_t{512} << 20;
   return cap_bytes - part - (3 * part < most_more ? 3 * part : most_more);
 }
-/// The same of the whole pieces in a cap, which may be few; and the least cap of whole pieces with which so
-/// much can be planned.
+/// Return the same for the whole pieces in a cap, which may be few, and the least cap of whole pieces with
+/// which so much can be planned.
 constexpr std::uint64_t planned_in_pieces(std::uint64_t cap_bytes) {
   return planned_with(cap_bytes / kPoolPiece * kPoolPiece);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Waiting for a stream without asking the driver.
+/// Waits for a stream without asking the driver.
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -27,24 +27,24 @@ inline void relax() noexcept {
 
 }  // namespace detail
 
-/// A mark in a stream, as an Event is, for one thread to wait for: the stream writes a number to pinned host
-/// memory when it gets there, and the thread looks at that. To ask the driver takes a lock that it holds for
-/// everything it is told to do, too; where many threads do so again and again, those who have work for the
-/// device wait for them. (Counting with a cap of a quarter of the index took 0.31 s so, and takes 0.23.) A
-/// stream can write, but wakes no thread: the one that waits has to look, and naps in between.
+/// A mark in a stream, as an Event is, for which one thread waits: the stream writes a number to pinned host
+/// memory when it gets there, and the thread looks at that. The driver holds one lock when it is asked and
+/// when it is given work; if many threads ask again and again, those that have work for the device wait for
+/// them. (Counting with a cap of a quarter of the index took 0.31 s so, and takes 0.23.) A stream can write,
+/// but wakes no thread: the thread that waits has to look, and naps in between.
 class HostFence {
  public:
-  /// With a GPU current.
+  /// A GPU must be current.
   HostFence() { number_.data()[0] = 0; }
 
-  /// Of the current GPU. What was enqueued in the stream before has been done when the fence has passed. In
-  /// another stream than before only when it has been waited for.
+  /// Records the mark in a stream of the current GPU. Work that was enqueued in the stream before has been
+  /// done when the fence has passed. Another stream than before may be used only after `wait`.
   void record(cudaStream_t stream) {
     stream_ = stream;
     write_when_reached(stream);
   }
-  /// At once when it was never recorded. Throws as `check` (kernels/memory/cuda_error.cuh) when the device
-  /// has failed.
+  /// Waits until the fence has passed; returns at once if it was never recorded. Throws as `check`
+  /// (kernels/memory/cuda_error.cuh) does when the device has failed.
   void wait() const {
     const auto start = std::chrono::steady_clock::now();
     for (unsigned turn = 0; !has_passed(); ++turn) {
@@ -69,7 +69,8 @@ class HostFence {
   void write_when_reached(cudaStream_t stream);
   void look_for_errors() const;
 
-  /// Awake for 200 us instead, updates took 3 to 10 % longer and two to three seconds more of CPU time.
+  /// When threads stayed awake for 200 us instead, updates took 3 to 10 % longer and two to three seconds
+  /// more of CPU time.
   static constexpr unsigned kTurnsAwake = 64, kTurnsUntilAsked = 256;
   static constexpr std::chrono::microseconds kAwake{20}, kNap{50};
 

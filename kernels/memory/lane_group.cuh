@@ -1,6 +1,6 @@
 #pragma once
-/// What all tiles on a GPU have in common: a group of `Lanes` adjacent lanes, each of which looks at
-/// `SlotsPerLane` slots of a bucket, and how a lane's answer becomes all lanes'.
+/// The common part of all tiles on a GPU: a group of `Lanes` adjacent lanes, each of which looks at
+/// `SlotsPerLane` slots of a bucket, and the exchange that gives one lane's answer to all lanes.
 
 #include <cooperative_groups.h>
 
@@ -13,10 +13,10 @@ namespace warpmer::gpu {
 
 namespace cg = cooperative_groups;
 
-/// How a tile reads buckets.
+/// The way in which a tile reads buckets.
 enum class Reading {
-  changing,  ///< past the caches that other multiprocessors do not see
-  finished,  ///< nobody writes to the table, which is in global memory
+  changing,  ///< other threads may write: reads bypass the caches that other multiprocessors do not see
+  finished,  ///< no thread writes to the table, which is in global memory
 };
 
 /// Slots go around the lanes in runs of `Run` adjacent ones: the lane's first run, then those of its
@@ -34,7 +34,8 @@ struct LaneGroup {
 
  protected:
   __device__ int rank() const { return Lanes == 1 ? 0 : static_cast<int>(group.thread_rank()); }
-  /// The lane whose slot it is, and which of that lane's slots. Unsigned, so that dividing is shifting.
+  /// Return the lane whose slot it is, and the number among that lane's slots. They compute with unsigned
+  /// numbers, so that dividing is shifting.
   __device__ static int lane_of(int slot) {
     return static_cast<int>(static_cast<unsigned>(slot) / Run % Lanes);
   }
@@ -42,12 +43,12 @@ struct LaneGroup {
     const auto number = static_cast<unsigned>(slot);
     return static_cast<int>(number / (Run * Lanes) * Run + number % Run);
   }
-  /// The slot that begins one of this lane's runs.
+  /// Returns the slot that begins one of this lane's runs.
   __device__ int run_start(int run) const { return (rank() + Lanes * run) * Run; }
-  /// One lane acts: the one whose slot it is.
+  /// True on the one lane that acts: the lane whose slot it is.
   __device__ bool acts(int slot) const { return Lanes == 1 || rank() == lane_of(slot); }
 
-  /// What the acting lane has: 4, 8 or 16 bytes.
+  /// Returns to all lanes the value of the acting lane, which has 4, 8 or 16 bytes.
   template <class T>
   __device__ T from_lane_of(int slot, T value) const {
     if constexpr (Lanes > 1 && sizeof(T) <= 8) {
@@ -61,7 +62,7 @@ struct LaneGroup {
     return value;
   }
 
-  /// Lane-local masks of SlotsPerLane bits, each bit at its slot.
+  /// Combines lane-local masks of SlotsPerLane bits into one mask, with each bit at its slot.
   __device__ table::SlotMask gather(table::SlotMask mine) const {
     if constexpr (Lanes == 1) {
       return mine;

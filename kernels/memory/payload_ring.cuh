@@ -1,5 +1,5 @@
 #pragma once
-/// Device memory for what has been frozen and is on its way out: chunk behind chunk, round and round.
+/// A ring of device memory for frozen chunks on their way out, one behind the other.
 
 #include <cstdint>
 #include <deque>
@@ -15,14 +15,16 @@ class PayloadRing {
  public:
   using Reclaim = std::function<void(std::uint32_t first_shard)>;
 
-  /// A chunk's memory, and the mark that is to say when it is written; both are there until it is given back.
+  /// A chunk's memory, and the event that marks its end of writing; both are there until the chunk is given
+  /// back.
   struct Room {
     unsigned long long* words;
     Event* ready;
   };
 
-  /// Room for `words` of the chunk that begins with `first_shard`: that of the earliest ones, once `reclaim`
-  /// of them has returned. Where there is less in all, it becomes as much as this, or `wanted_words`.
+  /// Returns room for `words` words of the chunk that begins with `first_shard`: the room of the earliest
+  /// chunks, once `reclaim` of them has returned. If the whole ring is smaller, it grows to this size, or to
+  /// `wanted_words`.
   Room take(std::uint32_t first_shard, std::uint64_t words, std::uint64_t wanted_words,
             const Reclaim& reclaim);
 

@@ -1,6 +1,6 @@
 #pragma once
-/// What a GPU holds at once. Kernels whose blocks take one task after another are launched with so many
-/// blocks.
+/// The number of blocks that a GPU holds at once. Kernels whose blocks take one task after another are
+/// launched with so many blocks.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace warpmer::gpu {
 
-/// Bytes of shared memory that a block can have on the current device.
+/// Returns the bytes of shared memory that a block can have on the current device.
 inline std::size_t shared_limit() {
   int device = 0, bytes = 0;
   check(cudaGetDevice(&device), "asking for the device");
@@ -20,9 +20,9 @@ inline std::size_t shared_limit() {
   return static_cast<std::size_t>(bytes);
 }
 
-/// Blocks of `threads` threads with `bytes` of dynamic shared memory. From then on the kernel is allowed as
-/// much of it as there is: were it only what this launch needs, another thread could take it away before the
-/// launch. At least 1.
+/// Returns the number of blocks of `threads` threads with `bytes` of dynamic shared memory, at least 1. From
+/// then on the kernel may use all the shared memory there is: if only what this launch needs were allowed,
+/// another thread could lower the limit before the launch.
 template <class... Parameters>
 std::uint32_t persistent_grid(void (*kernel)(Parameters...), std::uint32_t threads, std::size_t bytes) {
   const DriverLock::Shared use;
@@ -40,8 +40,9 @@ std::uint32_t persistent_grid(void (*kernel)(Parameters...), std::uint32_t threa
   return static_cast<std::uint32_t>(multiprocessors * std::max(blocks, 1));
 }
 
-/// Blocks of `threads` threads for so many items, of which each takes so many at once: one at least, and no
-/// more than the device holds, which it is asked only once, because that takes as long as a small launch.
+/// Returns a number of blocks of `threads` threads for so many items, of which each block takes so many at
+/// once: at least one, and no more than the device holds. The device is asked only once, because that takes
+/// as long as a small launch.
 template <auto kKernel>
 std::uint32_t blocks_for(std::size_t items, std::size_t per_block, std::uint32_t threads) {
   static const std::uint32_t most = persistent_grid(kKernel, threads, 0);

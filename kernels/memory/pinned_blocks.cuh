@@ -1,5 +1,6 @@
 #pragma once
-/// Pinned host memory that one stage of a job after the other uses: text on its way in, shards on theirs out.
+/// Pinned host memory that the stages of a job use in turn: for text on its way in, and for shards on their
+/// way out.
 
 #include <cstddef>
 #include <map>
@@ -10,14 +11,15 @@
 
 namespace warpmer::gpu {
 
-/// Blocks, nearly all of one size. To pin one takes as long as to copy it to a device many times, so blocks
-/// of this size that are given back stay pinned, for whoever is next, until the end. Thread-safe.
+/// A stock of blocks, nearly all of one size. Pinning a block takes as long as copying it to a device many
+/// times, so blocks of this size that are given back stay pinned, for the next thread, until the end.
+/// Thread-safe.
 class PinnedBlocks {
  public:
   static constexpr std::size_t kBytes = std::size_t{4} << 20;
 
-  /// A block of kBytes, or of more if so many are wanted, with a GPU current whose context may be begun.
-  /// ResourceError when there is none to be had.
+  /// Returns a block of kBytes, or of more if more are wanted. A GPU must be current whose context may be
+  /// begun. Throws a ResourceError when there is none to be had.
   [[nodiscard]] char* take(std::size_t bytes = kBytes);
   void give_back(char* memory) noexcept;
 
@@ -27,10 +29,10 @@ class PinnedBlocks {
   std::vector<char*> free_;
 };
 
-/// A block, for as long as this lives.
+/// Holds a block while it lives.
 class PinnedBlock {
  public:
-  /// ResourceError when there is none to be had.
+  /// Throws a ResourceError when there is no block to be had.
   explicit PinnedBlock(PinnedBlocks& blocks) : blocks_(blocks), memory_(blocks.take()) {}
   ~PinnedBlock() { blocks_.give_back(memory_); }
   PinnedBlock(const PinnedBlock&) = delete;

@@ -12,16 +12,16 @@
 
 namespace warpmer::gpu {
 
-/// For one thread, with one stream. (Parts of 2 MiB, two on their way for each of sixteen threads, leave the
-/// device at 50 GB/s; of 1 MiB at 44; of 364 KiB at 26.)
+/// One thread uses it, with one stream. (Parts of 2 MiB, two on their way for each of sixteen threads, leave
+/// the device at 50 GB/s; parts of 1 MiB at 44; parts of 364 KiB at 26.)
 template <class T>
 class PinnedRing {
  public:
-  /// Of so many elements, which are there from the first use on.
+  /// Makes parts of `size` elements, which are allocated at the first use.
   PinnedRing(std::size_t size, cudaStream_t stream) : size_(size), stream_(stream) {}
 
   /// Copies `n` elements from the device, and calls `take(elements, first, end)` for one stretch of them
-  /// after the other: once at least, also of none.
+  /// after the other. It calls `take` at least once, even if there are none.
   template <class Take>
   void receive(const T* from, std::size_t n, Take&& take) {
     make();
@@ -46,7 +46,7 @@ class PinnedRing {
     to_ = to;
     filled_ = 0;
   }
-  /// Appends `n` elements, which may be used again at once. They may stand at any address: of what was read
+  /// Appends `n` elements, whose memory may be used again at once. They may stand at any address: in data
   /// from a file, words of 16 bytes follow offsets of 4.
   void append(const void* elements, std::size_t n) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -72,8 +72,8 @@ class PinnedRing {
   }
 
  private:
-  /// What leaves the device in smaller parts is in the processor's caches still; what goes there is faster in
-  /// larger ones.
+  /// Numbers of parts. Smaller parts from the device are still in the processor's caches; copies to the
+  /// device are faster in larger parts.
   static constexpr std::size_t kReceived = 4, kSent = 2;
   void make() {
     if (!copied_.empty()) return;
@@ -86,7 +86,7 @@ class PinnedRing {
   const std::size_t size_;
   const cudaStream_t stream_;
   PinnedPageArray<T> memory_;
-  std::vector<HostFence> copied_;  ///< of each part
+  std::vector<HostFence> copied_;  ///< one for each part
   T* to_ = nullptr;
   std::size_t filling_ = 0, filled_ = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// Places in a stretch of memory that are taken, and given back, in one order: round and round.
+/// A ring of places in a stretch of memory, which are taken and given back in one order.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,8 @@ class RingPlaces {
 
   [[nodiscard]] bool is_empty() const { return taken_.empty(); }
 
-  /// The begin of a place for so many, behind the one that was taken last; none while others are in the way.
+  /// Returns the begin of a place for `n` elements, behind the one that was taken last; none while others are
+  /// in the way.
   std::optional<std::uint64_t> take(std::uint64_t n) {
     std::uint64_t begin = taken_.empty() ? 0 : taken_.back().end;
     if (begin + n > size_) begin = 0;
@@ -25,7 +26,7 @@ class RingPlaces {
     taken_.push_back({begin, begin + n});
     return begin;
   }
-  /// The one that was taken first.
+  /// Gives back the place that was taken first.
   void give_back() { taken_.pop_front(); }
 
  private:

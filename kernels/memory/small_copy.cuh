@@ -1,5 +1,5 @@
 #pragma once
-/// Copies of a few bytes between the device and pinned memory of the host.
+/// Copies a few bytes between the device and pinned memory of the host.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,9 @@ namespace warpmer::gpu {
 /// Enqueues a copy of so many words, by a kernel.
 void launch_small_copy(std::uint32_t* to, const std::uint32_t* from, std::size_t words, cudaStream_t stream);
 
-/// Either is pinned memory of the host, the other of the device. The engines that copy take what is large and
-/// what is small in the order in which it comes, of all streams: there, this would wait for whole shards.
+/// Copies between pinned memory of the host and memory of the device, in either direction, by a kernel. The
+/// copy engines take large and small copies of all streams in the order in which they come, so that a small
+/// copy would wait there for whole shards.
 template <class T>
 void copy_small(T* to, const T* from, std::size_t n, cudaStream_t stream) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(std::uint32_t) == 0);

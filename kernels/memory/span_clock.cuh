@@ -1,5 +1,5 @@
 #pragma once
-/// How long the device was at it: time spans in streams, added up.
+/// Measures how long the device worked: it adds up time spans in streams.
 
 #include <deque>
 #include <utility>
@@ -11,16 +11,16 @@ namespace warpmer::gpu {
 
 class SpanClock {
  public:
-  /// Runs `enqueue`, and takes note of how long its work takes in the stream.
+  /// Runs `enqueue`, and measures how long its work takes in the stream.
   template <class Enqueue>
   void time(cudaStream_t stream, Enqueue&& enqueue) {
     begin(stream);
     enqueue();
     end(stream);
   }
-  /// The same in two steps; whatever comes between is timed.
+  /// Do the same in two steps; work enqueued between them is timed.
   void begin(cudaStream_t stream) {
-    // The oldest is over long since: nobody waits.
+    // The oldest span ended long ago, so that this does not wait.
     if (open_.size() == kMostOpen) collect_oldest();
     if (spare_.empty()) spare_.emplace_back();
     open_.push_back(std::move(spare_.back()));
@@ -28,7 +28,7 @@ class SpanClock {
     open_.back().begin.record(stream);
   }
   void end(cudaStream_t stream) { open_.back().end.record(stream); }
-  /// Waits for all of them.
+  /// Waits for all spans.
   void collect() {
     while (!open_.empty()) collect_oldest();
   }

@@ -1,7 +1,7 @@
 #pragma once
 /// The Tile concept (table/tile.h) on a GPU: a group of `Lanes` adjacent lanes looks at a bucket, each at
-/// `SlotsPerLane` adjacent slots of it. Works on shared and on global memory. All lanes of a group call
-/// together; what crosses the concept is the same on all of them.
+/// `SlotsPerLane` adjacent slots of it. It works on shared and on global memory. All lanes of a group call
+/// together; arguments and results of the concept's functions are the same on all of them.
 
 #include "kernels/memory/lane_group.cuh"
 #include "kmer/kmer.h"
@@ -14,7 +14,7 @@ using table::Slot;
 using table::SlotMask;
 using table::Slots;
 
-/// Compare and swap of a whole key: 32 and 64 bits anywhere, 128 bits from compute capability 9.0.
+/// Compares and swaps a whole key: 32 and 64 bits on any GPU, 128 bits from compute capability 9.0.
 __device__ inline table::PlainWord compare_and_swap(table::PlainWord* at, table::PlainWord expected,
                                                     table::PlainWord desired) {
   return atomicCAS(at, expected, desired);
@@ -51,7 +51,7 @@ __device__ inline Key128 exchange_keys(Key128* at, Key128 in) {
 #endif
 }
 
-/// Reads a key that others may be claiming, whole: never half of it.
+/// Reads a whole key that others may be claiming, never half of the old and half of the new one.
 __device__ inline table::PlainWord load_key(const table::PlainWord* at) {
   return *const_cast<const volatile table::PlainWord*>(at);
 }
@@ -64,12 +64,12 @@ __device__ inline Key128 load_key(const Key128* at) {
                : "memory");
   return (Key128{high} << 64) | low;
 }
-/// Two neighbours with one 16-byte access.
+/// Reads two neighbours with one 16-byte access.
 __device__ inline void load_pair(const Key64* at, Key64& first, Key64& second) {
   asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
 }
 
-/// One key of a finished table, or two with one 16-byte access.
+/// Reads one key of a finished table, or two with one 16-byte access.
 template <int Keys, class Key>
 __device__ void load_finished(const Key* at, Key* to) {
   if constexpr (Keys * sizeof(Key) == 16) {
@@ -81,9 +81,9 @@ __device__ void load_finished(const Key* at, Key* to) {
   }
 }
 
-/// How many adjacent slots a lane looks at. While a table changes: all of its slots. Of a finished one, what
-/// 16 bytes hold: a group's lanes read them side by side, so that an access of the group covers whole
-/// sectors.
+/// The number of adjacent slots that a lane looks at. While a table changes, it is all of the lane's slots.
+/// In a finished table it is what 16 bytes hold: a group's lanes read them side by side, so that an access of
+/// the group covers whole sectors.
 template <class Key, int SlotsPerLane, Reading kReading>
 inline constexpr int kAdjacentSlots = kReading == Reading::changing || SlotsPerLane == 1
                                           ? SlotsPerLane
@@ -158,7 +158,7 @@ struct CudaTile : LaneGroup<Lanes, SlotsPerLane, kAdjacentSlots<KeyType, SlotsPe
     return static_cast<Claim>(this->from_lane_of(i, claim));
   }
 
-  /// Not atomic as a pair: only for phases in which nobody reads counts.
+  /// The exchange is not atomic as a pair: it is only for phases in which no thread reads counts.
   __device__ Slot<Key> exchange(Slots<Key> s, int i, Slot<Key> in) const {
     Slot<Key> out{};
     if (this->acts(i)) out = {exchange_keys(s.keys + i, in.key), atomicExch(s.counts + i, in.count)};
@@ -193,7 +193,7 @@ struct CudaTile : LaneGroup<Lanes, SlotsPerLane, kAdjacentSlots<KeyType, SlotsPe
       return this->group.ballot(mine);
     }
   }
-  /// Of any type that can be copied byte by byte.
+  /// Works for any type that can be copied byte by byte.
   template <class Value>
   __device__ Value from_lane(Value mine, int lane) const {
     if constexpr (Lanes > 1) {

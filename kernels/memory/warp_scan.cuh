@@ -5,7 +5,7 @@
 
 namespace warpmer::gpu {
 
-/// What this lane and the lanes before it give, added up.
+/// Returns the sum of the values of this lane and of the lanes before it.
 __device__ inline std::uint32_t warp_inclusive_sum(std::uint32_t mine) {
   const std::uint32_t lane = threadIdx.x % 32;
   std::uint32_t sum = mine;

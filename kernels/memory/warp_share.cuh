@@ -1,5 +1,5 @@
 #pragma once
-/// Elements of the lanes of a warp, some to each, shared out evenly among all lanes.
+/// Shares the elements of a warp's lanes out evenly among all lanes.
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace warpmer::gpu {
 
-/// Made by all 32 lanes together, each with a number of elements of its own; lanes with none come last.
+/// All 32 lanes make it together, each with a number of elements of its own; lanes with none come last.
 class WarpShare {
  public:
   __device__ explicit WarpShare(std::uint32_t elements)
@@ -15,12 +15,12 @@ class WarpShare {
     total_ = __shfl_sync(~0u, before_ + elements_, 31);
   }
 
-  /// Elements of the lanes before this one.
+  /// Returns the number of elements of the lanes before this one.
   [[nodiscard]] __device__ std::uint32_t before() const { return before_; }
 
   /// Calls `work(owner, number, is_there)` on all lanes together, neighbouring lanes with neighbouring
-  /// elements: the lane that an element is from, and its number among those of all. If it is not there, the
-  /// lane takes part in exchanges between lanes only.
+  /// elements: `owner` is the lane that the element is from, and `number` its number among all elements. If
+  /// it is not there, the lane only takes part in exchanges between lanes.
   template <class Work>
   __device__ void for_each(Work&& work) const {
     const std::uint32_t lane = threadIdx.x % 32;

@@ -10,7 +10,7 @@
 
 namespace warpmer::gpu {
 
-/// One word, or two with one 16-byte access.
+/// Reads one word, or two with one 16-byte access.
 template <Reading kReading>
 __device__ void load_word(const std::uint64_t* at, std::uint64_t& word) {
   if constexpr (kReading == Reading::finished) {
@@ -30,8 +30,8 @@ __device__ void load_pair(const std::uint64_t* at, std::uint64_t& first, std::ui
   }
 }
 
-/// Words that a lane reads at once. A group's lanes read them side by side, so that an access of the group
-/// covers whole sectors.
+/// The number of words that a lane reads at once. A group's lanes read them side by side, so that an access
+/// of the group covers whole sectors.
 template <int SlotsPerLane>
 inline constexpr int kWordsAtOnce = SlotsPerLane == 1 ? 1 : 2;
 
@@ -115,8 +115,8 @@ struct CudaWordTile : LaneGroup<Lanes, SlotsPerLane, kWordsAtOnce<SlotsPerLane>>
   }
 
  private:
-  /// Of the lane's words from kFirst on the one that is meant, halving: an index would put the bucket into
-  /// local memory.
+  /// Returns the chosen one of the lane's words from kFirst on. It halves the range, because an index would
+  /// put the bucket into local memory.
   template <int kFirst, int kWords>
   __device__ static std::uint32_t count_of_one(const Bucket& b, int place) {
     if constexpr (kWords == 1) {
@@ -131,7 +131,7 @@ struct CudaWordTile : LaneGroup<Lanes, SlotsPerLane, kWordsAtOnce<SlotsPerLane>>
   __device__ static unsigned long long* word(Slots s, int i) {
     return reinterpret_cast<unsigned long long*>(s.words + i);
   }
-  /// What was met.
+  /// Compares and swaps a word; returns the word that it met.
   __device__ static std::uint64_t swap(Slots s, int i, std::uint64_t expected, std::uint64_t desired) {
     return atomicCAS(word(s, i), expected, desired);
   }

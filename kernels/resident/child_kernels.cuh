@@ -1,6 +1,6 @@
 #pragma once
-/// What a GPU does to a child of a paged table in its frame, and to the operations that wait for children
-/// (kernels/resident/device_children.cuh).
+/// The kernels that work on a partition of a paged table in its frame, and on the operations that wait for
+/// partitions (kernels/resident/device_children.cuh).
 
 #include <cstdint>
 #include <cstring>
@@ -20,7 +20,7 @@ using table::ChildTable;
 using table::Key32;
 
 inline constexpr unsigned kChildThreads = 256;
-/// 32 bytes of a bucket of pairs to a lane: each lane's load is a sector, and more keys are on their way at
+/// A lane takes 32 bytes of a bucket of pairs: each lane's load is a sector, and more keys are under way at
 /// once than with more lanes.
 inline constexpr int kChildLanes = 8, kSlotsPerLane = table::kChildBucket / kChildLanes;
 inline constexpr unsigned kChildGroups = kChildThreads / kChildLanes;
@@ -43,7 +43,7 @@ __device__ T tile_of_this_group() {
   return T(cg::tiled_partition<kChildLanes>(cg::this_thread_block()));
 }
 
-/// What one lane of a group has, of any type that can be copied word by word.
+/// Returns to all lanes the value of one lane of a group; its type can be copied word by word.
 template <class Group, class Value>
 __device__ Value from_lane(const Group& group, const Value& mine, int lane) {
   static_assert(sizeof(Value) % sizeof(std::uint32_t) == 0);
@@ -56,20 +56,20 @@ __device__ Value from_lane(const Group& group, const Value& mine, int lane) {
   return its;
 }
 
-/// Adds up what a block's groups have seen, and then the blocks.
+/// Adds up the reports of a block's groups, and then those of the blocks.
 class BlockReport {
  public:
   __device__ explicit BlockReport(ChildReport* report) : report_(report) {
     if (threadIdx.x == 0) sums() = {};
     __syncthreads();
   }
-  /// One lane of each group.
+  /// One lane of each group calls this.
   __device__ void add(const ChildReport& mine) const {
     add(&sums().left, mine.left);
     add(&sums().filled, mine.filled);
     add(&sums().found, mine.found);
   }
-  /// All threads, in the end.
+  /// All threads call this in the end.
   __device__ void finish() const {
     __syncthreads();
     if (threadIdx.x != 0) return;
@@ -89,11 +89,11 @@ class BlockReport {
   ChildReport* report_;
 };
 
-/// Where keys are noted whose counts have passed 2^32; of pairs they are not.
+/// The place for keys whose counts have passed 2^32; keys of pairs are not noted.
 template <class Key>
 struct WrappedKeys {
   Key* keys = nullptr;
-  std::uint32_t* size = nullptr;  ///< beyond kMostWrapped where there were more
+  std::uint32_t* size = nullptr;  ///< beyond kMostWrapped if there were more
 
   __device__ void note(Key key) const {
     const std::uint32_t at = atomicAdd(size, 1u);
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kChildThreads)
     const Key key = Items::key_of(*update);
     table::ChildOutcome outcome = table.template serve<kStep>(tile, *update);
     if (!outcome.is_mine) continue;
-    outcome.is_done = outcome.is_done || !kIsLast;  // what has no place is told once
+    outcome.is_done = outcome.is_done || !kIsLast;  // a key without a place is reported once
     mine.note(outcome);
     tile.group.sync();
     if (tile.group.thread_rank() != 0) continue;
@@ -132,7 +132,8 @@ __global__ void __launch_bounds__(kChildThreads)
   sums.finish();
 }
 
-/// A lane reads a slot of the image, which may be the host's memory, and the group takes one after the other.
+/// Each lane reads a slot of the image, which may be in the host's memory, and the group inserts one after
+/// the other.
 template <class Key>
 __global__ void __launch_bounds__(kChildThreads)
     pour_kernel(ChildInFrame<Key> child, table::Slots<Key> image, std::size_t slots, ChildReport* report) {
@@ -157,7 +158,7 @@ __global__ void __launch_bounds__(kChildThreads)
   sums.finish();
 }
 
-/// Of a key that others may be masking: a word that is one of 32 bits is read whole.
+/// Reads a key that others may be masking; a key of 32 bits is read as a whole word.
 template <class Key>
 __device__ Key read_query(const Key* query) {
   if constexpr (sizeof(Key) == sizeof(std::uint32_t)) {
@@ -167,7 +168,7 @@ __device__ Key read_query(const Key* query) {
   }
 }
 
-/// Queries of one batch may be asked of several children side by side; one of them, at most, masks a query.
+/// Queries of one batch may be asked of several partitions side by side; at most one of them masks a query.
 template <class Key>
 __global__ void __launch_bounds__(kChildThreads)
     find_kernel(ChildInFrame<Key> child, Key* queries, const std::uint32_t* order, std::size_t begin,
@@ -180,7 +181,7 @@ __global__ void __launch_bounds__(kChildThreads)
   for (std::size_t i = begin + std::size_t{blockIdx.x} * kChildGroups + threadIdx.x / kChildLanes; i < end;
        i += stride) {
     const std::size_t query = order == nullptr ? i : order[i];
-    // One lane reads it: another child may be masking it, and all lanes have to see the same.
+    // One lane reads it, because another partition may be masking it, and all lanes have to see the same.
     Key key{};
     if (tile.group.thread_rank() == 0) key = read_query(queries + query);
     key = from_lane(tile.group, key, 0);
@@ -216,7 +217,7 @@ __device__ Key key_of_item(const Key& query) {
   return query;
 }
 
-/// Counts the operations of each child in a block's part of the items.
+/// Counts the operations of each partition in a block's part of the items.
 template <class Key, class Item>
 __device__ void count_part(const Item* items, std::size_t begin, std::size_t end,
                            const table::ChildDirectoryView<Key>& directory, std::uint32_t children,
@@ -242,7 +243,8 @@ __global__ void __launch_bounds__(kChildThreads)
   }
 }
 
-/// `next`: where each child's operations go in the order; in the end, where they end.
+/// Orders operations. `next` has the place of each partition's next operation in the order, and in the end
+/// their ends.
 template <class Key, class Item>
 __global__ void __launch_bounds__(kChildThreads)
     order_kernel(const Item* items, std::size_t n, table::ChildDirectoryView<Key> directory,

@@ -1,7 +1,7 @@
 #pragma once
-/// The children of a paged table (table/paged_table.h) on a GPU: frames in its memory, each with a stream of
-/// its own, and images in pinned memory of the host. While one frame's child is written back another's is
-/// read and the others are worked on (Starfish: Xiong et al. 2022, section 4.2.1).
+/// The partitions of a paged table (table/paged_table.h) on a GPU: frames in its memory, each with a stream
+/// of its own, and images in pinned memory of the host. While the partition of one frame is written back,
+/// that of another is read, and the other frames are worked on (Starfish: Xiong et al. 2022, section 4.2.1).
 
 #include <cstddef>
 #include <cstdint>
@@ -17,14 +17,13 @@
 
 namespace warpmer::gpu {
 
-/// What a block counts children in: its static shared memory.
+/// The largest number of partitions; a block counts them in static shared memory.
 inline constexpr std::uint32_t kMostChildren = 8192;
-/// Keys whose counts passed 2^32, that are remembered until they are asked for.
+/// The largest number of keys whose counts passed 2^32 that are remembered until they are asked for.
 inline constexpr std::uint32_t kMostWrapped = kMostBigCounts;
 
-/// Works on the device that is current, for one thread at a time. What functions mean stands in
-/// cpu/update/host_children.h; here they start something, but for `wait` and those that return what they have
-/// counted.
+/// Works on the current device, for one thread at a time. The meaning of functions stands in
+/// cpu/update/host_children.h; here they only start work, except for `wait` and those that return counts.
 template <class KeyType>
 class DeviceChildren {
  public:
@@ -41,12 +40,12 @@ class DeviceChildren {
   DeviceChildren(const DeviceChildren&) = delete;
   DeviceChildren& operator=(const DeviceChildren&) = delete;
 
-  /// Host memory for the image of a child of so many bytes, by the bytes of a frame.
+  /// Returns the host memory for the image of a partition of so many bytes, by the bytes of a frame.
   static std::uint64_t image_bytes(std::size_t bytes, std::size_t frame_bytes) {
     return frame_bytes < kLargeImage ? frame_bytes : whole_huge_pages(bytes);
   }
-  /// Device memory of each update that may wait; and what is held besides these and frames: with directories
-  /// of 2^kShardBits entries.
+  /// Device memory of each update that may wait, and the memory that is held besides these and frames, with
+  /// directories of 2^kShardBits entries.
   static constexpr std::uint64_t kBytesOfUpdate = 2 * sizeof(Update) + sizeof(std::uint32_t);
   static constexpr std::size_t kMostDirectories = 8;
   static constexpr std::uint64_t kFixedBytes =
@@ -67,11 +66,12 @@ class DeviceChildren {
   table::ChildReport wait(std::uint32_t frame);
   std::vector<Key> take_wrapped();
   [[nodiscard]] Child at(std::uint32_t frame, Child child) const;
-  /// What is enqueued there comes after what was asked for the frame before.
+  /// Returns the stream of a frame. Work that is enqueued there comes after all that was asked for the frame
+  /// before.
   [[nodiscard]] cudaStream_t stream(std::uint32_t frame) const { return frames_[frame].stream; }
   [[nodiscard]] Place place() const { return place_; }
 
-  /// Updates and keys lie in memory of the host or the device; of the host best in pinned memory.
+  /// Updates and keys lie in memory of the host or the device; in the host, pinned memory is best.
   void bring_updates(const Update* updates, std::size_t n);
   void bring_to_frame(std::uint32_t frame, const Update* updates, std::size_t n);
   void wait_for_input();
@@ -82,7 +82,7 @@ class DeviceChildren {
   void take_answers(std::uint32_t* answers, std::size_t n);
   Directory directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits);
   void settle() noexcept;
-  /// Of the device's memory that is held.
+  /// Returns the bytes of device memory that are held.
   [[nodiscard]] std::size_t device_bytes() const;
 
  private:
@@ -95,7 +95,7 @@ class DeviceChildren {
     Event uploaded;
   };
 
-  /// A child's, on the host. A large one is as large as its child.
+  /// The image of a partition on the host. A large image is as large as its partition.
   class Image {
    public:
     Image() = default;
@@ -107,9 +107,9 @@ class DeviceChildren {
       }
     }
     [[nodiscard]] std::byte* memory() const { return small_.size() > 0 ? small_.data() : large_.data(); }
-    /// What it takes of the host's memory.
+    /// Returns the bytes of host memory that it takes.
     [[nodiscard]] std::size_t bytes() const { return small_.size() > 0 ? small_.size() : large_.bytes(); }
-    /// No copy from or to what is given back may be under way: see `write_back`.
+    /// Changes the size. No copy from or to memory that is given back may be under way: see `write_back`.
     void resize(std::size_t bytes, unsigned threads = GrowingPages::kMostThreads) {
       if (small_.size() == 0) large_.resize(bytes, threads);
     }
@@ -122,7 +122,7 @@ class DeviceChildren {
       }
     }
 
-    std::unique_ptr<Event> written;  ///< by the frame that it was written from last
+    std::unique_ptr<Event> written;  ///< recorded by the frame that it was written from last
 
    private:
     PinnedArray<std::byte> small_;
@@ -145,7 +145,7 @@ class DeviceChildren {
                                 const Directory& directory);
 
   std::size_t frame_bytes_, batch_;
-  std::uint64_t most_image_bytes_, image_bytes_ = 0;  ///< of the host's memory
+  std::uint64_t most_image_bytes_, image_bytes_ = 0;  ///< bytes of the host's memory
   Place place_;
   std::vector<Frame> frames_;
   std::vector<Image> images_, spare_;
@@ -156,12 +156,12 @@ class DeviceChildren {
   DeviceArray<std::uint32_t> answers_;
   std::size_t asked_ = 0;
   bool queries_are_sorted_ = false;
-  DeviceArray<Key> wrapped_;  ///< none of pairs
+  DeviceArray<Key> wrapped_;  ///< empty for pairs
   DeviceArray<std::uint32_t> wrapped_size_;
-  std::vector<std::uint32_t> directory_;  ///< the last of those below
-  /// Work that is under way may still read those before.
+  std::vector<std::uint32_t> directory_;  ///< contents of the last of those below
+  /// The earlier ones are kept because work that is under way may still read them.
   std::vector<DeviceArray<std::uint32_t>> directories_;
-  DeviceArray<std::uint32_t> counters_;  ///< of `sort` and `keep_waiting`
+  DeviceArray<std::uint32_t> counters_;  ///< counters of `sort` and `keep_waiting`
   Stream input_;
   Event brought_;
 };
@@ -172,7 +172,7 @@ extern template class DeviceChildren<Key128>;
 
 /// 32-bit keys with 32-bit values, on a GPU and beyond its memory.
 using PagedPairTable = table::PagedTable<DeviceChildren<table::Key32>>;
-/// K-mers, as hashes, with counts.
+/// K-mers, as hashes, with counts, on a GPU and beyond its memory.
 template <class Key>
 using PagedKmerTable = table::PagedTable<DeviceChildren<Key>>;
 

@@ -1,8 +1,9 @@
 #pragma once
-/// The k-mers of an index, and those that are added to it, as a table that stays alive while reads come and
-/// that the device has no room for: a paged table (table/paged_table.h), each of whose children has some
-/// consecutive shards. What has been counted of the reads is queued by child; in the end the children come
-/// once more, in order of their shards, for what is left to be counted to be added to them.
+/// The resident table of an index: it has the k-mers of the index, and those that are added while reads come,
+/// and may be larger than the device's memory. It is a paged table (table/paged_table.h); each partition has
+/// some consecutive shards. K-mers that have been counted in the reads are queued by partition. In the end
+/// the partitions come once more, in order of their shards, and all that is left to be counted is added to
+/// them.
 
 #include <cstdint>
 #include <map>
@@ -17,49 +18,49 @@
 
 namespace warpmer::gpu {
 
-/// Of what has been counted of a k-mer, what a table cannot hold.
+/// The part of a k-mer's count that a table cannot hold.
 template <class Key>
 struct CountBeside {
   Key key;
   std::uint64_t count;
 };
 
-/// On the current device, for one thread at a time. Counts have 32 bits there; of larger ones the rest lies
-/// beside the table, as does the key that a table takes for none.
+/// Works on the current device, for one thread at a time. Counts have 32 bits there; the rest of larger ones
+/// lies beside the table, as does the key that marks empty slots of a table.
 template <class Key>
 class LiveTable {
  public:
-  /// Has all k-mers of the index's shards that these lists belong to. The index must outlive it. InputError
-  /// for a damaged shard; ResourceError, also of the functions below, when there are more k-mers of one shard
-  /// than a child has room for, or more children than the host has.
+  /// Begins with all k-mers of the index's shards that these lists belong to. The index must outlive it.
+  /// Throws an InputError for a damaged shard. This and the functions below throw a ResourceError when one
+  /// shard has more k-mers than a partition has room for, or when the host has no room for all partitions.
   LiveTable(const index::IndexFile& index, const ListRange& lists, const LiveTablePlan& plan);
   /// After an error, too, nothing is under way afterwards.
   ~LiveTable();
   LiveTable(const LiveTable&) = delete;
   LiveTable& operator=(const LiveTable&) = delete;
 
-  /// Device memory beside what a plan shares out; and for each k-mer that is counted at once.
+  /// Device memory beside the memory that a plan shares out, and for each k-mer that is counted at once.
   static constexpr std::uint64_t kFixedBytes =
       kMostBeside * sizeof(CountBeside<Key>) + DeviceChildren<Key>::kFixedBytes;
   static constexpr std::uint64_t kCountedBytes = CountedLists<Key>::kEntryBytes + sizeof(table::Slot<Key>);
 
-  /// Where to count what is to be added next, so many k-mers of one shard, or LiveTablePlan::counted of
-  /// several.
+  /// Returns the lists in which to count the k-mers to be added next: so many of one shard, or
+  /// LiveTablePlan::counted of several.
   [[nodiscard]] CountedLists<Key>& room(std::uint64_t entries);
-  /// Adds so many k-mers that have been counted there, and are complete in `stream`. Between one `flush` and
-  /// the next no k-mer comes twice.
+  /// Adds so many k-mers that have been counted in `room`, and are complete in `stream`. No k-mer may come
+  /// twice between one `flush` and the next.
   void add(std::uint64_t entries, cudaStream_t stream);
-  /// Whatever waits is added.
+  /// Adds all k-mers that wait.
   void flush();
 
-  /// What the table holds of some shards.
+  /// The k-mers of some shards in the table.
   struct Part {
     std::uint32_t first_shard, end_shard;
     CountedView<Key> run;
-    std::vector<std::uint64_t> kmers;  ///< by shard
+    std::vector<std::uint64_t> kmers;  ///< numbers by shard
   };
-  /// The next shards, in order, when nothing more is to be added; none after the last. What is enqueued in
-  /// `stream` from then on finds them; they are gone with the next call.
+  /// Returns the next shards, in order, when nothing more is to be added; none after the last. Work that is
+  /// enqueued in `stream` from then on finds them; they are gone with the next call.
   std::optional<Part> next(cudaStream_t stream);
 
   [[nodiscard]] const table::PagingCounts& paging() const { return table_.paging(); }
@@ -85,12 +86,12 @@ class LiveTable {
   const std::uint32_t k_;
   Stream stream_;
   PagedKmerTable<Key> table_;
-  std::optional<CountedLists<Key>> room_;  ///< to count into; in the end, of the part that is out
+  std::optional<CountedLists<Key>> room_;  ///< lists to count into; in the end, those of the part that is out
   DeviceArray<Item> items_;
   DeviceArray<CountBeside<Key>> beside_;
-  DeviceArray<std::uint32_t> noted_;  ///< how many these are, and whether a shard is damaged
+  DeviceArray<std::uint32_t> noted_;  ///< number of these, and a mark when a shard is damaged
   std::map<Key, std::uint64_t> counts_beside_;
-  std::vector<table::ChildRange> ranges_;  ///< in the end
+  std::vector<table::ChildRange> ranges_;  ///< set in the end
   std::size_t next_range_ = 0;
 };
 

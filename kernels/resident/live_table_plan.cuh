@@ -1,5 +1,5 @@
 #pragma once
-/// What a live table (kernels/resident/live_table.cuh) may hold.
+/// The memory that a resident table (kernels/resident/live_table.cuh) may hold.
 
 #include <cstdint>
 
@@ -10,19 +10,19 @@
 
 namespace warpmer::gpu {
 
-/// Counts whose rest may lie beside a live table.
+/// The largest number of counts whose rest may lie beside a resident table.
 inline constexpr std::uint32_t kMostBeside = kMostBigCounts;
 
 struct LiveTablePlan {
   table::PagedTablePlan table;
   std::uint64_t counted = 0;       ///< k-mers that are counted, or come from the index, at once
-  std::uint64_t most_counted = 0;  ///< where one shard has more, so many
-  std::uint64_t ring_words = 0;    ///< of the index, on their way to the device
+  std::uint64_t most_counted = 0;  ///< the same if one shard has more
+  std::uint64_t ring_words = 0;    ///< words of the index on their way to the device
   unsigned uploaders = 1;          ///< threads that copy them
 };
 
-/// The plan for the shards of an index that lists belong to, which keeps to so many bytes of a GPU and of the
-/// host. ResourceError when that is too little.
+/// Returns the plan for the shards of an index that lists belong to; it keeps to so many bytes of a GPU and
+/// of the host. Throws a ResourceError when that is too little.
 LiveTablePlan plan_live_table(const index::IndexFile& index, const ListRange& lists,
                               std::uint64_t device_bytes, std::uint64_t host_bytes);
 
