@@ -1,7 +1,7 @@
 #pragma once
-/// One reading thread's way to the GPU: batches become joined text in pinned memory, are copied to the device
-/// and counted there; text as it is in a file is copied so, and joined on the device. While the device works
-/// on one batch, the thread reads the next.
+/// One reading thread's feed of a GPU: batches become joined text in pinned memory, are copied to the device
+/// and counted there. Undecoded file text is copied as it is, and joined on the device. While the device
+/// works on one batch, the thread reads the next.
 
 #include <cstdint>
 #include <vector>
@@ -17,16 +17,16 @@ namespace warpmer::gpu {
 
 class BatchFeed : private SharedCounter::Task {
  public:
-  /// Works on the current device; so must every call.
+  /// Works on the current device; it must be current in every call, too.
   BatchFeed(SharedCounter& shared, bool lenient, char lowest_quality)
       : shared_(shared), lenient_(lenient), lowest_quality_(lowest_quality) {}
 
-  /// Sends a batch on its way and leaves the one before in its place. Returns the number of k-mers of
-  /// that one. For a character that is no nucleotide code in it, unless lenient: InputError. In text as it
-  /// is in the file, for that and for all that is not plain: io::RawTextRefused.
+  /// Sends a batch on its way, and leaves the one before in its place. Returns the number of k-mers of the
+  /// one before. If that has a character that is no nucleotide code, it throws an InputError, unless lenient.
+  /// For undecoded file text, it throws io::RawTextRefused for that and for all that is not plain.
   std::uint64_t add(io::Batch& batch);
 
-  /// Waits for what is under way.
+  /// Waits for the batch that is under way.
   std::uint64_t finish() { return complete(); }
 
   [[nodiscard]] const backend::FoundInText& found_in_text() const { return found_; }
@@ -53,7 +53,7 @@ class BatchFeed : private SharedCounter::Task {
   char lowest_quality_;
   Stream copies_;
 
-  // What is under way.
+  // The batch that is under way.
   io::Batch batch_;
   PinnedArray<char> joined_;
   DeviceArray<char> raw_text_;  ///< as it is in the file
@@ -62,14 +62,14 @@ class BatchFeed : private SharedCounter::Task {
   PinnedArray<TextFindings> findings_{1};
   DeviceArray<char> text_;  ///< joined
   std::uint32_t bytes_ = 0;
-  DeviceArray<std::uint32_t> left_[2];  ///< tiles that found no room: to do, and again
+  DeviceArray<std::uint32_t> left_[2];  ///< tiles that found no room: those to do, and those left again
   DeviceArray<CutStatus> status_{1};
   PinnedArray<CutStatus> result_{1};
   Event copy_begin_{Event::Kind::timing}, copy_end_{Event::Kind::timing};
-  Event ready_{Event::Kind::timing};  ///< to be cut
+  Event ready_{Event::Kind::timing};  ///< passes when the text is ready to be cut
   HostFence done_;
   bool busy_ = false;
-  std::uint64_t rooms_before_ = 0;  ///< how often room had been made when it was cut
+  std::uint64_t rooms_before_ = 0;  ///< number of times that room had been made when it was cut
 
   backend::FoundInText found_;
   double join_seconds_ = 0, copy_seconds_ = 0, find_seconds_ = 0;

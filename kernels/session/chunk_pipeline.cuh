@@ -1,5 +1,5 @@
 #pragma once
-/// Consecutive shards, chunk after chunk, counted and frozen: one chunk is counted while the one before is
+/// Counts and freezes consecutive shards, chunk after chunk: one chunk is counted while the one before is
 /// frozen and on its way out.
 
 #include <algorithm>
@@ -31,23 +31,24 @@ class ChunkPipeline {
   using Counting = ListCounting<Key, Words>;
   using Waiting = WaitingWords<Key, Words>;
 
-  /// What a chunk may take.
+  /// The memory that a chunk may take.
   struct ChunkSize {
-    std::uint64_t entries;  ///< k-mers kept
+    std::uint64_t entries;  ///< number of k-mers kept
     std::uint32_t lists;
   };
   struct Outlets {
     std::function<void(FrozenChunk&&)> take;
     std::function<void(std::uint32_t first_shard)> reclaim;  ///< see DeviceCounter::finish
-    /// If there is one: returns when the words of all shards before `end_shard` are there.
+    /// If it is set, it returns when the words of all shards before `end_shard` are there.
     std::function<void(std::uint32_t end_shard)> wait_for_words;
   };
 
-  /// An entry counted, and its part of a payload, at most.
+  /// The most bytes of a counted entry and its part of a payload.
   static constexpr std::uint64_t kEntryBytes = CountedLists<Key>::kEntryBytes + sizeof(Key) + 6;
-  /// For the payloads of an entry of each chunk: usually two find room there, and one always.
+  /// The bytes of the ring of payloads, for an entry of each chunk: usually two payloads find room there, and
+  /// one always.
   static constexpr std::uint64_t kRingBytes = 2 * sizeof(Key);
-  /// Device memory of an entry of the two chunks there are at once.
+  /// The device memory of an entry of the two chunks there are at once.
   static constexpr std::uint64_t kEntriesBytes = 2 * CountedLists<Key>::kEntryBytes + kRingBytes;
   static constexpr std::uint64_t bytes_for(const ChunkSize& size) {
     return size.entries * kEntriesBytes + 2 * size.lists * CountedLists<Key>::kListBytes;
@@ -72,11 +73,11 @@ class ChunkPipeline {
   ChunkPipeline(const ChunkPipeline&) = delete;
   ChunkPipeline& operator=(const ChunkPipeline&) = delete;
 
-  /// Before the first shard: the k-mers of each shard, how many occurrences there are behind all of them
-  /// at most, or nothing, if large counts are not to be tallied, and what chunks may take. `spare_bytes` of
-  /// device memory may be taken for a shard that is larger than a chunk. `foresees`: where there are many
-  /// more k-mers than chunks take, how many are different in the chunks to come is concluded from those
-  /// before.
+  /// Is called before the first shard. `loads` are the k-mers of each shard; `most_kmers` is the largest
+  /// number of occurrences in all of them, or nothing if large counts are not tallied; `size` is the memory
+  /// that chunks may take. `spare_bytes` of device memory may be taken for a shard that is larger than a
+  /// chunk. With `foresees`, if there are many more k-mers than chunks take, the number of distinct ones in a
+  /// chunk is estimated from the chunks before.
   void begin(std::vector<unsigned long long> loads, std::optional<std::uint64_t> most_kmers,
              const ChunkSize& size, std::uint64_t spare_bytes, bool foresees) {
     loads_ = std::move(loads);
@@ -86,16 +87,16 @@ class ChunkPipeline {
     const std::uint64_t all = std::accumulate(loads_.begin(), loads_.end(), std::uint64_t{0});
     usual_bound_ = std::max<std::uint64_t>(1, std::min(all, size_.entries));
     if (!most_kmers) return;
-    // Of k-mers that occur so often there are no more than this.
+    // There are no more k-mers than this that occur so often.
     for (Buffers& buffers : buffers_)
       buffers.large = DeviceArray<std::uint64_t>(*most_kmers / CountHistogram::kBins + 1);
   }
 
-  /// Counts and freezes the shards [first, end), which come after those before. The words are looked at until
-  /// two chunks later, or `finish`.
+  /// Counts and freezes the shards [first, end), which come after those before. The words must stay until two
+  /// chunks later, or until `finish`.
   void add(std::uint32_t first, std::uint32_t end, const Waiting& words, const Outlets& outlets) {
     while (first < end) {
-      // Few shards first: they show how large tables have to be.
+      // The first chunk has few shards: they show how large tables have to be.
       const std::uint32_t most =
           number_ == 0 ? std::max(1u, (1u << range_.shard_bits) / plan_.owners / 64) : end - first;
       Chunk chunk = plan_chunk(first, std::min(most, end - first), words);
@@ -105,7 +106,7 @@ class ChunkPipeline {
       if (before_) freeze(*before_, buffers_[(number_ + 1) % 2], outlets);
       before_.reset();
       if (number_ == 0) {
-        // Nothing to overlap with, and what it shows is wanted now.
+        // There is nothing to overlap with, and its result is wanted now.
         freeze(chunk, buffers, outlets);
       } else {
         before_ = chunk;
@@ -115,23 +116,23 @@ class ChunkPipeline {
     }
   }
 
-  /// Enqueues all that has been added, and waits until it is counted: its words are no longer looked at.
+  /// Enqueues all that has been added, and waits until it is counted; its words are no longer needed then.
   void settle(const Outlets& outlets) {
     if (before_) freeze(*before_, buffers_[(number_ + 1) % 2], outlets);
     before_.reset();
   }
 
-  /// The k-mers of shards from `first` on, none of which has been added, where they are not what `begin`
-  /// said.
+  /// Sets the numbers of k-mers of the shards from `first` on, if they differ from those that `begin` got.
+  /// None of these shards may have been added.
   void know(std::uint32_t first, const std::vector<std::uint64_t>& loads) {
     std::copy(loads.begin(), loads.end(), loads_.begin() + (first - range_.first_shard()));
   }
 
-  /// Of the spare memory, so much is taken by somebody else from now on.
+  /// From now on, so much of the spare memory is taken for something else.
   void hold_beside(std::uint64_t bytes) { beside_bytes_ = bytes; }
 
-  /// Throws a ResourceError when a shard of so many different k-mers takes `more` bytes, and these are not to
-  /// be spared any more.
+  /// Throws a ResourceError when a shard of so many distinct k-mers takes `more` bytes, and so many can no
+  /// longer be spared.
   void check_room(std::uint64_t entries, std::uint64_t more) const {
     const std::uint64_t bytes = beside_bytes_ + growth(buffers_[0]) + growth(buffers_[1]) + more;
     if (bytes <= spare_bytes_) return;
@@ -142,7 +143,7 @@ class ChunkPipeline {
                         (plan_.live.index != nullptr ? "leave --paged out" : "use --device cpu"));
   }
 
-  /// No more shards come. Enqueues the rest; `end` marks when all is frozen.
+  /// Enqueues the rest; no more shards come. `end` marks when all is frozen.
   void finish(const Outlets& outlets, const Event& end) {
     settle(outlets);
     end.record(freeze_stream_);
@@ -166,15 +167,15 @@ class ChunkPipeline {
     std::uint64_t kmers;  ///< as far as is known
     std::uint64_t bound;  ///< entries at most, or so it seems
     Waiting words;
-    std::uint32_t list_shift = 0;  ///< 2^this lists were counted as one
+    std::uint32_t list_shift = 0;  ///< 2^list_shift lists were counted as one
   };
-  /// What counting a chunk has found out: one piece of memory, that goes to the host as a whole.
+  /// The results of counting a chunk, in one piece of memory, which goes to the host as a whole.
   struct Found {
     unsigned long long size;
     CountFault fault;
     std::uint32_t large_size;
   };
-  /// What is counted, and what is frozen from it.
+  /// The buffers of a chunk: counted lists, and the data from which they are frozen.
   struct Buffers {
     CountedLists<Key> counted;
     DeviceArray<std::uint32_t> found;  ///< `Found`, and the widths of each shard
@@ -185,7 +186,7 @@ class ChunkPipeline {
     PinnedArray<ShardPlan> host_plans;
     HostFence counted_fence;
     Event frozen_event;
-    std::uint32_t ranges = kLeastRanges;  ///< of each list counted
+    std::uint32_t ranges = kLeastRanges;  ///< number of ranges of each counted list
 
     explicit Buffers(std::uint32_t shards)
         : found(found_words(shards)),
@@ -215,7 +216,8 @@ class ChunkPipeline {
       chunk.kmers = kmers;
       ++chunk.shards;
     }
-    // Not a few more than are frozen at once: the rest of the device would wait for these.
+    // The chunk does not have a few more shards than are frozen at once: the rest of the device would wait
+    // for these.
     const std::uint32_t at_once = shards_at_once<Key>(entries_per_shard_);
     while (chunk.shards < most && chunk.shards > at_once && chunk.shards % at_once != 0)
       chunk.kmers -= load_of(first + --chunk.shards);
@@ -223,7 +225,7 @@ class ChunkPipeline {
     return chunk;
   }
 
-  /// Different k-mers to be kept of so many.
+  /// Returns the expected number of distinct k-mers to be kept, out of `kmers`.
   [[nodiscard]] std::uint64_t foreseen(std::uint64_t kmers) const {
     if (!foresees_) return kmers;
     const double expected =
@@ -240,7 +242,7 @@ class ChunkPipeline {
     CountTask<Key, Words> task = task_for(chunk);
     task.min_count = plan_.min_count;
     task.max_count = plan_.max_count;
-    // A shard of more occurrences than fit, of fewer k-mers we hope: find out how many.
+    // A shard has more occurrences than fit, but perhaps fewer distinct k-mers: measure their number.
     if (chunk.bound > size_.entries) chunk.bound = counting_.measure(task);
     make_room(buffers, chunk);
     buffers.ranges = std::min(ranges_for<Key>(entries_per_shard_), buffers.counted.most_ranges(task.lists));
@@ -262,19 +264,21 @@ class ChunkPipeline {
     buffers.counted_fence.record(stream_);
   }
 
-  /// What has to be added to a cap for so much more to be spare: a live table gets its part of that, and of
-  /// the rest half, at most, goes to feeds, staging and lists, or is left for holes of the memory pool.
+  /// Returns the bytes that have to be added to a cap for so much more to be spare: a resident table gets its
+  /// part of them, and at most half of the rest goes to feeds, staging and lists, or is left for holes of the
+  /// memory pool.
   [[nodiscard]] std::uint64_t to_be_added(std::uint64_t spare) const {
     const double part_of_live =
         static_cast<double>(plan_.live.device_bytes) / static_cast<double>(plan_.memory_bytes);
     return static_cast<std::uint64_t>(static_cast<double>(spare) * (1 + part_of_live) * 2);
   }
 
-  /// What entries take beyond a chunk's size.
+  /// Returns the bytes that entries take beyond a chunk's size.
   [[nodiscard]] std::uint64_t growth(const Buffers& buffers) const {
     return (std::max(buffers.counted.capacity(), size_.entries) - size_.entries) * kEntryBytes;
   }
-  /// Of one size for all chunks but unusual ones: memory that the device works on is not to move.
+  /// Makes room of one size for all chunks but unusual ones, because memory that the device works on must not
+  /// move.
   void make_room(Buffers& buffers, const Chunk& chunk) {
     const std::uint64_t entries = std::max(chunk.bound, usual_bound_);
     const std::uint32_t lists = std::min(range_.lists(), std::max(size_.lists, range_.lists_per_shard()));
@@ -287,8 +291,8 @@ class ChunkPipeline {
     buffers.counted = CountedLists<Key>(entries, lists, CountedFor::freezing);
   }
 
-  /// Waits until the chunk is counted, and enqueues what makes payloads of it. A chunk that has more k-mers
-  /// than were foreseen is counted again.
+  /// Waits until the chunk is counted, and enqueues the work that makes payloads of it. A chunk that has more
+  /// k-mers than were foreseen is counted again.
   void freeze(const Chunk& chunk, Buffers& buffers, const Outlets& outlets) {
     buffers.counted_fence.wait();
     const std::uint64_t entries = buffers.result().size;
@@ -328,11 +332,11 @@ class ChunkPipeline {
     frozen.ready = room.ready;
     outlets.take(std::move(frozen));
   }
-  /// What fields that end at a payload's end may look at.
+  /// The words behind a payload's end that a read of its last fields may touch.
   static constexpr std::uint64_t kSpareWords = 4;
 
-  /// Words for the payloads of two usual chunks, of four where that is not much, when a chunk of so many
-  /// entries has so many words.
+  /// Returns the words for the payloads of two usual chunks, or of four if that is not much, when a chunk of
+  /// so many entries has so many words.
   [[nodiscard]] std::uint64_t ring_words(std::uint64_t words, std::uint64_t entries) const {
     if (entries == 0) return words;
     const double usual_entries = static_cast<double>(usual_bound_) * (foresees_ ? 1 : kept_of_kmers_);
@@ -343,7 +347,7 @@ class ChunkPipeline {
   }
   static constexpr double kRingMargin = 1.125, kMuchRing = 1 << 25;
 
-  /// Decides on the payloads of a chunk's shards. Returns their words.
+  /// Lays out the payloads of a chunk's shards. Returns the number of their words.
   std::uint64_t lay_out(const Chunk& chunk, const Buffers& buffers, std::vector<ShardPlan>& plans) const {
     std::uint64_t words = 0;
     for (std::uint32_t s = 0; s < chunk.shards; ++s) {
@@ -373,21 +377,22 @@ class ChunkPipeline {
       for (std::uint32_t shard = 0; shard < half.shards; ++shard)
         half.kmers += load_of(half.first_shard + shard);
       half.bound = std::min(half.kmers, entries);
-      // What is still too much is halved again; only a single shard may take more than a chunk has.
+      // A half that is still too large is halved again; only a single shard may take more than a chunk has.
       if (half.shards > 1) half.bound = std::min(half.bound, size_.entries);
       count(half, buffers);
       freeze(half, buffers, outlets);
     }
   }
 
-  /// What chunks to come are concluded from: the last one, or much of those before.
+  /// Notes the numbers from which later chunks are estimated: those of the last chunk, or much of those
+  /// before.
   void note_kept(const Chunk& chunk, std::uint64_t entries) {
     if (chunk.kmers == 0) return;
     const double kept = static_cast<double>(entries) / static_cast<double>(chunk.kmers);
     kept_of_kmers_ = number_ == 0 ? kept : std::max(kept, kept_of_kmers_ * 15 / 16);
   }
 
-  /// Counts too large for bins are few.
+  /// Takes the counts that are too large for bins; they are few.
   void take_large_counts(const Buffers& buffers) {
     const std::uint32_t n = buffers.result().large_size;
     if (n == 0) return;
@@ -396,7 +401,7 @@ class ChunkPipeline {
     freeze_stream_.wait();
   }
 
-  /// Different k-mers of a chunk are as many as was concluded, times a margin, and so many.
+  /// A chunk has room for the estimated number of distinct k-mers, times a margin, plus this number.
   static constexpr double kLeastBound = 4096;
 
   const DeviceCountPlan& plan_;
@@ -404,17 +409,17 @@ class ChunkPipeline {
   Counting& counting_;
   ChunkSize size_{};
   const cudaStream_t stream_;
-  Stream freeze_stream_{Stream::Priority::high};  ///< what is left of one launch runs beside the next count
+  Stream freeze_stream_{Stream::Priority::high};  ///< the rest of one launch runs beside the next count
   Buffers buffers_[2];
   PayloadRing payloads_;
-  std::vector<unsigned long long> loads_;  ///< of the range's shards
+  std::vector<unsigned long long> loads_;  ///< k-mers of the range's shards
   std::uint64_t usual_bound_ = 1;          ///< entries of a chunk that is not one hot shard
   std::uint64_t spare_bytes_ = 0, beside_bytes_ = 0;
   bool foresees_ = false;
   double kept_of_kmers_ = 1;
-  double entries_per_shard_ = 0;  ///< of the chunk that was frozen last; 0: not known yet
-  std::uint32_t number_ = 0;      ///< of chunks planned
-  std::optional<Chunk> before_;   ///< counted, to be frozen
+  double entries_per_shard_ = 0;  ///< of the chunk that was frozen last; 0: not yet known
+  std::uint32_t number_ = 0;      ///< number of chunks planned
+  std::optional<Chunk> before_;   ///< chunk that is counted and still to be frozen
   DeviceArray<unsigned long long> bins_;
   DeviceArray<std::uint32_t> freeze_scratch_;
   std::vector<unsigned long long> histogram_;

@@ -1,5 +1,5 @@
 #pragma once
-/// One thread's way of fetching shards from the GPUs.
+/// Fetches shards from the GPUs, for one thread.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,13 +17,13 @@
 
 namespace warpmer::gpu {
 
-/// Shards come piece by piece through the two halves of a pinned block: while the thread does with one piece
-/// what is to be done, the next is on its way. One piece at a time leaves the link idle for half of the time,
-/// with sixteen threads, too: they reach 28 GB/s with one piece of 1 MB each, and 50 with two of 2 MB. Any
-/// GPU may be current after a call.
+/// Shards come piece by piece through the two halves of a pinned block: while the thread works on one piece,
+/// the next is on its way. One piece at a time leaves the link idle for half of the time, even with sixteen
+/// threads: they reach 28 GB/s with one piece of 1 MB each, and 50 with two of 2 MB. Any GPU may be current
+/// after a call.
 class Courier {
  public:
-  /// A GPU of these is current. ResourceError when there is no memory for it.
+  /// One of these GPUs must be current. Throws a ResourceError when there is no memory for it.
   Courier(const Peers& peers, SharedWaysOut& ways) : ways_(ways), block_(peers.pinned_blocks()) {}
   /// After an error, too, nothing is under way afterwards.
   ~Courier() {
@@ -39,13 +39,13 @@ class Courier {
     orders_.push_back({std::move(item), 0, 0});
     send_for_pieces();
   }
-  /// Those begun and not completed, the first of them, and the last.
+  /// Return the number of shards that are begun and not completed, the first of them, and the last.
   [[nodiscard]] std::size_t under_way() const { return orders_.size(); }
   [[nodiscard]] const ShardQueue::Item& next() const { return orders_.front().item; }
   [[nodiscard]] std::uint32_t last_shard() const { return orders_.back().item.shard(); }
 
-  /// The first, in memory: that of `payload`. What is taken out is summed while it is in the core's cache: to
-  /// read it again for that takes as long as to copy it.
+  /// Returns the first shard in memory, which is that of `payload`. Its words are summed as they are taken
+  /// out, while they are in the core's cache: reading them again would take as long as copying them.
   index::FrozenShard in_memory(std::vector<std::uint64_t>&& payload) {
     const Order& order = orders_.front();
     payload.clear();
@@ -58,11 +58,12 @@ class Courier {
     });
     return {order.item.plan().shape, std::move(payload), {}, checksum.value()};
   }
-  /// The first, with a source: it passes the pieces on as they come, to be read once, before `complete`.
+  /// Returns the first shard with a source, which passes the pieces on as they come. It can be read once,
+  /// before `complete`.
   index::FrozenShard as_source() {
     return {orders_.front().item.plan().shape, {}, {std::shared_ptr<void>(), &passing_}};
   }
-  /// All of the first has been taken out.
+  /// Ends the first shard; all of it has been taken out.
   void complete() {
     const Order& order = orders_.front();
     if (order.taken < order.words()) throw InternalError("a shard on a GPU was not fetched");
@@ -70,7 +71,7 @@ class Courier {
     orders_.pop_front();
   }
 
-  /// Of waiting for the GPUs, and of copying to memory.
+  /// Returns the seconds of waiting for the GPUs, and of copying to memory.
   [[nodiscard]] double seconds() const { return seconds_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
@@ -87,7 +88,7 @@ class Courier {
       return item.plan().shape.entries > 0 ? item.plan().layout.words : 0;
     }
   };
-  /// Some words of a shard that are sent for.
+  /// Some words of a shard that have been requested.
   struct Piece : SharedWaysOut::Task {
     ShardQueue::Item item;
     std::uint64_t first_word = 0, words = 0;
@@ -99,7 +100,7 @@ class Courier {
       ways.send(item, first_word, words, reinterpret_cast<unsigned long long*>(to), copied);
     }
   };
-  /// The first shard, while it comes.
+  /// The source of the first shard, while it comes.
   class Passing : public index::PayloadSource {
    public:
     explicit Passing(Courier& courier) : courier_(courier) {}
@@ -136,7 +137,7 @@ class Courier {
     }
   }
 
-  /// Fills the free halves with what comes next.
+  /// Requests the next pieces for the free halves.
   void send_for_pieces() {
     for (Order& order : orders_) {
       while (order.sent_for < order.words()) {
@@ -159,14 +160,14 @@ class Courier {
   void try_to_wait_for(Piece& piece) noexcept {
     try {
       ways_.wait_for(piece);
-    } catch (...) {  // then there is nothing to wait for
+    } catch (...) {  // then there is no copy to wait for
     }
   }
 
   SharedWaysOut& ways_;
   PinnedBlock block_;
   std::deque<Order> orders_;
-  Piece pieces_[kHalves];  ///< by half
+  Piece pieces_[kHalves];  ///< one for each half
   std::uint64_t pieces_sent_for_ = 0, pieces_taken_ = 0;
   const Passing passing_{*this};
   double seconds_ = 0;

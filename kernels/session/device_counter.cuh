@@ -1,6 +1,6 @@
 #pragma once
-/// One GPU's part of a counting job, without files and threads: text on the device in, frozen shards on
-/// the device out. The session feeds it; the bench times it. Several work together by an exchange.
+/// One GPU's part of a counting job, without files and threads: it takes text on the device, and makes frozen
+/// shards on the device. The session feeds it; the bench times it. Several work together by an exchange.
 
 #include <cstdint>
 #include <functional>
@@ -17,15 +17,15 @@
 
 namespace warpmer::gpu {
 
-/// Seconds the GPU was busy. Counting and freezing share it: each has the other's part in its own, and
-/// freezing what it waited for room.
+/// Seconds that the GPU was busy. Counting and freezing share it: the time of each includes the other's part,
+/// and that of freezing includes waiting for room.
 struct DeviceTimes {
   double cut = 0, split = 0, count = 0, freeze = 0;
-  double exchange = 0;          ///< copying what it has cut to other GPUs, beside the others
-  double late_exchange = 0;     ///< of that, what was beside counting
+  double exchange = 0;          ///< copying the words that it has cut to other GPUs, beside the other work
+  double late_exchange = 0;     ///< part of that which was beside counting
   double count_and_freeze = 0;  ///< from the begin of the one to the end of the other, early counts aside
   std::uint64_t words = 0;      ///< super-k-mers counted, and places for some that were left empty
-  std::uint64_t exchanged_bytes = 0;  ///< that went to other GPUs
+  std::uint64_t exchanged_bytes = 0;  ///< bytes that went to other GPUs
 
   void add(const DeviceTimes& other) {
     cut += other.cut;
@@ -40,25 +40,25 @@ struct DeviceTimes {
   }
 };
 
-/// For k > 12: words are staged, split, counted and frozen.
+/// The counter for k > 12: words are staged, split, counted and frozen.
 class DeviceCounter : public TextCounter {
  public:
-  /// No more text comes. When all counters that work together have been told so, what was cut is where it is
-  /// going to be counted, or the last of it on its way there; the last of this process's to be told waits for
-  /// that.
+  /// Ends the text. When all counters that work together have been told so, the cut words are at the GPUs
+  /// that will count them, or the last of them are on their way; the call for the last counter of this
+  /// process waits for that.
   virtual void end_of_input() = 0;
 
-  /// Then counts and freezes its shards, in chunks, in order; hands each over when it is enqueued. A
-  /// chunk's memory is used again for later ones, maybe for the next: `reclaim(first_shard)` must return only
-  /// when that earlier chunk is no longer needed, and without waiting for one that comes.
+  /// After that: counts and freezes its shards, in chunks, in order, and hands each over when it is enqueued.
+  /// A chunk's memory is used again for later ones, maybe for the next: `reclaim(first_shard)` must return
+  /// only when that earlier chunk is no longer needed, and without waiting for a later one.
   virtual void finish(const std::function<void(FrozenChunk&&)>& take,
                       const std::function<void(std::uint32_t first_shard)>& reclaim) = 0;
 
-  /// After the end of input: whether there is a live table. Then `finish` freezes what its index has, too,
-  /// and does not tally counts of 2^16 and more: an index may have any number of them.
+  /// After the end of input: true when there is a resident table. Then `finish` also freezes the k-mers of
+  /// its index, and does not tally counts of 2^16 and more: an index may have any number of them.
   [[nodiscard]] virtual bool is_live() const = 0;
 
-  /// After `finish`, as are the others.
+  /// Must be called after `finish`, as the other functions must.
   virtual void add_to(backend::Tally& tally) const = 0;
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
   [[nodiscard]] virtual SpillTotals spilled() const = 0;
@@ -66,12 +66,14 @@ class DeviceCounter : public TextCounter {
   [[nodiscard]] virtual DeviceTimes times() const = 0;
 };
 
-/// For one GPU, the current one. ResourceError when `memory_bytes` is too little to begin.
+/// Makes a counter for one GPU, the current one. Throws a ResourceError when `memory_bytes` is too little to
+/// begin.
 std::unique_ptr<DeviceCounter> make_device_counter(const DeviceCountPlan& plan);
 
-/// For several GPUs, which exchange what they cut: each counts and freezes a range of the shards. One counter
-/// for each GPU of this process. A counter is to be used, and destroyed, with its GPU current. On several
-/// ranks `memory_bytes` and `expected_kmers` must be the same, because so must be the lists.
+/// Makes counters for several GPUs, which exchange the words that they cut: each counts and freezes a range
+/// of the shards. There is one counter for each GPU of this process. A counter must be used, and destroyed,
+/// with its GPU current. On several ranks `memory_bytes` and `expected_kmers` must be the same, because the
+/// lists must be the same.
 std::vector<std::unique_ptr<DeviceCounter>> make_device_counters(const DeviceCountPlan& plan,
                                                                  std::unique_ptr<Carrier> carrier);
 

@@ -14,24 +14,25 @@ namespace warpmer::gpu {
 /// A session for k > 12.
 class ShardedCounting : public backend::CountingSession {
  public:
-  /// What a GPU has, by number, when the input is complete: for somebody who takes it instead of calling
-  /// `finish`.
+  /// Returns the counter of a GPU, by number, when the input is complete: for a caller that takes its shards
+  /// instead of calling `finish`.
   [[nodiscard]] virtual DeviceCounter& device_counter(std::uint32_t number) = 0;
 };
 
 /// A session for k <= 12.
 class DenseCounting : public backend::CountingSession {
  public:
-  /// Occurrences of every k-mer as read, when the input is complete.
+  /// Returns the occurrences of every k-mer as read, when the input is complete.
   [[nodiscard]] virtual std::vector<std::uint64_t> sums() const = 0;
 };
 
-/// Of host memory, what the CUDA runtime holds for these GPUs, however many sessions there are. Each session
-/// counts with all of it.
+/// Returns the host memory that the CUDA runtime holds for these GPUs, however many sessions there are. Each
+/// session plans with all of it.
 std::uint64_t runtime_host_bytes(const Peers& peers);
 
-/// `peers` must outlive them. ResourceError when a GPU or its memory does not suffice. `live`: an index
-/// to whose live table what is counted is added, if there is one; the session sees to what it may take.
+/// Makes a session. `peers` must outlive it. Throws a ResourceError when a GPU or its memory does not
+/// suffice. `live` is an index, if there is one, to whose resident table the counted k-mers are added; the
+/// session decides on the memory of this table.
 std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan,
                                                       const LiveShare& live = {});
 std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::CountPlan& plan);

@@ -1,5 +1,5 @@
 #pragma once
-/// The way of frozen shards from the GPUs to whoever writes them.
+/// Delivers frozen shards from the GPUs to the sink that writes them.
 
 #include <cstdint>
 #include <functional>
@@ -15,29 +15,29 @@
 
 namespace warpmer::gpu {
 
-/// Where a GPU's chunks go; as DeviceCounter::finish has it.
+/// The callbacks that take a GPU's chunks, as DeviceCounter::finish has them.
 struct ChunkOutlets {
   std::function<void(FrozenChunk&&)> take;
   std::function<void(std::uint32_t first_shard)> reclaim;
 };
 
-/// Threads fetch what the GPUs have made, while some of them keep a GPU at work each.
+/// Threads fetch the shards that the GPUs have made, while some of these threads each keep a GPU at work.
 class ShardDelivery {
  public:
   ShardDelivery(const Peers& peers, unsigned threads)
       : peers_(peers), threads_(threads), queue_(peers.size()), ways_out_(peers) {}
 
-  /// `CountingSession::finish`, when `make(number, outlets)` makes all shards of a GPU, which is current
-  /// then.
+  /// Does the work of `CountingSession::finish`; `make(number, outlets)` makes all shards of a GPU, which is
+  /// current then.
   void run(unsigned thread, const backend::ShardSink& sink, const std::function<void()>& shard_done,
            const std::function<void(std::uint32_t number, const ChunkOutlets& outlets)>& make) {
     try {
-      // Pinned memory, too, is of the device that is current.
+      // Pinned memory, too, belongs to the current device.
       check(cudaSetDevice(peers_.gpu(thread % peers_.size())), "choosing a GPU");
       Courier courier(peers_, shared_ways_out_);
       const auto deliver = [&] {
         const ShardQueue::Item item = courier.next();
-        // Where it cannot go to its place at once, it does not keep the GPU waiting.
+        // A shard that cannot go to its place at once does not keep the GPU waiting.
         const bool is_due = sink.places() != nullptr && sink.places()->is_due(item.shard());
         index::FrozenShard frozen = is_due ? courier.as_source() : courier.in_memory(sink.take_payload());
         if (!is_due) queue_.fetched(item);
@@ -50,8 +50,8 @@ class ShardDelivery {
         if (sink.places() != nullptr) sink.places()->expect(chunk.first_shard, shapes_of(chunk));
         queue_.put(std::move(chunk), number);
       };
-      // Those of the chunks up to the one that begins with `last_chunk`, one of them on its way while the one
-      // before is delivered.
+      // Delivers the shards of the chunks up to the one that begins with `last_chunk`; one of them is on its
+      // way while the one before is delivered.
       const auto deliver_all = [&](std::optional<ShardQueue::Item>&& first, std::uint32_t last_chunk) {
         if (first) courier.begin(*std::move(first));
         while (courier.under_way() > 0) {
@@ -63,7 +63,7 @@ class ShardDelivery {
       for (std::uint32_t number = thread; number < peers_.size(); number += threads_) {
         const int gpu = peers_.gpu(number);
         check(cudaSetDevice(gpu), "choosing a GPU");
-        // Who has to wait for room helps to deliver.
+        // A thread that has to wait for room helps to deliver.
         make(number, {[&](FrozenChunk&& chunk) { put(std::move(chunk), number); },
                       [&](std::uint32_t first_shard) {
                         while (auto item = queue_.try_take(first_shard))
@@ -83,7 +83,7 @@ class ShardDelivery {
     }
   }
 
-  /// Of all threads, waiting for the GPUs included.
+  /// Returns the seconds of all threads, waiting for the GPUs included.
   [[nodiscard]] double seconds() const { return seconds_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 

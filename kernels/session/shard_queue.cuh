@@ -1,5 +1,5 @@
 #pragma once
-/// Frozen shards on their way from the devices to whoever writes them.
+/// The queue of frozen shards on their way from the devices to the threads that write them.
 
 #include <condition_variable>
 #include <cstdint>
@@ -13,23 +13,23 @@
 
 namespace warpmer::gpu {
 
-/// Thread-safe. Shards go in order of their numbers, as far as they are there: the file is written in this
-/// order, and what comes too early has to wait in memory.
+/// Thread-safe. Shards leave in order of their numbers, as far as they are there: the file is written in this
+/// order, and a shard that comes too early has to wait in memory.
 class ShardQueue {
  public:
   struct Item {
     std::shared_ptr<const FrozenChunk> chunk;
-    std::uint32_t number;  ///< of the shard in the chunk
-    std::uint32_t gpu;     ///< where it is
+    std::uint32_t number;  ///< number of the shard in the chunk
+    std::uint32_t gpu;     ///< GPU that has it
 
     [[nodiscard]] std::uint32_t shard() const { return chunk->first_shard + number; }
     [[nodiscard]] const ShardPlan& plan() const { return chunk->plans[number]; }
   };
 
-  /// So many GPUs put chunks of shards; each calls `close`.
+  /// `gpus` GPUs put chunks of shards; each calls `close`.
   explicit ShardQueue(std::uint32_t gpus) : open_(gpus) {}
 
-  /// Throws when somebody failed.
+  /// Throws when a thread has failed.
   void put(FrozenChunk&& frozen, std::uint32_t gpu) {
     const auto chunk = std::make_shared<const FrozenChunk>(std::move(frozen));
     const std::lock_guard lock(mutex_);
@@ -39,47 +39,48 @@ class ShardQueue {
       items_.emplace(chunk->first_shard + s, Item{chunk, s, gpu});
     changed_.notify_all();
   }
-  /// Waits for an item; none when no more come.
+  /// Waits for an item, and returns it; none when no more come.
   std::optional<Item> take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return open_ == 0 || failure_ || !items_.empty(); });
     if (items_.empty()) return std::nullopt;
     return pop(items_.begin());
   }
-  /// One that is there and comes no later than the chunk that begins with this shard, if any. Who waits for a
-  /// chunk helps with these; with later ones he would keep the GPU waiting, and himself, if he makes those
-  /// before them.
+  /// Returns an item that is there and comes no later than the chunk that begins with this shard, if any. A
+  /// thread that waits for a chunk helps with these; with later ones it would keep the GPU waiting, and
+  /// itself, if it makes the shards before them.
   std::optional<Item> try_take(std::uint32_t first_shard) {
     return try_take_after(std::nullopt, first_shard);
   }
-  /// Such a one that comes behind `before`, for a thread that has that one already. It must not have any that
-  /// comes earlier: with the first one in its hands it may wait until all shards before are written.
+  /// Returns such an item that comes behind `before`, for a thread that already has that one. It must not get
+  /// any that comes earlier: it may be waiting, with its first item, until all shards before that are
+  /// written.
   std::optional<Item> try_take_after(std::optional<std::uint32_t> before, std::uint32_t first_shard) {
     const std::lock_guard lock(mutex_);
     const auto at = before ? items_.upper_bound(*before) : items_.begin();
     if (at == items_.end() || at->second.chunk->first_shard > first_shard) return std::nullopt;
     return pop(at);
   }
-  /// Its part of the chunk's memory is no longer needed.
+  /// Reports that the item's part of the chunk's memory is no longer needed.
   void fetched(const Item& item) {
     const std::lock_guard lock(mutex_);
     --left_[item.chunk->first_shard];
     changed_.notify_all();
   }
-  /// Waits until all shards of a chunk are fetched. Throws when somebody failed: the same error, because
-  /// the first thread that comes back with one is heard.
+  /// Waits until all shards of a chunk are fetched. Throws when a thread has failed; it throws the same
+  /// error, because the error of the thread that returns first is reported.
   void wait_for(std::uint32_t first_shard) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return failure_ || left_[first_shard] == 0; });
     if (failure_) std::rethrow_exception(failure_);
   }
-  /// Nothing more comes from one of the GPUs.
+  /// Ends the chunks of one of the GPUs.
   void close() {
     const std::lock_guard lock(mutex_);
     --open_;
     changed_.notify_all();
   }
-  /// Somebody failed: all stop.
+  /// Stops all threads, because one has failed.
   void fail(std::exception_ptr failure) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::move(failure);
@@ -97,9 +98,9 @@ class ShardQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::uint32_t, Item> items_;        ///< by shard
-  std::map<std::uint32_t, std::size_t> left_;  ///< shards not fetched, by the chunk's first
-  std::uint32_t open_;                         ///< GPUs that may put more
-  std::exception_ptr failure_;                 ///< the first
+  std::map<std::uint32_t, std::size_t> left_;  ///< number of shards not fetched, by the chunk's first shard
+  std::uint32_t open_;                         ///< number of GPUs that may put more
+  std::exception_ptr failure_;                 ///< the first failure
 };
 
 }  // namespace warpmer::gpu

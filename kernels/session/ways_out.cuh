@@ -1,5 +1,5 @@
 #pragma once
-/// The ways of frozen shards out of the GPUs.
+/// The download streams, by which frozen shards leave the GPUs.
 
 #include <cstdint>
 #include <memory>
@@ -12,10 +12,10 @@
 
 namespace warpmer::gpu {
 
-/// A stream of each GPU, for all who fetch from it, so that shards leave in the order in which they were sent
-/// for. (With a stream for each of them, or with three, some wait longer than others, and so does, in memory,
-/// what comes behind theirs.) For one thread at a time: were all to tell the driver themselves, those who
-/// start kernels, too, would wait for its lock, ten times as long as a call takes.
+/// One stream of each GPU, for all threads that fetch from it, so that shards leave in the order in which
+/// they were requested. (With a stream for each thread, or with three, some threads wait longer than others,
+/// and the shards behind theirs wait in memory.) One thread at a time uses it: if all threads called the
+/// driver, those that start kernels would also wait for its lock, ten times as long as a call takes.
 class WaysOut {
  public:
   explicit WaysOut(const Peers& peers) : peers_(peers), ways_(peers.size()) {}
@@ -32,7 +32,7 @@ class WaysOut {
     copy_to_host(to, item.chunk->payload + item.plan().first_word + first_word, words, stream);
     copied.record(stream);
   }
-  /// After an error.
+  /// Waits, after an error, until no copy is under way.
   void let_copies_end() noexcept {
     for (const Way& way : ways_) {
       if (way.stream) cudaStreamSynchronize(*way.stream);
@@ -42,7 +42,7 @@ class WaysOut {
  private:
   struct Way {
     std::unique_ptr<Stream> stream;            ///< made when it is needed
-    std::shared_ptr<const FrozenChunk> chunk;  ///< the one that it has waited for last
+    std::shared_ptr<const FrozenChunk> chunk;  ///< chunk that it has waited for last
   };
 
   const Peers& peers_;

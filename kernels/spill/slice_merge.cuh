@@ -1,5 +1,5 @@
 #pragma once
-/// Slices that have been brought back become one segment: the words of each list together.
+/// Merges slices that have been brought back into one segment, which has the words of each list together.
 
 #include <cstdint>
 
@@ -8,27 +8,27 @@
 
 namespace warpmer::gpu {
 
-/// With what it takes to merge so many slices of so many lists in all: on the current device.
+/// Holds the memory, on the current device, that merging so many slices of so many lists takes.
 template <int Words>
 class SliceMerge {
  public:
-  /// `most_list_slices`: lists times slices; more does not matter.
+  /// `most_list_slices` is the largest product of lists and slices; it may be larger.
   SliceMerge(std::uint32_t most_slices, std::uint32_t most_lists, std::uint64_t most_list_slices);
 
   /// Device memory beside `lists` + 1 offsets of the segment, for each list of each slice.
   static constexpr std::uint64_t kListSliceBytes = sizeof(std::uint32_t);
 
-  /// Enqueues the merge, in the same stream as those before. The segment's arrays are large enough, and
-  /// `kmers` is not filled. `slices` may be changed when this returns, but for their arrays on the device.
-  /// Waits until the merge before has begun: until then it may have to read what it was told.
+  /// Enqueues the merge, in the same stream as those before. The segment's arrays must be large enough;
+  /// `kmers` is not filled. When this returns, `slices` may be changed, except for their arrays on the
+  /// device. Waits until the merge before has begun: until then it may have to read its arguments.
   void merge(const Slices<Words>& slices, Segment<Words>& to, cudaStream_t stream);
 
  private:
-  DeviceArray<std::uint32_t> begins_;       ///< of slices
+  DeviceArray<std::uint32_t> begins_;       ///< begins of slices
   PinnedArray<std::uint32_t> host_begins_;  ///< on their way there
   HostFence begins_copied_;
-  DeviceArray<std::uint32_t> sizes_;   ///< of lists, and 0
-  DeviceArray<std::uint32_t> before_;  ///< words of a list in the slices before, for each slice
+  DeviceArray<std::uint32_t> sizes_;   ///< sizes of lists, and 0
+  DeviceArray<std::uint32_t> before_;  ///< for each slice, the number of words of a list in the slices before
   DeviceArray<char> scan_scratch_;
 };
 

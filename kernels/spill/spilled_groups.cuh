@@ -1,6 +1,6 @@
 #pragma once
-/// Spilled segments come back: group of shards after group, each as one segment that is counted beside what
-/// has stayed on the device.
+/// Brings spilled segments back, group of shards after group; each group is one segment, which is counted
+/// beside the words that have stayed on the device.
 
 #include <cstdint>
 #include <vector>
@@ -15,21 +15,21 @@ namespace warpmer::gpu {
 /// Some consecutive shards, or a part of the words of one shard that is too large to come back at once.
 struct ShardGroup {
   std::uint32_t first_shard = 0, shards = 0;
-  std::uint32_t first_part = 0, end_part = 0;  ///< of spilled segments
+  std::uint32_t first_part = 0, end_part = 0;  ///< range of parts of spilled segments
   bool is_last = true;                         ///< no more words of these shards follow
 };
 
 template <int Words>
 class SpilledGroups {
  public:
-  /// Of the shards [first_shard, end_shard), with at most so many bytes of device memory, if that is four
-  /// segments at least. (An eighth more where one part of a segment has next to nothing but one shard's
-  /// words.) Everything has been spilled; `resident` stays as it is.
+  /// Plans the groups of the shards [first_shard, end_shard), with at most so many bytes of device memory, if
+  /// these suffice for four segments. (It takes an eighth more if one part of a segment has next to nothing
+  /// but one shard's words.) Everything has been spilled; `resident` stays as it is.
   SpilledGroups(SpilledSegments<Words>& spilled, const PendingWords<Words>& resident,
                 std::uint32_t first_shard, std::uint32_t end_shard, std::uint32_t lists_per_shard,
                 std::uint64_t most_bytes, cudaStream_t stream);
 
-  /// Nothing looks at its memory any more, whatever went wrong.
+  /// After it, nothing looks at the groups' memory any more, whatever went wrong.
   ~SpilledGroups() {
     spilled_.let_fetch_end();
     cudaStreamSynchronize(stream_);
@@ -37,36 +37,37 @@ class SpilledGroups {
   SpilledGroups(const SpilledGroups&) = delete;
   SpilledGroups& operator=(const SpilledGroups&) = delete;
 
-  /// In order.
+  /// Returns the groups in order.
   [[nodiscard]] const std::vector<ShardGroup>& groups() const { return groups_; }
 
-  /// Whether some shard comes back in several pieces.
+  /// True when some shard comes back in several pieces.
   [[nodiscard]] bool has_pieces() const;
   /// Begins to bring the first group back. Until then nothing has been allocated.
   void start();
 
-  /// What counting a group looks at: its own words, or these and the resident ones.
+  /// The segments that counting a group looks at: its own words, or these and the resident ones.
   struct Views {
-    const SegmentView<Words>* own;  ///< one
+    const SegmentView<Words>* own;  ///< array of one
     const SegmentView<Words>* all;
     std::uint32_t all_size;
   };
-  /// Waits for the group `number`, which is the next, puts it together in the stream, and begins to bring the
-  /// one after it. The views are those of this group until the next but one is taken.
+  /// Waits for group `number`, which is the next, merges it in the stream, and begins to bring the one after
+  /// it. The views are those of this group until the next but one is taken.
   Views take(std::size_t number);
 
  private:
-  /// What a group is made of.
+  /// The sizes of a group.
   struct Sizes {
     std::uint64_t words = 0, lists = 0;
-    std::uint64_t slice_offsets = 0;  ///< of lists in parts
+    std::uint64_t slice_offsets = 0;  ///< number of offsets of lists in parts
   };
 
   void plan(std::uint32_t first_shard, std::uint32_t end_shard, std::uint64_t most_bytes);
   [[nodiscard]] Sizes sizes_of(std::uint64_t words, std::uint64_t shards, std::uint64_t parts) const;
-  /// The most of each, of all groups.
+  /// Returns the largest of each size over all groups.
   [[nodiscard]] Sizes largest() const;
-  /// Device memory for a group: where it comes to, and twice where it is put together.
+  /// Returns the device memory for a group: the place to which it comes, and twice the place in which it is
+  /// merged.
   [[nodiscard]] static std::uint64_t bytes_for(const Sizes& sizes);
   void allocate();
   void begin_fetch(std::size_t number);
@@ -78,10 +79,10 @@ class SpilledGroups {
   std::vector<ShardGroup> groups_;
   Slices<Words> slices_;
   Event slices_free_;
-  std::vector<SliceMerge<Words>> merge_;  ///< one
+  std::vector<SliceMerge<Words>> merge_;  ///< has one element
   Segment<Words> merged_[2];
-  DeviceArray<SegmentView<Words>> views_[2];     ///< of a group, and of what is resident
-  PinnedArray<SegmentView<Words>> own_view_{1};  ///< of the group that was taken last, on its way there
+  DeviceArray<SegmentView<Words>> views_[2];     ///< views of a group, and of the resident words
+  PinnedArray<SegmentView<Words>> own_view_{1};  ///< view of the group that was taken last, on its way there
   HostFence view_copied_;
 };
 

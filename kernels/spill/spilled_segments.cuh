@@ -1,6 +1,6 @@
 #pragma once
-/// Segments that the device has no room for: in host memory as far as that goes, then in a temporary
-/// file. Threads of its own take them there while reads are cut, and bring ranges of lists back.
+/// Segments for which the device has no room. They lie in host memory as far as that suffices, then in a
+/// temporary file. Threads of its own move them there while reads are cut, and bring ranges of lists back.
 
 #include <condition_variable>
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace warpmer::gpu {
 
-/// What has been moved, in bytes of words and offsets.
+/// The bytes of words and offsets that have been moved.
 struct SpillTotals {
   std::uint64_t to_host = 0, to_file = 0;  ///< from the device
   std::uint64_t from_host = 0, from_file = 0;
-  double out_seconds = 0, back_seconds = 0;  ///< of threads, added up
+  double out_seconds = 0, back_seconds = 0;  ///< seconds of threads, added up
 
   void add(const SpillTotals& other) {
     to_host += other.to_host;
@@ -35,33 +35,34 @@ struct SpillTotals {
   }
 };
 
-/// Words of a range of lists, back on the device: a slice for each part of a spilled segment, one after the
-/// other.
+/// The words of a range of lists, back on the device: one slice for each part of a spilled segment, one after
+/// the other.
 template <int Words>
 struct Slices {
   std::uint32_t first_list = 0, lists = 0;
   DeviceArray<SuperKmer<Words>> words;
-  DeviceArray<std::uint32_t> offsets;  ///< lists + 1 for each slice; where they begin does not matter
-  std::vector<std::uint32_t> begins;   ///< number of each slice's first word, and of all words
+  DeviceArray<std::uint32_t>
+      offsets;  ///< lists + 1 numbers for each slice; the first of them may be any number
+  std::vector<std::uint32_t> begins;  ///< number of each slice's first word, and of all words
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(begins.size()) - 1; }
   [[nodiscard]] std::uint32_t word_count() const { return begins.back(); }
 };
 
-/// For one GPU, the one that is current when it is made. Safe to be used by one thread at a time.
+/// Serves one GPU, the one that is current when it is made. One thread at a time may use it.
 template <int Words>
 class SpilledSegments {
  public:
-  /// Host memory that a thread takes, beside what it puts there: pinned buffers for words and for offsets, a
-  /// part's offsets, what is read from the file at once, and what is remembered of parts. Words go to fresh
-  /// huge pages, not to pinned ones: to pin them ahead makes all other calls of the driver wait.
+  /// The host memory that a thread takes, beside the words that it puts there: pinned buffers for words and
+  /// for offsets, a part's offsets, a buffer for reading the file, and notes about parts. Words go to fresh
+  /// huge pages, not to pinned ones: pinning pages ahead makes all other calls of the driver wait.
   static constexpr std::uint64_t kWordsBytes = std::uint64_t{4} << 20;
   static constexpr std::uint64_t kOffsetsBytes = std::uint64_t{2} << 20, kReadBytes = std::uint64_t{2} << 20;
   static constexpr std::uint64_t kRememberedBytes = std::uint64_t{8} << 20;
   static constexpr std::uint64_t kLeastBytesOfThread =
       kWordsBytes + 3 * kOffsetsBytes + kReadBytes + kRememberedBytes;
 
-  /// Of segments of the lists [first_list, end_list), whole shards.
+  /// Takes segments of the lists [first_list, end_list), which are whole shards.
   SpilledSegments(SpillPlan plan, std::uint32_t first_list, std::uint32_t end_list,
                   std::uint32_t lists_per_shard);
   ~SpilledSegments();
@@ -69,27 +70,27 @@ class SpilledSegments {
   SpilledSegments& operator=(const SpilledSegments&) = delete;
 
   /// Takes a segment that is complete in the order of `stream`. Its device memory is given back when it is
-  /// out. Throws what has failed before: ResourceError when neither memory nor file take more.
+  /// out. Throws an earlier failure: a ResourceError when neither memory nor file take more.
   void put(Segment<Words>&& segment, cudaStream_t stream);
   [[nodiscard]] bool is_empty() const { return puts_ == 0; }
-  /// Waits until segments of at most so many bytes of device memory are on their way out, and returns how
-  /// many there are.
+  /// Waits until segments of at most so many bytes of device memory are on their way out, and returns their
+  /// bytes.
   std::uint64_t wait_until_leaving(std::uint64_t most);
 
-  // Once everything is out: `wait_until_leaving(0)`.
+  // The following may be called once everything is out, after `wait_until_leaving(0)`.
 
-  /// Parts of segments that have been spilled.
+  /// Returns the number of parts of spilled segments.
   [[nodiscard]] std::uint32_t parts() const;
-  /// Words that a part has of a shard.
+  /// Returns the number of words that a part has of a shard.
   [[nodiscard]] std::uint32_t words_of(std::uint32_t part, std::uint32_t shard) const;
 
-  /// Begins to bring back what the parts [first_part, end_part) have of some shards, to `to`, whose arrays
-  /// are large enough; `event`, when it has passed, says that they are free. One at a time.
+  /// Begins to bring the words that the parts [first_part, end_part) have of some shards back to `to`, whose
+  /// arrays must be large enough; they are free when `event` has passed. There is one fetch at a time.
   void begin_fetch(std::uint32_t first_shard, std::uint32_t shards, std::uint32_t first_part,
                    std::uint32_t end_part, Slices<Words>& to, const Event& event);
-  /// Waits until they are on their way; what is enqueued in `stream` from then on finds them there.
+  /// Waits until the words are on their way; work that is enqueued in `stream` from then on finds them there.
   void wait_fetched(cudaStream_t stream);
-  /// Waits until they are there, also after a failure.
+  /// Waits until the words are there, also after a failure.
   void let_fetch_end() noexcept;
 
   [[nodiscard]] SpillTotals totals() const;
@@ -99,7 +100,8 @@ class SpilledSegments {
     std::size_t bytes;
     void operator()(char* memory) const;
   };
-  /// (It is not pinned: the driver pins for one thread at a time, and lets nobody copy meanwhile.)
+  /// Unpinned memory of the host: the driver pins for one thread at a time, and lets no thread copy
+  /// meanwhile.
   using HostBytes = std::unique_ptr<char, Unmap>;
   struct Part;
   struct Slice;
@@ -116,7 +118,7 @@ class SpilledSegments {
   const SpillPlan plan_;
   const std::uint32_t first_list_, end_list_, lists_per_shard_;
   const int gpu_;
-  /// Of the host's bytes, what is kept to remember parts when the others are full.
+  /// One part in this many of the host's bytes is kept for notes about parts when the rest is full.
   static constexpr std::uint64_t kRememberedShare = 32;
   std::uint64_t puts_ = 0;
 
@@ -124,11 +126,11 @@ class SpilledSegments {
   std::condition_variable changed_;
   std::unique_ptr<file::SpillFile> file_;
   std::uint64_t host_bytes_left_, remembered_bytes_left_;
-  std::deque<Part> parts_;  ///< that are out
+  std::deque<Part> parts_;  ///< parts that are out
   std::list<Leaving> leaving_;
   std::uint64_t leaving_bytes_ = 0;
-  std::deque<Piece> pieces_;    ///< of these that nobody is at yet, whole segments behind others
-  std::uint32_t fetching_ = 0;  ///< workers that are at it
+  std::deque<Piece> pieces_;  ///< pieces of these that no thread has taken yet, whole segments behind others
+  std::uint32_t fetching_ = 0;  ///< number of workers that are fetching
   bool stop_ = false;
   std::exception_ptr failure_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -1,8 +1,8 @@
 #pragma once
-/// Multisplit: puts elements in order of the part each goes to, in two passes over them (Ashkiani et al.
-/// 2016, "GPU Multisplit": histograms of warps, of blocks, of the device; here all of a warp's counts are in
-/// its lanes' registers). Elements of a part stay in the order they came in, so the split is a function of
-/// the input alone, and the way back needs nothing but the input.
+/// Multisplit: puts elements in order of the part to which each goes, in two passes over them (Ashkiani et
+/// al. 2016, "GPU Multisplit": histograms of warps, of blocks, of the device; here all of a warp's counts are
+/// in its lanes' registers). Elements of a part stay in the order in which they came, so the split is a
+/// function of the input alone, and the way back needs nothing but the input.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace warpmer::gpu {
 
-/// A lane of a warp counts two parts.
+/// The largest number of parts: a lane of a warp counts two of them.
 inline constexpr std::uint32_t kMostParts = 64;
 
 namespace multisplit {
@@ -21,32 +21,32 @@ namespace multisplit {
 inline constexpr std::uint32_t kThreads = 512;
 inline constexpr std::uint32_t kWarps = kThreads / 32;
 
-/// Elements of a thread, of those that a block orders at a time: 32 KB of them, or fewer.
+/// The number of elements of a thread, among the 32 KB or less that a block orders at a time.
 template <class Element>
 inline constexpr std::uint32_t kItems = sizeof(Element) <= 8 ? 8 : 64 / sizeof(Element);
 template <class Element>
 inline constexpr std::uint32_t kTile{kThreads * kItems<Element>};
 
-/// How elements are shared out among blocks: each takes `chunk` adjacent ones.
+/// The layout by which elements are shared out among blocks: each takes `chunk` adjacent ones.
 struct Layout {
   std::uint32_t parts;
-  std::uint32_t part_bits;  ///< of a part's number
+  std::uint32_t part_bits;  ///< number of bits of a part's number
   std::uint32_t blocks;
   std::size_t chunk;
-  std::size_t size;  ///< elements
+  std::size_t size;  ///< number of elements
 };
 
-/// What the lanes of a warp find out about each other's parts.
+/// The result when the lanes of a warp compare their parts.
 struct Comparison {
-  std::uint32_t peers;      ///< lanes whose element goes to the part of this lane's
-  std::uint32_t low, high;  ///< how many go to the part with this lane's number, and to that + 32
+  std::uint32_t peers;      ///< lanes whose element goes to the same part as this lane's
+  std::uint32_t low, high;  ///< number of elements for the part with this lane's number, and for that + 32
 };
 
 /// All 32 lanes take part; those without an element say so.
 __device__ inline Comparison compare(std::uint32_t part, bool is_there, std::uint32_t part_bits) {
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t there = __ballot_sync(~0u, is_there);
-  // Of a lane whose number is no part's, none.
+  // A lane whose number is no part's counts none.
   std::uint32_t peers = there, mine = (lane >> part_bits) == 0 ? there : 0, high = 0;
   for (std::uint32_t bit = 0; bit < part_bits; ++bit) {
     const bool is_set = ((part >> bit) & 1) != 0;
@@ -62,14 +62,14 @@ __device__ inline Comparison compare(std::uint32_t part, bool is_there, std::uin
   return {peers, static_cast<std::uint32_t>(__popc(mine)), static_cast<std::uint32_t>(__popc(high))};
 }
 
-/// Where the elements of a tile go. Those of a warp in part p have places from `first[warp][p]` in the
-/// ordered tile; what is at place i of it, in part p, goes to `base[p] + i` (modulo 2^64).
+/// The places to which the elements of a tile go. Those of a warp in part p have places from `first[warp][p]`
+/// on in the ordered tile; the element at place i of it, in part p, goes to `base[p] + i` (modulo 2^64).
 struct TileOrder {
   std::uint32_t first[kWarps][kMostParts];
   std::uint64_t base[kMostParts];
 };
 
-/// Walks a block's chunk, tile by tile, and knows where its elements go.
+/// Walks a block's chunk, tile by tile, and knows the places of its elements.
 template <class Element, class PartOf>
 class Walk {
  public:
@@ -77,21 +77,21 @@ class Walk {
 
   __device__ Walk(const Layout& layout, const PartOf& part_of, const std::uint64_t* starts, TileOrder& order)
       : layout_(layout), part_of_(part_of), order_(order) {
-    // The first warp knows where the block's next element of each part goes, a lane for two parts.
+    // The first warp knows the place of the block's next element of each part; each lane has two parts.
     const std::uint32_t part = threadIdx.x;
     if (part >= 32) return;
     if (part < layout.parts) next_low_ = starts[std::size_t{part} * layout.blocks + blockIdx.x];
     if (part + 32 < layout.parts) next_high_ = starts[std::size_t{part + 32} * layout.blocks + blockIdx.x];
   }
 
-  /// The tile's element `i` of this thread: a warp's elements are adjacent.
+  /// Returns the number in the tile of this thread's element `i`; a warp's elements are adjacent.
   __device__ static std::uint32_t place_of(std::uint32_t i) {
     return threadIdx.x / 32 * 32 * kOwn + i * 32 + threadIdx.x % 32;
   }
 
-  /// Calls `work(tile, size, elements, places)` for each tile, by all threads: where it begins in `from`, how
-  /// many elements it has, those of this thread (the i-th is the tile's `place_of(i)`, if there is such a
-  /// one), and their places in the ordered tile.
+  /// Calls `work(tile, size, elements, places)` for each tile, on all threads: `tile` is its begin in `from`,
+  /// `size` its number of elements, `elements` those of this thread (number i is the tile's `place_of(i)`, if
+  /// there is such a one), and `places` their places in the ordered tile.
   template <class Work>
   __device__ void run(const Element* from, Work&& work) {
     const std::size_t begin = blockIdx.x * layout_.chunk;
@@ -140,7 +140,7 @@ class Walk {
     for (std::uint32_t i = 0; i < kOwn; ++i) places[i] += order_.first[warp][parts[i]];
   }
 
-  /// By the first warp: counts of warps become places, part by part and, in a part, warp by warp.
+  /// Makes places of the counts of warps, part by part and, in a part, warp by warp. The first warp does it.
   __device__ void scan_warps() {
     const std::uint32_t lane = threadIdx.x;
     std::uint32_t low = 0, high = 0;
@@ -172,7 +172,8 @@ class Walk {
   std::uint64_t next_low_ = 0, next_high_ = 0;
 };
 
-/// How many of each block's elements go to each part: `counts`, part by part and, in a part, block by block.
+/// Counts the elements of each block that go to each part: `counts` are part by part and, in a part, block by
+/// block.
 template <class Element, class PartOf>
 __global__ void __launch_bounds__(kThreads)
     count_kernel(Layout layout, PartOf part_of, const Element* from, std::uint64_t* counts) {
@@ -204,7 +205,7 @@ __global__ void __launch_bounds__(kThreads)
   counts[std::size_t{threadIdx.x} * layout.blocks + blockIdx.x] = count;
 }
 
-/// Tiles are put in order in shared memory, so that what is written of a part is adjacent.
+/// Places elements. Tiles are put in order in shared memory, so that the writes for a part are adjacent.
 template <class Element, class PartOf>
 __global__ void __launch_bounds__(kThreads)
     place_kernel(Layout layout, PartOf part_of, const std::uint64_t* starts, const Element* from,
@@ -227,7 +228,7 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-/// The same walk; what elements were split to is read instead of written.
+/// Restores the order by the same walk; the places to which elements went are read instead of written.
 template <class Element, class PartOf, class Answer>
 __global__ void __launch_bounds__(kThreads)
     restore_kernel(Layout layout, PartOf part_of, const std::uint64_t* starts, const Element* from,
@@ -244,8 +245,8 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-/// Makes places of the counts of all blocks: an exclusive sum in place. `sizes` gets how many elements each
-/// part has; device memory, or pinned memory of the host.
+/// Makes places of the counts of all blocks, by an exclusive sum in place. `sizes`, in device memory or
+/// pinned memory of the host, gets the number of elements of each part.
 void scan(const Layout& layout, std::uint64_t* counts, std::uint64_t* sizes, cudaStream_t stream);
 
 }  // namespace multisplit
@@ -267,7 +268,8 @@ class Multisplit {
     for (layout_.part_bits = 0; (1u << layout_.part_bits) < parts;) ++layout_.part_bits;
   }
 
-  /// How many of `n` elements go to each part: `sizes`, in device memory or in pinned memory of the host.
+  /// Counts the elements, out of `n`, that go to each part: writes `sizes`, in device memory or in pinned
+  /// memory of the host.
   void count(const Element* from, std::size_t n, std::uint64_t* sizes, cudaStream_t stream) {
     constexpr std::size_t kTile = multisplit::kTile<Element>;
     const std::size_t tiles = n / kTile + 1;
@@ -288,7 +290,7 @@ class Multisplit {
     check_launch("splitting elements by part");
   }
 
-  /// The way back: `answers` are in the order of `to`, `in_order` gets them in that of `from`.
+  /// Goes the way back: `answers` are in the order of `to`, and `in_order` gets them in that of `from`.
   template <class Answer>
   void restore(const Element* from, const Answer* answers, Answer* in_order, cudaStream_t stream) const {
     multisplit::restore_kernel<<<layout_.blocks, multisplit::kThreads, 0, DriverLock::Shared(stream)>>>(
@@ -300,7 +302,7 @@ class Multisplit {
   PartOf part_of_;
   std::uint32_t grid_;
   multisplit::Layout layout_{};
-  DeviceArray<std::uint64_t> starts_;  ///< of each part, those of each block
+  DeviceArray<std::uint64_t> starts_;  ///< for each part, the starts of each block
 };
 
 }  // namespace warpmer::gpu

@@ -13,20 +13,21 @@ namespace warpmer::gpu {
 /// The answer for a key that is not there. Values are smaller.
 inline constexpr std::uint32_t kNoValue = ~0u;
 
-/// Work in any streams of the device that was current when the table was made. Insertions may run side by
-/// side, and so may lookups; not both.
+/// Calls may use any streams of the device that was current when the table was made. Insertions may run side
+/// by side, and so may lookups, but not both.
 class PairTable {
  public:
-  /// `least_slots`: at least so many, all empty. With another seed keys go to other slots.
+  /// Makes at least `least_slots` slots, all empty. With another seed keys go to other slots.
   PairTable(std::size_t least_slots, std::uint32_t seed);
 
   [[nodiscard]] std::size_t slots() const { return words_.size(); }
   void clear(cudaStream_t stream);
   /// Inserts `n` pairs (table::word_of key and value) in device memory. Values of the same key are added up.
   void insert(const std::uint64_t* pairs, std::size_t n, cudaStream_t stream) const;
-  /// The values of `n` keys, or kNoValue; all in device memory.
+  /// Writes the values of `n` keys, or kNoValue, to `answers`; all arrays are in device memory.
   void find(const table::Key32* keys, std::size_t n, std::uint32_t* answers, cudaStream_t stream) const;
-  /// Pairs for which there was no room since the last `clear`. When all insertions are done.
+  /// Returns the number of pairs for which there was no room since the last `clear`. All insertions must be
+  /// done.
   [[nodiscard]] std::uint64_t homeless() const;
 
  private:
@@ -34,7 +35,7 @@ class PairTable {
   std::uint32_t seed_;
   DeviceArray<std::uint64_t> words_;
   DeviceArray<unsigned long long> homeless_;
-  std::uint32_t grid_;  ///< blocks that the device holds at once
+  std::uint32_t grid_;  ///< number of blocks that the device holds at once
 };
 
 }  // namespace warpmer::gpu

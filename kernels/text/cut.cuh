@@ -1,5 +1,5 @@
 #pragma once
-/// Cutting text into super-k-mers: what the kernel takes and leaves behind.
+/// The cut of text into super-k-mers: the input and the results of the kernel.
 
 #include <cuda_runtime.h>
 
@@ -9,8 +9,8 @@
 
 namespace warpmer::gpu {
 
-/// Starts of k-mers that one block cuts. Text is handed over in arrays with this much room after the end,
-/// rounded up; what stands there does not matter.
+/// The number of starts of k-mers that one block cuts. Text is handed over in arrays of the size that
+/// `text_room` gives; the contents behind the text do not matter.
 inline constexpr std::uint32_t kTileStarts = 2048;
 constexpr std::size_t text_room(std::size_t bytes) {
   return (bytes + kTileStarts - 1) / kTileStarts * kTileStarts + 128;
@@ -23,38 +23,39 @@ struct CutParams {
   std::uint32_t list_bits;  ///< 2^list_bits lists: the shard, and more bits of the same hash
 };
 
-/// Where a word belongs: which list, and how many of this list came before it since the last split.
+/// The place of a word: its list, and the number of words of this list that came before it since the last
+/// split.
 struct Place {
   std::uint32_t list;
   std::uint32_t rank;
 };
 
-/// A place that was taken but not used: there is no word.
+/// The list of a place that was taken but not used: there is no word.
 inline constexpr std::uint32_t kNoList = UINT32_MAX;
 
-/// Words as they come out of the cut, with what it takes to split them by list. Each of kRegions equal
-/// ranges of lists has its part, where its words stand in any order: splitting them writes to a part of
-/// memory that fits the L2. (Writing to all lists at once is bound by random access: measured.)
+/// Words as they come out of the cut, with the data for splitting them by list. Each of kRegions equal ranges
+/// of lists has its region, in which its words stand in any order: splitting a region writes to a part of
+/// memory that fits the L2. (Measured: writing to all lists at once is bound by random access.)
 inline constexpr std::uint32_t kRegionBits = 5;
 inline constexpr std::uint32_t kRegions = 1u << kRegionBits;
 template <int Words>
 struct Staging {
   SuperKmer<Words>* words;
   Place* places;
-  std::uint32_t region_capacity;  ///< at least kTileStarts: what a tile may need
-  std::uint32_t* sizes;           ///< of the regions; beyond their capacity where more was asked for
-  /// For each list, words in the low half and their k-mers in the high half.
+  std::uint32_t region_capacity;  ///< at least kTileStarts, which a tile may need
+  std::uint32_t* sizes;           ///< sizes of the regions; beyond their capacity if more was asked for
+  /// For each list, the number of words in the low half and of their k-mers in the high half.
   unsigned long long* lists;
 
   [[nodiscard]] std::uint32_t capacity() const { return kRegions * region_capacity; }
 };
 
-/// What became of a batch.
+/// The result of cutting a batch.
 struct CutStatus {
   unsigned long long kmers;
   std::uint32_t first_invalid;  ///< offset of the first character that is no nucleotide code; or UINT32_MAX
-  std::uint32_t tiles_left;     ///< tiles not cut because staging was full: `left` names them
-  std::uint32_t fullest;        ///< words in the fullest region of staging afterwards
+  std::uint32_t tiles_left;     ///< number of tiles not cut because staging was full: `left` names them
+  std::uint32_t fullest;        ///< number of words in the fullest region of staging afterwards
 };
 
 /// Enqueues the cut of `bytes` characters into staging. `tiles` (null: all) and `left` are arrays of

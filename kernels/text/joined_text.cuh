@@ -1,5 +1,5 @@
 #pragma once
-/// The text of a batch as the GPU gets it: its sequences one after another, a separator behind each; as
+/// The text of a batch as the GPU gets it: its sequences one after another, with a separator behind each, as
 /// a whole or in slices.
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace warpmer::gpu {
 
-/// Where a piece of a batch lies in joined text.
+/// The place of a piece of a batch in joined text.
 struct JoinedPiece {
-  std::size_t number = 0;  ///< of the piece
+  std::size_t number = 0;  ///< number of the piece
   std::uint64_t at = 0;    ///< offset of its first character, or of its separator when it is empty
 
   void go_to_next(const io::Batch& batch) { at += std::uint64_t{batch.pieces[number++].length} + 1; }
@@ -20,7 +20,7 @@ struct JoinedPiece {
   }
 };
 
-/// Characters of the joined text, separators included.
+/// Returns the number of characters of the joined text, separators included.
 std::uint64_t joined_bytes(const io::Batch& batch);
 
 /// Writes the `bytes` characters from offset `from` on, of which `piece` holds the first.

@@ -1,7 +1,6 @@
 #pragma once
-/// What finding sequences in text as it is in a file has in common, be it FASTQ
-/// (kernels/text/plain_fastq.cuh) or FASTA (kernels/text/plain_fasta.cuh): tiles, of sixteen bytes for each
-/// thread.
+/// The common part of finding sequences in undecoded file text, FASTQ (kernels/text/plain_fastq.cuh) or FASTA
+/// (kernels/text/plain_fasta.cuh): tiles of sixteen bytes for each thread.
 
 #include <cuda_runtime.h>
 
@@ -9,10 +8,10 @@
 
 namespace warpmer::gpu {
 
-/// What is in a text. If `odd` is not 0, it is not plain, and the rest means nothing.
+/// The findings in a text. If `odd` is not 0, the text is not plain, and the rest means nothing.
 struct TextFindings {
   std::uint32_t records;
-  std::uint32_t odd;  ///< places that are not as they should be, about
+  std::uint32_t odd;  ///< approximate number of places that are not as they should be
   unsigned long long bases;
 };
 
@@ -25,13 +24,13 @@ constexpr std::uint32_t plain_tiles_in(std::uint32_t bytes) {
   return (bytes + kPlainTileBytes - 1) / kPlainTileBytes;
 }
 
-/// Which of sixteen bytes there are at `at` in a text of `bytes`.
+/// Returns a mask of the sixteen bytes from `at` on that are inside a text of `bytes` bytes.
 __device__ inline std::uint32_t sixteen_in(std::uint32_t at, std::uint32_t bytes) {
   if (at >= bytes) return 0;
   return bytes - at >= 16 ? 0xFFFFu : (1u << (bytes - at)) - 1;
 }
 
-/// A bit for each of sixteen bytes, of which `compare` makes ones or zeros, four at a time.
+/// Returns a bit for each of sixteen bytes, of which `compare` makes ones or zeros, four at a time.
 template <class Compare>
 __device__ inline std::uint32_t which_of(uint4 sixteen, const Compare& compare) {
   const std::uint32_t words[4] = {sixteen.x, sixteen.y, sixteen.z, sixteen.w};
@@ -44,13 +43,13 @@ __device__ inline std::uint32_t which_of(uint4 sixteen, const Compare& compare) 
   return which;
 }
 
-/// Which of sixteen bytes are this character.
+/// Returns a mask of the sixteen bytes that are this character.
 __device__ inline std::uint32_t which_are(uint4 sixteen, char character) {
   const std::uint32_t four = static_cast<unsigned char>(character) * 0x01010101u;
   return which_of(sixteen, [four](std::uint32_t word) { return __vcmpeq4(word, four); });
 }
 
-/// Which of sixteen bytes are this character, or one of a lower code.
+/// Returns a mask of the sixteen bytes that are this character, or one with a lower code.
 __device__ inline std::uint32_t which_are_up_to(uint4 sixteen, char character) {
   const std::uint32_t four = static_cast<unsigned char>(character) * 0x01010101u;
   return which_of(sixteen, [four](std::uint32_t word) { return __vcmpleu4(word, four); });

@@ -1,5 +1,5 @@
 #pragma once
-/// Text to 2-bit bases, four characters in a register at a time.
+/// Packs text to 2-bit bases, four characters in a register at a time.
 
 #include <cstdint>
 
@@ -11,11 +11,12 @@ namespace warpmer::gpu {
 /// that is no base.
 inline constexpr char kSeparator = '\n';
 
-/// Four characters, the first in the low byte: codes in the low 8 bits, and in bits 8 to 11 which of
-/// them are no bases. As `base_code` and `char_class` of kmer/alphabet.h, which tests compare it with.
+/// Packs four characters, the first in the low byte. Returns codes in the low 8 bits, and a mask of the
+/// characters that are no bases in bits 8 to 11. The codes are those of `base_code` and `char_class` in
+/// kmer/alphabet.h; tests compare them.
 __device__ inline std::uint32_t pack_four(std::uint32_t text) {
   const std::uint32_t raw = (text >> 1) & 0x03030303u;  // A C T G (U) are 0 1 2 3 (2)
-  // What the upper-case character should be; T and U differ in bit 0, which is set for both here.
+  // This is the expected upper-case character; T and U differ in bit 0, which is set for both here.
   const std::uint32_t is_t = (raw >> 1) & ~raw & 0x01010101u;
   const std::uint32_t upper = (text & 0xDFDFDFDFu) | is_t;
   const std::uint32_t nibbles = raw | (raw >> 4);
@@ -28,7 +29,8 @@ __device__ inline std::uint32_t pack_four(std::uint32_t text) {
   return code | (breaks << 8);
 }
 
-/// Sixteen characters: codes, 2 bits each, the first lowest; and a mask of those that are no bases.
+/// Sixteen packed characters: codes of 2 bits each, the first lowest, and a mask of the characters that are
+/// no bases.
 struct PackedSixteen {
   std::uint32_t codes;
   std::uint32_t breaks;
@@ -41,7 +43,7 @@ __device__ inline PackedSixteen pack_sixteen(uint4 text) {
           a >> 8 | (b >> 8) << 4 | (c >> 8) << 8 | (d >> 8) << 12};
 }
 
-/// Whether a character that is no base is no nucleotide code either (`CharClass::invalid`).
+/// True when a character that is no base is no nucleotide code either (`CharClass::invalid`).
 __device__ inline bool is_invalid(unsigned char c) {
   // Bit l: the l-th letter of the alphabet breaks k-mers or is a base (A = 0).
   constexpr std::uint32_t kLetters = [] {

@@ -1,6 +1,6 @@
 #pragma once
-/// A tile of text in shared memory, packed: what cutting, dense counting and lookups have in common. A
-/// block of kTileThreads threads has kTileStarts starts of k-mers, kStartsPerThread consecutive ones each.
+/// A packed tile of text in shared memory, which cutting, dense counting and lookups share. A block of
+/// kTileThreads threads has kTileStarts starts of k-mers; each thread has kStartsPerThread consecutive ones.
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@ namespace warpmer::gpu {
 
 inline constexpr std::uint32_t kStartsPerThread = 8;
 inline constexpr std::uint32_t kTileThreads = kTileStarts / kStartsPerThread;
-/// Chunks of 16 characters, with those that the last k-mers reach into.
+/// The number of chunks of 16 characters, with those that the last k-mers reach into.
 inline constexpr std::uint32_t kTileChunks = (kTileStarts + 64) / 16;
 
 struct TextTile {
@@ -22,15 +22,16 @@ struct TextTile {
   std::uint32_t breaks[kTileChunks / 2 + 4];  ///< 32 characters a word
 };
 
-/// Hashes of the m-mers of a tile.
+/// The hashes of the m-mers of a tile.
 struct MinimizerTile {
   std::uint32_t hashes[(kTileStarts + 64) / kStartsPerThread * (kStartsPerThread + 1) + 1];
 
-  /// Eight neighbours per thread, without bank conflicts: a gap after every eight.
+  /// Returns the place of hash i: there is a gap after every eight, so that threads read eight neighbours
+  /// each without bank conflicts.
   __device__ static std::uint32_t spread(std::uint32_t i) { return i + i / kStartsPerThread; }
 };
 
-/// The characters from `at` on; separators stand for those behind the end.
+/// Returns the sixteen characters from `at` on; separators stand for those behind the end.
 __device__ inline uint4 load_sixteen(const char* text, std::uint32_t at, std::uint32_t bytes) {
   if (bytes - at >= 16) return *reinterpret_cast<const uint4*>(text + at);
   std::uint32_t words[4];
@@ -71,12 +72,12 @@ __device__ inline void pack_tile(TextTile& tile, const char* text, std::uint32_t
   if (threadIdx.x < 4) tile.breaks[kTileChunks / 2 + threadIdx.x] = ~0u;
 }
 
-/// Sixteen bases from `base` on, of text that is packed as in a tile.
+/// Returns sixteen bases from `base` on, of text that is packed as in a tile.
 __device__ inline std::uint32_t packed_bits(const std::uint32_t* packed, std::uint32_t base) {
   return __funnelshift_r(packed[base / 16], packed[base / 16 + 1], 2 * (base % 16));
 }
 
-/// The k-mer that begins at a start of packed text, as read or canonical.
+/// Returns the k-mer that begins at a start of packed text, as read or canonical.
 template <class Key>
 __device__ Key kmer_at(const std::uint32_t* packed, std::uint32_t start, std::uint32_t k, bool canonical) {
   const auto bases = [&](std::uint32_t at) {
@@ -108,7 +109,7 @@ __device__ inline void hash_mmers(const TextTile& tile, MinimizerTile& minimizer
   }
 }
 
-/// Smallest of `window` hashes from each of the thread's starts on.
+/// Finds the smallest of `window` hashes from each of the thread's starts on.
 __device__ inline void window_minima(const MinimizerTile& minimizers, std::uint32_t first,
                                      std::uint32_t window, std::uint32_t (&out)[kStartsPerThread]) {
   const auto hash = [&](std::uint32_t i) { return minimizers.hashes[MinimizerTile::spread(first + i)]; };
@@ -135,7 +136,7 @@ __device__ inline void window_minima(const MinimizerTile& minimizers, std::uint3
   }
 }
 
-/// Which of the thread's starts begin a k-mer without breaks.
+/// Returns a mask of the thread's starts that begin a k-mer without breaks.
 __device__ inline std::uint32_t valid_starts(const TextTile& tile, std::uint32_t first, std::uint32_t k) {
   const std::uint32_t word = first / 32, shift = first % 32;
   const auto part = [&](std::uint32_t i) {
@@ -152,8 +153,8 @@ __device__ inline std::uint32_t valid_starts(const TextTile& tile, std::uint32_t
   return valid;
 }
 
-/// Starts of stretches of k-mers, and where they end: a bit for each start of the tile at which none goes on,
-/// and one behind. Returns the k-mers from `start` on, up to where its stretch ends.
+/// Returns the number of k-mers from `start` to the end of its stretch. `ends` has a bit for each start of
+/// the tile at which no stretch goes on, and one behind.
 __device__ inline std::uint32_t stretch_at(const std::uint32_t (&ends)[kTileStarts / 32 + 1],
                                            std::uint32_t start) {
   const std::uint32_t at = start + 1;
@@ -163,8 +164,8 @@ __device__ inline std::uint32_t stretch_at(const std::uint32_t (&ends)[kTileStar
   return 32 * word + __ffs(static_cast<int>(bits)) - 1 - start;
 }
 
-/// Sum over the block of what all lower threads give, and in `total` of what all give. `warp_sums` is of the
-/// block's, and free again after a barrier.
+/// Returns the sum of the values of all lower threads of the block, and in `total` that of all threads.
+/// `warp_sums` belongs to the block, and is free again after a barrier.
 __device__ inline std::uint32_t block_sum_before(std::uint32_t (&warp_sums)[kTileThreads / 32],
                                                  std::uint32_t mine, std::uint32_t& total) {
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;

@@ -1,5 +1,5 @@
 #pragma once
-/// A counter's frozen chunks, for somebody on the same device who goes through them in order.
+/// Feeds a counter's frozen chunks to a reader on the same device that goes through them in order.
 
 #include <algorithm>
 #include <condition_variable>
@@ -33,13 +33,13 @@ class ChunkFeed {
   ChunkFeed(const ChunkFeed&) = delete;
   ChunkFeed& operator=(const ChunkFeed&) = delete;
 
-  /// Whether the chunk that has a shard is there.
+  /// True when the chunk that has a shard is there.
   [[nodiscard]] bool has(std::uint32_t shard) {
     const std::lock_guard lock(mutex_);
     return !chunks_.empty() && shard < end_of(chunks_.back());
   }
-  /// Waits for it; what is enqueued in `stream` from then on finds it complete. Throws what the counter has
-  /// thrown.
+  /// Waits for the chunk that has a shard; work that is enqueued in `stream` from then on finds it complete.
+  /// Throws the counter's error, if there is one.
   const FrozenChunk& chunk_of(std::uint32_t shard, cudaStream_t stream) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return failure_ || (!chunks_.empty() && shard < end_of(chunks_.back())); });
@@ -49,8 +49,8 @@ class ChunkFeed {
     chunk.ready->let_follow(stream);
     return chunk;
   }
-  /// Gives the chunks of all shards before `end` back: what was enqueued in `stream` so far is all that works
-  /// on them.
+  /// Gives the chunks of all shards before `end` back: only work that was enqueued in `stream` so far uses
+  /// them.
   void give_back(std::uint32_t end, cudaStream_t stream) {
     const std::lock_guard lock(mutex_);
     while (!chunks_.empty() && end_of(chunks_.front()) <= end) {
@@ -60,7 +60,7 @@ class ChunkFeed {
     changed_.notify_all();
   }
 
-  /// When the last chunk has been had. Afterwards the counter can be asked for what it reports.
+  /// Is called after the last chunk. Afterwards the counter can be asked for its reports.
   void finish() {
     thread_.join();
     if (failure_) std::rethrow_exception(failure_);
@@ -101,7 +101,8 @@ class ChunkFeed {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<FrozenChunk> chunks_;
-  std::map<std::uint32_t, Event> passed_;  ///< chunks given back, by first shard: when nothing works on them
+  std::map<std::uint32_t, Event>
+      passed_;  ///< chunks given back, by first shard: passes when nothing works on them
   bool is_over_ = false;
   std::exception_ptr failure_;
   std::thread thread_;

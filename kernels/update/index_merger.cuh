@@ -1,6 +1,6 @@
 #pragma once
-/// An index's way through a GPU: its shards come in, what has been counted is added to them and taken away,
-/// and the shards of the new index come out.
+/// Merges an index on a GPU: its shards come in, counted k-mers are added to them and taken away, and the
+/// shards of the new index come out.
 
 #include <cstdint>
 #include <memory>
@@ -13,48 +13,48 @@
 
 namespace warpmer::gpu {
 
-/// What may be held on the device, and on the host for copying there. Nothing of it depends on how large the
-/// index is, but that its largest shard has to fit.
+/// The memory that may be held on the device, and on the host for copying there. It does not depend on the
+/// size of the index, except that the largest shard has to fit.
 struct MergerPlan {
-  std::uint64_t step_words = 0;          ///< of the index, that are merged at once, unless one shard has more
-  std::uint64_t ring_words = 0;          ///< of the index, on the device
-  std::uint64_t payload_words = 0;       ///< of what comes out, until it is fetched
-  std::uint64_t most_payload_words = 0;  ///< the same, when a single shard comes to more
-  std::uint32_t most_pieces = 0;         ///< that are merged at once
+  std::uint64_t step_words = 0;     ///< words of the index that are merged at once, unless one shard has more
+  std::uint64_t ring_words = 0;     ///< words of the index on the device
+  std::uint64_t payload_words = 0;  ///< words of the new shards, until they are fetched
+  std::uint64_t most_payload_words = 0;  ///< the same when a single shard has more
+  std::uint32_t most_pieces = 0;         ///< largest number of pieces that are merged at once
   unsigned uploaders = 1;                ///< threads that copy the index to the device
-  std::uint64_t uploader_bytes = 0;      ///< of the host, for each
+  std::uint64_t uploader_bytes = 0;      ///< host memory for each of these
 
   [[nodiscard]] std::uint64_t device_bytes(const index::IndexParams& params) const;
   [[nodiscard]] std::uint64_t host_bytes() const { return uploaders * uploader_bytes; }
 };
 
-/// The plan that takes so many bytes of a GPU and of the host, or less where more would not be faster, for
-/// each of `devices` at once. ResourceError when the largest shard does not fit.
+/// Returns the plan that takes so many bytes of a GPU and of the host, or less if more would not be faster,
+/// for each of `devices` at once. Throws a ResourceError when the largest shard does not fit.
 MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes, std::uint64_t host_bytes,
                        std::size_t devices);
 
-/// Some consecutive shards, on the current device. Not thread-safe.
+/// Merges some consecutive shards, on the current device. Not thread-safe.
 class IndexMerger {
  public:
   virtual ~IndexMerger() = default;
 
-  /// Makes all shards, as DeviceCounter::finish: those of the index, with those of `added` added to them, and
-  /// then those of `removed` taken away; either may be null. `has_index`: `added` has the index's, too.
-  /// InputError for a damaged shard.
+  /// Makes all shards, as DeviceCounter::finish does: those of the index, with those of `added` added to
+  /// them, and then those of `removed` taken away; either may be null. With `has_index`, `added` has the
+  /// index's k-mers, too. Throws an InputError for a damaged shard.
   virtual void merge(ChunkFeed* added, ChunkFeed* removed, bool has_index, const ChunkOutlets& outlets) = 0;
 
-  // After `merge`.
-  /// All counts but those of 2^kTalliedBits and more, which the shards' payloads have.
+  // The following are called after `merge`.
+  /// Adds all counts but those of 2^kTalliedBits and more, which are in the shards' payloads.
   virtual void add_to(backend::Tally& tally) const = 0;
   [[nodiscard]] virtual backend::Shortfall shortfall() const = 0;
-  [[nodiscard]] virtual double seconds() const = 0;         ///< the GPU was busy merging
-  [[nodiscard]] virtual double seconds_waited() const = 0;  ///< for the index
-  [[nodiscard]] virtual std::uint64_t bytes() const = 0;    ///< of the index, that have come
+  [[nodiscard]] virtual double seconds() const = 0;         ///< time that the GPU was busy merging
+  [[nodiscard]] virtual double seconds_waited() const = 0;  ///< time that it waited for the index
+  [[nodiscard]] virtual std::uint64_t bytes() const = 0;    ///< bytes of the index that have come
 
   static constexpr std::uint32_t kTalliedBits = 16;
 };
 
-/// Of shards [first, end) of an index, which must outlive it.
+/// Makes the merger of shards [first, end) of an index, which must outlive it.
 std::unique_ptr<IndexMerger> make_index_merger(const index::IndexFile& index, index::ShardRange shards,
                                                const MergerPlan& plan);
 

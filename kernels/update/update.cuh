@@ -1,5 +1,5 @@
 #pragma once
-/// Updating an index on GPUs.
+/// Updates an index on GPUs.
 
 #include <memory>
 
@@ -8,7 +8,8 @@
 
 namespace warpmer::gpu {
 
-/// `peers` and `index` must outlive it. ResourceError when a GPU or its memory does not suffice.
+/// Makes the session of an update. `peers` and `index` must outlive it. Throws a ResourceError when a GPU or
+/// its memory does not suffice.
 std::unique_ptr<backend::UpdatingSession> make_update(Peers& peers, const backend::UpdatePlan& plan,
                                                       const index::IndexFile& index);
 

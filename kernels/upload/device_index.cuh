@@ -1,5 +1,5 @@
 #pragma once
-/// An index on the device, in one form or another, and the look-up of the k-mers of a text in it.
+/// The interface of an index on the device, in any form, and of the look-up of a text's k-mers in it.
 
 #include <cstdint>
 #include <memory>
@@ -26,11 +26,11 @@ class DeviceIndex {
   virtual void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                        CutStatus* status, cudaStream_t stream) const = 0;
 
-  /// See backend::Lookup.
+  /// Cancels look-ups, as backend::Lookup::cancel does.
   virtual void cancel() const noexcept {}
 };
 
-/// How a text's k-mers are cut from it and which shards they belong to.
+/// The parameters of cutting k-mers from a text, and of finding their shards.
 struct LookupParams {
   std::uint32_t k;
   std::uint32_t m;           ///< length of the minimizer
@@ -41,18 +41,18 @@ struct LookupParams {
       : k(params.k), m(params.minimizer_length), shard_bits(params.shard_bits), canonical(params.canonical) {}
 };
 
-/// Shards on the device, of which it can read the payloads: `first` and so many behind.
+/// Some shards whose payloads the device can read: `first` and those behind it.
 template <class Key>
 struct ShardsThere {
-  const index::ShardReader<Key>* readers;  ///< of these shards
+  const index::ShardReader<Key>* readers;  ///< one for each of these shards
   std::uint32_t first, count;
 };
 
-/// The frozen shards as they are stored, for the current device, which is to reach the memory that they are
-/// in.
+/// Returns an index of the frozen shards as they are stored, for the current device, which must reach their
+/// memory.
 std::unique_ptr<DeviceIndex> load_index(const index::IndexParams& params,
                                         std::shared_ptr<const FrozenPayloads> payloads);
-/// The same of an index that is copied to the current device; it need not outlive that.
+/// Does the same with an index that is copied to the current device; `index` need not outlive the result.
 std::unique_ptr<DeviceIndex> load_index(const index::IndexFile& index);
 
 }  // namespace warpmer::gpu

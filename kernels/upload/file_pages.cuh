@@ -10,21 +10,21 @@
 
 namespace warpmer::gpu {
 
-/// Pinning reads the whole file, cannot be stopped, and is waited for in the end: it is begun when somebody
-/// knows that the pages will be copied again and again. Safe to be used by many threads.
+/// Pinning reads the whole file, cannot be stopped, and is waited for in the end: it is begun when it is
+/// known that the pages will be copied again and again. Thread-safe.
 class FilePages {
  public:
-  /// Of a mapped file, which must outlive this.
+  /// Takes a mapped file, which must outlive this.
   explicit FilePages(const index::IndexFile& index) : index_(index) {}
-  /// Waits until pinning has ended. Nothing is copied from the pages any more.
+  /// Waits until pinning has ended. No copy from the pages may be under way.
   ~FilePages();
   FilePages(const FilePages&) = delete;
   FilePages& operator=(const FilePages&) = delete;
 
-  /// Begins to pin all pages, in a thread of its own, unless that has been begun. File systems may refuse,
-  /// and there may be no room for a thread: then nothing changes.
+  /// Begins to pin all pages, in a thread of its own, unless that has been begun. If the file system refuses,
+  /// or there is no room for a thread, nothing changes.
   void begin_to_pin();
-  /// Whether every device can copy from them by itself.
+  /// True when every device can copy from the pages by itself.
   [[nodiscard]] bool are_pinned() const { return are_pinned_; }
 
  private:
@@ -36,8 +36,8 @@ class FilePages {
   std::thread thread_;
 };
 
-/// Those of an index, or none if they are too many: pinned pages are nobody else's, and others shall have
-/// most of the memory, and half of what is free. `index` must outlive them.
+/// Returns the pages of an index, or none if they are too many: no other process can use pinned pages, and
+/// others shall have most of the memory, and half of the free memory. `index` must outlive them.
 std::shared_ptr<FilePages> pages_to_pin(const index::IndexFile& index);
 
 }  // namespace warpmer::gpu

@@ -12,29 +12,29 @@
 
 namespace warpmer::gpu {
 
-/// The payloads of an index in the memory of one GPU, or, a range of shards each, of several.
+/// The payloads of an index in the memory of one GPU, or of several, each of which has a range of shards.
 class FrozenPayloads {
  public:
-  /// Copies them there, to all GPUs at once, checking every shard, with all cores there are up to some
+  /// Copies the payloads to all GPUs at once, and checks every shard, with all cores there are up to some
   /// number. `index` need not outlive it.
   FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus);
-  /// All of them in the memory of each GPU: a part comes from the host, the others from GPU to GPU.
+  /// Returns all payloads in the memory of each GPU: a part comes from the host, the others from GPU to GPU.
   static std::vector<std::shared_ptr<const FrozenPayloads>> copies(const index::IndexFile& index,
                                                                    Peers& peers);
   ~FrozenPayloads();
   FrozenPayloads(const FrozenPayloads&) = delete;
   FrozenPayloads& operator=(const FrozenPayloads&) = delete;
 
-  /// A shard's payload, where it is.
+  /// Returns a shard's payload in its GPU's memory.
   [[nodiscard]] index::ShardView view(std::uint32_t shard) const;
   [[nodiscard]] std::uint32_t shards() const { return static_cast<std::uint32_t>(shapes_.size()); }
   [[nodiscard]] std::uint32_t k() const { return k_; }
-  /// The GPUs, and which of them, by number, has a shard.
+  /// Return the GPUs, and the number of the one that has a shard.
   [[nodiscard]] std::vector<int> gpus() const;
   [[nodiscard]] std::uint32_t owner_of(std::uint32_t shard) const;
 
  private:
-  /// Makes room for them.
+  /// Makes room for the payloads.
   FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus,
                  const std::vector<std::uint32_t>& begins);
 
@@ -47,7 +47,7 @@ class FrozenPayloads {
 
   std::uint32_t k_;
   std::vector<index::ShardShape> shapes_;
-  std::vector<std::uint64_t> first_words_;  ///< of each shard among all; and the end
+  std::vector<std::uint64_t> first_words_;  ///< number of each shard's first word among all; and the end
   std::vector<Part> parts_;
 };
 
@@ -57,12 +57,12 @@ class FrozenShards {
  public:
   using Reader = index::ShardReader<Key>;
 
-  /// For the current device, which is to reach the memory that they are in.
+  /// Makes readers for the current device, which must reach the memory of the payloads.
   explicit FrozenShards(std::shared_ptr<const FrozenPayloads> payloads);
   /// Copies the payloads to the current device.
   explicit FrozenShards(const index::IndexFile& index);
 
-  /// By shard, on the device, for use there.
+  /// Returns the readers, by shard, on the device, for use there.
   [[nodiscard]] const Reader* readers() const { return readers_.data(); }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(readers_.size()); }
 
@@ -71,15 +71,16 @@ class FrozenShards {
   DeviceArray<Reader> readers_;
 };
 
-/// Words of each shard's payload. Reads no shard.
+/// Returns the number of words of each shard's payload. Reads no shard.
 std::vector<std::uint64_t> shard_words(const index::IndexFile& index);
-/// Words of all payloads before a shard's, by shard; and of all.
+/// Returns, by shard, the number of words of all payloads before the shard's, and in the end of all.
 std::vector<std::uint64_t> first_words(const index::IndexFile& index);
-/// Threads that are worth their while to copy so many words to a device, while as many are copied to each of
-/// some others.
+/// Returns the number of threads with which copying so many words to a device is fastest, while as many are
+/// copied to each of `devices`.
 unsigned upload_threads(std::uint64_t words, std::size_t devices = 1);
 
-/// Device memory that they take on each of so many GPUs that share them, at most. Reads no shard.
+/// Returns the most device memory that the shards take on each of so many GPUs that share them. Reads no
+/// shard.
 std::uint64_t frozen_shards_bytes(const index::IndexFile& index, std::uint32_t gpus = 1);
 
 extern template class FrozenShards<Key64>;

@@ -1,5 +1,5 @@
 #pragma once
-/// A tile of text whose k-mers are looked up: their shards, and their counts in those that are there.
+/// A tile of text whose k-mers are looked up: it has their shards, and answers from those that are there.
 
 #include <cstdint>
 
@@ -13,10 +13,10 @@ namespace warpmer::gpu {
 struct ShardTile : TextTile, MinimizerTile {
   static_assert(kStartsPerThread == 8, "the valid starts of a thread are a byte");
   std::uint16_t shards[kTileStarts];  ///< by start
-  std::uint8_t valid[kTileThreads];   ///< eight starts each: those without breaks
+  std::uint8_t valid[kTileThreads];   ///< a bit for each of eight starts: set if there is no break
 };
 
-/// Fills `tile.valid` and `tile.shards`, each thread its own starts'.
+/// Fills `tile.valid` and `tile.shards`; each thread fills those of its own starts.
 __device__ inline void find_shards(ShardTile& tile, const LookupParams& params) {
   const std::uint32_t first = threadIdx.x * kStartsPerThread;
   tile.valid[threadIdx.x] = static_cast<std::uint8_t>(valid_starts(tile, first, params.k));
@@ -31,15 +31,16 @@ __device__ inline void find_shards(ShardTile& tile, const LookupParams& params) 
     tile.shards[first + j] = static_cast<std::uint16_t>(shard_of(minimizer[j], params.shard_bits));
 }
 
-/// What is answered for a k-mer, given by its hash, of a shard that is there.
+/// Returns the answer for a k-mer, given by its hash, of a shard that is there.
 template <class Key>
 __device__ std::uint32_t answer_of(const index::ShardReader<Key>& shard, Key hash) {
   const std::uint64_t count = shard.find(hash);
   return count < kLargeCountAnswer ? static_cast<std::uint32_t>(count) : kLargeCountAnswer;
 }
 
-/// Answers for a tile whose shards are found, which begins at `first`. Neighbouring lanes take neighbouring
-/// starts, most of which share a shard. Answers of k-mers whose shards are not there stay what they are.
+/// Answers for a tile that begins at `first`, and whose shards have been found. Neighbouring lanes take
+/// neighbouring starts, most of which share a shard. Answers of k-mers whose shards are not there stay
+/// unchanged.
 template <class Key>
 __device__ void answer_tile(const ShardTile& tile, std::uint32_t first, const LookupParams& params,
                             const ShardsThere<Key>& shards, std::uint32_t* answers) {
