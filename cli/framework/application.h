@@ -1,5 +1,5 @@
 #pragma once
-/// The program as a tree of commands: declares them, parses the command line, runs the one chosen.
+/// The program as a tree of commands: declares them, parses the command line, and runs the chosen one.
 
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -16,17 +16,17 @@ Ranks& alone();
 
 namespace warpmer::cli {
 
-/// What a command does once its options are parsed; returns the exit status.
+/// The work of a command once its options are parsed; returns the exit status.
 using Action = std::function<int()>;
 
 class Application {
  public:
-  /// Declares every command. `command_line` is what the user typed, for provenance; `ranks` are the processes
-  /// that run the command together.
+  /// Declares every command. `command_line` is the text that the user typed, for provenance; `ranks` are the
+  /// processes that run the command together.
   explicit Application(std::string command_line, mpi::Ranks& ranks = mpi::alone());
 
   /// Parses and runs; the outputs get their names at the end, all or none. Throws CLI::ParseError (see
-  /// `render_parse_error`), Error, or what the command throws.
+  /// `render_parse_error`), Error, or the command's exception.
   int run(std::vector<std::string> arguments);
 
   /// Adds a command. The first line of `description` is its summary in lists of commands. `footer`
@@ -37,17 +37,17 @@ class Application {
   void allow_ranks(const CLI::App& command) { of_ranks_.push_back(command.get_name()); }
   [[nodiscard]] mpi::Ranks& ranks() const noexcept { return ranks_; }
 
-  /// Sets what `command`, whose own options are declared, does.
+  /// Sets the action of `command`, whose own options are declared.
   void on_run(CLI::App& command, Action action);
 
   [[nodiscard]] const CLI::App& root() const noexcept { return root_; }
   [[nodiscard]] const std::string& command_line() const noexcept { return command_line_; }
-  /// Of what the command writes; without inputs.
+  /// Returns the provenance of the command's outputs, without inputs.
   [[nodiscard]] index::Provenance provenance() const { return {WARPMER_VERSION, command_line_, {}}; }
 
-  /// That there is no such command, and which may have been meant.
+  /// Returns the message that there is no such command, and which may have been meant.
   [[nodiscard]] std::string no_command_text(const std::string& name) const;
-  /// One line for a command line that was not understood, with a pointer to the right `--help`.
+  /// Returns one line for a command line that was not understood, with a pointer to the right `--help`.
   [[nodiscard]] std::string render_parse_error(const CLI::ParseError& error) const;
 
  private:
@@ -67,7 +67,7 @@ class Application {
 /// that begin with `./`.
 std::vector<std::string> protect_file_names(const std::vector<std::string>& arguments);
 
-/// The arguments as one line that a POSIX shell would read back.
+/// Returns the arguments as one line that a POSIX shell would read back.
 std::string quote_command_line(const std::vector<std::string>& arguments);
 
 }  // namespace warpmer::cli

@@ -1,5 +1,5 @@
 #pragma once
-/// What reads whose k-mers are looked up amount to: for the line at the end, and for a warning when there is
+/// Adds up the reads whose k-mers are looked up: for the line at the end, and for a warning when there is
 /// nothing to look up.
 
 #include <atomic>
@@ -15,13 +15,13 @@ namespace warpmer::cli {
 /// Thread-safe.
 class AskedReads {
  public:
-  /// A batch and its counts.
+  /// Adds a batch with its counts.
   void add(const io::Batch& batch, const backend::Profile& profile);
-  /// A batch of which it is known whether it has k-mers.
+  /// Adds a batch of which it is known whether it has k-mers.
   void add(const io::Batch& batch, bool has_kmers);
 
-  /// Sequences and bases so far, and for k-mers 1 when there are any. (Bases that two pieces of a sequence
-  /// share count twice.)
+  /// Returns the sequences and bases so far, and 1 as the number of k-mers when there are any. (Bases that
+  /// two pieces of a sequence share count twice.)
   [[nodiscard]] backend::ReadTotals totals() const;
 
  private:

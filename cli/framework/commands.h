@@ -1,5 +1,5 @@
 #pragma once
-/// Every command of the program: each function declares one, its options and what it does.
+/// Every command of the program: each function declares one, with its options and its action.
 
 namespace warpmer::cli {
 

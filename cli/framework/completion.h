@@ -7,11 +7,11 @@ namespace warpmer::cli {
 
 struct CommandDoc;
 
-/// A script for bash's programmable completion; `root` is the program's documentation.
+/// Returns a script for bash's programmable completion; `root` is the program's documentation.
 std::string render_bash_completion(const CommandDoc& root);
-/// A `_warpmer` function for zsh's completion system.
+/// Returns a `_warpmer` function for zsh's completion system.
 std::string render_zsh_completion(const CommandDoc& root);
-/// `complete` commands for fish.
+/// Returns `complete` commands for fish.
 std::string render_fish_completion(const CommandDoc& root);
 
 }  // namespace warpmer::cli

@@ -1,5 +1,5 @@
 #pragma once
-/// What a counting job is told on the command line, be it to be run or to be planned.
+/// The flags of a counting job on the command line, whether it is to be run or planned.
 
 #include "cli/framework/flags.h"
 #include "cli/framework/index_target.h"
@@ -8,18 +8,19 @@
 namespace warpmer::cli {
 
 struct CountFlags {
-  jobs::CountOptions job;  ///< but for its output, which `target` says
+  jobs::CountOptions job;  ///< without its output, which `target` says
   IndexTargetFlags target;
   CountRange range;
   ReadingFlags reading;
   DeviceFlags device;
   bool forward = false;
 
-  /// Rejects what no job could do; fills in what the job needs to know besides its flags.
+  /// Rejects flags with which no job could run, and fills in all that the job needs to know besides its
+  /// flags.
   void complete();
 };
 
-/// `-k`, `-o`, `--to`, `-t`, `-m`, ...: all that makes a difference to the job, and its inputs.
+/// Adds `-k`, `-o`, `--to`, `-t`, `-m`, ...: all flags that make a difference to the job, and its inputs.
 void add_count_flags(CLI::App& app, CountFlags& flags);
 
 }  // namespace warpmer::cli

@@ -14,28 +14,28 @@
 
 namespace warpmer::cli {
 
-/// A flag that takes a whole number; anything else, or one out of range, is a usage error that says so.
+/// Adds a flag that takes a whole number; anything else, or one out of range, is a usage error that says so.
 CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint64_t smallest,
                               std::uint64_t largest, std::function<void(std::uint64_t)> store,
                               const std::string& help);
 
-/// A flag that takes a decimal number from 0 to 1; anything else is a usage error that says so.
+/// Adds a flag that takes a decimal number from 0 to 1; anything else is a usage error that says so.
 CLI::Option* add_fraction(CLI::App& app, const std::string& names, std::optional<double>& fraction,
                           const std::string& help);
 
-/// A flag that takes a size of at least a megabyte; anything else is a usage error that says so. `bytes` is
-/// left alone unless the flag is given.
+/// Adds a flag that takes a size of at least a megabyte; anything else is a usage error that says so. `bytes`
+/// is left alone unless the flag is given.
 CLI::Option* add_size_flag(CLI::App& app, const std::string& names, std::uint64_t& bytes,
                            const std::string& help);
 
-/// `-t`; `threads` is left alone, at 0 for the default, unless the flag is given.
+/// Adds `-t`; `threads` is left alone, at 0 for the default, unless the flag is given.
 CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads);
-/// `-m`; `memory_bytes` likewise.
+/// Adds `-m`; `memory_bytes` is left alone likewise.
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes);
-/// `--tmp-dir`; `directory` is left alone, empty for the default, unless the flag is given.
+/// Adds `--tmp-dir`; `directory` is left alone, empty for the default, unless the flag is given.
 void add_tmp_directory_flag(CLI::App& app, std::string& directory);
 
-/// Where a command runs.
+/// The flags that say where a command runs.
 struct DeviceFlags {
   std::string device = "auto";
   std::uint64_t device_memory_bytes = 0;
@@ -43,23 +43,23 @@ struct DeviceFlags {
 
 /// `--device`, with its help text, and `--device-memory`
 void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help);
-/// Bytes of all inputs on disk; 0 when one is no plain file.
+/// Returns the bytes of all inputs on disk; 0 when one is no plain file.
 std::uint64_t known_bytes(const std::vector<std::string>& inputs);
-/// The device to use for these inputs.
+/// Returns the device to use for these inputs.
 jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs);
 /// Warns when a GPU is passed over.
 void warn_of(const jobs::DeviceChoice& choice);
 
-/// What 0 stands for, for commands that are no engine job.
+/// Returns `threads`, or the default for 0; it is for commands that are no job.
 unsigned threads_or_default(unsigned threads);
 std::uint64_t memory_or_default(std::uint64_t memory_bytes);
 
-/// `-o` for text: "-" unless given.
+/// Adds `-o` for text: it is "-" unless given.
 CLI::Option* add_text_output_flag(CLI::App& app, std::string& path);
-/// `-o` for an index; without a default of its own.
+/// Adds `-o` for an index, without a default of its own.
 void add_index_output_flag(CLI::App& app, std::string& output);
-/// UsageError without an output for an index, when its name ends as something else does, and when it is
-/// standard output and that a terminal, unless that passes bytes on.
+/// Throws a UsageError without an output for an index, when its name has the ending of something else, and
+/// when it is standard output and that is a terminal, unless that passes bytes on.
 void check_index_output(const std::string& output, formats::Content kind = formats::Content::index,
                         bool may_be_terminal = false);
 /// `--progress`
@@ -67,7 +67,7 @@ void add_progress_flag(CLI::App& app, bool& progress);
 /// `--json`
 CLI::Option* add_json_flag(CLI::App& app, bool& json);
 
-/// Counts to keep.
+/// The range of counts to keep.
 struct CountRange {
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
@@ -75,11 +75,11 @@ struct CountRange {
     return count >= min_count && count <= max_count;
   }
   [[nodiscard]] bool keeps_all() const noexcept { return min_count <= 1 && max_count == UINT64_MAX; }
-  /// UsageError when no count can lie in it.
+  /// Throws a UsageError when no count can lie in it.
   void check() const;
 };
 
-/// What the help text of flags for a range of counts says, and the least count that they take.
+/// The help text of flags for a range of counts, and the least count that they take.
 struct CountRangeText {
   std::string what = "Keep only k-mers";
   std::string where;  ///< for example " in the result"
@@ -89,23 +89,23 @@ struct CountRangeText {
 /// `--min-count` and `--max-count`
 void add_count_range_flags(CLI::App& app, CountRange& range, const CountRangeText& text = {});
 
-/// How sequences are read.
+/// The flags that say how sequences are read.
 struct ReadingFlags {
   bool lenient = false;
   std::optional<int> min_base_quality;
-  std::shared_ptr<io::QualityWatch> qualities;  ///< where bases of low quality are left out
+  std::shared_ptr<io::QualityWatch> qualities;  ///< set if bases of low quality are left out
   std::string reference;
 };
 
 /// `--lenient`, `--min-base-quality`, `--reference`
 void add_reading_flags(CLI::App& app, ReadingFlags& flags);
-/// How reads are read whose k-mers are asked for, in the order of the input.
+/// Returns the options for reading, in the order of the input, reads whose k-mers are asked for.
 io::InputOptions input_in_order(const ReadingFlags& flags, std::uint32_t k, unsigned threads);
 
-/// The index to read, as first argument.
+/// Adds the index to read, as first argument.
 CLI::Option* add_index_argument(CLI::App& app, std::string& path);
 
-/// What is looked up in an index: k-mers as arguments, those of a file, or those of reads.
+/// The k-mers to look up in an index: k-mers as arguments, those of a file, or those of reads.
 struct Questions {
   std::string index;
   std::vector<std::string> kmers;
@@ -113,36 +113,38 @@ struct Questions {
   std::vector<std::string> reads;
   std::string output;
 
-  /// UsageError unless there is exactly one kind, and when standard input would be read twice.
+  /// Throws a UsageError unless there is exactly one kind, and when standard input would be read twice.
   void check() const;
-  /// Puts what lists of reads name in their place. UsageErrors as of `check`, and when the output is one of
-  /// them.
+  /// Replaces lists of reads by the files that they name. Throws the UsageErrors of `check`, and one when the
+  /// output is one of the files.
   void expand_lists();
 
  private:
   void check_read_once() const;
 };
-/// `--kmers` and, with its help text, `--reads`
+/// Adds `--kmers` and, with its help text, `--reads`.
 void add_question_flags(CLI::App& app, Questions& questions, const std::string& reads_help);
-/// UsageError when `output` is one of the files to be read, which it would replace; "@LIST" stands for the
-/// list.
+/// Throws a UsageError when `output` is one of the files to be read, which it would replace; "@LIST" stands
+/// for the list.
 void check_output(const std::string& output, const std::vector<std::string>& inputs);
-/// Files to be read, and what they are to the command.
+/// Files to be read, with their role in the command.
 struct NamedInputs {
   std::string_view role;  ///< such as "as the index" or "for --append"
   std::vector<std::string> paths;
 };
-/// UsageError, with what it is named as, when two of the files to be read are standard input; "@LIST" stands
-/// for the list. Where there are lists it is called twice: before one is read, and for what they name.
+/// Throws a UsageError, which says the roles, when two of the files to be read are standard input; "@LIST"
+/// stands for the list. If there are lists, it is called twice: before one is read, and for the files that
+/// they name.
 void check_standard_input(const std::vector<NamedInputs>& inputs);
 /// Warns, by one sentence, when a file is named more than once, by whichever names: it is read each time.
 void warn_of_repeats(const std::vector<std::string>& inputs);
-/// Puts what lists name in their place (io/text/input_list.h), once for a command. UsageError when one of the
-/// `outputs` is a list or one of the inputs, or when standard input is named twice. Warns of repeats.
-/// ResourceError for more names than `memory_bytes`, a cap on the process, leaves room for.
+/// Replaces lists by the files that they name (io/text/input_list.h), once for a command. Throws a UsageError
+/// when one of the `outputs` is a list or one of the inputs, or when standard input is named twice. Warns of
+/// repeats. Throws a ResourceError for more names than `memory_bytes`, a cap on the process, leaves room for.
 void expand_lists(std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
                   std::uint64_t memory_bytes = 0);
-/// What the names that lists of files have may take of a cap on the process; of 0, which is none, 4 GiB.
+/// Returns the bytes that the names in lists of files may take of a cap on the process; for 0, which is no
+/// cap, 4 GiB.
 std::uint64_t most_bytes_of_names(std::uint64_t memory_bytes);
 
 }  // namespace warpmer::cli

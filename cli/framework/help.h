@@ -1,5 +1,5 @@
 #pragma once
-/// What `--help` prints, and the `help` command.
+/// Renders the text that `--help` and the `help` command print.
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -8,10 +8,10 @@ namespace warpmer::cli {
 
 struct CommandDoc;
 
-/// The help text of a command, at most 80 columns wide.
+/// Returns the help text of a command, at most 80 columns wide.
 std::string render_help(const CommandDoc& doc);
 
-/// Makes CLI11 print ours.
+/// Makes CLI11 print our help text.
 class HelpFormatter : public CLI::FormatterBase {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;

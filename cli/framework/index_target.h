@@ -1,5 +1,5 @@
 #pragma once
-/// What a command that makes an index leaves: the index, or its k-mers in the format of another program.
+/// The output of a command that makes an index: the index, or its k-mers in the format of another program.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -14,46 +14,47 @@ namespace warpmer::cli {
 /// `-o` and `--to`
 struct IndexTargetFlags {
   std::string output;
-  std::string to;  ///< empty: by what `output` ends in, else an index
+  std::string to;  ///< empty: decided by the ending of `output`, else an index
 };
 
 void add_index_target_flags(CLI::App& app, IndexTargetFlags& flags);
 
 class TemporaryIndex;
 
-/// Where such a command's job writes its index, and what is made of it then.
+/// The place to which such a command's job writes its index, and the output that is then made of it.
 class IndexTarget {
  public:
-  /// UsageError without an output, for an unknown format or an ending of another one, and when standard
-  /// output cannot take it: no terminal takes an index, unless that passes bytes on, and of other formats
-  /// only text is written to a stream.
+  /// Throws a UsageError without an output, for an unknown format or an ending of another one, and when
+  /// standard output cannot take it: no terminal takes an index, unless that passes bytes on, and of other
+  /// formats only text is written to a stream.
   explicit IndexTarget(const IndexTargetFlags& flags, bool may_be_terminal = false);
   ~IndexTarget();
   IndexTarget(const IndexTarget&) = delete;
   IndexTarget& operator=(const IndexTarget&) = delete;
 
   [[nodiscard]] formats::Format format() const noexcept { return format_; }
-  /// As given: the prefix of a KMC database.
+  /// Returns the output as given: for a KMC database, its prefix.
   [[nodiscard]] const std::string& output() const noexcept { return output_; }
-  /// What is written.
+  /// Returns the files that are written.
   [[nodiscard]] std::vector<std::string> files() const;
 
-  /// Where the job is to write its index: to the output, or to a temporary file in `directory`, which is gone
-  /// when this object is, and when a signal ends the process. A directory that is not there is made, and
-  /// removed again. ResourceError when an output cannot be written, so that that costs no job.
+  /// Returns the path to which the job must write its index: the output, or a temporary file in `directory`,
+  /// which is removed with this object, and when a signal ends the process. A missing directory is made, and
+  /// removed again. Throws a ResourceError when an output cannot be written, so that this is known before the
+  /// job.
   std::string index_path(const std::string& directory);
 
-  /// Unless the index is the output: writes its k-mers to that. `memory_bytes` is for the whole process; 0:
-  /// the default. Errors as of jobs::export_index.
+  /// Writes the index's k-mers to the output, unless the index is the output. `memory_bytes` is for the whole
+  /// process; 0: the default. Throws the errors of jobs::export_index.
   void write(std::uint64_t memory_bytes, unsigned threads);
 
-  /// For a summary: the output, with its bytes.
+  /// Returns the output with its bytes, for a summary.
   [[nodiscard]] std::string summary(std::uint64_t index_bytes) const;
 
  private:
   std::string output_;
   formats::Format format_;
-  std::unique_ptr<TemporaryIndex> temporary_;  ///< once `index_path` was asked, of other formats
+  std::unique_ptr<TemporaryIndex> temporary_;  ///< for other formats: set once `index_path` has been called
 };
 
 }  // namespace warpmer::cli

@@ -15,19 +15,19 @@ struct KmerChunk : io::LineText {
   std::uint64_t ordinal = 0;  ///< 0, 1, 2, ... in file order
 };
 
-/// One k-mer a line: what stands before the first blank, so that the output of `dump` will do. Empty
-/// lines and comments are skipped. Thread-safe.
+/// A list has one k-mer a line, before the first blank, so that the output of `dump` will do. Empty lines and
+/// comments are skipped. Thread-safe.
 class KmerList {
  public:
-  /// "-" is standard input. InputError when the file cannot be read.
+  /// "-" is standard input. Throws an InputError when the file cannot be read.
   explicit KmerList(const std::string& path);
 
-  /// False at the end of the file.
+  /// Reads the next chunk; returns false at the end of the file.
   bool next(KmerChunk& chunk);
 
-  /// Bytes of the file; 0 when that is unknown (a pipe).
+  /// Returns the bytes of the file; 0 when they are unknown (a pipe).
   [[nodiscard]] std::uint64_t bytes() const noexcept { return lines_.file_bytes(); }
-  /// As the user knows it, for messages.
+  /// Returns the file's name as the user knows it, for messages.
   [[nodiscard]] const std::string& name() const noexcept { return lines_.shown(); }
 
  private:
@@ -37,7 +37,8 @@ class KmerList {
   bool is_done_ = false;
 };
 
-/// The k-mer of a line; empty for an empty line and for a comment. UsageError for a second k-mer behind it.
+/// Returns the k-mer of a line; empty for an empty line and for a comment. Throws a UsageError for a second
+/// k-mer behind it.
 std::string_view kmer_of_line(std::string_view line);
 
 }  // namespace warpmer::cli

@@ -1,5 +1,5 @@
 #pragma once
-/// Manual pages, made from the declared options; the build writes them to files (generate_documents.cmake).
+/// Makes manual pages from the declared options; the build writes them to files (generate_documents.cmake).
 
 #include <string>
 
@@ -7,7 +7,7 @@ namespace warpmer::cli {
 
 struct CommandDoc;
 
-/// The page of a command in roff (man macros).
+/// Returns the page of a command in roff (man macros).
 std::string render_man_page(const CommandDoc& doc);
 
 }  // namespace warpmer::cli

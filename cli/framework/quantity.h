@@ -8,26 +8,27 @@
 
 namespace warpmer::cli {
 
-/// A decimal whole number, nothing else; nothing when malformed or beyond 64 bits.
+/// Returns the decimal whole number that is all of `text`; nothing when it is malformed or beyond 64 bits.
 std::optional<std::uint64_t> parse_whole_number(std::string_view text);
 
-/// A number in decimal notation, perhaps with a fraction or an exponent, nothing else; finite.
+/// Returns the finite number in decimal notation, perhaps with a fraction or an exponent, that is all of
+/// `text`.
 std::optional<double> parse_decimal(std::string_view text);
 
-/// A size in bytes: digits, perhaps a fraction, perhaps a binary unit K, M, G or T (any case,
-/// optionally followed by `B` or `iB`). Nothing when malformed or beyond 64 bits.
+/// Returns a size in bytes: digits, perhaps a fraction, perhaps a binary unit K, M, G or T (any case,
+/// optionally followed by `B` or `iB`); nothing when it is malformed or beyond 64 bits.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
-/// Appends the digits, and nothing else, which is faster than formatting a string: for lines of text by the
-/// million.
+/// Appends the digits, and nothing else. It is faster than formatting a string, and is for millions of lines
+/// of text.
 void append_number(std::string& out, std::uint64_t number);
-/// `1,234,567`
+/// Returns `1,234,567`.
 std::string with_thousands(std::uint64_t number);
-/// `0.57 GB`: three significant digits, decimal units.
+/// Returns `0.57 GB`: three significant digits, decimal units.
 std::string format_bytes(double bytes);
-/// Counts of things: `12,345`; from a million on three significant digits, `245 M`.
+/// Returns a count of things: `12,345`; from a million on three significant digits, `245 M`.
 std::string format_amount(std::uint64_t amount);
-/// `1:07` or `2:03:09`
+/// Returns `1:07` or `2:03:09`.
 std::string format_clock(double seconds);
 
 }  // namespace warpmer::cli

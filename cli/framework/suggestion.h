@@ -1,5 +1,5 @@
 #pragma once
-/// "Did you mean": what a misspelled word of the command line may have been.
+/// "Did you mean": finds the words for which a misspelled word of the command line may stand.
 
 #include <string>
 #include <string_view>
@@ -7,18 +7,19 @@
 
 namespace warpmer::cli {
 
-/// Changes that turn one word into the other: a letter more, less or another, or two neighbours swapped.
+/// Returns the number of changes that turn one word into the other: a letter more, less or another, or two
+/// neighbours swapped.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// Those of the candidates that `word` may stand for: the nearest ones, if they are near for its length, else
-/// those that it is the beginning of; at most three.
+/// Returns the candidates that `word` may stand for: the nearest ones, if they are near for its length, else
+/// those that begin with it; at most three.
 std::vector<std::string> near_words(std::string_view word, const std::vector<std::string>& candidates);
 
-/// Those options, of the ones there are, that an unknown one may stand for: near ones, and what other
-/// programs call so (`--kmer-size` is `-k`). What follows '=' does not matter.
+/// Returns the options that an unknown one may stand for: near ones, and those that other programs call so
+/// (`--kmer-size` is `-k`). Text behind '=' does not matter.
 std::vector<std::string> near_options(std::string_view option, const std::vector<std::string>& options);
 
-/// `; did you mean 'a' or 'b'?`, nothing for no words.
+/// Returns `; did you mean 'a' or 'b'?`, or nothing for no words.
 std::string did_you_mean(const std::vector<std::string>& words);
 
 }  // namespace warpmer::cli

@@ -1,5 +1,5 @@
 #pragma once
-/// Where a command's text goes: standard output, or a file that appears only when it is complete.
+/// The output for a command's text: standard output, or a file that appears only when it is complete.
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-/// What `query --reads` has to say about a batch of reads, and how it comes from the rank that looked them up
-/// to the one that writes.
+/// The text of `query --reads` for a batch of reads, and its messages from the rank that looked them up to
+/// the one that writes.
 
 #include <string>
 #include <variant>
@@ -13,7 +13,7 @@
 
 namespace warpmer::cli {
 
-/// In order: finished text, and parts of reads that wait for their other parts.
+/// The text of a batch, in order: finished text, and parts of reads that wait for their other parts.
 using BatchText = std::vector<std::variant<std::string, ReadPart, TrackPart>>;
 
 /// Puts the parts of reads together, and writes them.
@@ -21,7 +21,7 @@ class BatchJoiner {
  public:
   BatchJoiner(TrackRule::Format format, TextOutput& output) : tracks_(format), output_(output) {}
 
-  /// Batches come in order; `so_far` is the share of the reads that is there with this one.
+  /// Writes a batch. Batches come in order; `so_far` is the share of the reads that is there with this one.
   void write(BatchText&& batch, const Share& so_far = {});
 
  private:
@@ -34,9 +34,9 @@ class BatchJoiner {
   TextOutput& output_;
 };
 
-/// Appends to a message.
+/// Appends a batch's text to a message.
 void put_batch_text(mpi::Message& message, const BatchText& batch);
-/// The next of a message.
+/// Returns the next batch's text of a message.
 BatchText take_batch_text(mpi::MessageReader& message);
 
 }  // namespace warpmer::cli

@@ -1,5 +1,5 @@
 #pragma once
-/// `warpmer filter` on some reads: looking them up, judging them, and writing those that are kept.
+/// Runs `warpmer filter` on some reads: looks them up, judges them, and writes those that are kept.
 
 #include <cstdint>
 #include <optional>
@@ -17,13 +17,13 @@ struct FilterPlan {
   jobs::ReadRule rule;
   io::Pairing pairing = io::Pairing::single;
   bool needs_both = false;  ///< a pair passes when both mates do; else when any does
-  bool invert = false;      ///< keep what does not pass
+  bool invert = false;      ///< keep the reads that do not pass
   bool trim = false;
   bool mask = false;
-  std::size_t min_length = 1;  ///< of a trimmed read
+  std::size_t min_length = 1;  ///< bases of a trimmed read
   std::optional<int> min_base_quality;
   bool names_only = false;
-  bool two_outputs = false;  ///< one for first mates, one for second ones
+  bool two_outputs = false;  ///< one output for first mates, one for second ones
 };
 
 struct FilterTotals {
@@ -32,12 +32,12 @@ struct FilterTotals {
   std::uint64_t bases = 0;
   std::uint64_t bases_kept = 0;
   std::uint64_t bases_masked = 0;
-  bool has_kmers = false;  ///< the reads, any
+  bool has_kmers = false;  ///< true when the reads have any
 
   FilterTotals& operator+=(const FilterTotals& other) noexcept;
 };
 
-/// What is kept of a group, as text or BAM records.
+/// The kept reads of a group, as text or BAM records.
 struct KeptReads {
   std::string text[2];  ///< the second only with two outputs
   FilterTotals totals;
@@ -49,16 +49,16 @@ class GroupFilter {
   /// Both outlive the filter.
   GroupFilter(const FilterPlan& plan, const backend::Lookup& lookup) : plan_(plan), lookup_(lookup) {}
 
-  /// InputError for bases that are no nucleotide codes, unless the lookup is lenient, and for aligned reads
-  /// that would be trimmed or masked.
+  /// Filters a group. Throws an InputError for bases that are no nucleotide codes, unless the lookup is
+  /// lenient, and for aligned reads that would be trimmed or masked.
   KeptReads filter(const io::ReadGroup& group);
 
  private:
   struct Verdict {
     bool passes = false;
-    jobs::BaseRange range;  ///< of bases that remain
+    jobs::BaseRange range;  ///< range of bases that remain
   };
-  /// A batch with what was found out about it.
+  /// A batch with the results of judging it.
   struct Judged {
     const io::Batch* batch = nullptr;
     backend::Profile profile;

@@ -1,5 +1,5 @@
 #pragma once
-/// One GPU as `warpmer devices` shows it.
+/// Shows one GPU, for `warpmer devices`.
 
 #include <string>
 
@@ -9,16 +9,16 @@
 
 namespace warpmer::cli {
 
-/// As --device takes it: "cuda:0".
+/// Returns the name that --device takes: "cuda:0".
 std::string device_name(int ordinal);
 
-/// A text, or null when there is none.
+/// Returns a text, or null when it is empty.
 Json text_or_null(const std::string& text);
 
-/// What `devices --json` says of a GPU.
+/// Returns the report of `devices --json` on a GPU.
 Json gpu_json(const host::Gpu& gpu);
 
-/// The same as lines of a label and a value.
+/// Prints the same as lines of a label and a value.
 void print_gpu(const host::Gpu& gpu, TextOutput& output);
 
 }  // namespace warpmer::cli

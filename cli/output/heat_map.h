@@ -12,11 +12,11 @@ struct HeatMap {
   std::string title;
   std::vector<std::string> names;
   std::vector<double> values;     ///< rows of n
-  std::vector<double> distances;  ///< what rows and columns are clustered by, n x n
+  std::vector<double> distances;  ///< distances by which rows and columns are clustered, n x n
 };
 
-/// Writes an SVG: rows and columns in the order of their clusters (average linkage) with the tree beside
-/// them, darker where values are larger, the value of each cell as its tooltip.
+/// Writes an SVG: rows and columns are in the order of their clusters (average linkage), with the tree beside
+/// them. Cells with larger values are darker; each cell has its value as tooltip.
 void write_heat_map(const HeatMap& map, TextOutput& output);
 
 }  // namespace warpmer::cli

@@ -1,5 +1,5 @@
 #pragma once
-/// What `warpmer plan` and `warpmer count --dry-run` print.
+/// Prints the report of `warpmer plan` and `warpmer count --dry-run`.
 
 #include "cli/framework/count_flags.h"
 #include "jobs/plan_job.h"
@@ -9,7 +9,7 @@ namespace warpmer::cli {
 struct PlanRequest {
   CountFlags flags;
   bool full = false;
-  std::uint64_t sample_bytes = 0;  ///< 0: as many as it takes by default
+  std::uint64_t sample_bytes = 0;  ///< 0: the default
   bool json = false;
   bool progress = false;
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// What a person sees of a running job on stderr.
+/// Shows the progress of a running job on stderr.
 
 #include <chrono>
 #include <condition_variable>
@@ -26,7 +26,7 @@ struct ProgressSnapshot {
 
 ProgressSnapshot take_snapshot(const backend::JobProgress& progress);
 
-/// One line: bytes done, rate, k-mers, time left where the total is known.
+/// Returns one line: bytes done, rate, k-mers, and time left if the total is known.
 std::string render_progress(const ProgressSnapshot& snapshot, double seconds);
 
 enum class ProgressStyle {
@@ -35,7 +35,7 @@ enum class ProgressStyle {
   lines,     ///< a line a second, for logs
 };
 
-/// Shows a job's progress from a thread of its own for as long as it lives, then removes the line.
+/// Shows a job's progress from a thread of its own while it lives, then removes the line.
 class ProgressMeter {
  public:
   ProgressMeter(const backend::JobProgress& progress, ProgressStyle style);
@@ -55,17 +55,17 @@ class ProgressMeter {
   std::thread thread_;
 };
 
-/// What suits stderr, and `-q`; `forced` is `--progress`.
+/// Returns the style that suits stderr, and `-q`; `forced` is `--progress`.
 ProgressStyle progress_style(bool forced);
 
-/// What a job reports, and its wall time.
+/// A job's report, and its wall time.
 template <class Report>
 struct TimedReport {
   Report report;
   double seconds = 0;
 };
 
-/// Tells a meter how much of the output there is, of a stage whose progress that is.
+/// Tells a meter how much of the output there is, in a stage whose progress this is.
 void note_share(backend::JobProgress& progress, backend::JobProgress::Stage stage, const Share& so_far);
 
 /// Runs `job(progress)`, whose result is its report, under a meter.

@@ -1,5 +1,5 @@
 #pragma once
-/// Where reads are written to: text or BAM, compressed or not, whichever the reads are and the user wants.
+/// The output for reads: text or BAM, compressed or not, as the reads are and as the user wants.
 
 #include <memory>
 #include <string>
@@ -12,32 +12,32 @@
 
 namespace warpmer::cli {
 
-/// What is written of a read.
+/// The part of a read that is written.
 struct KeptBases {
-  std::string_view bases;  ///< perhaps masked
+  std::string_view bases;  ///< the bases, perhaps masked
   std::size_t first = 0;   ///< position in the read of the first one
   bool is_whole = true;    ///< all of the read's bases, as they were
 };
 
-/// Appends a read in the form it came in: FASTQ as four lines with a bare '+', FASTA with its sequence in
-/// one line, both with their whole header; an alignment as BAM. InputError for one whose tags are damaged,
-/// when it is changed.
+/// Appends a read in its input's form: FASTQ as four lines with a bare '+', FASTA with its sequence in one
+/// line, both with their whole header; an alignment as BAM. Throws an InputError for an alignment with
+/// damaged tags, when it is changed.
 void append_read(const io::Batch& batch, const io::Piece& piece, const KeptBases& kept, std::string& to);
 
 struct ReadOutputOptions {
   bool names_only = false;
-  bool bgzf = false;  ///< even where the name does not end in .gz
+  bool bgzf = false;  ///< even if the name does not end in .gz
   int compression_level = io::kDefaultCompressionLevel;
 };
 
-/// UsageError when the output's name ends as nothing does that could be written of reads or, with
-/// `names_only`, of their names.
+/// Throws a UsageError when the output's name has no ending of a format in which reads or, with `names_only`,
+/// their names can be written.
 void check_read_output(const std::string& path, const ReadOutputOptions& options);
 
 /// Reads of one batch on their way into an output.
 struct ReadBlock {
   std::string bytes;                                     ///< packed
-  std::string file;                                      ///< that they come from
+  std::string file;                                      ///< file that they come from
   std::shared_ptr<const std::string> bam_header;         ///< null unless it has alignments
   formats::Content content = formats::Content::unknown;  ///< FASTA, FASTQ or BAM; unknown without any read
 };
@@ -48,14 +48,14 @@ class ReadOutput {
   /// "-" is standard output.
   ReadOutput(const std::string& path, const ReadOutputOptions& options);
 
-  /// Turns text, or BAM records, into the bytes to write: by any thread.
+  /// Turns text, or BAM records, into the bytes to write. Any thread may call it.
   [[nodiscard]] std::string pack(std::string&& reads, bool are_alignments) const;
-  /// One after the other, in order; `so_far` is the share of all reads that is there with these. The first
-  /// says what kind of reads these are. UsageError when the output's name says another kind or a terminal
-  /// would get binary data; InputError when files of several kinds, or alignments with several headers, would
-  /// be mixed.
+  /// Writes blocks one after the other, in order; `so_far` is the share of all reads that is there with this
+  /// one. The first block decides the kind of reads. Throws a UsageError when the output's name says another
+  /// kind, or a terminal would get binary data, and an InputError when files of several kinds, or alignments
+  /// with several headers, would be mixed.
   void write(const ReadBlock& block, const Share& so_far);
-  /// As BufferedOutput has them.
+  /// These are as in BufferedOutput.
   void complete();
   void finish() { output_.finish(); }
 
@@ -68,7 +68,7 @@ class ReadOutput {
   }
 
   std::string path_;
-  formats::Content named_;  ///< by the path
+  formats::Content named_;  ///< content that the path names
   ReadOutputOptions options_;
   file::BufferedOutput output_;
   bool is_begun_ = false;

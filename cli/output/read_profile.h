@@ -1,5 +1,5 @@
 #pragma once
-/// What `query --reads` says about a read: a summary of its k-mers' counts, or every one of them.
+/// The output of `query --reads` for a read: a summary of its k-mers' counts, or every one of them.
 
 #include <cstdint>
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace warpmer::cli {
 
-/// The numbers of one read, over all its k-mers: those that are absent count as 0, positions whose
-/// k-mer contains a break not at all.
+/// The numbers of one read, over all its k-mers: absent ones count as 0, and positions whose k-mer contains a
+/// break do not count.
 struct ReadSummary {
   std::uint64_t kmers = 0;
   std::uint64_t found = 0;
@@ -19,14 +19,14 @@ struct ReadSummary {
   std::uint64_t largest = 0;
 };
 
-/// Counts of a read, by how many of its k-mers have them. A chromosome's worth of positions takes
+/// Counts of a read, with the number of its k-mers that have each. A chromosome's worth of positions takes
 /// little room this way, and the median still is exact.
 using CountTally = std::map<std::uint64_t, std::uint64_t>;
 
 /// Adds the counts of one piece; positions without a k-mer are left out.
 void add_to_tally(std::span<const std::uint64_t> counts, CountTally& tally);
 ReadSummary summarise(const CountTally& tally);
-/// Faster than a tally, where all counts of the read are at hand.
+/// Summarises a read whose counts are all at hand, which is faster than a tally.
 ReadSummary summarise(std::span<const std::uint64_t> counts);
 
 /// Column names of the summary, with a line break.
@@ -51,7 +51,7 @@ struct ReadPart {
 /// Joins the parts of long reads from batches handed over in order.
 class PartJoiner {
  public:
-  /// The lines that are complete with this part; none while the read goes on.
+  /// Returns the lines that are complete with this part; none while the read goes on.
   std::string add(ReadPart&& part);
 
  private:

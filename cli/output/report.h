@@ -1,5 +1,5 @@
 #pragma once
-/// Commands that print one report: lines of a label and a value, or one JSON object.
+/// The output of commands that print one report: lines of a label and a value, or one JSON object.
 
 #include <functional>
 #include <optional>
@@ -29,22 +29,23 @@ struct ReportFlags {
 /// `--json` and `-o`
 void add_report_flags(CLI::App& app, ReportFlags& flags);
 
-/// UsageError when the output's name ends as something else than JSON or, without `--json`, `text` does.
+/// Throws a UsageError when the output's name has the ending of something else than JSON or, without
+/// `--json`, `text`.
 void check_ending(const ReportFlags& flags, formats::Content text = formats::Content::text);
 
-/// Prints what the flags ask for.
+/// Prints the report that the flags ask for.
 void write_report(const ReportFlags& flags, const std::function<Json()>& json,
                   const std::function<void(TextOutput&)>& print);
 
-/// What `--stats` asks for: a run as JSON, in a file.
+/// The file of `--stats`, which gets the report of a run as JSON.
 class StatsFile {
  public:
-  /// Opened before the run, so that a path that cannot be written costs none. Empty: nothing is asked for.
-  /// UsageError for a name that ends as something else than JSON does.
+  /// Opens the file before the run, so that a path that cannot be written costs no run. An empty path asks
+  /// for nothing. Throws a UsageError for a name with the ending of something else than JSON.
   explicit StatsFile(const std::string& path);
   /// Brings the report to the disk; the file has no name yet.
   void write(const Json& report);
-  /// It and all other outputs of the command get their names.
+  /// Gives it and all other outputs of the command their names.
   void finish();
 
  private:
@@ -54,14 +55,14 @@ class StatsFile {
 /// `--stats`
 CLI::Option* add_stats_flag(CLI::App& app, std::string& path);
 
-/// What a run has written to its temporary file, for `--stats`.
+/// Returns, for `--stats`, the bytes that a run has written to its temporary file.
 Json spilled_json(const backend::SpillReport& spilled);
-/// Likewise what it has held on its GPUs; null when there was none.
+/// Returns likewise the memory that it has held on its GPUs; null when there was none.
 Json device_memory_json(const std::optional<backend::DeviceMemoryReport>& memory);
-/// Its stages, in their order.
+/// Returns its stages, in their order.
 Json stages_json(const std::vector<backend::StageReport>& stages);
 
-/// One line: the label, and the value where all values begin; of text, what is printable of it.
+/// Prints one line: the label, and the value in the column of all values; text is made printable.
 template <class Value>
 void print_field(TextOutput& output, std::string_view label, const Value& value) {
   if constexpr (std::is_convertible_v<const Value&, std::string_view>) {

@@ -1,5 +1,6 @@
 #pragma once
-/// Counts along sequences as intervals: bedGraph of all counts, or BED of what found k-mers cover.
+/// Writes counts along sequences as intervals: bedGraph of all counts, or BED of the bases that found k-mers
+/// cover.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace warpmer::cli {
 
-/// What becomes an interval.
+/// The rule that makes intervals.
 struct TrackRule {
   enum class Format : std::uint8_t {
     bedgraph,  ///< neighbouring k-mers of the same count; a position is that of a k-mer's first base
@@ -31,10 +32,10 @@ struct TrackInterval {
 
 /// One piece's part of a track. The first and the last interval may go on in other pieces.
 struct TrackPart {
-  std::string name;                    ///< of the sequence
-  std::optional<TrackInterval> first;  ///< none: the piece has no interval
+  std::string name;                    ///< name of the sequence
+  std::optional<TrackInterval> first;  ///< empty: the piece has no interval
   std::string between;                 ///< lines of those between the first and the last
-  std::optional<TrackInterval> final;  ///< none: the piece has no second interval
+  std::optional<TrackInterval> final;  ///< empty: the piece has no second interval
   bool last = true;                    ///< no further piece of this sequence follows
 };
 
