@@ -1,6 +1,6 @@
 #pragma once
-/// The command line of an experiment that is a program of its own. CLI11 takes nvcc far longer to read than
-/// the experiment itself.
+/// The command line of an experiment that is a program of its own. It does without CLI11, which nvcc takes
+/// far longer to read than the experiment itself.
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  // What a value is when the option is not given is its default, which --help shows.
+  // The initial value is the default, which --help shows.
   void add_flag(const std::string& name, bool& value, const std::string& help);
   void add_option(const std::string& name, double& value, const std::string& help);
   void add_option(const std::string& name, std::string& value, const std::string& help);
@@ -30,8 +30,8 @@ class CommandLine {
   void add_required(const std::string& name, std::string& value, const std::string& help);
   void add_required(const std::string& name, std::vector<std::string>& values, const std::string& help);
 
-  /// The exit status, if the program is to end here: help was asked for, or the arguments are wrong. Prints
-  /// either.
+  /// Returns the exit status if the program must end here, because help was asked for or the arguments are
+  /// wrong. Prints the help or the error.
   [[nodiscard]] std::optional<int> parse(int argc, char** argv);
 
  private:

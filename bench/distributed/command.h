@@ -1,5 +1,5 @@
 #pragma once
-/// `warpmer-bench distributed`, `exchange` and `multisplit`
+/// The commands `warpmer-bench distributed`, `exchange` and `multisplit`.
 
 namespace CLI {
 class App;

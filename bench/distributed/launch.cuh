@@ -1,5 +1,5 @@
 #pragma once
-/// Kernels of the experiments that do something for every number.
+/// Launches kernels of the experiments that do something for every number.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,7 +28,7 @@ void for_each_number(const char* doing, std::size_t size, const Work& work, cuda
   gpu::check_launch(doing);
 }
 
-/// The middle one, of at least one.
+/// Returns the middle one of the values; there must be at least one.
 inline double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

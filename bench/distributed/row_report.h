@@ -1,5 +1,5 @@
 #pragma once
-/// Rows of named values as text, CSV and JSON.
+/// Reports rows of named values as text, CSV and JSON.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,12 +12,12 @@ class RowReport {
  public:
   using Row = nlohmann::ordered_json;
 
-  /// Where all rows are written to in the end: paths, - for standard output, or nothing.
+  /// The paths are those of the files that get all rows in the end: - for standard output, or empty for none.
   RowReport(std::string csv, std::string json) : csv_(std::move(csv)), json_(std::move(json)) {}
 
-  /// `hidden`: names that are only in the files.
+  /// Adds a row; `hidden` are the names that are only in the files.
   void add(Row row, const std::vector<std::string>& hidden);
-  /// Writes the files. Throws ResourceError.
+  /// Writes the files. Throws a ResourceError.
   void finish() const;
 
  private:

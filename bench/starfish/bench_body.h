@@ -1,5 +1,5 @@
 #pragma once
-/// The experiments, on any device. `Device` says what its memory is, and which tables there are:
+/// The experiments, on any device. `Device` has the types of its memory, and the tables there are:
 ///
 ///     using PagedTable;                              // table::PagedTable
 ///     template <class T> using Memory, HostMemory;   // arrays: made of a size; data(), size()
@@ -24,7 +24,7 @@
 
 namespace warpmer::bench {
 
-/// Values of 0 are none (table/child_table.h).
+/// Returns a value that is not 0, because a value of 0 is none (table/child_table.h).
 inline std::uint32_t starfish_value(Key32 key) { return value_of(key) + 1; }
 
 /// A table that is built and asked from the host.
@@ -33,7 +33,7 @@ class StarfishSubject {
   virtual ~StarfishSubject() = default;
   virtual void build(const std::uint64_t* pairs, std::size_t n, bool fails) = 0;
   virtual void find(const Key32* keys, std::size_t n, std::uint32_t* answers) = 0;
-  /// What is told of the table itself; `moved` since it was made.
+  /// Fills in the facts about the table itself; `moved` is counted since it was made.
   virtual void describe(StarfishResult& result) = 0;
 };
 
@@ -201,7 +201,7 @@ class StarfishBenchOn : public StarfishBench {
       return std::make_unique<PagedSubject<Device>>(setting_, contender.resident, pairs, queries, fails);
     const double load = contender.table == "slab" ? setting_.slab_load : setting_.load;
     for (const TableEntry& entry : Device::tables()) {
-      // Of the same kind: buckets as children have.
+      // A table of the same kind has buckets like those of partitions.
       const bool is_it =
           contender.table == entry.configuration.table &&
           (contender.table != "iceberg" ||
@@ -219,7 +219,7 @@ class StarfishBenchOn : public StarfishBench {
       pairs_->data()[i] = table::word_of({key, starfish_value(key)});
     }
   }
-  /// Of the first `span` keys: each once, or drawn.
+  /// Makes queries for the first `span` keys: each once, or drawn.
   void make_queries(std::size_t span, std::size_t n, bool each) {
     if (!queries_ || queries_->size() != n) {
       queries_.emplace(n);
@@ -227,7 +227,7 @@ class StarfishBenchOn : public StarfishBench {
     }
     for (std::size_t i = 0; i < n; ++i) queries_->data()[i] = key_number(each ? i : mix64(i) % span);
   }
-  /// Answers that are wrong. They are forgotten.
+  /// Returns the number of wrong answers, and forgets the answers.
   std::uint64_t judge(std::size_t n) {
     std::uint64_t wrong = 0;
     for (std::size_t i = 0; i < n; ++i)

@@ -1,5 +1,5 @@
 #pragma once
-/// `warpmer-bench starfish`
+/// The command `warpmer-bench starfish`.
 
 namespace CLI {
 class App;

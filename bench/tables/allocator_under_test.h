@@ -1,5 +1,5 @@
 #pragma once
-/// What the experiment on SlabAlloc asks of an allocator, wherever it lies.
+/// The interface of an allocator in the experiment on SlabAlloc, wherever it lies.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace warpmer::bench {
 
-/// What has become of all requests.
+/// The outcome of all requests.
 struct AllocatorAccount {
   std::uint64_t refused = 0;  ///< requests that got no unit
-  std::uint64_t shared = 0;   ///< units that were handed out more than once, or are none
+  std::uint64_t shared = 0;   ///< units that were handed out more than once, or do not exist
   std::uint64_t taken = 0;    ///< units whose bits are set
 };
 
@@ -19,10 +19,11 @@ class AllocatorUnderTest {
  public:
   virtual ~AllocatorUnderTest() = default;
   [[nodiscard]] virtual std::size_t units() const = 0;
-  [[nodiscard]] virtual std::size_t bytes() const = 0;  ///< of units and bitmaps
-  /// As many requests, one a lane, which their group serves one after another. Addresses are remembered.
+  [[nodiscard]] virtual std::size_t bytes() const = 0;  ///< bytes of units and bitmaps
+  /// Makes `requests` requests, one a lane; the group of the lanes serves them one after another. Addresses
+  /// are remembered.
   virtual void allocate(std::size_t requests) = 0;
-  /// Gives all of them back.
+  /// Gives all units back.
   virtual void free() = 0;
   virtual AllocatorAccount account() = 0;
 };
@@ -35,8 +36,8 @@ struct AllocatorEntry {
 
 using AllocatorList = std::span<const AllocatorEntry>;
 
-/// The paper's set-up (Ashkiani et al. 2018, section VI): 32 super blocks of 256 memory blocks. Fewer blocks,
-/// in the same proportion, where fewer than its 10^6 units are asked for.
+/// The paper's set-up (Ashkiani et al. 2018, section VI): 32 super blocks of 256 memory blocks. If fewer than
+/// its 10^6 units are asked for, there are fewer blocks, in the same proportion.
 inline constexpr std::uint32_t kSuperBlocks = 32;
 inline std::uint32_t blocks_in_super_block(std::size_t most_requests) {
   constexpr std::size_t kPapersRequests = 1'000'000, kPapersBlocks = 256;

@@ -1,5 +1,5 @@
 #pragma once
-/// `warpmer-bench tables`
+/// The command `warpmer-bench tables`.
 
 namespace CLI {
 class App;

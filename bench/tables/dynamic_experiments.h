@@ -1,6 +1,6 @@
 #pragma once
-/// Experiments on what changes while it is used (Ashkiani et al. 2018): batches of insertions against
-/// rebuilding (section VI-B), operations of different kinds side by side (VI-C), and SlabAlloc (V).
+/// Experiments on tables that change while they are used (Ashkiani et al. 2018): batches of insertions
+/// against rebuilding (section VI-B), operations of different kinds side by side (VI-C), and SlabAlloc (V).
 
 #include <cstddef>
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace warpmer::bench {
 
-/// Inserts all pairs, `batch` of them at a time, into one table whose load is `load` at the end; rates are of
-/// all insertions so far, after some of the batches. Emptying the table is not part of it.
+/// Inserts all pairs, `batch` of them at a time, into one table whose load is `load` at the end; rates are
+/// over all insertions so far, after some of the batches. Emptying the table is not timed.
 std::vector<Row> run_batches(Workbench& bench, const TableEntry& entry, const KeyPlan& keys, double load,
                              std::size_t batch, const Method& method);
 
-/// The same with tables that cannot grow: after each batch one of this load is emptied and built of all pairs
-/// so far, and both is part of it. Once; the first batch is done twice, to warm up.
+/// Does the same with tables that cannot grow: after each batch a table of this load is emptied and built of
+/// all pairs so far, and both are timed. This is done once; the first batch is done twice, to warm up.
 std::vector<Row> run_rebuilds(Workbench& bench, const TableEntry& entry, const KeyPlan& keys, double load,
                               std::size_t batch, const Method& method);
 
@@ -24,7 +24,7 @@ std::vector<Row> run_rebuilds(Workbench& bench, const TableEntry& entry, const K
 Row run_mix(Workbench& bench, const TableEntry& entry, const KeyPlan& keys, double load, const Mix& mix,
             const Method& method);
 
-/// `requests` units are taken and given back, as often as the method has builds.
+/// Takes `requests` units and gives them back, as often as the method has builds.
 Row run_allocations(Workbench& bench, const AllocatorEntry& entry, std::size_t requests,
                     const Method& method);
 

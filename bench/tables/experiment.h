@@ -10,18 +10,18 @@
 
 namespace warpmer::bench {
 
-/// How an experiment is done.
+/// The method of an experiment.
 struct Method {
-  std::uint32_t builds = 3;  ///< with different hash functions; of their times the median is taken
-  std::uint32_t rounds = 3;  ///< of lookups, after one to warm up
-  std::uint32_t seed = 1;    ///< of the first build
+  std::uint32_t builds = 3;  ///< builds with different hash functions; the median of their times is taken
+  std::uint32_t rounds = 3;  ///< rounds of lookups, after one to warm up
+  std::uint32_t seed = 1;    ///< seed of the first build
   std::vector<std::uint32_t> hits_percent = {100, 50, 0};
   bool count_probes = true;
   bool ahead = false;
   bool split = false;
 };
 
-/// What one kind of operation came to.
+/// The result for one kind of operation.
 struct Measured {
   double mops = 0;     ///< 10^6 operations per second
   double probes = -1;  ///< buckets looked at, for each operation; below 0: not counted
@@ -35,7 +35,7 @@ struct OtherOperation {
 
 enum class Outcome {
   right,       ///< every inserted key was found with its value, no other was
-  incomplete,  ///< so it was, but for those keys of which the insertion had said that they found no place
+  incomplete,  ///< the same, except for keys that the insertion had reported as without a place
   wrong,
 };
 
@@ -48,28 +48,29 @@ struct Row {
   Method method;
   std::size_t distinct = 0;
   std::size_t slots = 0;
-  double bytes_per_key = 0;  ///< of an element, where a key has several
+  double bytes_per_key = 0;  ///< bytes of an element, if a key has several
   double utilization = 0;    ///< elements' bytes by all bytes (Ashkiani et al. 2018, section III-C)
   double load = 0;
   std::size_t batch = 0;  ///< pairs inserted at a time; 0: all
-  std::string mix;        ///< percent of insertions, erasures, lookups of what is there and of what is not
+  std::string
+      mix;  ///< percent of insertions, erasures, lookups of keys that are there and of keys that are not
   std::vector<OtherOperation> others;
   Measured insert;
-  std::vector<Measured> find;   ///< for each of the method's hit ratios
+  std::vector<Measured> find;   ///< one for each of the method's hit ratios
   std::uint32_t successes = 0;  ///< builds that placed all keys where the paper's scheme would
   std::uint64_t homeless = 0;   ///< keys that found no place in the build that was asked
   Outcome outcome = Outcome::right;
 };
 
-/// Writes down how large the table is that has been built, and what it holds.
+/// Notes the size of the table that has been built, and its contents.
 void describe(const TableUnderTest& table, std::size_t elements, Row& row);
-/// A verdict on a table that was to hold all keys but `row.homeless`.
+/// Judges a table that must hold all keys but `row.homeless`.
 void judge(const Verdict& verdict, Row& row);
 [[nodiscard]] double median(std::vector<double> values);
-/// Million operations a second.
+/// Returns million operations a second.
 [[nodiscard]] double mops(std::size_t operations, double seconds);
 
-/// The pairs have been made on the bench, as many different keys as `distinct`.
+/// Runs an experiment. The pairs have been made on the bench, and have `distinct` distinct keys.
 Row run_experiment(Workbench& bench, const TableEntry& entry, const KeyPlan& keys, std::size_t distinct,
                    double load, const Method& method);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The papers' experiments, by name: which tables, loads and keys they have.
+/// The papers' experiments, by name, with their tables, loads and keys.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace warpmer::bench {
 
-/// Which of the tables there are take part; empty lists: any.
+/// Chooses the tables that take part; empty lists choose any.
 struct Choice {
   std::vector<std::string> tables;
   std::vector<int> groups, buckets, windows;
@@ -19,13 +19,13 @@ struct Choice {
   [[nodiscard]] bool takes(const Configuration& configuration) const;
 };
 
-/// What is done with the tables of a series.
+/// The work that is done with the tables of a series.
 enum class Kind {
-  table,       ///< built, and asked (experiment.h); and the others in dynamic_experiments.h
+  table,       ///< tables are built and asked (experiment.h); the other kinds are in dynamic_experiments.h
   batches,     ///< pairs are inserted in batches
   rebuilds,    ///< tables are built anew after each batch
   mix,         ///< operations of several kinds run side by side
-  allocation,  ///< SlabAlloc, whichever the tables
+  allocation,  ///< units are taken from SlabAlloc, whichever the tables
 };
 
 /// A part of an experiment: all tables of the choice, with all loads.
@@ -35,10 +35,10 @@ struct Series {
   std::vector<double> loads;
   std::vector<Distribution> distributions = {Distribution::unique};
   double repeats = 1;                    ///< pairs for each key number to draw from
-  std::size_t pairs = 0;                 ///< 0: what the command line says
+  std::size_t pairs = 0;                 ///< 0: as the command line says
   std::uint32_t builds = 0, rounds = 0;  ///< 0: the same
   std::vector<std::uint32_t> hits_percent = {100, 50, 0};
-  std::vector<std::uint32_t> batches = {};  ///< of so many all pairs are
+  std::vector<std::uint32_t> batches = {};  ///< numbers of batches that all pairs make
   std::vector<Mix> mixes = {};
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 /// The slab hash on a GPU: each lane brings an operation of its own, and its group of `Lanes` lanes, each of
 /// which looks at `SlotsPerLane` words of a slab, serves them one after another (table/work_sharing.h). One
-/// launch does all.
+/// launch does all operations.
 
 #include <cstdint>
 #include <memory>
@@ -35,13 +35,13 @@ __device__ T tile_of_this_group() {
   return T(Inner(gpu::cg::tiled_partition<T::Group::num_threads()>(gpu::cg::this_thread_block())));
 }
 
-/// The group's number among all.
+/// Returns the group's number among all.
 template <class T>
 __device__ std::uint32_t worker() {
   return (blockIdx.x * kSlabThreads + threadIdx.x) / T::Group::num_threads();
 }
 
-/// Adds up what lanes and their group have seen.
+/// Adds up the totals of lanes and their group.
 template <class T>
 __device__ void report(const T& tile, unsigned long long mine, Totals* totals) {
   if (mine > 0) atomicAdd(&totals->homeless, mine);
@@ -149,7 +149,7 @@ class GpuSlabTable : public TableUnderTest {
  private:
   // Grids are planned once, while warming up: asking the driver takes as long as a small table.
 
-  /// Groups at work, at most.
+  /// Returns the largest number of groups at work.
   static std::uint32_t most_tiles() {
     return gpu::persistent_grid(insert_kernel<Plain, Inner>, kSlabThreads, 0) * kSlabThreads /
            Inner::Group::num_threads();

@@ -1,6 +1,6 @@
 #pragma once
-/// Split first, then insert: pairs in order of the part of the table they go to, so that a part is in the L2
-/// while it is inserted into (Green 2019, HashGraph V2, bins its input for the same reason).
+/// Splits before inserting: pairs are put in order of the part of the table to which they go, so that a part
+/// is in the L2 while it is inserted into. (HashGraph V2 of Green 2019 bins its input for the same reason.)
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace warpmer::bench {
 class Splitter {
  public:
   explicit Splitter(std::size_t size);
-  /// One for each pair, to be filled by the caller, in the default stream.
+  /// Returns an array with a part for each pair, which the caller fills in the default stream.
   [[nodiscard]] std::uint8_t* parts() const { return parts_.data(); }
-  /// The pairs in order of their parts, until the next call.
+  /// Returns the pairs in order of their parts, valid until the next call.
   const std::uint64_t* split(const std::uint64_t* pairs);
 
  private:
@@ -25,7 +25,7 @@ class Splitter {
   gpu::DeviceArray<char> scratch_;
 };
 
-/// All words the same, in the default stream.
+/// Sets all words to one value, in the default stream.
 void fill_words(std::uint64_t* words, std::size_t size, std::uint64_t word);
 
 }  // namespace warpmer::bench

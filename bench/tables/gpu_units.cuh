@@ -1,6 +1,6 @@
 #pragma once
-/// Memory of SlabAlloc on a GPU, in the default stream: units with their bitmaps, in one array or in super
-/// blocks (host_units.h).
+/// The memory of SlabAlloc on a GPU: units with their bitmaps, in one array or in super blocks
+/// (host_units.h). All work is in the default stream.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace warpmer::bench {
 namespace {
 
-/// 128 bytes, to be written over and over.
+/// A pattern of 128 bytes that is written to every unit.
 struct UnitPattern {
   std::uint32_t words[table::kSlabBytes / sizeof(std::uint32_t)];
 };
@@ -45,7 +45,7 @@ __global__ void clear_bitmaps_kernel(std::uint32_t* words, std::size_t size, std
     words[i] = table::bitmap_at_first(units_each, i % words_each);
 }
 
-/// Makes `size` units what `unit` is.
+/// Sets `size` units to the contents of `unit`.
 template <class Unit>
 void fill_units(Unit* units, std::size_t size, const Unit& unit) {
   static const std::uint32_t grid = gpu::persistent_grid(fill_units_kernel, kFillThreads, 0);
@@ -60,7 +60,7 @@ class GpuUnits {
   using Unit = typename Units::Unit;
   using SuperBlock = typename table::SuperBlocks<Unit>::SuperBlock;
 
-  /// At least so many.
+  /// Makes at least `units` units.
   explicit GpuUnits(std::uint64_t units)
       : shape_(shape_of_units<Units>(units)),
         units_(shape_.units()),
@@ -77,7 +77,7 @@ class GpuUnits {
     clear();
   }
 
-  /// No unit is taken; all super blocks are in use.
+  /// Frees all units; all super blocks are in use.
   void clear() {
     static const std::uint32_t grid = gpu::persistent_grid(clear_bitmaps_kernel, kFillThreads, 0);
     clear_bitmaps_kernel<<<grid, kFillThreads>>>(bitmaps_.data(), bitmaps_.size(), shape_.words_each(),

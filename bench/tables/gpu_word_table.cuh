@@ -23,10 +23,10 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
-/// Asks the L2 for what a lane will look at first of its next key.
+/// Prefetches into the L2 the first words that a lane will look at for its next key.
 __device__ inline void fetch(const std::uint64_t* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
 
-/// Adds up what a group has seen.
+/// Adds up the totals of a group.
 template <class T>
 __device__ void report(const T& tile, unsigned long long homeless, Totals* totals) {
   if (tile.group.thread_rank() != 0) return;
@@ -35,8 +35,8 @@ __device__ void report(const T& tile, unsigned long long homeless, Totals* total
     atomicAdd(&totals->probes, static_cast<unsigned long long>(tile.probes()));
 }
 
-/// Which keys a group works on: every so many-th. Items are read one turn ahead, and where `kAhead` is asked
-/// for so are first buckets.
+/// Walks the keys of a group, which are a fixed stride apart. Items are read one turn ahead, and so are first
+/// buckets if `kAhead` is asked for.
 template <class Table, class T, class Item, class Key, class Work>
 __device__ void for_each_item(const Item* items, std::size_t size, bool ahead,
                               const typename Table::Scheme& scheme, const T& tile, Key&& key_of_item,
@@ -59,7 +59,7 @@ __device__ void for_each_item(const Item* items, std::size_t size, bool ahead,
   }
 }
 
-/// `kPass`: -1 for distinct keys, else the number of the pass that counts.
+/// Inserts pairs. `kPass` is -1 for distinct keys, else the number of the counting insertion's pass.
 template <class Table, class T, class Inner, int kPass>
 __global__ void __launch_bounds__(kThreads)
     insert_kernel(typename Table::Scheme scheme, const unsigned long long* pairs, std::size_t size,
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kThreads)
   report(tile, 0, totals);
 }
 
-/// In which of 256 equal parts of the table a key's first bucket lies.
+/// Finds in which of 256 equal parts of the table the first bucket of each key lies.
 template <class Table>
 __global__ void __launch_bounds__(kThreads)
     part_kernel(typename Table::Scheme scheme, const unsigned long long* pairs, std::size_t size,
@@ -177,7 +177,7 @@ class GpuWordTable : public TableUnderTest {
     return reinterpret_cast<const unsigned long long*>(job.pairs);
   }
 
-  /// The job, its pairs split if that is asked for.
+  /// Returns the job, with its pairs split if that is asked for.
   Insertions in_order(Insertions job) {
     if (!job.split) return job;
     const auto kernel = part_kernel<On<Changing>>;

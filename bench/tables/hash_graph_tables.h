@@ -1,8 +1,8 @@
 #pragma once
-/// HashGraphs as tables under test, on CPUs and GPUs: which there are, and what they answer. Building takes
-/// keys and values as two arrays; probing leaves, for each query, where the first entry is that matches and
-/// how many there are, as in the paper (Green 2019, section 5.4: lists of results are not made). Both
-/// conversions are not part of the time. Making probe-new's graph of the queries is.
+/// HashGraphs as tables under test, on CPUs and GPUs: their kinds, and their answers. Building takes keys and
+/// values as two arrays; probing leaves, for each query, the place of the first entry that matches and the
+/// number of such entries, as in the paper (Green 2019, section 5.4: lists of results are not made). Both
+/// conversions are not timed. Making probe-new's graph of the queries is timed.
 
 #include <cstdint>
 
@@ -28,7 +28,7 @@ inline constexpr HashGraphKind kHashGraphKinds[] = {
     {"hashgraph-v2-grouped-new", table::HashGraphVersion::v2, true, true},
 };
 
-/// Entries by buckets: more than this is of no use to anyone.
+/// The largest useful number of entries per bucket.
 inline constexpr double kMostHashGraphLoad = 16;
 
 constexpr Configuration hash_graph_configuration(const HashGraphKind& kind) {
@@ -47,8 +47,8 @@ constexpr Configuration hash_graph_configuration(const HashGraphKind& kind) {
           .serves = false};
 }
 
-/// The answer to a lookup that has found so many entries. Of unique keys: the value; of others, whose values
-/// are 1: their sum.
+/// Returns the answer to a lookup that has found so many entries: for unique keys the value; for others,
+/// whose values are 1, their sum.
 template <class Value>
 WARPMER_HD std::uint32_t answer_of_matches(std::uint32_t first, std::uint32_t count, bool distinct,
                                            const Value* values) {

@@ -1,12 +1,12 @@
 #pragma once
-/// Work of the table experiments on the CPU's cores.
+/// Runs the table experiments on the CPU's cores.
 
 #include <cstddef>
 #include <functional>
 
 namespace warpmer::bench {
 
-/// How many threads the experiments use; set once, before there are tables.
+/// Sets the number of threads that the experiments use; it is called once, before there are tables.
 void use_host_threads(unsigned threads);
 [[nodiscard]] unsigned host_threads();
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Memory of SlabAlloc on the host: units with their bitmaps, in one array or in super blocks.
+/// The memory of SlabAlloc on the host: units with their bitmaps, in one array or in super blocks.
 
 #include <bit>
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace warpmer::bench {
 
-/// How many super blocks units lie in, and how many units each has: as many as were asked for or more.
+/// The number of super blocks, and of units in each; there are at least as many units as were asked for.
 struct UnitShape {
   std::uint32_t super_blocks = 1;
   std::uint64_t units_each = 0;
   [[nodiscard]] std::size_t units() const { return std::size_t{super_blocks} * units_each; }
-  /// Words of the bitmaps of a super block.
+  /// Returns the number of words of the bitmaps of a super block.
   [[nodiscard]] std::size_t words_each() const {
     return std::size_t{table::blocks_for(units_each)} * table::kBitmapWords;
   }
@@ -38,7 +38,7 @@ class HostUnits {
  public:
   using Unit = typename Units::Unit;
 
-  /// At least so many.
+  /// Makes at least `units` units.
   explicit HostUnits(std::uint64_t units)
       : shape_(shape_of_units<Units>(units)),
         units_(shape_.units()),
@@ -50,7 +50,7 @@ class HostUnits {
     clear();
   }
 
-  /// No unit is taken; all super blocks are in use.
+  /// Frees all units; all super blocks are in use.
   void clear() {
     for (std::size_t i = 0; i < bitmaps_.size(); ++i)
       bitmaps_[i] = table::bitmap_at_first(shape_.units_each, i % shape_.words_each());

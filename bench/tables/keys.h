@@ -1,6 +1,6 @@
 #pragma once
-/// The keys of the table experiments: functions of their number, the same on CPUs and GPUs, so that nothing
-/// is kept to check answers against.
+/// The keys of the table experiments: they are functions of their number, the same on CPUs and GPUs, so that
+/// answers can be checked without keeping anything.
 
 #include <cmath>
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace warpmer::bench {
 
 using table::Key32;
 
-/// How often keys come.
+/// The distribution of keys.
 enum class Distribution {
-  unique,   ///< each once
+  unique,   ///< each key comes once
   uniform,  ///< drawn with replacement
   zipf,     ///< drawn with replacement, the key of rank r with a probability proportional to r^-s
 };
@@ -23,7 +23,7 @@ enum class Distribution {
 /// Zipf's exponent in Juenger et al. 2018, section V-A.
 inline constexpr double kZipfExponent = 1 + 1e-6;
 
-/// So many different keys there are: all but the marks of empty slots and of tombstones.
+/// The number of different keys: all but the marks of empty slots and of tombstones.
 inline constexpr std::uint64_t kKeyNumbers = (std::uint64_t{1} << 32) - 2;
 
 /// The finalizer of MurmurHash3 (Appleby, public domain): a bijection on 32 bits.
@@ -40,7 +40,7 @@ WARPMER_HD constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Different keys for different numbers below kKeyNumbers, without any order.
+/// Returns different keys for different numbers below kKeyNumbers, without any order.
 WARPMER_HD constexpr Key32 key_number(std::uint64_t number) {
   std::uint32_t key = mix32(static_cast<std::uint32_t>(number));
   // Reserved keys are skipped along their cycle, which keeps it a bijection.
@@ -48,21 +48,21 @@ WARPMER_HD constexpr Key32 key_number(std::uint64_t number) {
   return key;
 }
 
-/// What a lookup answers when a key is not there. No value is like this.
+/// The answer of a lookup when a key is not there. No value is like this.
 inline constexpr std::uint32_t kAbsent = ~0u;
 
-/// The value that comes with a unique key: 31 bits of no use to anyone who guesses.
+/// Returns the value that comes with a unique key: 31 bits that cannot be guessed.
 WARPMER_HD constexpr std::uint32_t value_of(Key32 key) { return mix32(key ^ 0x2545F491u) >> 1; }
 
-/// Ranks from 0 to `size` - 1 as Zipf's law has them, by rejection-inversion (Hoermann and Derflinger 1996):
-/// the inverse of an integral over a hat function, and few draws are rejected. Host and device compute the
-/// same ranks up to the last bits of their logarithms.
+/// Draws ranks from 0 to `size` - 1 by Zipf's law, with rejection-inversion (Hoermann and Derflinger 1996):
+/// it takes the inverse of an integral over a hat function, and rejects few draws. Host and device compute
+/// the same ranks up to the last bits of their logarithms.
 class ZipfRanks {
  public:
   WARPMER_HD ZipfRanks(double size, double exponent)
       : size_(size), exponent_(exponent), low_(hat_integral(1.5) - 1), high_(hat_integral(size + 0.5)) {}
 
-  /// `draw`: the number of the draw, any 64 bits.
+  /// Returns the rank of a draw; `draw` is its number, any 64 bits.
   [[nodiscard]] WARPMER_HD std::uint64_t operator()(std::uint64_t draw) const {
     for (std::uint64_t random = mix64(draw);; random = mix64(random + 0x9E3779B97F4A7C15u)) {
       const double u = high_ + static_cast<double>(random >> 11) * 0x1p-53 * (low_ - high_);
@@ -75,7 +75,7 @@ class ZipfRanks {
   }
 
  private:
-  /// Integral of x^-s, as (e^t - 1) / t for small t, because s is almost 1.
+  /// Returns the integral of x^-s, as (e^t - 1) / t for small t, because s is almost 1.
   [[nodiscard]] WARPMER_HD double hat_integral(double x) const {
     const double t = (1 - exponent_) * log(x);
     return (t == 0 ? 1 : expm1(t) / t) * log(x);
@@ -88,11 +88,11 @@ class ZipfRanks {
   double size_, exponent_, low_, high_;
 };
 
-/// Keys to build a table from.
+/// The plan of the keys from which a table is built.
 struct KeyPlan {
   Distribution distribution = Distribution::unique;
   std::size_t pairs = 0;       ///< keys with their values, repeated ones included
-  std::uint64_t universe = 0;  ///< numbers that they are drawn from; of unique keys, `pairs`
+  std::uint64_t universe = 0;  ///< number of keys from which they are drawn; for unique keys, `pairs`
   std::uint64_t seed = 1;
 };
 
@@ -102,7 +102,7 @@ class PairMaker {
   WARPMER_HD explicit PairMaker(const KeyPlan& plan)
       : plan_(plan), ranks_(static_cast<double>(plan.universe), kZipfExponent) {}
 
-  /// The number of the key of pair `i`, below the plan's universe.
+  /// Returns the number of the key of pair `i`, below the plan's universe.
   [[nodiscard]] WARPMER_HD std::uint64_t number(std::uint64_t i) const {
     const std::uint64_t draw = mix64(plan_.seed) + i;
     switch (plan_.distribution) {
@@ -116,19 +116,19 @@ class PairMaker {
     return i;
   }
   [[nodiscard]] WARPMER_HD Key32 key(std::uint64_t i) const { return key_number(number(i)); }
-  /// Unique keys have values; of others it is counted how often they come.
+  /// Returns pair `i`. Unique keys have values; the occurrences of other keys are counted.
   [[nodiscard]] WARPMER_HD std::uint64_t pair(std::uint64_t i) const {
     const Key32 one = key(i);
     return table::word_of({one, plan_.distribution == Distribution::unique ? value_of(one) : 1u});
   }
-  /// Query `i`: of a key that was inserted, or of one that never was.
+  /// Returns query `i`: a key that was inserted, or one that never was.
   [[nodiscard]] WARPMER_HD Key32 query(std::uint64_t i, std::uint32_t hits_percent) const {
     return is_hit(i, hits_percent) ? key(i) : key_number(plan_.universe + i);
   }
   [[nodiscard]] WARPMER_HD static bool is_hit(std::uint64_t i, std::uint32_t hits_percent) {
     return mix32(static_cast<std::uint32_t>(i)) % 100 < hits_percent;
   }
-  /// Whether a query was answered as it should be. Counts are checked elsewhere, key by key.
+  /// True when a query was answered correctly. Counts are checked elsewhere, key by key.
   [[nodiscard]] WARPMER_HD bool is_right(std::uint64_t i, std::uint32_t hits_percent, Key32 key,
                                          std::uint32_t answer) const {
     if (!is_hit(i, hits_percent)) return answer == kAbsent;

@@ -1,7 +1,7 @@
 #pragma once
 /// Mixes of operations that run side by side, as functions of their number, so that every answer can be
-/// checked (Ashkiani et al. 2018, section VI-C). All keys of a mix are different: what an operation answers
-/// does not depend on when it runs.
+/// checked (Ashkiani et al. 2018, section VI-C). All keys of a mix are different, so that the answer to an
+/// operation does not depend on when it runs.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace warpmer::bench {
 
-/// The paper's Gamma, in percent; what is left are lookups of keys that are not there.
+/// The paper's Gamma, in percent; the rest are lookups of keys that are not there.
 struct Mix {
   std::uint32_t insert = 50;  ///< of new keys
   std::uint32_t erase = 50;   ///< of keys that are there
@@ -32,8 +32,8 @@ struct MixPlan {
   std::uint64_t operations = 0;  ///< no more than `initial`
 };
 
-/// Makes the operations of a plan, and knows what becomes of the table. Operation t has to do with key t of
-/// those that are there, with a new one, or with one that never is.
+/// Makes the operations of a plan, and knows the table's contents after them. Operation t uses key t of those
+/// that are there, a new key, or one that is never there.
 class MixMaker {
  public:
   WARPMER_HD explicit MixMaker(const MixPlan& plan) : plan_(plan) {}
@@ -49,10 +49,10 @@ class MixMaker {
     return answer == (is_there(t) ? value_of(key_number(t)) : kAbsent);
   }
 
-  /// All keys that an operation may have to do with.
+  /// Returns the number of all keys that an operation may use.
   [[nodiscard]] WARPMER_HD std::uint64_t keys() const { return plan_.initial + plan_.operations; }
   [[nodiscard]] WARPMER_HD Key32 key(std::uint64_t i) const { return key_number(i); }
-  /// Of a lookup of key i when all operations are done.
+  /// True when `answer` is right for a lookup of key i after all operations.
   [[nodiscard]] WARPMER_HD bool is_right_after(std::uint64_t i, std::uint32_t answer) const {
     bool there = true;
     if (i >= plan_.initial) {
@@ -71,7 +71,7 @@ class MixMaker {
   [[nodiscard]] WARPMER_HD bool erases(std::uint64_t t) const {
     return !inserts(t) && draw(t) < plan_.mix.insert + plan_.mix.erase;
   }
-  /// Whether the operation's key is there before it.
+  /// True when the operation's key is there before it.
   [[nodiscard]] WARPMER_HD bool is_there(std::uint64_t t) const {
     return !inserts(t) && draw(t) < plan_.mix.insert + plan_.mix.erase + plan_.mix.find;
   }

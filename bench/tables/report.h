@@ -1,5 +1,5 @@
 #pragma once
-/// Rows of the table experiments as text, CSV and JSON.
+/// Reports rows of the table experiments as text, CSV and JSON.
 
 #include <cstdio>
 #include <string>
@@ -12,7 +12,7 @@ namespace warpmer::bench {
 [[nodiscard]] const char* name_of(Distribution distribution);
 [[nodiscard]] const char* name_of(Outcome outcome);
 
-/// A table on standard output, a line for each row as it comes.
+/// Prints a table on standard output, with a line for each row as it comes.
 class TextReport {
  public:
   void begin(const std::vector<std::uint32_t>& hits_percent) const;
@@ -20,13 +20,13 @@ class TextReport {
   void add(const Row& row) const;
 };
 
-/// All rows, one line for each operation of each: insertions, and lookups by hit ratio, or other ones. Long
-/// form, as plotting programs take it.
+/// Returns all rows as CSV, with one line for each operation of each: insertions, and lookups by hit ratio,
+/// or other ones. It is the long form that plotting programs take.
 [[nodiscard]] std::string csv_of(const std::vector<Row>& rows);
-/// An array of objects, one for each row.
+/// Returns an array of objects, one for each row.
 [[nodiscard]] std::string json_of(const std::vector<Row>& rows);
 
-/// Writes a report whole; `-` is standard output. Throws ResourceError.
+/// Writes a whole report; `-` is standard output. Throws a ResourceError.
 void write_report(const std::string& path, const std::string& text);
 
 }  // namespace warpmer::bench

@@ -1,6 +1,6 @@
 #pragma once
 /// The two tables on slab lists (table/slab_elements.h, table/slab_hash.h) as the experiments use them, on
-/// any tile: what is done for one pair, one key, one operation. And how large they are made.
+/// any tile: the work for one pair, one key, one operation, and the sizes of the tables.
 
 #include <cmath>
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace warpmer::bench {
 
-/// How many slabs hash to the same bucket when so many elements do: the sum of P(elements > j slots), for
-/// Poisson's law.
+/// Returns the expected number of slabs of a bucket with so many elements on average: the sum of P(elements >
+/// j slots), for Poisson's law.
 inline double slabs_of_bucket(double elements_of_bucket, int slots) {
   const double spread = 12 * std::sqrt(elements_of_bucket) + 60;
   double slabs = 1;
@@ -26,9 +26,10 @@ inline double slabs_of_bucket(double elements_of_bucket, int slots) {
   return slabs;
 }
 
-/// Buckets of a slab hash in which so many elements fill this share of all slots. Few elements for each
-/// bucket leave base slabs empty, many leave less of the last slabs; where two numbers would do, the larger
-/// is meant, with the shorter lists (Ashkiani et al. 2018, Fig. 4c).
+/// Returns the number of buckets of a slab hash in which so many elements fill this share of all slots. With
+/// few elements for each bucket, base slabs are nearly empty; with many, a smaller part is lost in last
+/// slabs. If two numbers would do, the larger is returned, with the shorter lists (Ashkiani et al. 2018, Fig.
+/// 4c).
 inline std::uint32_t buckets_of_slabs(std::size_t elements, double load, int slots) {
   constexpr double kFewest = 0.01, kMost = 4000, kStep = 1.01;
   double each = kFewest;
@@ -37,9 +38,9 @@ inline std::uint32_t buckets_of_slabs(std::size_t elements, double load, int slo
   return buckets < 1 ? 1u : static_cast<std::uint32_t>(std::llround(buckets));
 }
 
-/// Units that so many elements never run out of: behind every slab but a bucket's last one there are `slots`
-/// elements. Twice as many, so that hashes soon find a memory block with room, as in the paper, of whose
-/// units a tenth was taken; and some for tiles that hold one for a moment.
+/// Returns a number of units of which so many elements never run out: every slab but a bucket's last one has
+/// `slots` elements. It is twice as many, so that hashes soon find a memory block with room (in the paper a
+/// tenth of the units was taken), and some more for tiles that hold one for a moment.
 inline std::uint64_t units_for(std::size_t elements, int slots, std::uint32_t tiles) {
   return 2 * (elements / static_cast<std::size_t>(slots)) + tiles + table::kUnitsPerBlock;
 }
@@ -76,8 +77,8 @@ struct SlabPairs {
   }
 };
 
-/// 64-bit keys with 32-bit counts: what k-mers are in. Values are kept as counts that are 1 larger, because a
-/// count of 0 is none.
+/// 64-bit keys with 32-bit counts, as k-mers have them. Values are kept as counts that are 1 larger, because
+/// a count of 0 is none.
 template <class T, template <class> class UnitsOf>
 struct SlabKmers {
   using Tile = T;
@@ -106,7 +107,8 @@ struct SlabKmers {
   }
 
  private:
-  /// A different key of 64 bits for each one of 32. (What would become the mark of empty slots has 64 bits.)
+  /// Returns a different key of 64 bits for each one of 32. (The key that would become the mark of empty
+  /// slots has 64 bits.)
   WARPMER_HD static Key64 wide(Key32 key) { return mix64(key); }
   WARPMER_HD static std::uint32_t answer(std::uint32_t count, bool distinct) {
     return count == 0 ? kAbsent : distinct ? count - 1 : count;

@@ -1,6 +1,6 @@
 #pragma once
 /// The probing schemes on slots of one word (table/word_slots.h) as the experiments use them, on any tile. A
-/// family names a scheme; `On<T>` is it on a tile.
+/// family names a scheme; `On<T>` is the scheme on a tile.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ using WordSlots = table::Slots<table::Key32>;
 /// The paper's p_max: far more windows than a key visits while there is room.
 inline constexpr std::uint32_t kMostWindows = 4096;
 
-/// WarpDrive with windows of `Window` slots. Where a window is more than a group looks at, it starts at any
+/// WarpDrive with windows of `Window` slots. A window that is more than a group looks at may start at any
 /// group.
 template <int Window>
 struct WarpDriveFamily {
@@ -28,7 +28,7 @@ struct WarpDriveFamily {
   static constexpr std::size_t kStash = 0;
   static constexpr int kCountingPasses = 1;
 
-  /// Windows.
+  /// Returns the number of windows.
   static std::uint32_t buckets_for(std::uint64_t slots, int bucket) {
     const auto groups = (slots + static_cast<std::uint64_t>(bucket) - 1) / static_cast<std::uint64_t>(bucket);
     const auto in_window = static_cast<std::uint64_t>(Window / bucket);
@@ -61,7 +61,7 @@ struct WarpDriveFamily {
   };
 };
 
-/// What cuckoo and iceberg tables have in common.
+/// The common part of cuckoo and iceberg tables.
 struct BucketFamily {
   static constexpr int kWindow = 0;
   static constexpr std::size_t kStash = table::kStashSlots;
