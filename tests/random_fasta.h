@@ -10,7 +10,7 @@ namespace warpmer::tests {
 
 struct FastaShape {
   std::size_t longest_sequence = 1000;
-  std::size_t longest_line = 80;  ///< each sequence has lines of one width, of up to so many characters
+  std::size_t longest_line = 80;  ///< each sequence has lines of one width, at most so many characters
   std::size_t longest_header = 30;
   std::string line_end = "\n";
   std::string alphabet = "ACGTacgtNRYn-";
@@ -19,10 +19,10 @@ struct FastaShape {
 
 struct Fasta {
   std::string text;
-  std::vector<std::string> sequences;  ///< of all records, empty ones too
+  std::vector<std::string> sequences;  ///< sequences of all records, empty ones too
 };
 
-/// At least so many bytes of FASTA. Sequences may be empty.
+/// Returns at least `bytes` bytes of FASTA. Sequences may be empty.
 inline Fasta fasta(std::size_t bytes, unsigned seed, const FastaShape& shape = {}) {
   std::mt19937 random(seed);
   Fasta made;

@@ -1,18 +1,19 @@
 #pragma once
-/// How much a test does: everything, or a few cases of each kind. tests/CMakeLists.txt says where which.
+/// The tier decides how much a test does: everything, or a few cases of each kind. tests/CMakeLists.txt says
+/// which tier is used where.
 
 #include <cstdlib>
 #include <string_view>
 
 namespace warpmer::tests {
 
-/// Whether this is the full tier.
+/// True in the full tier.
 inline bool is_full_tier() {
   const char* tier = std::getenv("WARPMER_TIER");
   return tier == nullptr || std::string_view(tier) != "sample";
 }
 
-/// What a test takes in the full tier, or in the sample tier.
+/// Returns the value that a test takes in the full tier, or in the sample tier.
 template <class T>
 T by_tier(T full, T sample) {
   return is_full_tier() ? full : sample;

@@ -1,5 +1,6 @@
 #pragma once
-/// What tests do with counters of one GPU: reads in, frozen shards out. The counter's GPU is current.
+/// Runs counters of one GPU for tests: reads go in, and frozen shards come out. The counter's GPU must be
+/// current.
 
 #include <cstdint>
 #include <map>
@@ -11,10 +12,10 @@
 
 namespace warpmer::tests {
 
-/// Payloads of shards that are not empty.
+/// The payloads of shards that are not empty.
 using Payloads = std::map<std::uint32_t, std::vector<std::uint64_t>>;
 
-/// Adds all reads so many times.
+/// Adds all reads `times` times.
 inline void feed(gpu::DeviceCounter& counter, const std::vector<std::string>& reads, int times = 1) {
   std::string text;
   for (const auto& read : reads) text += read + gpu::kSeparator;
@@ -40,7 +41,7 @@ inline void feed(gpu::DeviceCounter& counter, const std::vector<std::string>& re
   }
 }
 
-/// Counts what was fed, when all counters that work together have been told that nothing more comes.
+/// Counts the reads that were fed, when all counters that work together have been told that no more come.
 inline void finish(gpu::DeviceCounter& counter, Payloads& payloads) {
   counter.finish(
       [&](gpu::FrozenChunk&& chunk) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Values that a test has made, for a kernel.
+/// Copies values that a test has made to the device, for a kernel.
 
 #include <algorithm>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace warpmer::tests {
 
-/// A copy of them, with room for one at least. It is there in the order of the stream.
+/// Returns a copy of the values, with room for at least one. It is there in the order of the stream.
 template <class T>
 gpu::DeviceArray<T> on_device(const std::vector<T>& values, cudaStream_t stream) {
   gpu::DeviceArray<T> device(std::max<std::size_t>(values.size(), 1));

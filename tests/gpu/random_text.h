@@ -7,7 +7,8 @@
 
 namespace warpmer::tests {
 
-/// Reads of a small genome, both strands, with errors, breaks, lower case and stretches of one base.
+/// Returns reads of a small genome, from both strands, with errors, breaks, lower case and stretches of one
+/// base.
 inline std::vector<std::string> random_reads(std::size_t n, std::size_t genome_length, unsigned seed,
                                              std::size_t length = 150) {
   std::mt19937_64 random(seed);

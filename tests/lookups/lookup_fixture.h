@@ -1,6 +1,6 @@
 #pragma once
-/// What the tests of lookups share: indexes of made-up reads or of given k-mers, batches, and the comparison
-/// of what two lookups say.
+/// The common parts of the tests of lookups: indexes of made-up reads or of given k-mers, batches, and the
+/// comparison of the answers of two lookups.
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ namespace warpmer::tests {
 
 using Reads = std::vector<std::string>;
 
-/// A file name of its own, removed in the end.
+/// A file with a name of its own, which is removed in the end.
 class TemporaryIndex {
  public:
   TemporaryIndex() {
@@ -47,7 +47,7 @@ class TemporaryIndex {
   std::filesystem::path path_;
 };
 
-/// Names and sequences, like a parser's.
+/// Returns a batch with names and sequences, like a parser's.
 inline io::Batch batch_of(const Reads& reads) {
   io::Batch batch;
   batch.file = "made up";
@@ -70,7 +70,7 @@ inline index::IndexParams params_of(std::uint32_t k, bool canonical) {
   return {k, canonical, minimizer_length(k), shard_bits(k), kHashVersion};
 }
 
-/// Counts reads with the CPU.
+/// Writes the index of reads, counted on the CPU.
 inline void write_index(const std::string& path, const Reads& reads, std::uint32_t k, bool canonical = true) {
   backend::CountPlan plan;
   plan.k = k;
@@ -88,7 +88,7 @@ inline void write_index(const std::string& path, const Reads& reads, std::uint32
   writer.finish(session->tally().totals(), session->tally().histogram(), {});
 }
 
-/// An index of given k-mers, canonical ones if it is canonical, with given counts.
+/// Writes an index of given k-mers, canonical ones if it is canonical, with given counts.
 template <class Key>
 void write_index(const std::string& path, const std::map<Key, std::uint64_t>& counts, std::uint32_t k,
                  bool canonical = true) {
@@ -117,7 +117,7 @@ void write_index(const std::string& path, const std::map<Key, std::uint64_t>& co
   writer.finish(totals, histogram, {});
 }
 
-/// How many positions were looked up, and how many of those were found.
+/// The number of positions that were looked up, and of those that were found.
 struct Seen {
   std::size_t kmers = 0, found = 0;
 };
@@ -154,8 +154,8 @@ inline Reads small_and_odd(std::uint32_t k) {
   return reads;
 }
 
-/// Text whose minimizer changes as often as a greedy choice of bases can make it: more runs of k-mers with
-/// one shard than a GPU has room for where text is cut once (kernels/lookup/shard_runs.cu).
+/// Returns text whose minimizer changes as often as a greedy choice of bases can make it: it has more runs of
+/// k-mers with one shard than a GPU has room for when text is cut once (kernels/lookup/shard_runs.cu).
 inline std::string restless_text(std::size_t size, std::uint32_t k) {
   const std::uint32_t m = minimizer_length(k), mask = (1u << (2 * m)) - 1;
   std::string text;
@@ -166,7 +166,8 @@ inline std::string restless_text(std::size_t size, std::uint32_t k) {
     const std::uint32_t least =
         std::accumulate(hashes.begin() + static_cast<std::ptrdiff_t>(first), hashes.end(), UINT32_MAX,
                         [](std::uint32_t a, std::uint32_t b) { return std::min(a, b); });
-    // Of the four, the largest that is a new least one; else the largest.
+    // Of the four bases, the one with the largest hash that is a new minimum is taken; else the one with the
+    // largest hash.
     std::uint64_t best = 0;
     std::uint32_t base = 0;
     for (std::uint32_t one = 0; one < 4; ++one) {

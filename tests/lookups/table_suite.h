@@ -1,5 +1,5 @@
 #pragma once
-/// What every lookup table, on every device, must answer: what the index itself says.
+/// Tests that every lookup table, on every device, answers as the index itself does.
 
 #include <functional>
 #include <random>
@@ -8,7 +8,7 @@
 
 namespace warpmer::tests {
 
-/// A lookup in a table built of an index.
+/// Makes a lookup in a table that is built from an index.
 using MakeTable =
     std::function<std::unique_ptr<backend::Lookup>(const index::IndexFile&, backend::LookupTable)>;
 
@@ -43,7 +43,7 @@ inline void check_reads_of_any_k(const MakeTable& make, const std::vector<std::u
   }
 }
 
-/// As many of the read's k-mers as there are values, and their counts.
+/// Returns as many of the read's k-mers as there are values, with these as their counts.
 inline std::map<Key64, std::uint64_t> counts_of(const std::string& read, std::uint32_t k,
                                                 const std::vector<std::uint64_t>& values) {
   std::map<Key64, std::uint64_t> counts;
@@ -55,7 +55,7 @@ inline std::map<Key64, std::uint64_t> counts_of(const std::string& read, std::ui
   return counts;
 }
 
-/// Counts around what 32 bits hold, and around the answers with a meaning of their own.
+/// Checks counts around the largest that 32 bits hold, and around the answers with a meaning of their own.
 inline void check_large_counts(const MakeTable& make) {
   constexpr std::uint64_t kLimit = std::uint64_t{1} << 32;
   const std::vector<std::uint64_t> values = {1,          2,      300,        kLimit - 3,  kLimit - 2,
@@ -79,7 +79,7 @@ inline void check_large_counts(const MakeTable& make) {
   }
 }
 
-/// No k-mer, and a single one.
+/// Checks indexes with no k-mer, and with a single one.
 inline void check_next_to_nothing(const MakeTable& make) {
   const Reads asked = random_reads(50, 1000, 24);
   for (const std::uint32_t k : {7u, 31u, 40u}) {
@@ -100,7 +100,7 @@ inline void check_next_to_nothing(const MakeTable& make) {
   }
 }
 
-/// The k-mer whose hash is the mark of empty slots: in the index, or not.
+/// Checks the k-mer whose hash is the mark of empty slots: in the index, or not.
 template <class Key>
 void check_marker(const MakeTable& make) {
   constexpr std::uint32_t k = kKeyBits<Key> / 2;

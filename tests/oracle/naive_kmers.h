@@ -1,6 +1,6 @@
 #pragma once
-/// A k-mer counter that is too simple to be wrong, for unit tests to compare with. It is made of
-/// strings and a std::map, and shares no code and no idea with warpmer: keep it that way.
+/// A k-mer counter that is too simple to be wrong; unit tests compare with it. It is made of strings and a
+/// std::map, and shares no code and no idea with warpmer: keep it that way.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-/// The k-mers of `seq` as upper-case text over A C G T, each with the number of its occurrences.
-/// Anything but A C G T U (any case; U counts as T) breaks k-mers. `canonical`: a k-mer and its reverse
-/// complement are one, named by the one that comes first in the alphabet. Any k from 1 on.
+/// Returns the k-mers of `seq` as upper-case text over A C G T, each with the number of its occurrences.
+/// Anything but A C G T U (any case; U counts as T) breaks k-mers. With `canonical`, a k-mer and its reverse
+/// complement are one, named by the one that comes first in the alphabet. k may be any number from 1 on.
 inline std::map<std::string, std::uint64_t> naive_kmers(std::string_view seq, int k, bool canonical) {
   std::map<std::string, std::uint64_t> counts;
   const auto length = static_cast<std::size_t>(k);

@@ -1,5 +1,5 @@
 #pragma once
-/// What a paged table of k-mers (table/child_items.h) must do, wherever its children lie. `Children` is a
+/// Tests every paged table of k-mers (table/child_items.h), wherever its partitions lie. `Children` is a
 /// template over the type of keys.
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@
 
 namespace warpmer::tests {
 
-/// A table of k-mers with the map that it has to be.
+/// A table of k-mers, with the map that it has to equal.
 template <template <class> class Children, class Key>
 class KmerLedger {
  public:
@@ -27,22 +27,22 @@ class KmerLedger {
   KmerLedger(const table::PagedTablePlan& plan, const table::ShardPlace<Key>& place)
       : table(plan, place), place_(place), random_(place.k) {}
 
-  /// Some of the first `kmers` hashes of a sequence, each once, of shards that the table is for; the last
-  /// two of 2k bits among them, but not kEmptyKey.
+  /// Inserts some of the first `kmers` hashes of a sequence, each once, of shards that the table is for; the
+  /// last two of 2k bits are among them, but not kEmptyKey.
   void insert(std::size_t n, std::uint32_t kmers) {
     std::map<Key, std::uint32_t> batch;
     for (std::size_t i = 0; i < n; ++i) add_to(batch, hash(random_() % kmers), 1 + random_() % 1000);
     add_to(batch, key_mask<Key>(place_.k) - 1, 3);
     insert(batch);
   }
-  /// So many of each shard, at once.
+  /// Inserts so many k-mers of each shard, at once.
   void insert_of_shards(const std::map<std::uint32_t, std::size_t>& wanted) {
     std::map<Key, std::uint32_t> batch;
     for (const auto& [shard, n] : wanted) {
       const std::uint32_t m = minimizer_length(place_.k), mmer = early_minimizer(shard, m);
       const Key last = key_mask<Key>(m);
       for (const std::size_t end = batch.size() + n; batch.size() < end;) {
-        // So that the other strand begins with it.
+        // The k-mer ends so that the other strand begins with the minimizer.
         const Key kmer = ((Key{random_()} & ~last) | (~Key{mmer} & last)) & key_mask<Key>(place_.k);
         const Key key = KmerHash<Key>(place_.k)(kmer);
         if (shard_of_hash(key) == shard) add_to(batch, key, 1 + random_() % 1000);
@@ -81,7 +81,7 @@ class KmerLedger {
     }
     CHECK(wrong == 0);
   }
-  /// Children have all shards, in order, each those of its range and nothing else.
+  /// Checks that the partitions have all shards, in order, and each has those of its range and nothing else.
   void check_ranges() {
     std::map<std::uint32_t, std::uint64_t> filled;
     for (const auto& [key, count] : model_) ++filled[table.child_of(key)];
@@ -114,7 +114,7 @@ class KmerLedger {
   void add_to(std::map<Key, std::uint32_t>& batch, Key key, std::uint64_t count) const {
     if (key != table::kEmptyKey<Key> && is_for(key)) batch[key] = static_cast<std::uint32_t>(count);
   }
-  /// A minimizer of a shard, that hardly any other comes before.
+  /// Returns a minimizer of a shard that comes before nearly all others.
   static std::uint32_t early_minimizer(std::uint32_t shard, std::uint32_t m) {
     for (std::uint32_t mmer = 0;; ++mmer) {
       const std::uint32_t hash = minimizer_hash(mmer);
@@ -131,7 +131,7 @@ class KmerLedger {
   std::map<Key, std::uint64_t> model_;
 };
 
-/// Batch after batch: children are filled, built again, enlarged and halved.
+/// Inserts batch after batch: partitions are filled, built again, enlarged and halved.
 template <template <class> class Children, class Key>
 void check_kmers(std::uint32_t k, const table::ShardPlace<Key>& place) {
   CAPTURE(k);
@@ -147,7 +147,7 @@ void check_kmers(std::uint32_t k, const table::ShardPlace<Key>& place) {
     ledger.check_ranges();
     CHECK(ledger.table.counts().enlarged > 0);
     CHECK(ledger.table.counts().halved > 0);
-    // Each is there for as long as others are brought, but for one.
+    // Each partition stays there while others are brought, except for one.
     for (const table::ChildRange& range : ledger.table.ranges()) ledger.table.bring(range.child);
     ledger.check_all();
     CHECK_THROWS_AS(ledger.insert(1, 1000), InternalError);
@@ -163,7 +163,7 @@ void check_kmers_of_all_lengths(bool has_wide) {
   }
 }
 
-/// A count that passes 2^32 is told, once each time.
+/// Checks that a count that passes 2^32 is reported, once each time.
 template <template <class> class Children>
 void check_wrapped_counts() {
   KmerLedger<Children, Key64> ledger(small_plan(2, 4), {31});
@@ -177,7 +177,7 @@ void check_wrapped_counts() {
   CHECK(ledger.table.storage().take_wrapped().empty());
   ledger.add(ledger.hash(99), 0xFFFFFFFFu);
   for (int i = 0; i < 30; ++i) ledger.insert(300, 100);
-  // A key whose count is 0 now is not lost when its child is built again.
+  // A key whose count is 0 now is not lost when its partition is built again.
   ledger.insert(4000, 60000);
   ledger.add(key, 5);
   ledger.check_all();
@@ -196,7 +196,7 @@ void check_full(Ledger& ledger, std::size_t n, table::PagedTableFull::Reason rea
   CHECK(is_full);
 }
 
-/// As many children as there may be, and as many as there are shards.
+/// Checks the largest number of partitions, and one for each shard.
 template <template <class> class Children>
 void check_most_children() {
   table::PagedTablePlan plan = small_plan(2, 4);
@@ -211,8 +211,9 @@ void check_most_children() {
   CHECK(narrow.table.children() == 2);
 }
 
-/// Two shards that are told apart by the last bit of their places have more than a frame has slots: a child
-/// is halved until each has one of them, though the halves before are too full to be built.
+/// Checks two shards that only the last bit of their places tells apart, and that have more k-mers than a
+/// frame has slots: a partition is halved until each has one of them, though the halves before are too full
+/// to be built.
 template <template <class> class Children>
 void check_crowded_neighbours() {
   table::PagedTablePlan plan = small_plan(2, 1);
@@ -226,7 +227,7 @@ void check_crowded_neighbours() {
   CHECK(ledger.table.children() > kShardBits);
 }
 
-/// Children are as many, and as large, as what is known to come asks for.
+/// Checks that partitions are as many, and as large, as the expected k-mers need.
 template <template <class> class Children>
 void check_weights() {
   const table::ShardPlace<Key64> place{31, 500, 1500};

@@ -1,6 +1,6 @@
 #pragma once
-/// What a paged table (table/paged_table.h) must do, wherever its children lie: one body for host memory and
-/// for GPUs. `Table` is a PagedTable, made of a plan alone.
+/// Tests every paged table (table/paged_table.h), wherever its partitions lie: there is one body for host
+/// memory and for GPUs. `Table` is a PagedTable, made of a plan alone.
 
 #include <doctest/doctest.h>
 
@@ -23,13 +23,13 @@ using table::Replacement;
 
 inline constexpr Replacement kReplacements[] = {Replacement::fifo, Replacement::lru, Replacement::most_work};
 
-/// A table with the map that it has to be.
+/// A table, with the map that it has to equal.
 template <class Table>
 class PagedLedger {
  public:
   PagedLedger(const PagedTablePlan& plan, std::uint32_t seed) : table(plan), random_(seed) {}
 
-  /// Keys below `keys`, however often they come.
+  /// Inserts `n` keys below `keys`, however often each comes.
   void insert(std::size_t n, std::uint32_t keys) {
     std::vector<std::uint64_t> pairs;
     for (std::size_t i = 0; i < n; ++i) {
@@ -40,7 +40,7 @@ class PagedLedger {
     }
     table.insert(pairs.data(), pairs.size(), false);
   }
-  /// The next `n` of the keys 0, 1, ..., each once.
+  /// Inserts the next `n` of the keys 0, 1, ..., each once.
   void insert_next(std::size_t n) {
     std::vector<std::uint64_t> pairs;
     for (std::size_t i = 0; i < n; ++i, ++next_) {
@@ -84,7 +84,7 @@ class PagedLedger {
     }
     CHECK(wrong == 0);
   }
-  /// Different keys below 2^31 for different numbers.
+  /// Returns different keys below 2^31 for different numbers.
   static Key32 spread(Key32 number) { return (number * 0x9E3779B1u) & 0x7FFFFFFFu; }
 
   Table table;
@@ -95,7 +95,7 @@ class PagedLedger {
   Key32 next_ = 0;
 };
 
-/// Small children and batches, so that everything happens often.
+/// Returns a plan with small partitions and batches, so that everything happens often.
 inline PagedTablePlan small_plan(std::uint32_t frames, std::uint32_t children,
                                  Replacement replacement = Replacement::fifo) {
   PagedTablePlan plan;
@@ -145,7 +145,7 @@ void check_random_operations() {
   }
 }
 
-/// A table grows from one small child to many full ones, and shrinks again; nothing is lost.
+/// A table grows from one small partition to many full ones, and shrinks again; nothing is lost.
 template <class Table>
 void check_growth() {
   PagedTablePlan plan = small_plan(2, 1, Replacement::fifo);
@@ -175,7 +175,7 @@ void check_growth() {
   ledger.check_all();
 }
 
-/// A batch brings one key very often, all of one child, or nothing.
+/// A batch brings one key very often, all keys of one partition, or nothing.
 template <class Table>
 void check_skewed() {
   PagedLedger<Table> ledger(small_plan(2, 4, Replacement::most_work), 6);
@@ -190,7 +190,7 @@ void check_skewed() {
   CHECK(ledger.table.children() == 4);
 }
 
-/// Good pieces of work that are taken for failed: single children are built again, and hold what they held.
+/// Good work is treated as failed: single partitions are built again, and hold the same keys.
 template <class Table>
 void check_forced_failures() {
   for (const Placement placement : {Placement::by_key, Placement::by_arrival}) {
@@ -207,7 +207,7 @@ void check_forced_failures() {
       ledger.table.flush();
       ledger.insert_next(200);
       ledger.check_all();
-      // By key, an add_child at the beginning has built two halves each.
+      // With partitions by key, each add_child at the beginning has built two halves.
       CHECK(ledger.table.counts().rebuilds - 2 * ledger.table.counts().halved == discarded);
       CHECK(ledger.table.counts().rebuild_read > 0);
       CHECK(ledger.table.counts().rebuild_written > 0);
@@ -223,8 +223,8 @@ void check_forced_failures() {
   }
 }
 
-/// A child in which keys were erased has room made by one build, and is enlarged by the next, also where one
-/// build has to do.
+/// For a partition in which keys were erased, one build makes room, and the next enlarges it, even if one
+/// build has to suffice.
 template <class Table>
 void check_erased_and_full() {
   PagedTablePlan plan = small_plan(1, 1);
@@ -240,7 +240,8 @@ void check_erased_and_full() {
   CHECK(ledger.table.children() == 1);
 }
 
-/// What was read for the last time is not written back; what leaves before it is read is.
+/// A partition that was read for the last time is not written back; one that leaves before it is read is
+/// written back.
 template <class Table>
 void check_done_with() {
   std::uint64_t read_at_once = 0;
@@ -269,7 +270,7 @@ void check_done_with() {
   CHECK(read_at_once > 0);
 }
 
-/// Children in the order in which pairs came, as in the paper.
+/// Partitions are in the order in which pairs came, as in the paper.
 template <class Table>
 void check_by_arrival() {
   for (const Replacement replacement : kReplacements) {
@@ -280,7 +281,7 @@ void check_by_arrival() {
       plan.placement = Placement::by_arrival;
       plan.child_buckets = 0;
       PagedLedger<Table> ledger(plan, 8);
-      ledger.check(10, 100);  // there is no child yet
+      ledger.check(10, 100);  // there is no partition yet
       const std::size_t each = 12 * 32 * 85 / 100;
       for (const std::size_t n : {std::size_t{1}, each - 1, std::size_t{50}, 3 * each + 7, 2 * each})
         ledger.insert_next(n);
@@ -295,7 +296,7 @@ void check_by_arrival() {
   }
 }
 
-/// A batch that is smaller than the frames are many.
+/// A batch has fewer items than there are frames.
 template <class Table>
 void check_tiny_batch() {
   for (const Placement placement : {Placement::by_key, Placement::by_arrival}) {
@@ -309,8 +310,8 @@ void check_tiny_batch() {
   }
 }
 
-/// By arrival, what is asked for of the children that are there brings no others; and the oldest child goes
-/// with what it holds.
+/// With partitions by arrival, queries that the present partitions answer bring no others; and the oldest
+/// partition goes with its keys.
 template <class Table>
 void check_locality() {
   PagedTablePlan plan = small_plan(2, 6, Replacement::fifo);
@@ -330,7 +331,7 @@ void check_locality() {
   ledger.check(keys_of(5));
   ledger.check(keys_of(4));
   CHECK(fetches() == 0);
-  // While the first child is asked, the next one comes: whether it is needed, nobody knows yet.
+  // While the first partition is asked, the next one comes: it is not known yet whether it is needed.
   ledger.check(keys_of(0));
   CHECK(fetches() == 2);
   std::vector<Key32> both = keys_of(0);
@@ -341,7 +342,7 @@ void check_locality() {
     ledger.check(others);
   }
   CHECK(fetches() == 2);
-  // A key of no child makes all of them come, once.
+  // A key of no partition makes all of them come, once.
   both.push_back(0x80000001u);
   ledger.check(both);
   CHECK(fetches() == 6);
@@ -354,7 +355,7 @@ void check_locality() {
   ledger.check(keys_of(1));
 }
 
-/// What was moved, against a model of first in, first out: a list of residents.
+/// Compares the moves with a model of first in, first out: a list of residents.
 template <class Table>
 void check_swaps() {
   for (const std::uint32_t frames : {1u, 2u, 3u, 8u}) {
@@ -367,8 +368,8 @@ void check_swaps() {
     ledger.table.flush();
     ledger.check(700, 100000);
     const table::PagingCounts begin = ledger.table.paging();
-    // Every child has work in every round. Those that are there are served first, and the others come by
-    // turn.
+    // Every partition has work in every round. Those that are there are served first, and the others take
+    // turns.
     for (int round = 1; round <= 3; ++round) {
       ledger.check(700, 100000);
       const std::uint64_t swaps = (8 - frames) * static_cast<std::uint64_t>(round);
@@ -378,7 +379,7 @@ void check_swaps() {
       CHECK(ledger.table.paging().visits - begin.visits == 8u * static_cast<std::uint64_t>(round));
       CHECK(ledger.table.paging().hits - begin.hits == frames * static_cast<std::uint64_t>(round));
     }
-    // What has changed is written back when it leaves, and only then.
+    // A partition that has changed is written back when it leaves, and only then.
     ledger.insert(600, 100000);
     ledger.table.flush();
     CHECK(ledger.table.paging().write_backs - begin.write_backs == 8 - frames);

@@ -1,5 +1,5 @@
 #pragma once
-/// Whole counting sessions from hand-made batches, and what any backend must make of them.
+/// Runs whole counting sessions from hand-made batches, and checks the results that every backend must give.
 
 #include <doctest/doctest.h>
 
@@ -26,12 +26,12 @@ namespace warpmer::tests {
 using Payloads = std::map<std::uint32_t, std::vector<std::uint64_t>>;
 
 struct Result {
-  Payloads payloads;  ///< of the shards that are not empty
+  Payloads payloads;  ///< payloads of the shards that are not empty
   std::map<std::string, std::uint64_t> counts;
   index::Totals totals;
   index::Histogram histogram;
   std::uint64_t early_counts = 0;
-  std::size_t from_elsewhere = 0;  ///< shards whose payloads were not in memory
+  std::size_t from_elsewhere = 0;  ///< number of shards whose payloads were not in memory
   backend::SpillReport spilled;
   backend::DeviceMemoryReport device_memory;
   std::uint64_t exchanged_bytes = 0;
@@ -65,7 +65,7 @@ inline backend::CountPlan plan_for(std::uint32_t k) {
   return plan;
 }
 
-/// How the shards of a session are taken.
+/// The form in which the shards of a session are taken.
 enum class Take { decoded, payloads };
 
 /// Feeds the batches, as often as `rounds` says, and takes the shards, with the threads of the plan.
@@ -122,12 +122,12 @@ inline Result run(backend::Backend& backend, const backend::CountPlan& plan,
   for (const backend::StageReport& stage : session->stages()) {
     if (stage.name == "exchange") result.exchanged_bytes = stage.bytes;
   }
-  // Of several ranks, others may have them.
+  // With several ranks, other ranks may have them.
   CHECK((plan.ranks->are_several() || result.totals.counted_kmers == kmers));
   return result;
 }
 
-/// Reads from a small genome, both strands, with errors and breaks.
+/// Returns reads from a small genome, of both strands, with errors and breaks.
 inline std::vector<std::string> simulated_reads(std::size_t n, std::size_t genome_length, unsigned seed,
                                                 unsigned bases_per_error = 100) {
   std::mt19937_64 random(seed);
@@ -148,11 +148,12 @@ inline std::vector<std::string> simulated_reads(std::size_t n, std::size_t genom
   return reads;
 }
 
-/// Reads whose k-mers all have one minimizer and are otherwise random, so that one shard has nearly all.
+/// Returns reads whose k-mers all have one minimizer and are otherwise random, so that one shard has nearly
+/// all.
 inline std::vector<std::string> hot_reads(std::size_t n, std::uint32_t k, unsigned seed) {
   std::mt19937_64 random(seed);
   const std::uint32_t m = minimizer_length(k);
-  // With one in a million of the smallest hashes, hardly any other m-mer comes before it.
+  // Its hash is among the smallest millionth, so that hardly any other m-mer comes before it.
   std::uint32_t mmer = 0;
   for (std::uint32_t least = UINT32_MAX; least > UINT32_MAX >> 20;) {
     const std::uint32_t canonical = canonical_mmer(static_cast<std::uint32_t>(random()) >> (32 - 2 * m), m);
@@ -178,12 +179,13 @@ inline std::map<std::string, std::uint64_t> expected_counts(const std::vector<st
   return counts;
 }
 
-/// Threads and devices of a plan.
+/// The threads and devices of a plan.
 struct Team {
   unsigned threads, devices;
 };
 
-/// Any k, both ways of counting strands, any team: the naive counter's counts, and always the same bytes.
+/// Any k, both ways of counting strands and any team give the naive counter's counts, and always the same
+/// bytes.
 inline void match_the_oracle(backend::Backend& backend, const std::vector<std::uint32_t>& all_k,
                              const std::vector<Team>& teams) {
   const auto reads = simulated_reads(150, 2500, 1);
@@ -209,8 +211,8 @@ inline void match_the_oracle(backend::Backend& backend, const std::vector<std::u
   }
 }
 
-/// Whatever shards are counted in: the same bytes. K-mers that come very often; more in a shard than its
-/// table begins with; and those whose hashes mean something to tables.
+/// Every table in which shards are counted gives the same bytes: for k-mers that come very often, for more
+/// k-mers in a shard than its table begins with, and for k-mers whose hashes mean something to tables.
 inline void count_in_any_table(backend::Backend& backend, const std::vector<std::uint32_t>& all_k) {
   for (const std::uint32_t k : all_k) {
     CAPTURE(k);
@@ -272,7 +274,7 @@ inline void filter_and_tally(backend::Backend& backend, std::uint32_t k) {
   CHECK(result.counts.size() == stored);
 }
 
-/// No input, empty reads, reads shorter than k, one k-mer.
+/// Counts no input, empty reads, reads shorter than k, and one k-mer.
 inline void next_to_nothing(backend::Backend& backend, std::uint32_t k) {
   CAPTURE(k);
   const auto nothing = [&](const std::vector<std::string>& reads) {
@@ -297,13 +299,13 @@ inline void refuse_or_break(backend::Backend& backend, std::uint32_t k) {
   backend::CountPlan plan = plan_for(k);
   const std::vector<std::string> reads = {std::string(70, 'A') + "E" + std::string(70, 'C')};
   CHECK_THROWS_AS(run(backend, plan, batches_of(reads, 1)), InputError);
-  // In a sequence too short to hold a k-mer, too.
+  // This holds in a sequence too short to have a k-mer, too.
   if (k > 2) CHECK_THROWS_AS(run(backend, plan, batches_of({"AQ"}, 1)), InputError);
   plan.lenient = true;
   CHECK((run(backend, plan, batches_of(reads, 1)).counts == expected_counts(reads, k, true)));
 }
 
-/// An error of whoever takes the shards ends the session, and is the one that is reported.
+/// An error of the sink that takes the shards ends the session, and is the one that is reported.
 inline void end_with_the_sink(backend::Backend& backend, std::uint32_t k, unsigned threads,
                               std::uint32_t good_shards) {
   CAPTURE(k);

@@ -1,5 +1,5 @@
 #pragma once
-/// Updates of indexes by hand-made batches, and what any backend must make of them.
+/// Updates indexes by hand-made batches, and checks the results that every backend must give.
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@
 namespace warpmer::tests {
 
 struct Updated {
-  Payloads payloads;  ///< of the shards that are not empty
+  Payloads payloads;  ///< payloads of the shards that are not empty
   index::Totals totals;
   index::Histogram histogram;
   backend::Shortfall shortfall;
@@ -27,16 +27,16 @@ struct Updated {
   std::optional<backend::DeviceMemoryReport> device_memory;
 };
 
-/// What both sessions of an update are to do; the reads that they get.
+/// The work of both sessions of an update, with the reads that they get.
 struct Change {
   Reads added, removed;
   bool adds = true, removes = true;
 };
 
-/// Enough for every shard of these tests.
+/// The memory for merging, which is enough for every shard of these tests.
 inline constexpr std::uint64_t kMergeBytes = std::uint64_t{256} << 20;
 
-/// `each` is the plan of one session, on a GPU of both together.
+/// Runs an update. `each` is the plan of one session or, on a GPU, of both together.
 inline Updated update(backend::Backend& backend, const backend::CountPlan& each,
                       const index::IndexFile& index, const Change& change,
                       std::uint64_t merge_bytes = kMergeBytes) {
@@ -102,7 +102,7 @@ inline void check_updated(const Updated& updated, const index::IndexFile& expect
   CHECK(updated.totals.largest_count == expected.totals().largest_count);
 }
 
-/// Any k, both strands, any team: the bytes of counting the reads that remain.
+/// Any k, both strands and any team give the same bytes as counting the reads that remain.
 inline void update_like_count(backend::Backend& backend, const std::vector<std::uint32_t>& all_k,
                               const std::vector<Team>& teams, const backend::CountPlan& pattern,
                               std::size_t genome_length = 20000, std::uint64_t merge_bytes = kMergeBytes) {
@@ -166,7 +166,7 @@ inline void note_shortfalls(backend::Backend& backend, const std::vector<std::ui
       const std::uint64_t was_there = at == there.end() ? 0 : at->second;
       if (count > was_there) expected.note(was_there, count - was_there);
     }
-    if (k > 8) CHECK(expected.absent_kmers > 0);  // of the shortest, all are there
+    if (k > 8) CHECK(expected.absent_kmers > 0);  // all of the shortest k-mers are there
     CHECK(expected.short_kmers > 0);
     backend::CountPlan plan = pattern;
     plan.k = k;
@@ -179,8 +179,8 @@ inline void note_shortfalls(backend::Backend& backend, const std::vector<std::ui
   }
 }
 
-/// An index of k-mers whose hashes crowd in one shard, more than are taken at once, among some that do not,
-/// and whose counts are of all widths.
+/// Makes an index of k-mers with counts of all widths. The hashes of most crowd in one shard, which has more
+/// than are taken at once; those of some do not.
 template <class Key>
 void update_what_crowds(backend::Backend& backend, std::uint32_t k, const backend::CountPlan& pattern,
                         std::size_t crowd, std::uint64_t merge_bytes = kMergeBytes) {
@@ -204,7 +204,7 @@ void update_what_crowds(backend::Backend& backend, std::uint32_t k, const backen
   counts[hash.inverse(key_mask<Key>(k))] = 7;
   const TemporaryIndex path, expected_path;
   write_index(path.path(), counts, k, false);
-  // Some are added, some taken away, some are new.
+  // Some k-mers are added, some are taken away, some are new.
   Change change;
   const auto read_of = [&](Key kmer) {
     std::string text(k, ' ');
@@ -235,7 +235,8 @@ void update_what_crowds(backend::Backend& backend, std::uint32_t k, const backen
   check_updated(update(backend, plan, index, change, merge_bytes), expected);
 }
 
-/// Counts about 2^32, of which some pass it when reads are added, and one of the hash with all bits set.
+/// Updates counts about 2^32, of which some pass it when reads are added, and one of the hash with all bits
+/// set.
 inline void update_beyond_32_bits(backend::Backend& backend, const backend::CountPlan& pattern) {
   constexpr std::uint32_t k = 32;
   const KmerHash<Key64> hash(k);
@@ -263,7 +264,7 @@ inline void update_beyond_32_bits(backend::Backend& backend, const backend::Coun
   check_updated(update(backend, plan, index, {added, {}, true, false}), expected);
 }
 
-/// An error of whoever takes the shards ends the session, and is the one that is reported.
+/// An error of the sink that takes the shards ends the session, and is the one that is reported.
 inline void end_update_with_the_sink(backend::Backend& backend, const backend::CountPlan& pattern) {
   const Reads was = simulated_reads(400, 3000, 26);
   for (const std::uint32_t k : {7u, 31u}) {

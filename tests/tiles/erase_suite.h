@@ -13,7 +13,8 @@
 
 namespace warpmer::tests {
 
-/// Rounds of one kind of operation each, with keys drawn from few, so that they meet again in all states.
+/// Runs rounds of one kind of operation each, with keys drawn from few, so that they meet again in all
+/// states.
 template <class Key>
 void mixed_rounds(const SchemeOnTile<Key>& on, TableShape shape) {
   if (!fits(on, shape)) return;
@@ -53,8 +54,8 @@ std::size_t slots_used(const std::vector<Key>& keys) {
   return keys.size() - static_cast<std::size_t>(std::count(keys.begin(), keys.end(), table::kEmptyKey<Key>));
 }
 
-/// Keys of one home, more than a window of them, all erased but the last: it is still found, and the others
-/// come back into the places of the dead, none of them twice.
+/// More keys of one home than a window holds are inserted, and all are erased but the last: it is still
+/// found, and the others come back into the places of erased keys, none of them twice.
 template <class Key>
 void tombstones(const SchemeOnTile<Key>& on) {
   const TableShape shape{3, key_bits<Key>(40), 1, 1};

@@ -1,5 +1,5 @@
 #pragma once
-/// Every scheme as the table suite sees it: what it promises, and one function that does any operation.
+/// Every scheme as the table suite sees it: its promises, and one function that does any operation.
 
 #include "kmer/platform.h"
 #include "table/cuckoo.h"
@@ -20,7 +20,7 @@ WARPMER_HD Done<Key> done_with(const table::Insertion& one, Key key, std::uint32
   return done;
 }
 
-/// Both ways to look a key up.
+/// Looks a key up in both ways.
 template <class T, class Scheme>
 WARPMER_HD Done<typename T::Key> look_up(const Scheme& scheme, const T& tile, typename T::Key key) {
   Done<typename T::Key> done;
@@ -54,7 +54,7 @@ WARPMER_HD Done<typename T::Key> operate_warpdrive(Operation operation, const Wa
   return done;
 }
 
-/// Windows are single groups, their order that of keys.
+/// Windows are single groups, in the order of keys.
 template <class T>
 struct OrderedWarpDrive {
   using Tile = T;
@@ -83,7 +83,7 @@ struct OrderedWarpDrive {
   static std::size_t reach(TableShape shape, Key) { return slots(shape); }
 };
 
-/// The paper's windows of 32 slots.
+/// Windows have 32 slots, as in the paper.
 template <class T>
 struct HashedWarpDrive {
   using Tile = T;
@@ -114,7 +114,7 @@ struct HashedWarpDrive {
   }
 };
 
-/// Windows of 32 slots that start at any group.
+/// Windows have 32 slots, and start at any group.
 template <class T>
 struct ScatteredWarpDrive {
   using Tile = T;
@@ -147,7 +147,7 @@ struct ScatteredWarpDrive {
   }
 };
 
-/// What the schemes have in common whose keys have few buckets, each by a hash function of its own.
+/// The common part of schemes whose keys have few buckets, each by a hash function of its own.
 template <class SchemeType, int kBuckets>
 struct KeyBuckets {
   using Scheme = SchemeType;
@@ -175,7 +175,7 @@ struct KeyBuckets {
   }
 };
 
-/// The second pass of an insertion, when keys have been placed.
+/// Does the second pass of an insertion, when keys have been placed.
 template <class T, class Scheme>
 WARPMER_HD Done<typename T::Key> count_placed(const Scheme& scheme, const T& tile,
                                               table::Slot<typename T::Key> in, bool is_new) {
@@ -257,8 +257,8 @@ struct IcebergBuckets : KeyBuckets<table::Iceberg<T>, 3> {
   }
 };
 
-/// The slab hash: a base slab for each bucket, and seven more that whoever needs one gets. Base slabs, other
-/// slabs, bitmaps and the allocator's state follow one another in memory (slab_memory.h).
+/// The slab hash: it has a base slab for each bucket, and seven more slabs for any bucket that needs one.
+/// Base slabs, other slabs, bitmaps and the allocator's state follow one another in memory (slab_memory.h).
 template <class T>
 struct SlabBuckets {
   using Tile = T;

@@ -2,7 +2,7 @@
 /// Are the answers to operations that ran side by side those of some order of them, one after another, in
 /// which none comes before one that had ended when it began? Histories are checked key by key: objects that
 /// are linearizable each are so together (Herlihy and Wing 1990). The search is Wing and Gong's, with a
-/// memory of what was tried in vain.
+/// memory of failed attempts.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,10 +19,10 @@ struct SlabEvent {
   SlabAnswer answer;
 };
 
-/// What one key has: its count, or its values, first to last.
+/// The state of one key: its count, or its values, first to last.
 using KeyState = std::vector<std::uint32_t>;
 
-/// Does to a key what a request says; false: not with this answer.
+/// Applies a request to a key; returns false if the answer does not fit.
 inline bool apply_to_counts(const SlabEvent& event, KeyState& state) {
   const std::uint32_t count = state.empty() ? 0 : state[0];
   std::uint32_t after = count;
@@ -57,7 +57,7 @@ inline bool apply_to_elements(const SlabEvent& event, KeyState& state) {
     state.push_back(event.request.n);
     return true;
   }
-  // The others say what the first element was.
+  // The other operations return the first element.
   if (answer.there != (state.empty() ? 0u : 1u)) return false;
   if (!state.empty() && answer.value != state[0]) return false;
   if (event.request.operation == SlabOperation::replace) {
@@ -69,7 +69,7 @@ inline bool apply_to_elements(const SlabEvent& event, KeyState& state) {
   return true;
 }
 
-/// Whether the history of one key, at most 64 events, is linearizable, and can end with `end`.
+/// Tells whether the history of one key, at most 64 events, is linearizable, and can end with `end`.
 class HistoryOfKey {
  public:
   HistoryOfKey(SlabKind kind, std::vector<SlabEvent> events, KeyState end)

@@ -8,8 +8,8 @@
 
 namespace warpmer::tests {
 
-/// Of every eight slabs one is a bucket's base, seven are units of the allocator; the bitmaps of these
-/// follow, which take as much room as a slab for each block of units. (SlabBuckets in schemes.h has the same
+/// Of every eight slabs, one is a bucket's base, and seven are units of the allocator. The bitmaps of these
+/// follow; they take as much room as a slab for each block of units. (SlabBuckets in schemes.h has the same
 /// layout.)
 template <class Key>
 std::vector<table::CountSlab<Key>> empty_slabs(std::size_t slots) {
@@ -26,7 +26,7 @@ std::vector<table::CountSlab<Key>> empty_slabs(std::size_t slots) {
   return all;
 }
 
-/// Keys that were erased keep their slots: they are told as tombstones.
+/// Erased keys keep their slots, and are reported as tombstones.
 template <class Key>
 std::vector<table::Slot<Key>> slots_in(const std::vector<table::CountSlab<Key>>& slabs) {
   std::vector<table::Slot<Key>> slots;

@@ -1,7 +1,7 @@
 #pragma once
 /// The slab hash and its allocator on each tile, behind plain interfaces, so that one suite (slab_suite.h)
-/// runs for threads and for GPUs. Operations of all kinds run in one batch: they are what is said of them
-/// that matters, and when each began and ended.
+/// runs for threads and for GPUs. Operations of all kinds run in one batch; only their answers matter, and
+/// the times at which each began and ended.
 
 #include <cstdint>
 #include <memory>
@@ -15,8 +15,8 @@ enum class SlabOperation : std::uint32_t {
   replace,
   erase,
   find,
-  subtract,   ///< of tables of counts
-  erase_all,  ///< of tables of elements, as the next
+  subtract,   ///< for tables of counts
+  erase_all,  ///< for tables of elements, as is the next
   find_all,
 };
 
@@ -27,12 +27,12 @@ struct SlabRequest {
 };
 
 struct SlabAnswer {
-  std::uint32_t placed = 0;  ///< of insert and replace; of subtract: it was done
-  std::uint32_t there = 0;   ///< how many elements (or whether the key) there were before; of insert into a
+  std::uint32_t placed = 0;  ///< for insert and replace: number placed; for subtract: it was done
+  std::uint32_t there = 0;   ///< number of elements before, or whether the key was there; for insert into a
                              ///< table of elements: nothing
   std::uint32_t value = 0;   ///< the count, or the value of the first element, before
   std::uint32_t padding = 0;
-  std::uint64_t began = 0, ended = 0;  ///< by one clock
+  std::uint64_t began = 0, ended = 0;  ///< times by one clock
 };
 
 struct SlabElement {
@@ -45,7 +45,7 @@ enum class SlabKind { counts, pairs, keys };
 
 struct SlabShape {
   std::uint32_t buckets;
-  std::uint32_t units;         ///< of each super block
+  std::uint32_t units;         ///< units of each super block
   std::uint32_t super_blocks;  ///< 1: an allocator with one contiguous arena; more: with super blocks
   std::uint32_t seed = 1;
 };
@@ -53,15 +53,15 @@ struct SlabShape {
 class SlabTable {
  public:
   virtual ~SlabTable() = default;
-  /// One tile, one request after another.
+  /// Runs requests on one tile, one after another.
   virtual std::vector<SlabAnswer> run(const std::vector<SlabRequest>& requests) = 0;
-  /// By many tiles side by side: neighbours in the array are served by different ones, or by the same in
-  /// work sharing. What the tiles of a GPU are to do is one launch.
+  /// Runs requests on many tiles side by side: neighbours in the array are served by different tiles, or by
+  /// the same one in work sharing. On a GPU, all tiles work in one launch.
   virtual std::vector<SlabAnswer> run_at_once(const std::vector<SlabRequest>& requests) = 0;
-  /// What is in a bucket, first to last.
+  /// Returns the elements of a bucket, first to last.
   virtual std::vector<SlabElement> bucket(std::uint32_t number) = 0;
   virtual std::uint32_t length(std::uint32_t bucket) = 0;
-  /// All buckets, many tiles; returns how many slabs were given back.
+  /// Flushes all buckets on many tiles; returns the number of slabs that were given back.
   virtual std::uint32_t flush() = 0;
   virtual std::uint32_t units_taken() = 0;
 };
@@ -69,9 +69,10 @@ class SlabTable {
 struct SlabOnTile {
   std::string name;
   SlabKind kind;
-  int slots;       ///< in a slab
+  int slots;       ///< slots in a slab
   bool is_shared;  ///< several tiles may work on a table
-  /// In a history that is to be explained: few where all of them may be at the same time.
+  /// The number of events of a key in a history that is to be explained; it is small if all of them may be at
+  /// the same time.
   std::uint32_t events_per_key;
   std::unique_ptr<SlabTable> (*make)(SlabShape);
 };
@@ -80,30 +81,30 @@ struct SlabOnTile {
 class AllocatorUnderTest {
  public:
   virtual ~AllocatorUnderTest() = default;
-  /// `workers` tiles side by side ask for `each` units; all answers.
+  /// Lets `workers` tiles side by side ask for `each` units; returns all answers.
   virtual std::vector<std::uint32_t> allocate(std::uint32_t workers, std::uint32_t each) = 0;
-  /// Many tiles side by side.
+  /// Frees units on many tiles side by side.
   virtual void free(const std::vector<std::uint32_t>& addresses) = 0;
-  /// `workers` tiles side by side take a few units, mark them as theirs, look at the marks and give the
-  /// units back, again and again. Returns how often a mark was another's, and adds to `refused` how
-  /// often there was no unit.
+  /// Lets `workers` tiles side by side take a few units, mark them as theirs, look at the marks and give the
+  /// units back, again and again. Returns the number of times that a mark was another's, and adds to
+  /// `refused` the number of times that there was no unit.
   virtual std::uint64_t churn(std::uint32_t workers, std::uint32_t rounds, std::uint64_t& refused) = 0;
-  /// Super blocks that hashes choose from.
+  /// Returns the number of super blocks that hashes choose from.
   virtual std::uint32_t in_use() = 0;
 };
 
 struct AllocatorOnTile {
   std::string name;
   std::uint32_t workers;  ///< tiles side by side
-  /// With `super_blocks` of 1 the light one.
+  /// Makes an allocator, the light one if `super_blocks` is 1.
   std::unique_ptr<AllocatorUnderTest> (*make)(std::uint32_t super_blocks, std::uint32_t units);
 };
 
 std::vector<SlabOnTile> host_slab_tables();
 std::vector<AllocatorOnTile> host_allocators();
-// In GPU tests only.
+// The following are in GPU tests only.
 std::vector<SlabOnTile> cuda_slab_tables();
-/// Keys of 128 bits: compute capability 9.0.
+/// Returns tables with keys of 128 bits, which need compute capability 9.0.
 std::vector<SlabOnTile> cuda_wide_slab_tables();
 std::vector<AllocatorOnTile> cuda_allocators();
 

@@ -27,7 +27,7 @@ std::vector<T> fetch(const gpu::DeviceArray<T>& from) {
   return copy;
 }
 
-/// Empty units and their bitmaps, in one super block or several.
+/// Makes empty units and their bitmaps, in one super block or several.
 template <class UnitsType>
 class DeviceUnits {
   using Unit = typename UnitsType::Unit;
@@ -85,7 +85,8 @@ class DeviceUnits {
   gpu::DeviceArray<table::SlabAllocState> state_;
 };
 
-/// Now, and nothing of what comes before it in the program comes after it, for all lanes of the group.
+/// Returns the time. For all lanes of the group, nothing that comes before it in the program happens after
+/// it.
 template <class Tile>
 __device__ std::uint64_t tick(const Tile& tile, unsigned long long* clock) {
   __threadfence();
@@ -137,7 +138,7 @@ __global__ void flush_kernel(typename Case::Table table, std::uint32_t* freed) {
   }
 }
 
-/// One group looks at a bucket. `elements`: room for `most`.
+/// Reads a bucket with one group; `elements` has room for `most`.
 template <class Case>
 __global__ void look_kernel(typename Case::Table table, std::uint32_t bucket, SlabElement* elements,
                             std::uint32_t most, std::uint32_t* size_and_length) {
@@ -170,7 +171,7 @@ class DeviceSlabTable : public SlabTable {
     send(bases_, empty);
     send(clock_, std::vector{0ull});
   }
-  /// One group, which serves its lanes in order.
+  /// Runs requests on one group, which serves its lanes in order.
   std::vector<SlabAnswer> run(const std::vector<SlabRequest>& requests) override {
     return run_by(1, kLanes, requests);
   }

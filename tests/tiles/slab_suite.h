@@ -1,6 +1,7 @@
 #pragma once
-/// One suite for the slab hash on every tile: what a single tile does, against a plain model; what many do
-/// side by side, by the histories of keys; lists, flushing, and running out of slabs.
+/// One suite for the slab hash on every tile. It compares the work of a single tile with a plain model, and
+/// checks that of many tiles side by side by the histories of keys; it tests lists, flushing, and running out
+/// of slabs.
 
 #include <doctest/doctest.h>
 
@@ -15,7 +16,7 @@
 
 namespace warpmer::tests {
 
-/// The end of a slab suite's every test: what each key has, by looking through all buckets.
+/// Returns the state of each key, by looking through all buckets. Every test of the suite ends with it.
 inline std::map<std::uint32_t, KeyState> contents(SlabTable& table, std::uint32_t buckets) {
   std::map<std::uint32_t, KeyState> all;
   for (std::uint32_t b = 0; b < buckets; ++b) {
@@ -24,7 +25,7 @@ inline std::map<std::uint32_t, KeyState> contents(SlabTable& table, std::uint32_
   return all;
 }
 
-/// Operations that act at one moment.
+/// Returns the operations that act at one moment.
 inline std::vector<SlabOperation> atomic_operations(SlabKind kind) {
   std::vector<SlabOperation> all{SlabOperation::insert, SlabOperation::replace, SlabOperation::erase,
                                  SlabOperation::find};
@@ -38,13 +39,13 @@ inline SlabRequest random_request(SlabKind kind, std::mt19937_64& random, std::u
   return {operations[random() % operations.size()], key, n};
 }
 
-/// Slabs that so many elements of one bucket take.
+/// Returns the number of slabs that so many elements of one bucket take.
 inline std::uint32_t slabs_for(const SlabOnTile& on, std::size_t elements) {
   const auto slots = static_cast<std::size_t>(on.slots);
   return std::max(1u, static_cast<std::uint32_t>((elements + slots - 1) / slots));
 }
 
-/// Random operations, one after another, against the model; flushed now and then.
+/// Compares random operations, one after another, with the model; the table is flushed now and then.
 inline void one_after_another(const SlabOnTile& on, std::uint32_t super_blocks) {
   const SlabShape shape{7, 2048, super_blocks};
   const auto table = on.make(shape);
@@ -77,7 +78,7 @@ inline void one_after_another(const SlabOnTile& on, std::uint32_t super_blocks) 
   CHECK(wrong == 0);
 }
 
-/// Elements of one key, many of them: found in their order, replaced and erased from the front, all at once.
+/// Many elements of one key are found in their order, replaced and erased from the front, all at once.
 inline void elements_of_one_key(const SlabOnTile& on) {
   if (on.kind == SlabKind::counts) return;
   const auto value = [&](std::uint32_t n) { return on.kind == SlabKind::pairs ? n : 0; };
@@ -113,8 +114,8 @@ inline void elements_of_one_key(const SlabOnTile& on) {
   CHECK(table->bucket(0).size() == kTimes);
 }
 
-/// Keys of one bucket (and of several), more than there is room for: what has a place stays, the rest is
-/// refused; nothing hangs. What is erased makes room with a flush.
+/// More keys of one bucket (and of several) come than there is room for: those with a place stay, the rest is
+/// refused, and nothing hangs. Erased keys make room with a flush.
 inline void out_of_slabs(const SlabOnTile& on, std::uint32_t buckets, std::uint32_t super_blocks,
                          bool at_once) {
   if (at_once && !on.is_shared) return;
@@ -128,7 +129,8 @@ inline void out_of_slabs(const SlabOnTile& on, std::uint32_t buckets, std::uint3
   const auto placed = [](const std::vector<SlabAnswer>& answers) {
     return std::count_if(answers.begin(), answers.end(), [](const SlabAnswer& a) { return a.placed != 0; });
   };
-  // Side by side some may be refused too early, while others hold units for a moment: fill up alone.
+  // Side by side, some may be refused too early, while others hold units for a moment, so one tile fills up
+  // the rest.
   const auto placed_first = placed(run());
   CHECK(static_cast<std::size_t>(placed_first) == contents(*table, buckets).size());
   CHECK(placed_first >= room / 4 * 3);
@@ -136,7 +138,7 @@ inline void out_of_slabs(const SlabOnTile& on, std::uint32_t buckets, std::uint3
   CHECK(static_cast<std::size_t>(placed(filled)) == contents(*table, buckets).size());
   if (buckets == 1) CHECK(placed(filled) == room);
   CHECK(table->units_taken() == shape.units * super_blocks);
-  // Keys that are there are still served, others are not; asking is no change.
+  // Keys that are there are still served, others are not; looking up changes nothing.
   for (auto& request : requests) request.operation = SlabOperation::find;
   const auto found = run();
   std::size_t wrong = 0;
@@ -151,8 +153,8 @@ inline void out_of_slabs(const SlabOnTile& on, std::uint32_t buckets, std::uint3
   CHECK(placed(run()) >= placed_first / 4 * 3);
 }
 
-/// Few keys in few buckets, all operations side by side: each key's history must be that of some order.
-/// Returns how many operations began while another on the same key was under way.
+/// Runs all operations side by side on few keys in few buckets: each key's history must be that of some
+/// order. Returns the number of operations that began while another on the same key was under way.
 inline std::size_t linearizable(const SlabOnTile& on, std::uint32_t keys, std::uint32_t buckets,
                                 std::uint32_t seed) {
   const SlabShape shape{buckets, 4096, 1 + seed % 2, seed};
@@ -160,7 +162,7 @@ inline std::size_t linearizable(const SlabOnTile& on, std::uint32_t keys, std::u
   std::mt19937_64 random(seed);
   std::vector<SlabRequest> requests;
   for (std::size_t i = 0; i < on.events_per_key; ++i) {
-    // Neighbours meet: the same keys in the same stretch of the batch, and not in order.
+    // Neighbours meet: the same keys are in the same stretch of the batch, and not in order.
     const std::size_t from = requests.size();
     for (std::uint32_t key = 0; key < keys; ++key) requests.push_back(random_request(on.kind, random, key));
     std::shuffle(requests.begin() + static_cast<std::ptrdiff_t>(from), requests.end(), random);
@@ -186,8 +188,8 @@ inline std::size_t linearizable(const SlabOnTile& on, std::uint32_t keys, std::u
   return overlapping;
 }
 
-/// Elements of a key come and go while all of them are erased or looked at: none is erased twice, those that
-/// stay are always found.
+/// Elements of a key come and go while all of them are erased or looked at: none is erased twice, and those
+/// that stay are always found.
 inline void all_of_a_key_at_once(const SlabOnTile& on) {
   if (on.kind == SlabKind::counts) return;
   constexpr std::uint32_t kKeys = 16, kStay = 40;
@@ -235,7 +237,7 @@ inline void slab_suite(const SlabOnTile& on) {
     out_of_slabs(on, 5, 1, true);
   }
   out_of_slabs(on, 20, 3, true);
-  // Where others keep the machine busy it can take a while until threads run side by side.
+  // If other processes keep the machine busy, it can take a while until threads run side by side.
   constexpr std::uint32_t kMostSeeds = 200;
   std::size_t overlapping = 0;
   for (std::uint32_t seed = 1; seed <= by_tier(12u, 3u) || (overlapping == 0 && seed <= kMostSeeds); ++seed) {
@@ -247,7 +249,7 @@ inline void slab_suite(const SlabOnTile& on) {
   all_of_a_key_at_once(on);
 }
 
-// The allocator alone.
+// The following tests are of the allocator alone.
 
 inline void each_once(std::vector<std::uint32_t> addresses, std::size_t expected) {
   std::sort(addresses.begin(), addresses.end());
@@ -272,7 +274,7 @@ inline void allocator_suite(const AllocatorOnTile& on) {
       CAPTURE(units);
       const auto alloc = on.make(super_blocks, units);
       const std::uint32_t room = super_blocks * units;
-      // All units, each once, then refusals.
+      // All units are handed out, each once; then there are refusals.
       auto all = alloc->allocate(workers, room / workers + 50);
       CHECK(drop_refusals(all) == std::size_t{workers} * (room / workers + 50) - room);
       each_once(all, room);

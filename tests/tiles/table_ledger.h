@@ -1,6 +1,6 @@
 #pragma once
-/// What the table suite's tests are made of: keys, a table of one scheme on one tile, and the ledger of what
-/// was done to it, which says what it must hold.
+/// The parts of the table suite's tests: keys, a table of one scheme on one tile, and the ledger of all
+/// operations on it, which says what it must hold.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 
 namespace warpmer::tests {
 
-/// Operations on a table, all of the same kind, and what became of each.
+/// Operations on a table, all of the same kind, and the outcome of each.
 template <class Key>
 struct Ledger {
   std::vector<Key> keys;
@@ -38,8 +38,8 @@ struct Ledger {
   }
   [[nodiscard]] std::size_t refused() const { return done.size() - how_many(&Done<Key>::placed); }
 
-  /// Of insertions: the keys a table must hold, with their counts. What was planned and did not come back as
-  /// homeless is there.
+  /// For insertions: returns the keys that a table must hold, with their counts. Every key that was planned
+  /// and did not come back as homeless is there.
   [[nodiscard]] std::map<Key, std::uint32_t> expected() const {
     std::map<Key, std::uint64_t> sums;
     for (std::size_t i = 0; i < keys.size(); ++i) sums[keys[i]] += n[i];
@@ -64,13 +64,13 @@ std::string name_of(const SchemeOnTile<Key>& on) {
   return fmt::format("{} on {} tile of {} slots", on.scheme.name, on.tile, on.width);
 }
 
-/// Not only shared memory is too small for some tables.
+/// True when a table of this shape fits; not only shared memory is too small for some tables.
 template <class Key>
 bool fits(const SchemeOnTile<Key>& on, TableShape shape) {
   return on.slots(shape) <= on.most_slots;
 }
 
-/// A table, empty at first.
+/// A table, which is empty at first.
 template <class Key>
 class Table {
  public:
@@ -110,14 +110,14 @@ class Table {
     return all;
   }
 
-  /// The table holds what insertions should have left in it, and nothing else.
+  /// Checks that the table holds the keys that insertions should have left in it, and nothing else.
   void check_inserted(const Ledger<Key>& insertions, bool were_at_once = false) {
     check_holds(insertions.expected(), were_at_once && on_.scheme.may_spare);
     if (!on_.scheme.may_spare) CHECK(insertions.how_many(&Done<Key>::is_new) == insertions.expected().size());
   }
 
-  /// Every expected key is found, where it lies, with its count; other slots hold no key, or, if there may
-  /// be spares, keys with a count of 0.
+  /// Checks that every expected key is found in its place, with its count, and that other slots hold no key
+  /// or, if there may be spares, keys with a count of 0.
   void check_holds(const std::map<Key, std::uint32_t>& expected, bool may_spare = false) {
     Ledger<Key> lookups;
     for (const auto& [key, count] : expected) lookups.plan(key);
@@ -149,7 +149,7 @@ class Table {
   std::unique_ptr<TableMemory<Key>> memory_;
 };
 
-/// So many, or as many as a key has.
+/// Returns `bits`, or as many bits as a key has if these are fewer.
 template <class Key>
 constexpr std::uint32_t key_bits(std::uint32_t bits) {
   return bits < kKeyBits<Key> ? bits : kKeyBits<Key>;
@@ -162,7 +162,7 @@ Key random_key(std::mt19937_64& random, std::uint32_t bits) {
   return bits >= kKeyBits<Key> ? key : key & ((Key{1} << bits) - 1);
 }
 
-/// Many different keys that spread over a table's windows.
+/// Returns many different keys, by their number, that spread over a table's windows.
 template <class Key>
 Key spread_key(std::size_t i) {
   const Key64 bits = Key64{i} * 0x9E3779B97F4A7C15u;

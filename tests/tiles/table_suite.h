@@ -20,7 +20,7 @@ void tile_operations(const SchemeOnTile<Key>& on) {
   const table::Slots<Key> slots = memory->slots();
   const auto all = static_cast<table::SlotMask>((std::uint64_t{1} << on.width) - 1);
   constexpr Key kEmpty = table::kEmptyKey<Key>;
-  // Different in both halves.
+  // Keys are different in both halves.
   const auto key_of = [](int i) { return spread_key<Key>(static_cast<std::size_t>(i) + 100); };
   CHECK(on.empty(slots) == all);
   for (int i = 0; i < on.width; ++i) {
@@ -65,13 +65,13 @@ void tile_operations(const SchemeOnTile<Key>& on) {
     CHECK(on.add(slots, slot, 1) == 11);
     on.store(slots, slot, 7);
   }
-  // Several slots may match: the same key in all of them.
+  // Several slots may match if the same key is in all of them.
   const auto same = on.plain_memory(32);
   same->fill(5);
   CHECK(on.match(same->slots(), 5) == all);
 }
 
-/// Inserts until a load factor is reached; every key must be found with its count, no other key.
+/// Inserts until a load factor is reached; every key must be found with its count, and no other key.
 template <class Key>
 void insert_and_find(const SchemeOnTile<Key>& on, TableShape shape, double load) {
   if (!fits(on, shape)) return;
@@ -117,8 +117,8 @@ void insert_and_find(const SchemeOnTile<Key>& on, TableShape shape, double load)
   CHECK(table.how_many_found(others) == 0);
 }
 
-/// Distinct keys to a high load: up to the one a scheme promises all of them find a place in buckets, and
-/// beyond, none gets lost.
+/// Inserts distinct keys up to a high load: up to the load that a scheme promises, all of them find a place
+/// in buckets; beyond it, none gets lost.
 template <class Key>
 void load_factors(const SchemeOnTile<Key>& on, bool at_once) {
   TableShape shape{5, kSpreadKeyBits<Key>};
@@ -136,8 +136,8 @@ void load_factors(const SchemeOnTile<Key>& on, bool at_once) {
   }
 }
 
-/// Twice as many keys as slots, for ordered windows all with the same home (or, at once, spread): what finds
-/// a place stays, the others are refused; nothing hangs, nothing is overwritten.
+/// Inserts twice as many keys as slots, for ordered windows all with the same home (or, at once, spread):
+/// keys that find a place stay, the others are refused; nothing hangs, and nothing is overwritten.
 template <class Key>
 void full_table(const SchemeOnTile<Key>& on, bool at_once) {
   for (const std::uint32_t bucket_bits : {0u, 1u, 4u, 6u}) {
@@ -153,7 +153,7 @@ void full_table(const SchemeOnTile<Key>& on, bool at_once) {
       CHECK(ledger.how_many(&Done<Key>::is_new) == table.slots());
       CHECK(expected.size() == table.slots());
     } else {
-      // Of chains, some keys may be refused while other tiles hold slabs for a moment.
+      // With chains, some keys may be refused while other tiles hold slabs for a moment.
       CHECK(expected.size() >= table.slots() / 20 * (on.scheme.chains && at_once ? 15 : 18));
     }
     table.check_inserted(ledger, at_once);
@@ -171,7 +171,7 @@ template <class Key>
 void wrapping(const SchemeOnTile<Key>& on) {
   Table<Key> table(on, {2, key_bits<Key>(40)});
   Ledger<Key> ledger;
-  // Where a count of 0 is that of a key that is not there, it is not to be 0 in between.
+  // If a count of 0 means that a key is not there, the count must not be 0 in between.
   for (const std::uint32_t n : {UINT32_MAX, on.scheme.chains ? 2u : 1u, 1u}) ledger.plan(12, n);
   table.run(Operation::insert, ledger);
   CHECK(!ledger.done[0].wrapped);
@@ -180,9 +180,9 @@ void wrapping(const SchemeOnTile<Key>& on) {
   table.check_inserted(ledger);
 }
 
-/// Keys that may all take the same slots only: as many as there are find a place, the others are refused.
-/// With another seed, and where slots are too few a larger table, what is there and what was refused finds
-/// a place.
+/// Inserts keys that may all take only the same slots: as many as there are slots find a place, and the
+/// others are refused. With another seed, and in a larger table if slots are too few, both present and
+/// refused keys find a place.
 template <class Key>
 void start_again(const SchemeOnTile<Key>& on) {
   TableShape shape{3, key_bits<Key>(40), 1, 1};
@@ -214,10 +214,11 @@ void start_again(const SchemeOnTile<Key>& on) {
     return true;
   });
   CHECK(seed.has_value());
-  if (on.scheme.stash == 0 && !on.scheme.chains) CHECK(seed.value_or(1) > 1);  // the first cannot do
+  if (on.scheme.stash == 0 && !on.scheme.chains)
+    CHECK(seed.value_or(1) > 1);  // the first seed cannot suffice
 }
 
-/// What one tile at a time must do.
+/// Tests the work of one tile at a time.
 template <class Key>
 void whole_suite(const SchemeOnTile<Key>& on) {
   INFO(name_of(on));
@@ -235,7 +236,7 @@ void whole_suite(const SchemeOnTile<Key>& on) {
   erase_suite(on);
 }
 
-/// Keys that come again and again, a few of them far more often: no count is lost.
+/// Keys come again and again, a few of them far more often; no count is lost.
 template <class Key>
 void count_at_once(const SchemeOnTile<Key>& on, std::uint32_t bucket_bits, std::size_t rounds) {
   const TableShape shape{bucket_bits, kSpreadKeyBits<Key>};
@@ -291,8 +292,8 @@ void claim_at_once(const SchemeOnTile<Key>& on) {
   table.check_inserted(ledger, true);
 }
 
-/// Distinct keys with their counts in one pass: none is lost, none is there twice, counts move with keys; and
-/// of twice as many as there are slots, what is refused comes back with its count.
+/// Inserts distinct keys with their counts in one pass: none is lost, none is there twice, and counts move
+/// with keys. Of twice as many keys as there are slots, refused ones come back with their counts.
 template <class Key>
 void distinct_at_once(const SchemeOnTile<Key>& on) {
   if (!on.scheme.distinct_at_once) return;
@@ -313,7 +314,7 @@ void distinct_at_once(const SchemeOnTile<Key>& on) {
   }
 }
 
-/// What many tiles must do side by side.
+/// Tests the work of many tiles side by side.
 template <class Key>
 void whole_suite_at_once(const SchemeOnTile<Key>& on, std::size_t rounds) {
   if (on.exclusive) return;

@@ -1,6 +1,6 @@
 #pragma once
-/// A tile for tests that lets other threads go first, at random, before whatever touches shared memory: on
-/// few cores, and between few instructions, threads otherwise hardly ever meet.
+/// A tile for tests that lets other threads go first, at random, before every access to shared memory: on few
+/// cores, and between few instructions, threads otherwise hardly ever meet.
 
 #include <cstdint>
 #include <thread>

@@ -13,20 +13,20 @@
 
 namespace warpmer::tests {
 
-/// A table's slots, all empty at first, where its tile can work on them.
+/// A table's slots, all empty at first, in memory that its tile can work on.
 template <class Key>
 class TableMemory {
  public:
   virtual ~TableMemory() = default;
   [[nodiscard]] virtual table::Slots<Key> slots() = 0;
   virtual void fill(Key key) = 0;  ///< puts one key into all slots, with a count of 0
-  /// A copy, for the test to look at.
+  /// Returns a copy of the slots, for the test to look at.
   [[nodiscard]] virtual std::vector<table::Slot<Key>> read() = 0;
 };
 
 template <class Key>
 std::unique_ptr<TableMemory<Key>> host_memory(std::size_t slots);
-/// For the slab hash: see slab_memory.h.
+/// Makes the memory of a slab hash: see slab_memory.h.
 template <class Key>
 std::unique_ptr<TableMemory<Key>> host_slab_memory(std::size_t slots);
 
@@ -57,7 +57,7 @@ class SlotArray {
   std::vector<std::byte> memory_;  ///< aligned for any key
 };
 
-/// What a table is like; a scheme takes of it what it needs.
+/// The shape of a table; each scheme uses the members that it needs.
 struct TableShape {
   std::uint32_t bucket_bits;  ///< 2^bucket_bits windows or buckets, of the scheme's own size
   std::uint32_t key_bits;
@@ -65,40 +65,40 @@ struct TableShape {
   std::uint32_t max_windows = 64;
 };
 
-/// What is done with each of many keys.
+/// The operation that is done with each of many keys.
 enum class Operation {
   insert,
-  insert_distinct,  ///< of keys that are brought once, and are not there
+  insert_distinct,  ///< for keys that are brought once, and are not there
   find,             ///< and the count
-  // Of schemes that erase:
+  // The following are for schemes that erase.
   insert_over_tombstones,
   replace,
   erase,
 };
 
-/// What became of it.
+/// The outcome of an operation.
 template <class Key>
 struct Done {
   bool placed = false;  ///< or found, or erased
   bool is_new = false;
   bool wrapped = false;
   std::ptrdiff_t slot = -1;                                 ///< where the key was found
-  std::uint32_t count = 0;                                  ///< what was found there
-  table::Slot<Key> homeless = {table::kEmptyKey<Key>, 0u};  ///< what is not in the table for it
+  std::uint32_t count = 0;                                  ///< the count that was found there
+  table::Slot<Key> homeless = {table::kEmptyKey<Key>, 0u};  ///< the slot that found no place in exchange
 };
 
-/// What a scheme promises.
+/// The promises of a scheme.
 struct SchemeFacts {
   const char* name;
-  int passes;             ///< of an insertion: over all keys, with a barrier between
+  int passes;             ///< passes of an insertion over all keys, with a barrier between
   std::size_t stash;      ///< slots behind those of the buckets
-  double sure_load;       ///< of the buckets: up to here every key finds a place in them
+  double sure_load;       ///< load of the buckets up to which every key finds a place in them
   bool fills_up;          ///< places as many keys as there are slots
   bool may_spare;         ///< keys brought side by side may leave copies with a count of 0
   bool erases;            ///< has the operations of schemes that erase
   bool seeded;            ///< another seed puts keys into other buckets
   bool width_is_all_one;  ///< the same layout, whatever the tile's width
-  bool distinct_at_once;  ///< inserts distinct keys side by side in one pass, and exactly
+  bool distinct_at_once;  ///< inserts distinct keys side by side in one pass, without loss or copies
   bool chains = false;    ///< a bucket takes any room there is, and a key that was erased keeps its slot
 };
 
@@ -111,16 +111,16 @@ struct SchemeOnTile {
   const char* tile;
   int width;
   bool exclusive;
-  std::size_t most_slots;  ///< of a table
+  std::size_t most_slots;  ///< slots of a table
   std::unique_ptr<TableMemory<Key>> (*memory)(std::size_t slots);
   std::unique_ptr<TableMemory<Key>> (*plain_memory)(std::size_t slots);  ///< for the tile's own test
-  std::size_t (*slots)(TableShape);                                      ///< that a table of this shape needs
-  Run run;                                                               ///< one key after another
-  Run run_at_once;  ///< by many tiles side by side; null for tiles that own their table
+  std::size_t (*slots)(TableShape);  ///< number of slots that a table of this shape needs
+  Run run;                           ///< one key after another
+  Run run_at_once;                   ///< by many tiles side by side; null for tiles that own their table
   // Keys with the same address may take the same slots, `reach` of them.
   std::uint64_t (*address)(TableShape, Key);
   std::size_t (*reach)(TableShape, Key);
-  // Of the tile itself.
+  // The following are functions of the tile itself.
   table::SlotMask (*match)(table::Slots<Key>, Key);
   table::SlotMask (*empty)(table::Slots<Key>);
   std::uint32_t (*count)(table::Slots<Key>, int slot);
@@ -129,7 +129,7 @@ struct SchemeOnTile {
   Key (*exchange_key)(table::Slots<Key>, int slot, Key);
   std::uint32_t (*add)(table::Slots<Key>, int slot, std::uint32_t n);
   void (*store)(table::Slots<Key>, int slot, std::uint32_t n);
-  // Of those that slabs can be looked at with (table::SlabTile).
+  // True for tiles that can look at slabs (table::SlabTile).
   bool is_slab_tile;
   table::SlotMask (*match_part)(table::Slots<Key>, Key, Key bits);
   Key (*key_in)(table::Slots<Key>, int slot);
@@ -148,7 +148,7 @@ extern const SchemesOnTiles<Key128> kScalarTiles128;
 extern const SchemesOnTiles<table::Key32> kWordTiles;
 extern const SchemesOnTiles<Key64> kAvx2Tiles;
 extern const SchemesOnTiles<Key64> kAvx512Tiles;
-// In GPU tests only. Keys of 128 bits need compute capability 9.0.
+// The following are in GPU tests only. Keys of 128 bits need compute capability 9.0.
 extern const SchemesOnTiles<Key64> kCudaTiles64;
 extern const SchemesOnTiles<Key128> kCudaTiles128;
 extern const SchemesOnTiles<Key64> kCudaBuckets64;
@@ -156,7 +156,7 @@ extern const SchemesOnTiles<Key128> kCudaBuckets128;
 extern const SchemesOnTiles<table::Key32> kCudaWordTiles;
 extern const SchemesOnTiles<table::Key32> kCudaWordBuckets;
 
-/// Those this machine's CPU can run, of those that are built.
+/// Returns the schemes that this machine's CPU can run, of those that are built.
 inline std::vector<SchemeOnTile<Key64>> all_schemes_64() {
   std::vector<SchemeOnTile<Key64>> all;
   const auto add = [&](const SchemesOnTiles<Key64>& some) {
@@ -172,7 +172,7 @@ inline std::vector<SchemeOnTile<Key64>> all_schemes_64() {
 inline std::vector<SchemeOnTile<Key128>> all_schemes_128() {
   return {kScalarTiles128.first, kScalarTiles128.first + kScalarTiles128.size};
 }
-/// Those of slots of 32 + 32 bits.
+/// Returns those with slots of 32 + 32 bits.
 inline std::vector<SchemeOnTile<table::Key32>> all_schemes_of_words() {
   return {kWordTiles.first, kWordTiles.first + kWordTiles.size};
 }

@@ -1,6 +1,6 @@
 // Included inside an unnamed namespace, like cpu/simd/kernels_body.h and for the same reason.
 
-/// The functions of a SchemeOnTile, of a scheme of tiles/schemes.h.
+/// The functions of a SchemeOnTile, for a scheme of tiles/schemes.h.
 template <class Case>
 struct OnTile {
   using T = typename Case::Tile;

@@ -16,7 +16,7 @@ namespace {
 enum class Where { global, shared };
 
 constexpr unsigned kThreads = 256;
-/// Slots of the widest keys that fit the shared memory every block may have.
+/// The number of slots of the widest keys that fit the shared memory that every block may have.
 constexpr std::size_t kMostSharedSlots = 2048;
 
 template <class Key>
@@ -90,8 +90,8 @@ class DeviceCopy {
   gpu::DeviceArray<T> array_;
 };
 
-/// The slots a kernel works on: those it was given, or the block's copy, which goes back at the end. All
-/// threads of the block call it together.
+/// The slots on which a kernel works: those that it was given, or the block's copy, which goes back at the
+/// end. All threads of the block call it together.
 template <class Key>
 struct Workplace {
   table::Slots<Key> given, here;
@@ -126,7 +126,7 @@ struct TableCall {
   const Key* keys;
   const std::uint32_t* n;
   std::size_t size;
-  unsigned groups;  ///< at work; each takes every groups-th key
+  unsigned groups;  ///< groups at work; each takes every groups-th key
 };
 
 template <class Case>
@@ -162,14 +162,14 @@ enum class TileOperation {
   store
 };
 
-/// Argument and result of a tile's operation, whichever it is.
+/// The argument and the result of a tile's operation, whichever it is.
 template <class Key>
 struct TileValue {
   Key key;
   std::uint32_t number;  ///< a mask, a count, or a Claim
 };
 
-/// `over`: what a claim expects, or the bits that are to match.
+/// Does one operation of a tile; `over` is the key that a claim expects, or the bits that must match.
 template <class Tile, class Key = typename Tile::Key>
 __device__ TileValue<Key> operate_tile(const Tile& tile, table::Slots<Key> slots, TileOperation operation,
                                        int slot, TileValue<Key> in, Key over) {
@@ -219,7 +219,7 @@ __global__ void tile_kernel(table::Slots<Key> slots, std::size_t to_copy, TileOp
   place.leave();
 }
 
-/// The functions of a SchemeOnTile, of a scheme of tiles/schemes.h.
+/// The functions of a SchemeOnTile, for a scheme of tiles/schemes.h.
 template <class Case, Where kWhere>
 struct OnCudaTile {
   using Tile = typename Case::Tile;
@@ -228,7 +228,7 @@ struct OnCudaTile {
   using Value = TileValue<Key>;
   static constexpr unsigned kLanes = Tile::Group::num_threads();
 
-  /// Slots that move to shared memory, of a table or of a single bucket.
+  /// Returns the number of slots, of a table or of a single bucket, that move to shared memory.
   static std::size_t to_copy(std::size_t slots) { return kWhere == Where::shared ? slots : 0; }
   static std::size_t shared_bytes(std::size_t slots) { return slots * table::Slots<Key>::kBytes; }
 
@@ -247,20 +247,21 @@ struct OnCudaTile {
     }
     results.fetch(done);
   }
-  /// One after another, but for lookups, which are in nobody's way.
+  /// Runs operations one after another, except for lookups, which do not disturb each other.
   static void run(Slots slots, TableShape shape, Operation operation, const Key* keys, const std::uint32_t* n,
                   std::size_t size, Done<Key>* done) {
     const unsigned groups = operation == Operation::find ? kThreads / kLanes : 1;
     run_by(1, groups, slots, shape, operation, keys, n, size, done);
   }
-  /// One block shares its memory, all multiprocessors share the device's.
+  /// Runs operations at once: one block shares its shared memory, or all multiprocessors share the device's
+  /// memory.
   static void run_at_once(Slots slots, TableShape shape, Operation operation, const Key* keys,
                           const std::uint32_t* n, std::size_t size, Done<Key>* done) {
     constexpr unsigned kBlocks = kWhere == Where::shared ? 1 : 256;
     run_by(kBlocks, kBlocks * kThreads / kLanes, slots, shape, operation, keys, n, size, done);
   }
 
-  /// What crosses the concept is the same on all lanes.
+  /// Runs one operation of the tile; arguments and results are the same on all lanes.
   static Value tile(TileOperation operation, Slots slots, int slot, Value in, Key over = Key{0}) {
     const DeviceCopy<Value> results(kLanes);
     tile_kernel<Tile><<<1, kThreads, shared_bytes(to_copy(Tile::kWidth))>>>(
@@ -345,19 +346,19 @@ struct OnCudaTile {
   }
 };
 
-/// An element of an array of SchemeOnTile, in global memory.
+/// Makes an element of an array of SchemeOnTile, in global memory.
 #define WARPMER_CUDA_GLOBAL_TILE(Scheme, Key, Lanes, SlotsPerLane)                      \
   OnCudaTile<Scheme<gpu::CudaTile<Key, Lanes, SlotsPerLane>>, Where::global>::describe( \
       #Lanes " lanes of " #SlotsPerLane)
 
-/// Two elements of an array of SchemeOnTile: in global and in shared memory.
+/// Makes two elements of an array of SchemeOnTile: in global and in shared memory.
 #define WARPMER_CUDA_TILE(Scheme, Key, Lanes, SlotsPerLane)                                 \
   OnCudaTile<Scheme<gpu::CudaTile<Key, Lanes, SlotsPerLane>>, Where::global>::describe(     \
       #Lanes " lanes of " #SlotsPerLane),                                                   \
       OnCudaTile<Scheme<gpu::CudaTile<Key, Lanes, SlotsPerLane>>, Where::shared>::describe( \
           #Lanes " lanes of " #SlotsPerLane ", shared")
 
-/// The same of tables of words.
+/// Makes the same for tables of words.
 #define WARPMER_CUDA_WORD_TILE(Scheme, Lanes, SlotsPerLane)                                \
   OnCudaTile<Scheme<gpu::CudaWordTile<Lanes, SlotsPerLane>>, Where::global>::describe(     \
       #Lanes " lanes of " #SlotsPerLane),                                                  \

@@ -2,6 +2,6 @@
 
 #include <string>
 
-/// The folder that this source tree was built from. It is known to main.cpp alone, so that no other object
-/// depends on where the tree is and a compiler cache has them for every checkout.
+/// Returns the folder of the source tree from which this was built. Only main.cpp knows it, so that no other
+/// object depends on the place of the tree, and a compiler cache has them for every checkout.
 std::string source_tree();

@@ -1,5 +1,5 @@
 #pragma once
-/// A table that a shard is counted in, and beside it what it should hold.
+/// A table in which a shard is counted, and beside it a map of its expected contents.
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-/// What the tests of other programs' formats share: k-mers with counts to write, all of a source, and faults.
+/// The common parts of the tests of other programs' formats: k-mers with counts to write, reading all of a
+/// source, and faults.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,7 +30,7 @@ inline Key128 kmer_of(std::string_view text) {
   return kmer;
 }
 
-/// Up to `n` different k-mers in order, their counts of all widths up to `bytes` bytes.
+/// Returns up to `n` different k-mers in order, with counts of all widths up to `bytes` bytes.
 inline Kmers random_kmers(std::uint32_t k, std::size_t n, bool is_canonical, std::uint32_t bytes,
                           unsigned seed = 1) {
   std::mt19937_64 random(seed + k);
@@ -44,7 +45,7 @@ inline Kmers random_kmers(std::uint32_t k, std::size_t n, bool is_canonical, std
   return kmers;
 }
 
-/// All of a source, so many at a time.
+/// Returns all k-mers of a source, reading so many at a time.
 inline Kmers all_of(KmerSource& source, std::size_t at_once = 7) {
   Kmers all, some(at_once);
   while (const std::size_t n = source.read(some))
@@ -68,7 +69,7 @@ void write_all(const std::string& path, const StreamFacts& facts, const Kmers& k
   sink.finish();
 }
 
-/// What is wrong with a file: the message of the InputError, or nothing.
+/// Returns the fault of a file: the message of the InputError, or nothing.
 template <class Source>
 std::string fault_of(const std::string& path) {
   try {

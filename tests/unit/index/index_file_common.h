@@ -1,5 +1,5 @@
 #pragma once
-/// What the tests of the index file share: a scratch folder, small indexes, and a payload encoder
+/// The common parts of the tests of the index file: a scratch folder, small indexes, and a payload encoder
 /// written from frozen_shard.h alone.
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 
 namespace warpmer::index::test {
 
-/// Whether a message contains a part.
+/// True when a message contains a part.
 inline bool says(const std::string& message, const std::string& part) {
   return message.find(part) != std::string::npos;
 }
@@ -56,11 +56,11 @@ inline std::string read_bytes(const std::string& path) {
 }
 
 inline void write_bytes(const std::string& path, const std::string& bytes) {
-  std::filesystem::remove(path);  // file systems that flush what is overwritten make thousands of times slow
+  std::filesystem::remove(path);  // file systems that flush overwritten files make thousands of writes slow
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// Offsets, bytes as two hexadecimal digits, sixteen in a row: `00000010  05 00 ...`.
+/// Returns offsets and bytes as two hexadecimal digits, sixteen in a row: `00000010  05 00 ...`.
 inline std::string hex_dump(const std::string& bytes) {
   std::ostringstream out;
   out << std::hex;
@@ -97,7 +97,7 @@ class NaivePacker {
 
 using HashCounts = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
-/// `entries` sorted by hash, k at most 31.
+/// Freezes `entries`, which are sorted by hash; k is at most 31.
 inline FrozenShard freeze(const HashCounts& entries, std::uint32_t k, std::uint8_t bucket_bits,
                           std::uint8_t count_bits) {
   FrozenShard frozen;
@@ -187,7 +187,7 @@ inline bool same_shard(const ShardView& view, const FrozenShard& frozen) {
          std::equal(frozen.payload.begin(), frozen.payload.end(), view.payload);
 }
 
-/// A payload as it is read from the file.
+/// Returns a copy of a payload as it is read from the file.
 inline std::vector<std::uint64_t> copy_of(const IndexFile& file, std::uint32_t shard) {
   const std::size_t words = payload_layout(file.shape(shard), file.params().k).words;
   std::vector<std::uint64_t> copy(words + kReadAheadWords);

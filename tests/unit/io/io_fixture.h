@@ -1,5 +1,5 @@
 #pragma once
-/// What the tests of `io` share: files to read, and reading them back record by record.
+/// The common parts of the tests of `io`: files to read, and reading them back record by record.
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -89,7 +89,8 @@ inline void collect(const io::Batch& batch, std::uint32_t overlap, std::map<std:
   }
 }
 
-/// Reads everything with one thread, and gives the records of all files in the order they were read.
+/// Reads everything with one thread, and returns the records of all files in the order in which they were
+/// read.
 inline Records read_all(const std::vector<std::string>& paths, const io::InputOptions& options = {}) {
   io::InputSet inputs(paths, options);
   io::Batch batch;
@@ -112,7 +113,7 @@ inline Records read_all(const std::vector<std::string>& paths, const io::InputOp
   return all;
 }
 
-/// The message of the error of this type that reading throws; empty if it throws none.
+/// Returns the message of the error of this type that reading throws; empty if it throws none.
 template <class Error>
 std::string error_of(const std::vector<std::string>& paths, const io::InputOptions& options) {
   try {
@@ -130,7 +131,7 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// One gzip member, or, with `window_bits` negative, one raw deflate stream.
+/// Returns one gzip member or, with `window_bits` negative, one raw deflate stream.
 inline std::string deflate(const std::string& text, int level = 6, int window_bits = 16 + MAX_WBITS) {
   z_stream stream = {};
   REQUIRE(deflateInit2(&stream, level, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY) == Z_OK);
@@ -160,7 +161,7 @@ inline std::string bgzf_block(const std::string& text) {
          little_endian(text.size(), 4);
 }
 
-/// BGZF in blocks of `block_bytes` of text, with the end marker.
+/// Returns BGZF in blocks of `block_bytes` of text, with the end marker.
 inline std::string bgzf(const std::string& text, std::size_t block_bytes = 60000) {
   std::string out;
   for (std::size_t pos = 0; pos < text.size(); pos += block_bytes)
@@ -174,7 +175,7 @@ inline std::string random_bases(std::mt19937& random, std::size_t length) {
   return bases;
 }
 
-/// `text` in lines of `width`, each with `line_end`; with width 0 in one line.
+/// Returns `text` in lines of `width`, each with `line_end`; with width 0, in one line.
 inline std::string wrapped(const std::string& text, std::size_t width, const std::string& line_end) {
   if (width == 0 || text.empty()) return text + line_end;
   std::string out;
@@ -189,7 +190,7 @@ inline std::string fastq(const Records& records) {
   return text;
 }
 
-/// Records of random length with random names.
+/// Returns records of random length with random names.
 inline Records random_records(std::mt19937& random, std::size_t count, std::size_t longest) {
   Records records;
   for (std::size_t i = 0; i < count; ++i) {
@@ -199,7 +200,7 @@ inline Records random_records(std::mt19937& random, std::size_t count, std::size
   return records;
 }
 
-/// The records as text of every kind that is allowed, mixed at random.
+/// Returns the records as text of every kind that is allowed, mixed at random.
 inline std::string random_text(std::mt19937& random, const Records& records) {
   std::string text;
   const auto maybe = [&](unsigned n) { return random() % n == 0; };
@@ -227,7 +228,7 @@ inline std::string random_text(std::mt19937& random, const Records& records) {
   return text;
 }
 
-/// The folder of real data, or empty where it is not.
+/// Returns the folder of real data, or an empty path if there is none.
 inline std::filesystem::path shared_folder() {
   if (const char* const named = std::getenv("WARPMER_SHARED")) return named;
   const std::filesystem::path beside = std::filesystem::path(source_tree()) / ".." / "shared";

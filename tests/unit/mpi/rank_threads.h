@@ -1,5 +1,5 @@
 #pragma once
-/// Ranks as threads of one process, over a link made of queues, where sanitizers see them.
+/// Runs ranks as threads of one process, over a link made of queues, so that sanitizers see them.
 
 #include <array>
 #include <deque>
@@ -16,7 +16,7 @@
 
 namespace warpmer::test {
 
-/// What the links of a test share: the messages for each rank and channel.
+/// The common state of the links of a test: the messages for each rank and channel.
 struct Hub {
   explicit Hub(unsigned size) : inboxes(size) {}
   struct Sent {
@@ -70,7 +70,7 @@ class HubLink final : public mpi::RankLink {
   bool has_ended_ = false;
 };
 
-/// Runs `work` on so many ranks, and returns what each has thrown, as all have agreed upon.
+/// Runs `work` on so many ranks, and returns the error of each, as all ranks have agreed on it.
 inline std::vector<std::string> on_ranks(unsigned size, const std::function<void(mpi::Ranks&)>& work) {
   Hub hub(size);
   std::vector<std::string> errors(size);
