@@ -13,7 +13,7 @@
 
 namespace warpmer {
 
-/// What went wrong, in the terms a user can act on. The program maps each kind to one exit status.
+/// The kind of an error, in the terms a user can act on. The program maps each kind to one exit status.
 enum class ErrorKind {
   usage,     ///< the request is malformed or out of range: exit 2
   input,     ///< an input is unreadable, corrupt or truncated: exit 3

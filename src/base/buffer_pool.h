@@ -25,8 +25,8 @@ class BufferPool {
   /// A buffer that returns to its pool at its end.
   using Lease = std::unique_ptr<T, Return>;
   using Make = std::function<std::unique_ptr<T>()>;
-  /// Which of several idle buffers is taken: the one returned last, whose memory is still in caches, or the
-  /// one returned first, for buffers that a device works on for a while after they were returned.
+  /// Says which of several idle buffers is taken: the one returned last, whose memory is still in caches, or
+  /// the one returned first, for buffers that a device works on for a while after they were returned.
   enum class Order : std::uint8_t { last_returned, first_returned };
 
   explicit BufferPool(

@@ -1,5 +1,5 @@
 #pragma once
-/// How long work takes.
+/// Measures how long work takes.
 
 #include <chrono>
 

@@ -31,8 +31,8 @@ inline std::optional<std::uint64_t> number_behind(const std::string& path, std::
   return std::nullopt;
 }
 
-/// The number that a variable begins with; none where it is 0, which means "no limit" to all who set such
-/// ones.
+/// Returns the number that a variable begins with; none where it is 0, which means "no limit" to all that set
+/// such variables.
 inline std::optional<std::uint64_t> environment_number(const char* name) {
   const char* text = std::getenv(name);
   const auto number = text == nullptr ? std::nullopt : number_in(text);

@@ -9,14 +9,14 @@
 
 namespace warpmer {
 
-/// One thread at a time has the resource. Who finds it taken, and only has something short to do with it,
-/// leaves that to the thread that has it, and goes on: threads that sleep until the one before is done are
-/// woken one after the other, which takes longer than what they are waiting for. (Flat combining: Hendler,
-/// Incze, Shavit, Tzafrir, SPAA 2010.) Thread-safe.
+/// One thread at a time has the resource. A thread that finds it taken, and only has something short to do
+/// with it, leaves that to the thread that has it, and goes on: threads that sleep until the one before is
+/// done are woken one after the other, which takes longer than what they are waiting for. (Flat combining:
+/// Hendler, Incze, Shavit, Tzafrir, SPAA 2010.) Thread-safe.
 template <class Resource>
 class FlatCombining {
  public:
-  /// Something short to be done. One at a time of an owner, who waits for it.
+  /// Something short to be done. An owner adds one at a time, and waits for it.
   class Task {
    public:
     virtual ~Task() = default;
@@ -31,7 +31,7 @@ class FlatCombining {
 
   explicit FlatCombining(Resource& resource) : resource_(resource) {}
 
-  /// For who has it.
+  /// Returns the resource, for the thread that has it.
   [[nodiscard]] Resource& resource() const { return resource_; }
 
   /// Does a task, or sees to it that somebody does so soon.
@@ -59,7 +59,7 @@ class FlatCombining {
   }
 
  private:
-  /// Until nothing waits, or somebody else has the resource, who looks again before he goes.
+  /// Runs tasks until none waits, or until another thread has the resource, which looks again before it goes.
   void run_waiting() {
     while (is_any_waiting()) {
       const std::unique_lock turn(turn_, std::try_to_lock);
@@ -90,7 +90,7 @@ class FlatCombining {
   }
 
   Resource& resource_;
-  std::mutex turn_;  ///< who has it, has the resource
+  std::mutex turn_;  ///< held by the thread that has the resource
   std::mutex waiting_mutex_;
   std::deque<Task*> waiting_;
 };

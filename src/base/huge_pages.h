@@ -17,7 +17,8 @@ constexpr std::size_t whole_huge_pages(std::size_t bytes) {
   return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
 }
 
-/// What the system maps and takes back memory in: 4 KiB on x86-64; kernels for aarch64 may have 64 KiB.
+/// Returns the size in which the system maps memory and takes it back: 4 KiB on x86-64; kernels for aarch64
+/// may have 64 KiB.
 inline std::size_t system_page_bytes() noexcept {
   static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return bytes;
@@ -48,7 +49,7 @@ inline void give_back_pages(void* begin, std::size_t bytes) noexcept {
   ::madvise(begin, bytes, MADV_DONTNEED);
 }
 
-/// What was mapped, with as many bytes.
+/// Unmaps what was mapped, with as many bytes.
 inline void unmap_huge_pages(void* memory, std::size_t bytes) noexcept { ::munmap(memory, bytes); }
 
 }  // namespace warpmer

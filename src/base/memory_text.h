@@ -1,5 +1,5 @@
 #pragma once
-/// How refusals speak of memory: in the units that -m is given in, and with what can be done.
+/// Says how refusals speak of memory: in the units that -m is given in, and with what can be done.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ inline std::string number_of_threads(unsigned threads) {
   return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
-/// What to do where so many threads take more memory than there is: one thread cannot be fewer.
+/// Says what to do where so many threads take more memory than there is: one thread cannot be fewer.
 inline std::string_view memory_advice(unsigned threads) {
   return threads > 1 ? "raise -m or lower -t" : "raise -m";
 }

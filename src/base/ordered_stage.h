@@ -35,7 +35,7 @@ class OrderedStage {
   }
 
   /// Consumes a part of result `ordinal`, whose rest is put later by the same thread: for a result that is
-  /// too large to wait in memory. Blocks until its turn has come. False when the stage has stopped.
+  /// too large to wait in memory. Blocks until its turn has come. Returns false when the stage has stopped.
   bool put_part(std::uint64_t ordinal, T&& part) {
     {
       std::unique_lock lock(mutex_);

@@ -14,8 +14,8 @@ namespace warning_detail {
 inline WarningListener listener;
 }  // namespace warning_detail
 
-/// Who listens from now on; an empty function for nobody. To be called while no other thread may warn.
-/// Returns who listened before.
+/// Sets the function that listens from now on; an empty one for none. To be called while no other thread may
+/// warn. Returns the one that listened before.
 inline WarningListener listen_for_warnings(WarningListener listener) {
   return std::exchange(warning_detail::listener, std::move(listener));
 }

@@ -27,7 +27,7 @@ void BufferedOutput::write(std::string_view bytes, const Share& so_far) {
   used_ += bytes.size();
 }
 
-/// When `bytes` more have been taken, `so_far` is there.
+/// Tells the file that `so_far` is done when `bytes` more have been taken.
 void BufferedOutput::expect_more(std::size_t bytes, const Share& so_far) noexcept {
   is_share_known_ = is_share_known_ || so_far.total > 0;
   if (!is_share_known_) header_bytes_ = bytes_written() + bytes;

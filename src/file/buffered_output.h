@@ -15,9 +15,9 @@ namespace warpmer::file {
 /// Failures are ResourceErrors that name the path. Without `finish`, what is still buffered is dropped and no
 /// file appears.
 ///
-/// Who writes and knows the share of everything that is there with these bytes says so, in `so_far`; then
-/// the error of a full disk says how much is still needed, about (OutputFile::expect). What is written before
-/// a share is first told is taken for a header, of which no more comes.
+/// A caller that knows how much of everything is done with these bytes says so, in `so_far`; then the error
+/// of a full disk says how much is still needed, about (OutputFile::expect). What is written before a share
+/// is first told is taken for a header, of which no more comes.
 class BufferedOutput {
  public:
   /// "-" is standard output.
@@ -32,7 +32,7 @@ class BufferedOutput {
     used_ += bytes;
   }
 
-  /// For who knows it beforehand: how much is to be written in all, about.
+  /// Says how much is to be written in all, about: for a caller that knows it beforehand.
   void expect(std::uint64_t bytes) noexcept { file_.expect(bytes); }
 
   /// Writes what is buffered; nothing more may be written. See OutputFile::complete.

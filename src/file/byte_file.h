@@ -34,7 +34,7 @@ class ByteFile final : public ByteSource {
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override {
     return taken_bytes_.load(std::memory_order_relaxed);
   }
-  /// Of the whole file; 0 for a pipe.
+  /// Returns the size of the whole file; 0 for a pipe.
   [[nodiscard]] std::uint64_t file_bytes() const noexcept { return file_bytes_; }
   [[nodiscard]] const std::string& shown() const noexcept { return shown_; }
 

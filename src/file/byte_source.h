@@ -1,5 +1,5 @@
 #pragma once
-/// Where bytes come from: a file as it is on disk, or what a decompressor makes of it.
+/// A source of bytes: a file as it is on disk, or what a decompressor makes of it.
 
 #include <cstddef>
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace warpmer::file {
 
 /// XXH3, 64 bits, seed 0.
 [[nodiscard]] std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;
-/// Of pieces, as if they stood one behind the other.
+/// Returns the checksum of pieces, as if they stood one behind the other.
 [[nodiscard]] std::uint64_t checksum(std::span<const Piece> pieces);
 
 /// The checksum of bytes that come piece by piece.
@@ -23,7 +23,7 @@ class Checksum {
   Checksum(const Checksum&) = delete;
   Checksum& operator=(const Checksum&) = delete;
   void add(const Piece& piece) noexcept;
-  /// Of what has been added so far.
+  /// Returns the checksum of what has been added so far.
   [[nodiscard]] std::uint64_t value() const noexcept;
 
  private:

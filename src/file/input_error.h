@@ -1,5 +1,5 @@
 #pragma once
-/// How input errors are worded, so that every one names its place in the same way.
+/// Words input errors, so that every one names its place in the same way.
 
 #include <chrono>
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace warpmer::file {
 
-/// How messages and batches name what "-" stands for.
+/// The name that messages and batches give to what "-" stands for.
 inline constexpr std::string_view kStandardInput = "standard input";
 
-/// Where in the input something is wrong. Zero or empty means unknown, and is left out.
+/// The place in the input at which something is wrong. Zero or empty means unknown, and is left out.
 struct Place {
   std::string_view file;
   std::uint64_t record = 0;
@@ -24,8 +24,8 @@ struct Place {
 /// Thrown to unwind a thread that reads when the input set is cancelled; never leaves `io`.
 struct Cancelled {};
 
-/// How soon a waiting thread looks whether the job was cancelled, which wakes nobody: a signal handler
-/// may do it.
+/// Time after which a waiting thread looks whether the job was cancelled, which wakes no thread: a signal
+/// handler may do it.
 inline constexpr std::chrono::milliseconds kCancelCheck{100};
 
 /// A regular file is not as long any more as it was when the job began: what is missing nobody has read, and
@@ -42,7 +42,7 @@ class BecameShorter : public InputError {
 /// A character for people: 'x' in quotes if it can be printed, its code in hex if not.
 std::string quoted(char character);
 
-/// What messages show of a text, unless they say otherwise.
+/// Number of characters of a text that messages show, unless they say otherwise.
 constexpr std::size_t kQuotedCharacters = 40;
 
 /// The start of some text for people, in quotes: at most `limit` characters, unprintable ones as \xHH.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kFirstReservation = std::size_t{1} << 20;
 
-/// Of what is not mapped.
+/// Bytes read at once of what is not mapped.
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 20;
 
 /// A fault maps the pages around it, too: 64 KB by default (fault_around_bytes), or, as newer kernels do, all

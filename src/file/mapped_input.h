@@ -34,21 +34,21 @@ class MappedInput {
   MappedInput& operator=(const MappedInput&) = delete;
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
-  /// How messages call the file: quoted path or "standard input".
+  /// Returns the name that messages give the file: its quoted path or "standard input".
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// InputError when the file has become shorter than it was: its pages cannot be read.
   void check_size() const;
   /// The same as an answer, by system calls only, as a signal handler may ask.
   [[nodiscard]] bool is_shorter() const noexcept;
-  /// What has become of the file since it was opened, if it is not what it was: it is shorter, or ends in
-  /// other bytes, as when it is written anew. In the words of an error, beginning with its name.
+  /// Says what has become of the file since it was opened, if it is not what it was: it is shorter, or ends
+  /// in other bytes, as when it is written anew. The words are those of an error, beginning with its name.
   [[nodiscard]] std::optional<std::string> change() const;
   /// Tells the kernel that a range is about to be read, or is not needed again soon.
   void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void release(std::uint64_t offset, std::uint64_t bytes) const noexcept;
-  /// Copies a range, whose pages are not touched: to map them, and to give them back, takes longer than to
-  /// copy them, where each is wanted once. InputError when they cannot be read, or are not there any more.
+  /// Copies a range without touching its mapped pages: to map them, and to give them back, takes longer than
+  /// to copy them, where each is wanted once. InputError when they cannot be read, or are not there any more.
   /// Thread-safe.
   void read(std::uint64_t offset, std::size_t bytes, std::byte* into) const;
 

@@ -21,7 +21,7 @@ struct MappedSlot {
 namespace {
 
 constinit std::atomic<MappedSlot*> first_slot{nullptr};
-/// Of what follows, and of all changes to slots.
+/// Guards what follows, and all changes to slots.
 constinit std::mutex mutex;
 constinit std::optional<std::string> remembered;
 

@@ -1,7 +1,7 @@
 #pragma once
-/// The register of mapped inputs. Whoever makes a mapped file shorter takes pages away from us, and a disk
-/// may fail to read them: touching them then is a signal (SIGBUS), whose handler finds here which input it
-/// was. And what was changed meanwhile is noticed before an output is completed.
+/// The register of mapped inputs. A program that makes a mapped file shorter takes pages away from us, and a
+/// disk may fail to read them: touching them then is a signal (SIGBUS), whose handler finds here which input
+/// it was. And a change made meanwhile is noticed before an output is completed.
 
 #include <cstddef>
 #include <optional>
@@ -12,7 +12,7 @@ namespace warpmer::file {
 class MappedInput;
 struct MappedSlot;
 
-/// What errors say behind an input's name.
+/// Words of errors that stand behind an input's name.
 inline constexpr const char* kBecameShorter =
     " has become shorter while it was being read: wait for its writer, then run again";
 inline constexpr const char* kWasChanged =
@@ -35,8 +35,8 @@ class MappedInputs {
     MappedSlot* slot_;
   };
 
-  /// Of all inputs so far, the change of one that is not what it was when it was opened, in the words of an
-  /// error. Of one that has gone it is told once.
+  /// Returns the change of one of all inputs so far that is not what it was when it was opened, in the words
+  /// of an error. Of an input that has gone it is told once.
   [[nodiscard]] static std::optional<std::string> change();
   /// Throws an InputError with it.
   static void check();
@@ -44,8 +44,8 @@ class MappedInputs {
   /// it.
   static void begin_output() noexcept;
 
-  /// What a fault at an address means, where that is a mapped input's. Async-signal-safe; for the thread that
-  /// has the fault.
+  /// Says what a fault at an address means, where that is a mapped input's. Async-signal-safe; for the thread
+  /// that has the fault.
   struct Fault {
     const char* name = nullptr;  ///< of the input, as messages call it; null when it is none
     const char* what = nullptr;  ///< what comes behind it

@@ -34,7 +34,7 @@ class TextBuffer {
 
   /// The text stands for so many more of what the job consists of: k-mers, bytes of input.
   void add_done(std::uint64_t parts) noexcept { done_ += parts; }
-  /// How many these are; then there are none.
+  /// Returns how many these are; then there are none.
   [[nodiscard]] std::uint64_t take_done() noexcept { return std::exchange(done_, 0); }
 
   [[nodiscard]] std::string_view text() const noexcept { return {data_.get(), size_}; }
@@ -101,7 +101,7 @@ class OrderedText {
   /// Nothing is written any more and nobody blocks.
   void stop() noexcept { ordered_.stop(); }
 
-  /// What so many threads may hold, about.
+  /// Returns the memory that so many threads may hold, about.
   [[nodiscard]] static std::uint64_t memory_bytes(unsigned threads) {
     return std::uint64_t{threads} * (kTextsOfThread + 1) * kMostBytes;
   }

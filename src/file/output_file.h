@@ -16,11 +16,11 @@ namespace warpmer::file {
 
 /// Writes a file without a name, which gets `path` when it is complete: until then, nothing is left of it
 /// however the process ends. Where the file system has no such files (NFS), and for other processes that are
-/// to write, too, it has a temporary name beside `path`, and is renamed. One
-/// that replaces a file has its owner and mode, as far as that can be. "-", and whatever exists under
-/// `path` but is no regular file (a pipe, a device), is written to directly and in order. A file's content is
-/// on the disk before it gets its name. All failures are ResourceErrors that name the path, and those of
-/// writing what is written and what is still needed, as far as that is known.
+/// to write, too, it has a temporary name beside `path`, and is renamed. A file that replaces another has its
+/// owner and mode, as far as that can be. "-", and anything that exists under `path` but is no regular file
+/// (a pipe, a device), is written to directly and in order. A file's content is on the disk before it gets
+/// its name. All failures are ResourceErrors that name the path, and those of writing also say what is
+/// written and what is still needed, as far as that is known.
 class OutputFile {
  public:
   /// `writers` is how many threads will call `write` at once.
@@ -36,27 +36,27 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Whether only writes in order are possible; then `offset` in `write` must be what was written so far. So
-  /// it is for streams, but for the null device, where order does not matter.
+  /// True when only writes in order are possible; then `offset` in `write` must be what was written so far.
+  /// Streams are so, but for the null device, where order does not matter.
   [[nodiscard]] bool is_ordered() const noexcept { return is_stream_ && !is_null_; }
 
   /// The name under which other processes find the file until `commit`: it has one from now on. Empty for
   /// streams.
   [[nodiscard]] const std::string& temporary();
 
-  /// How much is to be written in all, about: so a full disk's error can say how much is needed.
+  /// Says how much is to be written in all, about: so a full disk's error can say how much is needed.
   void expect(std::uint64_t bytes) noexcept { expected_ = bytes; }
 
   /// Writes the pieces one after the other from `offset` on. Where order does not matter, several threads may
   /// write different ranges at once.
   void write(std::uint64_t offset, std::span<const Piece> pieces);
 
-  /// From now on, what is written to a file does not stay in the page cache.
+  /// Keeps what is written to a file from now on out of the page cache.
   void leave_cache() noexcept { write_behind_.leave_cache(); }
 
-  /// Waits until a file is on the disk and closes it. What may fail late has then been done: outputs that
-  /// belong together are all completed before the first gets its name. InputError when a mapped input has
-  /// been changed: what was made of it is not to be kept.
+  /// Waits until a file is on the disk and closes it. Everything that may fail late has then been done:
+  /// outputs that belong together are all completed before the first gets its name. InputError when a mapped
+  /// input has been changed: what was made of it is not to be kept.
   void complete();
   /// Gives the file its final name, at once or together with others (OutputGroup); completes it before,
   /// unless that has been done. Nothing more may be done with it.
@@ -67,7 +67,7 @@ class OutputFile {
   void create();
   bool create_without_name();
   void sync();
-  /// Of a write of `bytes`, `written` have been.
+  /// Throws the error of a write of `bytes` bytes, of which `written` have been written.
   [[noreturn]] void fail_writing(int error, std::uint64_t bytes, std::uint64_t written) const;
   [[noreturn]] void fail(const std::string& doing, int error) const;
 

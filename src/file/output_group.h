@@ -8,7 +8,8 @@
 
 namespace warpmer::file {
 
-/// A file whose content is on the disk, and which has not its name yet. Destroyed so, nothing is left of it.
+/// A file whose content is on the disk, and which has not its name yet. When it is destroyed so, nothing is
+/// left of it.
 class CompleteFile {
  public:
   /// `shown` is the name as the user knows it, `target` where it leads; `fd`, which is taken over, that of a

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As many as Linux follows.
+/// Number of links that Linux follows.
 constexpr int kMostLinks = 40;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Where an output goes, by its path.
+/// Finds out where an output goes, by its path.
 
 #include <string>
 
@@ -8,8 +8,8 @@ namespace warpmer::file {
 /// "-", or its name as a file.
 bool is_standard_output(const std::string& path);
 
-/// Whether an output under `path` is written directly and in order: standard output, and whatever is there
-/// but is no regular file (a pipe, a device).
+/// True when an output under `path` is written directly and in order: standard output, and anything that is
+/// there but is no regular file (a pipe, a device).
 bool is_stream(const std::string& path);
 
 /// Follows symbolic links, so that the file they lead to is made or replaced and not the link: also where
@@ -22,11 +22,11 @@ std::string parent_of(const std::string& path);
 /// Why a file cannot be made in a directory, in words; `error` is what the system said.
 std::string creation_fault(const std::string& parent, int error);
 
-/// What to do about an error of writing, with a colon in front; empty if nothing comes to mind.
+/// Says what to do about an error of writing, with a colon in front; empty if nothing comes to mind.
 const char* output_advice(int error);
 
-/// What can be known before anything is written: ResourceError when the output is no file or stream, when its
-/// name is too long, and when its directory is not there or not writable.
+/// Checks what can be known before anything is written: ResourceError when the output is no file or stream,
+/// when its name is too long, and when its directory is not there or not writable.
 void check_output_path(const std::string& path);
 
 }  // namespace warpmer::file

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kAccessList = "system.posix_acl_access";
 
-/// Whether it has one now; its mode is then that of the list.
+/// True when it has one now; its mode is then that of the list.
 bool copy_access_list(const std::string& from, int fd) noexcept {
   std::array<char, 4096> list;
   const ssize_t bytes = ::getxattr(from.c_str(), kAccessList, list.data(), list.size());

@@ -1,5 +1,5 @@
 #pragma once
-/// Who may read and write an output that replaces a file.
+/// The rights of an output that replaces a file: who may read and write it.
 
 #include <sys/types.h>
 

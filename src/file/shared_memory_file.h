@@ -22,7 +22,7 @@ class SharedMemoryFile {
   /// Less than this is not worth a mapping.
   static constexpr std::size_t kLeastBytes = std::size_t{64} << 10;
 
-  /// Whether a file is on a tmpfs.
+  /// True when a file is on a tmpfs.
   static bool is_one(int descriptor);
   static bool is_one(const std::string& path);
 

@@ -104,8 +104,8 @@ void SpillFile::give_up(std::uint64_t offset, std::uint64_t bytes) const noexcep
   ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
 }
 
-/// What is going to be written, if the rest of the input takes as much as what has been read since the file
-/// was begun; 0 when that is not known.
+/// Returns what is going to be written, if the rest of the input takes as much as what has been read since
+/// the file was begun; 0 when that is not known.
 std::uint64_t SpillFile::bytes_of_the_rest(std::uint64_t written) const {
   const Share read = share_read();
   if (read.done <= read_before_ || read.total <= read.done) return 0;
@@ -114,7 +114,8 @@ std::uint64_t SpillFile::bytes_of_the_rest(std::uint64_t written) const {
                                     static_cast<double>(read.done - read_before_));
 }
 
-/// Of the pieces at hand so many bytes were written. What other threads are about to write is needed, too.
+/// Throws the error of a write that wrote so many bytes of the pieces at hand. The sum needed counts what
+/// other threads are about to write, too.
 void SpillFile::fail_writing(std::uint64_t written, int error) const {
   const std::uint64_t done = written_ + written, at_hand = end_ - done, rest = bytes_of_the_rest(end_);
   fail(rest > 0 ? "write about" : "write", at_hand + rest, done, error);

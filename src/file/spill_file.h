@@ -35,7 +35,7 @@ class SpillFile {
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
-  /// From now on, what is written does not stay in the page cache: for who says what he `will_need`.
+  /// Keeps what is written from now on out of the page cache: for callers that say what they `will_need`.
   void leave_cache() noexcept { write_behind_.leave_cache(); }
 
   /// Room for so many bytes at the end of the file: where they are to be written.

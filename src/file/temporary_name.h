@@ -17,7 +17,7 @@ int link_descriptor(int fd, const std::string& path);
 class TemporaryName {
  public:
   TemporaryName() = default;
-  /// Of a file that somebody else has made.
+  /// Takes the name of a file that another process has made.
   explicit TemporaryName(std::string path);
   ~TemporaryName() { remove(); }
   TemporaryName(TemporaryName&& other) noexcept;

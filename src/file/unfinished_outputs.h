@@ -20,7 +20,7 @@ class UnfinishedOutput {
   int slot_;
 };
 
-/// Whether a file of this path is registered. Not async-signal-safe.
+/// True when a file of this path is registered. Not async-signal-safe.
 bool is_unfinished(const std::string& path) noexcept;
 
 /// Unlinks every registered file. Async-signal-safe: for the handler of SIGINT and SIGTERM, which

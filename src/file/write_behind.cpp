@@ -9,8 +9,8 @@ namespace {
 
 /// The kernel is asked each time that so much has been written to its cache.
 constexpr std::uint64_t kAskBytes = std::uint64_t{8} << 20;
-/// What is so far from the end of the file is on the disk, if the disk keeps up, and given up; what it had
-/// not written then is tried again, until the end is so far.
+/// Everything that is so far from the end of the file is on the disk, if the disk keeps up, and given up;
+/// what it had not written then is tried again, until the end is so far.
 constexpr std::uint64_t kNearBytes = std::uint64_t{64} << 20, kFarBytes = 4 * kNearBytes;
 
 }  // namespace

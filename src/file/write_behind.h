@@ -1,5 +1,5 @@
 #pragma once
-/// What becomes of a large file's pages in the page cache while it is written.
+/// Controls what becomes of a large file's pages in the page cache while it is written.
 
 #include <atomic>
 #include <cstdint>
@@ -7,20 +7,20 @@
 namespace warpmer::file {
 
 /// Has the kernel begin to write a file to the disk while it is still growing: left to itself, it lets a file
-/// pile up in memory, and who syncs it waits for all of it. And, where that is wanted, has it give up the
-/// pages that are on the disk, so that the pages after them are the same memory again. That matters beyond
-/// what others could do with the memory: on virtual machines whose hosts lend memory as it is touched, a page
-/// that was never touched costs ten times what writing to it does. Only hints, which never fail; safe for
-/// several threads. (They wait for nothing: who waits for the disk takes a failed write's error away from who
-/// syncs.)
+/// pile up in memory, and the thread that syncs it waits for all of it. And, where that is wanted, has it
+/// give up the pages that are on the disk, so that the pages after them are the same memory again. That
+/// matters beyond what others could do with the memory: on virtual machines whose hosts lend memory as it is
+/// touched, a page that was never touched costs ten times what writing to it does. These are only hints,
+/// which never fail; they are safe for several threads. (They wait for nothing: a thread that waits for the
+/// disk takes a failed write's error away from the one that syncs.)
 class WriteBehind {
  public:
-  /// From now on, pages do not stay in the cache.
+  /// Keeps pages out of the cache from now on.
   void leave_cache() noexcept { leaves_cache_ = true; }
 
   /// To be called when `bytes` more have been written; the file ends at `end`, about.
   void note(int descriptor, std::uint64_t end, std::uint64_t bytes) noexcept;
-  /// When the file is on the disk as a whole.
+  /// To be called when the file is on the disk as a whole.
   void complete(int descriptor) const noexcept;
 
  private:

@@ -16,7 +16,7 @@ struct Piece {
 
 std::uint64_t bytes_of(std::span<const Piece> pieces);
 
-/// What has become of pieces.
+/// The outcome of writing pieces.
 struct PiecesWritten {
   std::uint64_t bytes = 0;  ///< written
   int error = 0;            ///< why not all (errno); 0: they are

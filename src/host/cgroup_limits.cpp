@@ -50,7 +50,8 @@ void for_each_cgroup(const std::string& root, const std::string& controller, Vis
   }
 }
 
-/// What those in a cgroup, and below it, hold that does not give way; nothing where its files do not say.
+/// Returns the bytes that the processes in a cgroup, and below it, hold and that do not give way; nothing
+/// where its files do not say.
 std::optional<std::uint64_t> held_bytes(const std::string& directory) {
   auto used = number_in(first_line(directory + "/memory.current"));
   if (!used) used = number_in(first_line(directory + "/memory.usage_in_bytes"));

@@ -1,6 +1,6 @@
 #pragma once
-/// What the kernel says in small files of what this process may use: the limits of its cgroups, of version 1,
-/// version 2 or both, and how much memory is free.
+/// The kernel's small files say what this process may use: the limits of its cgroups, of version 1, version 2
+/// or both, and how much memory is free.
 
 #include <cstdint>
 #include <limits>
@@ -14,13 +14,13 @@ namespace warpmer::host {
 struct MemoryRoom {
   static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t limit_bytes = kNoLimit;
-  /// What is free now, of the machine and below each of these limits. Files that the kernel holds in memory
-  /// count as free: they give way. What this process holds does not.
+  /// Bytes that are free now, of the machine and below each of these limits. Files that the kernel holds in
+  /// memory count as free: they give way. Memory that this process holds does not.
   std::uint64_t free_bytes = kNoLimit;
 };
 
-/// CPU time in a time that the quotas of this process's cgroups leave it; nothing where there is none. `root`
-/// is where /proc and /sys are found. What cannot be read limits nothing.
+/// Returns the cores that the quotas of this process's cgroups leave it (CPU time divided by time); nothing
+/// where there is none. `root` is where /proc and /sys are found. What cannot be read limits nothing.
 std::optional<double> cgroup_cores(const std::string& root = "");
 MemoryRoom memory_room(const std::string& root = "");
 

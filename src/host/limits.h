@@ -1,5 +1,5 @@
 #pragma once
-/// What this process may use: cores and memory, as affinity, cgroups and Slurm grant them.
+/// Cores and memory that this process may use, as affinity, cgroups and Slurm grant them.
 
 #include <cstdint>
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace warpmer::host {
 
-/// Cores this process may use: the least of its affinity mask, its cgroup's CPU quota and what Slurm grants
-/// (SLURM_CPUS_PER_TASK, SLURM_CPUS_ON_NODE). Where several processes of the job run on the node
-/// (host/node_share.h), its part of what is for all of them. At least 1.
+/// Returns the number of cores that this process may use: the least of its affinity mask, its cgroup's CPU
+/// quota and what Slurm grants (SLURM_CPUS_PER_TASK, SLURM_CPUS_ON_NODE). Where several processes of the job
+/// run on the node (host/node_share.h), its part of what is for all of them. At least 1.
 unsigned usable_cores();
 
 /// Bytes of memory this process is allowed: the least of its cgroup's limit, Slurm's (SLURM_MEM_PER_NODE,
@@ -17,21 +17,21 @@ unsigned usable_cores();
 /// part of them, as of cores.
 std::uint64_t allowed_memory_bytes();
 
-/// Of these, what it may use: no more than is free now, of the machine and of what its cgroups allow
-/// (host/cgroup_limits.h); its part of that, and what it holds already. So it may be another number each
-/// time: a job asks once.
+/// Returns the part of these bytes that it may use: no more than is free now, of the machine and of what its
+/// cgroups allow (host/cgroup_limits.h); its part of that, and what it holds already. So it may be another
+/// number each time: a job asks once.
 std::uint64_t usable_memory_bytes();
 
-/// What a job's options mean, in which 0 stands for: all cores, and nine tenths of the memory, that this
-/// process may use.
+/// These say what a job's options mean, in which 0 stands for all cores, and for nine tenths of the memory,
+/// that this process may use.
 unsigned threads_or_all(unsigned threads);
 std::uint64_t memory_or_most(std::uint64_t memory_bytes);
 
-/// By how much what the process itself holds when a job begins may differ from one time to the next: a cap
+/// Bytes by which what the process itself holds when a job begins may differ from one time to the next: a cap
 /// that a refusal names has so much to spare.
 inline constexpr std::uint64_t kResidentVariation = std::uint64_t{2} << 20;
 
-/// What a cap on the whole process leaves besides what it holds now, and may hold besides.
+/// Returns the bytes that a cap on the whole process leaves besides what it holds now, and may hold besides.
 std::uint64_t memory_left(std::uint64_t cap);
 
 /// Why a job with such a cap on the whole process is not begun: that it is too little for `doing`, as
@@ -43,17 +43,17 @@ std::string memory_refusal(std::uint64_t cap, std::string_view doing, unsigned t
 void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads,
                   std::string_view and_more = {});
 
-/// Of a cap for the whole process, what the text of a record may take that has to be there as a whole (in
-/// FASTQ, bases are good only if there is a quality for each). Until it is counted, a record takes up to four
-/// times as much, and each of `threads` may have one.
+/// Returns the part of a cap for the whole process that the text of a record may take that has to be there as
+/// a whole (in FASTQ, bases are good only if there is a quality for each). Until it is counted, a record
+/// takes up to four times as much, and each of `threads` may have one.
 std::size_t longest_record_bytes(std::uint64_t cap, unsigned threads);
 
 /// Resident set of this process now, and the largest it has been, as the kernel counts them.
 std::uint64_t resident_bytes();
 std::uint64_t peak_resident_bytes();
 
-/// From now on, memory that is freed goes back to the system at once, and counts no longer for the resident
-/// set. For jobs that are short of it: it makes allocating slower.
+/// Makes memory that is freed go back to the system at once from now on, so that it counts no longer for the
+/// resident set. For jobs that are short of it: it makes allocating slower.
 void return_freed_memory_at_once() noexcept;
 
 /// User and system time of this process so far.

@@ -1,6 +1,6 @@
 #pragma once
-/// Processes of one job that run on the same node, as whoever launched them tells by the environment: Open
-/// MPI's and MPICH's launchers, and Slurm's srun. What a node has is for all of them.
+/// Processes of one job that run on the same node, as the launcher tells by the environment: Open MPI's and
+/// MPICH's launchers, and Slurm's srun. What a node has is for all of them.
 
 #include <cstdint>
 #include <vector>

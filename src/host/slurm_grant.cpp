@@ -17,8 +17,8 @@ std::optional<std::uint64_t> granted_cores(const NodeShare& share) {
   return std::min(task.value_or(*node), part_of(*node, share));
 }
 
-/// What Slurm says of memory is a number of MB; users who set the variable themselves may give it a unit, as
-/// they give it to --mem: "64G", "64g", "64GB".
+/// Slurm gives memory as a number of MB; users who set the variable themselves may give it a unit, as they
+/// give it to --mem: "64G", "64g", "64GB".
 std::optional<std::uint64_t> bytes_in(const char* name) {
   const auto number = environment_number(name);
   if (!number) return std::nullopt;

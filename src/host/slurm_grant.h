@@ -1,5 +1,5 @@
 #pragma once
-/// What Slurm grants a process, as it tells by SLURM_*.
+/// Cores and memory that Slurm grants a process, as it tells by SLURM_*.
 
 #include <cstdint>
 #include <optional>

@@ -1,13 +1,13 @@
 #pragma once
-/// Where temporary files go.
+/// Chooses the directory of temporary files.
 
 #include <string>
 
 namespace warpmer::host {
 
-/// `chosen` (--tmp-dir) unless it is empty; else $TMPDIR; else the directory of the file that `output` names,
-/// or leads to. Where that is no file, but standard output, a pipe or a device, "/var/tmp", or "/tmp" where
-/// that cannot be written to.
+/// Returns `chosen` (--tmp-dir) unless it is empty; else $TMPDIR; else the directory of the file that
+/// `output` names, or leads to. Where that is no file, but standard output, a pipe or a device, it is
+/// "/var/tmp", or "/tmp" where that cannot be written to.
 std::string tmp_directory(const std::string& chosen, const std::string& output);
 
 }  // namespace warpmer::host

@@ -39,7 +39,7 @@ class BitWriter {
       write(static_cast<std::uint64_t>(value), bits);
     }
   }
-  /// Completes the last word, with zeros. What follows begins with a word of its own.
+  /// Completes the last word, with zeros. Bits that follow begin with a word of their own.
   void flush() {
     if (filled_ > 0) *words_++ = pending_;
     pending_ = 0;

@@ -39,7 +39,7 @@ Section get_section(Parser& in) {
       "{} is truncated: its writing or copying did not complete; copy it again, or {}", name, kind.redo));
 }
 
-/// Whether `head` begins like a file of this kind, as far as it goes.
+/// True when `head` begins like a file of this kind, as far as it goes.
 bool begins_like(const FileKind& kind, Bytes head) {
   return std::memcmp(head.data(), kind.magic.data(), std::min(head.size(), kind.magic.size())) == 0;
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// What warpmer's file formats have in common: a header of 64 bytes in front, a trailer of 136 bytes behind,
-/// which names four sections, numbers that are little-endian, checksums over everything.
+/// The frame that warpmer's file formats have in common: a header of 64 bytes in front, a trailer of 136
+/// bytes behind, which names four sections, numbers that are little-endian, checksums over everything.
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ struct Section {
   std::uint64_t checksum = 0;
 };
 
-/// What a trailer says: the sections, in order, each beginning where the one before it ends.
+/// The content of a trailer: the sections, in order, each beginning where the one before it ends.
 struct FileTail {
   std::array<Section, 4> sections;
   std::uint64_t sections_checksum = 0;
@@ -62,7 +62,7 @@ class Builder {
     zeros((8 - text.size() % 8) % 8);
   }
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
-  /// Of everything so far.
+  /// Returns the checksum of everything so far.
   [[nodiscard]] std::uint64_t checksum() const noexcept {
     return file::checksum(bytes_.data(), bytes_.size());
   }
@@ -128,16 +128,16 @@ class Parser {
 /// Begins a header: magic, version, size. 40 bytes of fields are to follow, then `end_header`.
 [[nodiscard]] Builder begin_header(const FileKind& kind);
 [[nodiscard]] std::string end_header(Builder&& header);
-/// The fields of a header whose magic, version, size and checksum are right. `head` is the beginning of the
-/// file: all of it, when the file is shorter than a header.
+/// Returns the fields of a header whose magic, version, size and checksum are right. `head` is the beginning
+/// of the file: all of it, when the file is shorter than a header.
 [[nodiscard]] Parser header_fields(const FileKind& kind, Bytes head, const std::string& name);
 
 /// InputError unless the file's hash functions are those of kmer/hash.h.
 void check_hash_version(const FileKind& kind, const std::string& name, std::uint32_t version);
 
 [[nodiscard]] std::string encode_tail(const FileKind& kind, const FileTail& tail);
-/// Also checks that the sections follow each other without a gap up to the end of the file. What the content
-/// checksum is of, and the sections themselves, are the caller's to check.
+/// Also checks that the sections follow each other without a gap up to the end of the file. The caller checks
+/// the sections themselves, and what the content checksum is taken of.
 [[nodiscard]] FileTail decode_tail(const FileKind& kind, Bytes file, const std::string& name);
 
 /// A section's bytes, its checksum verified; `what` names it.

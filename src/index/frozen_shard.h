@@ -19,7 +19,7 @@ namespace warpmer::index {
 /// The numbers needed to read a payload. All are part of the file's directory.
 struct ShardShape {
   std::uint64_t entries = 0;        ///< distinct k-mers
-  std::uint64_t exceptions = 0;     ///< entries whose count does not fit `count_bits`
+  std::uint64_t exceptions = 0;     ///< number of entries whose count does not fit `count_bits`
   std::uint8_t bucket_bits = 0;     ///< 2^bucket_bits buckets
   std::uint8_t count_bits = 1;      ///< width of an entry's count code, at least 1
   std::uint8_t exception_bits = 0;  ///< width of a count in the exception list

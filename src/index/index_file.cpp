@@ -67,7 +67,7 @@ IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
   input.release(trailer.directory.offset, file.size() - trailer.directory.offset);
 }
 
-/// By what the sections have in the file: a node of a map is larger than its two numbers.
+/// Reckons with what the sections take in the file: a node of a map is larger than its two numbers.
 std::uint64_t IndexFile::Impl::kept_bytes() const noexcept {
   constexpr std::uint64_t kOfHistogram = 4, kOfProvenance = 3;
   return trailer.directory.bytes / layout::kEntryBytes * (sizeof(layout::DirectoryEntry) + 1) +
@@ -82,8 +82,8 @@ const layout::DirectoryEntry& IndexFile::Impl::entry(std::uint32_t shard) const 
   return directory[shard];
 }
 
-/// Of the file, or a copy, whose checksum this is. Two threads may both find a shard unverified; they come to
-/// the same result.
+/// Checks the file, or a copy, whose checksum this is. Two threads may both find a shard unverified; they
+/// come to the same result.
 void IndexFile::Impl::check(std::uint32_t shard, const ShardView& view, std::uint64_t checksum) const {
   const layout::DirectoryEntry& wanted = entry(shard);
   const std::size_t bytes = view.payload_words * sizeof(std::uint64_t);

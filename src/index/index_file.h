@@ -17,7 +17,7 @@
 
 namespace warpmer::index {
 
-/// What two indexes must share to be compared k-mer by k-mer.
+/// The parameters that two indexes must share to be compared k-mer by k-mer.
 struct IndexParams {
   std::uint32_t k = 31;
   bool canonical = true;
@@ -40,8 +40,8 @@ struct Totals {
   std::uint64_t records = 0;             ///< sequences read
   std::uint64_t bases = 0;               ///< characters of sequence read, breaks included
 
-  /// Occurrences that a filter has left out, here or in what this was made of, at least; 0 if there are none.
-  /// How many they are is not known of what another program counted.
+  /// Returns the occurrences that a filter has left out, here or in what this was made of, at least; 0 if
+  /// there are none. Their number is not known of what another program counted.
   [[nodiscard]] std::uint64_t left_out() const noexcept {
     const std::uint64_t known = counted_kmers - std::min(counted_kmers, stored_kmers);
     return min_count <= 1 && max_count == UINT64_MAX ? known : std::max<std::uint64_t>(known, 1);
@@ -51,8 +51,8 @@ struct Totals {
 /// Number of stored distinct k-mers by count; exact, uncapped.
 using Histogram = std::map<std::uint64_t, std::uint64_t>;
 
-/// How the file came to be. Kept in a section of its own, after everything that depends only on
-/// the k-mers, so that those bytes do not depend on how they were computed.
+/// The way in which the file came to be. It is kept in a section of its own, after everything that depends
+/// only on the k-mers, so that those bytes do not depend on how they were computed.
 struct Provenance {
   std::string tool_version;
   std::string command_line;
@@ -65,7 +65,7 @@ struct ShardRange {
   std::uint32_t end = 0;
 };
 
-/// What one of several processes that write one file together has of it.
+/// The part of a file that one of several processes has that write it together.
 struct PartOfIndex {
   ShardRange shards;
   std::string temporary;      ///< what the first process's IndexWriter::temporary() says; empty: a stream
@@ -94,11 +94,12 @@ class IndexWriter : public ShardPlaces {
   /// failed write (disk full).
   void put(std::uint32_t shard, FrozenShard&& frozen);
 
-  /// Of shards that have to wait for others in any case, in a stream or in a part, none is ever due.
+  /// Announces shards. Of shards that have to wait for others in any case, in a stream or in a part, none is
+  /// ever due.
   void expect(std::uint32_t first, std::span<const ShardShape> shapes) override;
   [[nodiscard]] bool is_due(std::uint32_t shard) const override;
 
-  /// From now on, what is written does not stay in the page cache: for a job that is short of memory.
+  /// Keeps what is written from now on out of the page cache: for a job that is short of memory.
   void leave_cache() noexcept;
 
   /// A payload that is written, for its memory (what it holds is of no more use); empty if there is none.
@@ -111,13 +112,13 @@ class IndexWriter : public ShardPlaces {
 
   /// See OutputFile::temporary.
   [[nodiscard]] const std::string& temporary();
-  /// What the shards put so far take in the file.
+  /// Returns the bytes that the shards put so far take in the file.
   [[nodiscard]] std::uint64_t payload_bytes() const noexcept;
   /// Writes a part behind `bytes_before` of payload, and completes it on the disk. Returns what the first
   /// process has to know of it. ResourceError as `put`.
   std::string write_part(std::uint64_t bytes_before);
-  /// What `write_part` of the process whose shards come next has returned. InternalError when it does not
-  /// fit.
+  /// Takes over what `write_part` of the process whose shards come next has returned. InternalError when it
+  /// does not fit.
   void adopt_part(const std::string& part);
   /// Hands over a part instead, shard by shard, in order.
   void take_part(const std::function<void(std::uint32_t shard, FrozenShard&& frozen)>& take);
@@ -130,7 +131,8 @@ class IndexWriter : public ShardPlaces {
   /// Waits while `shard`, which was put, has no place in the file yet, and more than `most_bytes` of frozen
   /// shards are waiting.
   void wait_for_place(std::uint32_t shard, std::uint64_t most_bytes) const;
-  /// From now on no thread waits for a place. Takes no lock: any thread may call it, whatever others are at.
+  /// Lets no thread wait for a place from now on. Takes no lock: any thread may call it, whatever others are
+  /// at.
   void cancel_waiting() noexcept;
 
  private:

@@ -43,7 +43,7 @@ Parser section_parser(Bytes file, const Section& section, const std::string& nam
   return {kIndexKind, section_bytes(file, section, name, what), name, what};
 }
 
-/// What is in every shard, and what it means: header and directory.
+/// Takes together the content that every shard has, and what it means: header and directory.
 Builder content_checksums(const IndexParams& params, const Trailer& trailer) {
   const std::string header = encode_header(params);
   Builder parts;

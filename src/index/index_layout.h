@@ -84,7 +84,7 @@ struct Trailer {
 [[nodiscard]] Histogram decode_histogram(Bytes file, const Trailer& trailer, const std::string& name);
 [[nodiscard]] Provenance decode_provenance(Bytes file, const Trailer& trailer, const std::string& name);
 
-/// Of any kind of file; `in` is at its begin.
+/// Parses the provenance of any kind of file; `in` is at its begin.
 [[nodiscard]] Provenance parse_provenance(const FileKind& kind, Parser in, const std::string& name);
 
 /// Throws the InputError for a file that was an index once.

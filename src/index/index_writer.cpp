@@ -98,7 +98,7 @@ struct IndexWriter::Impl {
   bool finished = false;
   std::exception_ptr failure;  ///< the first, of a write or of a source; there is no way back from it
   std::optional<file::OutputFile> file;  ///< none: a part that is to be handed over
-  std::optional<KeptShards> kept;        ///< of a part, whose place is not known until it is written
+  std::optional<KeptShards> kept;        ///< shards of a part, whose place is not known until it is written
 
   file::OutputFile& output() { return *file; }
 };
@@ -129,8 +129,8 @@ void IndexWriter::Impl::start_stream() {
   write(0, {&piece, 1});
 }
 
-/// Of the file, or of a part all of whose shards were put, judging by them: others are like these, but for
-/// the largest one, which may be that of a hot minimizer.
+/// Estimates the size of the file, or of a part all of whose shards were put, judging by them: others are
+/// like these, but for the largest one, which may be that of a hot minimizer.
 std::uint64_t IndexWriter::Impl::expected_bytes() const {
   const std::uint64_t put = bytes_put;
   if (kept) return put;
@@ -266,9 +266,9 @@ void IndexWriter::Impl::write_due(PreparedShard&& shard, std::unique_lock<std::m
   write_placed(lock);  // what it was announced with may have given others their places
 }
 
-/// One for each writer, because who put a shard takes one; and as much as has waited at a time, because so
-/// much will wait again: a late shard lets many go at once, whose places in memory are taken next. (The
-/// system takes as long to give a fresh page as to fill it.)
+/// Keeps one for each writer, because a thread that put a shard takes one; and as much as has waited at a
+/// time, because so much will wait again: a late shard lets many go at once, whose places in memory are taken
+/// next. (The system takes as long to give a fresh page as to fill it.)
 void IndexWriter::Impl::keep_spares(Run& run) {
   if (!spares_are_taken) return;
   for (auto& payload : run.payloads) {
@@ -285,7 +285,7 @@ void IndexWriter::Impl::write(std::uint64_t offset, std::span<const file::Piece>
   for (const file::Piece& piece : pieces) bytes_written += piece.bytes;
 }
 
-/// As it comes, in order.
+/// Writes it as it comes, in order.
 void IndexWriter::Impl::write_source(Run& run) {
   file::Checksum checksum;
   std::uint64_t at = run.offset;

@@ -10,7 +10,7 @@
 namespace warpmer::index {
 namespace {
 
-/// How far ahead the kernel is asked to read the file back.
+/// Number of shards for which the kernel is asked ahead to read the file back.
 constexpr int kShardsAhead = 8;
 
 }  // namespace
@@ -42,7 +42,7 @@ void KeptShards::put(PreparedShard&& prepared) {
   }
 }
 
-/// What is in memory and has no source.
+/// Takes the shards that are in memory and have no source.
 KeptShards::Batch KeptShards::take_for_file() {
   Batch batch;
   for (auto& [shard, prepared] : in_memory_) {

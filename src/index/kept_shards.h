@@ -42,7 +42,8 @@ class KeptShards {
   /// others wait for that only when it is too much again.
   void put(PreparedShard&& prepared);
 
-  /// Gives all shards, in order, one thread, when all are put. What is in the file is read back one by one.
+  /// Gives all shards, in order, to one thread, when all are put. Shards in the file are read back one by
+  /// one.
   void take_all(const std::function<void(PreparedShard&& prepared)>& take);
 
   /// Bytes written to the temporary file.

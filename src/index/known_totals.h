@@ -1,5 +1,5 @@
 #pragma once
-/// What of an index's totals is known: another program's database does not say what was read for it.
+/// Says what is known of an index's totals: another program's database does not say what was read for it.
 
 #include <cstdint>
 

@@ -26,7 +26,7 @@ constexpr std::uint32_t position_bucket_bits(std::uint64_t entries, const Positi
   return std::min({bits, 2 * params.k - params.bin_bits, std::uint32_t{31}});
 }
 
-/// Where the parts of a payload begin, in words, and how wide their numbers are.
+/// The places where the parts of a payload begin, in words, and the widths of their numbers.
 struct BinLayout {
   std::uint32_t offset_bits = 0;  ///< of a bucket offset; 0: there are none
   std::uint32_t rest_bits = 0;    ///< of the hash, in an entry

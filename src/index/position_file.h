@@ -15,7 +15,7 @@
 
 namespace warpmer::index {
 
-/// What a reader must know to find anything.
+/// The parameters that a reader must know to find anything.
 struct PositionParams {
   std::uint32_t k = 31;
   bool canonical = true;
@@ -90,14 +90,14 @@ struct BinView {
   const std::uint64_t* payload = nullptr;  ///< 8-byte aligned; at least 24 readable bytes follow it
 };
 
-/// Where a k-mer occurs, as users know it.
+/// The place where a k-mer occurs, as users know it.
 struct Hit {
   std::uint32_t sequence = 0;  ///< number, from 0
   std::uint64_t position = 0;  ///< of the k-mer's first base in the sequence, from 0
   bool is_reverse = false;     ///< what stands there is the reverse complement of the canonical k-mer
 };
 
-/// Whether a regular file begins like a position index. False for what cannot be read.
+/// True when a regular file begins like a position index. False for what cannot be read.
 [[nodiscard]] bool is_position_file(const std::string& path);
 
 /// A position index opened for reading through mmap (a pipe is read into memory). Opening checks everything

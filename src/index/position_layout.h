@@ -49,13 +49,13 @@ struct SequenceTable {
   std::vector<std::string_view> names;
 };
 
-/// Of everything before the provenance, from the stored checksums of its parts.
+/// Returns the checksum of everything before the provenance, from the stored checksums of its parts.
 [[nodiscard]] std::uint64_t content_checksum(const PositionParams& params, const PositionTrailer& trailer);
 
 // --- Consistency. Each of these says what is wrong, or nothing. ---
 
 [[nodiscard]] std::optional<std::string> params_fault(const PositionParams& params);
-/// Whether the payload is as long as its entries make it.
+/// Says what is wrong where the payload is not as long as its entries make it.
 [[nodiscard]] std::optional<std::string> bin_fault(const BinEntry& bin, const PositionParams& params);
 /// Everything in a payload that a lookup relies on to stay inside it.
 [[nodiscard]] std::optional<std::string> payload_fault(const BinView& view, const PositionParams& params);

@@ -28,7 +28,7 @@ struct PositionWriter::Impl {
   file::OutputFile output;
 
   std::atomic<std::uint32_t> put_bins{0};
-  /// What goes to a stream. The payloads are their callers', so that none may wait here.
+  /// Orders what goes to a stream. The payloads are their callers', so that none may wait here.
   OrderedStage<std::span<const std::uint64_t>> in_order{
       1, [this](auto payload) { write_payload(directory[put_bins], payload); }};
 };

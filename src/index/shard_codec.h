@@ -27,7 +27,7 @@ constexpr std::uint32_t bucket_bits_for(std::uint64_t entries, std::uint32_t k) 
   return std::min(bits, 2 * k);
 }
 
-/// Where the parts of a payload begin, in words.
+/// The places where the parts of a payload begin, in words.
 struct PayloadLayout {
   std::uint32_t offset_bits;  ///< width of a bucket offset; 0: there are none
   std::uint32_t rest_bits;    ///< of the hash, in an entry
@@ -55,11 +55,11 @@ inline PayloadLayout payload_layout(const ShardShape& shape, std::uint32_t k) {
   return layout;
 }
 
-/// How many counts need how many bits.
+/// Number of counts that need so many bits, for each number of bits.
 using CountWidths = std::array<std::uint64_t, 65>;
 
-/// The shape of a shard of `entries` entries, of whose counts `of_width[b]` need exactly b bits. Chooses
-/// the width of the count code that makes the payload smallest; the least of equals.
+/// Returns the shape of a shard of `entries` entries, of whose counts `of_width[b]` need exactly b bits.
+/// Chooses the width of the count code that makes the payload smallest; the least of equals.
 inline ShardShape choose_shape(std::uint64_t entries, const CountWidths& of_width, std::uint32_t k) {
   ShardShape shape;
   if (entries == 0) return shape;
@@ -152,14 +152,14 @@ inline void hold_payload(FrozenShard& frozen, std::uint32_t k) {
   frozen.source.reset();
 }
 
-/// Whether a shard may have counts of 2^bits and more: else `for_each_count_from` visits none.
+/// True when a shard may have counts of 2^bits and more: else `for_each_count_from` visits none.
 inline bool may_have_count_from(std::uint32_t bits, const ShardShape& shape) {
   return bits < shape.count_bits || bits < shape.exception_bits;
 }
 
-/// Reads a frozen shard where it lies. On a GPU, too: made by the host of a view whose payload is on the
-/// device, and copied there; `find`, `first_from`, and walking a bucket, then work on the device, and nothing
-/// else of it.
+/// Reads a frozen shard where it lies. It does so on a GPU, too: the host makes it of a view whose payload is
+/// on the device, and copies it there; then `find`, `first_from`, and walking a bucket work on the device,
+/// and nothing else of it.
 template <class Key>
 class ShardReader {
  public:
@@ -243,8 +243,8 @@ class ShardReader {
     for (std::size_t b = 0; b < buckets(); ++b) visit_bucket(b, exception, visit);
   }
 
-  /// The same for the entries whose hashes are from `first` to `last`, and for some of the buckets that these
-  /// two are in.
+  /// Does the same for the entries whose hashes are from `first` to `last`, and for some of the buckets that
+  /// these two are in.
   template <class Visit>
   void for_each_near(Key first, Key last, Visit&& visit) const {
     if (shape_.entries == 0) return;
@@ -257,8 +257,8 @@ class ShardReader {
   [[nodiscard]] WARPMER_HD_INLINE std::size_t bucket_of(Key hash) const {
     return shape_.bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> layout_.rest_bits);
   }
-  /// Where a bucket's entries begin and end. Clamped, so that a wrong payload (its checksum right) cannot
-  /// lead outside.
+  /// Returns the places where a bucket's entries begin and end, clamped, so that a wrong payload (its
+  /// checksum right) cannot lead outside.
   [[nodiscard]] WARPMER_HD_INLINE std::pair<std::uint64_t, std::uint64_t> bucket(std::size_t b) const {
     if (shape_.bucket_bits == 0) return {0, shape_.entries};
     const std::uint64_t at = std::uint64_t{b} * layout_.offset_bits;

@@ -13,7 +13,7 @@
 
 namespace warpmer::index {
 
-/// Where unpacked entries go: each array has room for as many as `ShardDecoder::room` says.
+/// The arrays that unpacked entries go to: each has room for as many as `ShardDecoder::room` says.
 template <class Key>
 struct EntryArrays {
   Key* hashes;

@@ -14,8 +14,9 @@ class ShardPlaces {
   virtual ~ShardPlaces() = default;
   /// Announces the shapes of consecutive shards, each of which is going to be put.
   virtual void expect(std::uint32_t first, std::span<const ShardShape> shapes) = 0;
-  /// Whether a shard that was announced has its place, since those of all shards before are known: what is
-  /// put of it now is written at once, by whoever puts it, and a source need not live longer than that.
+  /// True when a shard that was announced has its place, since those of all shards before are known: what is
+  /// put of it now is written at once, by the thread that puts it, and a source need not live longer than
+  /// that.
   [[nodiscard]] virtual bool is_due(std::uint32_t shard) const = 0;
 };
 

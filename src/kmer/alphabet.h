@@ -7,7 +7,7 @@
 
 namespace warpmer {
 
-/// What a character of a sequence means.
+/// The meaning of a character of a sequence.
 enum class CharClass : std::uint8_t {
   base,     ///< A C G T U, any case; U counts as T
   breaks,   ///< other IUPAC nucleotide codes, gaps (- and .), * and X: no k-mer spans them

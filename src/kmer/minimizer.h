@@ -1,5 +1,5 @@
 #pragma once
-/// Minimizers and shards: which m and how many shards for which k. Part of the index format.
+/// Minimizers and shards: m and the number of shards for each k. They are part of the index format.
 ///
 /// The minimizer of a k-mer is, of its k - m + 1 m-mers, the one whose canonical form has the
 /// smallest `minimizer_hash`. An m-mer is read as a base-4 number with its *first* base least
@@ -35,7 +35,7 @@ WARPMER_HD constexpr std::uint32_t minimizer_length(std::uint32_t k) {
 /// m-mers in a k-mer.
 WARPMER_HD constexpr std::uint32_t minimizer_window(std::uint32_t k) { return k - minimizer_length(k) + 1; }
 
-/// Of an m-mer (first base least significant): the smaller of both strands.
+/// Returns the canonical form of an m-mer (first base least significant): the smaller of both strands.
 WARPMER_HD constexpr std::uint32_t canonical_mmer(std::uint32_t mmer, std::uint32_t m) {
   // Reversing pairs turns "first base least significant" into "most significant"; complemented and
   // moved down, that is the other strand read in the first order again.

@@ -1,5 +1,5 @@
 #pragma once
-/// Who owns which shard: every device (and rank) owns a contiguous range.
+/// The owner of each shard: every device (and rank) owns a contiguous range.
 
 #include <cstdint>
 

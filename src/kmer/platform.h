@@ -1,5 +1,5 @@
 #pragma once
-/// What the same source needs to compile for a CPU and for CUDA.
+/// Macros that the same source needs to compile for a CPU and for CUDA.
 
 #if defined(__CUDACC__)
 #define WARPMER_HD __host__ __device__ __forceinline__
