@@ -23,7 +23,8 @@ void warn_of_capped(const CappedCounts& capped, const std::string& input);
 /// Watches the counts that come out of counters of limited width.
 class CounterLimit {
  public:
-  /// Of `bytes` bytes, 0 to 8. What was counted more often than `max_count` is not in the file.
+  /// Sets the width of counts: `bytes` bytes, 0 to 8. What was counted more often than `max_count` is not in
+  /// the file.
   void set(std::uint32_t bytes, std::uint64_t max_count) noexcept {
     limit_ = bytes == 0 || bytes > 7 ? 0 : largest_of_bytes(bytes);
     if (max_count <= limit_) limit_ = 0;

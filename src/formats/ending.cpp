@@ -19,7 +19,7 @@ struct Ending {
   std::string_view name;  ///< of the content
 };
 
-/// Of endings with the same content, the first is the one that messages propose.
+/// Among endings with the same content, the first is the one that messages propose.
 constexpr Ending kEndings[] = {
     {".wmi", Content::index, "an index"},
     {".wmp", Content::positions, "an index of positions"},
@@ -124,7 +124,7 @@ std::string take_ending(std::string& name) {
   return ending;
 }
 
-/// What is before the endings; nothing for what is no file.
+/// Returns what is before the endings; nothing for what is no file.
 std::string file_name(const std::string& path) {
   return file::is_stream(path) ? std::string() : std::filesystem::path(path).filename().string();
 }

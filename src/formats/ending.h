@@ -1,6 +1,5 @@
 #pragma once
-/// What the end of a file's name promises: the one table of endings, which every command asks about its
-/// outputs.
+/// The promise of a file name's end: the one table of endings, which every command asks about its outputs.
 
 #include <cstdint>
 #include <initializer_list>
@@ -9,7 +8,7 @@
 
 namespace warpmer::formats {
 
-/// What a file has in it.
+/// The content of a file.
 enum class Content : std::uint8_t {
   unknown,  ///< no ending, or one that stands for nothing
   text,     ///< of any kind
@@ -29,18 +28,18 @@ enum class Content : std::uint8_t {
   other,  ///< that no command writes
 };
 
-/// What a name says.
+/// The content that a name promises.
 struct NamedContent {
   Content content = Content::unknown;
   std::string_view name;       ///< of the content, such as "Parquet"
   bool is_compressed = false;  ///< as BGZF
 };
 
-/// By a path's last ending, or by the one before `.gz`; capitals do not matter. Standard output, pipes and
-/// devices have none. UsageError for a compression that no command writes, such as `.zst`.
+/// Looks at a path's last ending, or at the one before `.gz`; capitals do not matter. Standard output, pipes
+/// and devices have none. UsageError for a compression that no command writes, such as `.zst`.
 NamedContent content_of_path(const std::string& path);
 
-/// Whether what is written under this name is to be compressed: it ends in `.gz`, `.bgz` or `.bgzf`.
+/// True when what is written under this name is to be compressed: it ends in `.gz`, `.bgz` or `.bgzf`.
 bool is_compressed_name(const std::string& path);
 
 /// UsageError when the name of an output promises something else than one of `written`, or compression where

@@ -1,5 +1,5 @@
 #pragma once
-/// Which formats there are, and how each is recognised, read and written.
+/// Formats that there are, and how each is recognised, read and written.
 
 #include <cstdint>
 #include <memory>
@@ -18,7 +18,7 @@ enum class Format { wmi, kmc, kff, jellyfish, tsv, fasta };
 std::string format_names();
 std::string_view name_of(Format format);
 std::optional<Format> format_of_name(std::string_view name);
-/// By what a path ends in (formats/ending.h): `.wmi`, `.kmc_pre`, `.tsv` or `.tsv.gz` and the like.
+/// Looks at what a path ends in (formats/ending.h): `.wmi`, `.kmc_pre`, `.tsv` or `.tsv.gz` and the like.
 std::optional<Format> format_of_path(const std::string& path);
 /// UsageError when the name of an output of this format ends as something else does. The prefix of a KMC
 /// database may end in anything.
@@ -27,8 +27,8 @@ void check_ending(const std::string& path, Format format);
 /// The files that a path stands for in a format: the two of a KMC database.
 std::vector<std::string> files_of(const std::string& path, Format format);
 
-/// What a file is, by its first bytes; a KMC database is named by its prefix. What is nothing else is text,
-/// and `tsv` stands for both forms of that. InputError when it cannot be read.
+/// Returns the format of a file, by its first bytes; a KMC database is named by its prefix. A file that is
+/// nothing else is text, and `tsv` stands for both forms of that. InputError when it cannot be read.
 Format detect_format(const std::string& path);
 
 /// Reads what `detect_format` has found, but for `wmi`. `canonical` is for text, which does not say;
@@ -36,7 +36,7 @@ Format detect_format(const std::string& path);
 std::unique_ptr<KmerSource> open_source(const std::string& path, Format format, bool canonical,
                                         unsigned threads);
 
-/// What a format can hold and how it wants it.
+/// The limits of what a format can hold, and how it wants it.
 struct FormatLimits {
   KmerOrder order = KmerOrder::any;
   std::uint64_t largest_count = UINT64_MAX;

@@ -30,11 +30,11 @@ constexpr std::size_t kLongestHeader = std::size_t{4} << 20;
 constexpr std::uint32_t kDefaultCountBytes = 4;
 constexpr std::uint32_t kMostJellyfishCountBytes = 8;
 
-/// What a record is decoded from: a whole key, and a whole word of count behind it.
+/// Bytes that a record is decoded from: a whole key, and a whole word of count behind it.
 constexpr std::uint64_t kJellyfishDecodedBytes = 24;
 
-/// Where Jellyfish tries next for a k-mer whose slot is taken: its own default, which programs that load
-/// databases into a hash of theirs expect, and `merge` compares.
+/// Returns the offsets at which Jellyfish tries next for a k-mer whose slot is taken: its own default, which
+/// programs that load databases into a hash of theirs expect, and `merge` compares.
 Json reprobes() {
   constexpr unsigned kMaxReprobe = 126;
   Json offsets = {1};
@@ -42,7 +42,7 @@ Json reprobes() {
   return offsets;
 }
 
-/// What the order multiplies k-mers with, column by column: that of the highest bit first.
+/// Returns the columns that the order multiplies k-mers with: that of the highest bit first.
 Json matrix_of(const JellyfishOrder<Key128>& order, std::uint32_t key_bits) {
   Json columns = Json::array();
   for (std::uint32_t bit = key_bits; bit-- > 0;) columns.push_back(order.position(Key128{1} << bit));

@@ -40,7 +40,7 @@
 
 namespace warpmer::formats {
 
-/// What a file begins and ends with.
+/// Bytes that a file begins and ends with.
 inline constexpr std::string_view kKffMark = "KFF";
 
 /// Reads a file from its front to its end; of the indexes and the footer, which say what can be seen on the
@@ -62,7 +62,7 @@ class KffSource final : public KmerSource {
   struct Variables {
     std::optional<std::uint64_t> k, m, max, data_size, min_count, max_count;
   };
-  /// What blocks of the section look like.
+  /// The form of the section's blocks.
   struct Shape {
     std::uint64_t max = 1;
     std::uint32_t data_bytes = 0;

@@ -11,9 +11,9 @@ namespace warpmer::formats {
 namespace {
 
 constexpr std::uint32_t kUnknownCountBytes = 4;
-/// Of a section: as many as fit into 12 MB with k = 31 and counts of 4 bytes.
+/// Number of k-mers in a section: as many as fit into 12 MB with k = 31 and counts of 4 bytes.
 constexpr std::uint64_t kSectionKmers = std::uint64_t{1} << 20;
-/// What may be written beyond a block, to be written over.
+/// Bytes that may be written beyond a block, to be written over.
 constexpr std::uint64_t kBeyondBytes = 24;
 
 void append_number(std::string& to, std::uint64_t value, unsigned bytes = 8) {

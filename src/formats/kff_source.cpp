@@ -25,7 +25,7 @@ constexpr std::uint64_t kLeastVariableBytes = 9, kIndexEntryBytes = 9;
 /// `footer_size`, its zero byte and its value: what a footer ends with.
 constexpr std::string_view kFooterSize{"footer_size\0", 12};
 
-/// What a block of one k-mer is decoded from: a whole key, and a whole word of count behind it.
+/// Bytes that a block of one k-mer is decoded from: a whole key, and a whole word of count behind it.
 constexpr std::uint64_t kKffDecodedBytes = 24;
 
 std::uint64_t big_endian(const std::byte* at, std::uint32_t bytes) {
@@ -121,7 +121,8 @@ void KffSource::read_header() {
   at_ += text_bytes;
 }
 
-/// Of the footer only what KMC left out is of interest; that comes last, and is asked for first.
+/// Reads, of the footer, only what KMC left out: no more is of interest; that comes last, and is asked for
+/// first.
 void KffSource::read_footer() {
   const std::uint64_t begin = at_;
   const std::uint64_t tail = kFooterSize.size() + 8;

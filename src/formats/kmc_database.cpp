@@ -29,7 +29,7 @@ constexpr std::uint32_t kSorted = 0, kBinned = 0x200;
 constexpr std::uint32_t kSortedHeaderBytes = 64, kBinnedHeaderBytes = 68;
 constexpr std::uint32_t kMostPrefixBases = 15, kMostSignatureBases = 11;
 constexpr std::uint32_t kMostKmcCountBytes = 4;
-/// Of what we write: a table of up to 32 MiB.
+/// Most bases of a prefix in databases that we write: a table of up to 32 MiB.
 constexpr std::uint32_t kMostOwnPrefixBases = 11;
 
 /// Bytes that `KmcSource::decode` may look at.

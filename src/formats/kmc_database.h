@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kLargestKmcCount = UINT32_MAX;
 
 /// `X` of `X`, `X.kmc_pre` and `X.kmc_suf`.
 std::string kmc_prefix(const std::string& path);
-/// Whether `path` names a database that is there, by its prefix or one of its files. A file that has just
+/// True when `path` names a database that is there, by its prefix or one of its files. A file that has just
 /// that name comes before a database.
 bool is_kmc_database(const std::string& path);
 

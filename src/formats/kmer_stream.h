@@ -18,7 +18,7 @@ struct CountedKmer {
   std::uint64_t count;
 };
 
-/// What is known of a stream before it is read.
+/// The facts known of a stream before it is read.
 struct StreamFacts {
   std::uint32_t k = 0;
   bool canonical = true;            ///< each k-mer stands for both strands
@@ -34,7 +34,7 @@ struct StreamFacts {
   }
 };
 
-/// What KMC writes for the largest count kept where nobody asked for one: that nothing was left out.
+/// The largest count kept that KMC writes where no user asked for one: it says that nothing was left out.
 inline constexpr std::uint64_t kNoKmcLimit = 1'000'000'000;
 
 /// K-mers whose counts stand at the limit of the file's counters: they may occur more often than it says.
@@ -52,7 +52,8 @@ class KmerSource {
   [[nodiscard]] virtual const StreamFacts& facts() const = 0;
   /// Fills as much of `out` as there is; returns how many, 0 at the end. InputError with file and place.
   virtual std::size_t read(std::span<CountedKmer> out) = 0;
-  /// Of what has been read. None where counters have no limit, or the file leaves out what would reach it.
+  /// Returns the k-mers of what has been read whose counts stand at the limit. None where counters have no
+  /// limit, or the file leaves out what would reach it.
   [[nodiscard]] virtual CappedCounts capped() const { return {}; }
 };
 

@@ -11,7 +11,7 @@
 namespace warpmer::formats {
 namespace {
 
-/// What is enough to say what stands there.
+/// Length that is enough to say what stands there.
 constexpr io::LineLimit kLongestLine{4096, "this line is too long for a k-mer and its count"};
 
 constexpr std::size_t kMaxDigits = 20;

@@ -11,7 +11,7 @@
 
 namespace warpmer::formats {
 
-/// What the first line of a matrix says.
+/// The facts that the first line of a matrix says.
 struct MatrixFormat {
   std::uint32_t k = 31;
   bool canonical = true;
@@ -46,9 +46,9 @@ class MatrixFile {
   MatrixFile(const MatrixFile&) = delete;
   MatrixFile& operator=(const MatrixFile&) = delete;
 
-  /// As the user knows it, for messages.
+  /// Returns the file's name as the user knows it, for messages.
   [[nodiscard]] const std::string& shown() const noexcept { return lines_.shown(); }
-  /// As it is on disk; 0 for a pipe.
+  /// Returns the size of the file as it is on disk; 0 for a pipe.
   [[nodiscard]] std::uint64_t file_bytes() const noexcept { return lines_.file_bytes(); }
   [[nodiscard]] const MatrixFormat& format() const noexcept { return format_; }
   [[nodiscard]] const std::vector<std::string>& samples() const noexcept { return samples_; }

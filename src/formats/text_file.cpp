@@ -11,9 +11,9 @@
 namespace warpmer::formats {
 namespace {
 
-/// That a thread compresses at once: some milliseconds of work.
+/// Number of blocks that a thread compresses at once: some milliseconds of work.
 constexpr std::size_t kBlocksAtOnce = 4;
-/// Of a block.
+/// Most bytes of a compressed block.
 constexpr std::size_t kMostPackedBytes = std::size_t{64} << 10;
 /// K-mers are mostly noise to compression: 6, the usual level, takes three times as long for a sixth less.
 constexpr int kCompressionLevel = 4;

@@ -21,13 +21,13 @@ class TextFile {
 
   void write(std::string_view text, const Share& so_far = {});
 
-  /// As BufferedOutput has them.
+  /// Do the same as those of BufferedOutput.
   [[nodiscard]] char* reserve(std::size_t bytes);
   void commit(std::size_t bytes, const Share& so_far = {});
   void complete();
   void finish();
   [[nodiscard]] const std::string& temporary() { return output_.temporary(); }
-  /// Of the file; what is still to be compressed is not among them.
+  /// Returns the bytes of the file; what is still to be compressed is not among them.
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return output_.bytes_written(); }
 
  private:

@@ -105,7 +105,7 @@ InputSet::Impl::Impl(InputShares&& given_shares, std::uint32_t owner, const Inpu
   threads_per_file = static_cast<unsigned>((threads + most_open - 1) / most_open);
 }
 
-/// What share of each input makes a sample of the size that is wanted.
+/// Chooses the share of each input that makes a sample of the size that is wanted.
 void InputSet::Impl::choose_sample_share() {
   if (options.sample_bytes == 0) return;
   for (const InputFile& input : inputs) {
@@ -190,13 +190,13 @@ std::unique_ptr<RecordReader> InputSet::Impl::share_stream(std::unique_ptr<Block
       std::make_shared<SharedStreamReader>(std::move(blocks), input.shown, options, cancelled));
 }
 
-/// Whether several threads should read a FASTQ file at once.
+/// True when several threads should read a FASTQ file at once.
 bool InputSet::Impl::is_shared(const InputFile& input) const {
   return !options.one_caller && threads_per_file > 1 &&
          SharedStreamReader::is_large(input.disk_bytes, options);
 }
 
-/// What text an input seems to be, if it can be read from any place, as often as one likes.
+/// Returns the text that an input seems to be, if it can be read from any place, as often as one likes.
 RawFormat InputSet::Impl::raw_format(const InputFile& input, file::ByteFile& file) {
   if (!can_be_opened_again(input)) return RawFormat::none;
   const std::string_view first = file.peek(1);

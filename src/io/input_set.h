@@ -12,7 +12,7 @@
 
 namespace warpmer::io {
 
-/// How far reading has come; on-disk bytes. `bytes_total` is 0 when unknown (a pipe).
+/// The progress of reading; on-disk bytes. `bytes_total` is 0 when unknown (a pipe).
 struct InputProgress {
   std::uint64_t bytes_done = 0;
   std::uint64_t bytes_total = 0;
@@ -25,7 +25,7 @@ class InputSet {
   /// Opens nothing; checks that every file exists and can be read, and throws InputError naming the first
   /// that cannot. UsageError when there is no input, or a pipe is to be sampled.
   InputSet(const std::vector<std::string>& paths, const InputOptions& options);
-  /// What process `owner` reads of inputs that have been shared out. Checks nothing in advance.
+  /// Opens what process `owner` reads of inputs that have been shared out. Checks nothing in advance.
   InputSet(const InputShares& shares, std::uint32_t owner, const InputOptions& options);
   ~InputSet();
   InputSet(const InputSet&) = delete;
@@ -45,10 +45,11 @@ class InputSet {
   void cancel() noexcept;
 
   [[nodiscard]] InputProgress progress() const noexcept;
-  /// What a share of the input is told of (Batch::input_bytes): bytes of all inputs, 0 when that is unknown
-  /// or would say little (bytes_of_alike).
+  /// Returns the whole that shares of the input are told of (Batch::input_bytes): bytes of all inputs, 0 when
+  /// that is unknown or would say little (bytes_of_alike).
   [[nodiscard]] std::uint64_t alike_bytes() const;
-  /// When a sample is wanted: inputs of which only the beginning is read, which are known once they are open.
+  /// Returns the number of inputs of which only the beginning is read, when a sample is wanted; it is known
+  /// once they are open.
   [[nodiscard]] std::uint64_t begun_inputs() const noexcept;
   /// All inputs, in the order given.
   [[nodiscard]] const std::vector<std::string>& files() const noexcept;

@@ -18,7 +18,7 @@ InputOptions in_order(InputOptions options, Pairing pairing) {
   return options;
 }
 
-/// What an input lacks whose reads are not in pairs.
+/// Says what an input lacks whose reads are not in pairs.
 const char* advice(const Batch& batch) {
   return batch.bam_header ? "bring mates together first (`samtools collate`), and leave out reads without one"
                           : "the file is not interleaved, or reads are missing in it";

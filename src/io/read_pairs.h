@@ -12,14 +12,14 @@
 
 namespace warpmer::io {
 
-/// How reads come.
+/// The way in which reads come.
 enum class Pairing {
   single,       ///< each by itself
   two_files,    ///< the i-th of the first files is the mate of the i-th of the second
   interleaved,  ///< each followed by its mate
 };
 
-/// Whether names can be those of mates: they are the same, or differ only in ending with 1 and 2 after one
+/// True when names can be those of mates: they are the same, or differ only in ending with 1 and 2 after one
 /// of "/._:".
 bool are_mate_names(std::string_view first, std::string_view second);
 
@@ -30,7 +30,7 @@ struct ReadGroup {
   Batch second;
   std::uint64_t ordinal = 0;  ///< 0, 1, 2, ... in input order
 
-  /// That these reads account for (Batch::input_bytes).
+  /// Returns the bytes of input that these reads account for (Batch::input_bytes).
   [[nodiscard]] std::uint64_t input_bytes() const { return first.input_bytes + second.input_bytes; }
 };
 
@@ -46,7 +46,7 @@ class ReadPairs {
   /// mates whose names do not fit, and alignments in two files.
   bool next(ReadGroup& group);
 
-  /// Of all inputs: see InputSet::alike_bytes.
+  /// Returns the bytes of all inputs: see InputSet::alike_bytes.
   [[nodiscard]] std::uint64_t alike_bytes() const;
 
   /// Makes all present and future calls of `next` return false soon.

@@ -29,8 +29,8 @@ class BlockSource {
 
   /// The most bytes in a block.
   [[nodiscard]] virtual std::size_t block_capacity() const noexcept = 0;
-  /// The next block, which may be empty; by any number of threads. Each must give it back before it borrows
-  /// another. What comes after the end, or after an error, is the same again.
+  /// Returns the next block, which may be empty; any number of threads may call it. Each must give its block
+  /// back before it borrows another. After the end, or an error, the same comes again.
   virtual BlockLease borrow() = 0;
   virtual void give_back(const BlockLease& lease) = 0;
   /// Copies the block's text from `begin` on.

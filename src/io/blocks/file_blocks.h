@@ -14,7 +14,7 @@ namespace warpmer::io {
 
 class FileBlocks final : public BlockSource {
  public:
-  /// As ChunkedFile. Without a block if the file is empty or cannot be opened.
+  /// Takes the same as ChunkedFile. It has no block if the file is empty or cannot be opened.
   FileBlocks(const std::string& path, std::string shown, std::size_t most_bytes,
              const std::atomic<bool>& cancelled, std::uint64_t known_bytes)
       : file_(path, std::move(shown), most_bytes, cancelled, known_bytes), capacity_(most_bytes) {}

@@ -73,7 +73,7 @@ class SpeculativeTurns {
     }
   }
 
-  /// There are no more turns. What is accepted remains so.
+  /// Lets no more turns begin. What is accepted remains so.
   void stop() noexcept {
     are_stopped_ = true;
     for (Block* const block : waiting_) block->has_its_turn.notify_one();

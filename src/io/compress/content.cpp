@@ -57,7 +57,7 @@ const Foreign* find_foreign(std::string_view start) {
   file::fail_at({file.shown()}, what);
 }
 
-/// Whether the text of the BGZF block that the file starts with begins like BAM.
+/// True when the text of the BGZF block that the file starts with begins like BAM.
 bool holds_bam(file::ByteFile& file, std::size_t block_size) {
   const std::string_view block = file.peek(block_size);
   std::span<const char> input(block.data(), block.size());
@@ -71,7 +71,8 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// Whether a line is a record of SAM, by its first columns: name, flag, reference, position, mapping quality.
+/// True when a line is a record of SAM, by its first columns: name, flag, reference, position, mapping
+/// quality.
 bool is_sam_record(std::string_view line) {
   std::array<std::string_view, 6> columns;
   for (std::string_view& column : columns) {

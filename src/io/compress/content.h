@@ -1,5 +1,5 @@
 #pragma once
-/// What a file is, by its first bytes; its name says nothing.
+/// Recognises a file by its first bytes; its name says nothing.
 
 #include <cstddef>
 #include <string>
@@ -22,15 +22,15 @@ enum class Content {
 /// but not read, saying how to get at the reads.
 Content detect_content(file::ByteFile& file);
 
-/// What begins with such bytes, if it is sequencing data, or compressed as warpmer cannot read it, so that
-/// there may be some in it; in a few words, empty if not. `start`: kForeignBytes, or less of a shorter file.
+/// Says in a few words what begins with such bytes, if it is sequencing data, or compressed as warpmer cannot
+/// read it, so that there may be some in it; empty if not. `start`: kForeignBytes, or less of a shorter file.
 std::string foreign_sequence_data(std::string_view start);
 inline constexpr std::size_t kForeignBytes = 16;
 
-/// Whether a text begins as SAM does, with a line of its header.
+/// True when a text begins as SAM does, with a line of its header.
 bool is_sam(std::string_view start);
 
-/// What `start`, which is not the start of a FASTA or FASTQ record, looks like, in a few words.
+/// Says in a few words what `start`, which is not the start of a FASTA or FASTQ record, looks like.
 std::string describe_start(std::string_view start);
 
 }  // namespace warpmer::io

@@ -19,9 +19,9 @@ std::unique_ptr<ReadAhead> decompressed_ahead(std::unique_ptr<file::ByteFile> fi
 std::unique_ptr<ReadAhead> decompressed_for_readers(std::unique_ptr<file::ByteFile> file, Content content,
                                                     unsigned readers, const std::atomic<bool>& cancelled);
 
-/// What gzip or BGZF has compressed, decompressed by threads of its own, up to `threads` of them;
-/// any other content as it is. `cancelled` must be set before the stream is destroyed, if it has not been
-/// read to its end.
+/// Returns what gzip or BGZF has compressed, decompressed by threads of its own, up to `threads` of them; any
+/// other content as it is. `cancelled` must be set before the stream is destroyed, if it has not been read to
+/// its end.
 std::unique_ptr<file::ByteSource> decompressed(std::unique_ptr<file::ByteFile> file, Content content,
                                                unsigned threads, const std::atomic<bool>& cancelled);
 

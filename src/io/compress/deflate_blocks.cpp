@@ -27,8 +27,8 @@ std::uint64_t bits_at(std::string_view data, std::uint64_t bit) {
   return word >> bit % 8;
 }
 
-/// Of the places in a word that begin with at least 13 bits of it (the low 52): those where the header's
-/// first three fields could be, by all bits at once: BFINAL 0, BTYPE 2, HLIT and HDIST below 30.
+/// Returns, of the places in a word that begin with at least 13 bits of it (the low 52), those where the
+/// header's first three fields could be, by all bits at once: BFINAL 0, BTYPE 2, HLIT and HDIST below 30.
 std::uint64_t possible_headers(std::uint64_t x) {
   const std::uint64_t is_dynamic = ~x & ~(x >> 1) & (x >> 2);
   const std::uint64_t are_many_literals = (x >> 4) & (x >> 5) & (x >> 6) & (x >> 7);
@@ -50,7 +50,7 @@ constexpr auto kSharesOfFour = [] {
   return shares;
 }();
 
-/// Whether `count` code lengths, of three bits each, make a complete prefix code (Kraft's sum is 1).
+/// True when `count` code lengths, of three bits each, make a complete prefix code (Kraft's sum is 1).
 bool is_complete(std::uint64_t lengths, unsigned count) {
   lengths &= (std::uint64_t{1} << (kLengthBits * count)) - 1;
   const auto four = [&](unsigned i) -> unsigned {
@@ -114,7 +114,7 @@ struct CodeShare {
   [[nodiscard]] bool is_complete() const { return share == 1U << kMostCodeBits; }
 };
 
-/// Whether the two codes of a block are complete, whose lengths start at `bit` and are written in `code`; a
+/// True when the two codes of a block are complete, whose lengths start at `bit` and are written in `code`; a
 /// single distance may have a code to itself, or none.
 bool has_complete_codes(std::string_view data, std::uint64_t bit, const LengthCode& code, unsigned literals,
                         unsigned distances) {
@@ -153,8 +153,8 @@ bool has_complete_codes(std::string_view data, std::uint64_t bit, const LengthCo
          (of_distances.is_complete() || of_distances.codes <= 1);
 }
 
-/// Whether the codes of the possible header at `bit` are complete. Out of line: it is come to rarely, and the
-/// way past it is short.
+/// True when the codes of the possible header at `bit` are complete. Out of line: it is come to rarely, and
+/// the way past it is short.
 [[gnu::noinline]] bool is_header(std::string_view data, std::uint64_t bit, std::uint64_t lengths,
                                  unsigned count) {
   const std::uint64_t header = bits_at(data, bit);

@@ -1,5 +1,5 @@
 #pragma once
-/// Where a deflate stream could be entered.
+/// Finds places where a deflate stream could be entered.
 
 #include <cstddef>
 #include <cstdint>

@@ -48,7 +48,7 @@ bool DeflateWindow::resolve(char* first, const char* second, std::size_t size) c
   return size_ == kSize ? resolve_known(first, second, size) : resolve_all(first, second, size);
 }
 
-/// With a whole window every place has text. In steps whose places are computed side by side.
+/// With a whole window every place has text. It goes in steps whose places are computed side by side.
 bool DeflateWindow::resolve_known(char* first, const char* second, std::size_t size) const noexcept {
   constexpr std::size_t kStep = 16;
   std::size_t i = 0;

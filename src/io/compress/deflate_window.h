@@ -1,14 +1,14 @@
 #pragma once
 /// The text that deflate data may refer back to, and how to decompress without knowing it.
 ///
-/// Whoever begins in the middle of a stream lacks the 32 KiB of text before, to which any copy may refer. As
-/// what inflate does depends on the data alone and not on the text, it can be done with any window: bytes
-/// that are copies of the unknown text come out as whatever stands there. Done **twice**, with two windows
-/// that differ at every place and in a way that no other place has, the two texts differ just where they came
-/// out of the window, and the pair of bytes tells where in it. When the window is known at last, those bytes
-/// are looked up. (Kerbiriou and Chikhi, "Parallel decompression of gzip-compressed files and random access
-/// to DNA sequences", 2019, and Knespel and Brunst, "Rapidgzip", 2023, write an inflate of their own instead,
-/// to symbols of 16 bits; this way the library's runs, twice.)
+/// A thread that begins in the middle of a stream lacks the 32 KiB of text before, to which any copy may
+/// refer. As what inflate does depends on the data alone and not on the text, it can be done with any window:
+/// bytes that are copies of the unknown text come out as whatever stands there. Done **twice**, with two
+/// windows that differ at every place and in a way that no other place has, the two texts differ just where
+/// they came out of the window, and the pair of bytes tells where in it. When the window is known at last,
+/// those bytes are looked up. (Kerbiriou and Chikhi, "Parallel decompression of gzip-compressed files and
+/// random access to DNA sequences", 2019, and Knespel and Brunst, "Rapidgzip", 2023, write an inflate of
+/// their own instead, to symbols of 16 bits; this way the library's runs, twice.)
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,6 @@
 #pragma once
-/// What gzip puts around deflate data (RFC 1952): members with a header and a trailer, one after another.
+/// The parts that gzip puts around deflate data (RFC 1952): members with a header and a trailer, one after
+/// another.
 
 #include <cstdint>
 #include <memory>
@@ -57,8 +58,8 @@ class GzipMembers {
   /// Decompresses from the front of `input` to the front of `output`, and moves both on. Before `input` there
   /// must be the last bytes of the piece before (see DeflateInflater::kTakesBack).
   Status decode(std::span<const char>& input, std::span<char>& output);
-  /// Whether a block starts at bit `bit` of the byte `last`, the next of the input, behind a block that is
-  /// not the last of its member; what text is left before it comes to the front of `output`, which must have
+  /// True when a block starts at bit `bit` of the byte `last`, the next of the input, behind a block that is
+  /// not the last of its member; text that is left before it comes to the front of `output`, which must have
   /// room for kEndText bytes. Changes nothing if not.
   bool ends_block(unsigned char last, unsigned bit, std::span<char>& output);
   /// More than what a symbol that is begun (48 bits at most) and 7 bits more stand for, 258 bytes for every
@@ -66,7 +67,7 @@ class GzipMembers {
   static constexpr std::size_t kEndText = std::size_t{8} << 10;
 
   [[nodiscard]] const GzipTrailer& trailer() const noexcept { return trailer_; }
-  /// Whether the input could end here.
+  /// True when the input could end here.
   [[nodiscard]] bool is_between() const noexcept {
     return state_ == State::between || state_ == State::padding;
   }

@@ -186,7 +186,8 @@ GzipStream::Chunk& GzipStream::chunk_of(TextBlock& out) {
   return *static_cast<Chunk*>(out.scratch.get());
 }
 
-/// The next piece of the file; empty at its end. What cannot be read is an error of the piece after that.
+/// Returns the next piece of the file; empty at its end. What cannot be read is an error of the piece after
+/// that.
 std::shared_ptr<GzipStream::FilePiece> GzipStream::read_piece(const FilePiece* before) {
   const double share = shape_.share * static_cast<double>(shape_.text_bytes) / text_per_raw_.load();
   const auto wanted = static_cast<std::size_t>(
@@ -300,8 +301,8 @@ std::unique_ptr<GzipStream::Decoder> GzipStream::decode_speculatively(TextBlock&
   return nullptr;
 }
 
-/// If the chunk's guess starts where a block does indeed, makes the window of the next one, which waits for
-/// it.
+/// Makes the window of the next chunk, which waits for it, if this chunk's guess starts where a block does
+/// indeed.
 bool GzipStream::accept(Chunk& chunk) {
   if (!chunk.decoder || !is_at_block_) return false;
   const char* const second = chunk.decoder->second_text.get();

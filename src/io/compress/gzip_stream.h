@@ -28,7 +28,7 @@ namespace warpmer::io {
 /// such a place.
 class GzipStream final : public TextBlockLoader {
  public:
-  /// How many of the `threads` that a job has are worth having here: few of them count no faster than
+  /// Returns how many of the `threads` that a job has are worth having here: few of them count no faster than
   /// one decompresses, and many decompress faster than any reader reads.
   static unsigned useful_threads(unsigned threads);
   static constexpr unsigned kMostThreads = 16;

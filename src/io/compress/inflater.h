@@ -33,7 +33,7 @@ class DeflateInflater {
   virtual void start(std::string_view window, unsigned bits, unsigned bit_count) = 0;
   /// Decompresses from the front of `input` to the front of `output`, and moves both on.
   virtual Status inflate(std::span<const char>& input, std::span<char>& output) = 0;
-  /// Whether the block that it is in, after `inflate`, is the last of its data.
+  /// True when the block that it is in, after `inflate`, is the last of its data.
   [[nodiscard]] virtual bool is_in_final_block() const noexcept = 0;
   /// Becomes what `other` is, which must be of the same make.
   virtual void become(const DeflateInflater& other) = 0;

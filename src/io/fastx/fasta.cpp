@@ -100,7 +100,7 @@ bool RecordParser::copy_bases(Window& window, std::size_t begin, std::size_t end
   return true;
 }
 
-/// What begins a record does not begin a line.
+/// Says that a character that begins a record does not begin a line.
 void RecordParser::fail_in_sequence(const Window& window, char character) const {
   const std::string_view name(window.text + sequence_->name_offset, sequence_->name_length);
   file::fail_at(

@@ -1,5 +1,5 @@
 #pragma once
-/// FASTA text in chunks that many take up at once, with no word between them.
+/// FASTA text in chunks that many threads take up at once, with no word between them.
 ///
 /// A file is cut at any places: in lines as long as chromosomes there need not be a line begin near. From
 /// what stands around such a place, x, follows where the chunk that is cut off there begins, the same for
@@ -35,12 +35,12 @@ struct ChunkBorder {
   bool is_file_end;  ///< nothing follows behind `end`
 };
 
-/// Where the next chunk begins. Null when that cannot be seen (a header that does not end), or there is
-/// FASTQ.
+/// Returns the place where the next chunk begins. Null when that cannot be seen (a header that does not end),
+/// or there is FASTQ.
 const char* fasta_chunk_begin(const ChunkBorder& border);
 
-/// Whether the line at the border is not, by what stands between `text`, which is the beginning of the chunk
-/// before, and the border, a header that was taken for sequence.
+/// False when the line at the border is a header that was taken for sequence, by what stands between `text`,
+/// which is the beginning of the chunk before, and the border.
 bool is_sequence_at(const ChunkBorder& border, const char* text);
 
 struct FastaOverlap {
@@ -48,8 +48,9 @@ struct FastaOverlap {
   std::uint32_t characters;  ///< of sequence
 };
 
-/// What a chunk's text goes on with, from `begin`, where the next chunk begins: at most `most_characters`,
-/// and the line ends with them. Nothing when that cannot be seen (hundreds of blank lines).
+/// Returns what a chunk's text goes on with, from `begin`, where the next chunk begins: at most
+/// `most_characters`, and the line ends with them. Nothing when that cannot be seen (hundreds of blank
+/// lines).
 std::optional<FastaOverlap> fasta_overlap(const ChunkBorder& border, const char* begin,
                                           std::uint32_t most_characters);
 

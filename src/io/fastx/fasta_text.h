@@ -61,12 +61,12 @@ struct FastaCharacters {
   [[nodiscard]] WARPMER_HD std::uint32_t line_ends() const {
     return line_feeds | (returns & (line_feeds >> 1 | (precedes_line_feed ? 1u << (kCount - 1) : 0u)));
   }
-  /// Those that joined text has: characters of sequences and, for each header, its '>', in whose place a
-  /// separator comes.
+  /// Returns those that joined text has: characters of sequences and, for each header, its '>', in whose
+  /// place a separator comes.
   [[nodiscard]] WARPMER_HD std::uint32_t joined(bool begins_in_header) const {
     return (all & ~line_ends() & ~in_headers(begins_in_header)) | header_begins();
   }
-  /// Whether there is what is not plain.
+  /// True when there are characters that are not plain.
   [[nodiscard]] WARPMER_HD bool are_odd(bool begins_in_header) const {
     const std::uint32_t odd_in_sequences = blanks | headers | ats;
     return ((odd_in_sequences & ~in_headers(begins_in_header)) | (returns & ~line_ends())) != 0;
@@ -92,7 +92,7 @@ inline FastaCharacters fasta_characters(const char* text, std::uint32_t at, std:
   return characters;
 }
 
-/// What those behind a stretch of text have to know of it.
+/// The facts that those behind a stretch of text have to know of it.
 struct FastaStretch {
   enum Line : std::uint32_t { goes_on, sequence, header };
 

@@ -19,8 +19,8 @@ const char* find_line_end(const char* text, const char* end) {
   return static_cast<const char*>(std::memchr(text, '\n', static_cast<std::size_t>(end - text)));
 }
 
-/// The quality line of a record whose '+' line is at `plus`; null if that line is not there. It may say
-/// anything: who renames or joins reads often leaves in it what the header was.
+/// Returns the quality line of a record whose '+' line is at `plus`; null if that line is not there. That
+/// line may say anything: programs that rename or join reads often leave in it what the header was.
 const char* find_quality(const char* plus, const char* end) {
   if (end - plus < 2 || *plus != '+') return nullptr;
   if (plus[1] == '\n') return plus + 2;

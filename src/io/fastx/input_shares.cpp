@@ -13,7 +13,8 @@ struct Weighed {
   std::uint64_t bytes;
 };
 
-/// To whom has least, the largest first; of equals the first in the list goes to the first process.
+/// Assigns shares to the process that has least, the largest first; of equals the first in the list goes to
+/// the first process.
 void assign(std::vector<Weighed>& shares, std::vector<std::uint64_t>& loads) {
   std::stable_sort(shares.begin(), shares.end(),
                    [](const Weighed& a, const Weighed& b) { return a.bytes > b.bytes; });

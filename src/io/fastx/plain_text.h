@@ -21,7 +21,7 @@
 
 namespace warpmer::io {
 
-/// How many characters before and behind a place are looked at to find where a chunk begins.
+/// Number of characters before and behind a place that are looked at to find where a chunk begins.
 struct ChunkSight {
   std::size_t before = 0, behind = 0;
 };
@@ -36,7 +36,7 @@ struct RawChunk {
 
 class RawChunks {
  public:
-  /// As ChunkedFile; the text of the file begins with '@' or '>', as `format` says.
+  /// Takes the same as ChunkedFile; the text of the file begins with '@' or '>', as `format` says.
   RawChunks(const InputFile& file, RawFormat format, std::uint64_t most_bytes, ChunkSight sight,
             const std::atomic<bool>& cancelled)
       : format_(format),
@@ -48,8 +48,8 @@ class RawChunks {
 
   /// Bytes that `read` needs.
   [[nodiscard]] std::size_t room(std::uint64_t chunk) const;
-  /// By any number of threads: reads a chunk, and what is looked at around it, to `into`. Nothing if it
-  /// cannot be seen where it begins or ends, or cannot be read. Throws BecameShorter.
+  /// Reads a chunk, and what is looked at around it, to `into`; any number of threads may call it. Returns
+  /// nothing if it cannot be seen where the chunk begins or ends, or it cannot be read. Throws BecameShorter.
   std::optional<RawChunk> read(std::uint64_t chunk, char* into) const;
 
  private:
@@ -87,8 +87,8 @@ class RawTextReader {
   RawTextReader(const InputFile& file, RawFormat format, const InputShare& share, const InputOptions& options,
                 const TextMemory& memory, const std::atomic<bool>& cancelled);
 
-  /// As RecordReader::fill, by any number of threads at once, in any order; adds what the batch accounts for.
-  /// Records are not counted: finding them is left to the backend.
+  /// Does the same as RecordReader::fill, by any number of threads at once, in any order; adds what the batch
+  /// accounts for. Records are not counted: finding them is left to the backend.
   bool fill(Batch& batch, ReaderShare& share);
 
  private:

@@ -24,7 +24,7 @@ std::optional<Line> line_at(const char* at, const char* end) {
   return Line{at, line_end};
 }
 
-/// Whether a record of four lines seems to begin at `at`. In such a file nothing else looks like one: of
+/// True when a record of four lines seems to begin at `at`. In such a file nothing else looks like one: of
 /// two lines, the second after the first, '@' and '+' begin a header and its '+' line, for if they were
 /// qualities, or a '+' line, the other would be a sequence or a header.
 bool begins_record(const char* at, const char* end) {

@@ -40,7 +40,7 @@ void RecordParser::parse(Window& window, std::vector<Piece>& pieces) {
   }
 }
 
-/// Whether there is a line that is not blank to go on with.
+/// True when there is a line that is not blank to go on with.
 bool RecordParser::skip_blank_lines(Window& window) {
   std::size_t at = window.pos;
   for (; at < window.size && is_blank(window.text[at]); ++at) {
@@ -63,7 +63,7 @@ void RecordParser::refuse_sam(const Window& window) const {
           file::shell_input(file_)));
 }
 
-/// Whether so much of the line at `pos` is in the window as a message quotes, wherever the window ends.
+/// True when so much of the line at `pos` is in the window as a message quotes, wherever the window ends.
 bool RecordParser::shows_line(const Window& window) {
   const std::string_view rest(window.text + window.pos, window.size - window.pos);
   return window.is_at_end || rest.size() > file::kQuotedCharacters ||
@@ -120,7 +120,7 @@ std::optional<RecordParser::Line> RecordParser::header_at(const Window& window, 
                     file::shell_input(file_) + " | warpmer count -o out.wmi -`");
 }
 
-/// Where the name in a header begins: at the next word, if a blank comes first.
+/// Returns the place where the name in a header begins: at the next word, if a blank comes first.
 std::size_t RecordParser::find_name(const Window& window, const Line& header) {
   std::size_t name = header.begin + 1;
   while (name < header.end && is_blank(window.text[name])) ++name;

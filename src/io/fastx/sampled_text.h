@@ -25,7 +25,7 @@ class SampleReader final : public RecordReader {
   SampleReader(const InputFile& file, RawFormat format, const InputOptions& options, double share,
                const std::atomic<bool>& cancelled);
 
-  /// Whether records are found in the middle of the file; if not, it has to be read in order.
+  /// True when records are found in the middle of the file; if not, it has to be read in order.
   [[nodiscard]] bool finds_records() const;
 
   bool fill(Batch& batch) override;

@@ -39,7 +39,7 @@ bool is_sequence(std::string_view line) {
   return line.find_first_not_of(kCodes) == std::string_view::npos;
 }
 
-/// Of FASTA, proteins too.
+/// True for a line of FASTA, of proteins too.
 bool is_residues(std::string_view line) {
   return std::all_of(line.begin(), line.end(), [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -79,7 +79,7 @@ bool is_sam_header(std::string_view text) {
          line.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 1) == 3;
 }
 
-/// What a text is, by its beginning; null if it is no sequence data.
+/// Says what a text is, by its beginning; null if it is no sequence data.
 const char* sequence_text(std::string_view text) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));

@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kLeastBytes = std::uint64_t{512} << 10;
 /// Text in which a FASTQ record must begin.
 constexpr std::size_t kGuessBytes = std::size_t{256} << 10;
-/// Of records as long as this, a part may be much longer than others.
+/// Length from which records may make a part much longer than others.
 constexpr std::size_t kLongRecordBytes = std::size_t{64} << 10;
 /// Blocks that follow each other where one is guessed.
 constexpr int kBlocksInChain = 3;

@@ -37,10 +37,10 @@ class SharedStreamReader {
   SharedStreamReader(std::unique_ptr<BlockSource> source, const std::string& shown,
                      const InputOptions& options, const std::atomic<bool>& cancelled);
 
-  /// As RecordReader::fill, by any number of threads at once; adds what the batch accounts for.
+  /// Does the same as RecordReader::fill, by any number of threads at once; adds what the batch accounts for.
   bool fill(Batch& batch, ReaderShare& share);
 
-  /// Blocks whose records were parsed before their turn, and rightly.
+  /// Returns the number of blocks whose records were parsed before their turn, and rightly.
   [[nodiscard]] std::uint64_t speculative_parses() const noexcept { return speculative_parses_; }
 
  private:
@@ -87,7 +87,8 @@ class SharedStreamReader {
   /// batches were filled of it, and there is more.
   std::vector<BlockLease> left_;
   std::condition_variable left_changed_;
-  /// By a thread that reads a block that was left. Several may come to the end of the stream, and leave that.
+  /// Set by a thread that reads a block that was left. Several may come to the end of the stream, and leave
+  /// that.
   bool is_turn_taken_ = false;
 
   // These belong to the thread that has the turn.

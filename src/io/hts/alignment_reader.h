@@ -20,7 +20,7 @@ class AlignmentReader final : public RecordReader {
 
   bool fill(Batch& batch) override;
   [[nodiscard]] std::uint64_t records() const noexcept override { return records_; }
-  /// Of CRAM, what htslib has read ahead, too.
+  /// For CRAM, this has what htslib has read ahead, too.
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return source_->disk_bytes(); }
 
  private:

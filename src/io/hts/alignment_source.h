@@ -1,5 +1,5 @@
 #pragma once
-/// Where alignments come from: a file of BAM, CRAM or SAM, record by record.
+/// A source of alignments: a file of BAM, CRAM or SAM, record by record.
 
 #include <htslib/sam.h>
 
@@ -25,8 +25,8 @@ class AlignmentSource {
   AlignmentSource(const AlignmentSource&) = delete;
   AlignmentSource& operator=(const AlignmentSource&) = delete;
 
-  /// What precedes the records in a BAM file, with a line for `program`. To be called before the first
-  /// `next`, and only if alignments are kept.
+  /// Returns what precedes the records in a BAM file, with a line for `program`. To be called before the
+  /// first `next`, and only if alignments are kept.
   [[nodiscard]] virtual std::string bam_header(const ProgramLine& program) = 0;
   /// Replaces `record` by the next one, of which, unless alignments are kept, only what reads have is valid:
   /// name, flag, bases and qualities. False at the end of the file, if that is as its format demands.

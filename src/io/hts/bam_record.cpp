@@ -8,7 +8,7 @@
 namespace warpmer::io {
 namespace {
 
-/// Where fields are; the size of what follows comes first.
+/// Offsets of fields; the size of what follows comes first.
 constexpr std::size_t kSizeBytes = 4;
 constexpr std::size_t kNameLength = kSizeBytes + 8;
 constexpr std::size_t kCigarOps = kSizeBytes + 12;

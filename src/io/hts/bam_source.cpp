@@ -16,7 +16,7 @@ namespace warpmer::io {
 namespace {
 
 constexpr std::size_t kNumberBytes = 4;
-/// Of a record, behind its size and in front of its name.
+/// Bytes of a record behind its size and in front of its name.
 constexpr std::size_t kFixedBytes = 32;
 
 /// A record's numbers (section 4.2), but for those that say how long its parts are.

@@ -13,7 +13,8 @@ namespace warpmer::io {
 /// wanted.
 class BamSource final : public AlignmentSource {
  public:
-  /// Its threads begin to decompress, and who throws while they wait for a pipe must set `cancelled`.
+  /// Its threads begin to decompress, and a caller that throws while they wait for a pipe must set
+  /// `cancelled`.
   BamSource(std::unique_ptr<file::ByteFile> file, const InputOptions& options, unsigned threads,
             const std::atomic<bool>& cancelled);
 

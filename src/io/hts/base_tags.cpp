@@ -16,7 +16,7 @@ constexpr std::string_view kReverseKinetics[] = {"ri", "rp"};
 constexpr std::string_view kMoves = "mv";
 
 constexpr std::size_t kNameAndType = 3;
-/// Of an array: the type of its items and their number come first.
+/// Bytes in front of an array's items: the type of its items and their number come first.
 constexpr std::size_t kArrayHeader = kNameAndType + 5;
 /// `XX:T:` in text.
 constexpr std::size_t kTextPrefix = 5;
@@ -32,7 +32,7 @@ bool is_reserved(std::string_view name) {
   return !(name[0] >= 'X' && name[0] <= 'Z') && !is_lower(name[0]) && !is_lower(name[1]);
 }
 
-/// What becomes of a tag.
+/// The way a tag is treated.
 struct Fate {
   bool is_kept = true;
   std::size_t first = 0;  ///< of the values that are kept, when they are fewer
@@ -53,7 +53,7 @@ Fate fate_of(std::string_view name, std::size_t values, const RemainingBases& ba
   return {.first = is_reverse ? bases.length - bases.first - bases.count : bases.first, .is_cut = true};
 }
 
-/// Of a number or of an item of an array; 0 for no type.
+/// Returns the bytes of a number or of an item of an array; 0 for no type.
 std::size_t bytes_of_item(char type) {
   constexpr std::string_view kTypes = "AcCsSiIfd";
   constexpr std::uint8_t kBytes[] = {1, 1, 1, 2, 2, 4, 4, 4, 8};
@@ -97,7 +97,7 @@ void append_cut(std::string_view tag, std::size_t first, std::size_t count, std:
   to.append(tag.substr(kArrayHeader + first * item, count * item));
 }
 
-/// Whether a field of a header line is a tag as SAM writes it.
+/// True when a field of a header line is a tag as SAM writes it.
 bool is_text_tag(std::string_view field) {
   const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };

@@ -26,8 +26,8 @@ struct RemainingBases {
 /// False when a tag is damaged.
 [[nodiscard]] bool append_tags(std::string_view tags, const RemainingBases& bases, std::string& to);
 
-/// The same for the header line of a FASTA or FASTQ record, in which `samtools fastq -T` and basecallers put
-/// tags as SAM writes them, each behind a tab. What would be cut is left out.
+/// Does the same for the header line of a FASTA or FASTQ record, in which `samtools fastq -T` and basecallers
+/// put tags as SAM writes them, each behind a tab. What would be cut is left out.
 void append_header(std::string_view header, const RemainingBases& bases, std::string& to);
 
 }  // namespace warpmer::io

@@ -1,5 +1,5 @@
 #pragma once
-/// What htslib holds while it reads CRAM.
+/// Memory that htslib holds while it reads CRAM.
 
 #include <htslib/sam.h>
 
@@ -27,14 +27,14 @@ struct CramNeeds {
 /// The most that htslib writes into a slice unless it is told otherwise: 5 million bases, 10,000 records.
 constexpr std::uint64_t kUsualSliceBases = 5'000'000 + 10'000 * CramSize::kRecordBases;
 
-/// What reading a file on disk is going to need, as far as its first containers tell; its slices are taken to
-/// be no smaller than usual. Nothing for a pipe, for a file that does not begin like CRAM, and for one that
-/// cannot be looked at: opening it will say why. `reference`: FASTA, or empty for what htslib finds by the
-/// file's header. InputError for damage.
+/// Returns what reading a file on disk is going to need, as far as its first containers tell; its slices are
+/// taken to be no smaller than usual. Nothing for a pipe, for a file that does not begin like CRAM, and for
+/// one that cannot be looked at: opening it will say why. `reference`: FASTA, or empty for what htslib finds
+/// by the file's header. InputError for damage.
 std::optional<CramNeeds> look_at_cram(const InputFile& input, const std::string& reference);
 
-/// What the first slice of a file, or of a pipe, tells, if that comes within 4 MiB; else it is taken to be as
-/// usual. InputError for damage.
+/// Returns the size that the first slice of a file, or of a pipe, tells, if that comes within 4 MiB; else it
+/// is taken to be as usual. InputError for damage.
 CramSize look_at_cram(file::ByteFile& file);
 
 /// The longest sequence of a file's header, in bases.

@@ -28,7 +28,7 @@ constexpr auto kCram2End =
     "\x0b\x00\x00\x00\xff\xff\xff\xff\x0f\xe0\x45\x4f\x46\x00\x00\x00\x00\x01\x00\x00"
     "\x01\x00\x06\x06\x01\x00\x01\x00\x01\x00"sv;
 
-/// What takes memory.
+/// Says what takes memory.
 std::string describe(const CramNeeds& needs) {
   const auto millions = [](std::uint64_t number) { return static_cast<double>(number) / 1e6; };
   std::string what = fmt::format("slices of {:.1f} million bases", millions(needs.size.slice_bases));
@@ -39,8 +39,8 @@ std::string describe(const CramNeeds& needs) {
   return what;
 }
 
-/// What the plan has set aside, and as much more as a long record of each thread may have; of the only input,
-/// as all long records. Without a limit on these there is none.
+/// Returns what the plan has set aside, and as much more as a long record of each thread may have; for the
+/// only input, as much more as all long records. Without a limit on these there is none.
 std::uint64_t allowed_bytes(const std::optional<CramNeeds>& foreseen, const InputOptions& options,
                             unsigned threads) {
   constexpr unsigned kRecords = 4;  // at least; what is allowed for one is a part of what is for all
@@ -51,7 +51,7 @@ std::uint64_t allowed_bytes(const std::optional<CramNeeds>& foreseen, const Inpu
          record * (is_only_input ? std::max(threads, kRecords) : threads);
 }
 
-/// As many of so many threads as there is room for, 1 at least.
+/// Returns as many of so many threads as there is room for, 1 at least.
 unsigned allowed_threads(unsigned threads, const CramSize& size, std::uint64_t allowed_bytes) {
   while (threads > 1 && CramNeeds{size, 0}.bytes(threads) > allowed_bytes) --threads;
   return threads;

@@ -12,8 +12,8 @@
 
 namespace warpmer::io {
 
-/// What htslib is going to hold is known before it has the bytes: a slice, or a header, for which there is no
-/// room is refused.
+/// It knows what htslib is going to hold before htslib has the bytes: a slice, or a header, for which there
+/// is no room is refused.
 class CramSource final : public AlignmentSource {
  public:
   /// `foreseen`: what the memory plan counts with; nothing for a pipe.

@@ -14,7 +14,7 @@ namespace {
 
 /// Seen at once: containers begin with less.
 constexpr std::size_t kWatchStep = 4096;
-/// Of a container, what is looked at ends within so much, or it is none.
+/// Bytes within which the part of a container ends that is looked at, or it is no container.
 constexpr std::size_t kLongestStart = std::size_t{1} << 20;
 
 /// Thrown where there are not enough bytes yet.
@@ -61,7 +61,7 @@ class Numbers {
   std::size_t at_ = 0;
 };
 
-/// What is in front of a block's data.
+/// The fields in front of a block's data.
 struct Block {
   unsigned method = 0;
   std::int32_t text_bytes = 0;  ///< of the data when it is decompressed
@@ -75,8 +75,8 @@ struct Block {
   }
 };
 
-/// Whether the container that a compression header is the first block of says that it needs a reference
-/// (key RR, section 8.4.1). One that is compressed, as nobody does it, is not looked into.
+/// True when the container that a compression header is the first block of says that it needs a reference
+/// (key RR, section 8.4.1). A header that is compressed, as no program does it, is not looked into.
 bool requires_reference(Numbers& numbers) {
   constexpr unsigned kRaw = 0;
   if (Block(numbers).method != kRaw) return true;

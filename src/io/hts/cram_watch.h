@@ -1,5 +1,5 @@
 #pragma once
-/// What of a CRAM file decides how much memory it takes to decode it (CRAMv3, sections 6 to 8).
+/// Finds what decides how much memory a CRAM file takes to be decoded (CRAMv3, sections 6 to 8).
 
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ class CramWatch {
   /// none that htslib writes.
   void see(std::string_view bytes);
   [[nodiscard]] const CramSize& size() const noexcept { return size_; }
-  /// Containers whose beginnings were seen; the first has the file's header.
+  /// Returns the number of containers whose beginnings were seen; the first has the file's header.
   [[nodiscard]] std::uint64_t containers() const noexcept { return containers_; }
 
  private:

@@ -23,7 +23,8 @@ constexpr std::size_t kLongText = 8 * kReadStep;
 /// The columns that a read is in.
 constexpr std::size_t kNameColumn = 0, kFlagColumn = 1, kBasesColumn = 9, kQualityColumn = 10;
 
-/// What may stand for a base: letters that are nucleotide codes, "=" for the reference's, "." for any.
+/// True for characters that may stand for a base: letters that are nucleotide codes, "=" for the reference's,
+/// "." for any.
 bool is_base(char c) { return c == '=' || (char_class(c) != CharClass::invalid && c != '-' && c != '*'); }
 
 /// Looks at all of them, which many bytes at a time is faster than to stop at the first that is none.

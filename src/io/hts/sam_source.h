@@ -10,9 +10,8 @@
 
 namespace warpmer::io {
 
-/// Reads lines itself, because htslib makes room for as long a line as comes, and with threads for many.
-/// Of alignments that are kept it has htslib make the records; of others it takes the columns that a read
-/// has.
+/// Reads lines itself, because htslib makes room for as long a line as comes, and with threads for many. It
+/// has htslib make the records of alignments that are kept; of others it takes the columns that a read has.
 class SamSource final : public AlignmentSource {
  public:
   SamSource(std::unique_ptr<file::ByteFile> file, const InputOptions& options);

@@ -9,7 +9,7 @@
 
 namespace warpmer::io {
 
-/// Where text buffers have their memory from: a device copies faster from memory it knows. Thread-safe.
+/// Gives text buffers their memory: a device copies faster from memory it knows. Thread-safe.
 class TextMemory {
  public:
   virtual ~TextMemory() = default;
@@ -71,7 +71,7 @@ struct Piece {
   std::uint32_t length = 0;       ///< bases
   std::uint32_t name_offset = 0;  ///< of the record's name (without '>' or '@', up to the first blank)
   std::uint32_t name_length = 0;
-  /// What goes with the bases, in `Batch::text`: of FASTQ the quality, of alignments that are kept
+  /// Offset, in `Batch::text`, of what goes with the bases: in FASTQ the quality, in alignments that are kept
   /// (InputOptions::keep_alignments) the record as it is in BAM. 0: nothing.
   std::uint32_t companion_offset = 0;
   bool last = true;  ///< no further piece of this record follows
@@ -107,14 +107,14 @@ struct Batch {
   RawFormat raw_format = RawFormat::none;
   std::size_t raw_begin = 0;
   std::uint32_t raw_overlap = 0;  ///< characters of sequence at the text's end that the next one has, too
-  /// Of alignments that are kept: what precedes the records in a BAM file. One object for all batches of a
-  /// file.
+  /// The bytes that precede the records in a BAM file, for alignments that are kept. One object for all
+  /// batches of a file.
   std::shared_ptr<const std::string> bam_header;
   std::string file;               ///< as the user named it ("-" is shown as "standard input")
   std::uint64_t ordinal = 0;      ///< 0, 1, 2, ... in input order, when read in order
   std::uint64_t input_bytes = 0;  ///< bytes of the file (compressed, on disk) this batch accounts for
   bool is_for_all = false;        ///< of a file that one process reads for all (InputShare::for_all)
-  bool is_of_part = false;        ///< of a part of a file, from whose beginning its records are numbered
+  bool is_of_part = false;  ///< true for a part of a file, from whose beginning its records are numbered
 
   void clear() {
     text.set_size(0);
@@ -135,7 +135,7 @@ struct Batch {
   }
   /// The name with what follows it in the header line, without the line's end.
   [[nodiscard]] std::string_view header(const Piece& piece) const;
-  /// Of FASTQ, a character for each base; else empty.
+  /// Returns a character for each base in FASTQ; else it is empty.
   [[nodiscard]] std::string_view quality(const Piece& piece) const;
   [[nodiscard]] bool is_fastq(const Piece& piece) const { return piece.companion_offset != 0 && !bam_header; }
 };

@@ -21,7 +21,7 @@ inline std::size_t trimmed_end(const char* text, std::size_t begin, std::size_t 
   return end;
 }
 
-/// Whether all characters come from 'A' on, as letters do: no blank is among them, no '>' and no '@'. Runs
+/// True when all characters come from 'A' on, as letters do: no blank is among them, no '>' and no '@'. Runs
 /// over every line of FASTA, hence the vectors.
 inline bool are_from_letters_on(const char* line, std::size_t length) {
   std::uint8_t others = 0;

@@ -61,8 +61,8 @@ void add_file(std::vector<InputFile>& files, const std::string& path) {
 constexpr LineLimit kLongestName{
     4096, "this line is too long for the name of a file; '@' is for text that names inputs, one a line"};
 
-/// What a job keeps of each name besides its characters, and how often it keeps these: as they were given,
-/// checked, in the report, and in the index.
+/// Bytes that a job keeps of each name besides its characters, and how often it keeps these: as they were
+/// given, checked, in the report, and in the index.
 constexpr std::uint64_t kBytesOfFile = 512, kCopiesOfName = 8;
 
 /// Adds the paths in a list, each of a file that can be read. `bytes_left` is what names may still take.
@@ -91,7 +91,7 @@ void add_listed(std::vector<std::string>& paths, const std::string& list, std::u
   }
 }
 
-/// What a name ends in: ".fq", or ".fq.gz".
+/// Returns what a name ends in: ".fq", or ".fq.gz".
 std::string form_of(const std::filesystem::path& path) {
   const std::string ending = path.extension();
   const bool is_compressed = ending == ".gz" || ending == ".bgz" || ending == ".bgzf";

@@ -1,5 +1,5 @@
 #pragma once
-/// Which files a job reads: the command line's paths with lists expanded, and checked.
+/// Finds the files that a job reads: the command line's paths with lists expanded, and checked.
 
 #include <cstdint>
 #include <string>
@@ -14,8 +14,8 @@ struct InputFile {
   bool is_regular = false;
 };
 
-/// Whether it is a file that can be read as often as one likes, and by any process: no pipe, and no
-/// descriptor that this process was given ("-", /dev/fd/N), whatever that leads to.
+/// True for a file that can be read as often as one likes, and by any process: no pipe, and no descriptor
+/// that this process was given ("-", /dev/fd/N), whatever that leads to.
 bool can_be_opened_again(const InputFile& file);
 
 /// Puts the paths that a list names (one a line; blank lines and lines that start with '#' are skipped) in

@@ -1,5 +1,5 @@
 #pragma once
-/// How inputs are to be read.
+/// Options that say how inputs are to be read.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace warpmer::io {
 
-/// Who made a BAM file of another: an @PG line of its header.
+/// The program that made a BAM file of another: an @PG line of its header.
 struct ProgramLine {
   std::string name;
   std::string version;

@@ -117,7 +117,7 @@ bool LineReader::next_text(LineText& lines, std::size_t least_bytes) {
   return !text.empty();
 }
 
-/// What stands in front of the first line.
+/// Skips what stands in front of the first line.
 void LineReader::begin() {
   if (std::exchange(has_begun_, true)) return;
   while (rest_.size() < kByteOrderMark.size() && !is_read_) read_more(rest_);

@@ -12,11 +12,11 @@
 
 namespace warpmer::io {
 
-/// What stands in a line, without the blanks around it; empty for a line of blanks, and for a comment, whose
-/// first character is '#'.
+/// Returns what stands in a line, without the blanks around it; empty for a line of blanks, and for a
+/// comment, whose first character is '#'.
 std::string_view entry_of_line(std::string_view line);
 
-/// Of an entry, what stands before its first blank.
+/// Returns what stands before an entry's first blank.
 std::string_view first_word(std::string_view entry);
 
 /// Takes the first line off a text whose lines end in line feeds, as LineReader gives them.
@@ -47,12 +47,12 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  /// As the user knows the file, for messages.
+  /// Returns the file's name as the user knows it, for messages.
   [[nodiscard]] const std::string& shown() const noexcept { return shown_; }
-  /// As it is on disk; 0 for a pipe.
+  /// Returns the size of the file as it is on disk; 0 for a pipe.
   [[nodiscard]] std::uint64_t file_bytes() const noexcept { return file_bytes_; }
 
-  /// From now on.
+  /// Sets the limit for lines from now on.
   void set_limit(LineLimit limit) noexcept { limit_ = limit; }
 
   /// The next line, as it stands there, without its end; valid until the next call. False at the end.

@@ -12,7 +12,8 @@ namespace warpmer::io {
 constexpr char kLowestQuality = '!';   ///< Phred 0
 constexpr char kHighestQuality = '~';  ///< Phred 93
 
-/// The lowest quality character whose base is kept when bases below a Phred score are masked; 0: all are.
+/// Returns the lowest quality character whose base is kept when bases below a Phred score are masked; 0: all
+/// are.
 inline char lowest_unmasked(std::optional<int> min_base_quality) {
   if (!min_base_quality || *min_base_quality <= 0) return 0;
   return static_cast<char>(kLowestQuality +
@@ -31,7 +32,7 @@ inline std::size_t first_bad_quality(const char* quality, std::size_t length) {
   return i;
 }
 
-/// Whether all characters are qualities. Runs over every byte of every FASTQ, hence the vectors.
+/// True when all characters are qualities. Runs over every byte of every FASTQ, hence the vectors.
 inline bool are_qualities(const char* quality, std::size_t length) {
   if (length < sizeof(Bytes16)) return first_bad_quality(quality, length) == length;
   constexpr std::uint8_t kSpan = kHighestQuality - kLowestQuality;
@@ -50,8 +51,8 @@ inline bool are_qualities(const char* quality, std::size_t length) {
   return (halves[0] | halves[1]) == 0;
 }
 
-/// Overwrites by 'N' every letter whose quality character is below `lowest`. Other characters stay, so
-/// that whoever looks at the bases still finds what does not belong there.
+/// Overwrites by 'N' every letter whose quality character is below `lowest`. Other characters stay, so that a
+/// later look at the bases still finds what does not belong there.
 inline void mask_bases(char* __restrict bases, const char* __restrict quality, std::size_t length,
                        char lowest) {
   for (std::size_t i = 0; i < length; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
-/// Whether qualities are what they are taken for: files of Illumina 1.3 to 1.7 (until 2011) have Phred scores
-/// behind '@' instead of '!', and no base of theirs looks bad.
+/// Watches whether qualities are what they are taken for: files of Illumina 1.3 to 1.7 (until 2011) have
+/// Phred scores behind '@' instead of '!', and no base of theirs looks bad.
 
 #include <cstdint>
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace warpmer::io {
 
-/// What is known of some qualities.
+/// The facts known of some qualities.
 struct QualityRange {
   unsigned char lowest = 0xff, highest = 0;
   std::uint64_t characters = 0;
@@ -22,7 +22,7 @@ struct QualityRange {
 
   void add(std::string_view quality);
   void add(const QualityRange& other);
-  /// Whether these are Phred+64. In Phred+33, '@' is a score of 31, and any file but a few reads has some
+  /// True when these are Phred+64. In Phred+33, '@' is a score of 31, and any file but a few reads has some
   /// below; 'J' is 41, and few machines give more, but those that do give up to 93: Phred+64 has none above
   /// 'j'. The brackets are so narrow that a handful of reads is evidence: none below '@', a quarter or more
   /// above 'J', none above 'j'.
@@ -37,7 +37,7 @@ class QualityWatch {
  public:
   /// Looks at some reads of a batch of this file.
   void note(const std::string& file, const Batch& batch);
-  /// Files whose qualities are Phred+64, by what has been read of them so far; by name.
+  /// Returns the names of the files whose qualities are Phred+64, by what has been read of them so far.
   [[nodiscard]] std::vector<std::string> like_phred64() const;
 
  private:
@@ -45,7 +45,7 @@ class QualityWatch {
   std::map<std::string, QualityRange> files_;
 };
 
-/// When all is read: warns where qualities are not what bases of low quality were found by. `watch` may be
+/// Warns, when all is read, where qualities are not what bases of low quality were found by. `watch` may be
 /// null.
 void warn_of_phred64(const std::shared_ptr<QualityWatch>& watch);
 
