@@ -1,6 +1,6 @@
 #pragma once
-/// Which bucket a key goes to: for all tables of numbered buckets in which a key has one (the slab hash,
-/// HashGraph).
+/// Chooses the bucket that a key goes to: for all tables of numbered buckets in which a key has one (the slab
+/// hash, HashGraph).
 
 #include <cstdint>
 

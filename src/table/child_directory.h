@@ -1,8 +1,8 @@
 #pragma once
-/// Which child table a key belongs to. The top bits of its place (table/child_items.h), a hash, name an entry
-/// of a directory, an entry names a child; several entries may name the same one. A child that is too full is
-/// halved, alone: by one more bit of the place (extendible hashing: Fagin, Nievergelt, Pippenger, Strong
-/// 1979).
+/// Finds the child table that a key belongs to. The top bits of its place (table/child_items.h), a hash, name
+/// an entry of a directory, an entry names a child; several entries may name the same one. A child that is
+/// too full is halved, alone: by one more bit of the place (extendible hashing: Fagin, Nievergelt, Pippenger,
+/// Strong 1979).
 
 #include <algorithm>
 #include <cstddef>
@@ -37,7 +37,7 @@ struct ChildRange {
   std::uint32_t child, first, end;
 };
 
-/// What a paged table has no room for.
+/// The error of a paged table that has no room for something.
 struct PagedTableFull : ResourceError {
   enum class Reason : std::uint8_t {
     memory,        ///< of the host, for children
@@ -81,7 +81,7 @@ class ChildDirectory {
     return {child, static_cast<std::uint32_t>(mine.first << scale),
             static_cast<std::uint32_t>((mine.first + mine.size) << scale)};
   }
-  /// How many entries name a child.
+  /// Returns the number of entries that name a child.
   [[nodiscard]] std::size_t share_of(std::uint32_t child) const {
     return static_cast<std::size_t>(std::count(entries_.begin(), entries_.end(), child));
   }
@@ -126,7 +126,7 @@ class ChildDirectory {
     const std::uint32_t other = entries_[first];
     return range_of(other).size == mine.size ? other : kNone;
   }
-  /// What belonged to its sibling `other` belongs to `child` from now on.
+  /// Gives `child` what belonged to its sibling `other` until now.
   void merge(std::uint32_t child, std::uint32_t other) {
     if (sibling(child) != other) throw InternalError("children that are no siblings were to be merged");
     const Range theirs = range_of(other);

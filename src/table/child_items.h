@@ -1,7 +1,7 @@
 #pragma once
-/// What the children of a paged table (table/paged_table.h) hold, by the type of their keys: pairs of a
-/// 32-bit key and a 32-bit value, in one word, or k-mers with their counts. How an operation is written down,
-/// what a value of 0 means, and what of a key decides which child it belongs to.
+/// The items that the children of a paged table (table/paged_table.h) hold, by the type of their keys: pairs
+/// of a 32-bit key and a 32-bit value, in one word, or k-mers with their counts. This says how an operation
+/// is written down, what a value of 0 means, and what of a key decides which child it belongs to.
 
 #include <cstdint>
 
@@ -18,13 +18,13 @@ namespace warpmer::table {
 /// its child has nothing to do with which child it is.
 template <class Key>
 struct HashPlace {
-  /// Of a place, that tell children apart at most.
+  /// Number of bits of a place that tell children apart at most.
   static constexpr std::uint32_t kBits = 20;
 
   [[nodiscard]] WARPMER_HD constexpr std::uint32_t operator()(Key key) const {
     return HashFamily<Key>::hash(HashFamily<Key>(0x57A2F15Bu).mix(key), 0);
   }
-  /// Whether keys that have the entries [first, end) of a directory can be told apart by their places.
+  /// True when keys that have the entries [first, end) of a directory can be told apart by their places.
   [[nodiscard]] static constexpr bool can_divide(std::uint32_t first, std::uint32_t end) {
     return end - first > 1;
   }
@@ -76,7 +76,7 @@ struct ChildItems {
   [[nodiscard]] WARPMER_HD static constexpr std::uint32_t count_of(const Update& update) {
     return update.count;
   }
-  /// What becomes of an operation that is done.
+  /// Returns what an operation becomes that is done.
   [[nodiscard]] WARPMER_HD static constexpr Update done() { return {kEmptyKey<Key>, 0}; }
 };
 

@@ -1,8 +1,8 @@
 #pragma once
-/// Which of many child tables are on the device, and which comes next (Starfish: Xiong et al. 2022, sections
-/// 4.1 and 4.2). Host code that moves no byte: it is told what work waits for each child, says which child to
-/// serve in which frame, and counts what that moves. So it is the same for any device, and for children of
-/// any kind: tables that change, and frozen shards, which are never written back.
+/// Decides which of many child tables are on the device, and which comes next (Starfish: Xiong et al. 2022,
+/// sections 4.1 and 4.2). It is host code that moves no byte: it is told what work waits for each child, says
+/// which child to serve in which frame, and counts what that moves. So it is the same for any device, and for
+/// children of any kind: tables that change, and frozen shards, which are never written back.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace warpmer::table {
 
-/// Which child leaves when another one needs its frame.
+/// Says which child leaves when another one needs its frame.
 enum class Replacement : std::uint8_t {
   fifo,       ///< the one that came first (the paper's)
   lru,        ///< the one that was served longest ago
   most_work,  ///< the one for which the least work came last; and what has the most waiting comes first
 };
 
-/// What was moved, and what for.
+/// Counts of what was moved, and what for.
 struct PagingCounts {
   std::uint64_t visits = 0;  ///< children served
   std::uint64_t hits = 0;    ///< of those, on the device already
@@ -69,7 +69,7 @@ class ChildPager {
   [[nodiscard]] std::uint32_t frames() const { return static_cast<std::uint32_t>(frames_.size()); }
   [[nodiscard]] std::uint32_t frame_of(std::uint32_t child) const { return children_[child].frame; }
   [[nodiscard]] std::uint32_t child_in(std::uint32_t frame) const { return frames_[frame]; }
-  /// What the host has of the child, though it may be of an earlier time.
+  /// True when the host has an image of the child, though it may be of an earlier time.
   [[nodiscard]] bool has_image(std::uint32_t child) const { return children_[child].has_image; }
   [[nodiscard]] const PagingCounts& counts() const { return counts_; }
 
@@ -77,8 +77,8 @@ class ChildPager {
     std::uint32_t child;
     std::uint32_t frame;  ///< the child's, or that of the one which has to go
   };
-  /// Who is to be served next, of those for whom work waits: children that are on the device, then the
-  /// others, by turn or by their work. None when no work waits.
+  /// Returns the child to be served next, of those for which work waits: children that are on the device,
+  /// then the others, by turn or by their work. None when no work waits.
   [[nodiscard]] std::optional<Visit> next() const {
     if (waiting_ == 0) return std::nullopt;
     for (std::uint32_t frame = 0; frame < frames(); ++frame) {
@@ -117,7 +117,7 @@ class ChildPager {
     counts_.fetched_bytes += one.bytes;
     return true;
   }
-  /// What waited for the child is done, or will be before anything else happens to its frame.
+  /// Notes that what waited for the child is done, or will be before anything else happens to its frame.
   void served(std::uint32_t child, bool was_there) {
     set_work(child, 0);
     children_[child].used = ++clock_;
@@ -142,7 +142,7 @@ class ChildPager {
     bool is_dirty = false;
   };
 
-  /// Of the children that are not on the device, and for which work waits.
+  /// Returns the next one of the children that are not on the device and for which work waits.
   [[nodiscard]] std::uint32_t next_absent() const {
     const auto size = static_cast<std::uint32_t>(children_.size());
     std::uint32_t best = kNone;

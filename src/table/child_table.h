@@ -5,9 +5,9 @@
 /// never move can be counted batch after batch: `find` comes to the same copy of a key for as long as the
 /// child lives (table/iceberg.h).
 ///
-/// Counts of a key that is added again are summed up, modulo 2^32. Of pairs, a value of 0 is none: a key that
+/// Counts of a key that is added again are summed up, modulo 2^32. In pairs, a value of 0 is none: a key that
 /// has it is not there. So erasing is storing 0, side by side with erasures of others, and the slot is free
-/// again when the child is rebuilt. Of k-mers it is a count that has wrapped (table/child_items.h).
+/// again when the child is rebuilt. In k-mers it is a count that has wrapped (table/child_items.h).
 
 #include <cmath>
 #include <cstddef>
@@ -31,7 +31,7 @@ inline constexpr int kChildBucket = 32;
 template <Tile T>
 using ChildScheme = Iceberg<T, 80>;
 
-/// What tells a child's slots from another's.
+/// The facts that tell a child's slots from another's.
 struct ChildShape {
   std::uint32_t buckets = 0;
   std::uint32_t seed = 0;
@@ -95,7 +95,7 @@ struct ChildInFrame {
   [[nodiscard]] WARPMER_HD Slots<Key> slots() const { return Slots<Key>::in(memory, shape.slots()); }
 };
 
-/// What became of one operation in one step.
+/// The outcome of one operation in one step.
 struct ChildOutcome {
   bool is_mine = false;      ///< the child's, and not done yet
   bool is_done = false;      ///< nothing is left to do
@@ -129,15 +129,15 @@ class ChildTable {
     }
   }
 
-  /// Whether a query is not answered yet.
+  /// True when a query is not answered yet.
   [[nodiscard]] WARPMER_HD static bool is_asked(Key key) { return key != kEmptyKey<Key>; }
   /// The key's value; 0: it is not there.
   [[nodiscard]] WARPMER_HD std::uint32_t find(const T& tile, Key key) const {
     return scheme_.find_with_count(tile, key).count;
   }
 
-  /// Whether what a slot of a child's image holds is to be carried over when the child is rebuilt, halved or
-  /// merged: of pairs, erased ones are not, nor what tiles that placed the same key at once have left.
+  /// True when what a slot of a child's image holds is to be carried over when the child is rebuilt, halved
+  /// or merged: of pairs, erased ones are not, nor what tiles that placed the same key at once have left.
   [[nodiscard]] WARPMER_HD bool takes_over(const Slot<Key>& entry) const {
     return entry.key != kEmptyKey<Key> && (!Items::kZeroIsNone || entry.count > 0) &&
            child_.directory.belongs(entry.key, child_.number);
@@ -155,13 +155,13 @@ class ChildTable {
   ChildScheme<T> scheme_;
 };
 
-/// What the work on a child in its frame came to, since it was asked last.
+/// The outcome of the work on a child in its frame, since it was asked last.
 struct ChildReport {
   std::uint64_t left = 0;    ///< operations, or entries carried over, that found no room
   std::uint64_t filled = 0;  ///< slots that were taken
   std::uint64_t found = 0;   ///< queries answered with a value
 
-  /// What became of an operation of the child, in its last step.
+  /// Notes what became of an operation of the child, in its last step.
   WARPMER_HD void note(const ChildOutcome& outcome) {
     left += outcome.is_done ? 0 : 1;
     filled += outcome.is_new ? 1 : 0;

@@ -1,7 +1,8 @@
 #pragma once
 /// Bucketed cuckoo hashing (Awad et al. 2023, sections 3.1 and 5.2): a key lies in one of few buckets, each
-/// named by a hash function; who finds a bucket full takes the place of a random key there, which moves on
-/// to its next bucket. Lookups read few buckets, whatever the load. A bucket is what a tile looks at:
+/// named by a hash function; a key that finds a bucket full takes the place of a random key there, which
+/// moves on to its next bucket. Lookups read few buckets, whatever the load. A bucket is what a tile looks
+/// at:
 ///
 ///     BCHT            Cuckoo<tile of 16 slots, 3>     load up to 0.98
 ///     as in Mega-KV   Cuckoo<tile of 8 slots, 2>
@@ -12,16 +13,16 @@
 /// more buckets.
 ///
 /// A key whose chain of evictions reaches its end goes to a stash (table/stash.h). When that is full, too,
-/// the build has failed: the owner starts again with another seed (table/rebuild.h), or keeps the homeless
-/// key beside the table.
+/// the build has failed: the owner starts again with another seed (table/rebuild.h), or keeps the key that is
+/// left over beside the table.
 ///
 /// **Counting.** Key and count are two words, and a key that is being moved is in no bucket. On a tile that
-/// owns its table nobody can notice: `insert` counts at once. Tiles that share a table take two passes over
+/// owns its table no other can notice: `insert` counts at once. Tiles that share a table take two passes over
 /// the keys, with a barrier between: `place` puts keys in, their counts stay 0; `add` counts, when nothing
-/// moves any more. Exact for any keys, however often they come and whoever brings them: tiles that placed
-/// the same key at the same moment may have put in a spare copy of it, but `find` always comes to the same
-/// copy first, and only that one is counted. A slot whose count is 0 after the second pass holds a spare.
-/// With keys of which each is brought once there are none.
+/// moves any more. This is exact for any keys, however often they come and whichever tile brings them: tiles
+/// that placed the same key at the same moment may have put in a spare copy of it, but `find` always comes to
+/// the same copy first, and only that one is counted. A slot whose count is 0 after the second pass holds a
+/// spare. With keys of which each is brought once there are none.
 ///
 /// Where key and count are one word (table/word_slots.h) they move together, and tiles that share a table may
 /// bring keys with their counts at once, each key once (`insert_distinct`).
@@ -38,8 +39,8 @@
 
 namespace warpmer::table {
 
-/// When a key takes the place of another: when the bucket it has come to is full, or when all of its buckets
-/// are.
+/// Says when a key takes the place of another: when the bucket it has come to is full, or when all of its
+/// buckets are.
 enum class Eviction { at_once, last };
 
 template <Tile T, int Hashes, Eviction kEviction = Eviction::at_once>
@@ -101,7 +102,8 @@ class Cuckoo {
     return search<true>(tile, key);
   }
 
-  /// The same table for lookups that do not visit the stash: for a finished table whose stash is empty.
+  /// Returns the same table for lookups that do not visit the stash: for a finished table whose stash is
+  /// empty.
   [[nodiscard]] WARPMER_HD Cuckoo without_stash() const {
     Cuckoo other(*this);
     other.buckets_.forget_stash();
@@ -133,9 +135,9 @@ class Cuckoo {
     return buckets_.template search_stash<kWithCount>(tile, key);
   }
 
-  /// How long a chain may get: with the logarithm of the table. (The papers have a bound and do not name it.
-  /// 8 for each bit of the number of slots lets tables be filled as far as the papers fill theirs, buckets of
-  /// one slot being what needs most.)
+  /// Returns how long a chain may get: it grows with the logarithm of the table. (The papers have a bound and
+  /// do not name it. 8 for each bit of the number of slots lets tables be filled as far as the papers fill
+  /// theirs, buckets of one slot being what needs most.)
   [[nodiscard]] WARPMER_HD static std::uint32_t max_evictions(std::uint32_t buckets) {
     std::uint32_t bits = 1;
     for (std::uint64_t slots = std::uint64_t{buckets} * kBucket; slots > 1; slots /= 2) ++bits;
@@ -186,9 +188,9 @@ class Cuckoo {
     }
   }
 
-  /// Where a key goes that was evicted from a bucket: to the next of its buckets, in the order of its
-  /// functions, round and round, that is another one. When several functions name the bucket it comes from,
-  /// the first of them counts, as in the paper; any other could skip a bucket that is not full.
+  /// Returns the bucket that a key goes to that was evicted from a bucket: the next of its buckets, in the
+  /// order of its functions, round and round, that is another one. When several functions name the bucket it
+  /// comes from, the first of them counts, as in the paper; any other could skip a bucket that is not full.
   [[nodiscard]] WARPMER_HD std::uint32_t following(Key key, std::uint32_t number) const {
     const std::uint64_t mixed = buckets_.mix(key);
     int from = 0;

@@ -5,8 +5,8 @@
 /// bucket lies: a graph in CSR form, whose vertices are buckets and whose edges are entries. It is always
 /// full, and the number of buckets is free.
 ///
-/// Here is what is done for one entry, one key or one bucket, written once for CPUs and GPUs. Who walks over
-/// all of them is a driver: `cpu/positions/hash_graph.h` (threads) and `kernels/tables/hash_graph.cuh`
+/// This file has what is done for one entry, one key or one bucket, written once for CPUs and GPUs. A driver
+/// walks over all of them: `cpu/positions/hash_graph.h` (threads) and `kernels/tables/hash_graph.cuh`
 /// (kernels).
 
 #include <cstddef>
@@ -58,8 +58,8 @@ WARPMER_HD constexpr std::uint64_t partition_point(EntryRange range, IsBelow&& i
 }
 }  // namespace detail
 
-/// The entries [first, last), ordered by key, whose key is `key`; `key_of(entry)` reads one. Short ranges are
-/// walked, long ones (a hot key, a crowd that shares a bucket) halved.
+/// Returns those of the entries [first, last), ordered by key, whose key is `key`; `key_of(entry)` reads one.
+/// Short ranges are walked, long ones (a hot key, a crowd that shares a bucket) halved.
 template <class Key, class KeyOf>
 WARPMER_HD constexpr EntryRange equal_range(EntryRange range, Key key, KeyOf&& key_of) {
   range.first = detail::partition_point(range, [&](std::uint64_t entry) { return key_of(entry) < key; });
@@ -95,7 +95,7 @@ struct HashGraphView {
     probe_bucket(bucket(bucket_of(key)), key, visit);
   }
 
-  /// How many entries have this key.
+  /// Returns the number of entries that have this key.
   [[nodiscard]] WARPMER_HD std::uint64_t count(Key key) const {
     std::uint64_t entries = 0;
     probe(key, [&](EntryRange found) { entries += found.size(); });
@@ -124,9 +124,9 @@ struct HashGraphView {
   }
 };
 
-/// Green's probe-new (section 3.4) for one bucket: `queries` is a HashGraph with the same buckets as `table`.
-/// Calls `visit(EntryRange of queries, EntryRange of table)` for ranges in which every query equals every
-/// entry. Where both are grouped, equal queries are one range, and the two buckets are merged.
+/// Does Green's probe-new (section 3.4) for one bucket: `queries` is a HashGraph with the same buckets as
+/// `table`. Calls `visit(EntryRange of queries, EntryRange of table)` for ranges in which every query equals
+/// every entry. Where both are grouped, equal queries are one range, and the two buckets are merged.
 template <class Key, class Value, class QueryValue, class Bucket, class Offset, class Visit>
 WARPMER_HD void intersect_bucket(const HashGraphView<Key, Value, Bucket, Offset>& table,
                                  const HashGraphView<Key, QueryValue, Bucket, Offset>& queries,
@@ -165,7 +165,7 @@ WARPMER_HD void place_entry(Key key, Value value, const Bucket& bucket_of, Offse
   values[at] = value;
 }
 
-/// Whether entry a stands before entry b in a grouped bucket.
+/// True when entry a stands before entry b in a grouped bucket.
 template <class Key, class Value>
 WARPMER_HD constexpr bool is_before(Key a_key, Value a_value, Key b_key, Value b_value) {
   return a_key != b_key ? a_key < b_key : a_value < b_value;

@@ -1,6 +1,6 @@
 #pragma once
-/// What the cuckoo and the iceberg scheme lie in: buckets of as many slots as a tile looks at, any number of
-/// them, which a family of hash functions names; and a stash behind (table/stash.h).
+/// The buckets that the cuckoo and the iceberg scheme lie in: of as many slots as a tile looks at, any number
+/// of them, which a family of hash functions names; and a stash behind (table/stash.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ class HashedBuckets {
         stash_(stash_in<T>(slots.at(std::size_t{buckets} * kBucket), seed)) {}
 
   [[nodiscard]] WARPMER_HD std::uint32_t buckets() const { return buckets_; }
-  /// What `number` takes: computed once for each key.
+  /// Returns what `number` takes: it is computed once for each key.
   [[nodiscard]] WARPMER_HD std::uint64_t mix(Key key) const { return family_.mix(key); }
   /// The bucket that a function of the family names.
   [[nodiscard]] WARPMER_HD std::uint32_t number(std::uint64_t mixed, int function) const {

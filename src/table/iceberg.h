@@ -27,9 +27,9 @@ class Iceberg {
  public:
   using Key = typename T::Key;
   static constexpr int kBucket = T::kWidth;  ///< slots in a bucket
-  /// From so many filled slots on a primary bucket sends keys away: 12 of 16, 25 of 32. (80 % is what section
-  /// 7.1.2 found best. Rounded down: with these thresholds we get the paper's numbers of probes, although its
-  /// Fig. 2 has 13 of 16.)
+  /// Number of filled slots from which on a primary bucket sends keys away: 12 of 16, 25 of 32. (80 % is what
+  /// section 7.1.2 found best. Rounded down: with these thresholds we get the paper's numbers of probes,
+  /// although its Fig. 2 has 13 of 16.)
   static constexpr int kThreshold = kBucket * ThresholdPercent / 100;
 
   /// Slots that a table needs: its buckets and its stash.
@@ -72,7 +72,8 @@ class Iceberg {
     return search<true>(tile, key);
   }
 
-  /// The same table for lookups that do not visit the stash: for a finished table whose stash is empty.
+  /// Returns the same table for lookups that do not visit the stash: for a finished table whose stash is
+  /// empty.
   [[nodiscard]] WARPMER_HD Iceberg without_stash() const {
     Iceberg other(*this);
     other.buckets_.forget_stash();
@@ -110,7 +111,7 @@ class Iceberg {
     return buckets_.template search_stash<kWithCount>(tile, key);
   }
 
-  /// Where a key is, or should go.
+  /// The place where a key is, or should go.
   struct Seat {
     std::ptrdiff_t slot;  ///< -1: not in its buckets, which are full
     bool holds_key;

@@ -27,8 +27,8 @@ struct BchtLookup {
   template <Tile T>
   using Scheme = Cuckoo<T, 3>;
 
-  /// Passes over all entries, with a barrier between, that tiles of this kind need. Where tiles share the
-  /// table, counts cannot move with their keys: keys come first, counts later.
+  /// Number of passes over all entries, with a barrier between, that tiles of this kind need. Where tiles
+  /// share the table, counts cannot move with their keys: keys come first, counts later.
   template <Tile T>
   static constexpr int kPasses = T::kExclusive ? 1 : 2;
 
@@ -64,7 +64,7 @@ struct IcebergLookup {
   }
 };
 
-/// How a build goes about it. Tests make it fail.
+/// Says how a build goes about it. Tests make it fail.
 struct LookupTablePlan {
   double load = 0;               ///< entries by slots, the stash not counted; 0: the scheme's own
   std::uint32_t first_seed = 1;  ///< further builds take those that follow

@@ -28,22 +28,22 @@
 
 namespace warpmer::table {
 
-/// Which child a key goes to.
+/// Says which child a key goes to.
 enum class Placement : std::uint8_t {
   by_key,      ///< the one that a hash of the key names. Any operations on any keys
-  by_arrival,  ///< the newest, until it is full (the paper's). Each key is brought once, and not erased; who
-               ///< looks for a key asks one child after the other
+  by_arrival,  ///< the newest, until it is full (the paper's). Each key is brought once, and not erased; a
+               ///< lookup asks one child after the other
 };
 
 struct PagedTablePlan {
   std::uint32_t frames = 2;         ///< children on the device at once: R
   std::uint32_t frame_buckets = 1;  ///< of kChildBucket slots: the largest child
   std::uint32_t child_buckets = 0;  ///< of a child to begin with; 0: as many
-  /// To begin with; by arrival, and with `weights`, those for which memory is made ready.
+  /// Number of children to begin with; by arrival, and with `weights`, those for which memory is made ready.
   std::uint32_t children = 1;
   std::uint64_t most_image_bytes = 0;  ///< of the host's memory for children; 0: any number
-  /// By key, where it is known how many entries come to each of 2^Place::kBits places: what children
-  /// begin with.
+  /// Number of entries that come to each of 2^Place::kBits places, where that is known (by key): children
+  /// begin with these.
   std::vector<std::uint64_t> weights{};
   double load = 0.85;  ///< a child that holds more when something found no room is enlarged
   double growth = 2;   ///< so many times; or halved, and both halves are so much larger, together
@@ -55,8 +55,8 @@ struct PagedTablePlan {
   std::uint32_t attempts = 8;   ///< builds of one child with different hash functions, without enlarging it
   std::uint32_t discarded = 0;  ///< good pieces of work on children that are taken for failed: for tests
 
-  /// Where `weights` are known: how many entries a child has at most to begin with, and its buckets, by what
-  /// it has.
+  /// Returns, where `weights` are known, how many entries a child has at most to begin with, and its buckets,
+  /// by what it has.
   [[nodiscard]] std::uint64_t most_at_first() const {
     return std::max<std::uint64_t>(1, ChildShape{frame_buckets, 0}.entries_at(load / growth));
   }
@@ -67,7 +67,7 @@ struct PagedTablePlan {
   }
 };
 
-/// What was done besides moving children.
+/// Counts of what was done besides moving children.
 struct PagedTableCounts {
   std::uint64_t rebuilds = 0;                           ///< builds of single children
   std::uint64_t rebuild_read = 0, rebuild_written = 0;  ///< bytes from the host and to it for them
@@ -153,7 +153,7 @@ class PagedTable {
       return halve(child, frame).back();
     });
   }
-  /// One child less. By key, two halves become one, those with the fewest entries of all whose entries fit
+  /// Drops one child. By key, two halves become one, those with the fewest entries of all whose entries fit
   /// one child, and nothing is lost; false: there are none. By arrival, the oldest goes with all that it
   /// holds.
   bool drop_child() {
@@ -187,13 +187,13 @@ class PagedTable {
       return Brought{frame, children_.at(frame, in_frame(child))};
     });
   }
-  /// Of one that has been brought: when it leaves it is gone, and not written back. What has been enqueued in
-  /// its frame still finds it there.
+  /// Ends the use of a child that has been brought: when it leaves it is gone, and not written back. Work
+  /// that has been enqueued in its frame still finds it there.
   void done_with(std::uint32_t child) {
     pager_.done_with(child);
     tables_[child].is_done_with = true;
   }
-  /// By key: all children, in the order of their keys' places.
+  /// Returns all children, by key, in the order of their keys' places.
   [[nodiscard]] std::vector<ChildRange> ranges() const { return directory_.ranges(); }
   /// Slots of a child that have been taken.
   [[nodiscard]] std::uint64_t filled(std::uint32_t child) const { return tables_[child].filled; }
@@ -229,7 +229,7 @@ class PagedTable {
     bool has_erased = false;    ///< some slots have no value
     bool is_done_with = false;  ///< and may be gone
   };
-  /// What is under way in a frame: to be seen to before the child goes, or is asked.
+  /// The work under way in a frame: to be seen to before the child goes, or is asked.
   struct Work {
     bool is_update = false, is_query = false;
     std::size_t begin = 0, end = 0;  ///< of the updates: a part of their order, or of a frame's own pairs
@@ -324,9 +324,9 @@ class PagedTable {
     for (std::uint32_t child = 0; child < tables_.size(); ++child) pager_.set_work(child, 0);
   }
 
-  /// By arrival, nobody knows who has to come before those that are there have answered. While these are
-  /// asked, the next one comes already, unless, by what one child has found so far, they may have found
-  /// everything.
+  /// By arrival, it is not known which child has to come before those that are there have answered. While
+  /// these are asked, the next one comes already, unless, by what one child has found so far, they may have
+  /// found everything.
   [[nodiscard]] bool may_be_all(std::size_t n) const {
     const auto asked =
         std::count_if(in_frame_.begin(), in_frame_.end(), [](const Work& work) { return work.is_query; });
@@ -375,8 +375,8 @@ class PagedTable {
     if (plan_.placement == Placement::by_arrival) return {};
     return children_.directory(directory_.entries(), directory_.bits());
   }
-  /// Whether operations have to be asked whose they are: not when they have been put in order, and no child
-  /// has been halved since.
+  /// Says whether operations have to be asked which child they belong to: not when they have been put in
+  /// order, and no child has been halved since.
   enum class Belonging : std::uint8_t { asked, known };
   [[nodiscard]] Child in_frame(std::uint32_t child, Belonging belonging = Belonging::asked) {
     Child one{nullptr, tables_[child].shape, child, {}};
@@ -476,7 +476,7 @@ class PagedTable {
 
   // --- Children that are built anew. In one frame, one step after another: it is rare.
 
-  /// Where entries come from: the image of a child, as it was.
+  /// The source of entries: the image of a child, as it was.
   struct Source {
     std::uint32_t image;
     ChildShape shape;
@@ -513,8 +513,8 @@ class PagedTable {
       if (attempt >= plan_.attempts) throw_unbuildable(child);
     }
   }
-  /// Whether a child of so many entries can be: unless too many of them would be in the largest one, and each
-  /// half of them in a smaller one would do.
+  /// True when a child of so many entries can be enlarged: it cannot where too many of them would be in the
+  /// largest one, and each half of them in a smaller one would do.
   [[nodiscard]] bool can_be_enlarged(std::uint32_t child, std::uint64_t entries) const {
     if (tables_[child].shape.buckets == plan_.frame_buckets) return false;
     return entries <= ChildShape{plan_.frame_buckets, 0}.entries_at(plan_.load) ||
@@ -595,7 +595,7 @@ class PagedTable {
     halve_image(child, frame, before, parts);
     return parts;
   }
-  /// The same of a child whose image, of a shape `before`, is not of it alone.
+  /// Does the same for a child whose image, of a shape `before`, is not of it alone.
   void halve_image(std::uint32_t child, std::uint32_t frame, const ChildShape& before,
                    std::vector<std::uint32_t>& parts) {
     const std::uint32_t other = open_child();

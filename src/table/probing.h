@@ -1,7 +1,7 @@
 #pragma once
-/// In which order the WarpDrive scheme visits a table. Positions are numbers of **groups**: kWidth adjacent
-/// slots that a tile looks at together, group 0 at the table's start. Where nothing else is said, sequences
-/// visit every group once before they come again to any.
+/// The order in which the WarpDrive scheme visits a table. Positions are numbers of **groups**: kWidth
+/// adjacent slots that a tile looks at together, group 0 at the table's start. Where nothing else is said,
+/// sequences visit every group once before they come again to any.
 
 #include <cstdint>
 
@@ -30,7 +30,7 @@ class OrderedWindows {
   [[nodiscard]] WARPMER_HD std::uint32_t home(Key key) const {
     return window_bits_ == 0 ? 0 : static_cast<std::uint32_t>(key >> home_shift_);
   }
-  /// How many groups an operation visits before it gives up.
+  /// Returns the number of groups that an operation visits before it gives up.
   [[nodiscard]] WARPMER_HD std::uint32_t max_probes() const {
     return window_mask_ < kMaxProbes ? window_mask_ + 1 : kMaxProbes;
   }

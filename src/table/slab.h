@@ -1,5 +1,5 @@
 #pragma once
-/// What a slab holds: 128 bytes, of which 120 are for elements; then a word that nothing uses yet and the
+/// The content of a slab: 128 bytes, of which 120 are for elements; then a word that nothing uses yet and the
 /// address of the next slab, which are lanes 30 and 31 in the paper (Ashkiani et al. 2018, section IV-B).
 ///
 ///     pairs of a 32-bit key and a 32-bit value, in one word       15     the paper's

@@ -131,7 +131,7 @@ class SuperBlocks {
   std::uint32_t* in_use_;
 };
 
-/// What a tile remembers between its allocations.
+/// The state that a tile keeps between its allocations.
 struct ResidentBlock {
   std::uint32_t worker;        ///< the tile's number among all
   std::uint32_t changes = 0;   ///< of resident blocks, so far
@@ -140,13 +140,13 @@ struct ResidentBlock {
   std::uint32_t bitmap = ~0u;  ///< that word when it was last seen
 };
 
-/// What tiles know together of an allocator: words that are 0 at first.
+/// The state of an allocator that tiles share: words that are 0 at first.
 struct SlabAllocState {
   std::uint32_t freed;  ///< how many units have been given back, modulo 2^32
   std::uint32_t full;   ///< 1 more than `freed` was when a search that found nothing began; 0: none has
 };
 
-/// What is written before others may see what is written after.
+/// Lets others see what is written before it, before they may see what is written after.
 WARPMER_HD void fence() {
 #if defined(__CUDA_ARCH__)
   __threadfence();
@@ -164,7 +164,7 @@ class SlabAlloc {
 
   [[nodiscard]] WARPMER_HD Unit* at(SlabAddress address) const { return units_.at(address); }
 
-  /// What a tile begins with; tiles with different numbers get in each other's way least.
+  /// Returns the state that a tile begins with; tiles with different numbers get in each other's way least.
   template <SlabTile Words>
   [[nodiscard]] WARPMER_HD ResidentBlock resident(const Words& words, std::uint32_t worker) const {
     ResidentBlock mine{.worker = worker};

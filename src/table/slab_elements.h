@@ -32,7 +32,7 @@ class SlabElements {
   /// The part of an element that is its key: its low 32 bits. The two largest keys are reserved.
   static constexpr Element kKeyBits = static_cast<Element>(0xFFFFFFFFu);
 
-  /// As SlabLists takes them; buckets are chosen by keys of 32 bits.
+  /// Takes the same as SlabLists; buckets are chosen by keys of 32 bits.
   WARPMER_HD SlabElements(Slab* bases, BucketOf bucket_of, SlabAlloc<UnitsType> alloc)
       : lists_(bases, bucket_of, alloc), alloc_(alloc) {}
 

@@ -30,8 +30,8 @@ class SlabHash {
   using Key = typename T::Key;
   static_assert(Slab::kHasCounts);
 
-  /// As SlabLists takes them: one empty slab for each bucket, the bucket of a key, and where further slabs
-  /// come from.
+  /// Takes the same as SlabLists: one empty slab for each bucket, the bucket of a key, and where further
+  /// slabs come from.
   WARPMER_HD SlabHash(Slab* bases, BucketOf bucket_of, SlabAlloc<UnitsType> alloc)
       : lists_(bases, bucket_of, alloc), alloc_(alloc) {}
 

@@ -30,7 +30,7 @@ class SlabLists {
   [[nodiscard]] WARPMER_HD std::uint32_t buckets() const { return bucket_of_.buckets(); }
   /// The first slab of a bucket.
   [[nodiscard]] WARPMER_HD Slab* base(std::uint32_t bucket) const { return bases_ + bucket; }
-  /// Of the bucket of a key, or of what buckets are chosen by.
+  /// Returns the first slab of the bucket of a key, or of what buckets are chosen by.
   template <class HomeKey>
   [[nodiscard]] WARPMER_HD Slab* base_of(HomeKey key) const {
     return bases_ + bucket_of_(key);

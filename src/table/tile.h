@@ -99,7 +99,7 @@ WARPMER_HD Claim claim_for(const T& tile, Slots<typename T::Key> s, int i, Slot<
   }
 }
 
-/// What lists of slabs ask of a tile besides (slab_hash.h).
+/// The operations that lists of slabs ask of a tile besides (slab_hash.h).
 template <class T>
 concept SlabTile = Tile<T> &&
     requires(const T t, typename T::Bucket b, Slots<typename T::Key> s, typename T::Key k, int i) {
@@ -133,7 +133,7 @@ WARPMER_HD constexpr int first_slot(SlotMask mask) {
 #endif
 }
 
-/// How many slots a mask names.
+/// Returns the number of slots that a mask names.
 WARPMER_HD constexpr int slots_in(SlotMask mask) {
 #if defined(__CUDA_ARCH__)
   return __popc(mask);

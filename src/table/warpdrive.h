@@ -72,10 +72,10 @@ class WarpDrive {
     return {false, false, false};
   }
 
-  /// As `insert`, for a table that has been erased from: takes the first slot of the probe sequence that is
-  /// empty or a tombstone, once it is certain that the key is nowhere behind it. Exact for any keys side
-  /// by side: a free slot that a tile passed over holds another key for good, so two tiles with one key
-  /// cannot succeed in different slots. `key` is neither kEmptyKey nor kTombstoneKey.
+  /// Does the same as `insert` for a table that has been erased from: takes the first slot of the probe
+  /// sequence that is empty or a tombstone, once it is certain that the key is nowhere behind it. Exact for
+  /// any keys side by side: a free slot that a tile passed over holds another key for good, so two tiles with
+  /// one key cannot succeed in different slots. `key` is neither kEmptyKey nor kTombstoneKey.
   WARPMER_HD Insertion insert_over_tombstones(const T& tile, Key key, std::uint32_t n) const {
     const Taken taken = take(tile, key);
     if (taken.slot < 0) return {false, false, false};
@@ -83,8 +83,8 @@ class WarpDrive {
     return {true, taken.is_new, before + n < before};
   }
 
-  /// Sets the key's value, kept where counts are: whoever writes last stays. Of values that are written
-  /// side by side one stays, whole. `key` and tombstones as for `insert_over_tombstones`; never wraps.
+  /// Sets the key's value, kept where counts are: the last one written stays. If values are written side by
+  /// side, one of them stays, whole. `key` and tombstones as for `insert_over_tombstones`; never wraps.
   WARPMER_HD Insertion replace(const T& tile, Key key, std::uint32_t value) const {
     const Taken taken = take(tile, key);
     if (taken.slot < 0) return {false, false, false};
@@ -141,7 +141,7 @@ class WarpDrive {
     return {-1, 0};
   }
 
-  /// Where a key is, or could go.
+  /// The place where a key is, or could go.
   struct Place {
     std::ptrdiff_t slot;  ///< -1: nowhere
     bool holds_key;

@@ -22,7 +22,7 @@ using Key32 = std::uint32_t;
   return static_cast<std::uint32_t>(word >> 32);
 }
 
-/// Of a slot that nothing was ever put into.
+/// The word of a slot that nothing was ever put into.
 inline constexpr std::uint64_t kEmptyWord = word_of({kEmptyKey<Key32>, 0});
 
 template <>
@@ -45,7 +45,7 @@ struct Slots<Key32> {
   WARPMER_HD void write(std::size_t slot, Slot<Key> in) const { words[slot] = word_of(in); }
 };
 
-/// What a claim came to that met `found` where it expected `over`.
+/// Returns the outcome of a claim that met `found` where it expected `over`.
 [[nodiscard]] WARPMER_HD constexpr Claim claim_result(Key32 found, Key32 over, Key32 key) {
   return found == over ? Claim::won : found == key ? Claim::same_key : Claim::lost;
 }

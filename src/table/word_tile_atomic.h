@@ -54,7 +54,7 @@ struct AtomicWordTile {
 
  private:
   static std::atomic_ref<std::uint64_t> word(Slots<Key> s, int i) { return std::atomic_ref(s.words[i]); }
-  /// What was met.
+  /// Returns what was met.
   static std::uint64_t swap(Slots<Key> s, int i, std::uint64_t expected, std::uint64_t desired) {
     word(s, i).compare_exchange_strong(expected, desired, std::memory_order_relaxed);
     return expected;

@@ -43,7 +43,7 @@ constexpr std::uint64_t kMostCopies = 8;
 
 std::uint64_t copy_bytes(std::uint32_t k) { return (std::uint64_t{1} << (2 * k)) * sizeof(std::uint32_t); }
 
-/// As many copies as there is memory for besides what freezing takes.
+/// Returns as many copies as there is memory for besides what freezing takes.
 unsigned copies_for(const backend::CountPlan& plan) {
   const std::uint64_t fit = (plan.memory_bytes - backend::dense_freeze_bytes(plan.k)) / copy_bytes(plan.k);
   return static_cast<unsigned>(std::min<std::uint64_t>({plan.threads, fit, kMostCopies}));

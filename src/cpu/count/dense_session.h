@@ -17,7 +17,7 @@ class DenseSession : public backend::CountingSession {
  public:
   DenseSession(const Kernels& kernels, const backend::CountPlan& plan);
 
-  /// What a session with this plan is going to hold.
+  /// Forecasts what a session with this plan is going to hold.
   static backend::SessionForecast forecast(const backend::CountPlan& plan);
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override;

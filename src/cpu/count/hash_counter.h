@@ -1,6 +1,6 @@
 #pragma once
-/// What a table in which a shard is counted looks like to ShardCounter: hashes go in by the list, all of them
-/// come out in canonical order.
+/// The interface that a table in which a shard is counted has for ShardCounter: hashes go in by the list, all
+/// of them come out in canonical order.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace warpmer::cpu {
 
-/// What counts owe beyond their 32 bits, by key.
+/// The parts of counts beyond their 32 bits, by key.
 template <class Key>
 using Carries = std::map<Key, std::uint64_t>;
 
@@ -32,7 +32,7 @@ class HashCounter {
 
   /// Empties the table, and makes room for so many keys, about. It grows when more come.
   virtual void reset(double distinct) = 0;
-  /// Counts what is in a list. What counts cannot hold goes to `carries`.
+  /// Counts what is in a list. Parts that counts cannot hold go to `carries`.
   virtual void insert(const HashList<Key>& list, Carries<Key>& carries) = 0;
   /// Writes all keys with their counts, but for what `carries` has, in increasing order to the arrays, and
   /// returns how many they are. Every key in `carries` is among them.

@@ -1,7 +1,7 @@
 #pragma once
 /// Counting hashes of at most 64 bits in words that hold a hash's rest and its count: a window of eight is
-/// one cache line, and windows are ordered by hash. What finds no place there, few, is counted in the table
-/// for hashes of any width.
+/// one cache line, and windows are ordered by hash. The few hashes that find no place there are counted in
+/// the table for hashes of any width.
 
 #include <algorithm>
 #include <cstring>
@@ -91,7 +91,7 @@ class PackedCounter : public HashCounter<Key64> {
     words_.swap(words);
   }
 
-  /// What is homeless goes to the other table.
+  /// Counts the overflow in the other table.
   void pass_on(Carries<Key64>& carries) {
     if (table_.homeless_size == 0) return;
     if (!has_others_) others_.reset(kFirstOthers);

@@ -14,7 +14,7 @@
 
 namespace warpmer::cpu {
 
-/// What is on a page.
+/// The content of a page.
 struct PageContent {
   std::uint16_t bytes = 0;
   std::uint16_t words = 0;
@@ -62,7 +62,7 @@ struct PendingList {
   std::uint64_t words = 0;  ///< on all pages
   std::uint64_t kmers = 0;  ///< in all words
 
-  /// What is on a page of the list.
+  /// Returns what is on a page of the list.
   [[nodiscard]] PageContent content(const PendingPage<Words>* page) const {
     return page == last ? in_last : page->content;
   }
@@ -179,10 +179,10 @@ class PendingStore {
   }
 
  private:
-  /// What appending looks at is in one line of the cache.
+  /// The fields that appending looks at are in one line of the cache.
   struct alignas(64) Shard {
     std::atomic_flag busy;
-    std::atomic<std::uint32_t> pages{0};  ///< of the list, for who has no lock
+    std::atomic<std::uint32_t> pages{0};  ///< of the list, for a thread that has no lock
     PendingList<Words> list;
     std::atomic<const char*> end{nullptr};  ///< of the list, or of what it was; a hint
   };

@@ -24,7 +24,7 @@ namespace {
 
 /// Fewer shards than this would say little about the others.
 constexpr std::uint32_t kLeastShards = 16;
-/// What a counter is trimmed to after an unusually large shard.
+/// Bytes that a counter is trimmed to after an unusually large shard.
 constexpr std::uint64_t kMostCounterBytes = std::uint64_t{64} << 20;
 
 /// Halves are looked at in one shard of so many, because that takes longer.
@@ -188,7 +188,7 @@ class ShardedSample : public backend::SampleSession {
   std::deque<PendingStore<Words>> pending_;  ///< of each half
   std::vector<Load> loads_;
   std::deque<Worker> workers_;
-  std::mutex mutex_;  ///< held by who gives up shards
+  std::mutex mutex_;  ///< held by the thread that gives up shards
   std::atomic<std::uint32_t> kept_ = shards_;
   std::atomic<std::uint32_t> next_shard_{0};
   backend::KmerSample sample_;

@@ -148,7 +148,8 @@ class ShardCounter {
  private:
   static constexpr std::uint32_t kMaxSetBits = 11;
   static constexpr std::uint64_t kTrialWords = 2048;
-  /// Where combining did not pay, every so many shards it is tried again, and in every large one.
+  /// Number of shards after which combining is tried again where it did not pay; it is also tried in every
+  /// large one.
   static constexpr std::uint32_t kShardsUntried = 16;
   static constexpr std::uint64_t kAlwaysTriedWords = 16 * kTrialWords;
   /// A combiner count stays below 2^32 when it is emptied this often.
@@ -157,9 +158,9 @@ class ShardCounter {
   static constexpr std::size_t kTakenWords = 256;
   static_assert(PendingPage<Words>::kCapacity < kTakenWords);
   static constexpr std::size_t kFirstDistinct = std::size_t{1} << 16;
-  /// Unless a table was asked for by name: more hashes than this, or more than so many for each distinct one,
-  /// take a table; fewer are listed and sorted. Where k-mers hardly repeat a table costs a genome 15 %
-  /// more; 1.5 or 3 instead of 2 differ less.
+  /// Number of hashes from which on they take a table, as do more than so many for each distinct one, unless
+  /// a table was asked for by name; fewer are listed and sorted. Where k-mers hardly repeat a table costs a
+  /// genome 15 % more; 1.5 or 3 instead of 2 differ less.
   static constexpr std::size_t kMostListed = std::size_t{1} << 20;
   static constexpr double kMostRepeated = 2;
 
@@ -233,7 +234,7 @@ class ShardCounter {
            static_cast<double>(words) * hashes_per_word_ < static_cast<double>(kMostListed);
   }
 
-  /// What the next shard may expect.
+  /// Remembers what the next shard may expect.
   void remember(std::uint64_t words) {
     if (words == 0 || size_ == 0) return;
     hashes_per_word_ = static_cast<double>(hashes_) / static_cast<double>(words);
@@ -289,8 +290,8 @@ class ShardCounter {
     list_.weights_or |= weight;
   }
 
-  /// Of the hashes listed from `begin` on, leaves those in the range. Without a branch: which they are is not
-  /// to be predicted.
+  /// Leaves, of the hashes listed from `begin` on, those in the range. It does so without a branch: which
+  /// they are is not to be predicted.
   void keep_range(std::size_t begin) {
     const Key width = range_.last - range_.first;
     std::size_t kept = begin;
@@ -303,7 +304,7 @@ class ShardCounter {
     list_.size = kept;
   }
 
-  /// If what is distinct fills three quarters of the list, gives up the larger half of it, for a later range.
+  /// Gives up the larger half of the list, for a later range, if what is distinct fills three quarters of it.
   void narrow_range() {
     if (size_ < most_listed_ / 4 * 3) return;
     size_ /= 2;
@@ -327,8 +328,8 @@ class ShardCounter {
     combiner_.hits = 0;
   }
 
-  /// How many distinct hashes the list holds, about: however often each comes, the smallest ones are a fair
-  /// sample of them.
+  /// Returns how many distinct hashes the list holds, about: however often each comes, the smallest ones are
+  /// a fair sample of them.
   double estimated_distinct() {
     constexpr int kSampleBits = 8;
     const Key end_of_sample = key_mask<Key>(k_) >> kSampleBits;

@@ -1,10 +1,10 @@
 #pragma once
 /// The way of super-k-mers to their owners: devices of this process, and other ranks.
 ///
-/// Every rank owns a contiguous range of shards, and its devices contiguous ranges of that. What was split
-/// goes in ring order, so that ranks do not all send to the same one. Parcels from other ranks are delivered
-/// by whoever comes by; somebody always does (ShardedSession has a thread for it), so that no rank waits for
-/// one that waits for it.
+/// Every rank owns a contiguous range of shards, and its devices contiguous ranges of that. Split words go in
+/// ring order, so that ranks do not all send to the same one. Parcels from other ranks are delivered by any
+/// thread that comes by; one always does (ShardedSession has a thread for it), so that no rank waits for one
+/// that waits for it.
 
 #include <atomic>
 #include <chrono>
@@ -38,7 +38,7 @@ class ShardExchange {
   [[nodiscard]] std::uint32_t first_shard() const { return first_shard_; }
   [[nodiscard]] std::uint32_t end_shard() const { return end_shard_; }
 
-  /// Sends each owner his part; `append(shard, words, n)` takes what is this rank's. Returns how many bytes
+  /// Sends each owner its part; `append(shard, words, n)` takes what is this rank's. Returns how many bytes
   /// have gone to other devices or ranks, or have come.
   template <class Append>
   std::uint64_t pass_on(const Multisplit<Words>& split, unsigned thread, unsigned threads, Append&& append) {
@@ -95,7 +95,7 @@ class ShardExchange {
     return message.size();
   }
 
-  /// Whether all ranks have sent everything, and all of it is delivered.
+  /// True when all ranks have sent everything, and all of it is delivered.
   [[nodiscard]] bool is_complete() {
     if (!ranks_.are_several()) return true;
     const std::lock_guard lock(mutex_);

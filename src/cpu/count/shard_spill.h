@@ -93,7 +93,7 @@ class SpilledShard : public index::PayloadSource {
 template <class Key>
 class ShardSpill {
  public:
-  /// What is written is added to `written_bytes`. The file must live as long as what `finish` returns.
+  /// Adds to `written_bytes` what is written. The file must live as long as what `finish` returns.
   ShardSpill(const Kernels& kernels, std::uint32_t k, file::SpillFile& file,
              std::atomic<std::uint64_t>& written_bytes)
       : kernels_(kernels),
@@ -158,7 +158,7 @@ class ShardSpill {
 template <class Key>
 class SpilledEntries {
  public:
-  /// Of none, where there is no shard.
+  /// Has no entries where there is no shard.
   explicit SpilledEntries(std::shared_ptr<const SpilledShard<Key>> shard) : shard_(std::move(shard)) {}
 
   /// Takes some of the entries whose hashes are at most `last`, until the next call; none when all of these

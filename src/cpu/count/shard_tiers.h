@@ -1,6 +1,6 @@
 #pragma once
-/// Where the parts of shards are: pending words and frozen runs, in memory or in the spill file, so that
-/// a session stays within its share of memory. docs/memory.md has the whole picture.
+/// Places of the parts of shards: pending words and frozen runs, in memory or in the spill file, so that a
+/// session stays within its share of memory. docs/memory.md has the whole picture.
 
 #include <algorithm>
 #include <atomic>
@@ -26,7 +26,7 @@
 
 namespace warpmer::cpu {
 
-/// What a thread counts shards with.
+/// The tools that a thread counts shards with.
 template <class Key, int Words>
 struct CountingDesk {
   CountingDesk(const Kernels& kernels, std::uint32_t k, StageTimes& stage_times)
@@ -53,7 +53,7 @@ template <class Key, int Words>
 class ShardTiers {
  public:
   using Desk = CountingDesk<Key, Words>;
-  /// What is held for every shard, whatever is in it.
+  /// Bytes that are held for every shard, whatever is in it.
   static constexpr std::uint64_t kShardBytes = 272;
 
   ShardTiers(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
@@ -69,7 +69,7 @@ class ShardTiers {
     if (plan.tmp_directory_is_chosen) file();  // if it cannot do, that is said now
   }
 
-  /// Where words are appended to.
+  /// Returns the store that words are appended to.
   [[nodiscard]] PendingStore<Words>& pending() { return pending_; }
   [[nodiscard]] PagePool& pool() { return pool_; }
 
@@ -100,8 +100,8 @@ class ShardTiers {
 
   // --- When all words are in.
 
-  /// A thread's turn with a shard. What was reserved for it is given back at the end, but for what shards of
-  /// ordinary size take.
+  /// A thread's turn with a shard. Memory that was reserved for it is given back at the end, but for what
+  /// shards of ordinary size take.
   class Turn {
    public:
     Turn(ShardTiers& tiers, Desk& desk) : tiers_(tiers), desk_(desk) {}
@@ -169,7 +169,8 @@ class ShardTiers {
   /// A shard with so many times the mean is tried, too: a k-mer that comes very often is soon counted.
   static constexpr std::uint64_t kHot = 8;
 
-  /// When a group's turn has come, its shards have twice the mean of what is pending.
+  /// Returns how many shards a group has: when its turn has come, they have twice the mean of what is
+  /// pending.
   static std::uint32_t group_shards(std::uint32_t shards, std::uint64_t budget) {
     std::uint32_t n = 1;
     while (n < std::min(kMostGroupShards, shards) && 4 * n * (budget / shards) <= kWriteBytes) n *= 2;
@@ -219,7 +220,7 @@ class ShardTiers {
   }
 
   /// Counts a list into the shard's run, a chunk at a time for as long as that frees memory, and the run does
-  /// not become too large for it. What is left in `list` is not counted.
+  /// not become too large for it. Words left in `list` are not counted.
   void count_early(Desk& desk, std::uint32_t shard, PendingList<Words>& list) {
     Shard& s = shards_[shard];
     do {
@@ -290,7 +291,7 @@ class ShardTiers {
 
   // --- Counting.
 
-  /// Of `words`, of which all take `word_bytes`, as many as take `bytes`.
+  /// Returns how many of `words` words, all of which take `word_bytes`, take `bytes`.
   static std::uint64_t part_of(std::uint64_t words, std::uint64_t bytes, std::uint64_t word_bytes) {
     if (bytes >= word_bytes) return words;
     return static_cast<std::uint64_t>(static_cast<double>(words) * static_cast<double>(bytes) /
@@ -378,8 +379,8 @@ class ShardTiers {
     return end;
   }
 
-  /// Where the range after one of `width` with `size` k-mers is to end, so that it has as many as make a
-  /// list of `room` hashes nearly three quarters full: with more it would have to be cut.
+  /// Returns where the range after one of `width` with `size` k-mers is to end, so that it has as many as
+  /// make a list of `room` hashes nearly three quarters full: with more it would have to be cut.
   static Key end_of_range(Key first, Key width, std::size_t size, std::uint64_t room, Key mask) {
     const double wanted =
         static_cast<double>(width) * 0.7 * static_cast<double>(room) / static_cast<double>(size);
@@ -398,8 +399,8 @@ class ShardTiers {
     for_each_run(file(), parts.spilled_runs.last, desk.times.read_back_seconds, visit);
   }
 
-  /// What there is of a shard. Pending words that would fill much of the memory are spilled rather than held
-  /// while others need room.
+  /// Takes what there is of a shard. Pending words that would fill much of the memory are spilled rather than
+  /// held while others need room.
   Parts take(Desk& desk, std::uint32_t shard) {
     const std::uint32_t group = shard / group_shards_;
     const std::lock_guard lock(groups_[group].mutex);
@@ -413,7 +414,7 @@ class ShardTiers {
     return {list, s.spilled, std::exchange(s.run, {}), s.spilled_runs};
   }
 
-  /// When the first shard of a group is taken, the group after it is asked for, too.
+  /// Asks for a group and the one after it, when the group's first shard is taken.
   void read_ahead(std::uint32_t shard) {
     const file::SpillFile* file = spill_file_;
     if (file == nullptr) return;
@@ -425,7 +426,7 @@ class ShardTiers {
     }
   }
 
-  /// When the last shard of a group is counted, what the group has in the file is of no more use.
+  /// Gives up what a group has in the file when its last shard is counted: it is of no more use.
   void note_counted(std::uint32_t shard) {
     const file::SpillFile* file = spill_file_;
     Group& group = groups_[shard / group_shards_];

@@ -48,7 +48,7 @@ class ShardedSession : public backend::CountingSession {
     if (courier_.joinable()) courier_.join();
   }
 
-  /// What a session with this plan is going to do.
+  /// Forecasts what a session with this plan is going to do.
   static backend::SessionForecast forecast(const backend::CountPlan& plan,
                                            const backend::ExpectedKmers& expected) {
     constexpr std::uint64_t kPage = PagePool::kPageBytes;
@@ -114,7 +114,7 @@ class ShardedSession : public backend::CountingSession {
     }
   }
 
-  /// When the input is complete: counts a shard, once, and calls `use(part)` with its k-mers in canonical
+  /// Counts a shard, once, when the input is complete, and calls `use(part)` with its k-mers in canonical
   /// order: all at once, or one range of hashes after the other. Called concurrently like `finish`, of which
   /// it is a part.
   template <class Use>
@@ -187,7 +187,7 @@ class ShardedSession : public backend::CountingSession {
     return plan;
   }
 
-  /// Splits what the cutter has collected, and sends each owner his part.
+  /// Splits what the cutter has collected, and sends each owner its part.
   void pass_on(Worker& worker, unsigned thread) {
     const auto& list = worker.cutter.list();
     {
@@ -209,7 +209,7 @@ class ShardedSession : public backend::CountingSession {
     worker.times.exchanged_bytes += exchange_.pass_on(worker.split, thread, plan_.threads, appender(worker));
   }
 
-  /// What appends words to a shard.
+  /// Returns a function that appends words to a shard.
   auto appender(Worker& worker) {
     return [this, &worker](std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n) {
       pending_.append(shard, words, n, worker.stock);
@@ -230,7 +230,8 @@ class ShardedSession : public backend::CountingSession {
     }
   }
 
-  /// What a thread may have in stock: little where memory is short, else a huge page.
+  /// Returns the number of pages that a thread may have in stock: few where memory is short, else a huge
+  /// page.
   static std::size_t stock_pages(std::uint64_t budget, unsigned threads) {
     constexpr std::uint64_t kLeast = 16;
     return std::clamp(budget / (32 * threads * PagePool::kPageBytes), kLeast,

@@ -20,7 +20,7 @@ struct SortedList {
   std::size_t size = 0;
 };
 
-/// Where a merged list goes. Each array has room for one more than the result.
+/// The arrays that a merged list goes to. Each has room for one more than the result.
 template <class Key>
 struct MergeTarget {
   Key* hashes;
@@ -28,7 +28,7 @@ struct MergeTarget {
   std::uint32_t* samples;  ///< null as in the lists
 };
 
-/// Which of the hashes a merge keeps.
+/// Says which of the hashes a merge keeps.
 struct Keep {
   bool left_only;
   bool right_only;
@@ -78,8 +78,8 @@ struct CountLess {
   }
 };
 
-/// Merges, and returns the size of the result. Hashes whose combined count is 0 are dropped. Without a branch
-/// that depends on the hashes: which list is ahead is not to be predicted.
+/// Merges, and returns the size of the result. Hashes whose combined count is 0 are dropped. No branch
+/// depends on the hashes: which list is ahead is not to be predicted.
 template <Keep kKeep, class Key, class Combine>
 std::size_t merge(const SortedList<Key>& left, const SortedList<Key>& right, const MergeTarget<Key>& out,
                   Combine& combine) {

@@ -1,6 +1,6 @@
 #pragma once
-/// Which parts of the spill file belong to a group of shards: what is read ahead before the group is counted,
-/// and given up afterwards.
+/// The parts of the spill file that belong to a group of shards: they are read ahead before the group is
+/// counted, and given up afterwards.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,7 @@ class SpilledExtents {
 
  private:
   static constexpr std::uint64_t kMostReadAhead = std::uint64_t{256} << 20;
-  /// Of 64 groups, as there are where memory is shortest, that is 2 MiB.
+  /// Most extents of a group: with 64 groups, as there are where memory is shortest, these take 2 MiB.
   static constexpr std::size_t kMost = 2048;
 
   std::vector<Extent> extents_;

@@ -30,7 +30,7 @@ inline void read_run(file::SpillFile& file, const SpilledRun& spilled, index::Fr
   file.read(spilled.payload, run.payload.data());
 }
 
-/// What a shard has of runs in the spill file: a chain, of which only the last is known here. So a session
+/// The runs that a shard has in the spill file: a chain, of which only the last is known here. So a session
 /// needs no more memory the more of them it spills.
 struct SpilledRuns {
   /// Its payload has what is known of the run before it behind it.

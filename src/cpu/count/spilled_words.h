@@ -19,8 +19,8 @@
 
 namespace warpmer::cpu {
 
-/// What a shard has in the spill file: a chain of slices, of which only the last is known here. So a session
-/// needs no more memory the more it spills.
+/// The words that a shard has in the spill file: a chain of slices, of which only the last is known here. So
+/// a session needs no more memory the more it spills.
 struct SpilledWords {
   file::Spilled last;       ///< of no bytes when there is none
   std::uint64_t words = 0;  ///< in all slices
@@ -43,7 +43,7 @@ class SliceBatch {
   static constexpr std::uint64_t kMostSliceBytes =
       sizeof(SliceHead) + kSlicePages * PendingPage<Words>::kBytes;
 
-  /// What is written is noted in `extents`, and its pages go back to `store`.
+  /// Notes in `extents` what is written, whose pages go back to `store`.
   SliceBatch(file::SpillFile& file, SpilledExtents& extents, PendingStore<Words>& store)
       : file_(file), extents_(extents), store_(store) {}
 
@@ -144,7 +144,7 @@ class ShardWords {
   }
   /// Gives the chunk's pages back.
   void end_chunk() { release(front_); }
-  /// What is in memory and in no chunk yet; it is the caller's.
+  /// Returns what is in memory and in no chunk yet; it is the caller's.
   [[nodiscard]] PendingList<Words> take_rest() { return std::exchange(rest_, {}); }
 
   /// The words not yet in any chunk as a list of their own, which can be visited any number of times: they
@@ -165,7 +165,7 @@ class ShardWords {
   };
 
   // The chunk.
-  /// What its pages in memory take.
+  /// Returns what its pages in memory take.
   [[nodiscard]] std::uint64_t page_bytes() const { return front_.pages * PagePool::kPageBytes; }
   [[nodiscard]] std::uint64_t size() const { return front_.words + from_file_; }
   template <class Visit>

@@ -1,5 +1,5 @@
 #pragma once
-/// What the stages of a counting session take.
+/// Times that the stages of a counting session take.
 
 #include <cstdint>
 #include <vector>

@@ -142,7 +142,7 @@ class TableCounter : public HashCounter<Key> {
     return size;
   }
 
-  /// How often the table was built anew since it was empty.
+  /// Returns how often the table was built anew since it was empty.
   [[nodiscard]] std::uint64_t rebuilds() const { return rebuilds_; }
 
   [[nodiscard]] std::uint64_t memory_bytes() const override { return memory_.bytes(); }

@@ -1,5 +1,5 @@
 #pragma once
-/// What looks up the k-mers of a batch on the CPU, in whatever.
+/// Finders look up the k-mers of a batch on the CPU, in anything that has k-mers.
 
 #include <memory>
 
@@ -15,7 +15,7 @@ class Finder {
   virtual void profile(const io::Batch& batch, backend::Profile& out) = 0;
 };
 
-/// What finders share; outlives them.
+/// The state that finders share; it outlives them.
 class FinderSource {
  public:
   virtual ~FinderSource() = default;

@@ -47,7 +47,7 @@ class HostLookupTable {
              [&] { next = children_.size(); });
   }
 
-  /// K-mers whose cache misses overlap.
+  /// Number of k-mers whose cache misses overlap.
   static constexpr std::size_t kAtOnce = 64;
 
   /// The counts of the k-mers with these hashes, at most kAtOnce; 0 for those that are not there.

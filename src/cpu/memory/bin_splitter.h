@@ -1,6 +1,6 @@
 #pragma once
 /// Splitting entries into bins by several threads: the first two phases of HashGraph V2 (Green 2019, section
-/// 3.3). What is counted and placed in a bin afterwards stays in a core's cache.
+/// 3.3). Entries that are counted and placed in a bin afterwards stay in a core's cache.
 
 #include <array>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace warpmer::cpu {
 
-/// What entries have that are keys alone. Nothing is kept of it.
+/// The value of entries that are keys alone. Nothing is kept of it.
 struct NoValue {};
 
 /// Entries by bin. Each thread first counts what it will bring for each bin; then all know where everything
@@ -50,8 +50,8 @@ class BinSplitter {
   }
 
   /// Lays out bins [first, last), one behind the other, in arrays with room for all their entries; entries of
-  /// other bins are not to be brought. May be called again, for other bins and arrays. Of NoValue there is
-  /// none.
+  /// other bins are not to be brought. May be called again, for other bins and arrays. There are no values
+  /// where they are NoValue.
   void lay_out(std::uint32_t first, std::uint32_t last, Key* keys, Value* values) {
     first_ = first;
     last_ = last;
@@ -69,7 +69,7 @@ class BinSplitter {
     begins_[last] = at;
   }
 
-  /// Where a bin of those laid out begins; one past the last is the end.
+  /// Returns the place where a bin of those laid out begins; one past the last is the end.
   [[nodiscard]] std::uint64_t bin_begin(std::uint32_t bin) const { return begins_[bin]; }
 
   /// Brings one thread's entries to their places. Entries wait in a cache line for each bin, because
@@ -98,7 +98,7 @@ class BinSplitter {
       }
     }
 
-    /// What still waits. Nothing may be put afterwards.
+    /// Puts what still waits in its place. Nothing may be put afterwards.
     void flush() {
       for (std::size_t i = 0; i < lines_; ++i) {
         if (fills_[i] == 0) continue;

@@ -14,14 +14,16 @@
 namespace warpmer::cpu {
 namespace {
 
-/// Of the whole process, what the index writer may keep of shards that wait for others (engine/session_run).
+/// The part of the whole process's memory (one in so many) that the index writer may keep of shards that wait
+/// for others (engine/session_run).
 constexpr std::uint64_t kWriterShare = 16;
 /// Pages for every shard at least: one that fills and one that is full.
 constexpr std::uint64_t kLeastPages = 2;
 /// Words counted at once, at least.
 constexpr std::uint64_t kLeastChunkBytes = std::uint64_t{64} << 10;
-/// What a thread keeps to count in after a shard of unusual size, at most. (Given back after each shard,
-/// memory costs 8.4 M page faults and 30 s of system time with the smallest cap; kept, 1.3 M and 10 s.)
+/// Bytes that a thread keeps to count in after a shard of unusual size, at most. (Given back after each
+/// shard, memory costs 8.4 M page faults and 30 s of system time with the smallest cap; kept, 1.3 M and 10
+/// s.)
 constexpr std::uint64_t kMostKeptBytes = std::uint64_t{64} << 20;
 
 /// Random minimizers change after half a window, on average.
@@ -37,8 +39,8 @@ constexpr std::uint64_t kNarrowPerEntry = 80, kWidePerEntry = 128;
 // all of the shard; and besides them.
 constexpr std::uint64_t kNarrowPerHash = 40, kWidePerHash = 64, kPassBytes = std::uint64_t{2} << 20;
 
-/// What words take, as counting_bytes has it, for each byte of the pages they are on; for long k, whose words
-/// are full, they take no less.
+/// Returns the bytes that words take, as counting_bytes has it, for each byte of the pages they are on; for
+/// long k, whose words are full, they take no less.
 double word_bytes_of_page_byte(std::uint32_t k) {
   const auto bytes = static_cast<double>(k > kMaxShortWordK ? sizeof(SuperKmer<4>) : sizeof(SuperKmer<2>));
   return std::max(1.0, bytes / mean_word_bytes(k, mean_kmers_per_word(k)));

@@ -1,5 +1,5 @@
 #pragma once
-/// What a sharded session does with its share of memory, and what counting a shard takes.
+/// Says what a sharded session does with its share of memory, and what counting a shard takes.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace warpmer::cpu {
 /// A session's share of memory, divided. All of it is in bytes.
 class MemoryModel {
  public:
-  /// What a ShardCounter holds for shards of ordinary size, and a Freezer.
+  /// Bytes that a ShardCounter holds for shards of ordinary size, and a Freezer.
   static constexpr std::uint64_t kCounterBytes = std::uint64_t{4} << 20;
   static constexpr std::uint64_t kFreezerBytes = std::uint64_t{1} << 20;
 
@@ -21,8 +21,8 @@ class MemoryModel {
   MemoryModel(const backend::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
               std::uint64_t shard_bytes, std::size_t key_bytes, std::size_t bytes_of_word);
 
-  /// What a session so divided is going to do with words that take so many bytes, and `page_bytes` on pages,
-  /// and of which frozen runs would take `run_bytes`.
+  /// Forecasts what a session so divided is going to do with words that take so many bytes, and `page_bytes`
+  /// on pages, and of which frozen runs would take `run_bytes`.
   static backend::SessionForecast forecast(const backend::CountPlan& plan, std::uint64_t thread_bytes,
                                            std::uint32_t shards, std::uint64_t shard_bytes,
                                            std::size_t key_bytes, double word_bytes, double page_bytes,
@@ -39,38 +39,38 @@ class MemoryModel {
   [[nodiscard]] std::uint64_t total() const { return total_; }
   /// For pages and runs while words come in.
   [[nodiscard]] std::uint64_t budget() const { return budget_; }
-  /// What a thread keeps to count in from shard to shard.
+  /// Returns the bytes that a thread keeps to count in from shard to shard.
   [[nodiscard]] std::uint64_t kept_bytes() const { return kept_bytes_; }
 
-  /// What words take, in the bytes that what follows speaks of: more than theirs where they have more k-mers
-  /// than words usually have, as those of one minimizer that is everywhere do.
+  /// Returns what words take, in the bytes that what follows speaks of: more than theirs where they have more
+  /// k-mers than words usually have, as those of one minimizer that is everywhere do.
   [[nodiscard]] std::uint64_t word_bytes(std::uint64_t words, std::uint64_t kmers) const {
     return std::max(words * bytes_of_word_,
                     static_cast<std::uint64_t>(static_cast<double>(kmers) * bytes_of_kmer_));
   }
 
-  /// What counting takes, at most but for what only adversaries think of: `word_bytes` of words, with the
-  /// entries of runs merged into the result.
+  /// Returns what counting takes, at most but for what only adversaries think of: `word_bytes` of words, with
+  /// the entries of runs merged into the result.
   [[nodiscard]] std::uint64_t counting_bytes(std::uint64_t word_bytes, std::uint64_t run_entries) const;
-  /// Of so many bytes of words, how many a thread is to count at once in the end, and early.
+  /// Return how many of so many bytes of words a thread is to count at once: in the end, and early.
   [[nodiscard]] std::uint64_t bytes_at_once(std::uint64_t word_bytes, std::uint64_t run_entries) const {
     return chunk_bytes(word_bytes, run_entries, thread_bytes());
   }
   [[nodiscard]] std::uint64_t early_bytes_at_once(std::uint64_t word_bytes, std::uint64_t run_entries) const {
     return chunk_bytes(word_bytes, run_entries, early_bytes_);
   }
-  /// Whether a run is small enough that more can be counted into it early.
+  /// True when a run is small enough that more can be counted into it early.
   [[nodiscard]] bool can_grow_early(std::uint64_t run_entries) const {
     return counting_bytes(0, run_entries) <= early_bytes_ / 2;
   }
-  /// What a thread may take for one shard.
+  /// Returns the bytes that a thread may take for one shard.
   [[nodiscard]] std::uint64_t thread_bytes() const { return total_ / 4 * 3 / threads_; }
-  /// How many hashes a thread can list at a time (ShardCounter::count_range) while it holds so many bytes of
-  /// runs besides.
+  /// Returns how many hashes a thread can list at a time (ShardCounter::count_range) while it holds so many
+  /// bytes of runs besides.
   [[nodiscard]] std::uint64_t hashes_in_pass(std::uint64_t run_bytes) const;
 
  private:
-  /// How the plan's memory is divided.
+  /// The parts into which the plan's memory is divided.
   struct Division {
     std::uint64_t counters;  ///< what threads count with, at least
     std::uint64_t fixed;     ///< held whatever comes

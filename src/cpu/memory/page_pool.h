@@ -63,7 +63,7 @@ class PagePool {
     free_ = page;
   }
   std::size_t put_whole_units_first();
-  /// Of those that take memory.
+  /// Returns the number of free pages that take memory.
   [[nodiscard]] std::uint64_t free_pages() const noexcept { return resident_ - in_use_; }
 
   const std::size_t unit_pages_;  ///< the system takes back so many at once

@@ -33,7 +33,7 @@ using table::TopBitsBucket;
 /// Reserve for what no one accounts for: stacks, allocator slack, the C++ runtime.
 constexpr std::uint64_t kSlackBytes = std::uint64_t{24} << 20;
 
-/// What all widths have in common.
+/// The interface that all widths have in common.
 struct Job {
   const PositionOptions& options;
   JobProgress& progress;
@@ -70,7 +70,7 @@ class PositionBuilder {
  private:
   using Writer = typename BinSplitter<Key, LocationType>::Writer;
 
-  /// What one thread needs to build bins.
+  /// The memory that one thread needs to build bins.
   struct Scratch {
     std::vector<Key> keys;
     std::vector<LocationType> locations;
@@ -160,7 +160,7 @@ class PositionBuilder {
            (std::uint64_t{8} << bucket_bits) + index::bin_layout(entries, bucket_bits, params_).words * 8;
   }
 
-  /// How many bins from `first` on memory has room for.
+  /// Returns the end of the bins, from `first` on, that memory has room for.
   std::uint32_t end_of_pass(std::uint32_t first) const {
     const std::uint64_t spoken_for =
         host::resident_bytes() + kSlackBytes +
@@ -282,7 +282,7 @@ io::InputOptions input_options(const PositionOptions& options, unsigned threads,
   return input;
 }
 
-/// Reads everything. What it takes is known only while it is read.
+/// Reads everything. It is known only while reading what that takes.
 void read(io::InputSet& input, PackedReference& reference, std::uint64_t memory_cap, JobProgress& progress) {
   progress.stage = JobProgress::Stage::reading;
   const std::uint64_t spoken_for = host::resident_bytes() + input.memory_bytes(1) + kSlackBytes;

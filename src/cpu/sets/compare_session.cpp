@@ -110,7 +110,7 @@ class Comparer : public backend::CompareSession {
   static std::uint64_t table_bytes(std::uint64_t inputs) {
     return inputs * (inputs - 1) / 2 * sizeof(backend::PairSums);
   }
-  /// What a thread holds, at most.
+  /// Returns what a thread holds, at most.
   static std::uint64_t bytes_of_thread(const std::vector<index::IndexFile>& inputs) {
     return table_bytes(inputs.size()) +
            SampleGroups<Key>::bytes_for(most_entries_in_part(inputs, wanted_entries(inputs.size())));

@@ -52,7 +52,7 @@ class EntrySorter {
     Scratch<std::uint32_t> offsets;
     std::size_t size = 0;
   };
-  /// Of an ordered bin, about.
+  /// Bytes of an ordered bin, about.
   static constexpr std::uint64_t kBytesOfOrderedBin = (std::uint64_t{1} << 16) * (sizeof(Key) + 2);
 
   /// Counts what each bin will have. `memory_bytes` are for the whole process, 0 for a quarter of the entries
@@ -138,7 +138,7 @@ class EntrySorter {
     for (std::uint32_t b = 0; b < buckets; ++b) sort(to + offsets[b], to + offsets[b + 1]);
   }
 
-  /// What a word of a bin stands for.
+  /// The entry that a word of a bin stands for.
   struct Entry {
     Key kmer;
     std::uint64_t count;
@@ -181,7 +181,7 @@ class EntrySorter {
   static constexpr Key low_bits(std::uint32_t bits) {
     return bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << bits) - 1;
   }
-  /// From here on counts are kept apart.
+  /// Returns the count from which on counts are kept apart.
   [[nodiscard]] std::uint64_t large_count() const {
     return static_cast<std::uint64_t>(low_bits(count_bits_));
   }
@@ -216,7 +216,7 @@ class EntrySorter {
     }
   }
 
-  /// That a bin takes in memory.
+  /// Returns the bytes that a bin takes in memory.
   [[nodiscard]] std::uint64_t bytes_of(std::uint32_t bin) const {
     return splitter_.bin_size(bin) * sizeof(Key) +
            large_of_bin_[bin] * sizeof(typename LargeCounts::value_type);

@@ -19,7 +19,7 @@ namespace warpmer::cpu {
 template <class Key>
 class EntryCodec {
  public:
-  /// What `encode` and `decode` may touch, from where they begin.
+  /// Most bytes that `encode` and `decode` may touch, from where they begin.
   static constexpr std::size_t kMostBytes = sizeof(Key) + 10;
 
   explicit EntryCodec(std::uint32_t k) : key_bytes_((2 * k + 7) / 8) {}
@@ -93,14 +93,14 @@ class EntryStore {
   }
 
   [[nodiscard]] std::uint64_t entries(std::uint32_t shard) const { return shards_[shard].entries; }
-  /// Of all shards that have not been taken.
+  /// Returns the bytes of all shards that have not been taken.
   [[nodiscard]] std::uint64_t entry_bytes() const {
     std::uint64_t bytes = 0;
     for (std::uint32_t shard = 0; shard < number_; ++shard) bytes += shards_[shard].bytes;
     return bytes;
   }
   [[nodiscard]] std::uint64_t bytes_in_use() const { return pool_.bytes_in_use(); }
-  /// What the pages will take, at most, for so many entries of so many bytes together.
+  /// Returns what the pages will take, at most, for so many entries of so many bytes together.
   [[nodiscard]] std::uint64_t most_bytes(std::uint64_t entries, std::uint64_t bytes) const {
     return bytes + std::min<std::uint64_t>(entries, number_) * PagePool::kPageBytes;
   }

@@ -65,8 +65,8 @@ class EntryTextWriter {
   }
 
  private:
-  /// Lines of `n` entries; `entry(i)` gives the k-mer and the count of one. What becomes too long is handed
-  /// on.
+  /// Appends lines of `n` entries; `entry(i)` gives the k-mer and the count of one. Text that becomes too
+  /// long is handed on.
   template <class EntryOf>
   void append(file::TextBuffer& buffer, std::uint64_t ordinal, std::size_t n, EntryOf&& entry) {
     constexpr std::size_t kStep = 4096;

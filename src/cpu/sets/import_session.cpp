@@ -68,7 +68,8 @@ class ImportWorker {
         freezer_(kernels, plan.k),
         tally_(1, UINT64_MAX) {}
 
-  /// What `make` needs: bytes, keys, weights, counts, keys in buckets; and scratch memory grows by doubling.
+  /// Bytes of an entry that `make` needs: bytes, keys, weights, counts, keys in buckets; and scratch memory
+  /// grows by doubling.
   static constexpr std::uint64_t kBytesOfEntry = 2 * (3 * sizeof(Key) + 2 + 4 + 8);
 
   /// Sends k-mers to their shards. Without room it only counts them.
@@ -248,7 +249,7 @@ class ShardedImport final : public backend::ImportSession {
     return pages + pages / 7;
   }
 
-  /// What all threads hold, at most: while they make the largest shards at once.
+  /// Returns what all threads hold, at most: while they make the largest shards at once.
   [[nodiscard]] std::uint64_t most_in_work() const {
     std::vector<std::uint64_t> entries(1u << kShardBits);
     for (std::uint32_t shard = 0; shard < entries.size(); ++shard) entries[shard] = store_.entries(shard);

@@ -40,7 +40,7 @@ class MatrixRowWriter {
   }
 
  private:
-  /// Of the inputs' numbers, at most.
+  /// Returns the characters that the inputs' numbers take, at most.
   [[nodiscard]] std::size_t room() const { return inputs_ * (kCountRoom + 1) + 1; }
 
   char* write_zeros(char* at, std::size_t n) const {

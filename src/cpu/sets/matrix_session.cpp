@@ -36,8 +36,8 @@ std::uint64_t entries_of_part(std::uint32_t k, std::size_t columns, std::size_t 
                                  std::min(kPartEntries, file::OrderedText::kMostBytes / (k + 2 * columns)));
 }
 
-/// What both kinds of session do in one thread: groups of entries from parts of shards, under the job's
-/// budget.
+/// The work that both kinds of session do in one thread: groups of entries from parts of shards, under the
+/// job's budget.
 template <class Key>
 class GroupReader {
  public:
@@ -46,7 +46,7 @@ class GroupReader {
   GroupReader(std::span<const index::IndexFile> inputs, const backend::MatrixPlan& plan, MemoryBudget& budget)
       : parts_(inputs, plan.of_inputs), groups_(inputs.front().params().k), budget_(budget) {}
 
-  /// What it holds, at most, for parts of about `wanted` entries.
+  /// Returns what it holds, at most, for parts of about `wanted` entries.
   static std::uint64_t bytes_for(std::span<const index::IndexFile> inputs, std::uint64_t wanted) {
     return SampleGroups<Key>::bytes_for(most_entries_in_part(inputs, wanted));
   }
@@ -61,7 +61,7 @@ class GroupReader {
     account();
     groups_.for_each(visit);
   }
-  /// What else the thread holds.
+  /// Sets what else the thread holds.
   void hold(std::uint64_t bytes) {
     others_ = bytes;
     account();
@@ -130,7 +130,7 @@ class MatrixMaker : public backend::MatrixSession {
   std::atomic<std::size_t> next_piece_{0};
 };
 
-/// Where a k-mer's row stands.
+/// The place where a k-mer's row stands.
 template <class Key>
 struct RowPlace {
   std::uint32_t shard;
@@ -187,8 +187,8 @@ class MatrixExtender : public backend::MatrixSession {
     std::vector<OldRow> rows;
   };
 
-  /// What a thread holds, at most: of the old matrix, text of twice what is read at a time, and as a vector
-  /// grows twice the places of its rows.
+  /// Returns what a thread holds, at most: of the old matrix, text of twice what is read at a time, and as a
+  /// vector grows twice the places of its rows.
   [[nodiscard]] std::uint64_t bytes_of_thread() const {
     constexpr std::uint64_t kTextBytes = 2 * formats::MatrixFile::kRowBytes;
     const std::uint64_t least_row = k_ + 2 * old_.samples().size() + 1;

@@ -27,7 +27,7 @@ class SampleGroups {
  public:
   using Entry = SampleEntry<Key>;
 
-  /// What it holds, at most, for parts of up to so many entries.
+  /// Returns what it holds, at most, for parts of up to so many entries.
   static std::uint64_t bytes_for(std::uint64_t entries) {
     return ListBuffer<Key>::bytes_for(entries + index::ShardDecoder<Key>::kSpareEntries, false) +
            std::bit_ceil(entries + 1) * (2 * sizeof(Entry) + sizeof(std::uint32_t));
@@ -97,7 +97,7 @@ class SampleGroups {
     for (std::size_t i = size_; i-- > 0;) to[--offsets[bucket_of(from[i].hash)]] = from[i];
   }
 
-  /// By hash; equal ones stay in order of the samples.
+  /// Sorts by hash; equal ones stay in order of the samples.
   static void sort(Entry* begin, Entry* end) {
     const auto before = [](const Entry& a, const Entry& b) { return a.hash < b.hash; };
     if (static_cast<std::size_t>(end - begin) > kFewEntries) {

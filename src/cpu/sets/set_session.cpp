@@ -68,7 +68,8 @@ class SetWorker {
         freezer_(kernels, inputs.front().params().k),
         tally_(plan.of_result.min, plan.of_result.max) {}
 
-  /// What it holds, at most, while it makes a shard of up to `entries` of parts of up to `part_entries`.
+  /// Returns what it holds, at most, while it makes a shard of up to `entries` of parts of up to
+  /// `part_entries`.
   static std::uint64_t bytes_for(std::uint64_t entries, std::uint64_t part_entries, std::size_t inputs) {
     // A list for each depth of merges, the one that is merged into, and of `fold` three.
     const auto lists = static_cast<std::uint64_t>(std::bit_width(inputs)) + 2;
@@ -77,7 +78,7 @@ class SetWorker {
     return Buffer::bytes_for(entries, false) + packed + freezer +
            lists * Buffer::bytes_for(part_entries + index::ShardDecoder<Key>::kSpareEntries, true);
   }
-  /// What a thread may keep from shard to shard.
+  /// Bytes that a thread may keep from shard to shard.
   static constexpr std::uint64_t kKeptBytes = std::uint64_t{8} << 20;
 
   /// The shard of the result.
@@ -268,8 +269,8 @@ class SetOperator : public backend::SetSession {
   }
 
  private:
-  /// What all threads hold, at most: while they make the largest shards at once, with what they have kept of
-  /// others.
+  /// Returns what all threads hold, at most: while they make the largest shards at once, with what they have
+  /// kept of others.
   static std::uint64_t enough(const backend::SetPlan& plan, const std::vector<index::IndexFile>& inputs) {
     std::vector<std::uint64_t> entries(inputs.front().params().shards());
     for (std::uint32_t shard = 0; shard < entries.size(); ++shard)

@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kPartEntries = std::uint64_t{1} << 14;
 /// Fewer of each input than this cost more to find than to merge.
 inline constexpr std::uint64_t kLeastPartEntries = 64;
 
-/// How many entries of all inputs a part is to have, about.
+/// Returns how many entries of all inputs a part is to have, about.
 inline std::uint64_t wanted_entries(std::size_t inputs) {
   return std::max(kPartEntries, kLeastPartEntries * inputs);
 }
@@ -58,7 +58,7 @@ inline std::uint64_t most_entries_in_part(std::span<const index::IndexFile> inpu
   return std::min(most, 2 * wanted + kMoreHashes * inputs.size());
 }
 
-/// What all threads of a job hold together, at most.
+/// The bytes that all threads of a job hold together, at most.
 class MemoryBudget {
  public:
   /// Threads will never hold more than `enough` bytes, whatever is in the shards: refusals name a cap for
@@ -95,7 +95,7 @@ class MemoryBudget {
 template <class Key>
 class ListBuffer {
  public:
-  /// What a list takes with room for `n` entries.
+  /// Returns what a list takes with room for `n` entries.
   static std::uint64_t bytes_for(std::uint64_t n, bool with_samples) {
     return std::bit_ceil(n + 1) *
            (sizeof(Key) + sizeof(std::uint64_t) + (with_samples ? sizeof(std::uint32_t) : 0));
@@ -112,7 +112,7 @@ class ListBuffer {
   [[nodiscard]] SortedList<Key> list(bool with_samples = false) const {
     return {hashes(), counts(), with_samples ? samples() : nullptr, size};
   }
-  /// Where a merge appends.
+  /// Returns where a merge appends.
   [[nodiscard]] MergeTarget<Key> target(bool with_samples = false) const {
     return {hashes() + size, counts() + size, with_samples ? samples() + size : nullptr};
   }

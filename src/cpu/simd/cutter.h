@@ -130,7 +130,7 @@ class Cutter {
 
   [[nodiscard]] const SuperKmerList<Words>& list() const { return list_; }
   void clear() { list_.size = 0; }
-  /// Of one of kCapacity.
+  /// Returns the memory of one of kCapacity.
   [[nodiscard]] static std::uint64_t memory_bytes() {
     return kCapacity * (sizeof(SuperKmer<Words>) + sizeof(std::uint16_t) + sizeof(std::uint32_t));
   }

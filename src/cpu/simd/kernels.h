@@ -54,7 +54,7 @@ struct SuperKmerList {
 template <class Key>
 inline constexpr int kTableWindow = sizeof(Key) == 8 ? 8 : 4;
 
-/// What a kernel notes of a counting table: how full it is, and what it could not hold. The lists have
+/// Notes that a kernel takes of a counting table: how full it is, and what it could not hold. The lists have
 /// `kListCapacity` entries; a kernel returns to its caller before they can overflow.
 template <class KeyType>
 struct TableNotes {
@@ -82,9 +82,9 @@ struct CountingTable : TableNotes<Key> {
 inline constexpr int kPackedWindow = 8;
 
 /// Hashes of at most 64 bits with their counts in one word each: a window's number stands for the top bits of
-/// its hashes, and the rest of the word is the count. A word of 0 is free. What finds its window full, or its
-/// count at the end of its bits, is homeless, and counted in another table. There are no carries, and no key
-/// marks what is empty.
+/// its hashes, and the rest of the word is the count. A word of 0 is free. A hash that finds its window full,
+/// or its count at the end of its bits, is overflow, and counted in another table. There are no carries, and
+/// no key marks what is empty.
 struct PackedTable : TableNotes<Key64> {
   std::uint64_t* words;       ///< the rest of a hash, and below it `count_bits` bits
   std::uint32_t window_bits;  ///< 2^window_bits windows, 1 <= window_bits < bits of a hash
@@ -114,9 +114,9 @@ struct SlabTable : TableNotes<Key> {
   table::ResidentBlock resident;
 };
 
-/// A small cache of super-k-mers in front of the counting: equal ones, of which deep coverage makes
-/// many, are expanded once with their number. Lossy on purpose: whoever finds his set full throws
-/// an older word out.
+/// A small cache of super-k-mers in front of the counting: equal ones, of which deep coverage makes many, are
+/// expanded once with their number. It is lossy on purpose: a word that finds its set full throws an older
+/// one out.
 template <int Words>
 struct Combiner {
   static constexpr int kWays = 64 / static_cast<int>(sizeof(SuperKmer<Words>));
@@ -180,7 +180,7 @@ struct ShardKernels {
 
 /// Kernels of the table in which short k-mers are counted.
 struct PackedKernels {
-  /// As ShardKernels::insert.
+  /// Does the same as ShardKernels::insert.
   std::size_t (*insert)(PackedTable&, const HashList<Key64>&, std::size_t first);
   /// Moves all words of `from` to `to`, which is empty and has twice as many windows.
   void (*widen)(const PackedTable& from, PackedTable& to);
@@ -193,7 +193,7 @@ struct PackedKernels {
 template <class Table>
 struct TableKernels {
   using Key = typename Table::Key;
-  /// As ShardKernels::insert.
+  /// Does the same as ShardKernels::insert.
   std::size_t (*insert)(Table&, const HashList<Key>&, std::size_t first);
   /// Inserts what `from` holds, and what found no place in it, into the empty table `to`. False as soon as
   /// something finds no place there; then `to` is of no use, and `from` is what it was.

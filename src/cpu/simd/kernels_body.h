@@ -183,8 +183,8 @@ bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint
   return minimizer_hash_lanes(a < b ? a : b);
 }
 
-/// How far each pass of a sliding minimum looks: the minimum over c + d elements is that over c, here and
-/// d <= c further on.
+/// The distances that the passes of a sliding minimum look: the minimum over c + d elements is that over c,
+/// here and d <= c further on.
 struct MinimumPasses {
   std::uint32_t distance[8];
   int number = 0;
@@ -225,8 +225,8 @@ template <int Passes>
   for (; i < mmers - window + 1 + 16 * Passes; i += 16) push(held[0], i);
 }
 
-/// Of each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful for
-/// the last window - 1).
+/// Finds, for each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful
+/// for the last window - 1).
 [[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
                                                  std::size_t mmers, std::uint32_t m, std::uint32_t window,
                                                  std::uint32_t* values) {
@@ -249,8 +249,8 @@ template <int Passes>
 
 #else
 
-/// Of each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful for
-/// the last window - 1).
+/// Finds, for each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful
+/// for the last window - 1).
 [[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
                                                  std::size_t mmers, std::uint32_t m, std::uint32_t window,
                                                  std::uint32_t* values) {
@@ -425,7 +425,7 @@ void expand(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* 
   expand_word<Key, Words>(word, k, canonical, hashes);
 }
 
-/// What did not go well with an insertion is noted for the caller.
+/// Notes for the caller what did not go well with an insertion.
 template <class Key>
 [[gnu::noinline]] void note(TableNotes<Key>& table, const table::Insertion& done, Key key,
                             std::uint32_t count) {
@@ -461,7 +461,7 @@ void append(const SuperKmer<Words>* words, const std::uint32_t* counts, std::siz
   list.size = size;
 }
 
-/// Whether so many more keys may be inserted before the caller has to look after the table.
+/// True when so many more keys may be inserted before the caller has to look after the table.
 template <class Key>
 [[gnu::always_inline]] inline bool has_room(const TableNotes<Key>& table, std::size_t keys) {
   return table.size + keys <= table.limit && table.homeless_size + keys <= TableNotes<Key>::kListCapacity &&
@@ -499,7 +499,7 @@ template <int Words>
   return x;
 }
 
-/// Which of a set's words equal `word`.
+/// Returns which of a set's words equal `word`.
 template <int Words>
 [[gnu::always_inline]] inline std::uint32_t equal_ways(const SuperKmer<Words>* ways,
                                                        const SuperKmer<Words>& word) {
@@ -522,7 +522,7 @@ template <int Words>
 #endif
 }
 
-/// Which of a set's words are in use.
+/// Returns which of a set's words are in use.
 template <int Words>
 [[gnu::always_inline]] inline std::uint32_t used_ways(const std::uint32_t* counts) {
 #if defined(__AVX512VL__)
@@ -537,7 +537,7 @@ template <int Words>
 #endif
 }
 
-/// Whether a word is known, new or throws another out is as good as random, so nothing branches on it.
+/// It is as good as random whether a word is known, new or throws another out, so nothing branches on it.
 template <int Words>
 std::size_t combine(Combiner<Words>& combiner, const SuperKmer<Words>* words, std::size_t n,
                     SuperKmer<Words>* evicted, std::uint32_t* evicted_counts) {
@@ -687,7 +687,7 @@ template <class Key>
 [[gnu::always_inline]] inline __m512i reverse_lanes(__m512i v) {
   return _mm512_permutexvar_epi64(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), v);
 }
-/// What a bitonic vector needs to be sorted.
+/// Sorts a bitonic vector.
 [[gnu::always_inline]] inline __m512i merge_lanes(__m512i v) {
   v = order_pairs(v, _mm512_shuffle_i64x2(v, v, 0x4E), 0xF0);
   v = order_pairs(v, _mm512_permutex_epi64(v, 0x4E), 0xCC);
@@ -763,7 +763,7 @@ template <class Key>
   }
 }
 
-/// Of one bucket, of any size.
+/// Reduces one bucket, of any size.
 template <class Key>
 [[gnu::always_inline]] inline std::size_t reduce_bucket(const Buckets<Key>& buckets, std::size_t number,
                                                         std::size_t begin, Key* keys, std::uint64_t* counts) {
@@ -799,11 +799,11 @@ std::size_t reduce(const Buckets<Key>& buckets, Key* keys, std::uint64_t* counts
 
 #if defined(__AVX512F__)
 
-/// Where runs of equals end in a sorted vector, followed by `next`.
+/// Returns where runs of equals end in a sorted vector, followed by `next`.
 [[gnu::always_inline]] inline __mmask8 ends_of_runs(__m512i rests, __m512i next) {
   return _mm512_cmpneq_epi64_mask(rests, _mm512_alignr_epi64(next, rests, 1));
 }
-/// Of each lane and all before it.
+/// Returns, in each lane, the sum of it and all before it.
 [[gnu::always_inline]] inline __m512i running_sums(__m512i v) {
   const __m512i zero = _mm512_setzero_si512();
   v = _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 7));
@@ -856,7 +856,8 @@ template <int Vectors>
   return size;
 }
 
-/// Of more than eight entries. Never inlined: what it does with registers is no affair of the loop below.
+/// Reduces more than eight entries. Never inlined: what it does with registers is no affair of the loop
+/// below.
 [[gnu::noinline]] std::size_t reduce_long(const Buckets<Key64>& buckets, std::size_t number,
                                           std::size_t begin, std::size_t n, Key64* keys,
                                           std::uint64_t* counts) {

@@ -37,7 +37,7 @@ struct PackedMatch {
 #endif
 }
 
-/// Whether a hash is known or new is as good as random, so nothing branches on it.
+/// It is as good as random whether a hash is known or new, so nothing branches on it.
 std::size_t insert_packed(PackedTable& table, const HashList<Key64>& list, std::size_t first) {
   constexpr std::size_t kAhead = 32;
   std::uint64_t* const words = table.words;

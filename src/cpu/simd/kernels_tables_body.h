@@ -33,8 +33,8 @@ struct SlabTileFor<Key64> {
 };
 #endif
 
-/// What the schemes of the classes below have in common whose hash functions name buckets. Each class is a
-/// scheme on this instruction set's tile, and answers an insertion with what is left over.
+/// The base of those of the classes below whose hash functions name buckets. Each class is a scheme on this
+/// instruction set's tile, and answers an insertion with what is left over.
 template <class Scheme>
 class InBuckets {
  public:

@@ -23,7 +23,7 @@ class KmerWindow {
     reverse_ = (reverse_ >> 2) | (Key{3 - base} << top_);
   }
   [[nodiscard]] Key forward() const { return forward_; }
-  /// Whether the canonical k-mer is the other strand's. Of a palindrome both are; it counts as forward.
+  /// True when the canonical k-mer is the other strand's. A palindrome is both; it counts as forward.
   [[nodiscard]] bool is_reverse() const { return reverse_ < forward_; }
   [[nodiscard]] Key canonical() const { return is_reverse() ? reverse_ : forward_; }
 

@@ -20,7 +20,7 @@ class WordFormat {
  public:
   using Word = SuperKmer<Words>;
   static_assert(Word::kMaxKmers <= 1u << kWordCountBits);
-  /// What a word takes at most. So many bytes are touched where one is written or read, whatever it takes.
+  /// Most bytes that a word takes. So many bytes are touched where one is written or read, whatever it takes.
   static constexpr std::size_t kMostBytes = sizeof(Word);
 
   explicit WordFormat(std::uint32_t k) : k_(k) {
@@ -57,14 +57,15 @@ class WordFormat {
  private:
   static constexpr std::uint32_t kCountBits = kWordCountBits, kCounts = 1u << kCountBits;
 
-  /// Of a word with one k-mer more than `less`: its bases, and three for the number, four to a byte.
+  /// Returns the bytes of a word with one k-mer more than `less`: its bases, and three for the number, four
+  /// to a byte.
   [[nodiscard]] std::size_t bytes(std::uint64_t less) const { return (k_ + less + kCountBits / 2 + 3) / 4; }
 
   std::uint64_t k_;
   alignas(64) std::uint64_t masks_[kCounts][Words];
 };
 
-/// What words take on average, as WordFormat writes them, that have so many k-mers on average.
+/// Returns what words take on average, as WordFormat writes them, that have so many k-mers on average.
 inline double mean_word_bytes(std::uint32_t k, double kmers) {
   // Of the last byte 0, 2, 4 or 6 bits are empty.
   constexpr double kEmptyBits = 3;

@@ -46,7 +46,7 @@ class HostChildren {
 
   // --- Images: of each child one, of any size that a child may have.
 
-  /// The child has one from now on. What that holds is of no use until it is written to.
+  /// Gives the child an image. Its content is of no use until it is written to.
   void make_image(std::uint32_t child) {
     if (child >= images_.size()) images_.resize(child + std::size_t{1});
     if (spare_.empty()) make_spare();
@@ -74,7 +74,7 @@ class HostChildren {
   void fetch(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape) {
     std::memcpy(frames_[frame].get(), images_[child].get(), shape.template bytes<Key>());
   }
-  /// The child's image holds what the frame does, and takes as much memory as that. Of a child that has
+  /// Copies the frame to the child's image, which then takes as much memory as the frame. If a child has
   /// another shape than when it came, the frame has been waited for since.
   void write_back(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape) {
     std::memcpy(images_[child].get(), frames_[frame].get(), shape.template bytes<Key>());
@@ -111,9 +111,10 @@ class HostChildren {
       ++reports_[frame].found;
     }
   }
-  /// What all that was asked for the frame has come to, since the last time.
+  /// Returns what all that was asked for the frame has come to, since the last time.
   table::ChildReport wait(std::uint32_t frame) { return std::exchange(reports_[frame], {}); }
-  /// K-mers whose counts have passed 2^32 since they were asked for the last time, each as often as it has.
+  /// Returns the k-mers whose counts have passed 2^32 since they were asked for the last time, each as often
+  /// as it has.
   std::vector<Key> take_wrapped() { return std::exchange(wrapped_, {}); }
   /// The child, where it is in its frame.
   [[nodiscard]] Child at(std::uint32_t frame, Child child) const {
@@ -161,7 +162,7 @@ class HostChildren {
   }
   /// Ends what is under way, after an error: nothing here.
   void settle() noexcept {}
-  /// Of memory that a device would have to have.
+  /// Returns the memory that a device would have to have.
   [[nodiscard]] std::size_t device_bytes() const {
     return frames_.size() * frame_bytes_ + updates_.size() * sizeof(Update) +
            queries_.capacity() * sizeof(Key) +

@@ -27,7 +27,7 @@ namespace warpmer::cpu {
 
 namespace {
 
-/// What updating a shard takes in memory: two lists, of the result and of what it is merged of, and the
+/// Bytes that updating a shard takes in memory: two lists, of the result and of what it is merged of, and the
 /// result frozen, once for the writer and once in the making.
 template <class Key>
 std::uint64_t bytes_for(std::uint64_t entries) {
@@ -84,7 +84,7 @@ class Remainder {
     from_ = from;
     to_ = to;
   }
-  /// When nothing more is to be removed.
+  /// To be called when nothing more is to be removed.
   void finish() {
     const std::size_t rest = list_.size - from_;
     if (to_ < from_) {
@@ -137,7 +137,7 @@ class ShardedUpdate : public backend::UpdatingSession {
 
  private:
   using Session = ShardedSession<Key, Words>;
-  /// What a session has of a shard, if it is not used at once.
+  /// The entries that a session has of a shard, if they are not used at once.
   using Spilled = std::shared_ptr<const SpilledShard<Key>>;
   struct Worker {
     Worker(const Kernels& kernels, const index::IndexFile& index)
@@ -196,7 +196,7 @@ class ShardedUpdate : public backend::UpdatingSession {
     return worker.freezer.freeze(worker.result.hashes(), worker.result.counts(), kept);
   }
 
-  /// Takes a shard from a session. What `use(part)` says it has not used goes to the spill file.
+  /// Takes a shard from a session. Parts that `use(part)` says it has not used go to the spill file.
   template <class Use>
   Spilled take(Session& session, Worker& worker, std::uint32_t shard, unsigned thread, const Use& use) {
     std::optional<ShardSpill<Key>> spill;
