@@ -1,6 +1,6 @@
 #pragma once
-/// What a counting backend has to do. The engine feeds it batches from any number of threads and takes
-/// frozen shards from it; how k-mers are cut, split, exchanged and counted is the backend's own affair.
+/// The interface of a counting backend. A job feeds it batches from any number of threads and takes frozen
+/// shards from it; how k-mers are cut, split, exchanged and counted is the backend's own affair.
 
 #include <cstdint>
 #include <functional>
@@ -61,7 +61,8 @@ struct StageReport {
   std::uint64_t bytes = 0;
 };
 
-/// What a session has written to its temporary file and read back, and what went from GPUs to host memory.
+/// Bytes that a session has written to its temporary file and read back, and that went from GPUs to host
+/// memory.
 struct SpillReport {
   std::uint64_t written_bytes = 0;
   std::uint64_t run_bytes = 0;  ///< of these, k-mers with counts; the rest is super-k-mers
@@ -76,8 +77,8 @@ struct SpillReport {
   }
 };
 
-/// What a live table (kernels/resident/live_table.cuh) has done until the reads had ended; all numbers 0
-/// where there was none.
+/// Work that a resident index table (kernels/resident/live_table.cuh) has done until the reads had ended; all
+/// numbers 0 where there was none.
 struct PagingReport {
   std::uint64_t children = 0;       ///< in the end
   std::uint64_t rounds = 0;         ///< how often all that had been counted was added to them
@@ -100,20 +101,20 @@ struct PagingReport {
   }
 };
 
-/// What a session has held on each of its GPUs; of several, the largest numbers.
+/// Memory that a session has held on each of its GPUs; of several, the largest numbers.
 struct DeviceMemoryReport {
   std::uint64_t cap_bytes = 0;     ///< of --device-memory, or what it took of what was free
   std::uint64_t peak_bytes = 0;    ///< of the process's memory pool
   std::uint64_t beside_bytes = 0;  ///< in use beside the pool: the CUDA context, and other processes
 };
 
-/// What a session has found in batches of text (io::Batch::raw_format), of which nobody else knows.
+/// Facts that a session has found in batches of text (io::Batch::raw_format), which only it knows.
 struct FoundInText {
   std::uint64_t records = 0;
   std::uint64_t bases = 0;
 };
 
-/// Where frozen shards go.
+/// Takes frozen shards.
 class ShardSink {
  public:
   using Put = std::function<void(std::uint32_t shard, index::FrozenShard&& frozen)>;
@@ -133,7 +134,8 @@ class ShardSink {
   [[nodiscard]] std::vector<std::uint64_t> take_payload() const {
     return take_payload_ ? take_payload_() : std::vector<std::uint64_t>();
   }
-  /// Who knows how large shards are going to be may say so here; or null.
+  /// Returns the places of shards, or null. A caller that knows how large shards are going to be may say so
+  /// there.
   [[nodiscard]] index::ShardPlaces* places() const { return places_; }
 
  private:
@@ -169,10 +171,10 @@ class CountingSession {
   [[nodiscard]] virtual Tally tally() const = 0;
   /// In the order in which data passes through them; up to frozen shards.
   [[nodiscard]] virtual std::vector<StageReport> stages() const = 0;
-  /// What each device has got, also where it is one; none where that is not noted.
+  /// Returns what each device has got, also where it is one; none where that is not noted.
   [[nodiscard]] virtual std::vector<OwnerLoad> owner_loads() const { return {}; }
-  /// How many stages were busy at once while the input was read, on average: the sum of their busy time
-  /// by the wall time. For backends whose stages run side by side.
+  /// Returns how many stages were busy at once while the input was read, on average: the sum of their busy
+  /// time by the wall time. For backends whose stages run side by side.
   [[nodiscard]] virtual std::optional<double> overlap() const { return std::nullopt; }
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
   [[nodiscard]] virtual SpillReport spilled() const { return {}; }
@@ -180,14 +182,14 @@ class CountingSession {
   [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
 };
 
-/// What a job's k-mers come to, before it is run.
+/// Estimates of a job's k-mers, before it is run.
 struct ExpectedKmers {
   double occurrences = 0;    ///< of k-mers
   double pending_bytes = 0;  ///< of super-k-mers, in words
   double run_bytes = 0;      ///< of all distinct k-mers, frozen
 };
 
-/// What a session is going to do with its memory. All bytes but `beyond_bytes` are such as
+/// Forecast of what a session is going to do with its memory. All bytes but `beyond_bytes` are such as
 /// CountPlan::memory_bytes has.
 struct SessionForecast {
   bool begins = true;          ///< else it refuses the plan for want of memory
@@ -204,14 +206,14 @@ class Backend {
   virtual ~Backend() = default;
   /// E.g. "cpu (avx512)".
   [[nodiscard]] virtual std::string describe() const = 0;
-  /// If its sessions take FASTA and FASTQ as text, and find the sequences themselves: the memory they like to
-  /// have it in.
+  /// Returns the memory that its sessions like to have text in, if they take FASTA and FASTQ as text, and
+  /// find the sequences themselves.
   [[nodiscard]] virtual const io::TextMemory* text_memory() const { return nullptr; }
   [[nodiscard]] virtual std::unique_ptr<CountingSession> start(const CountPlan& plan) = 0;
-  /// What changes an index, whose k and strand the plan has; it must live as long.
+  /// Starts a session that changes an index, whose k and strand the plan has; the index must live as long.
   [[nodiscard]] virtual std::unique_ptr<UpdatingSession> start_update(const UpdatePlan& plan,
                                                                       const index::IndexFile& index) = 0;
-  /// What a session started with such a plan would do; nothing where that is not known.
+  /// Returns what a session started with such a plan would do; nothing where that is not known.
   [[nodiscard]] virtual std::optional<SessionForecast> forecast(const CountPlan& /*plan*/,
                                                                 const ExpectedKmers& /*expected*/) const {
     return std::nullopt;

@@ -1,12 +1,12 @@
 #pragma once
-/// Children that do not all fit a device, and many callers each of whom has a question for all of them
+/// Children that do not all fit a device, and many callers each of which has a question for all of them
 /// (Starfish: Xiong et al. 2022, section 4.2.2: queries stay on the device, and the children rotate through).
 /// The children keep rotating as long as there are questions: one that comes is asked of the children that
-/// are there, then of each that comes, until it has been asked of all. So nobody waits for a round to begin,
-/// and a child that comes serves all questions there are.
+/// are there, then of each that comes, until it has been asked of all. So no caller waits for a round to
+/// begin, and a child that comes serves all questions there are.
 ///
-/// Which child comes next, and what is counted, is ChildPager's (table/child_pager.h). What a question is,
-/// and how children are loaded and asked, is `Device`'s:
+/// ChildPager (table/child_pager.h) decides which child comes next, and counts. `Device` says what a question
+/// is, and how children are loaded and asked:
 ///
 ///     using Question = ...;                 // a caller's, which waits for its end
 ///     void begin();                         // on the carousel's thread, before all others

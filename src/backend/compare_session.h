@@ -1,5 +1,5 @@
 #pragma once
-/// What several indexes share, two by two.
+/// K-mers that several indexes share, two by two.
 
 #include <functional>
 #include <memory>
@@ -17,7 +17,7 @@ struct PairTable {
   std::vector<PairSums> pairs;  ///< of a < b at `pair_number`
 
   explicit PairTable(std::size_t number = 0) : samples(number), pairs(number * (number - 1) / 2) {}
-  /// Of samples a and b, a less than b.
+  /// Returns the number of the pair of samples a and b, a less than b.
   [[nodiscard]] std::size_t pair_number(std::size_t a, std::size_t b) const {
     return a * samples.size() - a * (a + 1) / 2 + b - a - 1;
   }

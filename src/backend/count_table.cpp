@@ -11,7 +11,7 @@
 namespace warpmer::backend {
 
 namespace {
-/// By number of the enumerator.
+/// The names, by number of the enumerator.
 constexpr std::array<std::string_view, 6> kNames = {"auto", "warpdrive", "slab",
                                                     "bcht", "iceberg",   "hashgraph"};
 static_assert(kNames.size() == static_cast<std::size_t>(CountTable::hashgraph) + 1);

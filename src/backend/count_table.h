@@ -1,6 +1,7 @@
 #pragma once
-/// What a shard is counted in: the schemes of src/table, by the names under which a user asks for them. All
-/// of them count the same; docs/algorithms.md says which does so how, and why the default is what it is.
+/// The tables that a shard is counted in: the schemes of src/table, by the names under which a user asks for
+/// them. All of them count the same; docs/algorithms.md says which does so how, and why the default is what
+/// it is.
 
 #include <cstdint>
 #include <string>

@@ -10,8 +10,8 @@
 
 namespace warpmer::backend {
 
-/// What `freeze_dense` holds at most: the counts, k-mers with their counts in the order of the hash, and the
-/// payload.
+/// Returns what `freeze_dense` holds at most: the counts, k-mers with their counts in the order of the hash,
+/// and the payload.
 constexpr std::uint64_t dense_freeze_bytes(std::uint32_t k) {
   return (std::uint64_t{1} << (2 * k)) * (3 * sizeof(std::uint64_t) + sizeof(Key64));
 }

@@ -48,7 +48,7 @@ class DenseUpdate : public UpdatingSession {
   [[nodiscard]] std::vector<StageReport> stages() override { return stages_; }
 
  private:
-  /// What a session has counted, by the k-mers' names in the index; it is used up.
+  /// Returns what a session has counted, by the k-mers' names in the index; it is used up.
   [[nodiscard]] std::vector<std::uint64_t> take(std::unique_ptr<Session>& session) const {
     const std::uint32_t k = index_.params().k;
     if (!session) return std::vector<std::uint64_t>(std::size_t{1} << (2 * k));

@@ -10,8 +10,8 @@
 namespace warpmer::backend {
 
 /// Warns, by one sentence, when what was read has no sequence, or no k-mer; the reason that it gives is true.
-/// To be called when all is read and before the output gets its name. Of `read.kmers` it matters only whether
-/// there are any. `what` was read, as messages call it: "the input".
+/// To be called when all is read and before the output gets its name. It matters only whether `read.kmers` is
+/// 0. `what` was read, as messages call it: "the input".
 void warn_if_empty(const ReadTotals& read, std::uint32_t k, const std::string& what = "the input");
 
 /// Likewise of what a counting job has read, and when its bounds leave none of the k-mers over.

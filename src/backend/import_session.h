@@ -32,7 +32,7 @@ class ImportSession {
   /// Once, after all of `add` have returned. ResourceError, with what is needed, when memory was too little;
   /// InputError when all counts add up to more than 2^64 - 1.
   virtual void end_of_input() = 0;
-  /// As CountingSession::finish. InputError when a k-mer came twice and was not to.
+  /// Does the same as CountingSession::finish. InputError when a k-mer came twice and was not to.
   virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
   /// After all threads have returned from `finish`.
   [[nodiscard]] virtual Tally tally() const = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// What this program writes into an index's parameters, and takes from them.
+/// Parameters that this program writes into an index, and takes from it.
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace warpmer::backend {
 
-/// Of an index of k-mers of this length: minimizer, shards and hashes follow from k.
+/// Returns the parameters of an index of k-mers of this length: minimizer, shards and hashes follow from k.
 index::IndexParams params_for(std::uint32_t k, bool canonical);
 
 /// InputError when an index has other hashes, minimizers or shards than `params_for` would give it.

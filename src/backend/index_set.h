@@ -23,7 +23,8 @@ std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, 
 /// Pages of indexes that a thread has mapped at a time, about.
 inline constexpr std::uint64_t kMappedBytesOfThread = std::uint64_t{8} << 20;
 
-/// What the process holds now, and what no one accounts for while `threads` threads go through indexes.
+/// Returns what the process holds now, and what is accounted for nowhere while `threads` threads go through
+/// indexes.
 std::uint64_t working_bytes(unsigned threads);
 
 /// The memory of a job that goes through indexes, in bytes.
@@ -34,7 +35,7 @@ struct WorkingMemory {
   unsigned threads = 1;
   std::size_t inputs = 1;
 
-  /// What all threads together may work in; 0 where the cap leaves nothing.
+  /// Returns what all threads together may work in; 0 where the cap leaves nothing.
   [[nodiscard]] std::uint64_t bytes() const;
   /// A cap that leaves so many bytes to work in, although what the process itself takes is not the same each
   /// time.

@@ -1,12 +1,12 @@
 #pragma once
-/// How far a job has come, and what it has read.
+/// The progress of a job, and what it has read.
 
 #include <atomic>
 #include <cstdint>
 
 namespace warpmer::backend {
 
-/// What a running job tells whoever watches it; read at any time from any thread.
+/// Numbers that a running job tells a watcher; they are read at any time from any thread.
 struct JobProgress {
   enum class Stage : int {
     starting,
@@ -26,7 +26,7 @@ struct JobProgress {
   std::atomic<std::uint32_t> shards_total{0};
 };
 
-/// What has been read.
+/// Numbers of what has been read.
 struct ReadTotals {
   std::uint64_t records = 0;
   std::uint64_t bases = 0;

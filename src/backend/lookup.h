@@ -16,18 +16,18 @@ class MetKmers;
 
 /// Counts for every k-mer start of every piece of a batch.
 struct Profile {
-  /// At positions whose k-mer contains a break.
+  /// Stands at positions whose k-mer contains a break.
   static constexpr std::uint64_t kNoKmer = UINT64_MAX;
   std::vector<std::uint64_t> counts;  ///< piece after piece, max(0, length - k + 1) each
   std::vector<std::size_t> first;     ///< pieces + 1 offsets into `counts`
 
-  /// Whether there is a position with a k-mer.
+  /// True when there is a position with a k-mer.
   [[nodiscard]] bool has_kmers() const {
     return std::any_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count != kNoKmer; });
   }
 };
 
-/// What the k-mers of reads are looked up in.
+/// The table that the k-mers of reads are looked up in.
 enum class LookupTable : std::uint8_t {
   automatic,  ///< a choice (choose_lookup_table)
   index,      ///< the frozen shards, as they are in the file
@@ -39,8 +39,8 @@ enum class LookupTable : std::uint8_t {
 /// which lists these, for anything else.
 LookupTable lookup_table_of(std::string_view name);
 
-/// What `automatic` means on a GPU for an index of so many distinct k-mers in which about so many k-mers are
-/// going to be looked up (0: unknown): a table when these are so many more that building it pays.
+/// Returns what `automatic` means on a GPU for an index of so many distinct k-mers in which about so many
+/// k-mers are going to be looked up (0: unknown): a table when these are so many more that building it pays.
 LookupTable choose_lookup_table(std::uint64_t distinct, std::uint64_t expected_kmers);
 
 /// Thread-safe: any number of threads may call `find` and `profile` at once.
@@ -62,11 +62,11 @@ class Lookup {
   /// called when what they would say is of no use any more.
   virtual void cancel() const noexcept {}
 
-  /// How many threads should call `profile` side by side where there are so many: more than that, if what is
-  /// looked up waits long and is served together.
+  /// Returns how many threads should call `profile` side by side where there are so many: more than that, if
+  /// what is looked up waits long and is served together.
   [[nodiscard]] virtual unsigned callers(unsigned threads) const { return threads; }
 
-  /// What `profile` looks k-mers up in; never automatic.
+  /// Returns the table that `profile` looks k-mers up in; never automatic.
   [[nodiscard]] LookupTable table() const { return table_; }
 
  protected:

@@ -25,9 +25,9 @@ class MatrixSession {
  public:
   virtual ~MatrixSession() = default;
   /// Makes rows until there are no more, and puts them into `text`; called concurrently, with a different
-  /// `thread` each. What texts stand for (TextBuffer::add_done) are k-mers of the indexes, or bytes of the
-  /// old matrix. Calls `shards_done(n)` when the first n shards are through, or about. InputError for a
-  /// shard or a row that is damaged, ResourceError when memory is short.
+  /// `thread` each. Texts stand for k-mers of the indexes, or for bytes of the old matrix
+  /// (TextBuffer::add_done). Calls `shards_done(n)` when the first n shards are through, or about. InputError
+  /// for a shard or a row that is damaged, ResourceError when memory is short.
   virtual void write_rows(unsigned thread, file::OrderedText& text,
                           const std::function<void(std::uint32_t)>& shards_done) = 0;
   /// Makes `write_rows` return soon.

@@ -1,5 +1,5 @@
 #pragma once
-/// Which of an index's k-mers have been met in sequences that were looked up in it.
+/// K-mers of an index that have been met in sequences that were looked up in it.
 
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-/// How evenly work is divided: what each owner of shards has got. One per thread, merged at the end.
+/// Shows how evenly work is divided: what each owner of shards has got. One per thread, merged at the end.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ class OwnerLoads {
   void note_shard(std::uint32_t shard, std::uint64_t distinct_kmers) {
     loads_[owner(shard)].distinct_kmers += distinct_kmers;
   }
-  /// Of one of the shards, numbered from 0.
+  /// Returns the owner of one of the shards, numbered from 0.
   [[nodiscard]] std::uint32_t owner(std::uint32_t shard) const {
     return owner_of(shard, static_cast<std::uint32_t>(loads_.size()), shards_);
   }
@@ -33,7 +33,7 @@ class OwnerLoads {
     }
   }
 
-  /// By owner.
+  /// Returns the loads by owner.
   [[nodiscard]] const std::vector<OwnerLoad>& loads() const { return loads_; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-/// How an index that is larger than a device's memory is looked up in there: its shards in children, some of
-/// which are on the device at a time, and how much text waits there for them.
+/// Plans how an index that is larger than a device's memory is looked up in there: its shards in children,
+/// some of which are on the device at a time, and how much text waits there for them.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct PagedLookupPlan {
 /// One child is asked, one is asked or has been loaded, one is being loaded.
 inline constexpr std::uint32_t kPagedFrames = 3;
 
-/// What a device's memory is needed for, but for payloads.
+/// Costs that a device's memory has to bear, but for payloads.
 struct PagedLookupCosts {
   std::uint32_t tile_starts;      ///< slices are whole tiles of so many starts
   std::uint64_t bytes_per_tile;   ///< of a slice, at least 1

@@ -42,7 +42,7 @@ struct PositionReport {
   double build_seconds = 0;  ///< wall time from there to a complete file
 };
 
-/// Reads sequences and writes the index of their k-mers' positions. Of `progress`, shards are bins. Throws
+/// Reads sequences and writes the index of their k-mers' positions. In `progress`, shards are bins. Throws
 /// Error; then no output file is left. Implemented in src/cpu.
 PositionReport index_positions(const PositionOptions& options, JobProgress& progress);
 
@@ -78,8 +78,8 @@ class Locator {
   Locator(const Locator&) = delete;
   Locator& operator=(const Locator&) = delete;
 
-  /// Where a k-mer given as text occurs. UsageError when it is not exactly k characters of A C G T U, any
-  /// case.
+  /// Returns where a k-mer given as text occurs. UsageError when it is not exactly k characters of A C G T U,
+  /// any case.
   [[nodiscard]] virtual HitRange find(std::string_view kmer) const = 0;
 
   /// Looks up all k-mers of a batch. InputError for characters that are no nucleotide code, unless lenient.

@@ -1,9 +1,9 @@
 #pragma once
-/// K-mers of some shards, counted exactly: what predictions about all of them are made of.
+/// K-mers of some shards, counted exactly: predictions about all k-mers are made of them.
 ///
 /// A k-mer's shard is a function of its minimizer's hash, so a few shards are a random sample of the distinct
 /// k-mers in which every count is exact: distinct sampling (Gibbons 2001), with minimizers' buckets for
-/// single keys. What is cut is what a CountingSession cuts; words of other shards are only counted.
+/// single keys. The session cuts what a CountingSession cuts; words of other shards are only counted.
 
 #include <cstdint>
 #include <memory>
@@ -25,8 +25,8 @@ struct ShardSample {
   std::uint64_t payload_words = 0;  ///< of these, frozen
 };
 
-/// Of some counted shards: what a random half of the batches has, and what all of them have. Tells whether
-/// k-mers that are alike stand close together.
+/// K-mers of some counted shards: what a random half of the batches has, and what all of them have. It tells
+/// whether k-mers that are alike stand close together.
 struct HalfSample {
   std::uint64_t kmers = 0, distinct = 0;  ///< of the half
   index::Histogram histogram;             ///< of all
@@ -46,7 +46,7 @@ class SampleSession {
   /// Takes the k-mers of a batch, and returns their number. Called concurrently, with a different `thread`
   /// each.
   virtual std::uint64_t add(io::Batch& batch, unsigned thread) = 0;
-  /// When the input is complete: counts shards until none is left. Called concurrently like `add`.
+  /// Counts shards until none is left, when the input is complete. Called concurrently like `add`.
   virtual void finish(unsigned thread) = 0;
   /// After all threads have returned from `finish`. The same for any number of threads, times excepted.
   [[nodiscard]] virtual KmerSample sample() const = 0;

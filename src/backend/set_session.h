@@ -12,7 +12,7 @@
 
 namespace warpmer::backend {
 
-/// Which k-mers the result has.
+/// Says which k-mers the result has.
 enum class SetOperation {
   unite,                 ///< in any input
   intersect,             ///< in all inputs
@@ -20,7 +20,7 @@ enum class SetOperation {
   symmetric_difference,  ///< in exactly one input
 };
 
-/// Which count a k-mer of the result has, of the counts in those inputs that have it.
+/// Says which count a k-mer of the result has, of the counts in those inputs that have it.
 enum class CountRule {
   sum,
   min,
@@ -40,7 +40,7 @@ struct CountBounds {
   [[nodiscard]] bool contains_all() const noexcept { return min <= 1 && max == UINT64_MAX; }
 };
 
-/// How many k-mers of an index have such a count.
+/// Returns how many k-mers of an index have such a count.
 [[nodiscard]] inline std::uint64_t entries_within(const index::IndexFile& index, const CountBounds& bounds) {
   std::uint64_t entries = 0;
   for (const auto& [count, kmers] : index.histogram()) entries += bounds.contains(count) ? kmers : 0;
@@ -60,8 +60,8 @@ struct SetPlan {
 class SetSession {
  public:
   virtual ~SetSession() = default;
-  /// As CountingSession::finish. InputError for a shard that is damaged, or a sum of counts beyond 64
-  /// bits; ResourceError when memory is short.
+  /// Does the same as CountingSession::finish. InputError for a shard that is damaged, or a sum of counts
+  /// beyond 64 bits; ResourceError when memory is short.
   virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
   /// After all threads have returned from `finish`.
   [[nodiscard]] virtual Tally tally() const = 0;

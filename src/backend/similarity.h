@@ -1,5 +1,5 @@
 #pragma once
-/// How alike two sets of k-mers are, from what they share.
+/// Measures how alike two sets of k-mers are, from what they share.
 
 #include <algorithm>
 #include <cmath>
@@ -9,14 +9,14 @@
 
 namespace warpmer::backend {
 
-/// Of one sample: distinct k-mers, the sum of their counts, and of the counts' squares.
+/// Sums of one sample: distinct k-mers, the sum of their counts, and of the counts' squares.
 struct SampleSums {
   std::uint64_t distinct = 0;
   std::uint64_t kmers = 0;
   Key128 squares = 0;
 };
 
-/// Of two samples, over the k-mers that both have: how many, the sum of the smaller counts, and of the
+/// Sums of two samples, over the k-mers that both have: how many, the sum of the smaller counts, and of the
 /// products.
 struct PairSums {
   std::uint64_t shared = 0;

@@ -1,7 +1,7 @@
 #pragma once
-/// What a job learns about its k-mers on the way out: totals, histogram, the count filter. One per
-/// thread, merged at the end. Occurrences beyond 64 bits, which an operation on indexes may count before its
-/// filter, stay at the largest number there is.
+/// A tally has what a job learns about its k-mers on the way out: totals, histogram, the count filter. One
+/// per thread, merged at the end. Occurrences beyond 64 bits, which an operation on indexes may count before
+/// its filter, stay at the largest number there is.
 
 #include <algorithm>
 #include <cstdint>

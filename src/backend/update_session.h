@@ -1,6 +1,6 @@
 #pragma once
-/// What changes an index: two counting sessions, one for k-mers to add and one for k-mers to remove, and the
-/// index they change.
+/// A session that changes an index: two counting sessions, one for k-mers to add and one for k-mers to
+/// remove, and the index they change.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace warpmer::backend {
 
-/// What was to be removed and is not there.
+/// K-mers that were to be removed and are not there.
 struct Shortfall {
   std::uint64_t absent_kmers = 0;        ///< distinct k-mers that are not there at all,
   std::uint64_t absent_occurrences = 0;  ///< how often they were to be removed
@@ -42,16 +42,16 @@ class UpdatingSession {
  public:
   virtual ~UpdatingSession() = default;
 
-  /// Where input to be added, or removed, goes; null when the plan has none. Each takes batches until all
-  /// threads have said `end_of_input`; neither is ever told to `finish`.
+  /// Returns the session that input to be added, or removed, goes to; null when the plan has none. Each takes
+  /// batches until all threads have said `end_of_input`; neither is ever told to `finish`.
   [[nodiscard]] virtual CountingSession* added() = 0;
   [[nodiscard]] virtual CountingSession* removed() = 0;
 
-  /// As CountingSession::finish, with the counts of the index, plus what was added, minus what was removed,
-  /// in this order. What cannot be removed is noted and the shard left without that k-mer.
+  /// Does the same as CountingSession::finish, with the counts of the index, plus what was added, minus what
+  /// was removed, in this order. A k-mer that cannot be removed is noted, and the shard is left without it.
   virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
 
-  /// Of both sessions, after all threads have said `end_of_input`.
+  /// Returns the number for both sessions, after all threads have said `end_of_input`.
   [[nodiscard]] std::uint64_t early_counts() {
     return (added() ? added()->early_counts() : 0) + (removed() ? removed()->early_counts() : 0);
   }
@@ -72,7 +72,8 @@ class UpdatingSession {
   [[nodiscard]] virtual std::vector<StageReport> stages() { return stages_of_sessions(); }
 
  protected:
-  /// Of both sessions, those of one name added up; without those through which nothing has passed.
+  /// Returns the stages of both sessions, those of one name added up; without those through which nothing has
+  /// passed.
   [[nodiscard]] std::vector<StageReport> stages_of_sessions() {
     std::vector<StageReport> all;
     for (CountingSession* const session : {added(), removed()}) {
@@ -105,17 +106,18 @@ void for_each_entry_of(const index::IndexFile& index, std::uint32_t shard, const
   });
 }
 
-/// Whether, on GPUs, what is added goes to a table of the whole index that stays alive until the end. Else,
-/// and for k of up to kMaxDenseK and on CPUs, it is merged with the index in the end. The result is the same.
+/// Says whether, on GPUs, what is added goes to a table of the whole index that stays alive until the end.
+/// Else, and for k of up to kMaxDenseK and on CPUs, it is merged with the index in the end. The result is the
+/// same.
 enum class LiveTableUse : std::uint8_t {
   never,
   when_full,  ///< once a GPU has no room for more
   always,     ///< from the begin, and as often as can be: for tests
 };
 
-/// What the two sessions are to do. Both have the same k, strand and number of threads, and no filter. On a
-/// CPU each keeps to its own `memory_bytes`; on GPUs both have the same, which is divided between them and
-/// what merges, as is `device_memory_bytes`.
+/// The work of the two sessions. Both have the same k, strand and number of threads, and no filter. On a CPU
+/// each keeps to its own `memory_bytes`; on GPUs both have the same, which is divided between them and what
+/// merges, as is `device_memory_bytes`.
 struct UpdatePlan {
   std::optional<CountPlan> added, removed;
   std::uint64_t merge_bytes = 0;  ///< on a CPU, what shards that are merged may take, all threads' together

@@ -23,7 +23,7 @@ namespace warpmer::jobs {
 
 namespace {
 
-/// Who owns shards, a range each of equal length, is numbered through: ranks on CPUs, or the GPUs of all
+/// Owners of shards, each of a range of equal length, are numbered through: ranks on CPUs, or the GPUs of all
 /// ranks.
 struct Owners {
   std::uint32_t first_own = 0, end_own = 1;  ///< this rank, or its GPUs
@@ -118,7 +118,7 @@ class CountJob {
     report_.stages.push_back({"write", run_.write_seconds(), index.bytes_written()});
   }
 
-  /// Of all ranks, on rank 0.
+  /// Returns the reports of all ranks, on rank 0.
   std::vector<RankReport> rank_reports(const backend::CountingSession& session, const index::Totals& own,
                                        std::uint64_t index_bytes_spilled) {
     std::vector<RankReport> reports;

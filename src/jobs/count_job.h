@@ -69,10 +69,10 @@ void check_options(const CountOptions& options);
 /// With numbers for the threads and the memory that are left to the job, the same all the time: what is free
 /// changes.
 CountOptions settled(CountOptions options);
-/// How a job reads its input, if its options are `settled`.
+/// Returns how a job reads its input, if its options are `settled`.
 io::InputOptions input_options_for(const CountOptions& options);
-/// What a job tells the backend of `device`; `run` is of its threads and memory, of which reading `input` may
-/// take `reading_bytes`.
+/// Returns what a job tells the backend of `device`; `run` is of its threads and memory, of which reading
+/// `input` may take `reading_bytes`.
 backend::CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device,
                                   const SessionRun& run, const io::InputSet& input,
                                   std::uint64_t reading_bytes);

@@ -1,5 +1,5 @@
 #pragma once
-/// Which device a job runs on: what `--device` asks for, and what this machine has.
+/// Chooses the device that a job runs on: what `--device` asks for, of what this machine has.
 
 #include <cstdint>
 #include <functional>
@@ -52,7 +52,7 @@ auto with_fallback(DeviceChoice& choice, Make&& make) {
 /// The backend for a choice.
 std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice);
 
-/// How a set of k-mers is going to be looked up.
+/// The way in which a set of k-mers is going to be looked up.
 struct LookupRequest {
   bool lenient = false;  ///< as in CountOptions
   backend::LookupTable table = backend::LookupTable::automatic;

@@ -41,7 +41,7 @@ class CountGate {
     return report_;
   }
 
-  /// To know before anything is written.
+  /// Checks what has to be known before anything is written.
   void check(std::uint64_t largest_count) const {
     if (largest_count > options_.largest_count && !options_.saturate && options_.bounds.contains_all()) {
       refuse(largest_count);

@@ -20,7 +20,7 @@ struct ExportOptions {
   std::string shown_input;  ///< how messages call the index; empty: by its path
 };
 
-/// What is known of an index's k-mers.
+/// Returns what is known of an index's k-mers.
 formats::StreamFacts facts_of(const index::IndexFile& index);
 
 struct ExportReport {

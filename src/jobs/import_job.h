@@ -21,8 +21,8 @@ struct ImportOptions {
 };
 
 /// Runs a whole job, on the CPU. All k-mers are in memory, in 2k bits each and a byte or more for the count,
-/// until they are sorted and written. Of the totals of the index, "counted" is what the source has; records
-/// and bases, which nobody knows any more, are 0. Throws Error, and then no output file is left.
+/// until they are sorted and written. In the totals of the index, "counted" is what the source has; records
+/// and bases, which are no longer known, are 0. Throws Error, and then no output file is left.
 IndexReport run_import(formats::KmerSource& source, const ImportOptions& options,
                        backend::JobProgress& progress);
 

@@ -16,11 +16,11 @@ namespace {
 /// Rows of an old matrix that a thread works on, and what has been decompressed ahead.
 constexpr std::uint64_t kOldRowsOfThread = 6 * formats::MatrixFile::kRowBytes;
 
-/// Of compression. K-mers are mostly noise to it: 6, the usual one, takes three times as long for a sixth
-/// less.
+/// The level of compression. K-mers are mostly noise to it: 6, the usual one, takes three times as long for a
+/// sixth less.
 constexpr int kCompressionLevel = 4;
 
-/// What the first line of an old matrix says must hold for the inputs.
+/// Checks that what the first line of an old matrix says holds for the inputs.
 void check_alike(const formats::MatrixFile& old, const index::IndexFile& input) {
   const formats::MatrixFormat& format = old.format();
   const index::IndexParams& params = input.params();
@@ -63,8 +63,8 @@ void check(const MatrixOptions& options) {
   }
 }
 
-/// Of what a share of the matrix is told: bytes of the old one, which new rows are spread over evenly, or
-/// k-mers of the inputs. 0: not known.
+/// Returns the whole that shares of the matrix are told of: bytes of the old one, which new rows are spread
+/// over evenly, or k-mers of the inputs. 0: not known.
 std::uint64_t parts_of_all(const MatrixOptions& options, const std::vector<index::IndexFile>& inputs) {
   if (options.old != nullptr) return options.old->file_bytes();
   std::uint64_t entries = 0;

@@ -20,13 +20,13 @@ namespace warpmer::jobs {
 
 namespace {
 
-/// How far off times may be that were measured on a sample: caches, disks and neighbours are not the same for
-/// long.
+/// Factor by which times may be off that were measured on a sample: caches, disks and neighbours are not the
+/// same for long.
 constexpr double kTimeFactor = 1.6;
 /// Shards that are counted early are counted, and merged, more than once.
 constexpr double kEarlyCountFactor = 2;
 
-/// Of what the engine sets aside, about so much is touched (docs/plan.md, the table at the end).
+/// The part of what the engine sets aside that is touched, about (docs/plan.md, the table at the end).
 constexpr double kUsedReserve = 0.25;
 /// The job's command line is hardly longer than the plan's by more.
 constexpr double kCommandLineBytes = 256;
@@ -67,7 +67,7 @@ class PlanJob {
   }
 
  private:
-  /// What the job would tell its backend.
+  /// Returns what the job would tell its backend.
   backend::CountPlan plan_of_job() {
     report_.threads = threads_;
     report_.memory_cap_bytes = options_.count.memory_bytes;
@@ -192,8 +192,8 @@ class PlanJob {
     if (!middle->begins) refuse(*middle);
   }
 
-  /// What is written depends on what shards have when it is their turn; on how full memory is in the end;
-  /// and, where k-mers come often, on how soon counting early is found to pay.
+  /// Widens the range of temporary bytes. They depend on what shards have when it is their turn; on how full
+  /// memory is in the end; and, where k-mers come often, on how soon counting early is found to pay.
   void widen_temporary_bytes() {
     constexpr double kUncertain = 0.1, kUncertainOfCap = 1.0 / 16;
     stats::Range& temporary = *report_.temporary_bytes;
@@ -238,7 +238,7 @@ class PlanJob {
     predict_spilled(cap);
   }
 
-  /// What goes from the device to host memory and on to temporary files.
+  /// Predicts what goes from the device to host memory and on to temporary files.
   void predict_spilled(double device_cap) {
     // More is said in docs/memory.md: words have a third of a device's memory, or two, and in the end less.
     const stats::Range& pending = report_.kmers.pending_bytes;

@@ -1,5 +1,5 @@
 #pragma once
-/// What the counts of its k-mers say about a read: whether to keep it, and which of its bases.
+/// Judges a read by the counts of its k-mers: whether to keep it, and which of its bases.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ReadKmers {
   }
 };
 
-/// Which reads pass.
+/// Says which reads pass.
 struct ReadRule {
   backend::CountBounds counts;  ///< of k-mers that are found
   std::uint64_t min_kmers = 0;
@@ -51,7 +51,8 @@ struct BaseRange {
   std::size_t length = 0;
 };
 
-/// From the first base that a found k-mer covers to the last one; of length 0 when none is found.
+/// Returns the range from the first base that a found k-mer covers to the last one; of length 0 when none is
+/// found.
 BaseRange covered_range(std::span<const std::uint64_t> counts, std::uint32_t k, const ReadRule& rule);
 
 /// Overwrites by 'N' every one of the read's bases, of which there are `bases.size()`, that no found k-mer

@@ -16,8 +16,8 @@ std::uint64_t saturating_sum(std::span<const std::uint64_t> numbers) {
   return sum;
 }
 
-/// Of inputs of which any `samples`, or more, have a k-mer. `least` and `most` are the inputs' bounds, which
-/// are in order of the inputs.
+/// Returns the bounds for inputs of which any `samples`, or more, have a k-mer. `least` and `most` are the
+/// inputs' bounds, which are in order of the inputs.
 backend::CountBounds united(backend::CountRule rule, std::size_t samples, const Numbers& least,
                             const Numbers& most) {
   const std::size_t inputs = least.size();

@@ -1,5 +1,5 @@
 #pragma once
-/// Which counts the result of a set operation can have.
+/// Counts that the result of a set operation can have.
 
 #include <span>
 
@@ -7,8 +7,8 @@
 
 namespace warpmer::jobs {
 
-/// The bounds of the counts that an operation's result can have, where those of each input's k-mers are
-/// within `inputs`, one for each; nothing narrower can be promised, but of differences sometimes. Where
+/// Returns the bounds of the counts that an operation's result can have, where those of each input's k-mers
+/// are within `inputs`, one for each; nothing narrower can be promised, but of differences sometimes. Where
 /// nothing is filtered, in the inputs or in the result, these are all counts, as in any index that nothing
 /// was left out of.
 [[nodiscard]] backend::CountBounds result_bounds(const backend::SetPlan& plan,

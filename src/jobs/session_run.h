@@ -1,5 +1,5 @@
 #pragma once
-/// What every job does with sessions: all input in, frozen shards out to the index file, on a team of
+/// The part that every job with sessions has: all input in, frozen shards out to the index file, on a team of
 /// threads.
 
 #include <atomic>
@@ -17,7 +17,7 @@ class SharedInput;  // mpi/shared_input.h
 
 namespace warpmer::jobs {
 
-/// What every job says that has written an index.
+/// The report of every job that has written an index.
 struct IndexReport {
   index::Totals totals;  ///< of the index
   unsigned threads = 0;
@@ -55,8 +55,8 @@ class SessionRun {
   SessionRun(unsigned threads, std::uint64_t memory_cap_bytes, backend::JobProgress& progress)
       : threads_(threads), memory_cap_(memory_cap_bytes), progress_(progress) {}
 
-  /// Fills in what a plan says of threads, memory and input, of which reading may hold `reading_bytes`. What
-  /// that leaves to count with may be too little, or nothing; the session says so.
+  /// Fills in what a plan says of threads, memory and input, of which reading may hold `reading_bytes`. The
+  /// rest may be too little to count with, or nothing; the session says so.
   void complete(backend::CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const;
 
   /// Feeds a session with all input, to its end. After io::RawTextRefused it can be called again, with
@@ -69,7 +69,7 @@ class SessionRun {
               backend::JobProgress::Stage stage = backend::JobProgress::Stage::counting,
               mpi::Ranks& ranks = mpi::alone());
 
-  /// Of finished shards, what may wait in memory for its place in the file.
+  /// Returns how many bytes of finished shards may wait in memory for their places in the file.
   [[nodiscard]] std::uint64_t most_waiting_bytes() const { return memory_cap_ / 16; }
 
   /// Completes the index file and fills in `report`; the job is done.
@@ -79,8 +79,8 @@ class SessionRun {
   /// Fills in what a report says of an index that is complete.
   void fill_in(IndexReport& report, const index::Totals& totals, std::uint64_t index_bytes) const;
 
-  /// What `freeze` has spent on writing, on all threads; waiting for earlier shards, and for what comes from
-  /// a source, included.
+  /// Returns the time that `freeze` has spent on writing, on all threads; waiting for earlier shards, and for
+  /// what comes from a source, included.
   [[nodiscard]] double write_seconds() const { return write_seconds_; }
 
  private:

@@ -74,7 +74,7 @@ class SetJob {
     return plan;
   }
 
-  /// Whether the result would be of all that the inputs are of.
+  /// True when the result would be of all that the inputs are of.
   [[nodiscard]] bool adds_up() const {
     return options_.operation == backend::SetOperation::unite && options_.min_samples <= 1;
   }
@@ -130,7 +130,7 @@ class SetJob {
     }
   }
 
-  /// What an input's counts are within, after the filter for it.
+  /// Returns the bounds of an input's counts, after the filter for it.
   static backend::CountBounds kept_bounds(const index::Totals& input, const backend::CountBounds& filter) {
     const std::uint64_t least = std::max(input.min_count, filter.min);
     return {least, std::max(least, std::min(input.max_count, filter.max))};

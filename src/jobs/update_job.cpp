@@ -68,7 +68,7 @@ std::string kmers_text(std::uint64_t kmers, std::uint64_t occurrences) {
                   options.added.empty() ? "" : " and what --add brings", what));
 }
 
-/// What counting has to know, but for k and strand, which are the index's.
+/// Returns what counting has to know, but for k and strand, which are the index's.
 CountOptions count_options(const UpdateOptions& options) {
   CountOptions count;
   count.lenient = options.lenient;

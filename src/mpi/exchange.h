@@ -13,7 +13,7 @@
 
 namespace warpmer::mpi {
 
-/// What one multisplit yields for one owner: words in shard order, and where each shard's begin.
+/// The words that one multisplit yields for one owner, in shard order, and where each shard's begin.
 template <int Words>
 struct Parcel {
   std::uint32_t first_shard = 0;

@@ -13,8 +13,8 @@ io::InputFile take_file(MessageReader& message);
 
 /// Appends a batch of pieces to a message.
 void put_batch(Message& message, const io::Batch& batch);
-/// The next of a message, as if it had been read here. What it accounts for of its file stays with the rank
-/// that has read it.
+/// Takes the next batch of a message, as if it had been read here. The bytes of its file that it accounts for
+/// stay with the rank that has read it.
 void take_batch(MessageReader& message, io::Batch& batch);
 
 }  // namespace warpmer::mpi

@@ -1,6 +1,6 @@
 #pragma once
-/// What carries messages between the processes of a job. Passive: one thread (mpi/ranks.cpp) makes all
-/// calls, from `open` to `close`, so that MPI need not be safe for threads.
+/// A link carries messages between the processes of a job. It is passive: one thread (mpi/ranks.cpp) makes
+/// all calls, from `open` to `close`, so that MPI need not be safe for threads.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,15 +38,15 @@ class RankLink {
 
   /// Starts to send; the message stays where it is until `finish_send` has returned `ticket`.
   virtual void start_send(std::uint64_t ticket, unsigned to, Channel channel, const Message& message) = 0;
-  /// The ticket of a message that is on its way, and whose memory is free again.
+  /// Returns the ticket of a message that is on its way, and whose memory is free again.
   virtual std::optional<std::uint64_t> finish_send() = 0;
-  /// Takes the next message of a channel, if one has come; says from whom.
+  /// Takes the next message of a channel, if one has come; says which process it is from.
   virtual bool receive(Channel channel, unsigned& from, Message& message) = 0;
 
-  /// Whether one is coming in, so that `receive` should be called again soon.
+  /// True when one is coming in, so that `receive` should be called again soon.
   [[nodiscard]] virtual bool is_receiving() const { return false; }
 
-  /// Whether all processes have called this; to be called again until they have. Then `close`.
+  /// True when all processes have called this; to be called again until they have. Then `close`.
   virtual bool all_have_ended() = 0;
   virtual void close() = 0;
   /// Ends all processes at once, this one included, for want of anything better.

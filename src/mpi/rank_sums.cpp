@@ -7,7 +7,7 @@
 namespace warpmer::mpi {
 namespace {
 
-/// What one rank tells another at a time.
+/// Number of sums that one rank tells another at a time.
 constexpr std::size_t kSumsInMessage = std::size_t{1} << 17;
 
 void send_sums(Ranks& ranks, unsigned to, const std::vector<std::uint64_t>& sums) {

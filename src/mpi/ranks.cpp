@@ -13,23 +13,24 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Of a channel's messages to be sent, and of those that have come: beyond that, whoever sends waits, and
-/// what comes waits where it is. No channel takes another one's room, or those who wait for each other might
-/// never go on.
+/// Bytes of a channel's messages to be sent, and of those that have come, at most: beyond that, a thread that
+/// sends waits, and what comes waits where it is. No channel takes another one's room, or threads that wait
+/// for each other might never go on.
 constexpr std::uint64_t kMostQueuedBytes = std::uint64_t{8} << 20;
 /// Messages of a channel that are being sent at a time, to all ranks.
 constexpr std::size_t kMostBeingSent = 32;
 
-/// Between looks for messages when nothing goes on; doubled up to the longest. MPI wakes no thread when a
-/// message comes or has been sent: it has to be asked. What threads of this process post wakes at once.
+/// Time between looks for messages when nothing goes on; doubled up to the longest. MPI wakes no thread when
+/// a message comes or has been sent: it has to be asked. Messages that threads of this process post wake at
+/// once.
 constexpr std::chrono::microseconds kShortestNap{20};
 constexpr std::chrono::microseconds kLongestNap{2000};
 constexpr int kLooksWithoutNap = 50;
 
-/// What ranks have to agree on a failure, and to come to the end after one.
+/// Time that ranks have to agree on a failure, and to come to the end after one.
 constexpr std::chrono::seconds kFailurePatience{5};
 
-/// Queues of these channels are bounded: who fills them can wait.
+/// Queues of these channels are bounded: threads that fill them can wait.
 bool is_bounded(Channel channel) { return channel >= Channel::batches; }
 
 Message encode(const Verdict& verdict) {
@@ -120,7 +121,7 @@ void Ranks::run(unsigned expected) {
   link_->close();
 }
 
-/// Whether anything was to be done.
+/// True when anything was to be done.
 bool Ranks::step() {
   const bool has_received = receive_all();
   const bool has_finished = finish_sends();
@@ -206,8 +207,8 @@ void Ranks::decide(Verdict&& verdict) {
   conclude(std::move(verdict));
 }
 
-/// Under the lock: there is nothing more to do but to end. What is being sent goes on; whoever receives it
-/// throws it away.
+/// To be called under the lock, when there is nothing more to do but to end. Messages that are being sent go
+/// on; their receivers throw them away.
 void Ranks::conclude(Verdict&& verdict) {
   verdict_ = std::move(verdict);
   failed_at_ = Clock::now();
@@ -230,7 +231,7 @@ bool Ranks::is_idle() const {
   return std::all_of(queues_.begin(), queues_.end(), [](const Queue& each) { return each.outgoing.empty(); });
 }
 
-/// Whether this rank is leaving, and all others have come as far.
+/// True when this rank is leaving, and all others have come as far.
 bool Ranks::has_ended() {
   {
     const std::lock_guard lock(mutex_);
@@ -239,7 +240,7 @@ bool Ranks::has_ended() {
   return being_sent_.empty() && link_->all_have_ended();
 }
 
-/// Whether this rank has waited long enough for the others to end after a failure.
+/// True when this rank has waited long enough for the others to end after a failure.
 bool Ranks::is_overdue() {
   const std::lock_guard lock(mutex_);
   return is_leaving_ && verdict_ && Clock::now() > failed_at_ + 2 * kFailurePatience;

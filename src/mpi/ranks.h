@@ -1,11 +1,11 @@
 #pragma once
-/// The processes of one job: who they are, what they tell each other, and how they fail together.
+/// The processes of one job: their numbers, what they tell each other, and how they fail together.
 ///
-/// Each process has one thread that talks to the others (mpi/rank_link.h). Whoever sends hands a message
-/// over and waits only while too many bytes are on their way; what comes waits in a queue for each channel.
-/// Steps that all ranks take together (gather, broadcast, sums) are made of the same messages, so nothing
-/// ever waits inside MPI, and a rank that fails wakes all others: rank 0 hears of it, decides which failure
-/// is the one to be told, and everyone's next call throws that error.
+/// Each process has one thread that talks to the others (mpi/rank_link.h). A thread that sends hands a
+/// message over and waits only while too many bytes are on their way; messages that come wait in a queue for
+/// each channel. Steps that all ranks take together (gather, broadcast, sums) are made of the same messages,
+/// so nothing ever waits inside MPI, and a rank that fails wakes all others: rank 0 hears of it, decides
+/// which failure is the one to be told, and the next call of each throws that error.
 
 #include <array>
 #include <atomic>
@@ -57,7 +57,7 @@ class Ranks {
   void post(unsigned to, Channel channel, Message&& message);
   /// The same, but waits while the channel is full.
   void send(unsigned to, Channel channel, Message&& message);
-  /// Whether too many bytes wait to be sent.
+  /// True when too many bytes wait to be sent.
   [[nodiscard]] bool is_full(Channel channel);
   /// Waits until a message has come, but no longer than `patience`.
   void wait(Channel channel, std::chrono::milliseconds patience);
@@ -217,10 +217,10 @@ class MessageReader {
   const char* end_;
 };
 
-/// How many processes a launcher (mpirun, mpiexec, srun) says that it has started with this one; 1 without
-/// any.
+/// Returns how many processes a launcher (mpirun, mpiexec, srun) says that it has started with this one; 1
+/// without any.
 unsigned launched_ranks();
-/// Which of them this one is.
+/// Returns which of them this one is.
 unsigned launched_rank();
 
 /// The ranks that this process was launched among. ResourceError when there are several and the module that

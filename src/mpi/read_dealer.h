@@ -27,11 +27,12 @@ struct PartOfInput {
 };
 
 /// Large files of many records are read by all ranks, in small parts; other small files by one rank each.
-/// What else there is (pipes, and large files that cannot be divided) is read here, and dealt out in batches.
+/// Other inputs (pipes, and large files that cannot be divided) are read here, and dealt out in batches.
 ///
 /// When a part turns out not to be whole records, because of a wrong guess or of damage, all before it is
 /// written and right: the first part begins with the file, and each ended where the next began. So that file
-/// is read here from its beginning, what is written is left out, and what follows is dealt again.
+/// is read here from its beginning, records that are written are left out, and those that follow are dealt
+/// again.
 class ReadDealer {
  public:
   using Give = std::function<void(unsigned rank, Message&& work)>;

@@ -25,7 +25,7 @@ std::optional<unsigned> ReadResults::deal(std::uint32_t file) {
   return rank;
 }
 
-/// The one whose turn it is, or the first behind it.
+/// Returns the rank whose turn it is, or the first behind it that has room.
 std::optional<unsigned> ReadResults::rank_with_room() const {
   const auto ranks = static_cast<unsigned>(most_dealt_.size());
   for (unsigned step = 0; step < ranks; ++step) {

@@ -14,7 +14,7 @@
 
 namespace warpmer::mpi {
 
-/// What a result begins with. Behind it comes the text, or the message of an error.
+/// The head that a result begins with. Behind it comes the text, or the message of an error.
 struct ResultHead {
   enum class Kind : std::uint8_t {
     text,
@@ -25,11 +25,11 @@ struct ResultHead {
   bool is_last = false;                   ///< of this work
   ErrorKind error = ErrorKind::internal;  ///< of a failure
   std::uint64_t records = 0;              ///< that end in this text
-  /// Where the text ends within the next record; 0: between records.
+  /// Number of bases after which the text ends within the next record; 0: between records.
   std::uint64_t open_bases = 0;
 };
 
-/// How far a file's text has been written.
+/// The part of a file's text that has been written.
 struct ReadProgress {
   std::uint32_t file = 0;
   std::uint64_t records = 0;
@@ -55,7 +55,7 @@ class ReadResults {
   std::optional<unsigned> deal(std::uint32_t file);
   /// Waits until everything dealt is written. False in the same cases.
   bool wait_until_written();
-  /// When work was not divisible, waits until what was dealt after it has come back, in vain, and returns
+  /// Waits, when work was not divisible, until what was dealt after it has come back, in vain, and returns
   /// from where on all has to be dealt again. Nothing after `stop`.
   std::optional<ReadProgress> begin_again();
 
@@ -87,7 +87,7 @@ class ReadResults {
   std::condition_variable changed_;
   std::deque<Dealt> dealt_;                ///< not written yet
   std::vector<std::uint64_t> dealt_to_;    ///< of these, by rank
-  unsigned next_rank_ = 0;                 ///< whose turn it is
+  unsigned next_rank_ = 0;                 ///< the rank whose turn it is
   std::vector<std::deque<Message>> came_;  ///< by rank, to be written
   ReadProgress progress_;                  ///< of the file that is being written
   std::optional<ReadProgress> call_back_;  ///< from where on all has to be dealt again

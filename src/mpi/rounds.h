@@ -1,9 +1,9 @@
 #pragma once
-/// The rounds in which the devices of all ranks hand over what they have split: when one begins, and how much
-/// each gives each. In a round every device gives one segment or nothing. A rank offers when its devices are
-/// ready, or when another cannot wait any longer; when all have offered, all have the same partition table,
-/// and know where parts begin without another word. A rank whose input has ended goes on, with nothing to
-/// give, until all have ended. Who moves the parts is somebody else's affair.
+/// The rounds in which the devices of all ranks hand over what they have split: this says when one begins,
+/// and how much each gives each. In a round every device gives one segment or nothing. A rank offers when its
+/// devices are ready, or when another cannot wait any longer; when all have offered, all have the same
+/// partition table, and know where parts begin without another word. A rank whose input has ended goes on,
+/// with nothing to give, until all have ended. Moving the parts is left to others.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace warpmer::mpi {
 /// One thread of each rank makes all calls. No call waits; all throw what a rank has failed with.
 class Rounds {
  public:
-  /// How many devices each rank has. They are numbered through, rank by rank.
+  /// `devices_of_ranks` is the number of devices that each rank has. They are numbered through, rank by rank.
   Rounds(mpi::Ranks& ranks, const std::vector<std::uint32_t>& devices_of_ranks)
       : ranks_(ranks), all_(devices_of_ranks.size()) {
     for (std::size_t rank = 0; rank < all_.size(); ++rank) {
@@ -53,9 +53,9 @@ class Rounds {
     }
   }
 
-  /// Whether another rank asks all to offer what they have.
+  /// True when another rank asks all to offer what they have.
   [[nodiscard]] bool is_urged() const { return urged_rounds_ > round_; }
-  /// Whether this rank has something to say in this round, and has not done so.
+  /// True when this rank has something to say in this round, and has not done so.
   [[nodiscard]] bool may_offer() const { return !own().has_ended && own().offers.empty(); }
 
   /// Asks all other ranks to offer what they have in this round, were it nothing.
@@ -65,8 +65,8 @@ class Rounds {
     tell_all(head_of(Kind::urge));
   }
 
-  /// What this rank's devices give in this round: their rows of the table. `is_last`: they give nothing in
-  /// later ones.
+  /// Offers what this rank's devices give in this round: their rows of the table. `is_last`: they give
+  /// nothing in later ones.
   void offer(const PartitionTable& rows, bool is_last) {
     Offer offer{{}, is_last};
     for (std::uint32_t sender = first_own(); sender < end_own(); ++sender) {
@@ -79,7 +79,7 @@ class Rounds {
     own().offers.push_back(std::move(offer));
   }
 
-  /// Whether all have offered.
+  /// True when all have offered.
   [[nodiscard]] bool is_complete() const {
     return std::all_of(all_.begin(), all_.end(),
                        [](const Rank& rank) { return rank.has_ended || !rank.offers.empty(); });
@@ -103,7 +103,7 @@ class Rounds {
   /// Tells all ranks what this one has failed with.
   void report(const std::exception_ptr& thrown) noexcept { ranks_.report(thrown); }
 
-  /// Whether no more rounds come.
+  /// True when no more rounds come.
   [[nodiscard]] bool have_ended() const {
     return std::all_of(all_.begin(), all_.end(), [](const Rank& rank) { return rank.has_ended; });
   }

@@ -15,10 +15,10 @@ namespace warpmer::mpi {
 
 namespace {
 
-/// What a rank hands over at a time.
+/// Number of words that a rank hands over at a time.
 constexpr std::uint64_t kWordsInMessage = std::uint64_t{1} << 17;
 
-/// What comes before a shard's payload when it is handed over.
+/// The head that comes before a shard's payload when it is handed over.
 struct ShardHead {
   std::uint32_t shard = 0;
   index::ShardShape shape;
@@ -140,7 +140,7 @@ void SharedIndex::write_parts() {
     writer_->adopt_part(std::string(text_of(parts[rank])));
 }
 
-/// On rank 0: asks one rank after the other for its shards, whose end an empty message is.
+/// Asks, on rank 0, one rank after the other for its shards, whose end an empty message is.
 void SharedIndex::collect_parts() {
   for (unsigned rank = 1; rank < ranks_.size(); ++rank) {
     ranks_.post(rank, Channel::together, {});

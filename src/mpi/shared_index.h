@@ -10,8 +10,8 @@
 
 namespace warpmer::mpi {
 
-/// A file: rank 0 makes it and tells the others its name, who have to be able to open it. Rank 0 writes
-/// shards as they come; the others keep theirs until all are counted, what is more than their memory for it
+/// A file: rank 0 makes it and tells its name to the others, which have to be able to open it. Rank 0 writes
+/// shards as they come; the others keep theirs until all are counted, those that exceed their memory for it
 /// in a temporary file, and then each writes its own range of the file. Rank 0 adds the directory and the
 /// rest and gives it its name. A stream: the others hand their shards over to rank 0, one rank after the
 /// other.
@@ -32,7 +32,7 @@ class SharedIndex {
   void finish(const index::Totals& totals, const index::Histogram& histogram,
               const index::Provenance& provenance);
 
-  /// Of the whole job, after `finish`; on rank 0.
+  /// Returns the totals of the whole job, after `finish`; on rank 0.
   [[nodiscard]] const index::Totals& totals() const { return totals_; }
   [[nodiscard]] std::uint64_t bytes_written() const { return bytes_written_; }
 

@@ -9,7 +9,7 @@ namespace warpmer::mpi {
 
 namespace {
 
-/// What a message of Channel::batches begins with.
+/// The byte that a message of Channel::batches begins with.
 constexpr char kBatch = 'b';
 constexpr char kEnd = 'e';     ///< no more from this rank
 constexpr char kGiveUp = 'g';  ///< SharedInput::give_up_parts

@@ -29,25 +29,26 @@ class SharedInput {
   SharedInput(const SharedInput&) = delete;
   SharedInput& operator=(const SharedInput&) = delete;
 
-  /// As io::InputSet::next, by threads 0 to `threads` - 1 at once. Batches that one rank reads for all go to
-  /// the ranks in turn.
+  /// Does the same as io::InputSet::next, by threads 0 to `threads` - 1 at once. Batches that one rank reads
+  /// for all go to the ranks in turn.
   bool next(io::Batch& batch, unsigned thread);
 
-  /// From now on, batches are text where the backend's sessions take it (io::InputSet::enable_raw_text).
+  /// Makes batches text from now on where the backend's sessions take it (io::InputSet::enable_raw_text).
   void enable_raw_text(const backend::Backend& backend);
 
   /// Makes all calls of `next` on this rank return false soon.
   void cancel() noexcept;
 
-  /// When a batch of a part of a file (io::Batch::is_of_part) is in error: its place cannot be named, and
-  /// perhaps there would be none if the file was read from its beginning. All ranks stop reading soon.
+  /// To be called when a batch of a part of a file (io::Batch::is_of_part) is in error: its place cannot be
+  /// named, and perhaps there would be none if the file was read from its beginning. All ranks stop reading
+  /// soon.
   void give_up_parts();
-  /// Whether some rank has done so: then nothing that was read counts, and all has to be read again with
-  /// `may_divide` false. On all ranks together, when `next` has returned false.
+  /// True when some rank has done so: then nothing that was read counts, and all has to be read again with
+  /// `may_divide` false. To be called on all ranks together, when `next` has returned false.
   bool must_read_again();
 
   [[nodiscard]] Ranks& ranks() const { return ranks_; }
-  /// What this rank reads itself.
+  /// Returns what this rank reads itself.
   [[nodiscard]] io::InputSet& own() { return *own_; }
   [[nodiscard]] const io::InputSet& own() const { return *own_; }
 

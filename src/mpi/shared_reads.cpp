@@ -12,7 +12,7 @@
 namespace warpmer::mpi {
 namespace {
 
-/// What a message of Channel::batches may be beside work (mpi/read_dealer.h).
+/// Kinds of a message of Channel::batches beside work (mpi/read_dealer.h).
 constexpr char kRelease = 'r';      ///< so many bytes of results are written
 constexpr char kNoMoreReads = 'e';  ///< there is no more work
 
@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kReadsLook{5};
 
 /// Work that a thread of each rank may have been dealt, so that there is always more to begin with.
 constexpr std::uint64_t kWorkOfThread = 2;
-/// Of its results at rank 0, whatever there are of ranks.
+/// Least number of bytes of a rank's results at rank 0, however many ranks there are.
 constexpr std::uint64_t kLeastUnwritten = std::uint64_t{1} << 20;
 
 std::vector<io::InputFile> list_together(Ranks& ranks, const std::vector<std::string>& paths) {
@@ -58,7 +58,7 @@ class SharedReads::Turn {
     }
     if (result_.size() > reads_.most_held_) send_part();
   }
-  /// What there was before that stays.
+  /// Sets the failure. What there was before it stays.
   void fail(ResultHead::Kind kind, ErrorKind error, std::string_view message) {
     result_.resize(whole_bytes_);
     if (head_.records > 0 || head_.open_bases > 0) send_part();

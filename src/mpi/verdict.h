@@ -1,5 +1,5 @@
 #pragma once
-/// What becomes of an exception: the kind of failure, and the sentence that is told.
+/// The form in which an exception is told: the kind of failure, and the sentence.
 
 #include <exception>
 #include <string>
@@ -14,8 +14,8 @@ struct Verdict {
   std::string message;
 };
 
-/// Of anything that was thrown. An Error says it by itself; memory and threads that the system does not grant
-/// are resources; whatever else comes up is a bug.
+/// Returns the verdict of anything that was thrown. An Error says it by itself; memory and threads that the
+/// system does not grant are resources; anything else that comes up is a bug.
 Verdict verdict_of(const std::exception_ptr& thrown);
 
 }  // namespace warpmer::mpi

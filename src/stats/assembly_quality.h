@@ -1,5 +1,5 @@
 #pragma once
-/// How good an assembly is by the k-mers of reads: the measures of Merqury (Rhie, Walenz, Koren, Phillippy:
+/// Measures how good an assembly is by the k-mers of reads, as Merqury does (Rhie, Walenz, Koren, Phillippy:
 /// Merqury: reference-free quality, completeness, and phasing assessment for genome assemblies, Genome
 /// Biology 21:245, 2020).
 

@@ -9,7 +9,7 @@ namespace {
 
 /// Numbers below this are what rounding leaves of 0; coefficients are about 1.
 constexpr double kZero = 1e-11;
-/// What may be missing from a constraint in the end.
+/// Amount that may be missing from a constraint in the end.
 constexpr double kMissing = 1e-9;
 
 /// Rows are equations between variables that are not negative; each has one variable, its own, that stands
@@ -44,7 +44,7 @@ class Tableau {
     return missing <= kMissing;
   }
 
-  /// From there up; false if there is no top.
+  /// Climbs from there; false if there is no top.
   bool find_best(std::vector<double> objective) {
     objective.resize(width_);
     return climb(objective, first_artificial_);
@@ -91,7 +91,7 @@ class Tableau {
     return true;  // as good as it gets: every step keeps the constraints
   }
 
-  /// The row whose own variable is the first to become 0 as the column's grows.
+  /// Returns the row whose own variable is the first to become 0 as the column's grows.
   [[nodiscard]] std::size_t first_to_vanish(std::size_t column) const {
     std::size_t best = rows_.size();
     double least = 0;

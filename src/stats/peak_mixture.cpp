@@ -22,7 +22,7 @@ constexpr double kForeignAlone = 2;
 /// A foreign peak at a multiple of the coverage would be there by chance.
 constexpr double kForeignByChance = 15;
 
-/// What genomes are like; see docs/spectrum.md. Of all places, at least so many have the same k-mer on all
+/// Genomes are such; see docs/spectrum.md. Of all places, at least so many have the same k-mer on all
 /// haplotypes.
 double least_homozygous(unsigned ploidy) { return ploidy == 1 ? 1 : ploidy == 2 ? 0.2 : 0.1; }
 struct Curves {
@@ -61,7 +61,7 @@ void add_peak(const SpectrumBins& bins, double mean, double dispersion, Curves& 
   }
 }
 
-/// Of errors: their numbers fall by such factors from count to count.
+/// Factors of errors: their numbers fall by these from count to count.
 constexpr std::array<double, 2> kErrorFactors{0.2, 0.45};
 
 /// Peaks of all numbers of copies up to the end, errors, and the foreign peak.
@@ -163,7 +163,7 @@ class WeightFit {
     }
   }
 
-  /// Of each curve.
+  /// Returns the k-mers of each curve.
   [[nodiscard]] const std::vector<double>& kmers() const { return kmers_; }
 
   [[nodiscard]] double log_likelihood() const {
@@ -262,7 +262,7 @@ class WeightFit {
 
 bool is_whole(double ratio) { return std::abs(ratio - std::round(ratio)) < 0.012 * ratio + 0.01; }
 
-/// Whether haplotypes or repeats can make the foreign peak.
+/// True when haplotypes or repeats can make the foreign peak.
 bool is_of_genome(const PeakMixture& fit) {
   const double up = fit.foreign->mean / fit.unit, down = fit.coverage() / fit.foreign->mean;
   return (up > 1 && up < 2 * kMostPloidy && is_whole(up)) ||
@@ -311,7 +311,7 @@ PeakMixture fit_at(const SpectrumBins& bins, const MixtureStart& at, int rounds)
   return result;
 }
 
-/// Where `value`, with one minimum in [low, high], has it: by golden sections.
+/// Returns where `value`, with one minimum in [low, high], has it: by golden sections.
 double least(double low, double high, int steps, const std::function<double(double)>& value) {
   constexpr double kSection = 0.6180339887498949;
   double a = high - kSection * (high - low), b = low + kSection * (high - low);

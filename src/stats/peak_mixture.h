@@ -12,8 +12,9 @@ namespace warpmer::stats {
 
 constexpr unsigned kMostPloidy = 6;
 
-/// Number of k-mers of `count`, of those whose counts have this mean: a negative binomial distribution of
-/// variance mean * (1 + dispersion), as in Vurture et al. 2017 (GenomeScope). `count` need not be whole.
+/// Returns the number of k-mers of `count`, of those whose counts have this mean: a negative binomial
+/// distribution of variance mean * (1 + dispersion), as in Vurture et al. 2017 (GenomeScope). `count` need
+/// not be whole.
 double peak_density(double count, double mean, double dispersion);
 
 /// K-mers of `copies`, more than `ploidy`, are repeats. There are at most so many, by the places of the
@@ -29,7 +30,7 @@ struct ForeignPeak {
 
 /// Part of a spectrum, in bins: each count of small ones, and for deep peaks not every count.
 struct SpectrumBins {
-  /// Of the counts in [first, last). `has_errors`: of some of them, errors are expected.
+  /// Makes the bins of the counts in [first, last). `has_errors`: of some of them, errors are expected.
   SpectrumBins(const SmoothSpectrum& spectrum, std::uint64_t first, std::uint64_t last, bool has_errors);
   std::uint64_t first, last;
   bool has_errors;
@@ -40,7 +41,7 @@ struct SpectrumBins {
   double all = 0;              ///< sum of `kmers`
 };
 
-/// What is fitted: with a foreign peak, its mean and dispersion are where the search begins.
+/// The start of a fit: with a foreign peak, its mean and dispersion are where the search begins.
 struct MixtureStart {
   unsigned ploidy = 1;
   double unit = 0;

@@ -13,8 +13,8 @@ namespace {
 
 /// Ranges reach so many standard errors to each side, where errors are measured.
 constexpr double kStandardErrors = 3;
-/// What they are widened by, where only the beginning of an input was read and nobody knows how like it the
-/// rest is; and where there was but one batch, so that nothing can be measured.
+/// Errors that ranges are widened by, where only the beginning of an input was read and it is not known how
+/// like it the rest is; and where there was but one batch, so that nothing can be measured.
 constexpr double kBeginningError = 0.05;
 constexpr double kOneBatchError = 0.2;
 /// Shards of hot minimizers have few distinct k-mers for their occurrences: beyond so many medians, they do
@@ -25,7 +25,7 @@ constexpr double kLargestClump = 500;
 /// Locality less than this is noise, and so is any where next to nothing is repeated.
 constexpr double kLeastLocality = 0.1;
 constexpr double kLeastRepeated = 0.001;
-/// How far off predictions of local data may be.
+/// Error that predictions of local data may have.
 constexpr double kLocalityError = 0.3;
 
 Range scaled(const Range& range, double factor) {
@@ -45,7 +45,7 @@ std::uint64_t kmers_of(const SampledReads& reads) {
   return kmers;
 }
 
-/// From what was read to all: the factor, and how wrong it may be, by how much k-mers per byte differ from
+/// Expands what was read to all: the factor, and how wrong it may be, by how much k-mers per byte differ from
 /// batch to batch (a ratio estimate: Cochran 1977, "Sampling Techniques", section 6.3).
 struct Expansion {
   double factor = 1;
@@ -84,8 +84,8 @@ std::vector<double> effective_sizes(const std::vector<backend::ShardSample>& sha
   return sizes;
 }
 
-/// From counted shards to all of them, likewise: what is counted goes with the shards' sizes, which are
-/// known.
+/// Expands counted shards to all of them, likewise: numbers that are counted go with the shards' sizes, which
+/// are known.
 class ShardExpansion {
  public:
   explicit ShardExpansion(const std::vector<backend::ShardSample>& shards)
@@ -101,7 +101,7 @@ class ShardExpansion {
   [[nodiscard]] const std::vector<double>& sizes() const { return sizes_; }
   [[nodiscard]] double all() const { return all_; }
 
-  /// Of a number that each counted shard has.
+  /// Returns the error of a number that each counted shard has.
   template <class Value>
   [[nodiscard]] double error(Value&& value) const {
     const auto shards = static_cast<double>(shards_.size());
@@ -122,8 +122,8 @@ class ShardExpansion {
   double all_ = 0, counted_ = 0, number_ = 0;
 };
 
-/// How much less a random half has than it would if reads came in random order: 1 if each half has k-mers of
-/// its own, as the reads of a sorted BAM file. Nothing if there are no halves of some size.
+/// Returns how much less a random half has than it would if reads came in random order: 1 if each half has
+/// k-mers of its own, as the reads of a sorted BAM file. Nothing if there are no halves of some size.
 std::optional<double> locality_of(const backend::HalfSample& half) {
   double kmers = 0, distinct = 0;
   for (const auto& [count, number] : half.histogram) {
@@ -152,8 +152,8 @@ Range with_locality(const Range& random, double linear, std::optional<double> lo
           std::max(random.high, mixed(random.high) * (1 + error))};
 }
 
-/// Bytes of frozen shards with `kmers` k-mers in all whose counts are like those of `classes` in [from, to],
-/// in the sizes that `shards` has: what index::choose_shape makes of each.
+/// Returns the bytes of frozen shards with `kmers` k-mers in all whose counts are like those of `classes` in
+/// [from, to], in the sizes that `shards` has: what index::choose_shape makes of each.
 double frozen_bytes(double kmers, const CountClasses& classes, double from, double to,
                     const ShardExpansion& shards, std::uint32_t k) {
   std::array<double, 65> shares{};

@@ -1,5 +1,6 @@
 #pragma once
-/// What is to be expected of all k-mers, from a sample of them: of the reads, of the shards, or of both.
+/// Predicts what is to be expected of all k-mers, from a sample of them: of the reads, of the shards, or of
+/// both.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +17,7 @@ struct SampledBatch {
   std::uint64_t input_bytes = 0;  ///< on disk
 };
 
-/// What was read to predict from.
+/// The reads that were sampled to predict from.
 struct SampledReads {
   bool is_whole = false;           ///< everything was
   std::uint64_t total_bytes = 0;   ///< of all inputs, on disk

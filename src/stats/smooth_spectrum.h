@@ -28,7 +28,7 @@ class SmoothSpectrum {
     return sum(from(count), to(count)) / width(count);
   }
 
-  /// Whether `high`, a count, has significantly more k-mers than `low`.
+  /// True when `high`, a count, has significantly more k-mers than `low`.
   [[nodiscard]] bool is_step(std::uint64_t low, std::uint64_t high) const;
 
  private:

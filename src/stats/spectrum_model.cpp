@@ -42,7 +42,7 @@ constexpr double kLeastSingle = 0.02;
 /// The fit ends where no more than this share of the k-mers is left.
 constexpr double kFewKmers = 0.003;
 
-/// What the k-mers up to the cut-off are: errors, but for those that the model expects there.
+/// Estimates what the k-mers up to the cut-off are: errors, but for those that the model expects there.
 void estimate_errors(const SmoothSpectrum& spectrum, const PeakMixture& fit, std::uint64_t cutoff,
                      std::uint32_t k, double all_kmers, GenomeEstimate& estimate) {
   double distinct = 0, kmers = 0;
@@ -150,12 +150,12 @@ class Ploidies {
   static bool is_near(std::uint64_t peak, double mean) {
     return std::abs(std::log(static_cast<double>(peak) / mean)) < 0.2;
   }
-  /// Whether there is a peak that is not the one of all haplotypes.
+  /// True when there is a peak that is not the one of all haplotypes.
   [[nodiscard]] bool is_seen(double mean, double coverage) const {
     return std::any_of(peaks_.begin(), peaks_.end(),
                        [&](std::uint64_t peak) { return is_near(peak, mean) && !is_near(peak, coverage); });
   }
-  /// Whether it has k-mers for which there is no peak to be seen. Real peaks are not quite of the shape of
+  /// True when it has k-mers for which there is no peak to be seen. Real peaks are not quite of the shape of
   /// the model, and k-mers of anything can mend that.
   [[nodiscard]] bool is_guess(const PeakMixture& fit) const {
     return has_unseen_foreign(fit) || has_unseen_haplotypes(fit);
@@ -256,7 +256,7 @@ class Modeller {
     return std::max(spectrum_.first(), *model_.error_cutoff + 1);
   }
 
-  /// Whether the k-mers above the cut-off can be a genome's.
+  /// True when the k-mers above the cut-off can be a genome's.
   bool is_plausible() {
     double kmers = 0;
     for (std::uint64_t count = spectrum_.first(); count < first_genomic(); ++count)
@@ -391,7 +391,7 @@ std::uint64_t divisor_of(const index::Histogram& histogram) {
   return divisor;
 }
 
-/// As if each k-mer had been counted once where it was `divisor` times.
+/// Models the spectrum as if each k-mer had been counted once where it was `divisor` times.
 SpectrumModel model_divided(const index::IndexParams& params, index::Totals totals,
                             const index::Histogram& histogram, std::uint64_t divisor) {
   index::Histogram divided;

@@ -17,9 +17,11 @@ struct SpectrumPeak {
   std::uint64_t kmers = 0;  ///< distinct k-mers of exactly this count
 };
 
-/// What follows from all numbers of a spectrum with a clear peak. What the index cannot tell has no value.
+/// Estimates that follow from all numbers of a spectrum with a clear peak. Numbers that the index cannot tell
+/// have no value.
 struct GenomeEstimate {
-  unsigned ploidy = 1;  ///< haplotypes whose k-mers differ: 1 also for more of them that are all the same
+  unsigned ploidy =
+      1;  ///< number of haplotypes whose k-mers differ: 1 also for more of them that are all the same
   double kmer_coverage = 0;  ///< mean count of k-mers that all haplotypes have once
   double dispersion = 0;     ///< variance of a peak by its mean, minus 1; 0: Poisson
   double fit = 0;            ///< share of the k-mers around the peaks that the model explains, 0 to 1
@@ -36,7 +38,7 @@ struct GenomeEstimate {
   std::optional<double> error_rate;  ///< per base
 };
 
-/// What the spectrum says if the genome has another ploidy.
+/// The answer that the spectrum gives if the genome has another ploidy.
 struct OtherPloidy {
   unsigned ploidy = 1;
   double kmer_coverage = 0;  ///< as in GenomeEstimate, like the next

@@ -25,7 +25,7 @@ std::size_t bin_of(std::uint64_t count) {
                                   std::begin(kBinEnds));
 }
 
-/// Of `draws` that each succeed with probability `share`: that `hits` do.
+/// Returns the probability that, of `draws` that each succeed with probability `share`, `hits` do.
 double binomial(double draws, double share, double hits) {
   if (hits > draws) return 0;
   return std::exp(std::lgamma(draws + 1) - std::lgamma(hits + 1) - std::lgamma(draws - hits + 1) +

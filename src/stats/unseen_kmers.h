@@ -1,5 +1,6 @@
 #pragma once
-/// From the spectrum of a sample of the reads to that of all of them: what it can be, between which bounds.
+/// Extrapolates from the spectrum of a sample of the reads to that of all of them: what it can be, between
+/// which bounds.
 ///
 /// If a k-mer occurs M times in all reads, and a share p of the reads is a sample, it occurs there about
 /// Binomial(M, p) times. So each spectrum of the whole, w[M] k-mers that occur M times, makes the sample's
@@ -30,8 +31,8 @@ struct CountClass {
 };
 using CountClasses = std::vector<CountClass>;
 
-/// How many k-mers of counts in some range there can be, and the spectra of the whole that have the fewest
-/// and the most.
+/// The least and the greatest number of k-mers of counts in some range that there can be, and the spectra of
+/// the whole that have the fewest and the most.
 struct KmerBounds {
   Range kmers;
   CountClasses fewest, most;
@@ -43,9 +44,9 @@ struct SampledSpectrum {
   double clump = 1;            ///< neighbours in a read share their fate: so many k-mers count as one, about
 };
 
-/// Of k-mers that occur from `min_count` to `max_count` times in all reads. The estimate is the geometric
-/// mean of the bounds, which is never off by a larger factor than half of what is between them. A sample that
-/// is everything has bounds that are one. Takes about a millisecond.
+/// Returns the bounds for k-mers that occur from `min_count` to `max_count` times in all reads. The estimate
+/// is the geometric mean of the bounds, which is never off by a larger factor than half of what is between
+/// them. A sample that is everything has bounds that are one. Takes about a millisecond.
 KmerBounds extrapolate(const SampledSpectrum& sample, std::uint64_t min_count, std::uint64_t max_count);
 
 /// Distinct k-mers to be expected in a random share of the occurrences that a histogram is of.

@@ -158,9 +158,9 @@ class ShardCounter {
   static constexpr std::size_t kTakenWords = 256;
   static_assert(PendingPage<Words>::kCapacity < kTakenWords);
   static constexpr std::size_t kFirstDistinct = std::size_t{1} << 16;
-  /// Number of hashes from which on they take a table, as do more than so many for each distinct one, unless
-  /// a table was asked for by name; fewer are listed and sorted. Where k-mers hardly repeat a table costs a
-  /// genome 15 % more; 1.5 or 3 instead of 2 differ less.
+  /// Unless a table was asked for by name, more hashes than this, or more than so many for each distinct one,
+  /// take a table; fewer are listed and sorted. Where k-mers hardly repeat a table costs a genome 15 % more;
+  /// 1.5 or 3 instead of 2 differ less.
   static constexpr std::size_t kMostListed = std::size_t{1} << 20;
   static constexpr double kMostRepeated = 2;
 

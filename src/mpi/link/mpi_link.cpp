@@ -124,7 +124,7 @@ class MpiLink final : public mpi::RankLink {
 
 }  // namespace warpmer::mpi
 
-/// What mpi/launch.cpp looks for: kMakeRankLinkSymbol.
+/// The symbol that mpi/launch.cpp looks for: kMakeRankLinkSymbol.
 extern "C" __attribute__((visibility("default"))) warpmer::mpi::RankLink* warpmer_make_link() {
   return new warpmer::mpi::MpiLink;
 }
