@@ -40,18 +40,19 @@ struct CountPlan {
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
   CountTable table = CountTable::automatic;  ///< for k of up to kMaxDenseK there is none
-  unsigned threads = 1;                      ///< that will call `add`, numbered from 0
-  unsigned devices = 1;                      ///< of this rank, among which its shards are divided
+  unsigned threads = 1;                      ///< threads that will call `add`, numbered from 0
+  unsigned devices = 1;                      ///< devices of this rank, among which its shards are divided
   mpi::Ranks* ranks = &mpi::alone();         ///< among which all shards are divided
   std::uint64_t device_memory_bytes = 0;     ///< cap on what is held on each GPU; 0: what is free
-  std::uint64_t memory_bytes = 0;      ///< what the backend may hold; ResourceError when it cannot keep to it
-  std::uint64_t other_bytes = 0;       ///< what the rest of the process holds, for messages
+  std::uint64_t memory_bytes = 0;            ///< the most that the backend holds, or ResourceError
+  std::uint64_t other_bytes = 0;             ///< bytes that the rest of the process holds, for messages
   std::uint64_t memory_cap_bytes = 0;  ///< on the whole process, of which a sixteenth is the index writer's
   std::string tmp_directory = ".";     ///< for what does not fit
-  bool tmp_directory_is_chosen = false;    ///< by the user: one that cannot do is an error, needed or not
-  std::uint64_t input_bytes = 0;           ///< of all input, compressed or not; 0 when unknown
-  std::function<Share()> input_read = {};  ///< how much of it has been read, at any time; thread-safe
-  std::string purpose = "counting";        ///< how messages call it
+  bool tmp_directory_is_chosen =
+      false;                      ///< the user chose it: if it cannot do, that is an error, needed or not
+  std::uint64_t input_bytes = 0;  ///< bytes of all input, compressed or not; 0 when unknown
+  std::function<Share()> input_read = {};  ///< says how much of it has been read, at any time; thread-safe
+  std::string purpose = "counting";        ///< name that messages give it
 };
 
 /// One stage's work; busy time is summed over threads, or over what a device ran at the same time.
@@ -65,7 +66,7 @@ struct StageReport {
 /// memory.
 struct SpillReport {
   std::uint64_t written_bytes = 0;
-  std::uint64_t run_bytes = 0;  ///< of these, k-mers with counts; the rest is super-k-mers
+  std::uint64_t run_bytes = 0;  ///< those of k-mers with counts; the rest is super-k-mers
   std::uint64_t read_bytes = 0;
   std::uint64_t host_bytes = 0;
 
@@ -81,11 +82,11 @@ struct SpillReport {
 /// numbers 0 where there was none.
 struct PagingReport {
   std::uint64_t children = 0;       ///< in the end
-  std::uint64_t rounds = 0;         ///< how often all that had been counted was added to them
-  std::uint64_t visits = 0;         ///< of children, to get k-mers: of the index, and then of reads
-  std::uint64_t fetched_bytes = 0;  ///< of children that came to a GPU, and that left it
+  std::uint64_t rounds = 0;         ///< number of times that all that had been counted was added to them
+  std::uint64_t visits = 0;         ///< visits of children, to get k-mers: of the index, and then of reads
+  std::uint64_t fetched_bytes = 0;  ///< bytes of children that came to a GPU, and that left it
   std::uint64_t written_bytes = 0;
-  std::uint64_t rebuilds = 0;  ///< of single children that were too full
+  std::uint64_t rebuilds = 0;  ///< rebuilds of single children that were too full
   double load_seconds = 0;     ///< until the index was there
   double add_seconds = 0;      ///< counting and adding to it
 
@@ -103,8 +104,8 @@ struct PagingReport {
 
 /// Memory that a session has held on each of its GPUs; of several, the largest numbers.
 struct DeviceMemoryReport {
-  std::uint64_t cap_bytes = 0;     ///< of --device-memory, or what it took of what was free
-  std::uint64_t peak_bytes = 0;    ///< of the process's memory pool
+  std::uint64_t cap_bytes = 0;     ///< --device-memory, or the part that it took of what was free
+  std::uint64_t peak_bytes = 0;    ///< peak of the process's memory pool
   std::uint64_t beside_bytes = 0;  ///< in use beside the pool: the CUDA context, and other processes
 };
 
@@ -184,9 +185,9 @@ class CountingSession {
 
 /// Estimates of a job's k-mers, before it is run.
 struct ExpectedKmers {
-  double occurrences = 0;    ///< of k-mers
-  double pending_bytes = 0;  ///< of super-k-mers, in words
-  double run_bytes = 0;      ///< of all distinct k-mers, frozen
+  double occurrences = 0;    ///< number of k-mers
+  double pending_bytes = 0;  ///< bytes of super-k-mers, in words
+  double run_bytes = 0;      ///< bytes of all distinct k-mers, frozen
 };
 
 /// Forecast of what a session is going to do with its memory. All bytes but `beyond_bytes` are such as
@@ -195,10 +196,10 @@ struct SessionForecast {
   bool begins = true;          ///< else it refuses the plan for want of memory
   double least_bytes = 0;      ///< with less it does not begin
   double unhurried_bytes = 0;  ///< with so much no shard is counted early
-  double peak_low_bytes = 0;   ///< what it will hold at its largest, if it is not refused
+  double peak_low_bytes = 0;   ///< bytes that it will hold at its largest, if it is not refused
   double peak_high_bytes = 0;
-  double beyond_bytes = 0;     ///< of super-k-mers, that memory does not hold at once
-  double temporary_bytes = 0;  ///< of these, written to temporary files; the others are counted early
+  double beyond_bytes = 0;     ///< bytes of super-k-mers that memory does not hold at once
+  double temporary_bytes = 0;  ///< those written to temporary files; the others are counted early
 };
 
 class Backend {

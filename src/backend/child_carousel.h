@@ -160,7 +160,7 @@ class ChildCarousel {
 
   Device& device_;
   std::uint32_t children_;
-  table::ChildPager pager_;  ///< of the carousel's thread, as is `waiting_`
+  table::ChildPager pager_;  ///< belongs to the carousel's thread, as does `waiting_`
   std::vector<Waiting*> waiting_;
   std::vector<Question*> asked_;  ///< together
   mutable std::mutex mutex_;

@@ -14,7 +14,7 @@ namespace warpmer::backend {
 /// Sums of all samples and of all pairs of them.
 struct PairTable {
   std::vector<SampleSums> samples;
-  std::vector<PairSums> pairs;  ///< of a < b at `pair_number`
+  std::vector<PairSums> pairs;  ///< sums for a < b at `pair_number`
 
   explicit PairTable(std::size_t number = 0) : samples(number), pairs(number * (number - 1) / 2) {}
   /// Returns the number of the pair of samples a and b, a less than b.

@@ -10,7 +10,7 @@
 namespace warpmer::backend {
 
 enum class CountTable : std::uint8_t {
-  automatic,  ///< what is fastest on the backend, for what is counted
+  automatic,  ///< the one that is fastest on the backend, for what is counted
   warpdrive,
   slab,
   bcht,

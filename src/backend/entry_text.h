@@ -18,7 +18,7 @@ enum class EntryFormat {
 
 struct EntryTextPlan {
   EntryFormat format = EntryFormat::tsv;
-  CountBounds bounds;   ///< which counts to write
+  CountBounds bounds;   ///< bounds of the counts to write
   bool sorted = false;  ///< in lexicographic order; else in that of the file: shard by shard, canonical order
   unsigned threads = 1;
   std::uint64_t memory_bytes = 0;  ///< for the whole process, to sort in; 0: for a quarter of the k-mers

@@ -17,11 +17,11 @@ struct ImportPlan {
   bool canonical = true;        ///< k-mers become canonical
   bool sum_duplicates = false;  ///< a k-mer may come more than once, and its counts are added up
   unsigned threads = 1;
-  std::uint64_t memory_bytes = 0;    ///< what the session may hold
-  std::uint64_t other_bytes = 0;     ///< what the rest of the process holds, for messages
-  std::uint64_t writer_share = 16;   ///< of the cap such a part is for the index writer, and in `other_bytes`
+  std::uint64_t memory_bytes = 0;    ///< bytes that the session may hold
+  std::uint64_t other_bytes = 0;     ///< bytes that the rest of the process holds, for messages
+  std::uint64_t writer_share = 16;   ///< such a part of the cap is the index writer's, and in `other_bytes`
   std::uint64_t expected_kmers = 0;  ///< 0: not known
-  std::string input;                 ///< how messages call it
+  std::string input;                 ///< name that messages give it
 };
 
 class ImportSession {

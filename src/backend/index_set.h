@@ -30,7 +30,7 @@ std::uint64_t working_bytes(unsigned threads);
 /// The memory of a job that goes through indexes, in bytes.
 struct WorkingMemory {
   std::uint64_t cap = 0;           ///< on the whole process
-  std::uint64_t other_bytes = 0;   ///< what is held besides what threads work in, whatever the cap is
+  std::uint64_t other_bytes = 0;   ///< bytes that are held besides what threads work in, whatever the cap is
   std::uint64_t writer_share = 0;  ///< the index writer may keep such a part of the cap: 16 for a sixteenth
   unsigned threads = 1;
   std::size_t inputs = 1;

@@ -14,12 +14,12 @@ struct JobProgress {
     counting,
     combining,
     indexing,
-    answering,  ///< of the bytes of input, those are done that have been answered
-    writing,    ///< what bytes stand for does not matter, but their share
+    answering,  ///< the bytes of input that have been answered are done
+    writing,    ///< only the share of the bytes matters, not what they stand for
     done
   };
   std::atomic<Stage> stage{Stage::starting};
-  std::atomic<std::uint64_t> bytes_done{0};   ///< of input, on disk
+  std::atomic<std::uint64_t> bytes_done{0};   ///< bytes of input, on disk
   std::atomic<std::uint64_t> bytes_total{0};  ///< 0: unknown
   std::atomic<std::uint64_t> kmers{0};        ///< occurrences seen so far
   std::atomic<std::uint32_t> shards_done{0};

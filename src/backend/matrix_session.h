@@ -15,7 +15,7 @@ namespace warpmer::backend {
 
 struct MatrixPlan {
   bool presence = false;               ///< 1 for a sample that has the k-mer; else its count
-  std::uint32_t min_samples = 1;       ///< that must have a k-mer, of all in the matrix
+  std::uint32_t min_samples = 1;       ///< number of samples that must have a k-mer, of all in the matrix
   std::vector<CountBounds> of_inputs;  ///< one for each index: what else of it is as if it were not there
   WorkingMemory memory;                ///< ResourceError beyond
 };

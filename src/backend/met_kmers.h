@@ -32,7 +32,7 @@ class MetKmers {
 
  private:
   std::uint64_t min_count_;
-  std::vector<std::size_t> first_word_;  ///< of each shard
+  std::vector<std::size_t> first_word_;  ///< one for each shard
   std::vector<std::atomic<std::uint64_t>> bits_;
 };
 

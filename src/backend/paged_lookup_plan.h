@@ -9,8 +9,8 @@
 namespace warpmer::backend {
 
 struct PagedLookupPlan {
-  std::uint64_t frame_words = 0;           ///< of payloads, for any child; 0: the memory does not suffice
-  std::vector<std::uint32_t> first_shard;  ///< of each child; and the end
+  std::uint64_t frame_words = 0;  ///< words of payloads, for any child; 0: the memory does not suffice
+  std::vector<std::uint32_t> first_shard;  ///< one for each child; and the end
   std::uint32_t slice_starts = 0;          ///< starts of k-mers in a text that waits
   std::uint32_t slices = 0;                ///< texts that wait at a time
 
@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kPagedFrames = 3;
 /// Costs that a device's memory has to bear, but for payloads.
 struct PagedLookupCosts {
   std::uint32_t tile_starts;      ///< slices are whole tiles of so many starts
-  std::uint64_t bytes_per_tile;   ///< of a slice, at least 1
+  std::uint64_t bytes_per_tile;   ///< bytes of a slice, at least 1
   std::uint64_t bytes_per_slice;  ///< besides
   std::uint64_t bytes_per_frame;  ///< besides its payloads
   std::uint64_t bytes;            ///< besides all that

@@ -22,7 +22,7 @@ struct PositionOptions {
   bool canonical = true;
   bool lenient = false;  ///< characters that are no nucleotide code break k-mers, too
   std::optional<int> min_base_quality;
-  std::shared_ptr<io::QualityWatch> qualities;  ///< as io::InputOptions has it
+  std::shared_ptr<io::QualityWatch> qualities;  ///< the same as in io::InputOptions
   std::string reference;                        ///< for CRAM
   unsigned threads = 0;                         ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine
@@ -51,13 +51,13 @@ struct HitRange {
   std::uint32_t bin = 0;
   std::uint64_t first = 0;
   std::uint64_t last = 0;
-  bool is_reverse = false;  ///< what was asked for is the reverse complement of the canonical k-mer
+  bool is_reverse = false;  ///< true when the reverse complement of the canonical k-mer was asked for
   [[nodiscard]] std::uint64_t size() const noexcept { return last - first; }
 };
 
 /// A k-mer that was found.
 struct LocatedKmer {
-  std::uint64_t position = 0;  ///< of its first base in the sequence asked about, from 0
+  std::uint64_t position = 0;  ///< place of its first base in the sequence asked about, from 0
   HitRange hits;               ///< at least one
 };
 

@@ -19,23 +19,23 @@ namespace warpmer::backend {
 struct ShardSample {
   std::uint64_t kmers = 0;  ///< occurrences
   std::uint64_t words = 0;  ///< super-k-mers that they are in
-  bool is_counted = false;  ///< whether the rest is known
+  bool is_counted = false;  ///< true when the rest is known
   std::uint64_t distinct = 0;
   std::uint64_t stored = 0;         ///< distinct k-mers within the filter
-  std::uint64_t payload_words = 0;  ///< of these, frozen
+  std::uint64_t payload_words = 0;  ///< words of these, frozen
 };
 
 /// K-mers of some counted shards: what a random half of the batches has, and what all of them have. It tells
 /// whether k-mers that are alike stand close together.
 struct HalfSample {
-  std::uint64_t kmers = 0, distinct = 0;  ///< of the half
-  index::Histogram histogram;             ///< of all
+  std::uint64_t kmers = 0, distinct = 0;  ///< numbers for the half
+  index::Histogram histogram;             ///< counts in all batches
 };
 
 struct KmerSample {
   std::vector<ShardSample> shards;
   index::Histogram histogram;    ///< distinct k-mers of counted shards by count, before the filter
-  std::uint64_t word_bytes = 0;  ///< of a super-k-mer; 0 where there are none (small k)
+  std::uint64_t word_bytes = 0;  ///< bytes of a super-k-mer; 0 where there are none (small k)
   HalfSample half;               ///< empty unless it was asked for
   double count_seconds = 0;      ///< spent on counting and freezing them, summed over threads
 };
@@ -53,8 +53,8 @@ class SampleSession {
 };
 
 struct SamplePlan {
-  CountPlan count;      ///< of which memory is no matter
-  bool halves = false;  ///< whether one half of the batches is looked at by itself
+  CountPlan count;      ///< the plan of counting; its memory does not matter
+  bool halves = false;  ///< true when one half of the batches is looked at by itself
   /// Pending words that may be held; with more, half of the shards are given up, down to 16.
   std::uint64_t most_bytes = std::uint64_t{256} << 20;
 };

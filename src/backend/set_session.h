@@ -28,7 +28,7 @@ enum class CountRule {
   first,       ///< that of the first input that has it
   last,        ///< that of the last input that has it
   samples,     ///< the number of inputs that have it
-  difference,  ///< of `subtract`: the first input's minus all others'; without the k-mer where that leaves
+  difference,  ///< with `subtract`: the first input's minus all others'; without the k-mer where that leaves
                ///< nothing
 };
 
@@ -50,7 +50,7 @@ struct CountBounds {
 struct SetPlan {
   SetOperation operation = SetOperation::unite;
   CountRule counts = CountRule::sum;
-  std::uint32_t min_samples = 1;       ///< of `unite`: inputs that must have a k-mer
+  std::uint32_t min_samples = 1;       ///< with `unite`: inputs that must have a k-mer
   std::vector<CountBounds> of_inputs;  ///< one for each input: what else of it is as if it were not there
   CountBounds of_result;
   WorkingMemory memory;  ///< ResourceError beyond

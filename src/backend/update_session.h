@@ -20,9 +20,9 @@ namespace warpmer::backend {
 /// K-mers that were to be removed and are not there.
 struct Shortfall {
   std::uint64_t absent_kmers = 0;        ///< distinct k-mers that are not there at all,
-  std::uint64_t absent_occurrences = 0;  ///< how often they were to be removed
+  std::uint64_t absent_occurrences = 0;  ///< number of times they were to be removed
   std::uint64_t short_kmers = 0;         ///< distinct k-mers that are there, but fewer times,
-  std::uint64_t short_occurrences = 0;   ///< how many times too few, in sum
+  std::uint64_t short_occurrences = 0;   ///< number of times too few, in sum
 
   [[nodiscard]] bool is_none() const { return absent_kmers == 0 && short_kmers == 0; }
   /// Takes note of a k-mer that was to be removed `missing` times more often than its `there` times.

@@ -34,7 +34,7 @@ class SharedMutex {
 
  private:
   std::shared_mutex mutex_;
-  std::mutex turn_;  ///< of threads that want it alone
+  std::mutex turn_;  ///< turn of threads that want it alone
   std::atomic<bool> is_wanted_alone_{false};
 };
 

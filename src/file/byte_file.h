@@ -50,7 +50,7 @@ class ByteFile final : public ByteSource {
   int descriptor_ = -1;
   bool is_regular_ = false;
   std::uint64_t file_bytes_ = 0;
-  std::uint64_t left_bytes_ = UINT64_MAX;  ///< that may still be read
+  std::uint64_t left_bytes_ = UINT64_MAX;  ///< bytes that may still be read
   std::string head_;                       ///< peeked bytes, of which `head_taken_` have been read
   std::size_t head_taken_ = 0;
   std::atomic<std::uint64_t> taken_bytes_ = 0;

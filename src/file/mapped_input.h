@@ -73,9 +73,9 @@ class MappedInput {
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t reserved_ = 0;  ///< bytes mapped
-  bool is_mapped_ = false;    ///< to the file, rather than holding a copy
+  bool is_mapped_ = false;    ///< true when it points to the file, rather than holding a copy
   std::uint64_t tail_checksum_ = 0;
-  std::atomic<bool> is_tail_known_{false};         ///< from then on: others may ask while it is being opened
+  std::atomic<bool> is_tail_known_{false};  ///< true from then on: others may ask while it is being opened
   std::optional<MappedInputs::Entry> registered_;  ///< while it is mapped
   mutable std::once_flag reopened_;
   /// Kept of standard input; of a file from when it is to be `read`, if that is still under its name.

@@ -47,8 +47,8 @@ class MappedInputs {
   /// Says what a fault at an address means, where that is a mapped input's. Async-signal-safe; for the thread
   /// that has the fault.
   struct Fault {
-    const char* name = nullptr;  ///< of the input, as messages call it; null when it is none
-    const char* what = nullptr;  ///< what comes behind it
+    const char* name = nullptr;  ///< name of the input in messages; null when it is none
+    const char* what = nullptr;  ///< words that come behind it
   };
   [[nodiscard]] static Fault fault_at(const void* address) noexcept;
 };

@@ -109,7 +109,7 @@ class OrderedText {
  private:
   static constexpr std::uint64_t kTextsOfThread = 3;
 
-  Share so_far_;  ///< of what is written
+  Share so_far_;  ///< progress with what is written
   Write write_;
   Encode encode_;
   BufferPool<TextBuffer> buffers_;

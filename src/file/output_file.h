@@ -71,8 +71,8 @@ class OutputFile {
   [[noreturn]] void fail_writing(int error, std::uint64_t bytes, std::uint64_t written) const;
   [[noreturn]] void fail(const std::string& doing, int error) const;
 
-  std::string path_;         ///< as the user knows it
-  std::string target_;       ///< where the file goes: `path_` with links resolved
+  std::string path_;         ///< path that the user knows
+  std::string target_;       ///< path that the file goes to: `path_` with links resolved
   TemporaryName temporary_;  ///< empty: it has no name yet
   bool is_stream_ = false, is_null_ = false;
   bool is_part_ = false;    ///< another process names it
@@ -80,7 +80,7 @@ class OutputFile {
   bool is_complete_ = false;
   int fd_ = -1;
   std::optional<SharedMemoryFile> shared_;  ///< for large writes, where that is faster
-  std::atomic<std::uint64_t> end_{0};       ///< of what is written
+  std::atomic<std::uint64_t> end_{0};       ///< end of what is written
   std::atomic<std::uint64_t> written_{0}, expected_{0};
   WriteBehind write_behind_;
 };

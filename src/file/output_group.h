@@ -35,7 +35,7 @@ class CompleteFile {
     made,       ///< there was no such file
     exchanged,  ///< the file that had the name has the temporary one
     kept,       ///< the file that had the name has another one, too
-    replaced,   ///< that is gone
+    replaced,   ///< the file that had the name is gone
   };
 
   void replace(bool can_be_undone);

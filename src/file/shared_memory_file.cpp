@@ -51,7 +51,7 @@ class SharedMemoryFile::PieceReader {
 
  private:
   std::span<const Piece> left_;
-  std::size_t taken_ = 0;  ///< of the first of them
+  std::size_t taken_ = 0;  ///< bytes taken of the first of them
 };
 
 bool SharedMemoryFile::is_one(int descriptor) {

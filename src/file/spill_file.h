@@ -70,7 +70,7 @@ class SpillFile {
   int fd_ = -1;
   WriteBehind write_behind_;
   std::atomic<std::uint64_t> end_{0};
-  std::atomic<std::uint64_t> read_before_{0};  ///< of the input, when the first bytes were to be written
+  std::atomic<std::uint64_t> read_before_{0};  ///< bytes of input, when the first bytes were to be written
   std::atomic<std::uint64_t> written_{0};
   std::atomic<std::uint64_t> read_{0};
 };

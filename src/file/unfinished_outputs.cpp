@@ -29,7 +29,7 @@ static_assert(std::atomic<State>::is_always_lock_free);
 constexpr int kSlots = 32;
 constinit std::array<Slot, kSlots> slots{};
 
-constinit std::atomic<int> waits{0};  ///< of signals
+constinit std::atomic<int> waits{0};  ///< number of objects that let signals wait
 static_assert(std::atomic<int>::is_always_lock_free);
 
 struct LeftBehind {

@@ -16,7 +16,7 @@ namespace {
 struct Ending {
   std::string_view text;
   Content content;
-  std::string_view name;  ///< of the content
+  std::string_view name;  ///< name of the content
 };
 
 /// Among endings with the same content, the first is the one that messages propose.

@@ -11,7 +11,7 @@ namespace warpmer::formats {
 /// The content of a file.
 enum class Content : std::uint8_t {
   unknown,  ///< no ending, or one that stands for nothing
-  text,     ///< of any kind
+  text,     ///< text of any kind
   index,
   positions,
   kmc,
@@ -25,14 +25,14 @@ enum class Content : std::uint8_t {
   svg,
   bed,
   bedgraph,
-  other,  ///< that no command writes
+  other,  ///< a compression that no command writes
 };
 
 /// The content that a name promises.
 struct NamedContent {
   Content content = Content::unknown;
-  std::string_view name;       ///< of the content, such as "Parquet"
-  bool is_compressed = false;  ///< as BGZF
+  std::string_view name;       ///< name of the content, such as "Parquet"
+  bool is_compressed = false;  ///< true for BGZF
 };
 
 /// Looks at a path's last ending, or at the one before `.gz`; capitals do not matter. Standard output, pipes

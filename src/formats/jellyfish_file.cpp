@@ -97,7 +97,7 @@ class HeaderFields final : public nlohmann::json_sax<Json> {
 
   Json fields_ = Json::object();
   std::string name_;
-  int depth_ = 0;  ///< of objects and lists that are open
+  int depth_ = 0;  ///< number of objects and lists that are open
   bool is_wanted_ = false;
 };
 

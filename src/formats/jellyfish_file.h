@@ -81,7 +81,7 @@ class JellyfishSink final : public KmerSink {
   StreamFacts facts_;
   std::uint32_t key_bytes_;
   std::uint32_t count_bytes_;
-  Key128 last_rank_ = 0;  ///< of the k-mers so far, if there are any
+  Key128 last_rank_ = 0;  ///< rank of the last of the k-mers so far, if there are any
   bool is_empty_ = true;
 };
 

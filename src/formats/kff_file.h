@@ -66,18 +66,18 @@ class KffSource final : public KmerSource {
   struct Shape {
     std::uint64_t max = 1;
     std::uint32_t data_bytes = 0;
-    std::uint32_t number_bytes = 0;  ///< of n
-    std::uint32_t place_bytes = 0;   ///< of the minimizer's place
+    std::uint32_t number_bytes = 0;  ///< bytes of n
+    std::uint32_t place_bytes = 0;   ///< bytes of the minimizer's place
     std::uint32_t minimizer_bases = 0;
-    std::uint64_t minimizer = 0;  ///< where it is in the file
+    std::uint64_t minimizer = 0;  ///< place of the minimizer in the file
   };
   /// The block that is being read.
   struct Block {
     std::uint64_t sequence = 0;   ///< base 0, in bases from the start of the file
     std::uint64_t minimizer = 0;  ///< the same of the minimizer
-    std::uint64_t place = 0;      ///< of the minimizer in the whole sequence
+    std::uint64_t place = 0;      ///< place of the minimizer in the whole sequence
     std::uint64_t place_end = 0;  ///< the base behind it
-    std::uint64_t next_base = 0;  ///< of the whole sequence
+    std::uint64_t next_base = 0;  ///< next base of the whole sequence
     std::uint64_t data = 0;       ///< offset of the next k-mer's
     std::uint64_t kmers_left = 0;
     Key128 kmer = 0;  ///< the bases before `next_base`
@@ -115,11 +115,11 @@ class KffSource final : public KmerSource {
   Variables variables_;
   Shape shape_;
   Block block_;
-  std::uint64_t blocks_left_ = 0;  ///< of the section, without the one that is being read
+  std::uint64_t blocks_left_ = 0;  ///< blocks of the section, without the one that is being read
   std::uint64_t at_ = 0;           ///< offset of what comes next
   std::uint64_t end_ = 0;          ///< offset of the last `KFF`
   std::uint64_t released_ = 0;     ///< bytes that are done with
-  CounterLimit limit_;             ///< of the section
+  CounterLimit limit_;             ///< limit of the section
 };
 
 /// Writes sections of a k-mer a block; wants the k-mers in lexicographic order, which `ordered` promises and

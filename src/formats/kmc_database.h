@@ -60,8 +60,8 @@ class KmcSource final : public KmerSource {
   std::uint32_t count_bytes_ = 0;
   std::uint32_t suffix_bytes_ = 0;
   std::uint64_t table_size_ = 0;  ///< entries, the last of KMC2 excepted
-  std::uint64_t next_entry_ = 0;  ///< of the table
-  std::uint64_t prefix_ = 0;      ///< of the records before `prefix_end_`
+  std::uint64_t next_entry_ = 0;  ///< number of the table's next entry
+  std::uint64_t prefix_ = 0;      ///< prefix of the records before `prefix_end_`
   std::uint64_t prefix_end_ = 0;  ///< number of the first record with another prefix
   std::uint64_t next_record_ = 0;
   std::uint64_t released_ = 0;  ///< bytes of the suffixes that are done with

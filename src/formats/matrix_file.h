@@ -34,7 +34,7 @@ struct MatrixRows : io::LineText {
 struct MatrixRow {
   std::string_view kmer;
   std::size_t bytes = 0;      ///< without the line feed
-  std::uint32_t samples = 0;  ///< that have the k-mer
+  std::uint32_t samples = 0;  ///< number of samples that have the k-mer
 };
 
 /// A matrix opened for reading, plain or compressed.

@@ -40,7 +40,7 @@ class TextFile {
   std::vector<char> text_;
   std::size_t used_ = 0;
   Share so_far_;
-  std::vector<std::string> packed_;  ///< of each thread
+  std::vector<std::string> packed_;  ///< one for each thread
   bool is_complete_ = false;
 };
 

@@ -22,7 +22,7 @@ struct Gpu {
   std::uint64_t memory_bytes = 0;
   std::uint64_t free_bytes = 0;
   std::string pci_address;
-  std::vector<Link> links;  ///< to each GPU, by ordinal; what stands at its own place means nothing
+  std::vector<Link> links;  ///< links to each GPU, by ordinal; what stands at its own place means nothing
   std::string problem;      ///< why warpmer cannot use it (too old, occupied); empty when it can
 };
 

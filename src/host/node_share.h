@@ -10,8 +10,8 @@
 namespace warpmer::host {
 
 struct NodeShare {
-  unsigned processes = 1;  ///< of this job on this node, this one included
-  unsigned index = 0;      ///< of this process among them
+  unsigned processes = 1;  ///< processes of this job on this node, this one included
+  unsigned index = 0;      ///< number of this process among them
 };
 
 /// Looks at the environment. A batch script is one process, however many tasks its job has: tasks are what

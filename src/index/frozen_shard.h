@@ -52,8 +52,8 @@ class PayloadSource {
 struct FrozenShard {
   ShardShape shape;
   std::vector<std::uint64_t> payload = {};  ///< empty when shape.entries is 0, and where there is a source
-  std::shared_ptr<const PayloadSource> source = {};  ///< of a payload that is not in memory
-  std::optional<std::uint64_t> checksum = {};        ///< of the payload (file/checksum.h), if that is known
+  std::shared_ptr<const PayloadSource> source = {};  ///< source of a payload that is not in memory
+  std::optional<std::uint64_t> checksum = {};        ///< the payload's (file/checksum.h), if that is known
 };
 
 }  // namespace warpmer::index

@@ -23,7 +23,7 @@ struct IndexParams {
   bool canonical = true;
   std::uint32_t minimizer_length = 0;  ///< m, fixed by k (kmer/minimizer.h)
   std::uint32_t shard_bits = 0;        ///< 2^shard_bits shards, fixed by k (kmer/minimizer.h)
-  std::uint32_t hash_version = 1;      ///< of the hashes in kmer/hash.h
+  std::uint32_t hash_version = 1;      ///< version of the hashes in kmer/hash.h
   [[nodiscard]] std::uint32_t shards() const noexcept { return 1u << shard_bits; }
 };
 
@@ -68,7 +68,7 @@ struct ShardRange {
 /// The part of a file that one of several processes has that write it together.
 struct PartOfIndex {
   ShardRange shards;
-  std::string temporary;      ///< what the first process's IndexWriter::temporary() says; empty: a stream
+  std::string temporary;      ///< the first process's IndexWriter::temporary(); empty: a stream
   std::string tmp_directory;  ///< for what waits for its place and is more than `most_kept_bytes`
   std::uint64_t most_kept_bytes = UINT64_MAX;
 };

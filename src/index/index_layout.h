@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kTotalsBytes = 80;
 
 /// One shard in the directory.
 struct DirectoryEntry {
-  std::uint64_t offset = 0;  ///< of the payload in the file
+  std::uint64_t offset = 0;  ///< offset of the payload in the file
   std::uint64_t payload_words = 0;
   ShardShape shape;
   std::uint64_t checksum = 0;

@@ -27,7 +27,7 @@ struct Run {
   std::vector<std::vector<std::uint64_t>> payloads;
   std::shared_ptr<const PayloadSource> source;
   std::uint32_t shard = 0;     ///< the one with the source
-  std::uint64_t checksum = 0;  ///< of what has come from there
+  std::uint64_t checksum = 0;  ///< checksum of what has come from there
 };
 
 /// Small shards are written together, about so many bytes at a time.
@@ -77,23 +77,24 @@ struct IndexWriter::Impl {
   std::atomic<std::uint64_t> bytes_written{0};
   std::atomic<std::uint64_t> bytes_waiting{0};
   std::atomic<std::uint64_t> bytes_put{0};
-  std::atomic<std::uint32_t> changes{0};  ///< of what `wait_for_place` looks at
+  std::atomic<std::uint32_t> changes{0};  ///< number of changes of what `wait_for_place` looks at
   std::atomic<bool> is_waiting_cancelled{false};
 
-  mutable std::mutex mutex;                       ///< guards all that follows
-  std::vector<layout::DirectoryEntry> directory;  ///< of the first `next`; some lack their checksums yet
-  std::atomic<std::uint32_t> next = 0;            ///< the shard that is to be placed next
-  std::uint64_t end = layout::kHeaderBytes;       ///< where it goes
+  mutable std::mutex mutex;  ///< guards all that follows
+  std::vector<layout::DirectoryEntry>
+      directory;                             ///< entries of the first `next`; some lack their checksums yet
+  std::atomic<std::uint32_t> next = 0;       ///< the shard that is to be placed next
+  std::uint64_t end = layout::kHeaderBytes;  ///< place that it goes to
   std::map<std::uint32_t, PreparedShard> waiting;
   std::map<std::uint32_t, layout::DirectoryEntry> expected;  ///< neither put nor placed
   std::set<std::uint32_t> due;                               ///< placed, to be put
-  std::deque<PreparedShard> placed;                          ///< in order, to be written by whoever comes
-  std::vector<std::vector<std::uint64_t>> spares;            ///< written, and of no more use
+  std::deque<PreparedShard> placed;  ///< shards in order, to be written by any thread that comes
+  std::vector<std::vector<std::uint64_t>> spares;  ///< written, and of no more use
   std::uint64_t spare_bytes = 0, most_waiting = 0;
-  bool spares_are_taken = false;  ///< by somebody; else they are not kept
+  bool spares_are_taken = false;  ///< true when a thread takes them; else they are not kept
   std::uint32_t shards_put = 0;
   std::uint64_t largest_put = 0;  ///< bytes
-  const std::size_t most_spares;  ///< of those that are more than what has waited at a time
+  const std::size_t most_spares;  ///< number that is kept even beyond what has waited at a time
   bool started = false;           ///< the header is written
   bool finished = false;
   std::exception_ptr failure;  ///< the first, of a write or of a source; there is no way back from it

@@ -64,8 +64,8 @@ class KeptShards {
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::map<std::uint32_t, PreparedShard> in_memory_;
-  std::uint64_t memory_bytes_ = 0;                           ///< of these
-  std::uint64_t in_writing_bytes_ = 0;                       ///< of those that are being written
+  std::uint64_t memory_bytes_ = 0;                           ///< bytes of these
+  std::uint64_t in_writing_bytes_ = 0;                       ///< bytes of those that are being written
   std::map<std::uint32_t, layout::DirectoryEntry> in_file_;  ///< `offset` is that in the temporary file
   std::unique_ptr<file::SpillFile> file_;
   std::set<std::uint32_t> known_;

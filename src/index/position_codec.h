@@ -28,8 +28,8 @@ constexpr std::uint32_t position_bucket_bits(std::uint64_t entries, const Positi
 
 /// The places where the parts of a payload begin, in words, and the widths of their numbers.
 struct BinLayout {
-  std::uint32_t offset_bits = 0;  ///< of a bucket offset; 0: there are none
-  std::uint32_t rest_bits = 0;    ///< of the hash, in an entry
+  std::uint32_t offset_bits = 0;  ///< width of a bucket offset; 0: there are none
+  std::uint32_t rest_bits = 0;    ///< width of the hash, in an entry
   std::uint32_t entry_bits = 0;
   std::size_t entries_at = 0;
   std::size_t words = 0;

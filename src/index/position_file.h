@@ -19,7 +19,7 @@ namespace warpmer::index {
 struct PositionParams {
   std::uint32_t k = 31;
   bool canonical = true;
-  std::uint32_t hash_version = 1;   ///< of the hash in kmer/hash.h
+  std::uint32_t hash_version = 1;   ///< version of the hash in kmer/hash.h
   std::uint32_t bin_bits = 0;       ///< 2^bin_bits bins, by the top bits of the hash
   std::uint32_t location_bits = 1;  ///< width of a location: a position in all sequences, and a strand
   [[nodiscard]] std::uint32_t bins() const noexcept { return 1u << bin_bits; }
@@ -46,9 +46,9 @@ struct PositionTotals {
   std::uint64_t occurrences = 0;       ///< entries
   std::uint64_t distinct = 0;          ///< k-mers
   std::uint64_t unique = 0;            ///< k-mers that occur once
-  std::uint64_t most_occurrences = 0;  ///< of one k-mer
+  std::uint64_t most_occurrences = 0;  ///< most occurrences of one k-mer
   std::uint64_t sequences = 0;
-  std::uint64_t bases = 0;  ///< of all sequences, those that are no A, C, G, T included
+  std::uint64_t bases = 0;  ///< bases of all sequences, those that are no A, C, G, T included
 };
 
 /// Writes a position index. The size of every bin is known before the first, so bins go to their places in
@@ -93,8 +93,8 @@ struct BinView {
 /// The place where a k-mer occurs, as users know it.
 struct Hit {
   std::uint32_t sequence = 0;  ///< number, from 0
-  std::uint64_t position = 0;  ///< of the k-mer's first base in the sequence, from 0
-  bool is_reverse = false;     ///< what stands there is the reverse complement of the canonical k-mer
+  std::uint64_t position = 0;  ///< place of the k-mer's first base in the sequence, from 0
+  bool is_reverse = false;     ///< true when the reverse complement of the canonical k-mer stands there
 };
 
 /// True when a regular file begins like a position index. False for what cannot be read.

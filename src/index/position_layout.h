@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kBinEntryBytes = 40;
 
 /// One bin in the directory.
 struct BinEntry {
-  std::uint64_t offset = 0;  ///< of the payload in the file
+  std::uint64_t offset = 0;  ///< offset of the payload in the file
   std::uint64_t payload_words = 0;
   std::uint64_t entries = 0;
   std::uint32_t bucket_bits = 0;
@@ -45,7 +45,7 @@ struct PositionTrailer {
 
 /// Sequences where they lie in the file.
 struct SequenceTable {
-  std::vector<std::uint64_t> begins;  ///< of each in all sequences; and the end of the last
+  std::vector<std::uint64_t> begins;  ///< begin of each in all sequences; and the end of the last
   std::vector<std::string_view> names;
 };
 

@@ -24,7 +24,7 @@ struct PositionWriter::Impl {
 
   PositionParams params;
   std::vector<layout::BinEntry> directory;
-  std::uint64_t end = layout::kHeaderBytes;  ///< of the payloads, then of the sections
+  std::uint64_t end = layout::kHeaderBytes;  ///< end of the payloads, then of the sections
   file::OutputFile output;
 
   std::atomic<std::uint32_t> put_bins{0};

@@ -30,10 +30,10 @@ constexpr std::uint32_t bucket_bits_for(std::uint64_t entries, std::uint32_t k) 
 /// The places where the parts of a payload begin, in words.
 struct PayloadLayout {
   std::uint32_t offset_bits;  ///< width of a bucket offset; 0: there are none
-  std::uint32_t rest_bits;    ///< of the hash, in an entry
+  std::uint32_t rest_bits;    ///< width of the hash, in an entry
   std::uint32_t entry_bits;
   std::uint32_t exception_bits;  ///< width of an exception: entry number and count
-  std::uint32_t number_bits;     ///< of the entry number in it
+  std::uint32_t number_bits;     ///< width of the entry number in it
   std::size_t entries_at;
   std::size_t exceptions_at;
   std::size_t words;

@@ -39,8 +39,8 @@ struct OpenInput {
   const InputFile* file = nullptr;
   const InputShare* share = nullptr;
   std::unique_ptr<RecordReader> reader;
-  std::uint64_t first_ordinal = 0;  ///< of its batches, if inputs are read in order
-  std::uint64_t disk_bytes = 0;     ///< that batches have accounted for
+  std::uint64_t first_ordinal = 0;  ///< ordinal of its first batch, if inputs are read in order
+  std::uint64_t disk_bytes = 0;     ///< bytes that batches have accounted for
   std::uint64_t records = 0;
 };
 
@@ -68,7 +68,7 @@ struct InputSet::Impl {
 
   InputOptions options;
   std::vector<InputFile> inputs;
-  std::vector<InputShare> shares;  ///< what is read of them
+  std::vector<InputShare> shares;  ///< the parts of them that are read
   std::vector<std::string> names;
   std::uint64_t bytes_total = 0;
   double sample_share = 1;
@@ -79,7 +79,7 @@ struct InputSet::Impl {
   std::atomic<bool> cancelled = false;
   std::atomic<std::uint64_t> bytes_done = 0;
   std::atomic<std::uint64_t> records = 0;
-  std::atomic<std::uint64_t> begun_inputs = 0;  ///< of which a sample has the beginning
+  std::atomic<std::uint64_t> begun_inputs = 0;  ///< number of inputs of which a sample has the beginning
 
   std::mutex mutex;  ///< guards what follows
   std::condition_variable changed;

@@ -73,7 +73,7 @@ class ReadPairs {
 
   const Pairing pairing_;
   const bool any_names_;
-  const std::size_t enough_bytes_;  ///< of text, for a group
+  const std::size_t enough_bytes_;  ///< bytes of text that are enough for a group
   std::mutex mutex_;                ///< guards what follows, where reads are paired
   Stream first_;
   Stream second_;

@@ -24,33 +24,34 @@ struct CountOptions {
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
   backend::CountTable table =
-      backend::CountTable::automatic;  ///< what shards are counted in; the index does not depend on it
+      backend::CountTable::automatic;  ///< table that shards are counted in; the index does not depend on it
   std::optional<int> min_base_quality;
-  std::shared_ptr<io::QualityWatch> qualities;  ///< as io::InputOptions has it
+  std::shared_ptr<io::QualityWatch> qualities;  ///< the same as in io::InputOptions
   std::string reference;                        ///< for CRAM
   unsigned threads = 0;                         ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine
-  std::string tmp_directory;          ///< for what memory cannot hold; empty: as host/tmp_directory.h has it
-  DeviceChoice device;                ///< unless chosen, the CPU
-  std::vector<std::string> inputs;    ///< as io::InputSet takes them; of several ranks, the first one's count
-  std::string output;                 ///< path, or "-"
+  std::string tmp_directory;  ///< for what memory cannot hold; empty: as host/tmp_directory.h has it
+  DeviceChoice device;        ///< unless chosen, the CPU
+  std::vector<std::string>
+      inputs;          ///< inputs such as io::InputSet takes; of several ranks, the first one's count
+  std::string output;  ///< path, or "-"
   index::Provenance provenance;       ///< `inputs` is filled in by the job
-  mpi::Ranks* ranks = &mpi::alone();  ///< that all run this job
+  mpi::Ranks* ranks = &mpi::alone();  ///< ranks that all run this job
 };
 
 /// One rank's part of a job.
 struct RankReport {
-  std::uint64_t super_kmers = 0;  ///< that came to the shards it owns; 0 for k of up to kMaxDenseK
+  std::uint64_t super_kmers = 0;  ///< those for the shards it owns; 0 for k of up to kMaxDenseK
   std::uint64_t distinct_kmers = 0;
   std::uint64_t peak_resident_bytes = 0;
-  std::uint64_t spilled_bytes = 0;  ///< to temporary files; of the index, too, if it had to wait there
+  std::uint64_t spilled_bytes = 0;  ///< in temporary files; the index, too, if it had to wait there
   double read_seconds = 0;
   double cpu_seconds = 0;
 };
 
 /// With several ranks, of rank 0, but for the totals and the bytes of the index.
 struct CountReport : IndexReport {
-  std::string device;              ///< what ran it, e.g. "cpu (avx512), 2 threads"
+  std::string device;              ///< device that ran it, e.g. "cpu (avx512), 2 threads"
   DeviceChoice device_choice;      ///< why; the CPU, should a GPU that `auto` chose have turned out not to do
   std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
   backend::SpillReport spilled;    ///< to host memory and the temporary file, because memory was short
@@ -59,7 +60,7 @@ struct CountReport : IndexReport {
   double count_seconds = 0;  ///< wall time from there to a complete file
   double cpu_seconds = 0;    ///< user + system, whole process
   std::vector<backend::StageReport> stages;
-  std::vector<backend::OwnerLoad> owner_loads;  ///< of each device; none where not noted
+  std::vector<backend::OwnerLoad> owner_loads;  ///< load of each device; none where not noted
   std::vector<RankReport> ranks;                ///< all of them, on rank 0; none in a job of one process
   std::optional<double> overlap;  ///< stages busy at once while reading, on average; where they can overlap
 };

@@ -16,7 +16,7 @@ namespace warpmer::jobs {
 
 struct DeviceChoice {
   std::vector<int> gpus;                  ///< ordinals; none: the CPU
-  unsigned cpu_devices = 1;               ///< that the CPU acts as
+  unsigned cpu_devices = 1;               ///< number of devices that the CPU acts as
   std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
   bool automatic = false;                 ///< `auto` made it, and may make another
   std::string note;                       ///< why this device, in a few words
@@ -54,10 +54,10 @@ std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice);
 
 /// The way in which a set of k-mers is going to be looked up.
 struct LookupRequest {
-  bool lenient = false;  ///< as in CountOptions
+  bool lenient = false;  ///< the same as in CountOptions
   backend::LookupTable table = backend::LookupTable::automatic;
   std::uint64_t expected_kmers = 0;  ///< about; 0: unknown
-  unsigned threads = 1;              ///< that build a table on the CPU
+  unsigned threads = 1;              ///< threads that build a table on the CPU
 };
 
 /// The lookup for a choice, which may become another (`with_fallback`); `index` must outlive it. An automatic

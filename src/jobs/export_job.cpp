@@ -75,7 +75,7 @@ class CountGate {
   const std::string& input_;
   formats::KmerSink& sink_;
   ExportReport report_;
-  std::uint64_t least_ = UINT64_MAX, most_ = 0;  ///< of the counts that were written
+  std::uint64_t least_ = UINT64_MAX, most_ = 0;  ///< least and greatest of the counts that were written
   std::vector<CountedKmer> kept_;
 };
 

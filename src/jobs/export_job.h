@@ -11,13 +11,13 @@
 namespace warpmer::jobs {
 
 struct ExportOptions {
-  backend::CountBounds bounds;  ///< which k-mers to write
+  backend::CountBounds bounds;  ///< bounds of the counts of k-mers to write
   formats::KmerOrder order = formats::KmerOrder::any;
-  std::uint64_t largest_count = UINT64_MAX;  ///< that the output can hold
+  std::uint64_t largest_count = UINT64_MAX;  ///< largest count that the output can hold
   bool saturate = false;                     ///< larger counts become that, and are no error
   std::uint64_t memory_bytes = 0;            ///< for the whole process
   unsigned threads = 1;
-  std::string shown_input;  ///< how messages call the index; empty: by its path
+  std::string shown_input;  ///< name that messages give the index; empty: its path
 };
 
 /// Returns what is known of an index's k-mers.
@@ -25,7 +25,7 @@ formats::StreamFacts facts_of(const index::IndexFile& index);
 
 struct ExportReport {
   std::uint64_t kmers = 0;      ///< written
-  std::uint64_t saturated = 0;  ///< of these, with a smaller count than they have
+  std::uint64_t saturated = 0;  ///< number of these with a smaller count than they have
 };
 
 /// Writes an index to a sink, and completes it. UsageError when a count is too large; ResourceError, before

@@ -11,7 +11,7 @@
 namespace warpmer::jobs {
 
 struct ImportOptions {
-  std::string input;               ///< how messages call the source
+  std::string input;               ///< name that messages give the source
   bool canonical = false;          ///< whatever the source says; see ImportPlan
   bool sum_duplicates = false;     ///< a k-mer may come more than once; else it is an error
   unsigned threads = 0;            ///< 0: the cores this process may use

@@ -16,11 +16,11 @@ namespace warpmer::jobs {
 
 struct MatrixOptions {
   std::vector<std::string> inputs;              ///< one or more indexes
-  std::vector<std::string> samples;             ///< what they are called
+  std::vector<std::string> samples;             ///< names of the samples
   std::vector<backend::CountBounds> of_inputs;  ///< one for each: which counts to look at
   formats::MatrixFile* old = nullptr;           ///< a matrix to add the inputs to
   bool presence = false;                        ///< not with `old`, which knows
-  std::uint64_t min_samples = 1;                ///< that must have a k-mer
+  std::uint64_t min_samples = 1;                ///< number of samples that must have a k-mer
   bool compress = false;                        ///< BGZF
   unsigned threads = 0;                         ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine

@@ -27,7 +27,7 @@ struct PlanReport {
   std::uint64_t begun_inputs = 0;  ///< inputs of which only the beginning was read
   std::uint64_t sample_kmers = 0;
   std::uint32_t shards = 0, counted_shards = 0;
-  double seconds = 0;  ///< that planning took
+  double seconds = 0;  ///< time that planning took
 
   // The input.
   stats::KmerPrediction kmers;
@@ -40,7 +40,7 @@ struct PlanReport {
   std::optional<stats::Range> memory_bytes;  ///< peak resident set; like the next four, none where unknown
   std::optional<stats::Range> needed_memory_bytes;     ///< with a smaller -m the job ends with an error
   std::optional<stats::Range> unhurried_memory_bytes;  ///< with so much no shard is counted early
-  std::optional<stats::Range> beyond_memory_bytes;     ///< of super-k-mers, that -m does not hold at once
+  std::optional<stats::Range> beyond_memory_bytes;  ///< bytes of super-k-mers that -m does not hold at once
   std::optional<stats::Range> temporary_bytes;
   std::optional<stats::Range> device_memory_bytes;          ///< on a GPU
   std::optional<stats::Range> read_seconds, count_seconds;  ///< on the CPU of this machine

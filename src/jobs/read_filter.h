@@ -23,7 +23,7 @@ struct ReadKmers {
 
 /// Says which reads pass.
 struct ReadRule {
-  backend::CountBounds counts;  ///< of k-mers that are found
+  backend::CountBounds counts;  ///< bounds of the counts of k-mers that are found
   std::uint64_t min_kmers = 0;
   std::uint64_t max_kmers = UINT64_MAX;
   double min_fraction = 0;

@@ -19,7 +19,7 @@ namespace warpmer::jobs {
 
 /// The report of every job that has written an index.
 struct IndexReport {
-  index::Totals totals;  ///< of the index
+  index::Totals totals;  ///< totals of the index
   unsigned threads = 0;
   std::uint64_t memory_cap_bytes = 0;
   std::uint64_t peak_resident_bytes = 0;

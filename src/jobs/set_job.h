@@ -15,7 +15,7 @@ struct SetOptions {
   backend::SetOperation operation = backend::SetOperation::unite;
   backend::CountRule counts = backend::CountRule::sum;
   std::vector<std::string> inputs;              ///< indexes; `subtract` and `symmetric_difference` need two
-  std::uint64_t min_samples = 1;                ///< of `unite`: inputs that must have a k-mer
+  std::uint64_t min_samples = 1;                ///< with `unite`: inputs that must have a k-mer
   std::vector<backend::CountBounds> of_inputs;  ///< one for all inputs, or one for each
   backend::CountBounds of_result;
   unsigned threads = 0;            ///< 0: the cores this process may use

@@ -17,14 +17,14 @@ namespace warpmer::jobs {
 struct UpdateOptions {
   std::string index;
   std::vector<std::string> added, removed;  ///< inputs; at least one
-  bool lenient = false;                     ///< as for counting
+  bool lenient = false;                     ///< the same as for counting
   std::optional<int> min_base_quality;
-  std::shared_ptr<io::QualityWatch> qualities;  ///< as io::InputOptions has it
+  std::shared_ptr<io::QualityWatch> qualities;  ///< the same as in io::InputOptions
   std::string reference;
   DeviceChoice device;
   unsigned threads = 0;            ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
-  std::string tmp_directory;       ///< as for counting
+  std::string tmp_directory;       ///< the same as for counting
   bool paged = false;              ///< LiveTableUse::when_full
   std::string output;              ///< path, or "-"
   index::Provenance provenance;    ///< `inputs` is filled in by the job
@@ -33,11 +33,11 @@ struct UpdateOptions {
 struct UpdateReport : IndexReport {
   backend::ReadTotals added, removed;
   std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
-  backend::SpillReport spilled;    ///< to temporary files, because memory was short
-  std::string device;              ///< where it ran
+  backend::SpillReport spilled;    ///< bytes that went to temporary files, because memory was short
+  std::string device;              ///< device that it ran on
   DeviceChoice device_choice;      ///< why there: it may have changed when it was started
   std::optional<backend::DeviceMemoryReport> device_memory;
-  backend::PagingReport paging;  ///< of a live table, where there was one
+  backend::PagingReport paging;  ///< paging of a resident index table, where there was one
   std::vector<backend::StageReport> stages;
   double cpu_seconds = 0;     ///< user + system, whole process
   double read_seconds = 0;    ///< wall time until the input was exhausted

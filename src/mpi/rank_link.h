@@ -16,8 +16,8 @@ using Message = std::vector<char>;
 /// Messages of one channel from one process to another arrive in the order in which they were sent; those of
 /// different channels do not wait for each other.
 enum class Channel : std::uint8_t {
-  failure,   ///< what went wrong, and what came of it
-  together,  ///< what all ranks do at the same time (gather, broadcast)
+  failure,   ///< messages that say what went wrong, and what came of it
+  together,  ///< messages of what all ranks do at the same time (gather, broadcast)
   batches,   ///< text that one rank reads and another one cuts or looks up, and other work
   words,     ///< super-k-mers on the way to their owner; of ranks on GPUs, how many there are
   results,   ///< text or shards on the way to rank 0

@@ -22,9 +22,9 @@ struct ResultHead {
     failed,
   };
   Kind kind = Kind::text;
-  bool is_last = false;                   ///< of this work
-  ErrorKind error = ErrorKind::internal;  ///< of a failure
-  std::uint64_t records = 0;              ///< that end in this text
+  bool is_last = false;                   ///< true for the last of this work
+  ErrorKind error = ErrorKind::internal;  ///< its kind, when it has failed
+  std::uint64_t records = 0;              ///< number of records that end in this text
   /// Number of bases after which the text ends within the next record; 0: between records.
   std::uint64_t open_bases = 0;
 };
@@ -33,7 +33,7 @@ struct ResultHead {
 struct ReadProgress {
   std::uint32_t file = 0;
   std::uint64_t records = 0;
-  std::uint64_t open_bases = 0;  ///< of the record behind them
+  std::uint64_t open_bases = 0;  ///< bases of the record behind them
 };
 
 /// Every rank sends its results in the order in which it got its work, and may have only so many of them
@@ -86,11 +86,11 @@ class ReadResults {
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::deque<Dealt> dealt_;                ///< not written yet
-  std::vector<std::uint64_t> dealt_to_;    ///< of these, by rank
+  std::vector<std::uint64_t> dealt_to_;    ///< number of these, by rank
   unsigned next_rank_ = 0;                 ///< the rank whose turn it is
   std::vector<std::deque<Message>> came_;  ///< by rank, to be written
-  ReadProgress progress_;                  ///< of the file that is being written
-  std::optional<ReadProgress> call_back_;  ///< from where on all has to be dealt again
+  ReadProgress progress_;                  ///< progress in the file that is being written
+  std::optional<ReadProgress> call_back_;  ///< place from which on all has to be dealt again
   bool is_writing_ = false;                ///< a thread is
   bool is_stopped_ = false;
 };

@@ -123,7 +123,7 @@ class Rounds {
   /// A rank, and what it has said.
   struct Rank {
     std::uint32_t first_device = 0, devices = 0;
-    std::deque<Offer> offers;  ///< of this round, and perhaps of the next
+    std::deque<Offer> offers;  ///< offers for this round, and perhaps for the next
     bool has_ended = false;
   };
 
@@ -144,7 +144,7 @@ class Rounds {
 
   mpi::Ranks& ranks_;
   std::vector<Rank> all_;      ///< this one, too
-  std::uint32_t devices_ = 0;  ///< of all ranks
+  std::uint32_t devices_ = 0;  ///< devices of all ranks
   std::uint64_t round_ = 0;
   std::uint64_t urged_rounds_ = 0;  ///< all rounds before this one are urgent
 };

@@ -59,8 +59,8 @@ class SharedInput {
 
   Ranks& ranks_;
   std::unique_ptr<io::InputSet> own_;
-  std::vector<char> has_ended_;            ///< by thread: it has come to the end of `own_`
-  std::atomic<unsigned> threads_reading_;  ///< that have not
+  std::vector<char> has_ended_;            ///< true, by thread, when it has come to the end of `own_`
+  std::atomic<unsigned> threads_reading_;  ///< number of threads that have not
   std::atomic<std::uint64_t> next_turn_{0};
   std::atomic<unsigned> ranks_reading_;  ///< others that have not
   std::atomic<bool> is_cancelled_{false};

@@ -94,7 +94,7 @@ class SharedReads::Turn {
   std::uint64_t ordinal_ = 0;
   ResultHead head_;
   Message result_;
-  std::size_t whole_bytes_ = 0;  ///< of `result_`, without what a batch that failed has left
+  std::size_t whole_bytes_ = 0;  ///< bytes of `result_`, without what a batch that failed has left
 };
 
 SharedReads::SharedReads(Ranks& ranks, const std::vector<std::string>& paths, const io::InputOptions& options,

@@ -22,9 +22,10 @@ namespace warpmer::mpi {
 
 /// Bytes of results that may wait. One result, of a batch, may be more than there is room for.
 struct ResultLimits {
-  std::uint64_t unwritten = std::uint64_t{64} << 20;  ///< of all ranks at rank 0, and 1 MiB for each
-  std::uint64_t waiting = std::uint64_t{4} << 20;     ///< of each thread, for their turn to be sent
-  std::uint64_t held = std::uint64_t{16} << 20;       ///< in the hands of a thread until it sends what it has
+  std::uint64_t unwritten = std::uint64_t{64} << 20;  ///< bytes of all ranks at rank 0, and 1 MiB for each
+  std::uint64_t waiting = std::uint64_t{4}
+                          << 20;                 ///< bytes of each thread that wait for their turn to be sent
+  std::uint64_t held = std::uint64_t{16} << 20;  ///< in the hands of a thread until it sends what it has
 };
 
 /// Rank 0 deals work out (mpi/read_dealer.h) and writes results (mpi/read_results.h). Every rank, it
@@ -80,7 +81,7 @@ class SharedReads {
   // On rank 0:
   std::unique_ptr<ReadResults> results_;
   std::unique_ptr<ReadDealer> dealer_;
-  std::vector<std::uint64_t> released_;  ///< by rank: bytes written that it has not been told of
+  std::vector<std::uint64_t> released_;  ///< bytes written, by rank, that it has not been told of
   std::atomic<bool> is_dealt_{false};    ///< and written
 
   std::mutex mutex_;  ///< guards what follows

@@ -12,7 +12,7 @@ namespace warpmer::stats {
 /// K-mers of an assembly or of one of its sequences, each as often as it occurs there.
 struct AssemblyKmers {
   std::uint64_t kmers = 0;
-  std::uint64_t missing = 0;  ///< that reads do not have
+  std::uint64_t missing = 0;  ///< k-mers that reads do not have
 
   AssemblyKmers& operator+=(const AssemblyKmers& other) {
     kmers += other.kmers;

@@ -128,7 +128,7 @@ class Tableau {
 
   std::size_t columns_, first_artificial_ = 0, width_ = 0;
   std::vector<std::vector<double>> rows_;
-  std::vector<double> values_;    ///< of each row's own variable
+  std::vector<double> values_;    ///< values of each row's own variable
   std::vector<std::size_t> own_;  ///< its column
 };
 

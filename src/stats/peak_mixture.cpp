@@ -29,7 +29,7 @@ struct Curves {
   std::size_t bins = 0;
   std::vector<double> of;                ///< one curve after the other
   std::vector<std::size_t> first, last;  ///< each is 0 but for the bins in [first, last)
-  std::vector<std::size_t> copies;       ///< of the first of them; rises
+  std::vector<std::size_t> copies;       ///< numbers of copies of the first curves; rises
   [[nodiscard]] std::size_t number() const { return bins == 0 ? 0 : of.size() / bins; }
   [[nodiscard]] const double* curve(std::size_t i) const { return of.data() + i * bins; }
 };
@@ -256,7 +256,7 @@ class WeightFit {
   const Curves& curves_;
   const unsigned ploidy_;
   const bool has_foreign_;
-  std::vector<double> most_repeats_;  ///< of the parts behind the places, by all of these
+  std::vector<double> most_repeats_;  ///< most repeats of the parts behind the places, by all of these
   std::vector<double> weights_, kmers_, model_;
 };
 

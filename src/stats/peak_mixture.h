@@ -37,7 +37,7 @@ struct SpectrumBins {
   std::vector<double> centres, widths, kmers;
   /// A bin is what is at its centre less and plus this, which are as far apart as its counts are.
   std::vector<double> offsets, log_factorials, log_factorials_below;
-  std::vector<double> spread;  ///< of `kmers`, about: those of neighbours, and not 0
+  std::vector<double> spread;  ///< spread of `kmers`, about: that of neighbours, and not 0
   double all = 0;              ///< sum of `kmers`
 };
 
@@ -58,7 +58,7 @@ struct PeakMixture {
   std::vector<std::size_t> copies;  ///< rises: 1, 2, 3, ..., and further up not each
   std::optional<ForeignPeak> foreign;
   double log_likelihood = 0;   ///< Poisson, less that of a model that has every bin as it is: 0 or less
-  double chi_square = 0;       ///< by degrees of freedom
+  double chi_square = 0;       ///< chi-square by degrees of freedom
   double explained = 0;        ///< share of the k-mers that is where the model has it
   std::vector<double> excess;  ///< k-mers of each bin, less what is modelled
   double implausibility = 0;   ///< logarithm of what makes such numbers of copies rare in genomes: 0 or more

@@ -20,23 +20,23 @@ struct SampledBatch {
 /// The reads that were sampled to predict from.
 struct SampledReads {
   bool is_whole = false;           ///< everything was
-  std::uint64_t total_bytes = 0;   ///< of all inputs, on disk
+  std::uint64_t total_bytes = 0;   ///< bytes of all inputs, on disk
   std::uint64_t begun_inputs = 0;  ///< inputs of which only the beginning was read
   std::uint64_t records = 0;
   std::vector<SampledBatch> batches;
 };
 
 struct KmerPrediction {
-  double share = 1;  ///< of all occurrences, that was read
+  double share = 1;  ///< share of all occurrences that was read
   /// 0: k-mers that are alike are anywhere in the input, 1: next to each other; none if that is not known, or
   /// no matter because everything was read.
   std::optional<double> locality;
   Range occurrences;
   Range distinct;
   Range stored;         ///< distinct k-mers within the filter
-  Range pending_bytes;  ///< of all super-k-mers, in words as they are cut
-  Range run_bytes;      ///< of all distinct k-mers, frozen
-  Range payload_bytes;  ///< of stored ones
+  Range pending_bytes;  ///< bytes of all super-k-mers, in words as they are cut
+  Range run_bytes;      ///< bytes of all distinct k-mers, frozen
+  Range payload_bytes;  ///< bytes of stored ones
 };
 
 /// docs/plan.md says how, and what the ranges mean.

@@ -31,7 +31,7 @@ struct GenomeEstimate {
   std::optional<double> heterozygosity;
   std::optional<double> genome_size;  ///< haploid, in bases; none if large counts were not stored
   std::optional<double>
-      repeat_fraction;  ///< of `genome_size`, in k-mers the haploid genome has more than once
+      repeat_fraction;  ///< fraction of `genome_size`, in k-mers that the haploid genome has more than once
   std::optional<double>
       error_kmers;  ///< occurrences; none, like the next two, if small counts were not stored
   std::optional<double> error_distinct;
@@ -41,7 +41,7 @@ struct GenomeEstimate {
 /// The answer that the spectrum gives if the genome has another ploidy.
 struct OtherPloidy {
   unsigned ploidy = 1;
-  double kmer_coverage = 0;  ///< as in GenomeEstimate, like the next
+  double kmer_coverage = 0;  ///< the same as in GenomeEstimate, like the next
   std::optional<double> genome_size;
   double worse_by = 0;    ///< difference of the Bayesian information criteria
   bool is_equal = false;  ///< explains the spectrum about as well

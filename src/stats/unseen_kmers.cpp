@@ -108,7 +108,7 @@ class FittingSpectra {
   double shown_ = 0;
   std::vector<double> counts_, seen_;  ///< in the whole; how likely the sample has such a k-mer
   std::vector<double> observed_, errors_;
-  std::vector<LinearConstraint> constraints_;  ///< by bin, without limits
+  std::vector<LinearConstraint> constraints_;  ///< constraints by bin, without limits
 };
 
 double kmers_between(const CountClasses& spectrum, double from, double to) {

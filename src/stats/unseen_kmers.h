@@ -39,8 +39,8 @@ struct KmerBounds {
 };
 
 struct SampledSpectrum {
-  index::Histogram histogram;  ///< of the sample: distinct k-mers by count
-  double share = 1;            ///< of all occurrences that are in the sample, above 0, at most 1
+  index::Histogram histogram;  ///< histogram of the sample: distinct k-mers by count
+  double share = 1;            ///< share of all occurrences that is in the sample, above 0, at most 1
   double clump = 1;            ///< neighbours in a read share their fate: so many k-mers count as one, about
 };
 

@@ -20,7 +20,7 @@ namespace warpmer::table {
 /// The directory as whoever serves operations reads it, on the host or on a device.
 template <class Key>
 struct ChildDirectoryView {
-  const std::uint32_t* children = nullptr;  ///< 2^bits; null: every key belongs to whoever is asked
+  const std::uint32_t* children = nullptr;  ///< 2^bits; null: every key belongs to the child that is asked
   std::uint32_t bits = 0;
   typename ChildItems<Key>::Place place{};
 
@@ -40,16 +40,16 @@ struct ChildRange {
 /// The error of a paged table that has no room for something.
 struct PagedTableFull : ResourceError {
   enum class Reason : std::uint8_t {
-    memory,        ///< of the host, for children
+    memory,        ///< memory of the host, for children
     one_place,     ///< in a child whose keys all have the same place
     unbuildable,   ///< no hash function has a slot for each key of a child
-    large_counts,  ///< that passed 2^32 since they were taken the last time
+    large_counts,  ///< counts that passed 2^32 since they were taken the last time
   };
   PagedTableFull(Reason why, const ChildRange& whose, const std::string& message)
       : ResourceError(message), reason(why), range(whose) {}
 
   Reason reason;
-  ChildRange range;  ///< of the child; of no use for `memory` and `large_counts`
+  ChildRange range;  ///< range of the child; of no use for `memory` and `large_counts`
 };
 
 class ChildDirectory {

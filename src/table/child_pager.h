@@ -24,7 +24,7 @@ enum class Replacement : std::uint8_t {
 /// Counts of what was moved, and what for.
 struct PagingCounts {
   std::uint64_t visits = 0;  ///< children served
-  std::uint64_t hits = 0;    ///< of those, on the device already
+  std::uint64_t hits = 0;    ///< number of those on the device already
   std::uint64_t fetches = 0, fetched_bytes = 0;
   std::uint64_t write_backs = 0, written_bytes = 0;
 
@@ -181,8 +181,8 @@ class ChildPager {
   std::vector<Child> children_;        ///< by number
   std::uint64_t waiting_ = 0;
   std::uint64_t clock_ = 0;
-  std::uint32_t last_frame_ = kNone;  ///< that a child came into
-  std::uint32_t last_child_ = kNone;  ///< that came
+  std::uint32_t last_frame_ = kNone;  ///< the last frame that a child came into
+  std::uint32_t last_child_ = kNone;  ///< the last child that came
   PagingCounts counts_;
 };
 

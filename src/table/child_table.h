@@ -58,8 +58,8 @@ struct ChildShape {
 /// One step of serving an operation. Keys that a batch has several times are added in two, with a barrier
 /// between; keys that it has once, in one.
 enum class ChildStep : std::uint8_t {
-  place,   ///< of adding: the key gets a slot
-  count,   ///< of adding: the value goes there
+  place,   ///< step of adding: the key gets a slot
+  count,   ///< step of adding: the value goes there
   insert,  ///< both, of keys that no other tile brings at the same time
   erase,
 };
@@ -87,7 +87,7 @@ void with_child_step(ChildStep step, Work&& work) {
 /// A child in a frame, and what belongs to it.
 template <class Key>
 struct ChildInFrame {
-  void* memory = nullptr;  ///< of the frame: shape.bytes<Key>() bytes of it are the child's
+  void* memory = nullptr;  ///< memory of the frame: shape.bytes<Key>() bytes of it are the child's
   ChildShape shape;
   std::uint32_t number = 0;
   ChildDirectoryView<Key> directory{};

@@ -37,11 +37,11 @@ enum class Placement : std::uint8_t {
 
 struct PagedTablePlan {
   std::uint32_t frames = 2;         ///< children on the device at once: R
-  std::uint32_t frame_buckets = 1;  ///< of kChildBucket slots: the largest child
-  std::uint32_t child_buckets = 0;  ///< of a child to begin with; 0: as many
+  std::uint32_t frame_buckets = 1;  ///< buckets of kChildBucket slots: the largest child
+  std::uint32_t child_buckets = 0;  ///< buckets of a child to begin with; 0: as many
   /// Number of children to begin with; by arrival, and with `weights`, those for which memory is made ready.
   std::uint32_t children = 1;
-  std::uint64_t most_image_bytes = 0;  ///< of the host's memory for children; 0: any number
+  std::uint64_t most_image_bytes = 0;  ///< bytes of the host's memory for children; 0: any number
   /// Number of entries that come to each of 2^Place::kBits places, where that is known (by key): children
   /// begin with these.
   std::vector<std::uint64_t> weights{};
@@ -232,7 +232,8 @@ class PagedTable {
   /// The work under way in a frame: to be seen to before the child goes, or is asked.
   struct Work {
     bool is_update = false, is_query = false;
-    std::size_t begin = 0, end = 0;  ///< of the updates: a part of their order, or of a frame's own pairs
+    std::size_t begin = 0,
+                end = 0;  ///< range of the updates: a part of their order, or of a frame's own pairs
     Kind kind = Kind::add;
   };
 
@@ -715,10 +716,10 @@ class PagedTable {
   std::vector<Table> tables_;   ///< by number
   std::vector<Work> in_frame_;  ///< by frame
   PagedTableCounts counts_;
-  Kind kind_ = Kind::add;         ///< of the operations that wait
+  Kind kind_ = Kind::add;         ///< kind of the operations that wait
   std::size_t queued_ = 0;        ///< operations that wait
   std::uint64_t found_ = 0;       ///< queries answered, of the batch that is under way
-  std::uint64_t most_found_ = 0;  ///< of those by one child
+  std::uint64_t most_found_ = 0;  ///< most found by one child
   std::uint64_t arrived_ = 0;     ///< pairs that the newest child by arrival has got
   std::uint32_t discarded_ = 0;
   bool has_failed_ = false, is_finished_ = false;

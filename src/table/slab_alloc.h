@@ -28,12 +28,12 @@ using SlabAddress = std::uint32_t;
 inline constexpr SlabAddress kNoSlab = kEmptyKey<std::uint32_t>;
 
 inline constexpr std::uint32_t kSlabBytes = 128;
-inline constexpr std::uint32_t kUnitBits = 10;   ///< of an address, lowest
+inline constexpr std::uint32_t kUnitBits = 10;   ///< bits of an address, lowest
 inline constexpr std::uint32_t kBlockBits = 14;  ///< above them; 8 bits of super block are above these
 inline constexpr std::uint32_t kUnitsPerBlock = 1u << kUnitBits;
 inline constexpr std::uint32_t kBlocksPerSuperBlock = 1u << kBlockBits;  ///< at most
 inline constexpr std::uint32_t kMostSuperBlocks = 255;                   ///< the 256th would have kNoSlab
-inline constexpr std::uint32_t kBitmapWords = kUnitsPerBlock / 32;       ///< of a block
+inline constexpr std::uint32_t kBitmapWords = kUnitsPerBlock / 32;       ///< words of a block's bitmap
 
 /// Memory blocks that so many units need; the last one may be cut short.
 [[nodiscard]] WARPMER_HD constexpr std::uint32_t blocks_for(std::uint64_t units) {
@@ -134,15 +134,15 @@ class SuperBlocks {
 /// The state that a tile keeps between its allocations.
 struct ResidentBlock {
   std::uint32_t worker;        ///< the tile's number among all
-  std::uint32_t changes = 0;   ///< of resident blocks, so far
+  std::uint32_t changes = 0;   ///< changes of resident blocks, so far
   std::uint32_t block = 0;     ///< its name
-  std::uint32_t word = 0;      ///< of the block's bitmap
+  std::uint32_t word = 0;      ///< number of the word in the block's bitmap
   std::uint32_t bitmap = ~0u;  ///< that word when it was last seen
 };
 
 /// The state of an allocator that tiles share: words that are 0 at first.
 struct SlabAllocState {
-  std::uint32_t freed;  ///< how many units have been given back, modulo 2^32
+  std::uint32_t freed;  ///< number of units that have been given back, modulo 2^32
   std::uint32_t full;   ///< 1 more than `freed` was when a search that found nothing began; 0: none has
 };
 

@@ -47,7 +47,7 @@ template <class KeyType>
 struct Slots {
   using Key = KeyType;
   static constexpr bool kOneWord = false;  ///< key and count change together, in one instruction
-  static constexpr std::size_t kBytes = sizeof(Key) + sizeof(std::uint32_t);  ///< of a slot
+  static constexpr std::size_t kBytes = sizeof(Key) + sizeof(std::uint32_t);  ///< bytes of a slot
 
   Key* keys;
   std::uint32_t* counts;

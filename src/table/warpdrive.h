@@ -145,7 +145,7 @@ class WarpDrive {
   struct Place {
     std::ptrdiff_t slot;  ///< -1: nowhere
     bool holds_key;
-    Key over;  ///< what the slot holds if not the key
+    Key over;  ///< key that the slot holds if not the one looked for
   };
   [[nodiscard]] WARPMER_HD Place look_for(const T& tile, Key key) const {
     Place free{-1, false, kEmptyKey<Key>};

@@ -31,7 +31,7 @@ struct PendingPage {
   static constexpr std::size_t kFullBytes = kBytes - WordFormat<Words>::kMostBytes;
 
   PendingPage* next;
-  PageContent content;  ///< when the page is full; else the list knows
+  PageContent content;  ///< valid when the page is full; else the list knows
   char data[kBytes];
 };
 static_assert(sizeof(PendingPage<2>) == PagePool::kPageBytes);
@@ -57,7 +57,7 @@ template <int Words>
 struct PendingList {
   PendingPage<Words>* first = nullptr;
   PendingPage<Words>* last = nullptr;
-  PageContent in_last;  ///< which the last page itself need not say: appending would fetch it for that
+  PageContent in_last;  ///< the last page need not say it itself: appending would fetch it for that
   std::uint32_t pages = 0;
   std::uint64_t words = 0;  ///< on all pages
   std::uint64_t kmers = 0;  ///< in all words
@@ -182,9 +182,9 @@ class PendingStore {
   /// The fields that appending looks at are in one line of the cache.
   struct alignas(64) Shard {
     std::atomic_flag busy;
-    std::atomic<std::uint32_t> pages{0};  ///< of the list, for a thread that has no lock
+    std::atomic<std::uint32_t> pages{0};  ///< pages of the list, for a thread that has no lock
     PendingList<Words> list;
-    std::atomic<const char*> end{nullptr};  ///< of the list, or of what it was; a hint
+    std::atomic<const char*> end{nullptr};  ///< end of the list, or of what it was; a hint
   };
   static_assert(sizeof(Shard) == 64);
 

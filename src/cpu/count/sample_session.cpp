@@ -185,7 +185,7 @@ class ShardedSample : public backend::SampleSession {
   const backend::SamplePlan plan_;
   std::uint32_t shards_;
   PagePool pool_;
-  std::deque<PendingStore<Words>> pending_;  ///< of each half
+  std::deque<PendingStore<Words>> pending_;  ///< one store for each half
   std::vector<Load> loads_;
   std::deque<Worker> workers_;
   std::mutex mutex_;  ///< held by the thread that gives up shards

@@ -151,7 +151,7 @@ class ShardSpill {
   std::atomic<std::uint64_t>& written_bytes_;
   std::shared_ptr<SpilledShard<Key>> shard_;
   std::vector<index::FrozenShard> blocks_;  ///< not yet written
-  std::uint64_t bytes_ = 0;                 ///< of these
+  std::uint64_t bytes_ = 0;                 ///< bytes of these
 };
 
 /// The entries of a spilled shard, taken from the front.

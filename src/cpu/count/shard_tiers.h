@@ -36,7 +36,7 @@ struct CountingDesk {
   Freezer freezer;
   Scratch<char> slice;           ///< read back from the spill file
   StageTimes& times;             ///< the thread's
-  std::uint64_t held_bytes = 0;  ///< of the session's memory, for counting; see ShardTiers::reserve
+  std::uint64_t held_bytes = 0;  ///< bytes of the session's memory, for counting; see ShardTiers::reserve
   bool is_in_turn = false;       ///< and holds it for a shard
 };
 
@@ -46,7 +46,7 @@ struct ShardPart {
   Key* keys;
   std::uint64_t* counts;
   std::size_t size;
-  bool is_all;  ///< of the shard; else a range of its hashes, beyond those before
+  bool is_all;  ///< true for all of the shard; else it is a range of its hashes, beyond those before
 };
 
 template <class Key, int Words>
@@ -140,9 +140,9 @@ class ShardTiers {
   struct Shard {
     SpilledWords spilled;
     index::FrozenShard run;
-    std::uint64_t run_bytes = 0;  ///< that the run takes
+    std::uint64_t run_bytes = 0;  ///< bytes that the run takes
     SpilledRuns spilled_runs;
-    float gain = -1;  ///< of the last early count: the part of the pending bytes that it freed; -1: none yet
+    float gain = -1;  ///< part of the pending bytes that the last early count freed; -1: none yet
   };
   /// A shard in the hands of the thread that counts it.
   struct Parts {

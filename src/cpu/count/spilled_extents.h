@@ -39,7 +39,7 @@ class SpilledExtents {
   static constexpr std::size_t kMost = 2048;
 
   std::vector<Extent> extents_;
-  std::uint64_t bytes_ = 0;  ///< of all, those forgotten included
+  std::uint64_t bytes_ = 0;  ///< bytes of all extents, those forgotten included
 };
 
 }  // namespace warpmer::cpu

@@ -20,7 +20,7 @@ namespace warpmer::cpu {
 /// Frozen k-mers in the spill file.
 struct SpilledRun {
   index::ShardShape shape;
-  file::Spilled payload;  ///< of no bytes when there is none
+  file::Spilled payload;  ///< has no bytes when there is none
 };
 
 /// Reads a run back, for index::ShardReader.
@@ -35,8 +35,8 @@ inline void read_run(file::SpillFile& file, const SpilledRun& spilled, index::Fr
 struct SpilledRuns {
   /// Its payload has what is known of the run before it behind it.
   SpilledRun last;
-  std::uint64_t entries = 0;        ///< of all runs; a k-mer may be in several
-  std::uint64_t largest_bytes = 0;  ///< of a run in memory
+  std::uint64_t entries = 0;        ///< entries of all runs; a k-mer may be in several
+  std::uint64_t largest_bytes = 0;  ///< most bytes of a run in memory
 };
 
 /// Gathers runs where they lie, and writes them together.

@@ -22,7 +22,7 @@ namespace warpmer::cpu {
 /// The words that a shard has in the spill file: a chain of slices, of which only the last is known here. So
 /// a session needs no more memory the more it spills.
 struct SpilledWords {
-  file::Spilled last;       ///< of no bytes when there is none
+  file::Spilled last;       ///< has no bytes when there is none
   std::uint64_t words = 0;  ///< in all slices
   std::uint64_t kmers = 0;  ///< in all words
 };
@@ -30,7 +30,7 @@ struct SpilledWords {
 /// A slice is this, and then words, as they are on pages.
 struct SliceHead {
   file::Spilled before;     ///< the shard's slice before this one
-  std::uint32_t words = 0;  ///< of this one
+  std::uint32_t words = 0;  ///< words of this slice
   std::uint32_t kmers = 0;
 };
 
@@ -103,7 +103,7 @@ class SliceBatch {
   SpilledExtents& extents_;
   PendingStore<Words>& store_;
   std::vector<Slice> slices_;
-  std::size_t pages_ = 0;  ///< of all slices
+  std::size_t pages_ = 0;  ///< pages of all slices
 };
 
 /// All words of a shard, those in memory and then those in the file, taken from the front in chunks. A chunk

@@ -17,7 +17,7 @@ struct StageTimes {
   double spill_seconds = 0;
   double read_back_seconds = 0;
   double freeze_seconds = 0;
-  std::uint64_t cut_bytes = 0;  ///< of text
+  std::uint64_t cut_bytes = 0;  ///< bytes of text
   std::uint64_t super_kmer_bytes = 0;
   std::uint64_t exchanged_bytes = 0;
 

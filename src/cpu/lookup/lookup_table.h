@@ -175,7 +175,7 @@ class HostLookupTable {
   std::uint32_t hash_bits_;
   std::uint32_t child_bits_;
   std::vector<Child> children_;
-  std::uint64_t marker_count_ = 0;  ///< of the key that marks empty slots, which is in no slot
+  std::uint64_t marker_count_ = 0;  ///< count of the key that marks empty slots, which is in no slot
 };
 
 }  // namespace warpmer::cpu

@@ -72,11 +72,11 @@ class MemoryModel {
  private:
   /// The parts into which the plan's memory is divided.
   struct Division {
-    std::uint64_t counters;  ///< what threads count with, at least
+    std::uint64_t counters;  ///< bytes that threads count with, at least
     std::uint64_t fixed;     ///< held whatever comes
-    std::uint64_t writer;    ///< what the index writer may keep
+    std::uint64_t writer;    ///< bytes that the index writer may keep
     std::uint64_t least;     ///< without that
-    double tables;           ///< what counting takes beside a byte of pages
+    double tables;           ///< bytes that counting takes beside a byte of pages
     Division(const backend::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
              std::uint64_t shard_bytes, std::size_t key_bytes);
     /// The smallest cap on the process with which a session begins.
@@ -89,7 +89,7 @@ class MemoryModel {
   unsigned threads_;
   bool is_wide_;
   std::uint64_t bytes_of_word_;
-  double bytes_of_kmer_;  ///< of a word that has as many k-mers as words usually have
+  double bytes_of_kmer_;  ///< bytes of a k-mer in a word that has as many k-mers as words usually have
   std::uint64_t total_ = 0, budget_ = 0, early_bytes_ = 0, kept_bytes_ = 0;
 };
 

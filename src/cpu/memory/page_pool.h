@@ -74,7 +74,7 @@ class PagePool {
   char* next_ = nullptr;         ///< untouched pages of the newest block
   char* end_ = nullptr;
   std::vector<char*> blocks_;
-  std::size_t without_huge_pages_ = 0;  ///< of the blocks, the first so many
+  std::size_t without_huge_pages_ = 0;  ///< number of blocks, the first ones, that get none
   std::vector<void*> returned_;         ///< free pages that take no memory
   std::atomic<std::uint64_t> in_use_{0};
   std::atomic<std::uint64_t> resident_{0};

@@ -86,7 +86,7 @@ class CpuLocator final : public Locator {
   /// Consecutive k-mers of a piece.
   struct Stretch {
     std::size_t piece;
-    std::uint64_t position;  ///< of the first, in the sequence asked about
+    std::uint64_t position;  ///< place of the first, in the sequence asked about
     std::size_t kmers;
   };
 
@@ -99,8 +99,8 @@ class CpuLocator final : public Locator {
     }
     cpu::StretchFinder stretches;
     std::vector<Stretch> runs;
-    std::vector<Key> hashes;             ///< of all k-mers gathered
-    std::vector<std::uint8_t> reverse;   ///< whether a k-mer is not the canonical one
+    std::vector<Key> hashes;             ///< hashes of all k-mers gathered
+    std::vector<std::uint8_t> reverse;   ///< 1 when a k-mer is not the canonical one
     std::vector<std::uint32_t> numbers;  ///< 0, 1, 2, ...
     std::vector<std::uint32_t> offsets;  ///< by bin
     std::vector<Key> binned_hashes;

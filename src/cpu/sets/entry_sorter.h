@@ -280,8 +280,8 @@ class EntrySorter {
   Order order_;
   unsigned threads_;
   std::uint32_t bin_bits_;
-  std::uint32_t rest_bits_;   ///< of a rank behind those that name its bin
-  std::uint32_t count_bits_;  ///< of a word
+  std::uint32_t rest_bits_;   ///< bits of a rank behind those that name its bin
+  std::uint32_t count_bits_;  ///< bits of a count in a word
   Splitter splitter_;
   std::vector<std::uint64_t> large_of_bin_;  ///< counts that are kept apart
   std::uint64_t others_;                     ///< bytes that all the rest takes

@@ -180,7 +180,7 @@ class ImportWorker {
   EntryStore& store_;
   KmerHash<Key> hash_;
   EntryCodec<Key> codec_;
-  Key128 sum_ = 0;  ///< of all counts
+  Key128 sum_ = 0;  ///< sum of all counts
   std::uint64_t entries_ = 0, stored_ = 0;
   // K-mers that are being added.
   std::vector<Key> keys_;

@@ -88,7 +88,7 @@ inline constexpr int kPackedWindow = 8;
 struct PackedTable : TableNotes<Key64> {
   std::uint64_t* words;       ///< the rest of a hash, and below it `count_bits` bits
   std::uint32_t window_bits;  ///< 2^window_bits windows, 1 <= window_bits < bits of a hash
-  std::uint32_t rest_bits;    ///< of a hash; 64 - count_bits
+  std::uint32_t rest_bits;    ///< bits of a hash in a word; 64 - count_bits
   std::uint32_t count_bits;
 };
 
@@ -132,7 +132,7 @@ struct HashList {
   Key* keys;
   std::uint32_t* weights;
   std::size_t size;
-  std::uint32_t weights_or;  ///< of all weights: no weight has a bit that this has not
+  std::uint32_t weights_or;  ///< all weights, or-ed: no weight has a bit that this has not
 };
 
 /// A shard's hashes sorted as far as their top bits go: a HashGraph as in Green 2019. The bucket's
@@ -140,9 +140,9 @@ struct HashList {
 template <class Key>
 struct Buckets {
   Key* entries;               ///< the rest of the hash, and below it `weight_bits` bits of weight
-  std::uint32_t* ends;        ///< of the 2^bits buckets
+  std::uint32_t* ends;        ///< ends of the 2^bits buckets
   std::uint32_t bits;         ///< at least 1
-  std::uint32_t rest_bits;    ///< of a hash
+  std::uint32_t rest_bits;    ///< bits of a hash in an entry
   std::uint32_t weight_bits;  ///< at most 32; rest_bits + weight_bits is at most the key's width
   void (*sort)(Key*, Key*);   ///< for the few buckets with very many entries
 };

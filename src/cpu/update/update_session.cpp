@@ -154,7 +154,7 @@ class ShardedUpdate : public backend::UpdatingSession {
     Freezer freezer;
     ShardParts<Key> of_index;
     ListBuffer<Key> result;
-    ListBuffer<Key> part;   ///< of a shard of the index
+    ListBuffer<Key> part;   ///< entries of a part of an index's shard
     ListBuffer<Key> added;  ///< the same range of hashes, from the spill file
     backend::Tally tally{1, UINT64_MAX};
     backend::Shortfall shortfall;
@@ -277,7 +277,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
   const index::IndexFile& index_;
-  const std::uint64_t most_entries_;  ///< of a shard that a thread has in memory
+  const std::uint64_t most_entries_;  ///< entries of a shard that a thread has in memory, at most
   std::unique_ptr<Session> added_, removed_;
   std::deque<Worker> workers_;
   std::atomic<std::uint32_t> next_shard_{0};

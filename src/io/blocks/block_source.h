@@ -11,13 +11,13 @@ namespace warpmer::io {
 
 /// One block, which belongs to one thread until it is given back; at first, none.
 struct BlockLease {
-  std::uint64_t number = 0;      ///< of blocks, from 0
+  std::uint64_t number = 0;      ///< number of the block, from 0
   bool is_end = true;            ///< there is no text, but the end of the stream, or no block
   std::exception_ptr error;      ///< nor here, but what is wrong where the text should be
   std::size_t size = 0;          ///< bytes of text
-  const char* text = nullptr;    ///< where it is, if it is in memory
-  std::uint64_t disk_bytes = 0;  ///< of the file that it accounts for
-  std::uint64_t slot = 0;        ///< where its source has it
+  const char* text = nullptr;    ///< its place, if it is in memory
+  std::uint64_t disk_bytes = 0;  ///< bytes of the file that it accounts for
+  std::uint64_t slot = 0;        ///< place where its source has it
 };
 
 class BlockSource {

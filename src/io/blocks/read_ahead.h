@@ -19,14 +19,14 @@ namespace warpmer::io {
 
 /// One buffer of the ring on its way through `load` and `work`.
 struct TextBlock {
-  std::unique_ptr<char[]> raw;  ///< as on disk; allocated by the loader if it needs it
+  std::unique_ptr<char[]> raw;  ///< bytes as on disk; allocated by the loader if it needs it
   std::size_t raw_size = 0;
   bool is_urgent = false;        ///< less than half of the ring is ready for readers
   std::unique_ptr<char[]> text;  ///< decompressed; `TextBlockLoader::text_capacity` bytes
   std::size_t text_size = 0;
   bool has_more = false;          ///< than this text: `hand_over` is going to put it here
-  std::uint64_t disk_bytes = 0;   ///< of the file that this block used up
-  bool is_handed_over = false;    ///< to a reader, at least in part
+  std::uint64_t disk_bytes = 0;   ///< bytes of the file that this block used up
+  bool is_handed_over = false;    ///< true when a reader has it, at least in part
   std::shared_ptr<void> scratch;  ///< whatever `work` wants to keep for the next time
 };
 

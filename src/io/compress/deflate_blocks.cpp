@@ -10,10 +10,10 @@ namespace {
 
 // Numbers of RFC 1951, 3.2.7.
 constexpr unsigned kHeaderBits = 17;         ///< BFINAL, BTYPE, HLIT, HDIST, HCLEN
-constexpr unsigned kLengthBits = 3;          ///< of a code length of the code of code lengths
+constexpr unsigned kLengthBits = 3;          ///< bits of a code length of the code of code lengths
 constexpr unsigned kMostLengthCodes = 19;    ///< symbols of the code of code lengths
-constexpr unsigned kMostLengthCodeBits = 7;  ///< of a code for a code length
-constexpr unsigned kMostCodeBits = 15;       ///< of a code for a literal, length or distance
+constexpr unsigned kMostLengthCodeBits = 7;  ///< most bits of a code for a code length
+constexpr unsigned kMostCodeBits = 15;       ///< most bits of a code for a literal, length or distance
 constexpr unsigned kMostCodes = 286 + 30;    ///< literals and lengths, distances
 constexpr unsigned kEndOfBlock = 256;
 constexpr std::array<std::uint8_t, kMostLengthCodes> kLengthCodeOrder = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,

@@ -40,7 +40,7 @@ class DeflateWindow {
   bool resolve_known(char* first, const char* second, std::size_t size) const noexcept;
   bool resolve_all(char* first, const char* second, std::size_t size) const noexcept;
 
-  static constexpr std::size_t kBytes = 256;  ///< that stand for themselves
+  static constexpr std::size_t kBytes = 256;  ///< number of bytes, which stand for themselves
 
   std::size_t size_ = 0;
   /// All bytes, and the window at its end: place (a ^ b) * 256 + a holds what the bytes a and b stand for.

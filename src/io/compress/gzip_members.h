@@ -29,15 +29,15 @@ class GzipHeader {
   Field field_ = Field::fixed;
   unsigned flags_ = 0;
   std::uint32_t place_ = 0;  ///< in the field
-  std::uint32_t value_ = 0;  ///< of a number that is being read
+  std::uint32_t value_ = 0;  ///< the part read so far of a number that is being read
   std::uint32_t extra_size_ = 0;
-  std::uint32_t crc_ = 0;  ///< of all that was taken
+  std::uint32_t crc_ = 0;  ///< checksum of all that was taken
 };
 
 /// The trailer of a member: what its text must be like.
 struct GzipTrailer {
   std::uint32_t crc = 0;
-  std::uint32_t size = 0;  ///< of the text, modulo 2^32
+  std::uint32_t size = 0;  ///< size of the text, modulo 2^32
 };
 
 /// Decompresses gzip members one after another, from pieces of any size to pieces of any size. Leaves it to
@@ -46,7 +46,7 @@ class GzipMembers {
  public:
   enum class Status {
     going_on,       ///< input is used up, or output is full
-    end_of_member,  ///< as `trailer` tells; there may be more input
+    end_of_member,  ///< the end that `trailer` tells of; there may be more input
     corrupt,
     junk,  ///< after a member there is something else, at the front of input; zero bytes may follow the last
   };
@@ -80,7 +80,7 @@ class GzipMembers {
   Status read_trailer(std::span<const char>& input);
 
   std::unique_ptr<DeflateInflater> inflater_;
-  std::unique_ptr<DeflateInflater> probe_;  ///< to look what comes without going there
+  std::unique_ptr<DeflateInflater> probe_;  ///< looks what comes without going there
   State state_ = State::between;
   GzipHeader header_;
   std::string trailer_bytes_;

@@ -16,9 +16,10 @@ namespace {
 const std::atomic<bool> kNeverCancelled = false;
 
 constexpr std::size_t kTakesBack = DeflateInflater::kTakesBack;
-constexpr std::size_t kFirstTextPerRaw = 8;                     ///< before any is known; some more than usual
-constexpr std::size_t kFewestRawBytes = std::size_t{8} << 10;   ///< of a chunk
-constexpr std::size_t kInflaterBytes = std::size_t{128} << 10;  ///< what ISA-L's state takes, and some more
+constexpr std::size_t kFirstTextPerRaw = 8;                    ///< before any is known; some more than usual
+constexpr std::size_t kFewestRawBytes = std::size_t{8} << 10;  ///< fewest bytes of a chunk
+constexpr std::size_t kInflaterBytes = std::size_t{128}
+                                       << 10;  ///< bytes that ISA-L's state takes, and some more
 
 /// Members that end in a text block's text, at most: endless empty ones must not make the list of them longer
 /// than the text.
@@ -42,7 +43,7 @@ struct GzipStream::FilePiece {
 
   std::unique_ptr<char[]> bytes;  ///< kTakesBack of the piece before, then this one's
   std::size_t size = 0;           ///< without the former
-  std::uint64_t file_end = 0;     ///< where in the file it ends
+  std::uint64_t file_end = 0;     ///< place in the file at which it ends
   std::atomic<bool> is_asked_for_block = false;
 
   [[nodiscard]] char* begin() const { return bytes.get() + kTakesBack; }
@@ -83,12 +84,12 @@ struct GzipStream::Chunk : SpeculativeBlock {
 
   bool is_begun = false;
   bool is_done = false;
-  std::span<const char> input;              ///< what is to be decompressed before anything else
-  std::optional<std::uint64_t> next_block;  ///< where in the next piece it ends
+  std::span<const char> input;              ///< bytes to be decompressed before anything else
+  std::optional<std::uint64_t> next_block;  ///< place in the next piece at which it ends
   std::size_t taken_of_next = 0;            ///< bytes
-  std::uint64_t text_bytes = 0;             ///< of the whole chunk so far
-  std::vector<Segment> segments;            ///< of the text in the text block
-  std::uint64_t members_before = 0;         ///< that ended before this text
+  std::uint64_t text_bytes = 0;             ///< bytes of the whole chunk so far
+  std::vector<Segment> segments;            ///< segments of the text in the text block
+  std::uint64_t members_before = 0;         ///< number of members that ended before this text
 
   // Of a chunk that was decompressed before its turn.
   std::unique_ptr<Decoder> decoder;

@@ -53,8 +53,8 @@ class GzipStream final : public TextBlockLoader {
  private:
   struct Shape {
     std::size_t text_bytes;  ///< room in a text block
-    std::size_t raw_bytes;   ///< of a chunk, at most
-    double share;            ///< of the room that the text of a chunk should fill
+    std::size_t raw_bytes;   ///< bytes of a chunk, at most
+    double share;            ///< share of the room that the text of a chunk should fill
     bool looks_for_blocks;
   };
   struct FilePiece;
@@ -87,14 +87,14 @@ class GzipStream final : public TextBlockLoader {
   std::unique_ptr<file::ByteFile> file_;
   const InflaterMaker make_;
   const Shape shape_;
-  std::atomic<double> text_per_raw_;  ///< of the chunk decompressed last
+  std::atomic<double> text_per_raw_;  ///< ratio of the chunk decompressed last
   std::atomic<std::uint64_t> speculative_chunks_ = 0;
 
   // These belong to the thread that loads.
   std::uint64_t next_number_ = 0;
-  std::shared_ptr<FilePiece> ahead_;  ///< of the next chunk
+  std::shared_ptr<FilePiece> ahead_;  ///< piece of the next chunk
   bool is_at_end_ = false;
-  std::exception_ptr read_error_;  ///< of what comes after the next chunk
+  std::exception_ptr read_error_;  ///< error of what comes after the next chunk
   std::uint64_t loaded_bytes_ = 0;
 
   std::mutex mutex_;  ///< guards what follows
@@ -110,8 +110,8 @@ class GzipStream final : public TextBlockLoader {
 
   // These belong to the reader.
   std::uint64_t checked_members_ = 0;
-  std::uint32_t crc_ = 0;   ///< of the member's text so far
-  std::uint64_t size_ = 0;  ///< of that
+  std::uint32_t crc_ = 0;   ///< checksum of the member's text so far
+  std::uint64_t size_ = 0;  ///< size of that
 };
 
 }  // namespace warpmer::io

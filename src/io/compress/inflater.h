@@ -16,7 +16,7 @@ class DeflateInflater {
   enum class Status {
     going_on,  ///< input is used up, or output is full
     end,       ///< the final block is complete; input starts with the first byte after it
-    corrupt,   ///< what follows is no deflate data
+    corrupt,   ///< the bytes that follow are no deflate data
   };
   /// At the end of the data `input` can begin up to this many bytes before the piece that was given: what an
   /// inflater took of an earlier piece and did not need. So there must be memory there, which holds the

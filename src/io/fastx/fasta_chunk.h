@@ -45,7 +45,7 @@ bool is_sequence_at(const ChunkBorder& border, const char* text);
 
 struct FastaOverlap {
   const char* end;
-  std::uint32_t characters;  ///< of sequence
+  std::uint32_t characters;  ///< characters of sequence
 };
 
 /// Returns what a chunk's text goes on with, from `begin`, where the next chunk begins: at most

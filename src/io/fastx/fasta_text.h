@@ -30,8 +30,8 @@ struct FastaCharacters {
   static constexpr std::uint32_t kCount = 16;
 
   std::uint32_t all = 0;  ///< those there are: fewer only at the end of the text
-  std::uint32_t line_feeds = 0, returns = 0, headers = 0, ats = 0;  ///< which are '\n', '\r', '>', '@'
-  std::uint32_t blanks = 0;                                         ///< which are other characters up to ' '
+  std::uint32_t line_feeds = 0, returns = 0, headers = 0, ats = 0;  ///< masks of '\n', '\r', '>', '@'
+  std::uint32_t blanks = 0;                                         ///< mask of other characters up to ' '
   bool follows_line_feed = false;                                   ///< the character before them is one
   bool precedes_line_feed = false;                                  ///< the character behind them is one
 

@@ -12,7 +12,7 @@ namespace warpmer::io {
 struct InputShare {
   std::uint32_t file = 0;   ///< in InputShares::files
   std::uint32_t owner = 0;  ///< the process that reads it
-  std::uint32_t part = 0;   ///< of a file that is divided (io/fastx/text_part.h)
+  std::uint32_t part = 0;   ///< number of the part, of a file that is divided (io/fastx/text_part.h)
   std::uint32_t parts = 1;  ///< 1: the whole file
   bool for_all = false;     ///< its batches are cut by all processes in turn
 };

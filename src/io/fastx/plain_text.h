@@ -29,9 +29,9 @@ struct ChunkSight {
 /// A chunk in memory.
 struct RawChunk {
   const char* begin = nullptr;
-  const char* end = nullptr;  ///< where the next chunk begins
-  ChunkBorder end_border{};   ///< what is around the place near which that is
-  std::uint64_t offset = 0;   ///< of `begin` in the file
+  const char* end = nullptr;  ///< place at which the next chunk begins
+  ChunkBorder end_border{};   ///< the text around the place near which that is
+  std::uint64_t offset = 0;   ///< offset of `begin` in the file
 };
 
 class RawChunks {

@@ -79,7 +79,7 @@ class RecordParser {
     Line first_quality;
     std::size_t quality = 0;  ///< characters in all quality lines
     std::size_t quality_lines = 0;
-    std::size_t next = 0;  ///< where the next record starts
+    std::size_t next = 0;  ///< place at which the next record starts
   };
 
   // record_parser.cpp

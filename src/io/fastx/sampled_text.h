@@ -49,7 +49,7 @@ class SampleReader final : public RecordReader {
   const RawChunks chunks_;
   const std::uint64_t samples_;  ///< chunks that are read
   std::uint64_t next_sample_ = 0;
-  std::uint64_t offset_ = 0;  ///< of the sample being read
+  std::uint64_t offset_ = 0;  ///< offset in the sample being read
   std::uint64_t records_ = 0, disk_bytes_ = 0;
   std::unique_ptr<TextReader> reader_;
 };

@@ -16,9 +16,9 @@ namespace warpmer::io {
 
 /// Text in a batch, some records of which were parsed before it was known that they begin there.
 struct SpeculativeParse {
-  std::size_t begin = 0;      ///< of the text, in the batch's
-  std::size_t first = 0;      ///< where the records begin, behind it
-  std::uint64_t records = 0;  ///< which the batch has pieces of
+  std::size_t begin = 0;      ///< begin of the text, in the batch's
+  std::size_t first = 0;      ///< begin of the records, behind it
+  std::uint64_t records = 0;  ///< number of records which the batch has pieces of
   std::uint64_t lines = 0;    ///< in them
   std::string_view unparsed;  ///< the text behind them, as it was read
 };
@@ -68,12 +68,12 @@ class TextReader final : public RecordReader {
   std::string file_;
   std::size_t capacity_;
   std::size_t overlap_bases_;
-  std::size_t longest_record_;  ///< of a longer text, this is an error
+  std::size_t longest_record_;  ///< length from which on a text is an error
   bool whole_records_;
   RecordParser parser_;
   Window window_;  ///< the current batch's text; between batches, what of `carried_` is parsed already
   std::size_t looked_at_ = 0;  ///< bytes of the record that the last look found no end of
-  std::string carried_;        ///< what the last batch leaves for the next
+  std::string carried_;        ///< text that the last batch leaves for the next
   bool is_interrupted_ = false;
   TextBuffer interrupted_;  ///< the text of the batch that is to go on
 };

@@ -28,8 +28,8 @@ std::size_t room_beside_block(const InputOptions& options) {
 /// Records in a text that seem to be whole, whatever is before and behind it.
 struct FoundRecords {
   bool are_fastq = false;
-  std::size_t first = 0;  ///< where the first begins
-  std::size_t end = 0;    ///< where to look for more ends
+  std::size_t first = 0;  ///< begin of the first
+  std::size_t end = 0;    ///< end of the place to look for more
 };
 
 /// Finds the FASTA records from the first line that begins with '>' to the last such line; the text's first

@@ -50,12 +50,12 @@ class SharedStreamReader {
   struct Block : SpeculativeBlock {
     BlockLease lease;
     std::optional<SpeculativeParse> parse;
-    Batch* batch = nullptr;  ///< where what was parsed is
+    Batch* batch = nullptr;  ///< batch that what was parsed is in
 
     // Once it is accepted.
     std::vector<Piece> joined;         ///< the records in front of those that were parsed
     std::uint64_t records_before = 0;  ///< those that were parsed
-    std::uint64_t records = 0;         ///< that the batch completes or begins
+    std::uint64_t records = 0;         ///< number of records that the batch completes or begins
     std::uint64_t batch_number = 0;
   };
 
@@ -93,8 +93,8 @@ class SharedStreamReader {
 
   // These belong to the thread that has the turn.
   std::uint64_t next_batch_ = 0;
-  std::uint64_t pending_bytes_ = 0;  ///< of blocks in which no batch ended: the next one accounts for them
-  Feed* feed_ = nullptr;             ///< of the reader
+  std::uint64_t pending_bytes_ = 0;  ///< blocks in which no batch ended: the next one accounts for them
+  Feed* feed_ = nullptr;             ///< feed of the reader
   std::unique_ptr<TextReader> reader_;
 };
 

@@ -32,7 +32,7 @@ class AlignmentReader final : public RecordReader {
   bool next_primary();
   void add(Batch& batch);
 
-  const std::optional<ProgramLine> program_;  ///< which keeps alignments
+  const std::optional<ProgramLine> program_;  ///< present when alignments are kept
   std::size_t batch_bytes_;
   int lowest_phred_;
   const std::atomic<bool>& cancelled_;

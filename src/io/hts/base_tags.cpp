@@ -35,7 +35,7 @@ bool is_reserved(std::string_view name) {
 /// The way a tag is treated.
 struct Fate {
   bool is_kept = true;
-  std::size_t first = 0;  ///< of the values that are kept, when they are fewer
+  std::size_t first = 0;  ///< first of the values that are kept, when they are fewer
   bool is_cut = false;
 };
 

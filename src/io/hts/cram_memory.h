@@ -16,7 +16,7 @@ namespace warpmer::io {
 /// A file that is going to be read.
 struct CramNeeds {
   CramSize size;
-  std::uint64_t reference_bases = 0;  ///< of the longest sequence that may be needed
+  std::uint64_t reference_bases = 0;  ///< bases of the longest sequence that may be needed
 
   /// Bytes that htslib holds for the file when `threads` threads decode it. Measured: for slices of up to
   /// 50 million bases in long and in short reads, headers of up to a million sequences; and two sequences of

@@ -25,7 +25,7 @@ class CramSource final : public AlignmentSource {
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return feed_.disk_bytes(); }
 
  private:
-  struct Handles;  ///< of htslib
+  struct Handles;  ///< handles of htslib
 
   bool read(bam1_t& record) override;
   void open(const InputOptions& options);

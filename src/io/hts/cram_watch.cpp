@@ -64,7 +64,7 @@ class Numbers {
 /// The fields in front of a block's data.
 struct Block {
   unsigned method = 0;
-  std::int32_t text_bytes = 0;  ///< of the data when it is decompressed
+  std::int32_t text_bytes = 0;  ///< bytes of the data when it is decompressed
 
   explicit Block(Numbers& numbers) {
     method = numbers.byte();

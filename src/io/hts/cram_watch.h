@@ -19,7 +19,7 @@ struct CramSize {
 /// Follows a file from container to container, without decoding anything.
 class CramWatch {
  public:
-  static constexpr std::size_t kDefinitionBytes = 26;  ///< of a file, in front of its containers
+  static constexpr std::size_t kDefinitionBytes = 26;  ///< bytes of a file in front of its containers
 
   /// `shown`: the file's name for messages.
   explicit CramWatch(std::string shown) : shown_(std::move(shown)) {}

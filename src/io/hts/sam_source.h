@@ -20,7 +20,7 @@ class SamSource final : public AlignmentSource {
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return file_->disk_bytes(); }
 
  private:
-  static constexpr std::size_t kColumns = 11;  ///< that every record has
+  static constexpr std::size_t kColumns = 11;  ///< number of columns that every record has
   using Columns = std::array<std::span<char>, kColumns>;
 
   struct DestroyHeader {
@@ -41,8 +41,8 @@ class SamSource final : public AlignmentSource {
 
   std::unique_ptr<file::ByteFile> file_;
   TextBuffer text_;             ///< read, and not parsed from `begin_` on
-  std::size_t begin_ = 0;       ///< of the next line
-  std::size_t line_bytes_ = 0;  ///< of it, once it was found, without its end
+  std::size_t begin_ = 0;       ///< begin of the next line
+  std::size_t line_bytes_ = 0;  ///< bytes of it, once it was found, without its end
   bool is_at_end_ = false;
   bool is_at_records_ = false;                        ///< behind the header
   std::unique_ptr<sam_hdr_t, DestroyHeader> header_;  ///< null unless alignments are kept

@@ -67,9 +67,9 @@ class TextBuffer {
 struct Piece {
   std::uint64_t record = 0;       ///< ordinal of the record in its file, from 1
   std::uint64_t first_base = 0;   ///< position in the record of the piece's first base, from 0
-  std::uint32_t offset = 0;       ///< of the first base, in `Batch::text`
+  std::uint32_t offset = 0;       ///< offset of the first base, in `Batch::text`
   std::uint32_t length = 0;       ///< bases
-  std::uint32_t name_offset = 0;  ///< of the record's name (without '>' or '@', up to the first blank)
+  std::uint32_t name_offset = 0;  ///< offset of the record's name (without '>' or '@', up to the first blank)
   std::uint32_t name_length = 0;
   /// Offset, in `Batch::text`, of what goes with the bases: in FASTQ the quality, in alignments that are kept
   /// (InputOptions::keep_alignments) the record as it is in BAM. 0: nothing.
@@ -110,10 +110,10 @@ struct Batch {
   /// The bytes that precede the records in a BAM file, for alignments that are kept. One object for all
   /// batches of a file.
   std::shared_ptr<const std::string> bam_header;
-  std::string file;               ///< as the user named it ("-" is shown as "standard input")
+  std::string file;               ///< name that the user gave the file ("-" is shown as "standard input")
   std::uint64_t ordinal = 0;      ///< 0, 1, 2, ... in input order, when read in order
   std::uint64_t input_bytes = 0;  ///< bytes of the file (compressed, on disk) this batch accounts for
-  bool is_for_all = false;        ///< of a file that one process reads for all (InputShare::for_all)
+  bool is_for_all = false;        ///< true for a file that one process reads for all (InputShare::for_all)
   bool is_of_part = false;  ///< true for a part of a file, from whose beginning its records are numbered
 
   void clear() {

@@ -21,7 +21,7 @@ struct ProgramLine {
 struct InputOptions {
   std::uint32_t overlap_bases = 0;                 ///< k - 1: what consecutive pieces of one sequence share
   std::optional<int> min_base_quality;             ///< bases of lower Phred quality (offset 33) become 'N'
-  std::shared_ptr<QualityWatch> qualities;         ///< is shown some reads of each file; null: nobody is
+  std::shared_ptr<QualityWatch> qualities;         ///< is shown some reads of each file; may be null
   std::string reference;                           ///< FASTA for CRAM; empty: as htslib finds it
   unsigned threads = 1;                            ///< threads that may be spent on decompression
   std::size_t batch_bytes = std::size_t{4} << 20;  ///< text per batch, about

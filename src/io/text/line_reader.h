@@ -34,7 +34,7 @@ struct LineLimit {
 struct LineText {
   std::string text;              ///< each line ends in a line feed, the last one, too
   std::uint64_t first_line = 1;  ///< number of the first one in the file
-  std::uint64_t disk_bytes = 0;  ///< of the file, as it is on disk, that were read for it
+  std::uint64_t disk_bytes = 0;  ///< bytes of the file, as it is on disk, that were read for it
 };
 
 /// Lines may end in LF, CR LF or CR, each as it likes; a byte order mark is skipped. gzip and BGZF are
@@ -83,10 +83,10 @@ class LineReader {
   std::unique_ptr<file::ByteSource> source_;
   std::uint64_t file_bytes_ = 0;
   LineLimit limit_;
-  std::string rest_;  ///< what has been read and not been given out, from `at_` on
+  std::string rest_;  ///< text that has been read and not been given out, from `at_` on
   std::size_t at_ = 0;
   std::uint64_t line_ = 0;
-  std::uint64_t disk_bytes_ = 0;  ///< that were read for what has been given out as text
+  std::uint64_t disk_bytes_ = 0;  ///< bytes that were read for what has been given out as text
   bool is_after_return_ = false;  ///< a line feed at the beginning of what comes belongs to a line's end
   bool has_begun_ = false;
   bool is_read_ = false;

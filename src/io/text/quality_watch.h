@@ -18,7 +18,7 @@ namespace warpmer::io {
 struct QualityRange {
   unsigned char lowest = 0xff, highest = 0;
   std::uint64_t characters = 0;
-  std::uint64_t above_j = 0;  ///< of them: scores that Illumina's Phred+33 does not have
+  std::uint64_t above_j = 0;  ///< number of those scores that Illumina's Phred+33 does not have
 
   void add(std::string_view quality);
   void add(const QualityRange& other);

@@ -113,7 +113,7 @@ class MpiLink final : public mpi::RankLink {
   MPI_Comm communicator_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
-  std::vector<std::uint64_t> tickets_;  ///< of `requests_`, one each
+  std::vector<std::uint64_t> tickets_;  ///< tickets of `requests_`, one each
   std::vector<MPI_Request> requests_;
   std::array<Receiving, mpi::kChannels> receiving_;
   bool has_ended_ = false;
