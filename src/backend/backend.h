@@ -44,13 +44,12 @@ struct CountPlan {
   unsigned devices = 1;                      ///< devices of this rank, among which its shards are divided
   mpi::Ranks* ranks = &mpi::alone();         ///< among which all shards are divided
   std::uint64_t device_memory_bytes = 0;     ///< cap on what is held on each GPU; 0: what is free
-  std::uint64_t memory_bytes = 0;            ///< the most that the backend holds, or ResourceError
+  std::uint64_t memory_bytes = 0;            ///< the most that the backend may hold; else ResourceError
   std::uint64_t other_bytes = 0;             ///< bytes that the rest of the process holds, for messages
-  std::uint64_t memory_cap_bytes = 0;  ///< on the whole process, of which a sixteenth is the index writer's
-  std::string tmp_directory = ".";     ///< for what does not fit
-  bool tmp_directory_is_chosen =
-      false;                      ///< the user chose it: if it cannot do, that is an error, needed or not
-  std::uint64_t input_bytes = 0;  ///< bytes of all input, compressed or not; 0 when unknown
+  std::uint64_t memory_cap_bytes = 0;    ///< on the whole process, of which a sixteenth is the index writer's
+  std::string tmp_directory = ".";       ///< for what does not fit
+  bool tmp_directory_is_chosen = false;  ///< the user chose it: an error if it cannot do, needed or not
+  std::uint64_t input_bytes = 0;         ///< bytes of all input, compressed or not; 0 when unknown
   std::function<Share()> input_read = {};  ///< says how much of it has been read, at any time; thread-safe
   std::string purpose = "counting";        ///< name that messages give it
 };
@@ -170,7 +169,7 @@ class CountingSession {
   [[nodiscard]] virtual FoundInText found_in_text() const { return {}; }
   /// After all threads have returned from `finish`, as are those that follow.
   [[nodiscard]] virtual Tally tally() const = 0;
-  /// In the order in which data passes through them; up to frozen shards.
+  /// Returns the stages in the order in which data passes through them; up to frozen shards.
   [[nodiscard]] virtual std::vector<StageReport> stages() const = 0;
   /// Returns what each device has got, also where it is one; none where that is not noted.
   [[nodiscard]] virtual std::vector<OwnerLoad> owner_loads() const { return {}; }

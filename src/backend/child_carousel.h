@@ -45,7 +45,7 @@ class ChildCarousel {
     for (std::uint32_t child = 0; child < children_; ++child) pager_.add(child, child_bytes[child], true);
     thread_ = std::thread([this] { run(); });
   }
-  /// Nobody waits for an answer.
+  /// Ends the thread. No caller may wait for an answer.
   ~ChildCarousel() {
     {
       const std::lock_guard lock(mutex_);
@@ -57,8 +57,8 @@ class ChildCarousel {
   ChildCarousel(const ChildCarousel&) = delete;
   ChildCarousel& operator=(const ChildCarousel&) = delete;
 
-  /// Asks all children, and returns when `finish` has been called; or throws what the device has thrown. By
-  /// any number of threads at once. `size`: of the question, in any unit.
+  /// Asks all children, and returns when `finish` has been called; or throws what the device has thrown. Any
+  /// number of threads may call it at once. `size` is that of the question, in any unit.
   void ask(Question& question, std::uint64_t size) {
     Waiting mine{&question, size, std::vector<bool>(children_), children_, false};
     std::unique_lock lock(mutex_);

@@ -68,7 +68,7 @@ class UpdatingSession {
   /// On GPUs.
   [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
   [[nodiscard]] virtual PagingReport paging() const { return {}; }
-  /// In the order in which data passes through them.
+  /// Returns the stages in the order in which data passes through them.
   [[nodiscard]] virtual std::vector<StageReport> stages() { return stages_of_sessions(); }
 
  protected:

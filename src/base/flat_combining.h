@@ -34,7 +34,7 @@ class FlatCombining {
   /// Returns the resource, for the thread that has it.
   [[nodiscard]] Resource& resource() const { return resource_; }
 
-  /// Does a task, or sees to it that somebody does so soon.
+  /// Does a task, or sees to it that another thread does so soon.
   void add(Task& task) {
     task.is_over_ = false;
     {
@@ -48,7 +48,7 @@ class FlatCombining {
     if (!task.is_over_) alone([&] { run_all(); });
     if (task.failure_) std::rethrow_exception(std::exchange(task.failure_, nullptr));
   }
-  /// Calls `work`, which may take its time, while nobody else has the resource.
+  /// Calls `work`, which may take its time, while no other thread has the resource.
   template <class Work>
   void alone(Work&& work) {
     {

@@ -28,7 +28,7 @@ struct Cancelled {};
 /// handler may do it.
 inline constexpr std::chrono::milliseconds kCancelCheck{100};
 
-/// A regular file is not as long any more as it was when the job began: what is missing nobody has read, and
+/// A regular file is not as long any more as it was when the job began: the missing part was never read, and
 /// reading again would not say so.
 class BecameShorter : public InputError {
  public:

@@ -98,7 +98,7 @@ class OrderedText {
     std::swap(*part, buffer);
     ordered_.put_part(ordinal, std::move(part));
   }
-  /// Nothing is written any more and nobody blocks.
+  /// Ends writing: nothing is written any more and no thread blocks.
   void stop() noexcept { ordered_.stop(); }
 
   /// Returns the memory that so many threads may hold, about.

@@ -64,7 +64,7 @@ bool SharedMemoryFile::is_one(const std::string& path) {
   return ::statfs(path.c_str(), &status) == 0 && is_tmpfs(status);
 }
 
-/// Whoever comes while another one asks for pages waits, and goes on asking where that one stopped: the
+/// A thread that comes while another one asks for pages waits, and goes on asking where that one stopped: the
 /// kernel is never without a request.
 int SharedMemoryFile::allocate(std::uint64_t end) {
   const std::lock_guard lock(mutex_);

@@ -18,8 +18,8 @@ namespace {
 
 enum class State : int { free, busy, armed };
 
-/// A handler may interrupt any thread at any instruction, so a slot's path is only read or written
-/// by whoever moved its state to `busy`.
+/// A handler may interrupt any thread at any instruction, so a slot's path is only read or written by the
+/// thread that moved its state to `busy`.
 struct Slot {
   std::atomic<State> state{State::free};
   std::array<char, PATH_MAX> path{};

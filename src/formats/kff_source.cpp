@@ -18,7 +18,7 @@ constexpr std::uint64_t kMajorVersion = 1;
 constexpr std::uint64_t kHeaderBytes = 12;
 constexpr std::uint32_t kMostDataBytes = 8;
 constexpr std::size_t kLongestName = 256;
-/// In a section: the format has eight, and programs have a few of their own.
+/// Most variables in a section: the format has eight, and programs have a few of their own.
 constexpr std::uint64_t kMostVariables = 4096;
 /// A name of one letter would be the shortest variable; an entry of an index is as long as that.
 constexpr std::uint64_t kLeastVariableBytes = 9, kIndexEntryBytes = 9;

@@ -68,7 +68,7 @@ class KmerSink {
   virtual void widen_bounds(std::uint64_t /*least*/, std::uint64_t /*most*/) {}
 };
 
-/// In what order a sink wants its k-mers.
+/// The order in which a sink wants its k-mers.
 enum class KmerOrder {
   any,
   by_kmer,       ///< lexicographic

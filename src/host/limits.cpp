@@ -48,7 +48,7 @@ std::optional<unsigned> affinity_cores() {
   return std::nullopt;
 }
 
-/// The cores of the machine, whoever may use them.
+/// Returns the number of cores of the machine, whichever process may use them.
 unsigned online_cores() { return static_cast<unsigned>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)); }
 
 std::uint64_t allowed_bytes(const MemoryRoom& room, const NodeShare& share) {

@@ -25,7 +25,7 @@ struct PreparedShard {
   layout::DirectoryEntry entry;  ///< without a checksum where there is a source
   std::vector<std::uint64_t> payload;
   std::shared_ptr<const PayloadSource> source;
-  /// In the index, and in memory.
+  /// Returns the bytes in the index, and in memory.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return entry.payload_words * sizeof(std::uint64_t); }
   [[nodiscard]] std::uint64_t held_bytes() const noexcept { return payload.size() * sizeof(std::uint64_t); }
 };
@@ -38,8 +38,8 @@ class KeptShards {
   /// `directory` is where the temporary file goes, which is made when it is needed.
   KeptShards(std::string directory, std::uint64_t most_bytes);
 
-  /// Takes a shard; several threads at once. Whoever finds too much in memory writes what there is, and the
-  /// others wait for that only when it is too much again.
+  /// Takes a shard; several threads at once. A thread that finds too much in memory writes what there is, and
+  /// the others wait for that only when it is too much again.
   void put(PreparedShard&& prepared);
 
   /// Gives all shards, in order, to one thread, when all are put. Shards in the file are read back one by

@@ -69,7 +69,7 @@ class PositionWriter {
   /// waits until all bins before it are written: then threads must take bins in order. ResourceError on a
   /// failed write.
   void put(std::uint32_t bin, std::span<const std::uint64_t> payload);
-  /// Nobody waits any more: `put` throws. For when a thread has failed.
+  /// Ends all waiting: `put` throws. It is for when a thread has failed.
   void cancel() noexcept;
 
   /// Writes what remains and gives the file its name. All errors of the file system surface here.

@@ -85,7 +85,7 @@ inline ShardShape choose_shape(std::uint64_t entries, const CountWidths& of_widt
 
 /// Writes a payload to an output iterator, word after word. `each(visit)` calls `visit(hash, count)` for all
 /// entries, in increasing order of their hashes, counts at least 1; it is called once for each of the
-/// payload's parts, so that nobody has to hold the entries.
+/// payload's parts, so that the entries need not be held.
 template <class Key, class Words, class Each>
 void pack_payload(const ShardShape& shape, std::uint32_t k, Words words, Each&& each) {
   const PayloadLayout layout = payload_layout(shape, k);

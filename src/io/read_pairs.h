@@ -37,7 +37,7 @@ struct ReadGroup {
 /// Hands out reads with their mates to any number of threads.
 class ReadPairs {
  public:
-  /// `first` and `second` as in InputSet; `second` is empty unless reads come in two files. Of `options`,
+  /// `first` and `second` as in InputSet; `second` is empty unless reads come in two files. The options
   /// `in_order` and `whole_records` are taken to be set. `any_names`: mates are known by their order alone.
   ReadPairs(const std::vector<std::string>& first, const std::vector<std::string>& second, Pairing pairing,
             const InputOptions& options, bool any_names = false);

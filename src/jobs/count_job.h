@@ -30,11 +30,10 @@ struct CountOptions {
   std::string reference;                        ///< for CRAM
   unsigned threads = 0;                         ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine
-  std::string tmp_directory;  ///< for what memory cannot hold; empty: as host/tmp_directory.h has it
-  DeviceChoice device;        ///< unless chosen, the CPU
-  std::vector<std::string>
-      inputs;          ///< inputs such as io::InputSet takes; of several ranks, the first one's count
-  std::string output;  ///< path, or "-"
+  std::string tmp_directory;          ///< for what memory cannot hold; empty: as host/tmp_directory.h has it
+  DeviceChoice device;                ///< unless chosen, the CPU
+  std::vector<std::string> inputs;    ///< such as io::InputSet takes; the first rank's count
+  std::string output;                 ///< path, or "-"
   index::Provenance provenance;       ///< `inputs` is filled in by the job
   mpi::Ranks* ranks = &mpi::alone();  ///< ranks that all run this job
 };
@@ -49,7 +48,7 @@ struct RankReport {
   double cpu_seconds = 0;
 };
 
-/// With several ranks, of rank 0, but for the totals and the bytes of the index.
+/// The report of a job; with several ranks, of rank 0, but for the totals and the bytes of the index.
 struct CountReport : IndexReport {
   std::string device;              ///< device that ran it, e.g. "cpu (avx512), 2 threads"
   DeviceChoice device_choice;      ///< why; the CPU, should a GPU that `auto` chose have turned out not to do
@@ -67,8 +66,8 @@ struct CountReport : IndexReport {
 
 /// UsageError for options that no job could have.
 void check_options(const CountOptions& options);
-/// With numbers for the threads and the memory that are left to the job, the same all the time: what is free
-/// changes.
+/// Returns options with numbers for the threads and the memory that are left to the job, the same all the
+/// time: what is free changes.
 CountOptions settled(CountOptions options);
 /// Returns how a job reads its input, if its options are `settled`.
 io::InputOptions input_options_for(const CountOptions& options);

@@ -16,7 +16,7 @@ namespace {
 
 using formats::CountedKmer;
 
-/// In front of a sink: leaves out what is not wanted, and looks at large counts.
+/// Stands in front of a sink: leaves out what is not wanted, and looks at large counts.
 class CountGate {
  public:
   CountGate(const ExportOptions& options, const std::string& input, formats::KmerSink& sink)

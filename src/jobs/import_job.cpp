@@ -59,7 +59,7 @@ class ImportJob {
     return plan;
   }
 
-  /// With the filter that the source was made with, as far as its counts keep to it.
+  /// Returns the totals with the filter that the source was made with, as far as its counts keep to it.
   [[nodiscard]] index::Totals totals(const backend::Tally& tally) const {
     index::Totals totals = tally.totals();
     const index::Histogram histogram = tally.histogram();

@@ -60,8 +60,8 @@ class SessionRun {
   void complete(backend::CountPlan& plan, const io::InputSet& input, std::uint64_t reading_bytes) const;
 
   /// Feeds a session with all input, to its end. After io::RawTextRefused it can be called again, with
-  /// another input set and session. With several ranks, what this one has read; an error of one ends all, and
-  /// instead of io::RawTextRefused `input` says that all must read again.
+  /// another input set and session. With several ranks, it returns what this one has read; an error of one
+  /// ends all, and instead of io::RawTextRefused `input` says that all must read again.
   backend::ReadTotals read(mpi::SharedInput& input, backend::CountingSession& session, std::uint32_t k);
 
   /// Takes `shards` shards, all there are or all of this rank, and gives them to `writer`.

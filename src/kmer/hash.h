@@ -62,8 +62,8 @@ struct KmerHash {
   }
 };
 
-/// Orders m-mers (m <= 16, so 2m <= 32 bits); a bijection on 32 bits, so that equal hashes mean equal
-/// m-mers. The seed keeps poly-A, whose value is 0, from being everybody's minimizer.
+/// Orders m-mers (m <= 16, so 2m <= 32 bits); a bijection on 32 bits, so that equal hashes mean equal m-mers.
+/// The seed keeps poly-A, whose value is 0, from being the minimizer of all.
 WARPMER_HD constexpr std::uint32_t minimizer_hash(std::uint32_t canonical_mmer) {
   std::uint32_t x = (canonical_mmer ^ 0x5BD1E995u) * 0x9E3779B1u;
   x ^= x >> 16;

@@ -9,7 +9,7 @@ namespace warpmer::mpi {
 class Ranks;  // mpi/ranks.h
 
 /// Adds the sums of all ranks up along a binary tree, at whose root is the one that owns the shard: the last
-/// one. True on that rank. To be called on all ranks together.
+/// one. Returns true on that rank. To be called on all ranks together.
 bool add_up_over_ranks(Ranks& ranks, std::vector<std::uint64_t>& sums);
 
 }  // namespace warpmer::mpi

@@ -226,7 +226,7 @@ void Ranks::conclude(Verdict&& verdict) {
   changed_.notify_all();
 }
 
-/// Under the lock: whether nothing waits to be sent.
+/// True when nothing waits to be sent. To be called under the lock.
 bool Ranks::is_idle() const {
   return std::all_of(queues_.begin(), queues_.end(), [](const Queue& each) { return each.outgoing.empty(); });
 }
@@ -252,7 +252,7 @@ void Ranks::throw_if_failed() const {
   if (verdict_) throw Error(verdict_->kind, verdict_->message);
 }
 
-/// Under the lock.
+/// To be called under the lock.
 void Ranks::enqueue(unsigned to, Channel channel, Message&& message) {
   queue(channel).outgoing_bytes += message.size();
   queue(channel).outgoing.push_back({to, std::move(message)});

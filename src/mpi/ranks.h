@@ -64,8 +64,8 @@ class Ranks {
   /// The next message of a channel, from whomever; false when none has come within `patience`.
   bool receive(Channel channel, unsigned& from, Message& message,
                std::chrono::milliseconds patience = std::chrono::milliseconds(0));
-  /// The next message of a channel from this rank; waits for it. Nobody else may send so much on a bounded
-  /// channel (kMostQueuedBytes) that this message cannot come.
+  /// Returns the next message of a channel from this rank; waits for it. No other rank may send so much on a
+  /// bounded channel (kMostQueuedBytes) that this message cannot come.
   Message receive_from(unsigned from, Channel channel);
 
   // --- Steps that all ranks take together, in the same order, one thread of each.
@@ -74,7 +74,7 @@ class Ranks {
   std::vector<Message> gather(Message&& message);
   /// Rank 0's message, on all ranks.
   Message broadcast(Message&& message);
-  /// Everyone's number, in the order of ranks, on all ranks.
+  /// Returns the numbers of all, in the order of ranks, on all ranks.
   std::vector<std::uint64_t> all_gather(std::uint64_t number);
   [[nodiscard]] std::uint64_t sum(std::uint64_t number);
 

@@ -61,7 +61,7 @@ bool ReadResults::is_next_here() const {
   return !is_stopped_ && !dealt_.empty() && !came_[dealt_.front().rank].empty();
 }
 
-/// Under the lock, but for writing.
+/// Writes what is next. To be called under the lock, which is given up for writing.
 void ReadResults::write_next(std::unique_lock<std::mutex>& lock) {
   const Dealt next = dealt_.front();
   const Message result = std::move(came_[next.rank].front());

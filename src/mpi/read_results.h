@@ -37,7 +37,7 @@ struct ReadProgress {
 };
 
 /// Every rank sends its results in the order in which it got its work, and may have only so many of them
-/// waiting here; so whoever has the work that is next can always send, and no more waits than that.
+/// waiting here; so the rank that has the work that is next can always send, and no more waits than that.
 /// `deal` and what goes with it are called by one thread, `put` by several.
 class ReadResults {
  public:
@@ -63,7 +63,7 @@ class ReadResults {
   /// Error of one that has failed when everything before it is written.
   void put(unsigned rank, Message&& result);
 
-  /// Nobody waits any more.
+  /// Lets no thread wait any more.
   void stop() noexcept;
 
  private:

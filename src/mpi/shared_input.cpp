@@ -80,8 +80,8 @@ bool SharedInput::next(io::Batch& batch, unsigned thread) {
   return false;
 }
 
-/// The next batch that this rank reads and that is its own affair; false when the input `has_ended`, or too
-/// many batches for others are on their way: to wait for them here would make whoever waits for this rank
+/// Takes the next batch that this rank reads and that is its own affair; false when the input `has_ended`, or
+/// too many batches for others are on their way: to wait for them here would make all that wait for this rank
 /// wait, too.
 bool SharedInput::next_own(io::Batch& batch, bool& has_ended) {
   try {

@@ -275,7 +275,7 @@ void SharedReads::answer_part(MessageReader& work, Turn& turn) {
   }
 }
 
-/// In the order of work: to rank 0.
+/// Hands a result over to rank 0, in the order of work.
 void SharedReads::deliver(Message&& result) {
   const std::uint64_t bytes = result.size();
   {

@@ -17,10 +17,10 @@ struct ClusterTree {
   std::vector<std::size_t> order;  ///< the leaves from left to right
 };
 
-/// Clusters n things by the n x n distances between them, of which those above the diagonal are read. By
-/// chains of nearest neighbours (Murtagh 1983): n^2 steps, which average linkage allows, as joining two
-/// clusters brings nothing nearer to any third than both were. Among equals the smallest number goes first,
-/// so that the result is a function of the distances.
+/// Clusters n things by the n x n distances between them, of which those above the diagonal are read. It
+/// follows chains of nearest neighbours (Murtagh 1983): n^2 steps, which average linkage allows, as joining
+/// two clusters brings nothing nearer to any third than both were. Among equals the smallest number goes
+/// first, so that the result is a function of the distances.
 ClusterTree cluster_by_average_linkage(std::vector<double> distances, std::size_t n);
 
 }  // namespace warpmer::stats

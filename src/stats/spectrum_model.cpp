@@ -73,8 +73,8 @@ class Ploidies {
   Ploidies(const SpectrumBins& bins, const std::vector<std::uint64_t>& peaks, std::uint64_t main)
       : bins_(bins), peaks_(peaks), main_(static_cast<double>(main)) {}
 
-  /// Without a foreign peak and, if that is not well, with one that may be at one of `peaks`, or where fits
-  /// of few haplotypes lack k-mers.
+  /// Fits without a foreign peak and, if that is not well, with one that may be at one of `peaks`, or where
+  /// fits of few haplotypes lack k-mers.
   void run(std::vector<std::uint64_t> peaks) {
     fits_ = fit_all(std::nullopt);
     if (best().chi_square >= kBadChiSquare || best().ploidy > 2) add_foreign(std::move(peaks));

@@ -17,7 +17,7 @@
 
 namespace warpmer::table {
 
-/// The directory as whoever serves operations reads it, on the host or on a device.
+/// The directory as code that serves operations reads it, on the host or on a device.
 template <class Key>
 struct ChildDirectoryView {
   const std::uint32_t* children = nullptr;  ///< 2^bits; null: every key belongs to the child that is asked

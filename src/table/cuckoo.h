@@ -87,7 +87,7 @@ class Cuckoo {
   /// `place` of a key that is certainly not there and that no other tile brings.
   WARPMER_HD Displacement<Key> place_distinct(const T& tile, Key key) const { return settle(tile, {key, 0}); }
 
-  /// Adds `n` to the count of a key that was placed. Not beside anything that places.
+  /// Adds `n` to the count of a key that was placed. It may not run beside anything that places.
   WARPMER_HD Insertion add(const T& tile, Key key, std::uint32_t n) const {
     return buckets_.count(tile, find(tile, key), false, n);
   }
@@ -97,7 +97,7 @@ class Cuckoo {
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
     return search<false>(tile, key).slot;
   }
-  /// With the key's count.
+  /// Finds the key with its count.
   [[nodiscard]] WARPMER_HD Found find_with_count(const T& tile, Key key) const {
     return search<true>(tile, key);
   }

@@ -1,6 +1,6 @@
 #pragma once
-/// The seeded hash functions of the tables that need several, or others when a build has failed. Not part
-/// of any file format: a table's owner keeps the seed while the table lives.
+/// The seeded hash functions of the tables that need several, or others when a build has failed. They are not
+/// part of any file format: a table's owner keeps the seed while the table lives.
 
 #include <cstdint>
 

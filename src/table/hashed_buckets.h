@@ -68,7 +68,7 @@ class HashedBuckets {
     if (found.slot >= 0) found.slot += slot_in(buckets_, 0);
     return found;
   }
-  /// Nobody puts anything into it meanwhile.
+  /// True when the stash is empty. No tile may put anything into it meanwhile.
   [[nodiscard]] WARPMER_HD bool stash_is_empty(const T& tile) const {
     int filled = 0;
     for (std::uint32_t number = 0; number < stash_.windows(); ++number)

@@ -57,7 +57,7 @@ class Iceberg {
     return {true, taken.is_new, false};
   }
 
-  /// Adds `n` to the count of a key that was placed. Not beside anything that places.
+  /// Adds `n` to the count of a key that was placed. It may not run beside anything that places.
   WARPMER_HD Insertion add(const T& tile, Key key, std::uint32_t n) const {
     return buckets_.count(tile, find(tile, key), false, n);
   }
@@ -67,7 +67,7 @@ class Iceberg {
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
     return search<false>(tile, key).slot;
   }
-  /// With the key's count.
+  /// Finds the key with its count.
   [[nodiscard]] WARPMER_HD Found find_with_count(const T& tile, Key key) const {
     return search<true>(tile, key);
   }

@@ -115,7 +115,8 @@ class PagedTable {
       }
     });
   }
-  /// Takes keys out of the table, as updates of any value. Not by arrival, nor k-mers.
+  /// Takes keys out of the table, as updates of any value. It is neither for tables by arrival nor for
+  /// k-mers.
   void erase(const Update* updates, std::size_t n) {
     if (plan_.placement == Placement::by_arrival) throw InternalError("a table by arrival does not erase");
     if (!Items::kZeroIsNone) throw InternalError("a table of k-mers does not erase");
@@ -141,7 +142,7 @@ class PagedTable {
     });
   }
 
-  /// One child more. By key, the one with the most entries is halved; by arrival, a new one is begun. Returns
+  /// Adds a child. By key, the one with the most entries is halved; by arrival, a new one is begun. Returns
   /// its number.
   std::uint32_t add_child() {
     return guarded([&] {

@@ -12,8 +12,8 @@
 namespace warpmer::table {
 
 /// Calls `visit(Slot<Key>)` with every entry that lies in slots `first`, `first` + `stride`, ... below
-/// `size`: keys with their counts; neither empty slots nor tombstones. Nobody writes to them meanwhile. On
-/// GPUs a group of lanes calls it with its own `first`; what is visited is the same on all lanes.
+/// `size`: keys with their counts; neither empty slots nor tombstones. No thread may write to them meanwhile.
+/// On GPUs a group of lanes calls it with its own `first`; what is visited is the same on all lanes.
 template <class Key, class Visit>
 WARPMER_HD void for_each_entry(Slots<Key> slots, std::size_t size, std::size_t first, std::size_t stride,
                                Visit&& visit) {

@@ -2,7 +2,7 @@
 /// SlabAlloc (Ashkiani, Farach-Colton, Owens 2018, section V): hands out units of 128 bytes to tiles, one at
 /// a time, on the device that asks. Super blocks are divided into memory blocks of 1024 units; a block has a
 /// bitmap of 32 words, a set bit for each unit that is taken. A tile has a **resident** block, chosen by a
-/// hash, and remembers one word of its bitmap: a unit costs one compare and swap as long as nobody else
+/// hash, and remembers one word of its bitmap: a unit costs one compare and swap as long as no other tile
 /// changes that word. When the block is full another hash chooses another one.
 ///
 /// A unit's address has 32 bits: 8 of super block, 14 of memory block, 10 of unit. Two ways from there to
@@ -172,7 +172,7 @@ class SlabAlloc {
     return mine;
   }
 
-  /// A unit that nobody has, or kNoSlab. `words`: the tile of words of the tile that asks.
+  /// Returns a unit that no tile has, or kNoSlab. `words`: the tile of words of the tile that asks.
   template <SlabTile Words>
   [[nodiscard]] WARPMER_HD SlabAddress allocate(const Words& words, ResidentBlock& mine) const {
     static_assert(Words::kWidth == kBitmapWords);

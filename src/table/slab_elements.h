@@ -137,7 +137,7 @@ class SlabElements {
   [[nodiscard]] WARPMER_HD std::uint32_t length(const T& tile, std::uint32_t bucket) const {
     return lists_.length(tile, bucket);
   }
-  /// Calls `visit(Slot<Element>)` for every element of a bucket. Nobody else works on it.
+  /// Calls `visit(Slot<Element>)` for every element of a bucket. No other tile may work on it.
   template <class Visit>
   WARPMER_HD void for_each(const T& tile, std::uint32_t bucket, Visit&& visit) const {
     lists_.for_each(tile, bucket, visit);

@@ -10,7 +10,7 @@
 /// slot: at the moment when the end of its list was seen empty). In the paper, erased keys leave tombstones
 /// until the flush; here they leave their slot to themselves, and come back into it.
 ///
-/// `flush`, `for_each` and destroying the slabs are for when nobody else works on the table. A full table,
+/// `flush`, `for_each` and destroying the slabs are for when no other tile works on the table. A full table,
 /// that is, an allocator that is out of units, refuses new keys; nothing else is lost.
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class SlabHash {
     return {true, before == 0, before + n < before};
   }
 
-  /// Sets the key's count, to at least 1: whoever writes last stays. New: it was not there.
+  /// Sets the key's count, to at least 1: the last one written stays. New: it was not there.
   WARPMER_HD Insertion replace(const T& tile, ResidentBlock& resident, Key key, std::uint32_t count) const {
     const Place place = take(tile, resident, key);
     if (place.slab == nullptr) return {false, false, false};

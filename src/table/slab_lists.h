@@ -79,8 +79,8 @@ class SlabLists {
   }
 
   /// Moves a bucket's live elements to the front of its list and gives the slabs that are left over back to
-  /// SlabAlloc (paper, section IV-C4). Returns how many. Nobody else works on this bucket meanwhile, and
-  /// nobody allocates; other tiles may flush other buckets.
+  /// SlabAlloc (paper, section IV-C4). Returns how many. No other tile may work on this bucket meanwhile, and
+  /// none may allocate; other tiles may flush other buckets.
   WARPMER_HD std::uint32_t flush(const T& tile, std::uint32_t bucket) const {
     Slab* to = base(bucket);
     int to_slot = 0;

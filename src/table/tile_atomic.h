@@ -39,8 +39,8 @@ struct AtomicTile {
     return std::atomic_ref(s.counts[i]).load(std::memory_order_relaxed);
   }
   Key key_in(const Bucket& b, int i) const { return b.keys[i]; }
-  /// Whoever claims what another gave back (slab_alloc.h) sees all that was done to it before. For counting
-  /// relaxed order would be enough: what is known of a key is in one word.
+  /// A tile that claims what another gave back (slab_alloc.h) sees all that was done to it before. For
+  /// counting relaxed order would be enough: what is known of a key is in one word.
   Claim claim(Slots<Key> s, int i, Key key, Key over = kEmptyKey<Key>) const {
     Key found = over;
     if (std::atomic_ref(s.keys[i]).compare_exchange_strong(found, key, std::memory_order_acq_rel))

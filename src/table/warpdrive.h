@@ -2,9 +2,9 @@
 /// The WarpDrive scheme (Juenger, Hundt, Schmidt 2018, section IV): a group of lanes looks at adjacent slots
 /// at once; windows of slots follow one another by double hashing (table/probing.h), boundedly.
 ///
-/// What may run side by side, on tiles that share a table: insertions of any keys, by `insert`
-/// or by `insert_over_tombstones`; replacements; erasures; and lookups with any of them. Not two of the first
-/// four: the paper, too, has a global barrier between insertions and deletions.
+/// What may run side by side, on tiles that share a table: insertions of any keys, by `insert` or by
+/// `insert_over_tombstones`; replacements; erasures; and lookups with any of them. Two of the first four may
+/// not: the paper, too, has a global barrier between insertions and deletions.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ class WarpDrive {
 
   /// `slots`: kWindow * probing.groups() of them, all empty at first, with counts of 0.
   WARPMER_HD WarpDrive(Slots<Key> slots, Probing probing) : slots_(slots), probing_(probing) {}
-  /// With OrderedWindows(window_bits, key_bits).
+  /// Makes it with OrderedWindows(window_bits, key_bits).
   WARPMER_HD WarpDrive(Slots<Key> slots, std::uint32_t window_bits, std::uint32_t key_bits)
       : WarpDrive(slots, Probing(window_bits, key_bits)) {}
 
@@ -118,7 +118,7 @@ class WarpDrive {
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
     return search<false>(tile, key).slot;
   }
-  /// With the key's count. Beside insertions, it may be that of a moment ago.
+  /// Finds the key with its count, which, beside insertions, may be that of a moment ago.
   [[nodiscard]] WARPMER_HD Found find_with_count(const T& tile, Key key) const {
     return search<true>(tile, key);
   }

@@ -60,7 +60,7 @@ class PackedCounter : public HashCounter<Key64> {
  private:
   /// So few that counts have room, and one insertion.
   static constexpr std::uint32_t kLeastWindowBits = 8;
-  /// Load of a table: beyond it many windows are full. From 0.6 to 1.1 times differ by 5 %.
+  /// Load of a table: beyond it many windows are full. Times differ by 5 % from 0.6 to 1.1.
   static constexpr double kMostLoad = 0.85;
   static constexpr double kFirstOthers = 4096;
 

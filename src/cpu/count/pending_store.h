@@ -27,7 +27,7 @@ struct PendingPage {
   static constexpr std::size_t kBytes = PagePool::kPageBytes - 16;
   /// Words that any page has room for.
   static constexpr std::uint32_t kCapacity = static_cast<std::uint32_t>(kBytes / sizeof(SuperKmer<Words>));
-  /// With more bytes than this it may have no room for another word.
+  /// Bytes beyond which it may have no room for another word.
   static constexpr std::size_t kFullBytes = kBytes - WordFormat<Words>::kMostBytes;
 
   PendingPage* next;

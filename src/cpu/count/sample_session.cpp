@@ -30,7 +30,8 @@ constexpr std::uint64_t kMostCounterBytes = std::uint64_t{64} << 20;
 /// Halves are looked at in one shard of so many, because that takes longer.
 constexpr std::uint32_t kShardsForOneHalved = 8;
 
-/// One of two halves, as good as random, by where a batch comes from: the same whoever reads it.
+/// Returns one of two halves, as good as random, by where a batch comes from: the same whichever thread reads
+/// it.
 unsigned half_of(const io::Batch& batch) {
   const std::uint64_t record = batch.pieces.empty() ? 0 : batch.pieces.front().record;
   const std::uint64_t mixed = (std::hash<std::string>{}(batch.file) ^ record) * 0x9e3779b97f4a7c15u;
@@ -129,8 +130,8 @@ class ShardedSample : public backend::SampleSession {
     give_up_shards();
   }
 
-  /// Shards are numbered by a hash, so the first ones are as good as any. How many are kept in the end is
-  /// decided by the words of each alone, which only become more: not by threads, nor by when this is called.
+  /// Shards are numbered by a hash, so the first ones are as good as any. The words of each alone, which only
+  /// become more, decide how many are kept in the end: not threads, nor the time when this is called.
   void give_up_shards() {
     const std::lock_guard lock(mutex_);
     while (kept_ > kLeastShards && held_bytes(kept_) > plan_.most_bytes) {

@@ -52,7 +52,7 @@ class SpilledShard : public index::PayloadSource {
   template <class>
   friend class ShardSpill;
 
-  /// Words on their way to whoever reads, some at a time.
+  /// Words on their way to a reader, some at a time.
   class Buffer {
    public:
     explicit Buffer(const Take& take) : take_(take), words_(kWords) {}

@@ -460,7 +460,7 @@ class ShardTiers {
     ++in_turn_;
   }
 
-  /// Under the mutex: a desk keeps `kept` bytes, or what it has.
+  /// Lets a desk keep `kept` bytes, or what it has. To be called under the mutex.
   void give_back(Desk& desk, std::uint64_t kept) {
     kept = std::min(kept, desk.held_bytes);
     reserved_ -= desk.held_bytes - kept;
@@ -478,7 +478,7 @@ class ShardTiers {
     given_back_.notify_all();
   }
 
-  /// Under the mutex.
+  /// To be called under the mutex.
   bool has_room_for(std::uint64_t bytes) {
     const std::uint64_t others = run_bytes_ + reserved_ + bytes;
     if (others + pool_.bytes_resident() <= memory_.total()) return true;

@@ -91,7 +91,7 @@ class SliceBatch {
   }
 
  private:
-  /// In one write, about: 4 MB.
+  /// Most pages in one write, about: 4 MB.
   static constexpr std::size_t kMostPages = 1024;
   struct Slice {
     SpilledWords* shard;

@@ -163,7 +163,8 @@ class TableCounter : public HashCounter<Key> {
     table.carries_size = 0;
   }
 
-  /// With other hash functions, or larger: when it is full, and when other functions do not help.
+  /// Builds the table again with other hash functions, or larger: when it is full, and when other functions
+  /// do not help.
   void rebuild() {
     ++rebuilds_;
     std::uint32_t seed = 0;

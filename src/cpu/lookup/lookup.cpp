@@ -27,7 +27,7 @@ using cpu::Finder;
 using cpu::Kernels;
 using cpu::StretchFinder;
 
-/// The count of the k-mer with this hash, which is noted if someone wants to know what was met.
+/// Returns the count of the k-mer with this hash, which is noted if it matters which k-mers were met.
 template <class Key>
 [[gnu::always_inline]] inline std::uint64_t find_and_note(const index::ShardReader<Key>& reader, Key hash,
                                                           std::uint32_t shard, MetKmers* met) {

@@ -32,8 +32,8 @@ class HostLookupTable {
  public:
   using Key = KeyType;
 
-  /// With so many threads. `index` need not outlive it. ResourceError when a child was built in vain as often
-  /// as the plan allows, or when there is no memory.
+  /// Builds it with so many threads. `index` need not outlive it. ResourceError when a child was built in
+  /// vain as often as the plan allows, or when there is no memory.
   HostLookupTable(const index::IndexFile& index, unsigned threads, const table::LookupTablePlan& plan = {})
       : hash_bits_(2 * index.params().k),
         child_bits_(std::min(kMostChildBits, hash_bits_)),
@@ -148,7 +148,7 @@ class HostLookupTable {
     }
   }
 
-  /// With one hash function; false: some key found no place.
+  /// Fills a child with one hash function; false: some key found no place.
   bool fill(const index::IndexFile& index, std::size_t number, std::uint32_t buckets, std::uint32_t seed) {
     Child& child = children_[number];
     const std::size_t size = Scheme::slots_for(buckets);

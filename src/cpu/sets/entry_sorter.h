@@ -221,7 +221,7 @@ class EntrySorter {
     return splitter_.bin_size(bin) * sizeof(Key) +
            large_of_bin_[bin] * sizeof(typename LargeCounts::value_type);
   }
-  /// For the whole process, when nobody says how much it may be.
+  /// Returns the bytes for the whole process, when it was not told how much these may be.
   [[nodiscard]] std::uint64_t memory_unasked() const {
     const std::uint64_t all = index_.totals().stored_distinct * sizeof(Key);
     // And a little more, because ranges end with a bin.

@@ -243,7 +243,7 @@ class ShardedImport final : public backend::ImportSession {
   }
 
  private:
-  /// With an eighth for the shards that are being made.
+  /// Returns the bytes needed, with an eighth for the shards that are being made.
   [[nodiscard]] std::uint64_t needed_for(std::uint64_t entries, std::uint64_t bytes) const {
     const std::uint64_t pages = store_.most_bytes(entries, bytes);
     return pages + pages / 7;

@@ -132,7 +132,7 @@ class HostChildren {
   void bring_to_frame(std::uint32_t frame, const Update* updates, std::size_t n) {
     std::copy_n(updates, n, updates_.data() + frame * (batch_ / frames_.size()));
   }
-  /// Until memory that was brought from may change.
+  /// Waits until memory that was brought from may change.
   void wait_for_input() {}
   /// Puts the updates that wait in order of their children. Returns where each child's begin, and the end.
   std::vector<std::size_t> sort_updates(const Directory& directory) {

@@ -101,7 +101,7 @@ bool ReadAhead::claim(RingSlot& slot) {
   return !stopping();
 }
 
-/// Under the lock, which is given up meanwhile: takes one block through load and work.
+/// Takes one block through load and work. To be called under the lock, which is given up meanwhile.
 void ReadAhead::produce_as_reader(std::unique_lock<std::mutex>& lock) {
   is_reader_producing_ = true;
   lock.unlock();

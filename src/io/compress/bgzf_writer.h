@@ -1,5 +1,5 @@
 #pragma once
-/// BGZF for writing: blocks that whoever has text compresses by himself, so that several threads do.
+/// BGZF for writing: a thread that has text compresses its blocks itself, so that several threads do.
 
 #include <cstddef>
 #include <string>

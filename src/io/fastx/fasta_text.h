@@ -25,7 +25,7 @@ WARPMER_HD std::uint32_t ones_in(std::uint32_t mask) {
 #endif
 }
 
-/// Up to sixteen consecutive characters of a text. In masks the i-th has bit i.
+/// Up to sixteen consecutive characters of a text. The i-th has bit i in masks.
 struct FastaCharacters {
   static constexpr std::uint32_t kCount = 16;
 
@@ -40,12 +40,12 @@ struct FastaCharacters {
   }
   /// The '>' of headers.
   [[nodiscard]] WARPMER_HD std::uint32_t header_begins() const { return line_begins() & headers; }
-  /// Those before the first line that begins here: what they are depends on what comes before.
+  /// Returns those before the first line that begins here: what they are depends on what comes before.
   [[nodiscard]] WARPMER_HD std::uint32_t before_lines() const {
     const std::uint32_t begins = line_begins();
     return begins == 0 ? all : (begins & (0 - begins)) - 1;
   }
-  /// Those in headers that begin here.
+  /// Returns those in headers that begin here.
   [[nodiscard]] WARPMER_HD std::uint32_t in_new_headers() const {
     std::uint32_t in_header = 0;
     for (std::uint32_t rest = line_begins(); rest != 0; rest &= rest - 1) {
@@ -54,7 +54,7 @@ struct FastaCharacters {
     }
     return in_header & all;
   }
-  /// Those in headers, if a header is what the text before ends in, or not.
+  /// Returns those in headers, if a header is what the text before ends in, or not.
   [[nodiscard]] WARPMER_HD std::uint32_t in_headers(bool begins_in_header) const {
     return in_new_headers() | (begins_in_header ? before_lines() : 0);
   }
@@ -114,8 +114,8 @@ WARPMER_HD FastaStretch stretch_of(const FastaCharacters& characters) {
   return {ones_in(open), ones_in(joined & ~open), line};
 }
 
-/// Two stretches, one after the other, as one. In any grouping, so that many can find out at once what is
-/// before them; with `FastaStretch{}` for one without characters.
+/// Joins two stretches, one after the other, to one. They can be joined in any grouping, so that many threads
+/// can find out at once what is before them; with `FastaStretch{}` for one without characters.
 WARPMER_HD FastaStretch operator+(const FastaStretch& a, const FastaStretch& b) {
   const std::uint32_t open = a.line == FastaStretch::goes_on ? a.open + b.open : a.open;
   std::uint32_t rest = a.rest + b.rest;

@@ -22,11 +22,11 @@ struct InputShares {
   std::vector<InputShare> shares;  ///< each part of each of them once
 };
 
-/// Shares inputs out by size, the largest first, each to whoever has least. Files of which one process would
-/// have more than its fair share are divided if they are plain FASTA or FASTQ or FASTQ in BGZF, in
-/// `parts_each` parts for every process; what cannot be divided is for all. Pipes and descriptors are read by
-/// process 0, for all. With `may_divide` false no file is divided. InputError for a large file of a format
-/// that is not read.
+/// Shares inputs out by size, the largest first, each to the process that has least. Files of which one
+/// process would have more than its fair share are divided if they are plain FASTA or FASTQ or FASTQ in BGZF,
+/// in `parts_each` parts for every process; files that cannot be divided are for all. Pipes and descriptors
+/// are read by process 0, for all. With `may_divide` false no file is divided. InputError for a large file of
+/// a format that is not read.
 InputShares share_out(std::vector<InputFile> files, std::uint32_t processes, std::uint32_t parts_each,
                       bool may_divide);
 

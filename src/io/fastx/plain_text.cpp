@@ -60,7 +60,7 @@ const char* RawChunks::chunk_begin(std::uint64_t offset, const View& view) const
   return offset == 0 ? border.at : guess_first_record(border.at - 1, border.end);
 }
 
-/// With a line end before the text.
+/// Returns the bytes with a line end before the text.
 std::size_t RawChunks::room(std::uint64_t chunk) const {
   return 1 + static_cast<std::size_t>(sight_end(file_.begin(chunk + 1)) - sight_begin(file_.begin(chunk)));
 }

@@ -53,7 +53,7 @@ bool RecordParser::skip_blank_lines(Window& window) {
   return false;
 }
 
-/// SAM that somebody has compressed comes here as text.
+/// Refuses SAM that was compressed and comes here as text.
 void RecordParser::refuse_sam(const Window& window) const {
   if (!is_sam({window.text + window.pos, window.size - window.pos})) return;
   file::fail_at(

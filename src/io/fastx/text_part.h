@@ -19,7 +19,8 @@
 
 namespace warpmer::io {
 
-/// In how many parts a file can be read, at most `wanted`; 1 if it is small or no such text.
+/// Returns the number of parts in which a file can be read, at most `wanted`; 1 if it is small or no such
+/// text.
 std::uint32_t most_file_parts(const InputFile& file, std::uint32_t wanted);
 
 /// True when such a file seems to have so many records that its parts will be about equal, and easy to find:

@@ -20,7 +20,7 @@ constexpr std::uint64_t kLeastSharedBatches = 8;
 constexpr std::size_t kFirstRoom = std::size_t{4} << 10;
 constexpr std::size_t kMostRoom = std::size_t{256} << 10;
 
-/// In a batch that is left by the largest block.
+/// Returns the room in a batch that is left by the largest block.
 std::size_t room_beside_block(const InputOptions& options) {
   return TextReader::batch_capacity(options) / 16;
 }
@@ -145,8 +145,8 @@ bool SharedStreamReader::take(Block& block, Batch& batch) {
   return false;
 }
 
-/// Under the lock: takes the block that is to be read in its turn next, when that has come; false if there is
-/// none, or no turn any more.
+/// Takes the block that is to be read in its turn next, when that has come; false if there is none, or no
+/// turn any more. To be called under the lock.
 bool SharedStreamReader::take_left(std::unique_lock<std::mutex>& lock, BlockLease& lease) {
   while (!left_.empty() && !has_turn(left_.front()) && !turns_.are_over())
     left_changed_.wait_for(lock, file::kCancelCheck);
@@ -158,7 +158,7 @@ bool SharedStreamReader::take_left(std::unique_lock<std::mutex>& lock, BlockLeas
   return true;
 }
 
-/// Under the lock: puts a block there.
+/// Puts a block there. To be called under the lock.
 void SharedStreamReader::leave(const BlockLease& lease) {
   if (turns_.are_over()) {
     source_->give_back(lease);
@@ -170,7 +170,7 @@ void SharedStreamReader::leave(const BlockLease& lease) {
   wake_for_left();
 }
 
-/// Under the lock: wakes a thread if it can go on with a block that was left.
+/// Wakes a thread if it can go on with a block that was left. To be called under the lock.
 void SharedStreamReader::wake_for_left() {
   if (!left_.empty() && has_turn(left_.front())) left_changed_.notify_one();
 }
@@ -212,7 +212,7 @@ std::optional<SpeculativeParse> SharedStreamReader::parse_speculatively(const Bl
   return std::nullopt;
 }
 
-/// Under the lock: takes over what was parsed of the block that has its turn, if that was right.
+/// Takes over what was parsed of the block that has its turn, if that was right. To be called under the lock.
 bool SharedStreamReader::accept(Block& block) {
   make_room();
   const std::uint64_t records = reader_->records();

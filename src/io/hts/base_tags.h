@@ -7,8 +7,8 @@
 
 namespace warpmer::io {
 
-/// Of `length` bases, `count` remain: those from position `first` of the read as it was sequenced. Some of
-/// them may have become N.
+/// The bases that remain: `count` of `length`, those from position `first` of the read as it was sequenced.
+/// Some of them may have become N.
 struct RemainingBases {
   std::size_t length = 0;
   std::size_t first = 0;

@@ -28,7 +28,7 @@ constexpr std::uint64_t kBytesOfHeaderByte = 14;
 /// 28 MB for slices of 1.5 and 5 M bases, 89 for 15 M, and for each of 2 and 4 threads 21 to 68 and 135 to
 /// 171.
 constexpr std::uint64_t kAloneBytesOfBase = 6;
-/// With threads, each has one, and one or two more wait to be read.
+/// Bytes for each base of a thread: each has a slice, and one or two more wait to be read.
 constexpr std::uint64_t kThreadBytesOfBase = 10;
 
 /// Headers that are read to see whether references will take memory; larger ones would take much themselves.
