@@ -124,13 +124,13 @@ class ShardSink {
   /// memory of payloads that are of no more use.
   explicit ShardSink(Put put, index::ShardPlaces* places = nullptr, TakePayload take_payload = {})
       : put_(std::move(put)), places_(places), take_payload_(std::move(take_payload)) {}
-  /// The same, but `put` takes the shards.
+  /// Returns the same, but `put` takes the shards.
   [[nodiscard]] ShardSink with(Put put) const { return ShardSink(std::move(put), places_, take_payload_); }
 
   /// Takes a shard; called from several threads, roughly in shard order.
   void operator()(std::uint32_t shard, index::FrozenShard&& frozen) const { put_(shard, std::move(frozen)); }
-  /// Memory for a payload, with any content: that of one that has been written, or none. Fresh memory costs
-  /// more than filling it.
+  /// Returns memory for a payload, with any content: that of one that has been written, or none. Fresh memory
+  /// costs more than filling it.
   [[nodiscard]] std::vector<std::uint64_t> take_payload() const {
     return take_payload_ ? take_payload_() : std::vector<std::uint64_t>();
   }
@@ -222,7 +222,7 @@ class Backend {
 
 /// Implemented in src/cpu.
 std::unique_ptr<Backend> make_cpu_backend();
-/// The one its inner loops use here, e.g. "avx512".
+/// Returns the one that its inner loops use here, e.g. "avx512".
 std::string cpu_instruction_set();
 
 /// Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. `gpus` are ordinals, as

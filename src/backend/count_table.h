@@ -20,9 +20,9 @@ enum class CountTable : std::uint8_t {
 
 /// E.g. "bcht".
 std::string_view name_of(CountTable table);
-/// All names, in the order of the enumeration.
+/// Returns all names, in the order of the enumeration.
 std::string count_table_names(std::string_view separator);
-/// The table with this name. UsageError, which lists the names, when there is none.
+/// Returns the table with this name. UsageError, which lists the names, when there is none.
 CountTable count_table_named(std::string_view name);
 
 }  // namespace warpmer::backend

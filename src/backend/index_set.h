@@ -37,8 +37,8 @@ struct WorkingMemory {
 
   /// Returns what all threads together may work in; 0 where the cap leaves nothing.
   [[nodiscard]] std::uint64_t bytes() const;
-  /// A cap that leaves so many bytes to work in, although what the process itself takes is not the same each
-  /// time.
+  /// Returns a cap that leaves so many bytes to work in, although what the process itself takes is not the
+  /// same each time.
   [[nodiscard]] std::uint64_t cap_for(std::uint64_t bytes) const;
 };
 

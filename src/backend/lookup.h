@@ -35,8 +35,8 @@ enum class LookupTable : std::uint8_t {
   iceberg,    ///< an iceberg hash table
 };
 
-/// The table that a name on the command line stands for: `auto`, `index`, `bcht` or `iceberg`. UsageError,
-/// which lists these, for anything else.
+/// Returns the table that a name on the command line stands for: `auto`, `index`, `bcht` or `iceberg`.
+/// UsageError, which lists these, for anything else.
 LookupTable lookup_table_of(std::string_view name);
 
 /// Returns what `automatic` means on a GPU for an index of so many distinct k-mers in which about so many
@@ -50,7 +50,7 @@ class Lookup {
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
 
-  /// The stored count of a k-mer given as text; 0 when absent. UsageError when it is not exactly k
+  /// Returns the stored count of a k-mer given as text; 0 when absent. UsageError when it is not exactly k
   /// characters of A C G T U, any case. Reads the mapped index, whatever device profiles.
   [[nodiscard]] virtual std::uint64_t find(std::string_view kmer) const;
 
@@ -86,7 +86,8 @@ class Lookup {
 std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient,
                                         LookupTable table = LookupTable::index, unsigned threads = 1);
 
-/// The same in the index itself; what is found in profiles is noted in `met`, which must outlive the Lookup.
+/// Makes the same in the index itself; what is found in profiles is noted in `met`, which must outlive the
+/// Lookup.
 std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, MetKmers& met);
 
 /// Profiles on GPUs, given by their ordinals, on each of which at most `device_memory_bytes` are held (0:

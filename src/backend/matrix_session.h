@@ -40,8 +40,8 @@ class MatrixSession {
 std::unique_ptr<MatrixSession> make_cpu_matrix(const MatrixPlan& plan,
                                                const std::vector<index::IndexFile>& inputs);
 
-/// The same of the rows of `old` and, behind the numbers that they have, one for each index. `old` is for
-/// k-mers of the indexes' k and strand. ResourceError as above.
+/// Makes the same of the rows of `old` and, behind the numbers that they have, one for each index. `old` is
+/// for k-mers of the indexes' k and strand. ResourceError as above.
 std::unique_ptr<MatrixSession> make_cpu_matrix_extension(const MatrixPlan& plan,
                                                          const std::vector<index::IndexFile>& inputs,
                                                          formats::MatrixFile& old);

@@ -24,7 +24,7 @@ class MetKmers {
     if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
   }
 
-  /// Distinct k-mers noted. This and the others: not while threads note.
+  /// Returns the number of distinct k-mers noted. Neither this nor the others may run while threads note.
   [[nodiscard]] std::uint64_t number() const;
   /// Adds those of another, of the same index.
   void add(const MetKmers& other);

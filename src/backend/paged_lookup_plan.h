@@ -35,7 +35,7 @@ struct PagedLookupCosts {
 PagedLookupPlan plan_paged_lookup(const std::vector<std::uint64_t>& shard_words, std::uint64_t memory_bytes,
                                   const PagedLookupCosts& costs, std::uint32_t most_slices);
 
-/// The least memory for which there is a plan.
+/// Returns the least memory for which there is a plan.
 std::uint64_t least_paged_memory(const std::vector<std::uint64_t>& shard_words,
                                  const PagedLookupCosts& costs);
 

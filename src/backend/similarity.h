@@ -24,8 +24,8 @@ struct PairSums {
   Key128 products = 0;
 };
 
-/// Part by whole. Nothing of nothing is all of it: two empty samples are equal, and an empty one is contained
-/// in any.
+/// Returns part by whole. Nothing of nothing is all of it: two empty samples are equal, and an empty one is
+/// contained in any.
 inline double share(double part, double whole) { return whole > 0 ? part / whole : 1; }
 
 inline std::uint64_t union_size(const SampleSums& a, const SampleSums& b, const PairSums& pair) {
@@ -42,13 +42,13 @@ inline double containment(const SampleSums& a, const PairSums& pair) {
   return share(static_cast<double>(pair.shared), static_cast<double>(a.distinct));
 }
 
-/// Jaccard's index of multisets (Ruzicka): sum of the smaller counts by sum of the larger ones.
+/// Returns Jaccard's index of multisets (Ruzicka): sum of the smaller counts by sum of the larger ones.
 inline double weighted_jaccard(const SampleSums& a, const SampleSums& b, const PairSums& pair) {
   const Key128 larger = Key128{a.kmers} + b.kmers - pair.smaller;
   return share(static_cast<double>(pair.smaller), static_cast<double>(larger));
 }
 
-/// Cosine of the angle between the vectors of counts; 0 when one of them alone has no k-mers.
+/// Returns the cosine of the angle between the vectors of counts; 0 when one of them alone has no k-mers.
 inline double cosine(const SampleSums& a, const SampleSums& b, const PairSums& pair) {
   if (a.distinct == 0 || b.distinct == 0) return a.distinct == b.distinct ? 1 : 0;
   const double lengths =
@@ -56,8 +56,8 @@ inline double cosine(const SampleSums& a, const SampleSums& b, const PairSums& p
   return std::min(1.0, static_cast<double>(pair.products) / lengths);
 }
 
-/// Mash distance (Ondov et al. 2016): -ln(2j / (1 + j)) / k with Jaccard's index j, here of all k-mers
-/// instead of a sketch; at most 1, and 1 when nothing is shared.
+/// Returns the Mash distance (Ondov et al. 2016): -ln(2j / (1 + j)) / k with Jaccard's index j, here of all
+/// k-mers instead of a sketch; at most 1, and 1 when nothing is shared.
 inline double mash_distance(double jaccard_index, std::uint32_t k) {
   if (jaccard_index <= 0) return 1;
   if (jaccard_index >= 1) return 0;

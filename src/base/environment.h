@@ -11,7 +11,7 @@
 
 namespace warpmer {
 
-/// The number that a text begins with.
+/// Returns the number that a text begins with.
 inline std::optional<std::uint64_t> number_in(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -19,7 +19,7 @@ inline std::optional<std::uint64_t> number_in(std::string_view text) {
   return value;
 }
 
-/// The number behind a name, in a file that has a name and a number a line.
+/// Returns the number behind a name, in a file that has a name and a number a line.
 inline std::optional<std::uint64_t> number_behind(const std::string& path, std::string_view name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

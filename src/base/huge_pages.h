@@ -24,8 +24,8 @@ inline std::size_t system_page_bytes() noexcept {
   return bytes;
 }
 
-/// Zero bytes, from the boundary of a huge page on if there is one of them at least. They take memory as they
-/// are touched. Null, with errno set, when the system has none.
+/// Maps zero bytes, from the boundary of a huge page on if there is one of them at least. They take memory as
+/// they are touched. Null, with errno set, when the system has none.
 inline char* map_huge_pages(std::size_t bytes) noexcept {
   const std::size_t more = bytes < kHugePageBytes ? 0 : kHugePageBytes;
   void* const memory =

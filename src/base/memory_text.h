@@ -7,10 +7,10 @@
 
 namespace warpmer {
 
-/// An amount that there is, rounded down: "512 MiB".
+/// Returns an amount that there is, rounded down: "512 MiB".
 inline std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
-/// An amount that is needed, rounded up, so that a cap of as much will do.
+/// Returns an amount that is needed, rounded up, so that a cap of as much will do.
 inline std::string mebibytes_needed(std::uint64_t bytes) {
   return std::to_string((bytes >> 20) + 1) + " MiB";
 }

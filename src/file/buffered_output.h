@@ -25,7 +25,7 @@ class BufferedOutput {
 
   void write(std::string_view bytes, const Share& so_far = {});
 
-  /// At least `bytes` bytes to write into; hand them over with `commit`.
+  /// Returns at least `bytes` bytes to write into; hand them over with `commit`.
   [[nodiscard]] char* reserve(std::size_t bytes);
   void commit(std::size_t bytes, const Share& so_far = {}) noexcept {
     expect_more(bytes, so_far);
@@ -43,7 +43,7 @@ class BufferedOutput {
   /// See OutputFile::temporary.
   [[nodiscard]] const std::string& temporary() { return file_.temporary(); }
 
-  /// Bytes taken so far, buffered ones included.
+  /// Returns the bytes taken so far, buffered ones included.
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return offset_ + used_; }
 
  private:

@@ -21,7 +21,7 @@ class ByteFile final : public ByteSource {
            std::uint64_t known_bytes = 0);
   ~ByteFile() override;
 
-  /// The next `size` bytes without taking them, fewer only if the file ends before. Valid until the
+  /// Returns the next `size` bytes without taking them, fewer only if the file ends before. Valid until the
   /// next call.
   std::string_view peek(std::size_t size);
 
@@ -56,7 +56,8 @@ class ByteFile final : public ByteSource {
   std::atomic<std::uint64_t> taken_bytes_ = 0;
 };
 
-/// The number N of a path like /dev/fd/N, /proc/self/fd/N, /dev/stdin or "-", or -1 for any other path.
+/// Returns the number N of a path like /dev/fd/N, /proc/self/fd/N, /dev/stdin or "-", or -1 for any other
+/// path.
 int descriptor_in_path(std::string_view path);
 
 }  // namespace warpmer::file

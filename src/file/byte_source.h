@@ -19,7 +19,7 @@ class ByteSource {
   /// After 0: whether that is not the end, but all there is for now.
   [[nodiscard]] virtual bool is_interrupted() const noexcept { return false; }
 
-  /// Bytes of the file on disk that what was read so far accounts for.
+  /// Returns the bytes of the file on disk that what was read so far accounts for.
   [[nodiscard]] virtual std::uint64_t disk_bytes() const noexcept = 0;
 };
 

@@ -19,7 +19,7 @@ class ChunkedFile {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   [[nodiscard]] std::uint64_t chunks() const noexcept { return chunks_; }
-  /// Offset of a chunk; that of the one behind the last is the size of the file.
+  /// Returns the offset of a chunk; that of the one behind the last is the size of the file.
   [[nodiscard]] std::uint64_t begin(std::uint64_t chunk) const noexcept {
     return chunk < chunks_ ? chunk * chunk_bytes_ : size_;
   }

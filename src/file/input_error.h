@@ -39,13 +39,14 @@ class BecameShorter : public InputError {
 /// Throws the InputError "FILE, record 7 ('NAME'), line 25: WHAT".
 [[noreturn]] void fail_at(const Place& place, std::string_view what);
 
-/// A character for people: 'x' in quotes if it can be printed, its code in hex if not.
+/// Returns a character for people: 'x' in quotes if it can be printed, its code in hex if not.
 std::string quoted(char character);
 
 /// Number of characters of a text that messages show, unless they say otherwise.
 constexpr std::size_t kQuotedCharacters = 40;
 
-/// The start of some text for people, in quotes: at most `limit` characters, unprintable ones as \xHH.
+/// Returns the start of some text for people, in quotes: at most `limit` characters, unprintable ones as
+/// \xHH.
 std::string quoted(std::string_view text, std::size_t limit = kQuotedCharacters);
 
 /// `strerror` without its race.

@@ -39,7 +39,7 @@ class MappedInput {
 
   /// InputError when the file has become shorter than it was: its pages cannot be read.
   void check_size() const;
-  /// The same as an answer, by system calls only, as a signal handler may ask.
+  /// Answers the same question, by system calls only, as a signal handler may ask.
   [[nodiscard]] bool is_shorter() const noexcept;
   /// Says what has become of the file since it was opened, if it is not what it was: it is shorter, or ends
   /// in other bytes, as when it is written anew. The words are those of an error, beginning with its name.

@@ -19,7 +19,7 @@ namespace warpmer::file {
 /// Text that grows at its end; its memory is not initialised and never given back.
 class TextBuffer {
  public:
-  /// Room for `bytes` more bytes; what is written there is taken in by `commit`.
+  /// Returns room for `bytes` more bytes; what is written there is taken in by `commit`.
   [[nodiscard]] char* reserve(std::size_t bytes) {
     if (bytes > capacity_ - size_) grow(size_ + bytes);
     return data_.get() + size_;
@@ -80,7 +80,7 @@ class OrderedText {
           write_(buffer->text(), so_far_);
         }) {}
 
-  /// An empty buffer.
+  /// Returns an empty buffer.
   [[nodiscard]] Buffer take() {
     Buffer buffer = buffers_.take();
     buffer->clear();

@@ -37,8 +37,8 @@ bool is_null_device(int fd) {
 
 constexpr mode_t kNewFileMode = 0666;
 
-/// The umask of this process, without changing it, as umask(2) would for all threads. Nothing where the
-/// kernel (before 4.7) does not tell, or /proc is not mounted.
+/// Returns the umask of this process, without changing it, as umask(2) would for all threads. Nothing where
+/// the kernel (before 4.7) does not tell, or /proc is not mounted.
 std::optional<mode_t> file_mode_mask() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -48,9 +48,9 @@ std::optional<mode_t> file_mode_mask() {
   return std::nullopt;
 }
 
-/// The mode to make a file without a name with, so that it gets the rights of any new file in the directory:
-/// in file systems without ACLs, kernels before 6.0 do not apply the umask to such files. Where the directory
-/// has a default ACL, that is applied, and no umask.
+/// Returns the mode to make a file without a name with, so that it gets the rights of any new file in the
+/// directory: in file systems without ACLs, kernels before 6.0 do not apply the umask to such files. Where
+/// the directory has a default ACL, that is applied, and no umask.
 std::optional<mode_t> mode_without_name(const std::string& parent) {
   if (::getxattr(parent.c_str(), "system.posix_acl_default", nullptr, 0) > 0) return kNewFileMode;
   const std::optional<mode_t> mask = file_mode_mask();

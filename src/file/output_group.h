@@ -58,7 +58,7 @@ class OutputGroup {
   OutputGroup(const OutputGroup&) = delete;
   OutputGroup& operator=(const OutputGroup&) = delete;
 
-  /// The outermost of this thread; null if there is none.
+  /// Returns the outermost of this thread; null if there is none.
   static OutputGroup* current() noexcept;
 
   void add(CompleteFile&& file);

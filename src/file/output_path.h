@@ -16,7 +16,7 @@ bool is_stream(const std::string& path);
 /// they lead to a file that is not there yet.
 std::string resolve(const std::string& path);
 
-/// The directory that a file is in; "." for a mere name.
+/// Returns the directory that a file is in; "." for a mere name.
 std::string parent_of(const std::string& path);
 
 /// Why a file cannot be made in a directory, in words; `error` is what the system said.

@@ -38,7 +38,7 @@ class SpillFile {
   /// Keeps what is written from now on out of the page cache: for callers that say what they `will_need`.
   void leave_cache() noexcept { write_behind_.leave_cache(); }
 
-  /// Room for so many bytes at the end of the file: where they are to be written.
+  /// Returns room for so many bytes at the end of the file: where they are to be written.
   std::uint64_t allocate(std::uint64_t bytes) {
     const std::uint64_t offset = end_.fetch_add(bytes);
     if (offset == 0) read_before_ = share_read().done;

@@ -15,7 +15,7 @@
 namespace warpmer::file {
 namespace {
 
-/// A few characters that no other process will think of at the same time.
+/// Returns a few characters that no other process will think of at the same time.
 std::string random_suffix() {
   static constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
   std::random_device device;

@@ -9,12 +9,12 @@
 
 namespace warpmer::formats {
 
-/// The largest count that `bytes` bytes, 1 to 8, can hold.
+/// Returns the largest count that `bytes` bytes, 1 to 8, can hold.
 constexpr std::uint64_t largest_of_bytes(std::uint32_t bytes) {
   return ~std::uint64_t{0} >> (64 - 8 * bytes);
 }
 
-/// Bytes, 1 to 8, that counts up to `largest` need.
+/// Returns the bytes, 1 to 8, that counts up to `largest` need.
 std::uint32_t bytes_of_count(std::uint64_t largest);
 
 /// Warns of them, if there are any. `input` is how messages call the file.

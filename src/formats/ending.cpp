@@ -113,7 +113,7 @@ constexpr std::string_view kCompressed[] = {".gz", ".bgz", ".bgzf"};
 constexpr std::string_view kOtherCompressed[] = {".zst", ".zstd", ".bz2", ".bz",     ".xz", ".lzma",
                                                  ".lz4", ".lz",   ".br",  ".snappy", ".z"};
 
-/// The last ending in small letters, and the name before it.
+/// Takes the last ending in small letters, and the name before it.
 std::string take_ending(std::string& name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string::npos) return {};

@@ -14,7 +14,7 @@ namespace warpmer::formats {
 
 enum class Format { wmi, kmc, kff, jellyfish, tsv, fasta };
 
-/// All names, as `a|b|c`.
+/// Returns all names, as `a|b|c`.
 std::string format_names();
 std::string_view name_of(Format format);
 std::optional<Format> format_of_name(std::string_view name);
@@ -24,7 +24,7 @@ std::optional<Format> format_of_path(const std::string& path);
 /// database may end in anything.
 void check_ending(const std::string& path, Format format);
 
-/// The files that a path stands for in a format: the two of a KMC database.
+/// Returns the files that a path stands for in a format: the two of a KMC database.
 std::vector<std::string> files_of(const std::string& path, Format format);
 
 /// Returns the format of a file, by its first bytes; a KMC database is named by its prefix. A file that is

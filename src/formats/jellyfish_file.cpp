@@ -49,7 +49,7 @@ Json matrix_of(const JellyfishOrder<Key128>& order, std::uint32_t key_bits) {
   return {{"r", order.position_bits()}, {"c", key_bits}, {"identity", false}, {"columns", columns}};
 }
 
-/// The length of the header that a file begins with, or 0 where it does not.
+/// Returns the length of the header that a file begins with, or 0 where it does not.
 std::size_t header_bytes(std::string_view start) {
   std::size_t length = 0;
   const char* const end = start.data() + std::min(start.size(), kLengthDigits);

@@ -34,7 +34,7 @@ class JellyfishOrder {
     return static_cast<Key>(Key{position(kmer)} << high_bits_) | (kmer >> position_bits_);
   }
 
-  /// The k-mer of a rank.
+  /// Returns the k-mer of a rank.
   [[nodiscard]] constexpr Key kmer(Key rank) const {
     const Key high = rank & ((Key{1} << high_bits_) - 1);
     return static_cast<Key>(high << position_bits_) |
@@ -49,7 +49,7 @@ class JellyfishOrder {
 
   [[nodiscard]] constexpr std::uint64_t mask() const { return (std::uint64_t{1} << position_bits_) - 1; }
 
-  /// Bits beyond a position, as many as fit at a time.
+  /// Returns the bits beyond a position, as many as fit at a time.
   [[nodiscard]] constexpr std::uint64_t folded(Key high) const {
     std::uint64_t fold = 0;
     for (; high != 0; high >>= position_bits_) fold ^= static_cast<std::uint64_t>(high & mask());

@@ -34,7 +34,7 @@ std::uint64_t big_endian(const std::byte* at, std::uint32_t bytes) {
   return value;
 }
 
-/// The number in the first `bits` bits of what is stored from `at` on.
+/// Returns the number in the first `bits` bits of what is stored from `at` on.
 template <class Key>
 Key load_highest(const std::byte* at, std::uint32_t bits) {
   std::uint64_t word;
@@ -47,7 +47,8 @@ Key load_highest(const std::byte* at, std::uint32_t bits) {
   return value >> (kKeyBits<Key> - bits);
 }
 
-/// Whole bytes for numbers of which the largest is one less than `values`: ceil(log2 values) bits.
+/// Returns the whole bytes for numbers of which the largest is one less than `values`: ceil(log2 values)
+/// bits.
 std::uint32_t bytes_below(std::uint64_t values) {
   return (static_cast<std::uint32_t>(std::bit_width(values - 1)) + 7) / 8;
 }
@@ -338,7 +339,7 @@ std::size_t KffSource::take_single(std::span<CountedKmer> out) {
   return n;
 }
 
-/// The bases of some codes, all at once.
+/// Returns the bases of some codes, all at once.
 template <class Key>
 Key KffSource::recode(Key codes) const {
   const Key ones = ~Key{0} / 3;  // the lower bit of each pair

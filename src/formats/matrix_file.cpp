@@ -22,7 +22,7 @@ constexpr std::size_t kMostDigits = 20;
 std::string_view strand_name(bool canonical) { return canonical ? "canonical" : "forward"; }
 std::string_view values_text(bool presence) { return presence ? "presence" : "counts"; }
 
-/// The part of `line` up to the next `separator`, which is taken off as well.
+/// Takes the part of `line` up to the next `separator`, which is taken off as well.
 std::string_view next_field(std::string_view& line, char separator) {
   const std::size_t end = std::min(line.find(separator), line.size());
   const std::string_view field = line.substr(0, end);

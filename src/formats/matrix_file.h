@@ -20,7 +20,7 @@ struct MatrixFormat {
   std::uint32_t hash_version = 1;
 };
 
-/// The two lines that a matrix begins with.
+/// Returns the two lines that a matrix begins with.
 std::string matrix_header(const MatrixFormat& format, const std::vector<std::string>& samples);
 
 /// Some whole rows of a matrix.
@@ -53,14 +53,14 @@ class MatrixFile {
   [[nodiscard]] const MatrixFormat& format() const noexcept { return format_; }
   [[nodiscard]] const std::vector<std::string>& samples() const noexcept { return samples_; }
 
-  /// The next rows, about `kRowBytes` of them; then, once, the end. False after that. Thread-safe. InputError
-  /// for a file that ends in the middle of a row.
+  /// Takes the next rows, about `kRowBytes` of them; then, once, the end. False after that. Thread-safe.
+  /// InputError for a file that ends in the middle of a row.
   bool next(MatrixRows& rows);
   /// Makes `next` return false, or throw, soon.
   void cancel() noexcept { lines_.cancel(); }
 
-  /// The row that `text` begins with. InputError, with the line, unless it has a k-mer's bases and a number
-  /// for each sample. Thread-safe.
+  /// Returns the row that `text` begins with. InputError, with the line, unless it has a k-mer's bases and a
+  /// number for each sample. Thread-safe.
   [[nodiscard]] MatrixRow read_row(std::string_view text, std::uint64_t line) const;
   [[noreturn]] void fail(std::uint64_t line, std::string_view what) const;
 

@@ -12,9 +12,9 @@ namespace warpmer::host {
 /// run on the node (host/node_share.h), its part of what is for all of them. At least 1.
 unsigned usable_cores();
 
-/// Bytes of memory this process is allowed: the least of its cgroup's limit, Slurm's (SLURM_MEM_PER_NODE,
-/// SLURM_MEM_PER_CPU times its cores, SLURM_MEM_PER_GPU times the node's GPUs) and the machine's memory; its
-/// part of them, as of cores.
+/// Returns the bytes of memory that this process is allowed: the least of its cgroup's limit, Slurm's
+/// (SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU times its cores, SLURM_MEM_PER_GPU times the node's GPUs) and the
+/// machine's memory; its part of them, as of cores.
 std::uint64_t allowed_memory_bytes();
 
 /// Returns the part of these bytes that it may use: no more than is free now, of the machine and of what its
@@ -48,7 +48,7 @@ void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads,
 /// takes up to four times as much, and each of `threads` may have one.
 std::size_t longest_record_bytes(std::uint64_t cap, unsigned threads);
 
-/// Resident set of this process now, and the largest it has been, as the kernel counts them.
+/// Return the resident set of this process now, and the largest it has been, as the kernel counts them.
 std::uint64_t resident_bytes();
 std::uint64_t peak_resident_bytes();
 
@@ -56,7 +56,7 @@ std::uint64_t peak_resident_bytes();
 /// resident set. For jobs that are short of it: it makes allocating slower.
 void return_freed_memory_at_once() noexcept;
 
-/// User and system time of this process so far.
+/// Returns the user and system time of this process so far.
 double cpu_seconds();
 
 }  // namespace warpmer::host

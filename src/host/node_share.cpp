@@ -12,7 +12,7 @@ namespace warpmer::host {
 
 namespace {
 
-/// The entry of a node in Slurm's lists of numbers, one a node: "2(x3),1" is 2, 2, 2, 1.
+/// Returns the entry of a node in Slurm's lists of numbers, one a node: "2(x3),1" is 2, 2, 2, 1.
 std::optional<std::uint64_t> entry_of_node(std::string_view list, std::uint64_t node) {
   while (!list.empty()) {
     const std::string_view entry = list.substr(0, list.find(','));

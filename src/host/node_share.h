@@ -18,12 +18,13 @@ struct NodeShare {
 /// srun or mpirun starts.
 NodeShare node_share();
 
-/// The share that belongs to this process of something of which the node has `all`; at least 1 of 1 or more.
+/// Returns the share that belongs to this process of something of which the node has `all`; at least 1 of 1
+/// or more.
 std::uint64_t part_of(std::uint64_t all, const NodeShare& share);
 
-/// The GPUs, of those that this process sees, that it may take unasked. Where the launcher has given each
-/// process GPUs of its own (CUDA_VISIBLE_DEVICES) these are all. Where all processes see the same ones, they
-/// are divided among them; with more processes than GPUs, several get the same one.
+/// Returns the GPUs, of those that this process sees, that it may take unasked. Where the launcher has given
+/// each process GPUs of its own (CUDA_VISIBLE_DEVICES) these are all. Where all processes see the same ones,
+/// they are divided among them; with more processes than GPUs, several get the same one.
 std::vector<Gpu> own_gpus(const std::vector<Gpu>& visible, const NodeShare& share);
 
 }  // namespace warpmer::host

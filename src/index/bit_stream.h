@@ -52,7 +52,7 @@ class BitWriter {
   std::uint32_t filled_ = 0;
 };
 
-/// Words that `fields` fields of `bits` bits take.
+/// Returns the number of words that `fields` fields of `bits` bits take.
 constexpr std::size_t words_for(std::uint64_t fields, std::uint32_t bits) {
   return static_cast<std::size_t>((Key128{fields} * bits + 63) / 64);
 }
@@ -60,7 +60,7 @@ constexpr std::size_t words_for(std::uint64_t fields, std::uint32_t bits) {
 /// Words behind the last one that `read_bits` may look at.
 inline constexpr std::size_t kReadAheadWords = 3;
 
-/// The `bits` bits (0 to 128) at bit offset `at`. Reads up to kReadAheadWords past the field's first.
+/// Returns the `bits` bits (0 to 128) at bit offset `at`. Reads up to kReadAheadWords past the field's first.
 template <class Value>
 WARPMER_HD_INLINE Value read_bits(const std::uint64_t* words, std::uint64_t at, std::uint32_t bits) {
   Value value;

@@ -88,7 +88,7 @@ class Parser {
         refuse_damaged(*kind_, *name_, fmt::format("unused bytes of its {} are not zero", section_));
     }
   }
-  /// A text where it lies.
+  /// Returns a text where it lies.
   std::string_view text() {
     const std::uint64_t size = u64();
     if (size > bytes_.size()) overrun();
@@ -140,7 +140,7 @@ void check_hash_version(const FileKind& kind, const std::string& name, std::uint
 /// the sections themselves, and what the content checksum is taken of.
 [[nodiscard]] FileTail decode_tail(const FileKind& kind, Bytes file, const std::string& name);
 
-/// A section's bytes, its checksum verified; `what` names it.
+/// Returns a section's bytes, its checksum verified; `what` names it.
 [[nodiscard]] Bytes section_bytes(const FileKind& kind, Bytes file, const Section& section,
                                   const std::string& name, const char* what);
 

@@ -102,7 +102,8 @@ class IndexWriter : public ShardPlaces {
   /// Keeps what is written from now on out of the page cache: for a job that is short of memory.
   void leave_cache() noexcept;
 
-  /// A payload that is written, for its memory (what it holds is of no more use); empty if there is none.
+  /// Returns a payload that is written, for its memory (what it holds is of no more use); empty if there is
+  /// none.
   std::vector<std::uint64_t> take_spare();
 
   /// Writes what remains and gives the file its name. All errors of the file system surface here.
@@ -122,11 +123,11 @@ class IndexWriter : public ShardPlaces {
   void adopt_part(const std::string& part);
   /// Hands over a part instead, shard by shard, in order.
   void take_part(const std::function<void(std::uint32_t shard, FrozenShard&& frozen)>& take);
-  /// Bytes of a part that were written to the temporary file.
+  /// Returns the bytes of a part that were written to the temporary file.
   [[nodiscard]] std::uint64_t bytes_spilled() const;
 
   [[nodiscard]] std::uint64_t bytes_written() const noexcept;
-  /// Bytes of frozen shards waiting for an earlier shard, or to be written (for the memory plan).
+  /// Returns the bytes of frozen shards waiting for an earlier shard, or to be written (for the memory plan).
   [[nodiscard]] std::uint64_t bytes_waiting() const noexcept;
   /// Waits while `shard`, which was put, has no place in the file yet, and more than `most_bytes` of frozen
   /// shards are waiting.
@@ -165,9 +166,9 @@ class IndexFile {
   [[nodiscard]] const Histogram& histogram() const noexcept;
   [[nodiscard]] const Provenance& provenance() const noexcept;
   [[nodiscard]] std::uint64_t file_bytes() const noexcept;
-  /// Bytes that depend only on the k-mers and counts: everything before the provenance.
+  /// Returns the bytes that depend only on the k-mers and counts: everything before the provenance.
   [[nodiscard]] std::uint64_t content_bytes() const noexcept;
-  /// One number for k, strand, k-mers and counts (from the stored checksums; no shard is read).
+  /// Returns one number for k, strand, k-mers and counts (from the stored checksums; no shard is read).
   [[nodiscard]] std::uint64_t content_checksum() const noexcept;
   [[nodiscard]] const ShardShape& shape(std::uint32_t shard) const;
   [[nodiscard]] ShardView shard(std::uint32_t shard) const;
@@ -175,8 +176,8 @@ class IndexFile {
   /// them where each shard is wanted once. The copy is checked as `shard` checks, unless the shard has been.
   /// `into` has room for kReadAheadWords more. Keeps a descriptor of the file from then on.
   void read(std::uint32_t shard, std::uint64_t* into) const;
-  /// All payloads as they lie in the file, one behind the other: nothing of them is checked until `shard` has
-  /// been asked for it.
+  /// Returns all payloads as they lie in the file, one behind the other: nothing of them is checked until
+  /// `shard` has been asked for it.
   [[nodiscard]] const std::uint64_t* payloads() const noexcept;
   /// Tells the kernel that a shard's pages are not needed again soon.
   void release(std::uint32_t shard) const noexcept;

@@ -42,11 +42,11 @@ struct Trailer {
   std::uint64_t file_bytes = 0;
 };
 
-/// Checksum of everything but provenance, from the stored checksums of its parts (the directory holds the
-/// payloads').
+/// Returns the checksum of everything but provenance, from the stored checksums of its parts (the directory
+/// holds the payloads').
 [[nodiscard]] std::uint64_t sections_checksum(const IndexParams& params, const Trailer& trailer);
-/// The same of k, strand, k-mers and counts alone: indexes of equal content have equal ones, however they
-/// were made. Totals depend on that (what was read and filtered), and are left out.
+/// Returns the same of k, strand, k-mers and counts alone: indexes of equal content have equal ones, however
+/// they were made. Totals depend on that (what was read and filtered), and are left out.
 [[nodiscard]] std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer);
 
 // --- Consistency. Each of these says what is wrong, or nothing. ---

@@ -153,7 +153,7 @@ layout::DirectoryEntry IndexWriter::Impl::entry_for(std::uint32_t shard, const S
   return entry;
 }
 
-/// All that can be done without knowing the shards before it.
+/// Does all that can be done without knowing the shards before it.
 PreparedShard IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& frozen) const {
   PreparedShard prepared;
   prepared.shard = shard;

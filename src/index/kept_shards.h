@@ -46,7 +46,7 @@ class KeptShards {
   /// one.
   void take_all(const std::function<void(PreparedShard&& prepared)>& take);
 
-  /// Bytes written to the temporary file.
+  /// Returns the bytes written to the temporary file.
   [[nodiscard]] std::uint64_t bytes_spilled();
 
  private:

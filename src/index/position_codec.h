@@ -18,7 +18,7 @@ namespace warpmer::index {
 /// Entries per bucket aimed at: between half of this and all of it.
 inline constexpr std::uint64_t kPositionBucketEntries = 4;
 
-/// Buckets of a bin with so many entries: 2^bits.
+/// Returns the number of buckets of a bin with so many entries: 2^bits.
 constexpr std::uint32_t position_bucket_bits(std::uint64_t entries, const PositionParams& params) {
   if (entries <= kPositionBucketEntries) return 0;
   const auto bits = static_cast<std::uint32_t>(
@@ -50,7 +50,7 @@ constexpr BinLayout bin_layout(std::uint64_t entries, std::uint32_t bucket_bits,
   return layout;
 }
 
-/// The low `bits` bits set.
+/// Returns a key with the low `bits` bits set.
 template <class Key>
 constexpr Key low_bits(std::uint32_t bits) {
   return bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << bits) - 1;
@@ -96,15 +96,15 @@ class BinReader {
   [[nodiscard]] std::uint64_t entries() const { return view_.entries; }
   [[nodiscard]] std::uint32_t bucket_bits() const { return view_.bucket_bits; }
 
-  /// The bucket of a hash that belongs to this bin.
+  /// Returns the bucket of a hash that belongs to this bin.
   [[nodiscard]] std::uint64_t bucket_of(Key hash) const {
     return view_.bucket_bits == 0 ? 0 : static_cast<std::uint64_t>(hash >> layout_.rest_bits) & bucket_mask_;
   }
-  /// The part of a hash that an entry stores.
+  /// Returns the part of a hash that an entry stores.
   [[nodiscard]] Key rest_of(Key hash) const { return hash & rest_mask_; }
 
-  /// Number of a bucket's first entry, and with `bucket` + 1 that of the one behind its last. Clamped, so
-  /// that no payload can lead outside.
+  /// Returns the number of a bucket's first entry, and with `bucket` + 1 that of the one behind its last.
+  /// Clamped, so that no payload can lead outside.
   [[nodiscard]] std::uint64_t bucket_begin(std::uint64_t bucket) const {
     if (view_.bucket_bits == 0) return bucket == 0 ? 0 : view_.entries;
     if (view_.entries == 0) return 0;

@@ -30,7 +30,7 @@ struct PositionParams {
 /// reverse complement of the canonical one.
 using Location = std::uint64_t;
 
-/// Bits of a location in sequences of so many bases: 1 more than a position takes.
+/// Returns the number of bits of a location in sequences of so many bases: 1 more than a position takes.
 std::uint32_t location_bits_for(std::uint64_t bases);
 /// Bins that so many occurrences are cut into: about 2^15 in each, 2^15 bins at most.
 std::uint32_t bin_bits_for(std::uint64_t occurrences, std::uint32_t k);
@@ -115,7 +115,7 @@ class PositionFile {
   [[nodiscard]] const PositionTotals& totals() const noexcept;
   [[nodiscard]] const Provenance& provenance() const noexcept;
   [[nodiscard]] std::uint64_t file_bytes() const noexcept;
-  /// One number for everything but the provenance (from the stored checksums; no bin is read).
+  /// Returns one number for everything but the provenance (from the stored checksums; no bin is read).
   [[nodiscard]] std::uint64_t content_checksum() const noexcept;
 
   [[nodiscard]] std::uint32_t sequences() const noexcept;

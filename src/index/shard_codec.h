@@ -174,7 +174,7 @@ class ShardReader {
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t entries() const { return shape_.entries; }
   [[nodiscard]] WARPMER_HD_INLINE std::size_t buckets() const { return std::size_t{1} << shape_.bucket_bits; }
 
-  /// The number of the entry with this hash; `entries()` when it is not there.
+  /// Returns the number of the entry with this hash; `entries()` when it is not there.
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t entry_of(Key hash) const {
     if (shape_.entries == 0) return 0;
     const auto [first, last] = bucket(bucket_of(hash));
@@ -187,13 +187,13 @@ class ShardReader {
     return shape_.entries;
   }
 
-  /// The stored count of the k-mer with this hash; 0 when it is not there.
+  /// Returns the stored count of the k-mer with this hash; 0 when it is not there.
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t find(Key hash) const {
     const std::uint64_t entry = entry_of(hash);
     return entry < shape_.entries ? count_at(entry) : 0;
   }
 
-  /// The number of the first entry with this hash or a larger one. The hash is one of 2k bits.
+  /// Returns the number of the first entry with this hash or a larger one. The hash is one of 2k bits.
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t first_from(Key hash) const {
     if (shape_.entries == 0) return 0;
     const Key rest = hash & rest_mask();
@@ -253,7 +253,7 @@ class ShardReader {
     for (std::size_t b = begin; b < end; ++b) visit_bucket(b, exception, visit);
   }
 
-  /// The bucket that a hash is in, if it is there.
+  /// Returns the bucket that a hash is in, if it is there.
   [[nodiscard]] WARPMER_HD_INLINE std::size_t bucket_of(Key hash) const {
     return shape_.bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> layout_.rest_bits);
   }
@@ -266,7 +266,7 @@ class ShardReader {
             std::min(read_bits<std::uint64_t>(offsets_, at + layout_.offset_bits, layout_.offset_bits),
                      shape_.entries)};
   }
-  /// The hash of entry `i`, which lies in bucket `b`.
+  /// Returns the hash of entry `i`, which lies in bucket `b`.
   [[nodiscard]] WARPMER_HD_INLINE Key hash_at(std::size_t b, std::uint64_t i) const {
     const Key top =
         layout_.rest_bits >= kKeyBits<Key> ? Key{0} : static_cast<Key>(Key{b} << layout_.rest_bits);
@@ -286,7 +286,7 @@ class ShardReader {
       visit(hash_at(b, i), code < escape_ ? code + 1 : exception_count(exception++));
     }
   }
-  /// The first exception of entry `i` or a later one.
+  /// Returns the first exception of entry `i` or a later one.
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t first_exception(std::uint64_t i) const {
     std::uint64_t low = 0, high = shape_.exceptions;
     while (low < high) {

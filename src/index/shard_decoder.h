@@ -43,7 +43,8 @@ class ShardDecoder {
   /// More than there are, that `room` may ask for.
   static constexpr std::size_t kSpareEntries = 16;
 
-  /// Entries to have room for when part `part` of 2^part_bits equal parts of all hashes is decoded.
+  /// Returns the number of entries to have room for when part `part` of 2^part_bits equal parts of all hashes
+  /// is decoded.
   [[nodiscard]] std::size_t room(std::uint64_t part, std::uint32_t part_bits) const {
     const Span span = entries_of(buckets_of(part, part_bits));
     return static_cast<std::size_t>(span.last - span.first) + kSpareEntries;
@@ -68,7 +69,7 @@ class ShardDecoder {
   /// A bucket's number is written this many times at once; few buckets have more entries.
   static constexpr std::size_t kSplat = kSpareEntries;
 
-  /// The buckets that hold a part: a whole number of them, or the one that the part is in.
+  /// Returns the buckets that hold a part: a whole number of them, or the one that the part is in.
   [[nodiscard]] Span buckets_of(std::uint64_t part, std::uint32_t part_bits) const {
     if (part_bits > shape_.bucket_bits) {
       const std::uint64_t bucket = part >> (part_bits - shape_.bucket_bits);
@@ -177,7 +178,7 @@ class ShardDecoder {
     return is_sound;
   }
 
-  /// The first exception of entry `entry` or a later one.
+  /// Returns the first exception of entry `entry` or a later one.
   [[nodiscard]] std::uint64_t first_exception(std::uint64_t entry) const {
     std::uint64_t first = 0;
     for (std::uint64_t size = shape_.exceptions; size > 0;) {
@@ -208,7 +209,7 @@ class ShardDecoder {
   [[nodiscard]] static constexpr std::uint64_t low_bits(std::uint32_t bits) {
     return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
   }
-  /// At least 57 bits from bit `at` of the entries on.
+  /// Returns at least 57 bits from bit `at` of the entries on.
   [[nodiscard]] std::uint64_t load(std::uint64_t at) const {
     std::uint64_t word = 0;
     std::memcpy(&word, reinterpret_cast<const char*>(entries_) + at / 8, sizeof word);

@@ -260,8 +260,8 @@ bool InputSet::Impl::fill(OpenInput& input, Batch& batch) {
   }
 }
 
-/// An input that this thread may read until it gives it back: one that is open, else the next one, else
-/// waits for one to become free. Null when all are read, or the job is cancelled.
+/// Returns an input that this thread may read until it gives it back: one that is open, else the next one,
+/// else waits for one to become free. Null when all are read, or the job is cancelled.
 std::unique_ptr<OpenInput> InputSet::Impl::acquire() {
   std::unique_lock<std::mutex> lock(mutex);
   while (!cancelled) {

@@ -51,9 +51,9 @@ class InputSet {
   /// Returns the number of inputs of which only the beginning is read, when a sample is wanted; it is known
   /// once they are open.
   [[nodiscard]] std::uint64_t begun_inputs() const noexcept;
-  /// All inputs, in the order given.
+  /// Returns all inputs, in the order given.
   [[nodiscard]] const std::vector<std::string>& files() const noexcept;
-  /// Bytes of host memory that reading with these options may hold at any time, buffers of
+  /// Returns the bytes of host memory that reading with these options may hold at any time, buffers of
   /// `batches` batches in flight included (for the memory plan). Looks at the beginnings of CRAM files;
   /// InputError for damage there. Not foreseen: a record longer than a batch, which takes up to four times
   /// its text until it is done with; CRAM from a pipe, and slices that are larger than those in the beginning

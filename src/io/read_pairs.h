@@ -42,8 +42,8 @@ class ReadPairs {
   ReadPairs(const std::vector<std::string>& first, const std::vector<std::string>& second, Pairing pairing,
             const InputOptions& options, bool any_names = false);
 
-  /// The next reads; false at the end. Throws as InputSet::next, and InputError for a read without a mate,
-  /// mates whose names do not fit, and alignments in two files.
+  /// Takes the next reads; false at the end. Throws as InputSet::next, and InputError for a read without a
+  /// mate, mates whose names do not fit, and alignments in two files.
   bool next(ReadGroup& group);
 
   /// Returns the bytes of all inputs: see InputSet::alike_bytes.

@@ -35,7 +35,7 @@ std::optional<unsigned> parse_number(std::string_view text) {
   return whole && number <= 9999 ? std::optional(number) : std::nullopt;
 }
 
-/// The ordinals of `cuda:0,2`; none for `cuda`.
+/// Returns the ordinals of `cuda:0,2`; none for `cuda`.
 std::vector<int> parse_gpus(const std::string& request) {
   std::vector<int> gpus;
   std::string_view rest = std::string_view(request).substr(std::string_view("cuda").size());
@@ -55,7 +55,8 @@ std::vector<int> parse_gpus(const std::string& request) {
 
 std::string name_of(const host::Gpu& gpu) { return fmt::format("cuda:{} ({})", gpu.ordinal, gpu.name); }
 
-/// The usable GPU with the most free memory, the first of equals, of those that are this process's own.
+/// Returns the usable GPU with the most free memory, the first of equals, of those that are this process's
+/// own.
 std::optional<host::Gpu> most_free(const std::vector<host::Gpu>& gpus) {
   std::optional<host::Gpu> best;
   for (const host::Gpu& gpu : host::own_gpus(gpus, host::node_share())) {
@@ -111,7 +112,7 @@ std::string slow_way_between(const std::vector<int>& chosen, const std::vector<h
   return "";
 }
 
-/// All GPUs that can be used, of those that are this process's own.
+/// Returns all GPUs that can be used, of those that are this process's own.
 std::vector<int> all_usable(const std::string& request, const host::GpuSurvey& survey) {
   std::vector<int> usable;
   for (const host::Gpu& gpu : host::own_gpus(survey.gpus, host::node_share())) {

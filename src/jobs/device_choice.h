@@ -49,7 +49,7 @@ auto with_fallback(DeviceChoice& choice, Make&& make) {
   return make();
 }
 
-/// The backend for a choice.
+/// Returns the backend for a choice.
 std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice);
 
 /// The way in which a set of k-mers is going to be looked up.
@@ -60,8 +60,8 @@ struct LookupRequest {
   unsigned threads = 1;              ///< threads that build a table on the CPU
 };
 
-/// The lookup for a choice, which may become another (`with_fallback`); `index` must outlive it. An automatic
-/// table is one that pays, and for which there is memory, else the index itself.
+/// Returns the lookup for a choice, which may become another (`with_fallback`); `index` must outlive it. An
+/// automatic table is one that pays, and for which there is memory, else the index itself.
 std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, const LookupRequest& request,
                                              DeviceChoice& choice);
 

@@ -33,7 +33,7 @@ struct ExportReport {
 ExportReport export_index(const index::IndexFile& index, const ExportOptions& options,
                           formats::KmerSink& sink);
 
-/// The same with what a source has, in its order. `input` is how messages call it.
+/// Does the same with what a source has, in its order. `input` is how messages call it.
 ExportReport copy_kmers(formats::KmerSource& source, const std::string& input, const ExportOptions& options,
                         formats::KmerSink& sink);
 

@@ -33,7 +33,7 @@ constexpr double kCommandLineBytes = 256;
 /// Small, so that a sample is many of them: how they differ is what errors are measured by.
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
 
-/// A value of each end of a range, and of what is between them.
+/// Returns a value for each end of a range, and of what is between them.
 template <class Value>
 stats::Range at_each(Value&& value) {
   return {value(&stats::Range::low), value(&stats::Range::estimate), value(&stats::Range::high)};

@@ -43,7 +43,7 @@ void retry_parsed(backend::JobProgress& progress, const Work& work) {
   work(false);
 }
 
-/// All shards of a session, of whatever kind; it must live as long.
+/// Returns all shards of a session, of whatever kind; it must live as long.
 template <class Session>
 FinishShards shards_of(Session& session) {
   return [&session](unsigned thread, const backend::ShardSink& sink,

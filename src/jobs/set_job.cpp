@@ -136,8 +136,8 @@ class SetJob {
     return {least, std::max(least, std::min(input.max_count, filter.max))};
   }
 
-  /// Occurrences of an input's k-mers that the result cannot know of: its own filter left them out, or the
-  /// one that the operation has for it.
+  /// Returns the occurrences of an input's k-mers that the result cannot know of: its own filter left them
+  /// out, or the one that the operation has for it.
   static std::uint64_t left_out(const index::IndexFile& input, const backend::CountBounds& filter) {
     std::uint64_t occurrences = input.totals().left_out();
     for (const auto& [count, kmers] : input.histogram()) {

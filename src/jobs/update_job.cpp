@@ -220,7 +220,7 @@ class UpdateJob {
     return totals;
   }
 
-  /// The index, and then every file that was read.
+  /// Returns the index, and then every file that was read.
   [[nodiscard]] index::Provenance provenance(const std::optional<mpi::SharedInput>& added,
                                              const std::optional<mpi::SharedInput>& removed) const {
     index::Provenance provenance = options_.provenance;

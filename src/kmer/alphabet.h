@@ -37,7 +37,7 @@ constexpr std::uint8_t base_code(char c) {
   return static_cast<std::uint8_t>(code ^ (code >> 1));
 }
 
-/// The upper-case character of a base code.
+/// Returns the upper-case character of a base code.
 constexpr char base_char(unsigned code) { return "ACGT"[code & 3]; }
 
 }  // namespace warpmer

@@ -52,7 +52,8 @@ struct KmerHash {
     return (x * detail::Multipliers<Key>::kSecond) & mask;
   }
 
-  /// The k-mer whose hash is `hash`. The fold is its own inverse, because 2 * k bits are all there are.
+  /// Returns the k-mer whose hash is `hash`. The fold is its own inverse, because 2 * k bits are all there
+  /// are.
   WARPMER_HD constexpr Key inverse(Key hash) const {
     constexpr Key kFirstInverse = detail::odd_inverse(detail::Multipliers<Key>::kFirst);
     constexpr Key kSecondInverse = detail::odd_inverse(detail::Multipliers<Key>::kSecond);

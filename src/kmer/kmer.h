@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kMaxNarrowK = 32;
 template <class Key>
 inline constexpr std::uint32_t kKeyBits = 8 * sizeof(Key);
 
-/// The low `2k` bits set.
+/// Returns a key with the low `2k` bits set.
 template <class Key>
 WARPMER_HD constexpr Key key_mask(std::uint32_t k) {
   return 2 * k >= kKeyBits<Key> ? ~Key{0} : (Key{1} << (2 * k)) - 1;
@@ -41,7 +41,7 @@ WARPMER_HD constexpr std::uint64_t reverse_pairs(std::uint64_t x) {
 #endif
 }
 
-/// The same of the 16 groups of half a word.
+/// Does the same for the 16 groups of half a word.
 WARPMER_HD constexpr std::uint32_t reverse_pairs_32(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   x = __brev(x);
@@ -51,7 +51,7 @@ WARPMER_HD constexpr std::uint32_t reverse_pairs_32(std::uint32_t x) {
 #endif
 }
 
-/// The k-mer read from the other strand.
+/// Returns the k-mer read from the other strand.
 WARPMER_HD constexpr Key64 reverse_complement(Key64 kmer, std::uint32_t k) {
   return reverse_pairs(~kmer) >> (64 - 2 * k);
 }
@@ -61,7 +61,7 @@ WARPMER_HD constexpr Key128 reverse_complement(Key128 kmer, std::uint32_t k) {
   return reversed >> (128 - 2 * k);
 }
 
-/// The lexicographically smaller of a k-mer and its reverse complement.
+/// Returns the lexicographically smaller of a k-mer and its reverse complement.
 template <class Key>
 WARPMER_HD constexpr Key canonical(Key kmer, std::uint32_t k) {
   const Key other = reverse_complement(kmer, k);

@@ -43,12 +43,12 @@ WARPMER_HD constexpr std::uint32_t canonical_mmer(std::uint32_t mmer, std::uint3
   return other < mmer ? other : mmer;
 }
 
-/// The shard of a minimizer (given by its hash).
+/// Returns the shard of a minimizer (given by its hash).
 WARPMER_HD constexpr std::uint32_t shard_of(std::uint32_t minimizer, std::uint32_t bits) {
   return bits == 0 ? 0 : ownership_hash(minimizer) >> (32 - bits);
 }
 
-/// The minimizer of one k-mer: the definition, one m-mer after the other. For single lookups and as
+/// Returns the minimizer of one k-mer: the definition, one m-mer after the other. For single lookups and as
 /// the reference that the vectorised cut is tested against.
 template <class Key>
 WARPMER_HD constexpr std::uint32_t minimizer_of(Key kmer, std::uint32_t k) {

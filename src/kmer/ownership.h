@@ -13,7 +13,7 @@ WARPMER_HD constexpr std::uint32_t first_shard_of(std::uint32_t owner, std::uint
   return static_cast<std::uint32_t>(std::uint64_t{shards} * owner / owners);
 }
 
-/// The owner of a shard.
+/// Returns the owner of a shard.
 WARPMER_HD constexpr std::uint32_t owner_of(std::uint32_t shard, std::uint32_t owners, std::uint32_t shards) {
   return static_cast<std::uint32_t>(((std::uint64_t{shard} + 1) * owners - 1) / shards);
 }

@@ -41,7 +41,7 @@ inline auto with_shard_types(std::uint32_t k, F&& f) {
   return f.template operator()<Key128, 4>();
 }
 
-/// The most k-mers one word takes; longer super-k-mers are cut in several, sharing k - 1 bases.
+/// Returns the most k-mers one word takes; longer super-k-mers are cut in several, sharing k - 1 bases.
 template <int Words>
 WARPMER_HD constexpr std::uint32_t max_kmers_per_word(std::uint32_t k) {
   const std::uint32_t fit = SuperKmer<Words>::kMaxBases - k + 1;
@@ -71,7 +71,7 @@ class SuperKmerReader {
   }
 
   WARPMER_HD std::uint32_t kmers() const { return kmers_; }
-  /// The i-th k-mer as read.
+  /// Returns the i-th k-mer as read.
   WARPMER_HD Key forward(std::uint32_t i) const { return extract(forward_, 2 * (kmers_ - 1 - i)); }
   /// Its reverse complement.
   WARPMER_HD Key reverse(std::uint32_t i) const { return extract(reverse_, 2 * i); }
@@ -80,7 +80,7 @@ class SuperKmerReader {
     return a < b ? a : b;
   }
 
-  /// The two constants, for vector code that does the same shifts in lanes.
+  /// Return the two constants, for vector code that does the same shifts in lanes.
   WARPMER_HD const std::uint64_t* forward_words() const { return forward_; }
   WARPMER_HD const std::uint64_t* reverse_words() const { return reverse_; }
 

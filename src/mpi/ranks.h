@@ -48,7 +48,7 @@ class Ranks {
   [[nodiscard]] unsigned size() const { return size_; }
   [[nodiscard]] bool is_first() const { return rank_ == 0; }
   [[nodiscard]] bool are_several() const { return size_ > 1; }
-  /// Bytes of messages that may be under way at a time, in and out (for the memory plan).
+  /// Returns the bytes of messages that may be under way at a time, in and out (for the memory plan).
   [[nodiscard]] std::uint64_t memory_bytes() const;
 
   // --- Messages. All throw the verdict's Error once a rank has failed. Any thread may call them.
@@ -61,7 +61,7 @@ class Ranks {
   [[nodiscard]] bool is_full(Channel channel);
   /// Waits until a message has come, but no longer than `patience`.
   void wait(Channel channel, std::chrono::milliseconds patience);
-  /// The next message of a channel, from whomever; false when none has come within `patience`.
+  /// Takes the next message of a channel, from any rank; false when none has come within `patience`.
   bool receive(Channel channel, unsigned& from, Message& message,
                std::chrono::milliseconds patience = std::chrono::milliseconds(0));
   /// Returns the next message of a channel from this rank; waits for it. No other rank may send so much on a
@@ -166,7 +166,7 @@ class Ranks {
   std::thread thread_;
 };
 
-/// A job of one process, for those that are not told of any ranks.
+/// Returns a job of one process, for those that are not told of any ranks.
 Ranks& alone();
 
 /// Appends the bytes of a number, or of a plain struct, to a message.
@@ -199,13 +199,13 @@ class MessageReader {
     const auto size = plain<std::uint64_t>();
     return {take(size), size};
   }
-  /// The next `size` bytes.
+  /// Takes the next `size` bytes.
   const char* take(std::uint64_t size) {
     if (size > static_cast<std::uint64_t>(end_ - at_))
       throw InternalError("a message between ranks is too short");
     return std::exchange(at_, at_ + size);
   }
-  /// All that follows.
+  /// Takes all that follows.
   std::string_view rest() {
     const char* const begin = std::exchange(at_, end_);
     return {begin, static_cast<std::size_t>(end_ - begin)};
@@ -223,8 +223,8 @@ unsigned launched_ranks();
 /// Returns which of them this one is.
 unsigned launched_rank();
 
-/// The ranks that this process was launched among. ResourceError when there are several and the module that
-/// speaks MPI is not there, or MPI does not find them all.
+/// Returns the ranks that this process was launched among. ResourceError when there are several and the
+/// module that speaks MPI is not there, or MPI does not find them all.
 std::unique_ptr<Ranks> join_ranks();
 
 }  // namespace warpmer::mpi

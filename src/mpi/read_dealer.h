@@ -70,7 +70,7 @@ class ReadDealer {
 /// io::InputOptions has it.
 void leave_out_written(const ReadProgress& written, std::uint32_t overlap_bases, io::Batch& batch);
 
-/// All of an input, or a part of it, as if it were the only one.
+/// Returns all of an input, or a part of it, as if it were the only one.
 io::InputShares only_part(const io::InputFile& file, std::uint32_t part, std::uint32_t parts);
 
 }  // namespace warpmer::mpi

@@ -31,7 +31,7 @@ class Rounds {
   }
 
   [[nodiscard]] std::uint32_t devices() const { return devices_; }
-  /// The first of this rank's devices.
+  /// Returns the first of this rank's devices.
   [[nodiscard]] std::uint32_t first_own() const { return own().first_device; }
   [[nodiscard]] std::uint32_t end_own() const { return first_own() + own().devices; }
   [[nodiscard]] bool are_between_ranks() const { return ranks_.are_several(); }
@@ -85,7 +85,7 @@ class Rounds {
                        [](const Rank& rank) { return rank.has_ended || !rank.offers.empty(); });
   }
 
-  /// The table of a round that is complete, the same on all ranks; with it the next one begins.
+  /// Returns the table of a round that is complete, the same on all ranks; with it the next one begins.
   PartitionTable take() {
     PartitionTable table(devices());
     for (Rank& rank : all_) {

@@ -101,7 +101,7 @@ bool SharedInput::next_own(io::Batch& batch, bool& has_ended) {
   return false;
 }
 
-/// A batch from another rank; false if none has come within `patience`.
+/// Takes a batch from another rank; false if none has come within `patience`.
 bool SharedInput::next_handed_on(io::Batch& batch, std::chrono::milliseconds patience) {
   Message message;
   for (unsigned from = 0; ranks_.receive(Channel::batches, from, message, patience);) {

@@ -29,8 +29,8 @@ inline double base_error_rate(const AssemblyKmers& sums, std::uint32_t k) {
   return std::abs(std::expm1(std::log1p(-missing) / k));  // right for the smallest rates, too
 }
 
-/// The consensus quality value, -10 log10 of the error rate; infinite where no k-mer is missing, NaN as
-/// above.
+/// Returns the consensus quality value, -10 log10 of the error rate; infinite where no k-mer is missing, NaN
+/// as above.
 inline double quality_value(const AssemblyKmers& sums, std::uint32_t k) {
   return std::abs(10 * std::log10(base_error_rate(sums, k)));  // of at most 1
 }

@@ -49,7 +49,7 @@ class Clustering {
                                     is_active_.begin());
   }
 
-  /// The cluster nearest to one; of equals `preferred`, which ends chains, then the first.
+  /// Returns the cluster nearest to one; of equals `preferred`, which ends chains, then the first.
   [[nodiscard]] std::size_t nearest(std::size_t cluster, std::size_t preferred) const {
     std::size_t best = preferred;
     for (std::size_t i = 0; i < n_; ++i) {

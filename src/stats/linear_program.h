@@ -13,9 +13,9 @@ struct LinearConstraint {
   double high = 0;
 };
 
-/// The x >= 0 that keeps all constraints and has the largest sum of objective[i] * x[i], by the simplex
-/// method (Dantzig 1951; two phases, Bland's rule once it may be going round in circles). Nothing if no x
-/// keeps them, or the sum has no limit.
+/// Returns the x >= 0 that keeps all constraints and has the largest sum of objective[i] * x[i], by the
+/// simplex method (Dantzig 1951; two phases, Bland's rule once it may be going round in circles). Nothing if
+/// no x keeps them, or the sum has no limit.
 std::optional<std::vector<double>> maximise(const std::vector<double>& objective,
                                             const std::vector<LinearConstraint>& constraints);
 

@@ -184,7 +184,7 @@ class WeightFit {
     return sum / std::max(1.0, used - ploidy_ - 4);
   }
 
-  /// K-mers of each bin, less what is modelled.
+  /// Returns the k-mers of each bin, less what is modelled.
   [[nodiscard]] std::vector<double> excess() const {
     std::vector<double> excess(model_.size());
     for (std::size_t b = 0; b < model_.size(); ++b) excess[b] = bins_.kmers[b] - model_[b];
@@ -199,7 +199,7 @@ class WeightFit {
 
  private:
   [[nodiscard]] double brought() const { return least_homozygous(ploidy_); }
-  /// K-mers of i copies by place.
+  /// Returns the k-mers of i copies by place.
   [[nodiscard]] double own_share(unsigned i) const {
     return (1 - brought()) * static_cast<double>(ploidy_) / static_cast<double>(i);
   }

@@ -63,7 +63,7 @@ struct PeakMixture {
   std::vector<double> excess;  ///< k-mers of each bin, less what is modelled
   double implausibility = 0;   ///< logarithm of what makes such numbers of copies rare in genomes: 0 or more
 
-  /// K-mers of a count, as modelled, without errors and without the foreign peak.
+  /// Returns the number of k-mers of a count, as modelled, without errors and without the foreign peak.
   [[nodiscard]] double at(double count) const;
   /// Places of the haploid genome that are not repeated.
   [[nodiscard]] double places() const;
@@ -75,10 +75,11 @@ struct PeakMixture {
   [[nodiscard]] unsigned parameters() const { return ploidy + 2 + (foreign ? 3 : 0); }
 };
 
-/// The count around which there are most k-mers that the fit does not have, if chance does not make as many.
+/// Returns the count around which there are most k-mers that the fit does not have, if chance does not make
+/// as many.
 std::optional<double> most_excess(const SpectrumBins& bins, const PeakMixture& fit);
 
-/// The fit with the unit, the dispersion and the foreign peak as they are.
+/// Makes the fit with the unit, the dispersion and the foreign peak as they are.
 PeakMixture weigh_mixture(const SpectrumBins& bins, const MixtureStart& start);
 
 /// Looks for the best fit of a ploidy near `start`.

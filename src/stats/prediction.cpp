@@ -72,7 +72,7 @@ Expansion expansion_of(const SampledReads& reads, std::uint32_t k) {
   return {total / bytes, error};
 }
 
-/// The shards' sizes, as far as distinct k-mers follow them.
+/// Returns the shards' sizes, as far as distinct k-mers follow them.
 std::vector<double> effective_sizes(const std::vector<backend::ShardSample>& shards) {
   std::vector<double> sizes;
   for (const backend::ShardSample& shard : shards) sizes.push_back(static_cast<double>(shard.kmers));

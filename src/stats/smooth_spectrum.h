@@ -18,7 +18,7 @@ class SmoothSpectrum {
 
   [[nodiscard]] std::uint64_t first() const { return first_; }
   [[nodiscard]] std::uint64_t end() const { return end_; }
-  /// Distinct k-mers of counts in [from, to).
+  /// Returns the number of distinct k-mers of counts in [from, to).
   [[nodiscard]] double sum(std::uint64_t from, std::uint64_t to) const {
     const std::uint64_t a = std::clamp(from, first_, end_), b = std::clamp(to, first_, end_);
     return a < b ? sums_[b - first_] - sums_[a - first_] : 0;

@@ -83,8 +83,8 @@ class Ploidies {
 
   [[nodiscard]] const PeakMixture& best() const { return best_of(fits_); }
 
-  /// The best of another ploidy, if possible of those that say something else: not the same genome with
-  /// haplotypes that it does not need.
+  /// Returns the best of another ploidy, if possible of those that say something else: not the same genome
+  /// with haplotypes that it does not need.
   [[nodiscard]] const PeakMixture* runner_up() const {
     const PeakMixture& first = best();
     const PeakMixture* second = nullptr;
@@ -382,7 +382,7 @@ class Modeller {
   double error_kmers_ = 0, foreign_kmers_ = 0;
 };
 
-/// The greatest common divisor of all counts, if they are enough to say so.
+/// Returns the greatest common divisor of all counts, if they are enough to say so.
 std::uint64_t divisor_of(const index::Histogram& histogram) {
   constexpr std::size_t kLeastCounts = 8;
   if (histogram.size() < kLeastCounts) return 1;

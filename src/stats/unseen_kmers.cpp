@@ -50,7 +50,7 @@ class FittingSpectra {
     }
   }
 
-  /// The spectrum that has the most, or the fewest, k-mers of counts in [from, to].
+  /// Returns the spectrum that has the most, or the fewest, k-mers of counts in [from, to].
   [[nodiscard]] CountClasses extreme(double from, double to, bool most) const {
     std::vector<double> objective;
     double largest = 0;

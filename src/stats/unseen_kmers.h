@@ -49,7 +49,8 @@ struct SampledSpectrum {
 /// them. A sample that is everything has bounds that are one. Takes about a millisecond.
 KmerBounds extrapolate(const SampledSpectrum& sample, std::uint64_t min_count, std::uint64_t max_count);
 
-/// Distinct k-mers to be expected in a random share of the occurrences that a histogram is of.
+/// Returns the number of distinct k-mers to be expected in a random share of the occurrences that a histogram
+/// is of.
 double thinned_distinct(const index::Histogram& histogram, double share);
 
 }  // namespace warpmer::stats

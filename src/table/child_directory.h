@@ -65,7 +65,7 @@ class ChildDirectory {
   [[nodiscard]] std::uint32_t bits() const { return bits_; }
   [[nodiscard]] std::uint32_t most_bits() const { return most_bits_; }
 
-  /// All children, in the order of what belongs to them.
+  /// Returns all children, in the order of what belongs to them.
   [[nodiscard]] std::vector<ChildRange> ranges() const {
     const std::uint32_t scale = most_bits_ - bits_;
     std::vector<ChildRange> all;
@@ -118,7 +118,8 @@ class ChildDirectory {
     }
   }
 
-  /// The child that `child` can take over from, because both are halves of one range; kNone: there is none.
+  /// Returns the child that `child` can take over from, because both are halves of one range; kNone: there is
+  /// none.
   [[nodiscard]] std::uint32_t sibling(std::uint32_t child) const {
     const Range mine = range_of(child);
     if (mine.size == entries_.size()) return kNone;

@@ -30,7 +30,7 @@ struct HashPlace {
   }
 };
 
-/// The shard, of 2^bits, of a k-mer that is given by its hash (`KmerHash`).
+/// Returns the shard, of 2^bits, of a k-mer that is given by its hash (`KmerHash`).
 template <class Key>
 WARPMER_HD constexpr std::uint32_t shard_of_hash(Key hash, std::uint32_t k, std::uint32_t bits) {
   return shard_of(minimizer_of(KmerHash<Key>(k).inverse(hash), k), bits);
@@ -48,12 +48,12 @@ struct ShardPlace {
   [[nodiscard]] WARPMER_HD constexpr std::uint32_t operator()(Key hash) const {
     return entry_of(shard_of_hash(hash, k, kShardBits)) << (32 - kShardBits);
   }
-  /// The first shard whose place is not before that of an entry of a directory of 2^kShardBits.
+  /// Returns the first shard whose place is not before that of an entry of a directory of 2^kShardBits.
   [[nodiscard]] constexpr std::uint32_t shard_at(std::uint32_t entry) const {
     const std::uint32_t shards = end_shard - first_shard, all = 1u << kShardBits;
     return first_shard + (entry * shards + all - 1) / all;
   }
-  /// The entry that has a shard.
+  /// Returns the entry that has a shard.
   [[nodiscard]] constexpr std::uint32_t entry_of(std::uint32_t shard) const {
     return ((shard - first_shard) << kShardBits) / (end_shard - first_shard);
   }

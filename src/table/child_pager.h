@@ -86,7 +86,8 @@ class ChildPager {
     }
     return Visit{next_absent(), victim()};
   }
-  /// The frame that a child gets which is to come now, whatever waits: its own, or one that has to be left.
+  /// Returns the frame that a child gets which is to come now, whatever waits: its own, or one that has to be
+  /// left.
   [[nodiscard]] std::uint32_t frame_for(std::uint32_t child) const {
     return children_[child].frame != kNone ? children_[child].frame : victim();
   }

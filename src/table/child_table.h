@@ -43,11 +43,11 @@ struct ChildShape {
   [[nodiscard]] constexpr std::size_t bytes() const {
     return slots() * Slots<Key>::kBytes;
   }
-  /// Entries that it is to hold at such a load of its buckets.
+  /// Returns the number of entries that it is to hold at such a load of its buckets.
   [[nodiscard]] std::uint64_t entries_at(double load) const {
     return static_cast<std::uint64_t>(load * kChildBucket * buckets);
   }
-  /// Buckets for so many entries, at least 1.
+  /// Returns the number of buckets for so many entries, at least 1.
   [[nodiscard]] static std::uint32_t buckets_for(std::uint64_t entries, double load) {
     const auto buckets =
         static_cast<std::uint32_t>(std::ceil(static_cast<double>(entries) / load / kChildBucket));
@@ -131,7 +131,7 @@ class ChildTable {
 
   /// True when a query is not answered yet.
   [[nodiscard]] WARPMER_HD static bool is_asked(Key key) { return key != kEmptyKey<Key>; }
-  /// The key's value; 0: it is not there.
+  /// Returns the key's value; 0: it is not there.
   [[nodiscard]] WARPMER_HD std::uint32_t find(const T& tile, Key key) const {
     return scheme_.find_with_count(tile, key).count;
   }

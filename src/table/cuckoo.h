@@ -92,8 +92,8 @@ class Cuckoo {
     return buckets_.count(tile, find(tile, key), false, n);
   }
 
-  /// The slot that holds the key, stash slots after those of all buckets, or -1. Beside tiles that place
-  /// keys it may miss one that is being moved.
+  /// Returns the slot that holds the key, stash slots after those of all buckets, or -1. Beside tiles that
+  /// place keys it may miss one that is being moved.
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
     return search<false>(tile, key).slot;
   }
@@ -111,7 +111,7 @@ class Cuckoo {
   }
   [[nodiscard]] WARPMER_HD bool stash_is_empty(const T& tile) const { return buckets_.stash_is_empty(tile); }
 
-  /// The key's bucket by one of its hash functions.
+  /// Returns the key's bucket by one of its hash functions.
   [[nodiscard]] WARPMER_HD std::uint32_t bucket_of(Key key, int function) const {
     return buckets_.number(buckets_.mix(key), function);
   }
@@ -148,7 +148,7 @@ class Cuckoo {
     std::ptrdiff_t slot;  ///< -1: the key is not there, and all its buckets are full
     bool is_new;
   };
-  /// The key's slot; when it has none, the first that is free in its buckets.
+  /// Finds the key's slot; when it has none, the first that is free in its buckets.
   [[nodiscard]] WARPMER_HD Seat find_or_claim(const T& tile, Key key) const {
     const std::uint64_t mixed = buckets_.mix(key);
     for (int i = 0; i < kHashes; ++i) {
@@ -202,7 +202,7 @@ class Cuckoo {
     return number;
   }
 
-  /// A place for a key that is in none of its buckets, at the cost of others: a random walk.
+  /// Finds a place for a key that is in none of its buckets, at the cost of others: a random walk.
   [[nodiscard]] WARPMER_HD Displacement<Key> settle(const T& tile, Slot<Key> hand) const {
     std::uint64_t random = buckets_.mix(hand.key);
     std::uint32_t number = buckets_.number(random, 0);
@@ -236,7 +236,7 @@ class Cuckoo {
     }
     return false;
   }
-  /// One of a key's buckets, another than `not_this` where it has others.
+  /// Returns one of a key's buckets, another than `not_this` where it has others.
   [[nodiscard]] WARPMER_HD std::uint32_t any_bucket(Key key, std::uint32_t random,
                                                     std::uint32_t not_this) const {
     const std::uint64_t mixed = buckets_.mix(key);
@@ -248,7 +248,7 @@ class Cuckoo {
     return not_this;
   }
 
-  /// The end of a chain. A key may be in the stash only when all its buckets are full.
+  /// Ends a chain. A key may be in the stash only when all its buckets are full.
   [[nodiscard]] WARPMER_HD Displacement<Key> stow(const T& tile, Slot<Key> hand) const {
     if (fill_any(tile, hand, kNoBucket)) return {{true, true, false}, {}};
     const Insertion done = buckets_.stow(tile, hand.key, hand.count);

@@ -31,7 +31,7 @@ class HashFamily {
     }
   }
 
-  /// One function's hash of a mix, 32 bits.
+  /// Returns one function's hash of a mix, 32 bits.
   [[nodiscard]] WARPMER_HD static constexpr std::uint32_t hash(std::uint64_t mixed, int function) {
     // The first bits of the fractional parts of sqrt(2), sqrt(5), sqrt(7) and sqrt(11), made odd: multiples
     // of each other would be of no use, because the top bits of x tell most of those of 3 x.
@@ -56,8 +56,8 @@ class HashFamily {
   std::uint64_t seed_;
 };
 
-/// One of `buckets` buckets, all equally likely, by a hash's top bits: any number will do, not only powers
-/// of two.
+/// Returns one of `buckets` buckets, all equally likely, by a hash's top bits: any number will do, not only
+/// powers of two.
 WARPMER_HD constexpr std::uint32_t scale(std::uint32_t hash, std::uint32_t buckets) {
   return static_cast<std::uint32_t>((std::uint64_t{hash} * buckets) >> 32);
 }

@@ -23,8 +23,8 @@ namespace warpmer::table {
 /// and placing stay in a cache.
 enum class HashGraphVersion { v1, v2 };
 
-/// Buckets for so many entries at a load factor (entries by buckets; in this table it is a matter of speed
-/// alone). Green finds 1 to 2 a good balance of building and probing (section 5.3).
+/// Returns the number of buckets for so many entries at a load factor (entries by buckets; in this table it
+/// is a matter of speed alone). Green finds 1 to 2 a good balance of building and probing (section 5.3).
 constexpr std::uint32_t buckets_for(std::uint64_t entries, double load) {
   const double buckets = static_cast<double>(entries) / load;
   constexpr double kMost = 2147483648.0;
@@ -42,7 +42,8 @@ struct EntryRange {
 inline constexpr std::uint64_t kSmallBucket = 32;
 
 namespace detail {
-/// The first of the ordered entries [range.first, range.last) for which `is_below(entry)` does not hold.
+/// Returns the first of the ordered entries [range.first, range.last) for which `is_below(entry)` does not
+/// hold.
 template <class IsBelow>
 WARPMER_HD constexpr std::uint64_t partition_point(EntryRange range, IsBelow&& is_below) {
   while (range.size() > kSmallBucket) {
@@ -85,7 +86,7 @@ struct HashGraphView {
   [[nodiscard]] WARPMER_HD std::uint32_t buckets() const { return bucket_of.buckets(); }
   [[nodiscard]] WARPMER_HD EntryRange bucket(std::uint32_t b) const { return {offsets[b], offsets[b + 1]}; }
 
-  /// The entries of a key, adjacent because the graph is grouped.
+  /// Returns the entries of a key, adjacent because the graph is grouped.
   [[nodiscard]] WARPMER_HD EntryRange find(Key key) const { return matches(bucket(bucket_of(key)), key); }
 
   /// Green's probe-standard (section 3.4): calls `visit(EntryRange)` for the entries with this key: once for

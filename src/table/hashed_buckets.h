@@ -34,14 +34,14 @@ class HashedBuckets {
   [[nodiscard]] WARPMER_HD std::uint32_t buckets() const { return buckets_; }
   /// Returns what `number` takes: it is computed once for each key.
   [[nodiscard]] WARPMER_HD std::uint64_t mix(Key key) const { return family_.mix(key); }
-  /// The bucket that a function of the family names.
+  /// Returns the bucket that a function of the family names.
   [[nodiscard]] WARPMER_HD std::uint32_t number(std::uint64_t mixed, int function) const {
     return scale(HashFamily<Key>::hash(mixed, function), buckets_);
   }
   [[nodiscard]] WARPMER_HD Slots<Key> bucket(std::uint32_t number) const {
     return slots_.at(std::size_t{number} * kBucket);
   }
-  /// A slot of the whole table, by the bucket it lies in.
+  /// Returns a slot of the whole table, by the bucket it lies in.
   [[nodiscard]] WARPMER_HD static std::ptrdiff_t slot_in(std::uint32_t number, int slot) {
     return static_cast<std::ptrdiff_t>(number) * kBucket + slot;
   }
@@ -52,7 +52,7 @@ class HashedBuckets {
   WARPMER_HD Insertion stow(const T& tile, Key key, std::uint32_t n) const {
     return stash_.insert(tile, key, n);
   }
-  /// The slot of the whole table where the stash holds the key, or -1.
+  /// Returns the slot of the whole table where the stash holds the key, or -1.
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find_stowed(const T& tile, Key key) const {
     return search_stash<false>(tile, key).slot;
   }

@@ -62,8 +62,8 @@ class Iceberg {
     return buckets_.count(tile, find(tile, key), false, n);
   }
 
-  /// The slot that holds the key, stash slots after those of all buckets, or -1. A primary bucket below the
-  /// threshold has never sent a key away: there a lookup ends (the paper reads all three buckets).
+  /// Returns the slot that holds the key, stash slots after those of all buckets, or -1. A primary bucket
+  /// below the threshold has never sent a key away: there a lookup ends (the paper reads all three buckets).
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
     return search<false>(tile, key).slot;
   }
@@ -81,7 +81,7 @@ class Iceberg {
   }
   [[nodiscard]] WARPMER_HD bool stash_is_empty(const T& tile) const { return buckets_.stash_is_empty(tile); }
 
-  /// The key's bucket: primary (0), or one of its two secondary ones.
+  /// Returns the key's bucket: primary (0), or one of its two secondary ones.
   [[nodiscard]] WARPMER_HD std::uint32_t bucket_of(Key key, int choice) const {
     return buckets_.number(buckets_.mix(key), choice);
   }

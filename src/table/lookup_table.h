@@ -72,14 +72,15 @@ struct LookupTablePlan {
   std::uint32_t discarded = 0;  ///< good builds that are taken for failed: for tests
 };
 
-/// Buckets for so many entries. With the bits that a bucket's number has, 2^32 - 1 are the most.
+/// Returns the number of buckets for so many entries. With the bits that a bucket's number has, 2^32 - 1 are
+/// the most.
 template <class Lookup>
 inline std::uint32_t lookup_buckets(std::uint64_t entries, const LookupTablePlan& plan) {
   const double slots = static_cast<double>(entries) / (plan.load > 0 ? plan.load : Lookup::kLoad);
   return static_cast<std::uint32_t>(std::clamp(std::ceil(slots / Lookup::kBucket), 1.0, 4294967295.0));
 }
 
-/// Bytes of the slots for so many entries, the stash included.
+/// Returns the bytes of the slots for so many entries, the stash included.
 template <class Lookup, class Key>
 inline std::uint64_t lookup_slot_bytes(std::uint64_t entries, const LookupTablePlan& plan) {
   const std::uint64_t buckets = lookup_buckets<Lookup>(entries, plan);

@@ -208,7 +208,7 @@ class PagedTable {
     for (const Table& table : tables_) most = std::max(most, table.shape.buckets);
     return most;
   }
-  /// The child that a key belongs to, by key.
+  /// Returns the child that a key belongs to, by key.
   [[nodiscard]] std::uint32_t child_of(Key key) const {
     return ChildDirectoryView<Key>{directory_.entries().data(), directory_.bits(), children_.place()}
         .child_of(key);
@@ -386,7 +386,7 @@ class PagedTable {
     return one;
   }
 
-  /// A new child, which holds nothing.
+  /// Opens a new child, which holds nothing.
   std::uint32_t open_child() {
     std::uint32_t child = 0;
     while (child < tables_.size() && tables_[child].exists) ++child;
@@ -623,8 +623,8 @@ class PagedTable {
       throw_unbuildable(child);
     }
   }
-  /// Buckets of a child that had so many, and was too full; and of one that has so many entries, and is to
-  /// get more.
+  /// Returns the number of buckets of a child that had so many, and was too full; and of one that has so many
+  /// entries, and is to get more.
   [[nodiscard]] std::uint32_t grown(std::uint32_t buckets) const {
     return std::min(plan_.frame_buckets, static_cast<std::uint32_t>(std::ceil(buckets * plan_.growth)));
   }
@@ -641,7 +641,7 @@ class PagedTable {
       rebuild(child, frame, tables_[child].shape);
     }
   }
-  /// The two halves of one range that hold the least, of all that fit one child.
+  /// Returns the two halves of one range that hold the least, of all that fit one child.
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> smallest_siblings() const {
     std::pair<std::uint32_t, std::uint32_t> best{kNone, kNone};
     std::uint64_t least = ChildShape{plan_.frame_buckets, 0}.entries_at(plan_.load) + 1;
@@ -682,7 +682,7 @@ class PagedTable {
     const std::uint32_t frame = pager_.frame_of(child);
     if (frame != kNone && pager_.leave(frame)) children_.write_back(frame, child, tables_[child].shape);
   }
-  /// The child that holds the most; of several the one that most hashes belong to.
+  /// Returns the child that holds the most; of several the one that most hashes belong to.
   [[nodiscard]] std::uint32_t fullest() const {
     std::uint32_t best = kNone;
     std::pair<std::uint64_t, std::size_t> most{0, 0};

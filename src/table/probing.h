@@ -34,8 +34,8 @@ class OrderedWindows {
   [[nodiscard]] WARPMER_HD std::uint32_t max_probes() const {
     return window_mask_ < kMaxProbes ? window_mask_ + 1 : kMaxProbes;
   }
-  /// The group after group `number`, when so many have been visited. Double hashing: an odd step, from bits
-  /// that do not choose the home, visits every window.
+  /// Returns the group after group `number`, when so many have been visited. Double hashing: an odd step,
+  /// from bits that do not choose the home, visits every window.
   [[nodiscard]] WARPMER_HD std::uint32_t next(std::uint32_t number, Key key,
                                               std::uint32_t /*visited*/) const {
     return (number + (static_cast<std::uint32_t>(key) | 1u)) & window_mask_;
@@ -47,7 +47,7 @@ class OrderedWindows {
   std::uint32_t home_shift_;
 };
 
-/// The smallest number of at least `least` that WarpDrive's windows may have: a prime number.
+/// Returns the smallest number of at least `least` that WarpDrive's windows may have: a prime number.
 inline std::uint32_t windows_from(std::uint64_t least) {
   const auto is_prime = [](std::uint64_t n) {
     if (n < 4) return n > 1;

@@ -35,7 +35,7 @@ inline constexpr std::uint32_t kBlocksPerSuperBlock = 1u << kBlockBits;  ///< at
 inline constexpr std::uint32_t kMostSuperBlocks = 255;                   ///< the 256th would have kNoSlab
 inline constexpr std::uint32_t kBitmapWords = kUnitsPerBlock / 32;       ///< words of a block's bitmap
 
-/// Memory blocks that so many units need; the last one may be cut short.
+/// Returns the number of memory blocks that so many units need; the last one may be cut short.
 [[nodiscard]] WARPMER_HD constexpr std::uint32_t blocks_for(std::uint64_t units) {
   return static_cast<std::uint32_t>((units + kUnitsPerBlock - 1) / kUnitsPerBlock);
 }
@@ -65,9 +65,9 @@ class ContiguousUnits {
     return bitmaps_ + std::size_t{block} * kBitmapWords;
   }
   [[nodiscard]] WARPMER_HD std::uint32_t blocks() const { return blocks_; }
-  /// The name of the block with a number below `blocks()`.
+  /// Returns the name of the block with a number below `blocks()`.
   [[nodiscard]] WARPMER_HD std::uint32_t block(std::uint32_t number) const { return number; }
-  /// A block for a mix of bits: `super_hash` chooses the super block, `block_hash` the block in it.
+  /// Returns a block for a mix of bits: `super_hash` chooses the super block, `block_hash` the block in it.
   template <class Words>
   [[nodiscard]] WARPMER_HD std::uint32_t choose(const Words& /*words*/, std::uint32_t /*super_hash*/,
                                                 std::uint32_t block_hash) const {
@@ -226,7 +226,7 @@ class SlabAlloc {
     mine.bitmap = ~0u;
   }
 
-  /// A unit of the resident block, or kNoSlab when it is full.
+  /// Takes a unit of the resident block, or kNoSlab when it is full.
   template <class Words>
   [[nodiscard]] WARPMER_HD SlabAddress take(const Words& words, ResidentBlock& mine) const {
     const Slots<PlainWord> bitmap = as_slots(units_.bitmap(mine.block));

@@ -91,7 +91,7 @@ class SlabElements {
     return {false, {false, Element{}}};
   }
 
-  /// The first element with this key.
+  /// Returns the first element with this key.
   [[nodiscard]] WARPMER_HD Found find(const T& tile, std::uint32_t key) const {
     for (Slab* slab = base_of(key); slab != nullptr; slab = lists_.next(tile, slab)) {
       const auto loaded = tile.load(slab->slots());

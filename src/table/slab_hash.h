@@ -78,7 +78,7 @@ class SlabHash {
     }
   }
 
-  /// The key's count; 0: it is not there.
+  /// Returns the key's count; 0: it is not there.
   [[nodiscard]] WARPMER_HD std::uint32_t find(const T& tile, Key key) const {
     const Place place = find_place(tile, key);
     return place.slab == nullptr ? 0 : tile.count(place.slab->slots(), place.slot);
@@ -88,7 +88,7 @@ class SlabHash {
     Slab* slab;  ///< null: none
     int slot;
   };
-  /// The slot that is a key's, whatever its count.
+  /// Returns the slot that is a key's, whatever its count.
   [[nodiscard]] WARPMER_HD Place find_place(const T& tile, Key key) const {
     for (Slab* slab = lists_.base_of(key); slab != nullptr; slab = lists_.next(tile, slab)) {
       const auto loaded = tile.load(slab->slots());
@@ -121,7 +121,7 @@ class SlabHash {
     return tile.words().exchange_key(as_slots(place.slab->counts), place.slot, count);
   }
 
-  /// The key's slot; when it has none, the first of its list that is free.
+  /// Finds the key's slot; when it has none, the first of its list that is free.
   [[nodiscard]] WARPMER_HD Place take(const T& tile, ResidentBlock& resident, Key key) const {
     for (Slab* slab = lists_.base_of(key); slab != nullptr; slab = lists_.next_or_new(tile, resident, slab)) {
       for (;;) {

@@ -28,20 +28,21 @@ class SlabLists {
       : bases_(bases), bucket_of_(bucket_of), alloc_(alloc) {}
 
   [[nodiscard]] WARPMER_HD std::uint32_t buckets() const { return bucket_of_.buckets(); }
-  /// The first slab of a bucket.
+  /// Returns the first slab of a bucket.
   [[nodiscard]] WARPMER_HD Slab* base(std::uint32_t bucket) const { return bases_ + bucket; }
   /// Returns the first slab of the bucket of a key, or of what buckets are chosen by.
   template <class HomeKey>
   [[nodiscard]] WARPMER_HD Slab* base_of(HomeKey key) const {
     return bases_ + bucket_of_(key);
   }
-  /// The next slab of a list, or null.
+  /// Returns the next slab of a list, or null.
   [[nodiscard]] WARPMER_HD Slab* next(const T& tile, Slab* slab) const {
     const SlabAddress address = tile.words().count(as_counts(&slab->next), 0);
     return address == kNoSlab ? nullptr : alloc_.at(address);
   }
-  /// The next slab, appended when there is none; null: SlabAlloc is out of units. While tiles that lost the
-  /// race to append still hold theirs units may seem to be out that are not, so that is tried some time.
+  /// Returns the next slab, appended when there is none; null: SlabAlloc is out of units. While tiles that
+  /// lost the race to append still hold theirs units may seem to be out that are not, so that is tried some
+  /// time.
   [[nodiscard]] WARPMER_HD Slab* next_or_new(const T& tile, ResidentBlock& resident, Slab* slab) const {
     Slab* there = next(tile, slab);
     for (int i = 0; there == nullptr && i < kPatience; ++i) {

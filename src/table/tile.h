@@ -117,14 +117,14 @@ concept SlabTile = Tile<T> &&
 /// unsigned one.
 using PlainWord = std::int32_t;
 
-/// Words of 32 bits as slots, for what tiles do to slots' keys, counts left alone.
+/// Returns words of 32 bits as slots, for what tiles do to slots' keys, counts left alone.
 WARPMER_HD Slots<PlainWord> as_slots(std::uint32_t* words) {
   return {reinterpret_cast<PlainWord*>(words), nullptr};
 }
-/// Words of 32 bits as counts.
+/// Returns words of 32 bits as counts.
 WARPMER_HD Slots<PlainWord> as_counts(std::uint32_t* words) { return {nullptr, words}; }
 
-/// Number of the lowest slot in a mask that is not zero.
+/// Returns the number of the lowest slot in a mask that is not zero.
 WARPMER_HD constexpr int first_slot(SlotMask mask) {
 #if defined(__CUDA_ARCH__)
   return __ffs(static_cast<int>(mask)) - 1;

@@ -114,7 +114,7 @@ class WarpDrive {
     return false;
   }
 
-  /// The slot that holds the key, or -1.
+  /// Returns the slot that holds the key, or -1.
   [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
     return search<false>(tile, key).slot;
   }

@@ -28,7 +28,7 @@ class DenseSession : public backend::CountingSession {
   [[nodiscard]] std::vector<backend::StageReport> stages() const override;
   [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
 
-  /// Occurrences of every k-mer as read, when the input is complete.
+  /// Returns the occurrences of every k-mer as read, when the input is complete.
   [[nodiscard]] std::vector<std::uint64_t> sums() const;
 
  private:

@@ -54,7 +54,7 @@ class Freezer {
  private:
   static_assert(kPackedPastEnd >= index::kReadAheadWords);  // readers may look past the end
 
-  /// Words of any content where that is cheap: what a vector held before need not be zeroed again.
+  /// Returns words of any content where that is cheap: what a vector held before need not be zeroed again.
   static std::uint64_t* make_room(std::vector<std::uint64_t>& payload, std::size_t words) {
     if (payload.capacity() < words) {
       payload = std::vector<std::uint64_t>();

@@ -173,7 +173,7 @@ class PendingStore {
     if (list.pages > 0) pool_.release(list.first, list.last, list.pages);
   }
 
-  /// Pages of a shard; a hint while others append.
+  /// Returns the number of pages of a shard; a hint while others append.
   [[nodiscard]] std::uint32_t pages(std::uint32_t shard) const {
     return shards_[shard].pages.load(std::memory_order_relaxed);
   }

@@ -34,7 +34,7 @@ class ShardExchange {
         end_shard_(first_shard_of(ranks.rank() + 1, ranks.size(), shards)),
         devices_exchange_(devices) {}
 
-  /// The shards that this rank owns.
+  /// Return the range of shards that this rank owns.
   [[nodiscard]] std::uint32_t first_shard() const { return first_shard_; }
   [[nodiscard]] std::uint32_t end_shard() const { return end_shard_; }
 
@@ -119,7 +119,8 @@ class ShardExchange {
     return bytes;
   }
 
-  /// The words that a rank owns, and behind them where those of its shards end; empty if there are none.
+  /// Returns the words that a rank owns, and behind them where those of its shards end; empty if there are
+  /// none.
   mpi::Message message_for(const Multisplit<Words>& split, unsigned to) const {
     const std::uint32_t first = first_shard_of(to, ranks_.size(), shards_);
     const std::uint32_t end = first_shard_of(to + 1, ranks_.size(), shards_);

@@ -112,12 +112,12 @@ class ShardSpill {
     }
   }
 
-  /// The shard, with a payload that is read from the file.
+  /// Returns the shard, with a payload that is read from the file.
   index::FrozenShard finish() {
     write();
     return {shard_->shape(), {}, shard_};
   }
-  /// The same, to be read entry by entry.
+  /// Returns the same, to be read entry by entry.
   std::shared_ptr<const SpilledShard<Key>> finish_entries() {
     write();
     return shard_;

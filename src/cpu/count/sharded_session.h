@@ -181,7 +181,7 @@ class ShardedSession : public backend::CountingSession {
   static constexpr std::uint32_t kPrefetchShards = 8;
   static constexpr std::chrono::milliseconds kLook{5};
 
-  /// The plan, with a thread for what other ranks send, if there are any.
+  /// Returns the plan, with a thread for what other ranks send, if there are any.
   static backend::CountPlan with_courier(backend::CountPlan plan) {
     plan.threads += plan.ranks->are_several() ? 1 : 0;
     return plan;

@@ -132,7 +132,7 @@ class ShardWords {
   ShardWords(const ShardWords&) = delete;
   ShardWords& operator=(const ShardWords&) = delete;
 
-  /// Words not yet in any chunk, and k-mers in them.
+  /// Return the number of words not yet in any chunk, and k-mers in them.
   [[nodiscard]] std::uint64_t left() const { return rest_.words + spilled_.words; }
   [[nodiscard]] std::uint64_t kmers_left() const { return rest_.kmers + spilled_.kmers; }
 

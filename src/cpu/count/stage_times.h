@@ -21,7 +21,7 @@ struct StageTimes {
   std::uint64_t super_kmer_bytes = 0;
   std::uint64_t exchanged_bytes = 0;
 
-  /// Time spent on what cutting calls in between.
+  /// Returns the time spent on what cutting calls in between.
   [[nodiscard]] double after_cut_seconds() const {
     return split_seconds + exchange_seconds + spill_seconds + count_seconds + freeze_seconds;
   }

@@ -37,12 +37,12 @@ class BinSplitter {
 
   [[nodiscard]] std::uint32_t bins() const { return bins_; }
 
-  /// A thread's counters, one for each bin, at 0 to begin with.
+  /// Returns a thread's counters, one for each bin, at 0 to begin with.
   [[nodiscard]] std::uint64_t* counts(unsigned thread) {
     return counts_.data() + std::size_t{thread} * bins_;
   }
 
-  /// Entries of a bin, once all threads have counted.
+  /// Returns the number of entries of a bin, once all threads have counted.
   [[nodiscard]] std::uint64_t bin_size(std::uint32_t bin) const {
     std::uint64_t size = 0;
     for (unsigned t = 0; t < threads_; ++t) size += counts_[std::size_t{t} * bins_ + bin];
@@ -118,7 +118,7 @@ class BinSplitter {
     std::unique_ptr<Line[]> buffers_;
   };
 
-  /// Bytes for splitting into `bins` bins besides the entries.
+  /// Returns the bytes for splitting into `bins` bins besides the entries.
   [[nodiscard]] static std::uint64_t memory_bytes(unsigned threads, std::uint32_t bins) {
     return std::uint64_t{threads} * bins * (2 * sizeof(std::uint64_t) + sizeof(Line) + 1) +
            std::uint64_t{bins} * sizeof(std::uint64_t);

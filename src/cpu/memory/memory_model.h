@@ -79,7 +79,7 @@ class MemoryModel {
     double tables;           ///< bytes that counting takes beside a byte of pages
     Division(const backend::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
              std::uint64_t shard_bytes, std::size_t key_bytes);
-    /// The smallest cap on the process with which a session begins.
+    /// Returns the smallest cap on the process with which a session begins.
     [[nodiscard]] std::uint64_t least_cap(const backend::CountPlan& plan) const;
   };
 

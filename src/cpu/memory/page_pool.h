@@ -27,7 +27,7 @@ class PagePool {
   /// has room for; returns how many. Fresh ones are of one huge page. ResourceError when the system has no
   /// memory.
   std::size_t acquire(std::span<void*> pages);
-  /// One page.
+  /// Returns one page.
   void* acquire() {
     void* page = nullptr;
     acquire({&page, 1});
@@ -40,11 +40,11 @@ class PagePool {
   /// where the system's pages are larger than the pool's, all that lie in one of them.
   void shrink(std::uint64_t bytes);
 
-  /// Pages out of the pool.
+  /// Returns the bytes of pages out of the pool.
   [[nodiscard]] std::uint64_t bytes_in_use() const noexcept {
     return in_use_.load(std::memory_order_relaxed) * kPageBytes;
   }
-  /// Pages that take memory, in use or free.
+  /// Returns the bytes of pages that take memory, in use or free.
   [[nodiscard]] std::uint64_t bytes_resident() const noexcept {
     return resident_.load(std::memory_order_relaxed) * kPageBytes;
   }
@@ -92,9 +92,9 @@ class PageStock {
   void provide(std::size_t pages) {
     if (size_ < pages) fill(pages);
   }
-  /// One of those provided.
+  /// Returns one of those provided.
   void* take() { return pages_[--size_]; }
-  /// Pages here; the pool takes them for pages in use.
+  /// Returns the number of pages here; the pool takes them for pages in use.
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:

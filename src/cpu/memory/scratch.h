@@ -15,7 +15,7 @@ namespace warpmer::cpu {
 template <class T>
 class Scratch {
  public:
-  /// Room for `n` elements; what was there is lost when it grows.
+  /// Returns room for `n` elements; what was there is lost when it grows.
   T* get(std::size_t n) {
     if (n > capacity_) {
       data_.reset();
@@ -24,7 +24,7 @@ class Scratch {
     }
     return data_.get();
   }
-  /// Room for `n` elements, of which the first `kept` stay.
+  /// Returns room for `n` elements, of which the first `kept` stay.
   T* grow(std::size_t n, std::size_t kept) {
     if (n > capacity_) {
       Scratch larger;

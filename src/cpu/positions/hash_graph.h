@@ -52,7 +52,7 @@ inline constexpr std::uint32_t kMostBins = 1u << 14;
 /// Queries under way at once: each is two cache misses.
 inline constexpr std::size_t kQueriesAhead = 32;
 
-/// Part `t` of `threads` equal parts of [0, n).
+/// Returns part `t` of `threads` equal parts of [0, n).
 inline std::pair<std::size_t, std::size_t> part_of(std::size_t n, unsigned t, unsigned threads) {
   return {n * t / threads, n * (t + std::size_t{1}) / threads};
 }

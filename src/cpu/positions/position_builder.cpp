@@ -153,7 +153,7 @@ class PositionBuilder {
     for (std::uint32_t bin = 0; bin < params_.bins(); ++bin) sizes_[bin] = splitter_.bin_size(bin);
   }
 
-  /// Bytes that a thread takes to build a bin of so many entries.
+  /// Returns the bytes that a thread takes to build a bin of so many entries.
   [[nodiscard]] std::uint64_t scratch_bytes(std::uint64_t entries) const {
     const std::uint32_t bucket_bits = index::position_bucket_bits(entries, params_);
     return entries * (kEntryBytes + sizeof(std::pair<Key, LocationType>)) +

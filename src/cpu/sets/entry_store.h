@@ -43,7 +43,7 @@ class EntryCodec {
       if (byte < 0x80) return in;
     }
   }
-  /// Bytes of an entry with a small count.
+  /// Returns the bytes of an entry with a small count.
   [[nodiscard]] std::size_t least_bytes() const { return key_bytes_ + 1; }
 
  private:

@@ -96,7 +96,7 @@ class ImportWorker {
     }
   }
 
-  /// The shard, of all that has been added by any thread.
+  /// Returns the shard, of all that has been added by any thread.
   index::FrozenShard make(std::uint32_t shard, MemoryBudget& budget) {
     const std::uint64_t entries = store_.entries(shard);
     if (entries > SortedBuckets<Key>::kMostHashes)
@@ -155,7 +155,7 @@ class ImportWorker {
     return list;
   }
 
-  /// A k-mer that comes twice in the shard unpacked last.
+  /// Returns a k-mer that comes twice in the shard unpacked last.
   Key duplicate(std::size_t entries) {
     std::vector<Key> hashes(entries);
     const char* at = bytes_.data();

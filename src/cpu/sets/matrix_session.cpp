@@ -28,8 +28,8 @@ using file::OrderedText;
 using file::TextBuffer;
 using formats::MatrixRows;
 
-/// The entries of a part of a shard in all inputs, about: few enough that their rows are one text, enough to
-/// be worth looking for in every input.
+/// Returns the number of entries of a part of a shard in all inputs, about: few enough that their rows are
+/// one text, enough to be worth looking for in every input.
 std::uint64_t entries_of_part(std::uint32_t k, std::size_t columns, std::size_t inputs) {
   constexpr std::uint64_t kLeastOfInput = 8;
   return std::max<std::uint64_t>(kLeastOfInput * inputs,

@@ -43,7 +43,7 @@ void with_count_rule(CountRule rule, F&& f) {
   }
 }
 
-/// Entries that a shard of the result has, at most.
+/// Returns the number of entries that a shard of the result has, at most.
 std::uint64_t most_entries(const backend::SetPlan& plan, std::span<const index::IndexFile> inputs,
                            std::uint32_t shard) {
   if (plan.operation == SetOperation::subtract || plan.operation == SetOperation::intersect)
@@ -81,7 +81,7 @@ class SetWorker {
   /// Bytes that a thread may keep from shard to shard.
   static constexpr std::uint64_t kKeptBytes = std::uint64_t{8} << 20;
 
-  /// The shard of the result.
+  /// Returns the shard of the result.
   index::FrozenShard make(std::uint32_t shard) {
     parts_.open(shard);
     result_.empty();

@@ -24,7 +24,8 @@ inline std::uint32_t part_bits_of(std::uint64_t entries, std::uint64_t wanted, s
              : std::min(static_cast<std::uint32_t>(std::bit_width((entries - 1) / wanted)), 2 * k);
 }
 
-/// All shards in pieces of up to about `wanted` entries; `entries_of(shard)` says how many a shard has.
+/// Returns all shards in pieces of up to about `wanted` entries; `entries_of(shard)` says how many a shard
+/// has.
 template <class EntriesOf>
 std::vector<ShardPiece> cut_into_pieces(std::uint32_t shards, std::uint64_t wanted, std::uint32_t k,
                                         EntriesOf&& entries_of) {

@@ -41,15 +41,15 @@ inline std::uint32_t part_bits_for(std::uint64_t entries, std::size_t inputs, st
   return part_bits_of(entries, wanted_entries(inputs), k);
 }
 
-/// Entries of a shard in all inputs.
+/// Returns the number of entries of a shard in all inputs.
 inline std::uint64_t entries_in(std::span<const index::IndexFile> inputs, std::uint32_t shard) {
   std::uint64_t entries = 0;
   for (const auto& input : inputs) entries += input.shape(shard).entries;
   return entries;
 }
 
-/// Entries of all inputs in one part, at most, where about `wanted` are in each: hashes are spread evenly,
-/// but each of a few may be in all inputs.
+/// Returns the number of entries of all inputs in one part, at most, where about `wanted` are in each: hashes
+/// are spread evenly, but each of a few may be in all inputs.
 inline std::uint64_t most_entries_in_part(std::span<const index::IndexFile> inputs, std::uint64_t wanted) {
   std::uint64_t most = 0;
   for (std::uint32_t shard = 0; shard < inputs.front().params().shards(); ++shard)

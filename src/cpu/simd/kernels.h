@@ -260,7 +260,7 @@ struct Kernels {
 /// "generic".
 std::vector<const Kernels*> available_kernels();
 
-/// The fastest of them, or the one named by the environment variable WARPMER_ISA (for tests and
+/// Returns the fastest of them, or the one named by the environment variable WARPMER_ISA (for tests and
 /// measurements); UsageError when that one cannot run here.
 const Kernels& best_kernels();
 

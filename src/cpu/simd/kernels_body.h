@@ -29,7 +29,7 @@ constexpr Lanes64 kIota64 = {0, 1, 2, 3, 4, 5, 6, 7};
 [[gnu::always_inline]] inline void store(std::uint64_t* p, Lanes64 v) { __builtin_memcpy(p, &v, sizeof v); }
 [[gnu::always_inline]] inline void store(std::uint64_t* p, std::uint64_t v) { *p = v; }
 
-/// Each lane's neighbour from below; the lowest gets 0.
+/// Returns each lane's neighbour from below; the lowest gets 0.
 [[gnu::always_inline]] inline Lanes64 one_lane_up(Lanes64 v) {
 #if defined(__clang__)
   return __builtin_shufflevector(v, Lanes64{}, 8, 0, 1, 2, 3, 4, 5, 6);
@@ -38,7 +38,7 @@ constexpr Lanes64 kIota64 = {0, 1, 2, 3, 4, 5, 6, 7};
 #endif
 }
 
-/// 64 bits of a packed text, from any bit on.
+/// Returns 64 bits of a packed text, from any bit on.
 [[gnu::always_inline]] inline std::uint64_t bits_from(const std::uint64_t* packed, std::size_t bit) {
   const std::size_t word = bit / 64, shift = bit % 64;
   return (packed[word] >> shift) | ((packed[word + 1] << 1) << (63 - shift));
@@ -168,8 +168,8 @@ bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint
   return x * 0x85EBCA6Bu;
 }
 
-/// Hashes of the 16 m-mers from base `first` on: 32 bases hold those that start in their first half, so
-/// each strand's are one 64-bit constant shifted by twice the lane's number.
+/// Returns the hashes of the 16 m-mers from base `first` on: 32 bases hold those that start in their first
+/// half, so each strand's are one 64-bit constant shifted by twice the lane's number.
 [[gnu::always_inline]] inline Lanes32 hash_16_mmers(const std::uint64_t* packed, std::size_t first,
                                                     std::uint32_t m, std::uint32_t mask) {
   const Lanes32 up = kTwiceIota32, down = 30 - kTwiceIota32;
@@ -296,7 +296,7 @@ template <int Passes>
   return mask;
 }
 
-/// The low `bits` bits of 64, where `bits` may be anything.
+/// Returns the low `bits` bits of 64, where `bits` may be anything.
 [[gnu::always_inline]] inline std::uint64_t low_bits(std::uint64_t x, std::int32_t bits) {
 #if defined(__BMI2__)
   return _bzhi_u64(x, static_cast<std::uint32_t>(bits < 0 ? 0 : bits));  // up to 255
@@ -811,8 +811,8 @@ std::size_t reduce(const Buckets<Key>& buckets, Key* keys, std::uint64_t* counts
   return _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 4));
 }
 
-/// The same for a bucket of at most 8 * Vectors entries, without a branch: sort, find the last of each run
-/// of equals, and take differences of the running sums that stand there.
+/// Does the same for a bucket of at most 8 * Vectors entries, without a branch: sort, find the last of each
+/// run of equals, and take differences of the running sums that stand there.
 template <int Vectors>
 [[gnu::always_inline]] inline std::size_t reduce_lanes(const Buckets<Key64>& buckets, std::size_t number,
                                                        std::size_t begin, std::size_t n, Key64* keys,

@@ -7,7 +7,7 @@
 
 namespace warpmer::cpu {
 
-/// A base of packed text: 32 a word, base i in bits 2 * (i % 32).
+/// Returns a base of packed text: 32 a word, base i in bits 2 * (i % 32).
 inline std::uint64_t packed_base(const std::uint64_t* packed, std::uint64_t i) {
   return (packed[i / 32] >> (2 * (i % 32))) & 3;
 }

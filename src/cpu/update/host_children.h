@@ -116,7 +116,7 @@ class HostChildren {
   /// Returns the k-mers whose counts have passed 2^32 since they were asked for the last time, each as often
   /// as it has.
   std::vector<Key> take_wrapped() { return std::exchange(wrapped_, {}); }
-  /// The child, where it is in its frame.
+  /// Returns the child, where it is in its frame.
   [[nodiscard]] Child at(std::uint32_t frame, Child child) const {
     child.memory = frames_[frame].get();
     return child;
@@ -156,7 +156,7 @@ class HostChildren {
     return sort(directory, queries_.size(), query_order_, [&](std::size_t i) { return queries_[i]; });
   }
   void take_answers(std::uint32_t* answers, std::size_t n) { std::copy_n(answers_.begin(), n, answers); }
-  /// The directory, where operations are served.
+  /// Returns the directory, where operations are served.
   Directory directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits) {
     return {entries.data(), bits, place_};
   }

@@ -27,8 +27,8 @@ namespace warpmer::cpu {
 
 namespace {
 
-/// Bytes that updating a shard takes in memory: two lists, of the result and of what it is merged of, and the
-/// result frozen, once for the writer and once in the making.
+/// Returns the bytes that updating a shard takes in memory: two lists, of the result and of what it is merged
+/// of, and the result frozen, once for the writer and once in the making.
 template <class Key>
 std::uint64_t bytes_for(std::uint64_t entries) {
   constexpr std::uint64_t kSpare = index::ShardDecoder<Key>::kSpareEntries;
@@ -45,7 +45,7 @@ std::uint64_t most_entries(std::uint64_t bytes) {
 
 constexpr backend::CountBounds kAllCounts{};
 
-/// The largest hash in part `part` of 2^part_bits.
+/// Returns the largest hash in part `part` of 2^part_bits.
 template <class Key>
 Key last_of_part(std::uint64_t part, std::uint32_t part_bits, std::uint32_t k) {
   const std::uint32_t rest_bits = 2 * k - part_bits;
@@ -222,7 +222,7 @@ class ShardedUpdate : public backend::UpdatingSession {
     merge_parts(worker, shard, added.size, added_to, [](Key) {});
   }
 
-  /// A shard for which there is too little memory: one range of hashes after the other.
+  /// Updates a shard for which there is too little memory: one range of hashes after the other.
   index::FrozenShard update_in_parts(Worker& worker, std::uint32_t shard, const Spilled& added,
                                      const Spilled& removed) {
     SpilledEntries<Key> to_add(added), to_remove(removed);

@@ -27,7 +27,7 @@ class BlockSource {
   BlockSource(const BlockSource&) = delete;
   BlockSource& operator=(const BlockSource&) = delete;
 
-  /// The most bytes in a block.
+  /// Returns the most bytes in a block.
   [[nodiscard]] virtual std::size_t block_capacity() const noexcept = 0;
   /// Returns the next block, which may be empty; any number of threads may call it. Each must give its block
   /// back before it borrows another. After the end, or an error, the same comes again.

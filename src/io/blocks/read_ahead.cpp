@@ -110,7 +110,7 @@ void ReadAhead::produce_as_reader(std::unique_lock<std::mutex>& lock) {
   is_reader_producing_ = false;
 }
 
-/// The slot that comes next, filled; null at the end of the stream.
+/// Returns the slot that comes next, filled; null at the end of the stream.
 ReadAhead::RingSlot* ReadAhead::await_ready() {
   RingSlot& slot = ring_[next_to_read_ % ring_.size()];
   std::unique_lock<std::mutex> lock(ring_mutex_);

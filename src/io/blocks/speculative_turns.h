@@ -38,7 +38,7 @@ class SpeculativeTurns {
   SpeculativeTurns(std::function<bool(Block&)> accept, const std::atomic<bool>& cancelled)
       : accept_(std::move(accept)), cancelled_(cancelled) {}
 
-  /// Number of the block whose turn it is.
+  /// Returns the number of the block whose turn it is.
   [[nodiscard]] std::uint64_t turn() const noexcept { return turn_; }
   [[nodiscard]] bool are_over() const noexcept { return are_stopped_ || cancelled_.load(); }
 

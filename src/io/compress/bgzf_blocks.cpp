@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kTrailerBytes = 8;  ///< CRC-32 and length of the text
 
-/// Bytes of the gzip header up to the deflate data; a BGZF header has extra fields, and nothing else
-/// that varies.
+/// Returns the bytes of the gzip header up to the deflate data; a BGZF header has extra fields, and nothing
+/// else that varies.
 std::size_t header_size(std::string_view block) { return 12 + little_endian(block, 10, 2); }
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace warpmer::io {
 constexpr std::size_t kBgzfHeaderBytes = 18;                    ///< enough to recognise the usual header
 constexpr std::size_t kBgzfBlockBytes = std::size_t{64} << 10;  ///< the most a block has, in text and on disk
 
-/// Size on disk of the BGZF block whose header `bytes` starts with; nothing if it is none. Needs the
-/// header with all of its extra fields.
+/// Returns the size on disk of the BGZF block whose header `bytes` starts with; nothing if it is none. Needs
+/// the header with all of its extra fields.
 std::optional<std::size_t> bgzf_block_size(std::string_view bytes);
 
 /// Reads blocks in `load`, some at a time, and inflates them in `work`.

@@ -10,12 +10,12 @@
 
 namespace warpmer::io {
 
-/// The text of a gzip or BGZF file, decompressed by threads of its own, up to `threads` of them.
+/// Returns the text of a gzip or BGZF file, decompressed by threads of its own, up to `threads` of them.
 std::unique_ptr<ReadAhead> decompressed_ahead(std::unique_ptr<file::ByteFile> file, Content content,
                                               unsigned threads, const std::atomic<bool>& cancelled);
-/// The same for `readers` threads that borrow its texts. A gzip file that two of them share is decompressed
-/// by themselves: a third thread on two cores would wait for a core at one time, and keep a reader waiting at
-/// another.
+/// Returns the same for `readers` threads that borrow its texts. A gzip file that two of them share is
+/// decompressed by themselves: a third thread on two cores would wait for a core at one time, and keep a
+/// reader waiting at another.
 std::unique_ptr<ReadAhead> decompressed_for_readers(std::unique_ptr<file::ByteFile> file, Content content,
                                                     unsigned readers, const std::atomic<bool>& cancelled);
 

@@ -19,7 +19,7 @@ constexpr unsigned kEndOfBlock = 256;
 constexpr std::array<std::uint8_t, kMostLengthCodes> kLengthCodeOrder = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                                          11, 4,  12, 3, 13, 2, 14, 1, 15};
 
-/// 57 bits or more from `bit` on; the 8 bytes there must exist.
+/// Returns 57 bits or more from `bit` on; the 8 bytes there must exist.
 std::uint64_t bits_at(std::string_view data, std::uint64_t bit) {
   std::uint64_t word;
   std::memcpy(&word, data.data() + bit / 8, sizeof word);
@@ -78,7 +78,7 @@ constexpr auto kReversed = [] {
   return reversed;
 }();
 
-/// The canonical code (RFC 1951, 3.2.2) of `count` lengths that are complete.
+/// Returns the canonical code (RFC 1951, 3.2.2) of `count` lengths that are complete.
 LengthCode make_length_code(std::uint64_t lengths, unsigned count) {
   std::array<std::uint8_t, kMostLengthCodes> length_of = {};
   std::array<unsigned, kMostLengthCodeBits + 2> next = {};  // by length: its first code, filled up to 7 bits

@@ -22,13 +22,13 @@ class DeflateWindow {
 
   DeflateWindow();
 
-  /// The text before, as far as it is known and can be referred to; empty where a stream begins.
+  /// Returns the text before, as far as it is known and can be referred to; empty where a stream begins.
   [[nodiscard]] std::string_view text() const noexcept;
   void clear() noexcept { size_ = 0; }
   /// Moves on over `text`, which follows.
   void append(std::string_view text) noexcept;
 
-  /// The two windows to guess with.
+  /// Return the two windows to guess with.
   static std::string_view first_guess();
   static std::string_view second_guess();
 

@@ -51,7 +51,8 @@ struct GzipStream::FilePiece {
   [[nodiscard]] unsigned char at(std::size_t place) const {
     return static_cast<unsigned char>(begin()[place]);
   }
-  /// The first bit at which a block seems to start. The thread that asks first looks for it, and others wait.
+  /// Returns the first bit at which a block seems to start. The thread that asks first looks for it, and
+  /// others wait.
   std::optional<std::uint64_t> first_block() {
     is_asked_for_block = true;
     std::call_once(is_searched_, [this] { block_ = find_block({begin(), size}, 0, 8 * size); });
@@ -124,14 +125,15 @@ struct GzipStream::Chunk : SpeculativeBlock {
     return static_cast<std::size_t>(std::count_if(
         segments.begin(), segments.end(), [](const Segment& segment) { return segment.ends_member; }));
   }
-  /// Place in the text where its last member begins, if that is there.
+  /// Returns the place in the text where its last member begins, if that is there.
   [[nodiscard]] std::size_t last_member() const {
     for (std::size_t i = segments.size(); i-- > 0;) {
       if (segments[i].ends_member) return segments[i].end;
     }
     return 0;
   }
-  /// Bytes of the guessed text that may be copies of the window: none are, behind the end of a member.
+  /// Returns the bytes of the guessed text that may be copies of the window: none are, behind the end of a
+  /// member.
   [[nodiscard]] std::size_t unknown_bytes() const {
     return segments.empty() ? guessed.size() : segments.front().end;
   }

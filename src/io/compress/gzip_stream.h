@@ -43,8 +43,8 @@ class GzipStream final : public TextBlockLoader {
   bool hand_over(TextBlock& out) override;
   void stop() noexcept override;
 
-  /// The most bytes that a stream and its text blocks hold, text included; also where two readers decompress,
-  /// which is a matter of one thread at a time, in as large a ring.
+  /// Returns the most bytes that a stream and its text blocks hold, text included; also where two readers
+  /// decompress, which is a matter of one thread at a time, in as large a ring.
   static std::uint64_t memory_bytes(unsigned threads);
 
   /// Chunks that were decompressed before their turn, and rightly.

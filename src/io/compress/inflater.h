@@ -41,14 +41,15 @@ class DeflateInflater {
 
 using InflaterMaker = std::unique_ptr<DeflateInflater> (*)();
 
-/// The fastest there is.
+/// Returns the fastest there is.
 std::unique_ptr<DeflateInflater> make_inflater();
-/// The one that is always there.
+/// Returns the one that is always there.
 std::unique_ptr<DeflateInflater> make_zlib_inflater();
 
-/// CRC-32 of gzip, of `text` after what has the CRC `crc`.
+/// Returns the CRC-32 of gzip, of `text` after what has the CRC `crc`.
 std::uint32_t gzip_crc(std::uint32_t crc, std::string_view text);
-/// CRC-32 of a text with the CRC `first` and one of `second_size` bytes with the CRC `second` after it.
+/// Returns the CRC-32 of a text with the CRC `first` and one of `second_size` bytes with the CRC `second`
+/// after it.
 std::uint32_t join_gzip_crcs(std::uint32_t first, std::uint32_t second, std::size_t second_size);
 
 /// Decompresses whole BGZF blocks (a gzip member whose sizes are known beforehand).

@@ -7,7 +7,7 @@
 
 namespace warpmer::io {
 
-/// The number of `size` bytes at `offset`, which are there.
+/// Returns the number of `size` bytes at `offset`, which are there.
 inline std::uint32_t little_endian(std::string_view bytes, std::size_t offset, std::size_t size) {
   std::uint32_t value = 0;
   for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[offset + i]);

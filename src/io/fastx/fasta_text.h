@@ -38,7 +38,7 @@ struct FastaCharacters {
   [[nodiscard]] WARPMER_HD std::uint32_t line_begins() const {
     return (line_feeds << 1 | (follows_line_feed ? 1u : 0u)) & all;
   }
-  /// The '>' of headers.
+  /// Returns the '>' of headers.
   [[nodiscard]] WARPMER_HD std::uint32_t header_begins() const { return line_begins() & headers; }
   /// Returns those before the first line that begins here: what they are depends on what comes before.
   [[nodiscard]] WARPMER_HD std::uint32_t before_lines() const {
@@ -73,7 +73,7 @@ struct FastaCharacters {
   }
 };
 
-/// The characters from `at` on of a text of `bytes` characters, looked at one by one.
+/// Returns the characters from `at` on of a text of `bytes` characters, looked at one by one.
 inline FastaCharacters fasta_characters(const char* text, std::uint32_t at, std::uint32_t bytes) {
   FastaCharacters characters;
   for (std::uint32_t i = 0; i < FastaCharacters::kCount && at + i < bytes; ++i) {

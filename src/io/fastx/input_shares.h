@@ -30,7 +30,7 @@ struct InputShares {
 InputShares share_out(std::vector<InputFile> files, std::uint32_t processes, std::uint32_t parts_each,
                       bool may_divide);
 
-/// All inputs in their order, for a job of one process.
+/// Returns all inputs in their order, for a job of one process.
 InputShares all_for_one(std::vector<InputFile> files);
 
 }  // namespace warpmer::io

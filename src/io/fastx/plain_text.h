@@ -46,7 +46,7 @@ class RawChunks {
   [[nodiscard]] RawFormat format() const noexcept { return format_; }
   [[nodiscard]] std::uint64_t chunks() const noexcept { return file_.chunks(); }
 
-  /// Bytes that `read` needs.
+  /// Returns the bytes that `read` needs.
   [[nodiscard]] std::size_t room(std::uint64_t chunk) const;
   /// Reads a chunk, and what is looked at around it, to `into`; any number of threads may call it. Returns
   /// nothing if it cannot be seen where the chunk begins or ends, or it cannot be read. Throws BecameShorter.

@@ -85,7 +85,7 @@ void RecordParser::fail_unexpected_line(const Window& window) const {
                   records_, file::quoted(line)));
 }
 
-/// The line at `pos`; nothing if more text is needed to see its end.
+/// Returns the line at `pos`; nothing if more text is needed to see its end.
 std::optional<RecordParser::Line> RecordParser::line_at(const Window& window, std::size_t pos) {
   if (pos >= window.size) return std::nullopt;
   const void* const found = std::memchr(window.text + pos, '\n', window.size - pos);
@@ -99,15 +99,15 @@ std::optional<RecordParser::Line> RecordParser::line_at(const Window& window, st
   return line;
 }
 
-/// The same without what is blank at its end: a line of bases or qualities, of which none is blank.
+/// Returns the same without what is blank at its end: a line of bases or qualities, of which none is blank.
 std::optional<RecordParser::Line> RecordParser::trimmed_line_at(const Window& window, std::size_t pos) {
   std::optional<Line> line = line_at(window, pos);
   if (line) line->end = trimmed_end(window.text, line->begin, line->end);
   return line;
 }
 
-/// The header line at `pos`. A file with the line ends of an old Macintosh would be one long header, and all
-/// its bases lost.
+/// Returns the header line at `pos`. A file with the line ends of an old Macintosh would be one long header,
+/// and all its bases lost.
 std::optional<RecordParser::Line> RecordParser::header_at(const Window& window, std::size_t pos) const {
   const std::optional<Line> header = line_at(window, pos);
   // Of what goes on, the last character may belong to a line end that is not all there.

@@ -44,7 +44,7 @@ class RecordParser {
   /// At the end of the text everything is used up, or the list is full, or an InputError is thrown.
   void parse(Window& window, std::vector<Piece>& pieces);
 
-  /// The FASTA sequence that is not complete yet, if there is one.
+  /// Returns the FASTA sequence that is not complete yet, if there is one.
   [[nodiscard]] std::optional<OpenSequence>& sequence() noexcept { return sequence_; }
   [[nodiscard]] const std::optional<OpenSequence>& sequence() const noexcept { return sequence_; }
 
@@ -53,7 +53,7 @@ class RecordParser {
   void hand_over_part(std::vector<Piece>& pieces);
 
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
-  /// Lines parsed so far, as error messages count them.
+  /// Returns the number of lines parsed so far, as error messages count them.
   [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
   /// Counts records and lines that were parsed elsewhere.
   void skip(std::uint64_t records, std::uint64_t lines) noexcept {

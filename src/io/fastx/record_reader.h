@@ -31,14 +31,14 @@ class RecordReader {
   virtual bool fill(Batch& batch) = 0;
   /// Records handed over so far, empty ones included.
   [[nodiscard]] virtual std::uint64_t records() const noexcept = 0;
-  /// Bytes of the file on disk that they account for.
+  /// Returns the bytes of the file on disk that they account for.
   [[nodiscard]] virtual std::uint64_t disk_bytes() const noexcept = 0;
   /// For readers that share an input: number of the batch that was filled last, among all batches of the
   /// input, from 0. Other readers fill batches in order.
   [[nodiscard]] virtual std::optional<std::uint64_t> batch_number() const { return std::nullopt; }
-  /// Text that messages add to the file's name, where records are not counted from its beginning.
+  /// Returns the text that messages add to the file's name, where records are not counted from its beginning.
   [[nodiscard]] virtual std::string place() const { return {}; }
-  /// One for another thread, which shares the input with this one; null if that cannot be.
+  /// Returns one for another thread, which shares the input with this one; null if that cannot be.
   [[nodiscard]] virtual std::unique_ptr<RecordReader> another() const { return nullptr; }
 };
 

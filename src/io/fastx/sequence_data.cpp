@@ -47,7 +47,7 @@ bool is_residues(std::string_view line) {
   });
 }
 
-/// A FASTQ record of four lines, or as much of one as is to be seen.
+/// True for a FASTQ record of four lines, or as much of one as is to be seen.
 bool is_fastq(std::string_view text) {
   take_line(text);
   if (text.empty()) return false;
@@ -55,7 +55,7 @@ bool is_fastq(std::string_view text) {
   return is_sequence(bases) && (text.empty() || is_sequence(text.substr(0, 1)) || text.front() == '+');
 }
 
-/// An alignment: eleven columns, of which these are numbers, and how it aligns.
+/// True for an alignment: eleven columns, of which these are numbers, and how it aligns.
 bool is_alignment_line(std::string_view text) {
   constexpr std::size_t kColumns = 11;
   constexpr std::string_view kCigar = "0123456789MIDNSHPX=";
@@ -94,7 +94,7 @@ const char* sequence_text(std::string_view text) {
   return is_alignment_line(text) ? "SAM" : nullptr;
 }
 
-/// The beginning of what gzip has compressed; as far as it is sound.
+/// Returns the beginning of what gzip has compressed; as far as it is sound.
 std::string decompressed_start(std::string_view start) {
   std::string text(kLookedAt, '\0');
   std::span<const char> input(start.data(), start.size());

@@ -36,7 +36,7 @@ struct Cut {
 
 enum class Kind { none, fastq, fasta, bgzf_fastq };
 
-/// The text of the first BGZF blocks in [begin, end) of a file.
+/// Returns the text of the first BGZF blocks in [begin, end) of a file.
 std::string bgzf_text(const InputFile& input, std::uint64_t begin, std::uint64_t end) {
   const std::atomic<bool> never = false;
   auto file = std::make_unique<file::ByteFile>(input.path, input.shown, never, input.disk_bytes);

@@ -40,12 +40,12 @@ class TextReader final : public RecordReader {
   /// nothing has happened but to the batch.
   std::optional<std::uint64_t> take_over(const SpeculativeParse& ahead, Batch& batch,
                                          std::vector<Piece>& joined);
-  /// Bytes that the last batch has left for the next.
+  /// Returns the bytes that the last batch has left for the next.
   [[nodiscard]] std::size_t bytes_left() const noexcept { return carried_.size(); }
   [[nodiscard]] std::uint64_t records() const noexcept override { return parser_.records(); }
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept override { return source_->disk_bytes(); }
 
-  /// Capacity of a batch's text for these options.
+  /// Returns the capacity of a batch's text for these options.
   static std::size_t batch_capacity(const InputOptions& options);
   /// A record of more bytes than this ends the reading; one of more than kLongestRecord, because it is
   /// damage.

@@ -27,7 +27,7 @@ namespace warpmer::io {
 /// are that reader's.
 class SharedStreamReader {
  public:
-  /// The most bytes of a block that leave room in a batch.
+  /// Returns the most bytes of a block that leave room in a batch.
   static std::size_t largest_block(const InputOptions& options);
   /// True when a file is so large that several threads should read it.
   static bool is_large(std::uint64_t disk_bytes, const InputOptions& options);

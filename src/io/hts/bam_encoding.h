@@ -15,7 +15,8 @@ namespace warpmer::io {
 /// the last one, and the references. ResourceError when htslib has no memory; nothing when the text
 /// is damaged, so that no line can be added.
 std::optional<std::string> encode_bam_header(const sam_hdr_t& header, const ProgramLine& program);
-/// The same of a BAM file, which has its references beside the `text`; these stay as they are.
+/// Does the same for the header of a BAM file, which has its references beside the `text`; these stay as they
+/// are.
 std::optional<std::string> encode_bam_header(const std::string& text, std::string_view references,
                                              const ProgramLine& program);
 

@@ -21,7 +21,7 @@ class BamRecord {
   [[nodiscard]] bool is_aligned() const noexcept { return (flag() & kUnmapped) == 0; }
   [[nodiscard]] bool is_reverse() const noexcept { return (flag() & kReverse) != 0; }
   [[nodiscard]] std::size_t length() const noexcept;
-  /// Phred quality of a base; kNoQuality if the record has none.
+  /// Returns the Phred quality of a base; kNoQuality if the record has none.
   [[nodiscard]] std::uint8_t quality(std::size_t position) const noexcept;
 
   /// Appends this record, which is not aligned, with other bases: the i-th of `bases` (IUPAC codes, as

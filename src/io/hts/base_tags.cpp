@@ -61,8 +61,8 @@ std::size_t bytes_of_item(char type) {
   return found == std::string_view::npos ? 0 : kBytes[found];
 }
 
-/// Bytes of the tag at the front of `tags`, its name and type included; more than there are when it is
-/// damaged.
+/// Returns the bytes of the tag at the front of `tags`, its name and type included; more than there are when
+/// it is damaged.
 std::size_t tag_bytes(std::string_view tags) {
   constexpr std::size_t kDamaged = SIZE_MAX;
   if (tags.size() < 4) return kDamaged;

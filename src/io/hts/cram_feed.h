@@ -25,13 +25,13 @@ class CramFeed {
   CramFeed(const CramFeed&) = delete;
   CramFeed& operator=(const CramFeed&) = delete;
 
-  /// The descriptor to read from; the caller closes it.
+  /// Returns the descriptor to read from; the caller closes it.
   int take_reading_end();
   /// Waits until all was copied; rethrows what stopped it, if something did.
   void finish();
   /// Ends the copying soon, but for a write that waits for the reader: closing the reading end frees it.
   void stop() noexcept { file_->stop(); }
-  /// The last bytes of the file; call after `finish`.
+  /// Returns the last bytes of the file; call after `finish`.
   [[nodiscard]] const std::string& tail() const noexcept { return tail_; }
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept { return file_->disk_bytes(); }
 

@@ -61,7 +61,7 @@ class Look {
   off_t at_ = 0;
 };
 
-/// The file opened a second time, at the place where it is; -1 if that cannot be.
+/// Opens the file a second time, at the place where it is; -1 if that cannot be.
 int open_again(const std::string& path) {
   const int inherited = file::descriptor_in_path(path);
   if (inherited < 0) return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

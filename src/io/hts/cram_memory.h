@@ -18,9 +18,9 @@ struct CramNeeds {
   CramSize size;
   std::uint64_t reference_bases = 0;  ///< bases of the longest sequence that may be needed
 
-  /// Bytes that htslib holds for the file when `threads` threads decode it. Measured: for slices of up to
-  /// 50 million bases in long and in short reads, headers of up to a million sequences; and two sequences of
-  /// the reference, one being read, one being left.
+  /// Returns the bytes that htslib holds for the file when `threads` threads decode it. Measured: for slices
+  /// of up to 50 million bases in long and in short reads, headers of up to a million sequences; and two
+  /// sequences of the reference, one being read, one being left.
   [[nodiscard]] std::uint64_t bytes(unsigned threads) const;
 };
 
@@ -37,9 +37,9 @@ std::optional<CramNeeds> look_at_cram(const InputFile& input, const std::string&
 /// is taken to be as usual. InputError for damage.
 CramSize look_at_cram(file::ByteFile& file);
 
-/// The longest sequence of a file's header, in bases.
+/// Returns the length of the longest sequence of a file's header, in bases.
 std::uint64_t longest_sequence(const sam_hdr_t& header);
-/// The same of FASTA, by its index; without one, the size of `reference`.
+/// Returns the same for FASTA, by its index; without one, the size of `reference`.
 std::uint64_t longest_sequence(const std::string& reference);
 
 }  // namespace warpmer::io

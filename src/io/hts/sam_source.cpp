@@ -114,8 +114,8 @@ SamSource::Columns SamSource::split(std::span<char> line) const {
   return columns;
 }
 
-/// The bases that a column has, as htslib knows them: it would make N of a U, which is a T, and of anything
-/// that is no base.
+/// Returns the bases that a column has, as htslib knows them: it would make N of a U, which is a T, and of
+/// anything that is no base.
 std::span<char> SamSource::take_bases(std::span<char> column) const {
   if (is_absent(column)) return {};
   if (are_usual_bases(column)) return column;
@@ -189,7 +189,7 @@ bool SamSource::read_more() {
   return count > 0;
 }
 
-/// The line that was found, without its end, and room for a character behind it.
+/// Returns the line that was found, without its end, and room for a character behind it.
 std::span<char> SamSource::take_line() {
   char* const line = text_.data() + begin_;
   std::size_t bytes = std::exchange(line_bytes_, 0);

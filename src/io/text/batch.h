@@ -17,7 +17,7 @@ class TextMemory {
   [[nodiscard]] virtual char* allocate(std::size_t bytes) const = 0;
   virtual void release(char* memory) const noexcept = 0;
 };
-/// The usual place.
+/// Returns the usual place.
 const TextMemory& heap_for_text();
 
 /// Growable text buffer that never zero-fills and always keeps `kPadding` readable bytes after its
@@ -77,7 +77,7 @@ struct Piece {
   bool last = true;  ///< no further piece of this record follows
 };
 
-/// The most pieces in a batch of `text_bytes`: records of next to nothing must not make the list of
+/// Returns the most pieces in a batch of `text_bytes`: records of next to nothing must not make the list of
 /// pieces longer than the text.
 constexpr std::size_t batch_pieces(std::size_t text_bytes) { return text_bytes / 64 + 1; }
 
@@ -133,7 +133,7 @@ struct Batch {
   [[nodiscard]] std::string_view name(const Piece& piece) const {
     return {text.data() + piece.name_offset, piece.name_length};
   }
-  /// The name with what follows it in the header line, without the line's end.
+  /// Returns the name with what follows it in the header line, without the line's end.
   [[nodiscard]] std::string_view header(const Piece& piece) const;
   /// Returns a character for each base in FASTQ; else it is empty.
   [[nodiscard]] std::string_view quality(const Piece& piece) const;

@@ -10,12 +10,12 @@
 
 namespace warpmer::io {
 
-/// A space, or a control character that moves on: tabs, line ends, form feeds.
+/// True for a space, or a control character that moves on: tabs, line ends, form feeds.
 constexpr bool is_blank(char character) {
   return character == ' ' || (character >= '\t' && character <= '\r');
 }
 
-/// The end of a line without what is blank at its end.
+/// Returns the end of a line without what is blank at its end.
 inline std::size_t trimmed_end(const char* text, std::size_t begin, std::size_t end) {
   while (end > begin && is_blank(text[end - 1])) --end;
   return end;

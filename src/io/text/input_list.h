@@ -28,9 +28,9 @@ std::vector<std::string> expand_lists(const std::vector<std::string>& paths);
 /// not be read; UsageError for no input at all, and for a pipe named twice.
 std::vector<InputFile> list_inputs(const std::vector<std::string>& paths);
 
-/// The bytes of all files, if their names say that they are of one form, compressed or not (.fq, .fq.gz):
-/// then a share of these bytes is about that of the bases. 0 where names differ in that, for CRAM, of
-/// which no reader says how far it is, and where one is a pipe.
+/// Returns the bytes of all files, if their names say that they are of one form, compressed or not (.fq,
+/// .fq.gz): then a share of these bytes is about that of the bases. 0 where names differ in that, for CRAM,
+/// of which no reader says how far it is, and where one is a pipe.
 std::uint64_t bytes_of_alike(const std::vector<InputFile>& files);
 
 }  // namespace warpmer::io

@@ -55,15 +55,15 @@ class LineReader {
   /// Sets the limit for lines from now on.
   void set_limit(LineLimit limit) noexcept { limit_ = limit; }
 
-  /// The next line, as it stands there, without its end; valid until the next call. False at the end.
+  /// Takes the next line, as it stands there, without its end; valid until the next call. False at the end.
   /// InputError, with the line's number, for one that is too long; and for UTF-16.
   bool next_line(std::string_view& line);
-  /// The next line that is neither empty nor a comment, without the blanks around it.
+  /// Takes the next line that is neither empty nor a comment, without the blanks around it.
   bool next_entry(std::string_view& entry);
-  /// At least so many bytes of lines, if there are, and not many more; else as next_line.
+  /// Takes at least so many bytes of lines, if there are, and not many more; else as next_line.
   bool next_text(LineText& text, std::size_t least_bytes = 1);
 
-  /// Number of the last line that was given out, from 1 on.
+  /// Returns the number of the last line that was given out, from 1 on.
   [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
   /// Once all is read: whether the last line had no end, and may be cut off.
   [[nodiscard]] bool is_cut_off() const noexcept { return is_cut_off_; }
