@@ -165,9 +165,9 @@ class CountingSession {
   /// Called concurrently like `add`; `shard_done` after each. An exception from `sink` ends it.
   virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
 
-  /// After all threads have returned from `end_of_input`.
+  /// To be called after all threads have returned from `end_of_input`.
   [[nodiscard]] virtual FoundInText found_in_text() const { return {}; }
-  /// After all threads have returned from `finish`, as are those that follow.
+  /// To be called after all threads have returned from `finish`, as are those that follow.
   [[nodiscard]] virtual Tally tally() const = 0;
   /// Returns the stages in the order in which data passes through them; up to frozen shards.
   [[nodiscard]] virtual std::vector<StageReport> stages() const = 0;
@@ -178,7 +178,7 @@ class CountingSession {
   [[nodiscard]] virtual std::optional<double> overlap() const { return std::nullopt; }
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
   [[nodiscard]] virtual SpillReport spilled() const { return {}; }
-  /// On GPUs.
+  /// Returns the report of a session on GPUs.
   [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
 };
 

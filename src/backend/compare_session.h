@@ -36,12 +36,13 @@ class CompareSession {
   virtual void finish(unsigned thread, const std::function<void()>& shard_done) = 0;
   /// Makes `finish` return soon.
   virtual void cancel() noexcept = 0;
-  /// Once, after all threads have returned from `finish`.
+  /// To be called once, after all threads have returned from `finish`.
   [[nodiscard]] virtual PairTable take_table() = 0;
 };
 
-/// On the CPU (src/cpu), within that memory. The indexes, all of the same parameters, must live as long;
-/// `bounds` has for each which counts to look at. ResourceError for memory that leaves nothing to work in.
+/// Makes a session on the CPU (src/cpu), within that memory. The indexes, all of the same parameters, must
+/// live as long; `bounds` has for each which counts to look at. ResourceError for memory that leaves nothing
+/// to work in.
 std::unique_ptr<CompareSession> make_cpu_comparison(const std::vector<index::IndexFile>& inputs,
                                                     const std::vector<CountBounds>& bounds,
                                                     const WorkingMemory& memory);

@@ -7,7 +7,7 @@
 namespace warpmer::backend {
 namespace {
 
-/// Why no k-mer is in sequences that there are. Lengths are known as a sum only.
+/// Says why no k-mer is in sequences that there are. Lengths are known as a sum only.
 std::string reason(const ReadTotals& read, std::uint32_t k) {
   const std::string all =
       read.records == 1 ? "its sequence is" : fmt::format("all {} sequences are", read.records);

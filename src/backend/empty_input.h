@@ -14,7 +14,7 @@ namespace warpmer::backend {
 /// 0. `what` was read, as messages call it: "the input".
 void warn_if_empty(const ReadTotals& read, std::uint32_t k, const std::string& what = "the input");
 
-/// Likewise of what a counting job has read, and when its bounds leave none of the k-mers over.
+/// Does the same for what a counting job has read, and warns when its bounds leave none of the k-mers over.
 void warn_if_empty(const index::Totals& totals, std::uint32_t k);
 
 }  // namespace warpmer::backend

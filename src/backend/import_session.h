@@ -29,16 +29,16 @@ class ImportSession {
   virtual ~ImportSession() = default;
   /// Takes k-mers. Called concurrently, with a different `thread` each.
   virtual void add(std::span<const formats::CountedKmer> kmers, unsigned thread) = 0;
-  /// Once, after all of `add` have returned. ResourceError, with what is needed, when memory was too little;
-  /// InputError when all counts add up to more than 2^64 - 1.
+  /// To be called once, after all of `add` have returned. ResourceError, with what is needed, when memory was
+  /// too little; InputError when all counts add up to more than 2^64 - 1.
   virtual void end_of_input() = 0;
   /// Does the same as CountingSession::finish. InputError when a k-mer came twice and was not to.
   virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
-  /// After all threads have returned from `finish`.
+  /// To be called after all threads have returned from `finish`.
   [[nodiscard]] virtual Tally tally() const = 0;
 };
 
-/// On the CPU (src/cpu). ResourceError when what is expected does not fit.
+/// Makes a session on the CPU (src/cpu). ResourceError when what is expected does not fit.
 std::unique_ptr<ImportSession> make_cpu_import_session(const ImportPlan& plan);
 
 }  // namespace warpmer::backend

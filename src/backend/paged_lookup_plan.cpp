@@ -23,7 +23,7 @@ std::uint64_t bytes_of_slice(std::uint64_t tiles, const PagedLookupCosts& costs)
   return tiles * costs.bytes_per_tile + costs.bytes_per_slice;
 }
 
-/// For frames that just hold the largest shard.
+/// Returns the bytes for frames that just hold the largest shard.
 std::uint64_t bytes_of_least_frames(const std::vector<std::uint64_t>& shard_words,
                                     const PagedLookupCosts& costs) {
   const std::uint64_t largest =

@@ -48,7 +48,8 @@ class SampleSession {
   virtual std::uint64_t add(io::Batch& batch, unsigned thread) = 0;
   /// Counts shards until none is left, when the input is complete. Called concurrently like `add`.
   virtual void finish(unsigned thread) = 0;
-  /// After all threads have returned from `finish`. The same for any number of threads, times excepted.
+  /// To be called after all threads have returned from `finish`. The result is the same for any number of
+  /// threads, times excepted.
   [[nodiscard]] virtual KmerSample sample() const = 0;
 };
 
@@ -59,7 +60,7 @@ struct SamplePlan {
   std::uint64_t most_bytes = std::uint64_t{256} << 20;
 };
 
-/// On the CPU (src/cpu).
+/// Makes a session on the CPU (src/cpu).
 std::unique_ptr<SampleSession> make_cpu_sample(const SamplePlan& plan);
 
 }  // namespace warpmer::backend

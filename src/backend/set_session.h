@@ -63,12 +63,12 @@ class SetSession {
   /// Does the same as CountingSession::finish. InputError for a shard that is damaged, or a sum of counts
   /// beyond 64 bits; ResourceError when memory is short.
   virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
-  /// After all threads have returned from `finish`.
+  /// To be called after all threads have returned from `finish`.
   [[nodiscard]] virtual Tally tally() const = 0;
 };
 
-/// On the CPU (src/cpu). The indexes, at least one, all of the same parameters, must live as long.
-/// ResourceError for memory that leaves nothing to work in.
+/// Makes a session on the CPU (src/cpu). The indexes, at least one, all of the same parameters, must live as
+/// long. ResourceError for memory that leaves nothing to work in.
 std::unique_ptr<SetSession> make_cpu_set_session(const SetPlan& plan,
                                                  const std::vector<index::IndexFile>& inputs);
 

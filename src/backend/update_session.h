@@ -65,7 +65,7 @@ class UpdatingSession {
   // After all threads have returned from `finish`.
   [[nodiscard]] virtual Tally tally() const = 0;
   [[nodiscard]] virtual Shortfall shortfall() const = 0;
-  /// On GPUs.
+  /// Returns the report of a session on GPUs.
   [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
   [[nodiscard]] virtual PagingReport paging() const { return {}; }
   /// Returns the stages in the order in which data passes through them.
@@ -131,7 +131,7 @@ struct UpdateNeeds {
 };
 UpdateNeeds update_needs(const index::IndexFile& index, unsigned threads);
 
-/// Backend::start_update of the CPU's.
+/// Does Backend::start_update for the CPU's backend.
 std::unique_ptr<UpdatingSession> make_cpu_update(const UpdatePlan& plan, const index::IndexFile& index);
 
 }  // namespace warpmer::backend

@@ -46,8 +46,8 @@ class OrderedStage {
     return true;
   }
 
-  /// Nothing more is consumed, and no thread blocks any longer. For a team one of whose threads has failed:
-  /// the result that it was to put would be waited for.
+  /// Ends the stage: nothing more is consumed, and no thread blocks any longer. This is for a team one of
+  /// whose threads has failed: the result that it was to put would be waited for.
   void stop() noexcept {
     const std::scoped_lock lock(mutex_);
     is_stopped_ = true;

@@ -16,7 +16,7 @@ class ByteSource {
 
   /// Reads up to `size` bytes, at least one unless the stream has ended: 0 is the end, and stays so.
   virtual std::size_t read(char* into, std::size_t size) = 0;
-  /// After 0: whether that is not the end, but all there is for now.
+  /// True, after 0, when that is not the end, but all there is for now.
   [[nodiscard]] virtual bool is_interrupted() const noexcept { return false; }
 
   /// Returns the bytes of the file on disk that what was read so far accounts for.

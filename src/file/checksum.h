@@ -10,7 +10,7 @@
 
 namespace warpmer::file {
 
-/// XXH3, 64 bits, seed 0.
+/// Returns XXH3, 64 bits, seed 0.
 [[nodiscard]] std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;
 /// Returns the checksum of pieces, as if they stood one behind the other.
 [[nodiscard]] std::uint64_t checksum(std::span<const Piece> pieces);

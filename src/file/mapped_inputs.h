@@ -40,8 +40,8 @@ class MappedInputs {
   [[nodiscard]] static std::optional<std::string> change();
   /// Throws an InputError with it.
   static void check();
-  /// An output begins: what there was of inputs before, if none of them is there any more, does not concern
-  /// it.
+  /// To be called when an output begins: what there was of inputs before, if none of them is there any more,
+  /// does not concern it.
   static void begin_output() noexcept;
 
   /// Says what a fault at an address means, where that is a mapped input's. Async-signal-safe; for the thread

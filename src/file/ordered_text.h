@@ -24,7 +24,7 @@ class TextBuffer {
     if (bytes > capacity_ - size_) grow(size_ + bytes);
     return data_.get() + size_;
   }
-  /// Up to where the room is used.
+  /// Says up to where the room is used.
   void commit(const char* end) noexcept { size_ = static_cast<std::size_t>(end - data_.get()); }
   void append(std::string_view text) {
     if (text.empty()) return;  // neither side need be anywhere
@@ -86,7 +86,7 @@ class OrderedText {
     buffer->clear();
     return buffer;
   }
-  /// Text `ordinal`, or what remains of it. Blocks while too many texts before it are missing.
+  /// Puts text `ordinal`, or what remains of it. Blocks while too many texts before it are missing.
   void put(std::uint64_t ordinal, Buffer&& buffer) {
     if (encode_) encode_(*buffer);
     ordered_.put(ordinal, std::move(buffer));

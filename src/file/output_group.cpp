@@ -23,7 +23,7 @@ int link_name(const std::string& from, const std::string& to) {
   return ::link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
-/// Two files swap names. Not every file system can do that.
+/// Lets two files swap names. Not every file system can do that.
 bool swap_names(const std::string& a, const std::string& b) {
   constexpr unsigned kExchange = 2;  // RENAME_EXCHANGE; older C libraries have no renameat2
   return ::syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), kExchange) == 0;

@@ -22,7 +22,7 @@ class CompleteFile {
   /// Gives it its name; a file that has it is replaced. ResourceError when that fails. If it `can_be_undone`,
   /// what is replaced is kept beside it until `settle`, where the file system has a way to do that.
   void name(bool can_be_undone);
-  /// After `name`: as if it had never been. False if that is not possible, or fails.
+  /// Undoes `name`, as if it had never been. False if that is not possible, or fails.
   bool undo() noexcept;
   /// There is no way back from now on.
   void settle() noexcept;

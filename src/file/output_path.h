@@ -5,7 +5,7 @@
 
 namespace warpmer::file {
 
-/// "-", or its name as a file.
+/// True for "-", or its name as a file.
 bool is_standard_output(const std::string& path);
 
 /// True when an output under `path` is written directly and in order: standard output, and anything that is
@@ -19,7 +19,7 @@ std::string resolve(const std::string& path);
 /// Returns the directory that a file is in; "." for a mere name.
 std::string parent_of(const std::string& path);
 
-/// Why a file cannot be made in a directory, in words; `error` is what the system said.
+/// Says why a file cannot be made in a directory, in words; `error` is what the system said.
 std::string creation_fault(const std::string& parent, int error);
 
 /// Says what to do about an error of writing, with a colon in front; empty if nothing comes to mind.

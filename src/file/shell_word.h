@@ -10,10 +10,10 @@ namespace warpmer::file {
 /// the form $'...' of bash, zsh and POSIX 2024.
 std::string shell_word(std::string_view text);
 
-/// Likewise a file's name, as an argument that no program takes for an option.
+/// Does the same for a file's name, as an argument that no program takes for an option.
 std::string shell_path(std::string_view path);
 
-/// Likewise an input by the name that messages have for it; FILE stands for standard input.
+/// Does the same for an input by the name that messages have for it; FILE stands for standard input.
 std::string shell_input(std::string_view shown);
 
 }  // namespace warpmer::file

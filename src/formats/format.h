@@ -45,8 +45,9 @@ struct FormatLimits {
 };
 FormatLimits limits_of(Format format);
 
-/// Any format but `wmi`. Counts are `count_bytes` wide; 0: as wide as facts.largest_count needs, or what the
-/// format is usually found with. Counts that do not fit must not come. `threads` may compress text.
+/// Makes the sink of any format but `wmi`. Counts are `count_bytes` wide; 0: as wide as facts.largest_count
+/// needs, or what the format is usually found with. Counts that do not fit must not come. `threads` may
+/// compress text.
 std::unique_ptr<KmerSink> make_sink(const std::string& path, Format format, const StreamFacts& facts,
                                     std::uint32_t count_bytes = 0, unsigned threads = 1);
 

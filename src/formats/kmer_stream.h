@@ -63,8 +63,8 @@ class KmerSink {
   virtual void write(std::span<const CountedKmer> kmers) = 0;
   /// Completes the file. Without it no file is left.
   virtual void finish() = 0;
-  /// Before `finish`: what has been written had counts from `least` to `most`. The facts' bounds become as
-  /// wide, where they go into the file: readers leave out what is not within them.
+  /// To be called before `finish`: what has been written had counts from `least` to `most`. The facts' bounds
+  /// become as wide, where they go into the file: readers leave out what is not within them.
   virtual void widen_bounds(std::uint64_t /*least*/, std::uint64_t /*most*/) {}
 };
 

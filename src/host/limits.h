@@ -34,7 +34,7 @@ inline constexpr std::uint64_t kResidentVariation = std::uint64_t{2} << 20;
 /// Returns the bytes that a cap on the whole process leaves besides what it holds now, and may hold besides.
 std::uint64_t memory_left(std::uint64_t cap);
 
-/// Why a job with such a cap on the whole process is not begun: that it is too little for `doing`, as
+/// Says why a job with such a cap on the whole process is not begun: that it is too little for `doing`, as
 /// "counting 31-mers", with so many threads; and a cap that would do, which is `enough` and a little more.
 std::string memory_refusal(std::uint64_t cap, std::string_view doing, unsigned threads, std::uint64_t enough);
 

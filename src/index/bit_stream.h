@@ -19,7 +19,7 @@ class BitWriter {
  public:
   explicit BitWriter(Words words) : words_(words) {}
 
-  /// The low `bits` (1 to 64) of `value`; the bits above them are zero.
+  /// Writes the low `bits` (1 to 64) of `value`; the bits above them are zero.
   void write(std::uint64_t value, std::uint32_t bits) {
     pending_ |= value << filled_;
     if (filled_ + bits >= 64) {
@@ -30,7 +30,7 @@ class BitWriter {
       filled_ += bits;
     }
   }
-  /// Up to 128 bits.
+  /// Writes up to 128 bits.
   void write_wide(Key128 value, std::uint32_t bits) {
     if (bits > 64) {
       write(static_cast<std::uint64_t>(value), 64);

@@ -55,7 +55,7 @@ struct Trailer {
 /// Includes whether `payload_words` is what the shape makes it.
 [[nodiscard]] std::optional<std::string> shape_fault(const ShardShape& shape, std::uint32_t k,
                                                      std::uint64_t payload_words);
-/// Everything in a payload that a lookup relies on to stay inside it: offsets rise from 0 to
+/// Checks everything in a payload that a lookup relies on to stay inside it: offsets rise from 0 to
 /// `entries`, exceptions name existing entries in rising order, unused bits are zero.
 [[nodiscard]] std::optional<std::string> payload_fault(const ShardView& view, std::uint32_t k);
 [[nodiscard]] std::optional<std::string> totals_fault(const Totals& totals, const Histogram& histogram,

@@ -140,7 +140,7 @@ std::uint64_t IndexWriter::Impl::expected_bytes() const {
   return payloads + layout::kHeaderBytes + directory.size() * sizeof directory[0];
 }
 
-/// Without its place and its checksum.
+/// Makes the entry without its place and its checksum.
 layout::DirectoryEntry IndexWriter::Impl::entry_for(std::uint32_t shard, const ShardShape& shape,
                                                     std::uint64_t words) const {
   if (shard >= params.shards())
@@ -254,7 +254,7 @@ void IndexWriter::Impl::write_placed(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-/// A shard that has had its place before it was put.
+/// Writes a shard that has had its place before it was put.
 void IndexWriter::Impl::write_due(PreparedShard&& shard, std::unique_lock<std::mutex>& lock) {
   layout::DirectoryEntry& entry = directory[shard.shard];
   if (shard.entry.shape != entry.shape)

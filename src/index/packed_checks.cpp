@@ -25,7 +25,7 @@ class Rise {
   std::uint64_t previous_ = 0, falls_ = 0;
 };
 
-/// Eight fields at a time: they take `width` bytes, so that each is at the same place of its eight.
+/// Takes eight fields at a time: they take `width` bytes, so that each is at the same place of its eight.
 Rise rise_of(const std::uint64_t* words, std::uint64_t fields, std::uint32_t width) {
   constexpr std::uint32_t kGroup = 8;
   const std::uint64_t mask = (std::uint64_t{1} << width) - 1;

@@ -57,7 +57,7 @@ struct SequenceTable {
 [[nodiscard]] std::optional<std::string> params_fault(const PositionParams& params);
 /// Says what is wrong where the payload is not as long as its entries make it.
 [[nodiscard]] std::optional<std::string> bin_fault(const BinEntry& bin, const PositionParams& params);
-/// Everything in a payload that a lookup relies on to stay inside it.
+/// Checks everything in a payload that a lookup relies on to stay inside it.
 [[nodiscard]] std::optional<std::string> payload_fault(const BinView& view, const PositionParams& params);
 
 // --- Building. ---

@@ -183,7 +183,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_compressed(const InputFile& i
   return share_stream(std::move(text), input);
 }
 
-/// For several threads.
+/// Makes a reader for several threads.
 std::unique_ptr<RecordReader> InputSet::Impl::share_stream(std::unique_ptr<BlockSource> blocks,
                                                            const InputFile& input) const {
   return std::make_unique<SharedReader<SharedStreamReader>>(

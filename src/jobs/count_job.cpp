@@ -147,8 +147,8 @@ class CountJob {
   CountReport report_;
 };
 
-/// On all ranks together. UsageError when some are on CPUs and others on GPUs, between which super-k-mers do
-/// not travel, and when there are more GPUs than can count together.
+/// To be called on all ranks together. UsageError when some are on CPUs and others on GPUs, between which
+/// super-k-mers do not travel, and when there are more GPUs than can count together.
 Owners owners_of(mpi::Ranks& ranks, const DeviceChoice& device) {
   const std::vector<std::uint64_t> gpus = ranks.all_gather(device.gpus.size());
   const auto on_cpus = std::count(gpus.begin(), gpus.end(), 0u);

@@ -27,7 +27,7 @@ constexpr std::uint64_t kLeastGpuInputBytes = std::uint64_t{64} << 20;
                   request, kMostCpuDevices));
 }
 
-/// Nothing but digits, and few of them.
+/// Takes nothing but digits, and few of them.
 std::optional<unsigned> parse_number(std::string_view text) {
   unsigned number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -65,7 +65,7 @@ std::optional<host::Gpu> most_free(const std::vector<host::Gpu>& gpus) {
   return best;
 }
 
-/// Why no GPU can be used.
+/// Says why no GPU can be used.
 std::string problem_of(const host::GpuSurvey& survey) {
   std::string problem;
   for (const host::Gpu& gpu : survey.gpus) {

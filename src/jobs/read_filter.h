@@ -15,7 +15,7 @@ namespace warpmer::jobs {
 struct ReadKmers {
   std::uint64_t kmers = 0;
   std::uint64_t found = 0;
-  /// 0 of a read without k-mers.
+  /// Returns 0 for a read without k-mers.
   [[nodiscard]] double fraction() const noexcept {
     return kmers == 0 ? 0 : static_cast<double>(found) / static_cast<double>(kmers);
   }

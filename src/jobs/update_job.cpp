@@ -150,7 +150,7 @@ class UpdateJob {
 
   [[nodiscard]] std::uint32_t k() const { return index_.params().k; }
 
-  /// On a CPU, ResourceError with the least cap that would do, where this one does not.
+  /// Makes the plan. On a CPU, ResourceError with the least cap that would do, where this one does not.
   [[nodiscard]] backend::UpdatePlan plan(std::optional<mpi::SharedInput>& added,
                                          std::optional<mpi::SharedInput>& removed) const {
     std::uint64_t reading = 0;

@@ -26,7 +26,7 @@ struct Multipliers<Key128> {
   static constexpr Key128 kSecond = (Key128{0xBB67AE8584CAA73Bu} << 64) | 0x25742D7078B83B89u;
 };
 
-/// Inverse of an odd number modulo 2^bits(Key), by Newton's iteration (each step doubles the
+/// Returns the inverse of an odd number modulo 2^bits(Key), by Newton's iteration (each step doubles the
 /// number of correct low bits; a * a == 1 mod 8 gives the first three).
 template <class Key>
 constexpr Key odd_inverse(Key a) {
@@ -71,7 +71,7 @@ WARPMER_HD constexpr std::uint32_t minimizer_hash(std::uint32_t canonical_mmer) 
   return x * 0x85EBCA6Bu;
 }
 
-/// Second, independent hash of a minimizer, from its first. Its top bits name the shard. The first
+/// Returns a second, independent hash of a minimizer, from its first. Its top bits name the shard. The first
 /// hash would not do: the smallest of w hashes is always near zero.
 WARPMER_HD constexpr std::uint32_t ownership_hash(std::uint32_t minimizer) {
   std::uint32_t x = minimizer;

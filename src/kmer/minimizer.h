@@ -17,12 +17,12 @@ namespace warpmer {
 inline constexpr std::uint32_t kMaxDenseK = 12;
 inline constexpr std::uint32_t kShardBits = 12;
 
-/// 2^shard_bits(k) shards.
+/// Returns the number of bits of a shard's number: there are 2^shard_bits(k) shards.
 WARPMER_HD constexpr std::uint32_t shard_bits(std::uint32_t k) { return k <= kMaxDenseK ? 0 : kShardBits; }
 
-/// m for each k. A smaller m gives longer super-k-mers, a larger one more even shards. At k = 31, reads of a
-/// human exome: with m = 12, 14, 15 a k-mer takes 1.73, 1.89, 1.98 bytes, and the largest shard is 38, 14, 10
-/// times the mean (bench/minimizer_choice; docs/results.md#choice-of-m).
+/// Returns m for each k. A smaller m gives longer super-k-mers, a larger one more even shards. At k = 31,
+/// reads of a human exome: with m = 12, 14, 15 a k-mer takes 1.73, 1.89, 1.98 bytes, and the largest shard is
+/// 38, 14, 10 times the mean (bench/minimizer_choice; docs/results.md#choice-of-m).
 WARPMER_HD constexpr std::uint32_t minimizer_length(std::uint32_t k) {
   if (k <= kMaxDenseK) return k;
   if (k <= 16) return 10;
@@ -32,7 +32,7 @@ WARPMER_HD constexpr std::uint32_t minimizer_length(std::uint32_t k) {
   return 14;
 }
 
-/// m-mers in a k-mer.
+/// Returns the number of m-mers in a k-mer.
 WARPMER_HD constexpr std::uint32_t minimizer_window(std::uint32_t k) { return k - minimizer_length(k) + 1; }
 
 /// Returns the canonical form of an m-mer (first base least significant): the smaller of both strands.

@@ -7,7 +7,7 @@
 
 namespace warpmer {
 
-/// First shard of an owner; the range ends where the next one's begins.
+/// Returns the first shard of an owner; the range ends where the next one's begins.
 WARPMER_HD constexpr std::uint32_t first_shard_of(std::uint32_t owner, std::uint32_t owners,
                                                   std::uint32_t shards) {
   return static_cast<std::uint32_t>(std::uint64_t{shards} * owner / owners);

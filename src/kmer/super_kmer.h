@@ -73,7 +73,7 @@ class SuperKmerReader {
   WARPMER_HD std::uint32_t kmers() const { return kmers_; }
   /// Returns the i-th k-mer as read.
   WARPMER_HD Key forward(std::uint32_t i) const { return extract(forward_, 2 * (kmers_ - 1 - i)); }
-  /// Its reverse complement.
+  /// Returns its reverse complement.
   WARPMER_HD Key reverse(std::uint32_t i) const { return extract(reverse_, 2 * i); }
   WARPMER_HD Key canonical(std::uint32_t i) const {
     const Key a = forward(i), b = reverse(i);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kModule = "warpmer_mpi.so";
 
-/// Null if it is not there.
+/// Returns the module; null if it is not there.
 void* open_module() {
   std::error_code error;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();

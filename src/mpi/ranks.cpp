@@ -201,7 +201,7 @@ void Ranks::take_failure(Message&& message) {
   }
 }
 
-/// On rank 0, under the lock.
+/// To be called on rank 0, under the lock.
 void Ranks::decide(Verdict&& verdict) {
   for (unsigned to = 1; to < size_; ++to) enqueue(to, Channel::failure, encode(verdict));
   conclude(std::move(verdict));

@@ -70,9 +70,9 @@ class Ranks {
 
   // --- Steps that all ranks take together, in the same order, one thread of each.
 
-  /// On rank 0 the messages of all ranks in their order; on others nothing.
+  /// Returns, on rank 0, the messages of all ranks in their order; on others nothing.
   std::vector<Message> gather(Message&& message);
-  /// Rank 0's message, on all ranks.
+  /// Returns rank 0's message, on all ranks.
   Message broadcast(Message&& message);
   /// Returns the numbers of all, in the order of ranks, on all ranks.
   std::vector<std::uint64_t> all_gather(std::uint64_t number);

@@ -128,7 +128,7 @@ void SharedIndex::add_up(const index::Totals& totals, const index::Histogram& hi
   }
 }
 
-/// Each its own range: where that begins is the sum of the sizes of those before.
+/// Writes, on each rank, its own range: where that begins is the sum of the sizes of those before.
 void SharedIndex::write_parts() {
   const std::vector<std::uint64_t> sizes = ranks_.all_gather(writer_->payload_bytes());
   std::uint64_t before = 0;

@@ -17,8 +17,8 @@ namespace warpmer::mpi {
 /// other.
 class SharedIndex {
  public:
-  /// On all ranks together. This one owns `own`; the ranges of all are those of the index, in the order of
-  /// ranks. ResourceError as index::IndexWriter has it, and when a rank cannot open the file.
+  /// To be called on all ranks together. This one owns `own`; the ranges of all are those of the index, in
+  /// the order of ranks. ResourceError as index::IndexWriter has it, and when a rank cannot open the file.
   /// `most_kept_bytes` and `tmp_directory` are for shards that a rank keeps.
   SharedIndex(Ranks& ranks, const index::ShardRange& own, const std::string& path,
               const index::IndexParams& params, unsigned threads, std::uint64_t most_kept_bytes,
@@ -28,7 +28,7 @@ class SharedIndex {
   [[nodiscard]] index::IndexWriter& writer() { return *writer_; }
   [[nodiscard]] const index::ShardRange& own_shards() const { return own_; }
 
-  /// On all ranks together, with what each has counted; when it returns, the file has its name.
+  /// To be called on all ranks together, with what each has counted; when it returns, the file has its name.
   void finish(const index::Totals& totals, const index::Histogram& histogram,
               const index::Provenance& provenance);
 

@@ -161,8 +161,8 @@ void SharedReads::start_dealing(const Write& write) {
                                          });
 }
 
-/// Whatever a thread waits for. Called by the thread that talks to other ranks, too: nothing here may wait
-/// for that.
+/// Stops whatever a thread waits for. Called by the thread that talks to other ranks, too: nothing here may
+/// wait for that.
 void SharedReads::stop() noexcept {
   {
     const std::lock_guard lock(mutex_);
@@ -183,7 +183,7 @@ void SharedReads::deal() {
   changed_.notify_all();
 }
 
-/// On rank 0: always takes what others send, however long it then has to wait for its turn.
+/// Takes, on rank 0, always what others send, however long it then has to wait for its turn.
 void SharedReads::collect() {
   while (!is_dealt_) {
     Message result;
@@ -192,7 +192,7 @@ void SharedReads::collect() {
   }
 }
 
-/// On the others, the same.
+/// Does the same on the others.
 void SharedReads::take_messages() {
   while (true) {
     Message message;

@@ -43,11 +43,11 @@ class SharedReads {
   SharedReads(Ranks& ranks, const std::vector<std::string>& paths, const io::InputOptions& options,
               unsigned threads, const ResultLimits& limits = {});
 
-  /// Makes answers that are under way end soon, by an error: nobody wants them any more. Called by the thread
+  /// Makes answers that are under way end soon, by an error: they are no longer wanted. Called by the thread
   /// that talks to other ranks, too: it must not call Ranks, nor wait for anything that does.
   using Cancel = std::function<void()>;
 
-  /// On all ranks together; once.
+  /// To be called once, on all ranks together.
   void run(const Answer& answer, const Write& write, const Cancel& cancel);
 
  private:

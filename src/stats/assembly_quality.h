@@ -21,8 +21,8 @@ struct AssemblyKmers {
   }
 };
 
-/// Probability that a base is wrong: 1 - (1 - missing / kmers)^(1/k), as a k-mer is in the reads if all its
-/// bases are right. NaN where there are no k-mers.
+/// Returns the probability that a base is wrong: 1 - (1 - missing / kmers)^(1/k), as a k-mer is in the reads
+/// if all its bases are right. NaN where there are no k-mers.
 inline double base_error_rate(const AssemblyKmers& sums, std::uint32_t k) {
   if (sums.kmers == 0) return std::numeric_limits<double>::quiet_NaN();
   const double missing = static_cast<double>(sums.missing) / static_cast<double>(sums.kmers);
@@ -35,7 +35,8 @@ inline double quality_value(const AssemblyKmers& sums, std::uint32_t k) {
   return std::abs(10 * std::log10(base_error_rate(sums, k)));  // of at most 1
 }
 
-/// Per cent of the reads' solid k-mers, all distinct, that an assembly has. NaN where there are none.
+/// Returns the per cent of the reads' solid k-mers, all distinct, that an assembly has. NaN where there are
+/// none.
 inline double completeness(std::uint64_t found, std::uint64_t solid) {
   return 100 * (static_cast<double>(found) / static_cast<double>(solid));
 }

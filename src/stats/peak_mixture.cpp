@@ -114,7 +114,7 @@ struct Products {
       }
     }
   }
-  /// Instead of the curve of `i`: `own` times it and `other` times that of `j`.
+  /// Replaces the curve of `i` by `own` times it and `other` times that of `j`.
   void mix(std::size_t i, double own, std::size_t j, double other) {
     with_data[i] = own * with_data[i] + other * with_data[j];
     for (std::size_t c = 0; c < n; ++c)
@@ -150,8 +150,8 @@ class WeightFit {
     }
   }
 
-  /// Least squares, by variances taken from the data at first (`products`) and from the model in further
-  /// rounds, which makes it maximum likelihood (Fisher scoring).
+  /// Fits by least squares, by variances taken from the data at first (`products`) and from the model in
+  /// further rounds, which makes it maximum likelihood (Fisher scoring).
   void run(const Products& products, int rounds, int most_sweeps) {
     descend(products, most_sweeps);
     make_model();
@@ -216,7 +216,7 @@ class WeightFit {
     return has_foreign_ && part + 1 == weights_.size() ? places : HUGE_VAL;
   }
 
-  /// One weight after the other, within its bounds, until none moves.
+  /// Moves one weight after the other, within its bounds, until none moves.
   void descend(Products products, int most_sweeps) {
     for (unsigned i = 1; i < ploidy_; ++i) products.mix(i - 1, own_share(i), ploidy_ - 1, brought());
     const std::size_t n = weights_.size();
@@ -269,7 +269,8 @@ bool is_of_genome(const PeakMixture& fit) {
          (down > 1 && down < kMostPloidy + 0.5 && is_whole(down));
 }
 
-/// Logarithm of how much rarer such a genome is than one of little heterozygosity and few repeats.
+/// Returns the logarithm of how much rarer such a genome is than one of little heterozygosity and few
+/// repeats.
 double implausibility_of(const PeakMixture& fit) {
   const double places = fit.places();
   if (places <= 0) return 0;

@@ -65,11 +65,11 @@ struct PeakMixture {
 
   /// Returns the number of k-mers of a count, as modelled, without errors and without the foreign peak.
   [[nodiscard]] double at(double count) const;
-  /// Places of the haploid genome that are not repeated.
+  /// Returns the number of places of the haploid genome that are not repeated.
   [[nodiscard]] double places() const;
-  /// Share of these at which all haplotypes have the same k-mer.
+  /// Returns the share of these at which all haplotypes have the same k-mer.
   [[nodiscard]] double homozygous() const;
-  /// Mean count of k-mers that all haplotypes have once.
+  /// Returns the mean count of k-mers that all haplotypes have once.
   [[nodiscard]] double coverage() const { return unit * ploidy; }
   /// Parameters that the data must speak for.
   [[nodiscard]] unsigned parameters() const { return ploidy + 2 + (foreign ? 3 : 0); }
@@ -85,7 +85,7 @@ PeakMixture weigh_mixture(const SpectrumBins& bins, const MixtureStart& start);
 /// Looks for the best fit of a ploidy near `start`.
 PeakMixture refine_mixture(const SpectrumBins& bins, const MixtureStart& start);
 
-/// For each ploidy, where to begin: the best few of a grid of units in [low, high].
+/// Returns, for each ploidy, where to begin: the best few of a grid of units in [low, high].
 std::vector<MixtureStart> find_starts(const SpectrumBins& bins, double low, double high,
                                       const std::optional<ForeignPeak>& foreign);
 

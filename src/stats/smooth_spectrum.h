@@ -58,7 +58,7 @@ struct Turns {
 /// on.
 Turns find_turns(const SmoothSpectrum& spectrum);
 
-/// About the k-mers below a peak: its height times its width.
+/// Returns about the number of k-mers below a peak: its height times its width.
 double area(const SmoothSpectrum& spectrum, std::uint64_t peak);
 
 }  // namespace warpmer::stats

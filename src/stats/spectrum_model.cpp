@@ -132,8 +132,8 @@ class Ploidies {
     }
   }
 
-  /// Half the Bayesian information criterion, negative, with what is known of genomes. `scale` is by how
-  /// much more than chance the best model is off: all that is explained counts so much less.
+  /// Returns half the Bayesian information criterion, negative, with what is known of genomes. `scale` is by
+  /// how much more than chance the best model is off: all that is explained counts so much less.
   [[nodiscard]] double value(const PeakMixture& fit, double scale) const {
     return fit.log_likelihood / scale - fit.implausibility -
            0.5 * fit.parameters() * std::log(std::max(2.0, bins_.all)) - (is_guess(fit) ? kGuess : 0);

@@ -53,7 +53,7 @@ class Cuckoo {
   /// A key that is moved takes its count along.
   static constexpr bool kMovesCounts = T::kExclusive || Slots<Key>::kOneWord;
 
-  /// Slots that a table needs: its buckets and its stash.
+  /// Returns the number of slots that a table needs: its buckets and its stash.
   [[nodiscard]] WARPMER_HD static constexpr std::size_t slots_for(std::uint32_t buckets) {
     return HashedBuckets<T>::slots_for(buckets);
   }

@@ -89,8 +89,8 @@ struct HashGraphView {
   /// Returns the entries of a key, adjacent because the graph is grouped.
   [[nodiscard]] WARPMER_HD EntryRange find(Key key) const { return matches(bucket(bucket_of(key)), key); }
 
-  /// Green's probe-standard (section 3.4): calls `visit(EntryRange)` for the entries with this key: once for
-  /// all in a grouped graph, else one by one, in a walk along the whole bucket.
+  /// Does Green's probe-standard (section 3.4): calls `visit(EntryRange)` for the entries with this key: once
+  /// for all in a grouped graph, else one by one, in a walk along the whole bucket.
   template <class Visit>
   WARPMER_HD void probe(Key key, Visit&& visit) const {
     probe_bucket(bucket(bucket_of(key)), key, visit);

@@ -19,7 +19,7 @@ class HashedBuckets {
   using Key = typename T::Key;
   static constexpr int kBucket = T::kWidth;  ///< slots in a bucket
 
-  /// Slots that so many buckets and a stash need.
+  /// Returns the number of slots that so many buckets and a stash need.
   [[nodiscard]] WARPMER_HD static constexpr std::size_t slots_for(std::uint32_t buckets) {
     return std::size_t{buckets} * kBucket + kStashSlots;
   }

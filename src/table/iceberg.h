@@ -32,7 +32,7 @@ class Iceberg {
   /// although its Fig. 2 has 13 of 16.)
   static constexpr int kThreshold = kBucket * ThresholdPercent / 100;
 
-  /// Slots that a table needs: its buckets and its stash.
+  /// Returns the number of slots that a table needs: its buckets and its stash.
   [[nodiscard]] WARPMER_HD static constexpr std::size_t slots_for(std::uint32_t buckets) {
     return HashedBuckets<T>::slots_for(buckets);
   }

@@ -196,7 +196,7 @@ class PagedTable {
   }
   /// Returns all children, by key, in the order of their keys' places.
   [[nodiscard]] std::vector<ChildRange> ranges() const { return directory_.ranges(); }
-  /// Slots of a child that have been taken.
+  /// Returns the number of slots of a child that have been taken.
   [[nodiscard]] std::uint64_t filled(std::uint32_t child) const { return tables_[child].filled; }
 
   [[nodiscard]] std::uint32_t children() const {

@@ -39,8 +39,8 @@ inline constexpr std::uint32_t kBitmapWords = kUnitsPerBlock / 32;       ///< wo
 [[nodiscard]] WARPMER_HD constexpr std::uint32_t blocks_for(std::uint64_t units) {
   return static_cast<std::uint32_t>((units + kUnitsPerBlock - 1) / kUnitsPerBlock);
 }
-/// Word `word` of the bitmaps of an array of `units` units, none of which is taken. Bits that stand for no
-/// unit are set.
+/// Returns word `word` of the bitmaps of an array of `units` units, none of which is taken. Bits that stand
+/// for no unit are set.
 [[nodiscard]] WARPMER_HD constexpr std::uint32_t bitmap_at_first(std::uint64_t units, std::size_t word) {
   const std::uint64_t before = std::uint64_t{word} * 32;
   if (before >= units) return ~0u;

@@ -36,7 +36,8 @@ class SlabElements {
   WARPMER_HD SlabElements(Slab* bases, BucketOf bucket_of, SlabAlloc<UnitsType> alloc)
       : lists_(bases, bucket_of, alloc), alloc_(alloc) {}
 
-  /// For operations that may need a slab; one for each tile at work, with a number of its own.
+  /// Makes the state for operations that may need a slab; one for each tile at work, with a number of its
+  /// own.
   [[nodiscard]] WARPMER_HD ResidentBlock resident(const T& tile, std::uint32_t worker) const {
     return alloc_.resident(tile.words(), worker);
   }

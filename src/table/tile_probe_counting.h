@@ -22,7 +22,7 @@ struct ProbeCountingTile : Inner {
     return Inner::load(s);
   }
 
-  /// Since the tile was made; on GPUs the same on all lanes of the group.
+  /// Returns the number since the tile was made; on GPUs the same on all lanes of the group.
   [[nodiscard]] WARPMER_HD std::uint64_t probes() const { return probes_; }
 
  private:

@@ -130,7 +130,7 @@ struct ListedWords {
 template <int Words>
 class PendingStore {
  public:
-  /// For super-k-mers of this k.
+  /// Makes a store for super-k-mers of this k.
   PendingStore(PagePool& pool, std::uint32_t shards, std::uint32_t k)
       : pool_(pool), format_(k), shards_(new Shard[shards]) {}
 

@@ -81,7 +81,7 @@ class ShardCounter {
     return range_.last;
   }
 
-  /// Within `count_range`: adds the entries of a frozen run.
+  /// Adds, within `count_range`, the entries of a frozen run.
   void add(const index::FrozenShard& run) {
     list_.keys = arrays_.keys.data();
     list_.weights = arrays_.weights.data();
@@ -164,7 +164,7 @@ class ShardCounter {
   static constexpr std::size_t kMostListed = std::size_t{1} << 20;
   static constexpr double kMostRepeated = 2;
 
-  /// None where everything is listed.
+  /// Makes the table; none where everything is listed.
   std::unique_ptr<HashCounter<Key>> make_table(const Kernels& kernels) {
     switch (which_) {
       case backend::CountTable::hashgraph:

@@ -58,8 +58,8 @@ class ShardExchange {
     return bytes + deliver_from_ranks(append);
   }
 
-  /// A thread has passed all on. The last one tells the others, and all help until nothing more can come;
-  /// `relieve` makes room where that is too much.
+  /// To be called when a thread has passed all on. The last one tells the others, and all help until nothing
+  /// more can come; `relieve` makes room where that is too much.
   template <class Append, class Relieve>
   void end(Append&& append, Relieve&& relieve) {
     if (threads_in_.fetch_sub(1) == 1) {

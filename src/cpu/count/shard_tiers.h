@@ -123,7 +123,7 @@ class ShardTiers {
     note_counted(shard);
   }
 
-  /// Somewhere to put a shard that comes in parts.
+  /// Returns a place for a shard that comes in parts.
   [[nodiscard]] ShardSpill<Key> shard_spill() { return {kernels_, plan_.k, file(), spilled_run_bytes_}; }
 
   [[nodiscard]] std::uint64_t early_counts() const { return early_counts_; }

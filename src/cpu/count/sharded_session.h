@@ -127,7 +127,7 @@ class ShardedSession : public backend::CountingSession {
     });
   }
 
-  /// Somewhere to put a shard that is larger than memory; the session must live until that has been read.
+  /// Returns a place for a shard that is larger than memory; the session must live until that has been read.
   [[nodiscard]] ShardSpill<Key> shard_spill() { return tiers_.shard_spill(); }
 
   [[nodiscard]] backend::Tally tally() const override {

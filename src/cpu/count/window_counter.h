@@ -22,7 +22,7 @@ class WindowCounter : public HashCounter<Key> {
     lists_.give_to(table_);
   }
 
-  /// At a load below 0.65.
+  /// Makes an empty table for a load below 0.65.
   void reset(double distinct) override {
     const double expected = distinct / 0.65;
     std::uint32_t bits = std::bit_width(2 * kInsertKeys / kWindow) - 1;  // room for one insertion at least
@@ -39,7 +39,7 @@ class WindowCounter : public HashCounter<Key> {
     }
   }
 
-  /// The windows' own entries come out in order, strays are merged in from the back.
+  /// The windows' own entries come out in order; displaced ones are merged in from the back.
   std::size_t harvest(ShardArrays<Key>& arrays, Carries<Key>& carries) override {
     if (table_.homeless_size > 0) grow();
     lists_.move_carries(table_, carries);

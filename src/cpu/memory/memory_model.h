@@ -35,9 +35,9 @@ class MemoryModel {
   /// the room would be returned to the system one by one, only to be asked for again.
   static constexpr std::uint64_t kLeftPart = 16;
 
-  /// For pages, runs and counting together.
+  /// Returns the bytes for pages, runs and counting together.
   [[nodiscard]] std::uint64_t total() const { return total_; }
-  /// For pages and runs while words come in.
+  /// Returns the bytes for pages and runs while words come in.
   [[nodiscard]] std::uint64_t budget() const { return budget_; }
   /// Returns the bytes that a thread keeps to count in from shard to shard.
   [[nodiscard]] std::uint64_t kept_bytes() const { return kept_bytes_; }

@@ -57,7 +57,7 @@ inline std::pair<std::size_t, std::size_t> part_of(std::size_t n, unsigned t, un
   return {n * t / threads, n * (t + std::size_t{1}) / threads};
 }
 
-/// Sums of the counts of all buckets up to each, by all threads.
+/// Sums up the counts of all buckets up to each, by all threads.
 template <class Offset>
 void inclusive_scan(Offset* counts, std::size_t n, unsigned threads) {
   std::vector<Offset> sums(threads, 0);
@@ -103,8 +103,8 @@ void group_bucket(table::EntryRange bucket, Key* keys, Value* values,
     std::tie(keys[i], values[i]) = scratch[static_cast<std::size_t>(i - bucket.first)];
 }
 
-/// One bin of V2 (Green 2019, Alg. 2, third phase), by one thread: its `n` entries are counted, summed up and
-/// placed at keys_out and values_out [begin, begin + n). `offsets` are those of the bin's buckets;
+/// Builds one bin of V2 (Green 2019, Alg. 2, third phase), by one thread: its `n` entries are counted, summed
+/// up and placed at keys_out and values_out [begin, begin + n). `offsets` are those of the bin's buckets;
 /// `bucket_of` counts from its first one. Entries of a bucket keep their order.
 template <class Key, class Value, class Bucket, class Offset>
 void build_bin(const Key* keys, const Value* values, std::size_t n, const Bucket& bucket_of,

@@ -85,8 +85,8 @@ class PackedReference {
     }
   }
 
-  /// Room for so many bases, zeros where nothing was stored. Large blocks grow without being copied, and what
-  /// was never written to takes no memory.
+  /// Makes room for so many bases, zeros where nothing was stored. Large blocks grow without being copied,
+  /// and what was never written to takes no memory.
   void reserve(std::uint64_t bases) {
     const std::uint64_t wanted = bases / 32 + 2;
     if (wanted > capacity_) {

@@ -51,7 +51,7 @@ class CompareWorker {
     }
   }
 
-  /// The samples that have one k-mer.
+  /// Adds the pairs of the samples that have one k-mer.
   void add_pairs(const Entry* begin, const Entry* end) {
     for (const Entry* a = begin; a < end; ++a) {
       // Pairs of a with the samples behind it are neighbours.

@@ -46,7 +46,7 @@ template <class Key>
       mebibytes_needed((needed_bytes + plan.other_bytes) / (plan.writer_share - 1) * plan.writer_share)));
 }
 
-/// All counts together must fit a 64-bit number.
+/// Checks that all counts together fit a 64-bit number.
 void check_sum(const ImportPlan& plan, Key128 sum) {
   if (sum > UINT64_MAX) {
     throw InputError(

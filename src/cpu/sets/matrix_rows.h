@@ -26,13 +26,13 @@ class MatrixRowWriter {
     for (std::size_t i = 0; i < std::max(old_samples, inputs); ++i) zeros_ += "\t0";
   }
 
-  /// A k-mer that the old samples do not have; `begin` to `end` say which of the inputs do.
+  /// Writes a k-mer that the old samples do not have; `begin` to `end` say which of the inputs do.
   void write_new(file::TextBuffer& out, const Entry* begin, const Entry* end) const {
     char* at = out.reserve(kKmerRoom + 2 * old_samples_ + room());
     write_kmer(hash_.inverse(begin->hash), k_, at);
     out.commit(write_numbers(write_zeros(at + k_, old_samples_), begin, end));
   }
-  /// A row as it was, with the inputs' numbers.
+  /// Writes a row as it was, with the inputs' numbers.
   void write_old(file::TextBuffer& out, std::string_view row, const Entry* begin, const Entry* end) const {
     char* at = out.reserve(row.size() + room());
     std::memcpy(at, row.data(), row.size());

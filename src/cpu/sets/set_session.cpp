@@ -115,7 +115,7 @@ class SetWorker {
     if (plan_.counts == CountRule::samples) std::fill_n(out.counts(), out.size, 1);
   }
 
-  /// Input after input: what is left of the first one gets less and less.
+  /// Takes input after input: what is left of the first one gets less and less.
   void fold(std::uint64_t part) {
     Buffer& left = buffer(0).buffer;
     Buffer& right = buffer(1).buffer;

@@ -16,8 +16,8 @@ struct ShardPiece {
   std::uint64_t part = 0;
 };
 
-/// Into how many parts, as a power of two, entries are to be divided so that about `wanted` are in each; at
-/// most a part for each of the 4^k hashes.
+/// Returns into how many parts, as a power of two, entries are to be divided so that about `wanted` are in
+/// each; at most a part for each of the 4^k hashes.
 inline std::uint32_t part_bits_of(std::uint64_t entries, std::uint64_t wanted, std::uint32_t k) {
   return entries <= wanted
              ? 0

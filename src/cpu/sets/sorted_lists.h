@@ -36,7 +36,7 @@ inline std::uint64_t wanted_entries(std::size_t inputs) {
   return std::max(kPartEntries, kLeastPartEntries * inputs);
 }
 
-/// Into how many parts, as a power of two, a shard is divided that has so many entries in all inputs.
+/// Returns into how many parts, as a power of two, a shard is divided that has so many entries in all inputs.
 inline std::uint32_t part_bits_for(std::uint64_t entries, std::size_t inputs, std::uint32_t k) {
   return part_bits_of(entries, wanted_entries(inputs), k);
 }
@@ -73,7 +73,8 @@ class MemoryBudget {
                                       memory.inputs == 1 ? "" : "s", advice_));
     }
   }
-  /// A thread that held `before` is about to hold `now`. ResourceError when that is too much.
+  /// To be called when a thread that held `before` is about to hold `now`. ResourceError when that is too
+  /// much.
   void change(std::uint64_t& before, std::uint64_t now) {
     const std::uint64_t all = held_.fetch_add(now - before) + (now - before);
     const bool grows = now > before;
@@ -100,7 +101,7 @@ class ListBuffer {
     return std::bit_ceil(n + 1) *
            (sizeof(Key) + sizeof(std::uint64_t) + (with_samples ? sizeof(std::uint32_t) : 0));
   }
-  /// Room for `n` entries behind the first `kept`, and what a merge writes past the end.
+  /// Makes room for `n` entries behind the first `kept`, and what a merge writes past the end.
   void reserve(std::size_t n, std::size_t kept, bool with_samples) {
     hashes_.grow(kept + n + 1, kept);
     counts_.grow(kept + n + 1, kept);
@@ -152,7 +153,7 @@ class ShardParts {
   void open(std::uint32_t shard) {
     open(shard, part_bits_for(entries_in(inputs_, shard), inputs_.size(), k_));
   }
-  /// The same, in 2^part_bits parts, at most one for each hash.
+  /// Does the same in 2^part_bits parts, at most one for each hash.
   void open(std::uint32_t shard, std::uint32_t part_bits) {
     shard_ = shard;
     part_bits_ = part_bits;

@@ -198,7 +198,7 @@ struct MinimumPasses {
 
 #if defined(__AVX512F__)
 
-/// All passes in one, without going through memory: each holds back one vector, because it needs what
+/// Does all passes in one, without going through memory: each holds back one vector, because it needs what
 /// follows, so that `values` get their minima `Passes` vectors late.
 template <int Passes>
 [[gnu::always_inline]] inline void minimize(const std::uint64_t* packed, std::size_t first, std::size_t mmers,
@@ -267,7 +267,7 @@ template <int Passes>
 
 #endif
 
-/// Bit i: values[i] differs from the one before it. 64 at a time.
+/// Returns a mask in which bit i says that values[i] differs from the one before it. 64 at a time.
 [[gnu::always_inline]] inline std::uint64_t changes(const std::uint32_t* values) {
   std::uint64_t mask = 0;
 #if defined(__AVX512F__)
@@ -319,7 +319,7 @@ template <int Words>
   ++out.size;
 }
 
-/// K-mers [from, to) of the stretch share their minimizer.
+/// Appends k-mers [from, to) of the stretch, which share their minimizer.
 template <int Words>
 [[gnu::always_inline]] inline void append_run(const std::uint64_t* packed, std::size_t first,
                                               std::size_t from, std::size_t to, std::uint32_t minimizer,
@@ -378,8 +378,8 @@ template <class Key>
   return Scheme<Key>(table.slots, table.window_bits, table.key_bits);
 }
 
-/// Hashes of a word's k-mers: shifts of two constants (kmer/super_kmer.h), eight at a time where 64-bit
-/// lanes can be multiplied, else one by one.
+/// Makes the hashes of a word's k-mers: shifts of two constants (kmer/super_kmer.h), eight at a time where
+/// 64-bit lanes can be multiplied, else one by one.
 [[gnu::always_inline]] inline void expand_narrow(const SuperKmerReader<Key64, 2>& reader, std::uint32_t k,
                                                  bool canonical, Key64* hashes) {
 #if defined(__AVX512DQ__)
@@ -581,7 +581,8 @@ void rehash(const CountingTable<Key>& from, const Key* more, const std::uint32_t
   for (std::size_t i = 0; i < n; ++i) to.size += insert_entry(scheme, to, more[i], more_counts[i]);
 }
 
-/// For each key of a window, how many are smaller. Rank instead of sort: no branch depends on the keys.
+/// Finds, for each key of a window, how many are smaller. Rank instead of sort: no branch depends on the
+/// keys.
 [[gnu::always_inline]] inline void rank_window(const Key64* window, std::uint64_t* ranks) {
   static_assert(kTableWindow<Key64> == 8);
   const Lanes64 keys = load(window);

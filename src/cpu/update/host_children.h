@@ -56,8 +56,8 @@ class HostChildren {
   /// Before anything else is done, makes room for children of so many bytes, by number. Here every image has
   /// room for any child.
   void fit_images(const std::vector<std::size_t>& /*bytes*/) {}
-  /// The child's is another's from now on, when what is under way with it has ended. Its frame, if it has
-  /// one, has been waited for.
+  /// Gives the child's image to another from now on, when what is under way with it has ended. Its frame, if
+  /// it has one, has been waited for.
   void drop_image(std::uint32_t child) { spare_.push_back(std::move(images_[child])); }
   /// Each has the other's from now on, also where that is still being written.
   void swap_images(std::uint32_t a, std::uint32_t b) { std::swap(images_[a], images_[b]); }

@@ -389,7 +389,7 @@ void GzipStream::check(const Chunk& chunk) {
   }
 }
 
-/// The chunk is at its end: at the first block of the next piece, or not.
+/// To be called when the chunk is at its end: at the first block of the next piece, or not.
 void GzipStream::leave(Chunk& chunk, bool is_at_block) noexcept {
   chunk.is_done = true;
   if (chunk.text_bytes > 0 && chunk.piece->size > 0)

@@ -33,7 +33,7 @@ class GzipStream final : public TextBlockLoader {
   static unsigned useful_threads(unsigned threads);
   static constexpr unsigned kMostThreads = 16;
 
-  /// For `threads` threads that call `load` and `work`.
+  /// Makes a stream for `threads` threads that call `load` and `work`.
   GzipStream(std::unique_ptr<file::ByteFile> file, unsigned threads, InflaterMaker make = make_inflater);
   ~GzipStream() override;
 

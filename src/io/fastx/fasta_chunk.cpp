@@ -6,7 +6,7 @@
 namespace warpmer::io {
 namespace {
 
-/// Null if there is none.
+/// Returns the last line end; null if there is none.
 const char* last_line_end(const char* begin, const char* end) {
   if (begin >= end) return nullptr;
   return static_cast<const char*>(::memrchr(begin, '\n', static_cast<std::size_t>(end - begin)));

@@ -52,7 +52,7 @@ ChunkBorder RawChunks::border_at(std::uint64_t offset, const View& view) const {
           end == file_.size()};
 }
 
-/// Null if that cannot be seen.
+/// Returns where a chunk begins; null if that cannot be seen.
 const char* RawChunks::chunk_begin(std::uint64_t offset, const View& view) const {
   const ChunkBorder border = border_at(offset, view);
   if (offset == file_.size()) return border.at;

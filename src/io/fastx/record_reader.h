@@ -33,8 +33,8 @@ class RecordReader {
   [[nodiscard]] virtual std::uint64_t records() const noexcept = 0;
   /// Returns the bytes of the file on disk that they account for.
   [[nodiscard]] virtual std::uint64_t disk_bytes() const noexcept = 0;
-  /// For readers that share an input: number of the batch that was filled last, among all batches of the
-  /// input, from 0. Other readers fill batches in order.
+  /// Returns, for readers that share an input, the number of the batch that was filled last, among all
+  /// batches of the input, from 0. Other readers fill batches in order.
   [[nodiscard]] virtual std::optional<std::uint64_t> batch_number() const { return std::nullopt; }
   /// Returns the text that messages add to the file's name, where records are not counted from its beginning.
   [[nodiscard]] virtual std::string place() const { return {}; }

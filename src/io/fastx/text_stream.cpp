@@ -266,7 +266,7 @@ bool SharedStreamReader::read_in_turn(const BlockLease& lease, Batch& batch, Rea
   return is_filled;
 }
 
-/// For as much as the block before has left, and some more.
+/// Makes room for as much as the block before has left, and some more.
 void SharedStreamReader::make_room() {
   const std::size_t left = reader_->bytes_left();
   if (left > room_ && left <= most_room_) room_ = std::min(2 * left, most_room_);
@@ -279,7 +279,7 @@ void SharedStreamReader::end_turn() {
   wake_for_left();
 }
 
-/// There are no more turns.
+/// Ends all: there are no more turns.
 void SharedStreamReader::end_all() noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   turns_.stop();

@@ -11,8 +11,8 @@
 
 namespace warpmer::io {
 
-/// Everything that precedes the records: the header's text, with a @PG line for `program` that goes on from
-/// the last one, and the references. ResourceError when htslib has no memory; nothing when the text
+/// Returns everything that precedes the records: the header's text, with a @PG line for `program` that goes
+/// on from the last one, and the references. ResourceError when htslib has no memory; nothing when the text
 /// is damaged, so that no line can be added.
 std::optional<std::string> encode_bam_header(const sam_hdr_t& header, const ProgramLine& program);
 /// Does the same for the header of a BAM file, which has its references beside the `text`; these stay as they

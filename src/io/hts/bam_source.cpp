@@ -19,7 +19,7 @@ constexpr std::size_t kNumberBytes = 4;
 /// Bytes of a record behind its size and in front of its name.
 constexpr std::size_t kFixedBytes = 32;
 
-/// A record's numbers (section 4.2), but for those that say how long its parts are.
+/// Sets a record's numbers (section 4.2), but for those that say how long its parts are.
 void set_fields(std::string_view fixed, bam1_core_t& core) {
   const auto number = [&](std::size_t offset) {
     return static_cast<std::int32_t>(little_endian(fixed, offset, 4));
@@ -145,7 +145,7 @@ void BamSource::check(const bam1_t& record) const {
   }
 }
 
-/// Fewer only at the end of the data.
+/// Reads `size` bytes, fewer only at the end of the data.
 std::size_t BamSource::read_up_to(char* into, std::size_t size) {
   std::size_t done = 0;
   while (done < size) {

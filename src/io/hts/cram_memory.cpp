@@ -47,7 +47,7 @@ class Look {
   Look(const Look&) = delete;
   Look& operator=(const Look&) = delete;
 
-  /// 0 at its end, and if it cannot be read.
+  /// Returns the bytes read: 0 at its end, and if it cannot be read.
   std::size_t next(char* into, std::size_t bytes) {
     const ssize_t count = descriptor_ >= 0 && at_ >= 0 ? ::pread(descriptor_, into, bytes, at_) : 0;
     if (count <= 0) return 0;
@@ -70,7 +70,7 @@ int open_again(const std::string& path) {
   return again;
 }
 
-/// 0 for a header that cannot be read.
+/// Returns 0 for a header that cannot be read.
 std::uint64_t longest_sequence_of_header(const std::string& path) {
   silence_htslib();
   const int descriptor = open_again(path);

@@ -178,7 +178,7 @@ void CramSource::check_end() {
     fail("truncated: the marker of the end of the data is missing; copy or download the file again");
 }
 
-/// The error for what htslib says; or, if the file could not be read on, that is what is wrong.
+/// Throws the error for what htslib says; or, if the file could not be read on, that is what is wrong.
 void CramSource::fail_reading(std::string_view what) {
   close();
   try {

@@ -32,7 +32,7 @@ class Numbers {
     return all_.substr(at_ - size, size);
   }
   std::uint8_t byte() { return static_cast<std::uint8_t>(take(1)[0]); }
-  /// ITF-8: of 32 bits, of which the fifth byte has the lowest four.
+  /// Reads ITF-8: 32 bits, of which the fifth byte has the lowest four.
   std::int32_t itf8() {
     constexpr unsigned kMost = 4;
     const unsigned first = byte(), more = std::min(ones(first), kMost);
@@ -41,7 +41,7 @@ class Numbers {
     if (more == kMost) value = value << 4 | (byte() & 0x0f);
     return static_cast<std::int32_t>(value);
   }
-  /// LTF-8: of 64 bits.
+  /// Reads LTF-8: 64 bits.
   std::int64_t ltf8() {
     const unsigned first = byte(), more = ones(first);
     std::uint64_t value = more < 7 ? first & (0xffu >> (more + 1)) : 0;
@@ -120,7 +120,7 @@ void CramWatch::see_some(std::string_view bytes) {
   }
 }
 
-/// The definition of the file.
+/// Reads the definition of the file.
 void CramWatch::begin() {
   const std::string_view definition = Numbers(pending_).take(kDefinitionBytes);
   version_ = static_cast<std::uint8_t>(definition[4]);
@@ -134,7 +134,7 @@ void CramWatch::begin() {
   pass_over(kDefinitionBytes);
 }
 
-/// A container's header (section 7), and as much of its first block as is wanted.
+/// Reads a container's header (section 7), and as much of its first block as is wanted.
 void CramWatch::enter_container() {
   constexpr std::int32_t kNoReference = -1;
   Numbers numbers(pending_);
@@ -170,7 +170,7 @@ void CramWatch::enter_container() {
   pass_over(header_bytes + body_bytes);
 }
 
-/// So many bytes from the beginning of what is pending.
+/// Passes over so many bytes from the beginning of what is pending.
 void CramWatch::pass_over(std::uint64_t bytes) {
   skip_ = bytes - std::min<std::uint64_t>(bytes, pending_.size());
   pending_.erase(0, bytes);

@@ -13,7 +13,7 @@ namespace warpmer::io {
 class TextMemory {
  public:
   virtual ~TextMemory() = default;
-  /// Null when there is none, or a ResourceError that says more.
+  /// Returns the memory: null when there is none, or a ResourceError that says more.
   [[nodiscard]] virtual char* allocate(std::size_t bytes) const = 0;
   virtual void release(char* memory) const noexcept = 0;
 };

@@ -65,7 +65,7 @@ class LineReader {
 
   /// Returns the number of the last line that was given out, from 1 on.
   [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
-  /// Once all is read: whether the last line had no end, and may be cut off.
+  /// True, once all is read, when the last line had no end, and may be cut off.
   [[nodiscard]] bool is_cut_off() const noexcept { return is_cut_off_; }
   /// Makes reading throw Cancelled soon; by any thread.
   void cancel() noexcept { cancelled_ = true; }

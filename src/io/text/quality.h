@@ -25,7 +25,7 @@ using Bytes16 = std::uint8_t __attribute__((vector_size(16)));
 
 inline bool is_quality(char character) { return character >= kLowestQuality && character <= kHighestQuality; }
 
-/// Position of the first character that is no quality, or `length` if all are.
+/// Returns the position of the first character that is no quality, or `length` if all are.
 inline std::size_t first_bad_quality(const char* quality, std::size_t length) {
   std::size_t i = 0;
   while (i < length && is_quality(quality[i])) ++i;
