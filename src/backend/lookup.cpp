@@ -1,4 +1,4 @@
-// What lookups on all devices share: single k-mers, checks, the layout of a profile.
+// The part that lookups on all devices share: single k-mers, checks, the layout of a profile.
 
 #include "backend/lookup.h"
 

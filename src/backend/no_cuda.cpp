@@ -1,4 +1,4 @@
-// What a build without CUDA says instead.
+// A build without CUDA says this instead.
 
 #include "backend/backend.h"
 #include "backend/lookup.h"

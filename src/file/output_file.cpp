@@ -117,7 +117,7 @@ bool OutputFile::create_without_name() {
 void OutputFile::create() {
   target_ = resolve(path_);
   if (!create_without_name()) {
-    // What replaces a file gets the rights of that one below; until then nobody else may open it.
+    // A file that replaces another gets the rights of that one below; until then no other user may open it.
     std::error_code ignored;
     const mode_t mode = std::filesystem::is_regular_file(target_, ignored) ? S_IRUSR | S_IWUSR : kNewFileMode;
     const int error = temporary_.take(target_, [&](const std::string& name) {
@@ -129,7 +129,7 @@ void OutputFile::create() {
           fmt::format("cannot create '{}': {}", path_, creation_fault(parent_of(target_), error)));
     }
   }
-  // Nobody else reads what is not to be read, from the beginning; other ranks of this user may write.
+  // No other user reads what is not to be read, from the beginning; other ranks of this user may write.
   take_rights_of(target_, fd_, S_IRUSR | S_IWUSR);
 }
 
@@ -169,7 +169,7 @@ void OutputFile::sync() {
 void OutputFile::complete() {
   if (is_complete_) return;
   MappedInputs::check();
-  // What was allocated ahead is given back.
+  // Space that was allocated ahead is given back.
   if (shared_ && ::ftruncate(fd_, static_cast<off_t>(end_)) != 0) fail("complete", errno);
   if (!is_stream_ && !is_part_) take_rights_of(target_, fd_);
   if (!is_stream_) sync();
@@ -184,7 +184,8 @@ void OutputFile::commit() {
   complete();
   if (is_stream_) return;
   CompleteFile file(path_, target_, std::exchange(fd_, -1), std::move(temporary_));
-  // A file that is to be removed again is no output, and whoever made it looks at it before there is one.
+  // A file that is to be removed again is no output, and the job that made it looks at it before there is
+  // one.
   OutputGroup* const group = is_unfinished(path_) ? nullptr : OutputGroup::current();
   if (!group) {
     file.name(false);

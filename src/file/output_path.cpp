@@ -56,7 +56,7 @@ bool is_standard_output(const std::string& path) { return path == "-" || path ==
 
 bool is_stream(const std::string& path) {
   struct stat status {};
-  // What the shell has put standard output into may be a file; it is written in order all the same.
+  // The shell may have put standard output into a file; it is written in order all the same.
   return is_standard_output(path) || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The rights of an output that replaces a file: who may read and write it.
+/// The rights of an output that replaces a file: which users may read and write it.
 
 #include <sys/types.h>
 

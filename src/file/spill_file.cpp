@@ -88,7 +88,7 @@ void SpillFile::read(const Spilled& what, void* to) {
   }
   read_ += what.bytes;
   if (file::checksum(first, what.bytes) == what.checksum) return;
-  // What did not get to the disk may have been given up since.
+  // Bytes that did not get to the disk may have been given up since.
   if (::fdatasync(fd_) != 0) fail("write", what.bytes, written_ - what.bytes, errno);
   throw ResourceError(fmt::format(
       "{} bytes of the temporary file in '{}' are not those that were written: its disk or memory "

@@ -42,7 +42,7 @@ constexpr Ending kEndings[] = {
     {".bedgraph", Content::bedgraph, "bedGraph"},
     {".bdg", Content::bedgraph, "bedGraph"},
     {".bg", Content::bedgraph, "bedGraph"},
-    // What no command writes.
+    // Endings that no command writes.
     {".sam", Content::other, "SAM"},
     {".cram", Content::other, "CRAM"},
     {".ubam", Content::other, "BAM"},

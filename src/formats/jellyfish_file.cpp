@@ -188,7 +188,7 @@ std::size_t JellyfishSource::decode(std::span<CountedKmer> out) {
   const std::span<const std::byte> bytes = file_.bytes();
   const std::uint32_t record_bytes = key_bytes_ + count_bytes_;
   const Key no_base = ~key_mask<Key>(facts_.k);
-  // What is read with a k-mer and is not the k-mer's.
+  // Bits that are read with a k-mer and are not the k-mer's.
   const Key beyond = ~key_mask<Key>(4 * key_bytes_);
   std::byte last[kJellyfishDecodedBytes + sizeof(std::uint64_t)] = {};
   std::size_t n = 0;

@@ -26,7 +26,7 @@ TextFile::TextFile(const std::string& path, unsigned threads)
   capacity_ = threads_ * kBlocksAtOnce * io::kBgzfBlockText;
   text_.resize(capacity_);
   packed_.resize(threads_);
-  // Held from the beginning, so that who asks how much memory is left counts it.
+  // Held from the beginning, so that it counts when it is asked how much memory is left.
   for (std::string& packed : packed_) {
     packed.resize(kBlocksAtOnce * kMostPackedBytes);
     packed.clear();

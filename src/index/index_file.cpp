@@ -132,7 +132,7 @@ void IndexFile::read(std::uint32_t shard, std::uint64_t* into) const {
   const layout::DirectoryEntry& entry = impl_->entry(shard);
   const bool is_verified = impl_->is_verified(shard);
   file::Checksum checksum;
-  // What has been read is summed while it is in the core's cache.
+  // Bytes that have been read are summed while they are in the core's cache.
   constexpr std::uint64_t kSomeWords = std::uint64_t{1} << 15;
   for (std::uint64_t at = 0; at < entry.payload_words; at += kSomeWords) {
     const std::size_t bytes = std::min(kSomeWords, entry.payload_words - at) * sizeof *into;

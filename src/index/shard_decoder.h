@@ -107,7 +107,7 @@ class ShardDecoder {
       if (end - begin > kSplat) std::fill_n(at + kSplat, end - begin - kSplat, top);
       begin = end;
     }
-    // What a damaged payload leaves over; the order of hashes will tell.
+    // A damaged payload leaves these over; the order of hashes will tell.
     std::fill_n(hashes + (begin - span.first), span.last - begin, Key{0});
   }
 

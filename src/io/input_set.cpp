@@ -137,12 +137,12 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
 }
 
 std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const InputShare& share) const {
-  // Before anything is read: what "-" stands for is read from one place by all who read it.
+  // Before anything is read: what "-" stands for is read from one place by all its readers.
   const std::optional<CramNeeds> foreseen = look_at_cram(input, options.reference);
   auto file = std::make_unique<file::ByteFile>(input.path, input.shown, cancelled, input.disk_bytes);
   const Content content = detect_content(*file);
   const RawFormat format = content == Content::text ? raw_format(input, *file) : RawFormat::none;
-  // What one process reads for all goes to others as pieces.
+  // Batches that one process reads for all go to others as pieces.
   if (text_memory != nullptr && format != RawFormat::none && !share.for_all &&
       RawTextReader::is_large(input.disk_bytes, format, options)) {
     auto text = std::make_shared<RawTextReader>(input, format, share, options, *text_memory, cancelled);

@@ -91,7 +91,7 @@ bool ReadPairs::next(ReadGroup& group) {
   group.first.clear();
   group.second.clear();
   if (is_over_) return false;
-  is_over_ = true;  // for good when reading fails: nobody goes on from there
+  is_over_ = true;  // for good when reading fails: no thread goes on from there
   is_over_ = pairing_ == Pairing::two_files ? !next_of_two(group) : !next_interleaved(group);
   if (!is_over_) group.ordinal = next_ordinal_++;
   return !is_over_;

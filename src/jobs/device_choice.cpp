@@ -178,7 +178,7 @@ std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, cons
     return backend::make_cpu_lookup(index, request.lenient,
                                     automatic ? backend::LookupTable::index : request.table, request.threads);
   };
-  // Paging moves all of the index, again and again: on a GPU that nobody asked for, the CPU is ahead.
+  // Paging moves all of the index, again and again: on a GPU that was not asked for, the CPU is ahead.
   const auto on_gpu = [&](backend::LookupTable table) {
     return backend::make_cuda_lookup(index, request.lenient, choice.gpus, choice.device_memory_bytes, table,
                                      !choice.automatic);
@@ -191,7 +191,7 @@ std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, cons
     if (table != backend::LookupTable::index) {
       try {
         return on_gpu(table);
-      } catch (const ResourceError&) {  // nobody asked for it
+      } catch (const ResourceError&) {  // it was not asked for
       }
     }
     return on_gpu(backend::LookupTable::index);

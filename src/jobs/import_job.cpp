@@ -84,7 +84,7 @@ class ImportJob {
             {
               const std::lock_guard lock(mutex);
               if (!can_read) break;
-              can_read = false;  // for good when reading fails: nobody goes on from there
+              can_read = false;  // for good when reading fails: no thread goes on from there
               n = source_.read(kmers);
               can_read = n > 0;
             }

@@ -20,7 +20,7 @@ struct PlanOptions {
 };
 
 struct PlanReport {
-  // What it rests on.
+  // The facts that it rests on.
   bool is_whole = false;           ///< everything was read
   std::uint64_t input_bytes = 0;   ///< on disk; 0: unknown
   std::uint64_t sample_bytes = 0;  ///< read of these

@@ -13,7 +13,7 @@ namespace warpmer::jobs {
 
 namespace {
 
-/// Reserve for what no one accounts for: stacks, allocator slack, the C++ runtime.
+/// Reserve for what is accounted for nowhere: stacks, allocator slack, the C++ runtime.
 constexpr std::uint64_t kSlackBytes = std::uint64_t{24} << 20;
 
 /// Bases of a piece that were not in the piece before.
@@ -102,8 +102,8 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
     const auto start = Clock::now();
     writer.put(shard, std::move(frozen));
     // Shards wait in memory for those before them. One that takes long (a hot k-mer), or a device that is
-    // ahead of the one before it, must not make all others pile up. Whoever has the next shard has not put
-    // it, so it is never the thread that waits.
+    // ahead of the one before it, must not make all others pile up. The thread that has the next shard has
+    // not put it, so it is never the thread that waits.
     writer.wait_for_place(shard, most_waiting_bytes());
     write_seconds_ += seconds_since(start);
     if (failed_) throw InternalError("stopped because another thread failed");

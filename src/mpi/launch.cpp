@@ -1,4 +1,4 @@
-// Whether this process is one of several, and how they find each other.
+// Finds out whether this process is one of several, and how they find each other.
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -108,7 +108,7 @@ void Ranks::run(unsigned expected) {
       idle_looks = 0;
       continue;
     }
-    // Large messages go piece by piece, and only while somebody looks.
+    // Large messages go piece by piece, and only while a thread looks.
     const bool is_under_way = !being_sent_.empty() || link_->is_receiving();
     if (is_under_way && ++idle_looks < kLooksWithoutNap) {
       std::this_thread::yield();
@@ -182,7 +182,7 @@ bool Ranks::receive_all() {
       continue;
     }
     const std::lock_guard lock(mutex_);
-    if (has_failed_) continue;  // nobody wants it
+    if (has_failed_) continue;  // it is no longer wanted
     queue(channel).incoming_bytes += incoming.message.size();
     queue(channel).incoming.push_back(std::move(incoming));
     changed_.notify_all();

@@ -43,7 +43,7 @@ void ReadDealer::deal() {
 /// False when it is to go on as `ReadResults::begin_again` says. So do those that follow.
 bool ReadDealer::deal_file(std::uint32_t index) {
   const io::InputFile& file = files_[index];
-  // What can be read only once must not have to be dealt again.
+  // Inputs that can be read only once must not have to be dealt again.
   if (!io::can_be_opened_again(file)) return results_.wait_until_written() && deal_batches(index, {});
   const std::uint64_t wanted = (file.disk_bytes + part_bytes_ - 1) / part_bytes_;
   if (wanted <= 1) return deal_parts(index, 1);

@@ -108,8 +108,8 @@ void SharedIndex::finish(const index::Totals& totals, const index::Histogram& hi
     bytes_written_ = writer_->bytes_written();
   }
   if (!ranks_.are_several()) return;
-  // What the others have written counts, too; and they must not take the file for unfinished before it has
-  // its name.
+  // Bytes that the others have written count, too; and they must not take the file for unfinished before it
+  // has its name.
   const std::uint64_t all = ranks_.sum(is_stream_ && !ranks_.is_first() ? 0 : writer_->bytes_written());
   bytes_written_ = all;
 }

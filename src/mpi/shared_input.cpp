@@ -64,7 +64,7 @@ void SharedInput::enable_raw_text(const backend::Backend& backend) {
 
 bool SharedInput::next(io::Batch& batch, unsigned thread) {
   if (!ranks_.are_several()) return own_->next(batch);
-  // What others have read comes first: they wait when too much of it does.
+  // Batches that others have read come first: they wait when too much of it does.
   while (!is_cancelled_) {
     const bool may_read = !has_ended_[thread] && !ranks_.is_full(Channel::batches);
     if (next_handed_on(batch, may_read ? std::chrono::milliseconds(0) : kLook)) return true;

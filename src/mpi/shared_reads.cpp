@@ -279,7 +279,7 @@ void SharedReads::answer_part(MessageReader& work, Turn& turn) {
 void SharedReads::deliver(Message&& result) {
   const std::uint64_t bytes = result.size();
   {
-    // What rank 0 has not told of yet is less than the other half.
+    // The bytes that rank 0 has not told of yet are less than the other half.
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_stopped_ || unwritten_ <= most_unwritten_ / 2; });
     if (is_stopped_) return;

@@ -55,7 +55,7 @@ class SharedReads {
 
   void start_dealing(const Write& write);
   void stop() noexcept;
-  // What the threads of a rank do.
+  // The work of the threads of a rank.
   void answer_all(const Answer& answer, unsigned thread);
   void deal();
   void collect();

@@ -229,7 +229,7 @@ KmerPrediction predict_kmers(const backend::KmerSample& sample, const SampledRea
   KmerPrediction prediction;
   const auto kmers = static_cast<double>(kmers_of(reads));
   if (kmers == 0) {
-    // What was not read may be anything, up to some k-mers for each (compressed) byte.
+    // The part that was not read may be anything, up to some k-mers for each (compressed) byte.
     if (!reads.is_whole) prediction.occurrences.high = 4 * static_cast<double>(reads.total_bytes);
     prediction.distinct = prediction.stored = prediction.occurrences;
     return prediction;

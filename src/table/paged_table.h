@@ -499,7 +499,7 @@ class PagedTable {
         ++counts_.enlarged;
         attempt = 0;
       } else if (is_full && plan_.placement == Placement::by_key) {
-        // What is left belongs to any part.
+        // The rest belongs to any part.
         const std::vector<std::uint32_t> parts = halve(child, frame);
         for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
           bring_in(*part, frame);

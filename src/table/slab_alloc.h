@@ -204,8 +204,8 @@ class SlabAlloc {
     const std::uint32_t unit = address % kUnitsPerBlock;
     // The bit is set, so that taking it away takes nothing else; unlike compare and swap it never fails.
     words.add(as_counts(units_.bitmap(address >> kUnitBits) + unit / 32), 0, 0u - (1u << unit % 32));
-    // In this order: who reads the number and then finds no unit has looked before it was free, or sees here
-    // that another one is.
+    // In this order: a tile that reads the number and then finds no unit has looked before it was free, or
+    // sees here that another one is.
     fence();
     words.add(as_counts(&state_->freed), 0, 1);
   }

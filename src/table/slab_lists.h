@@ -50,7 +50,7 @@ class SlabLists {
       if (fresh != kNoSlab) {
         if (tile.words().claim(as_slots(&slab->next), 0, fresh, kNoSlab) == Claim::won)
           return alloc_.at(fresh);
-        alloc_.free(tile.words(), fresh);  // another tile has appended one; nobody has seen ours
+        alloc_.free(tile.words(), fresh);  // another tile has appended one; no tile has seen ours
       }
       there = next(tile, slab);
     }

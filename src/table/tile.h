@@ -58,7 +58,7 @@ struct Slots {
     return {first, reinterpret_cast<std::uint32_t*>(first + size)};
   }
   WARPMER_HD Slots at(std::size_t slot) const { return {keys + slot, counts + slot}; }
-  // While nobody else writes to the slot.
+  // While no other tile writes to the slot.
   [[nodiscard]] WARPMER_HD Slot<Key> read(std::size_t slot) const { return {keys[slot], counts[slot]}; }
   WARPMER_HD void write(std::size_t slot, Slot<Key> in) const {
     keys[slot] = in.key;
@@ -69,7 +69,7 @@ struct Slots {
 template <class T>
 concept Tile = requires(const T t, typename T::Bucket b, Slots<typename T::Key> s, typename T::Key k, int i) {
   { T::kWidth } -> std::convertible_to<int>;       // slots in one bucket, at most 32
-  { T::kExclusive } -> std::convertible_to<bool>;  // no one else writes to the table
+  { T::kExclusive } -> std::convertible_to<bool>;  // no other tile writes to the table
   { t.load(s) } -> std::same_as<typename T::Bucket>;
   { t.match(b, k) } -> std::same_as<SlotMask>;  // slots that hold k
   { t.empty(b) } -> std::same_as<SlotMask>;
@@ -82,7 +82,7 @@ concept Tile = requires(const T t, typename T::Bucket b, Slots<typename T::Key> 
   { t.exchange_key(s, i, k) } -> std::same_as<typename T::Key>;  // leaves the count where it is
   { t.add(s, i, 1u) } -> std::same_as<std::uint32_t>;            // one lane acts; the count before
   { t.store(s, i, 1u) } -> std::same_as<void>;                   // the count, over whatever it was
-  // Of an empty slot, for a key with its count at once.
+  // For an empty slot, for a key with its count at once.
   requires(!Slots<typename T::Key>::kOneWord || requires {
     { t.claim_whole(s, i, Slot<typename T::Key>{}) } -> std::same_as<Claim>;
   });

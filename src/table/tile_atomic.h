@@ -47,7 +47,7 @@ struct AtomicTile {
       return Claim::won;
     return found == key ? Claim::same_key : Claim::lost;
   }
-  /// Key and count are two words: only for phases in which no one else touches the slot's key.
+  /// Key and count are two words: only for phases in which no other tile touches the slot's key.
   Slot<Key> exchange(Slots<Key> s, int i, Slot<Key> in) const {
     return {std::atomic_ref(s.keys[i]).exchange(in.key, std::memory_order_relaxed),
             std::atomic_ref(s.counts[i]).exchange(in.count, std::memory_order_relaxed)};

@@ -45,7 +45,7 @@ class WarpDrive {
         const SlotMask same = tile.match(bucket, key), empty = tile.empty(bucket);
         if ((same | empty) == 0) [[unlikely]]
           continue;
-        // Nobody else writes: storing a key over itself is cheaper than guessing a branch.
+        // No other tile writes: storing a key over itself is cheaper than guessing a branch.
         const int i = first_slot(same != 0 ? same : empty);
         tile.claim(s, i, key);
         const std::uint32_t before = tile.add(s, i, n);

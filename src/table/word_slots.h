@@ -38,7 +38,7 @@ struct Slots<Key32> {
     return {static_cast<std::uint64_t*>(memory)};
   }
   WARPMER_HD Slots at(std::size_t slot) const { return {words + slot}; }
-  // While nobody else writes to the slot.
+  // While no other tile writes to the slot.
   [[nodiscard]] WARPMER_HD Slot<Key> read(std::size_t slot) const {
     return {key_of(words[slot]), count_of(words[slot])};
   }

@@ -72,7 +72,7 @@ backend::SessionForecast DenseSession::forecast(const backend::CountPlan& plan) 
   forecast.least_bytes = forecast.unhurried_bytes = static_cast<double>(least_bytes(plan));
   forecast.begins = plan.memory_bytes >= least_bytes(plan);
   if (!forecast.begins) return forecast;
-  // Of k-mers that do not occur, pages may never be touched.
+  // Pages of k-mers that do not occur may never be touched.
   forecast.peak_high_bytes = static_cast<double>(backend::dense_freeze_bytes(plan.k)) +
                              static_cast<double>(copies_for(plan)) * static_cast<double>(copy_bytes(plan.k));
   forecast.peak_low_bytes = static_cast<double>(copy_bytes(plan.k));

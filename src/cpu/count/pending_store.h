@@ -82,7 +82,7 @@ struct PendingList {
   template <class Visit>
   void for_each_page(Visit&& visit) const {
     for (const auto* page = first; page != nullptr; page = page == last ? nullptr : page->next) {
-      // Within a page the processor, or who visits, sees what comes next; here nobody would.
+      // Within a page the processor, or the visitor, sees what comes next; here neither would.
       for (int line = 0; line < 16 && page != last; ++line)
         __builtin_prefetch(reinterpret_cast<const char*>(page->next) + 64 * line);
       visit(static_cast<const char*>(page->data), content(page));

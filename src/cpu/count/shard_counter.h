@@ -355,7 +355,7 @@ class ShardCounter {
   bool listing_ = true;        ///< hashes stay in the list until all are there
   std::size_t most_listed_ = kMostListed;
   std::uint64_t hashes_ = 0;  ///< expanded from this shard's words
-  // What the shard before had.
+  // The numbers that the shard before had.
   double hashes_per_word_ = 2, distinct_per_word_ = 2, repeated_ = 1;
   std::size_t last_distinct_ = 0;
   Range range_;

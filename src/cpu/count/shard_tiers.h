@@ -450,8 +450,8 @@ class ShardTiers {
       const bool spilled = spill_last_group(desk, shard / group_shards_);
       lock.lock();
       if (spilled) continue;
-      if (in_turn_ == 0) break;  // nobody will give anything back
-      // Pages and runs that others use up make room, too, but tell nobody: they are looked at again.
+      if (in_turn_ == 0) break;  // no thread will give anything back
+      // Pages and runs that others use up make room, too, but no thread is told: they are looked at again.
       given_back_.wait_for(lock, std::chrono::milliseconds(10));
     }
     reserved_ += bytes;
@@ -471,7 +471,7 @@ class ShardTiers {
 
   void end_turn(Desk& desk) {
     trim(desk, memory_.kept_bytes());
-    // What such a rank keeps of the index (mpi/shared_index.h) takes the place of these pages.
+    // The shards that such a rank keeps (mpi/shared_index.h) take the place of these pages.
     if (!plan_.ranks->is_first()) pool_.shrink(pool_.bytes_in_use());
     const std::lock_guard lock(mutex_);
     give_back(desk, memory_.kept_bytes());

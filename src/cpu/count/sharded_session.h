@@ -87,7 +87,7 @@ class ShardedSession : public backend::CountingSession {
     exchange_.end(appender(worker), [&] {
       if (tiers_.over_budget()) tiers_.relieve(worker.desk);
     });
-    // What it has counted early and how long that took is looked at from here on.
+    // From here on, it is looked at what was counted early and how long that took.
     if (++threads_ended_ == plan_.threads && courier_.joinable()) courier_.join();
     return 0;
   }

@@ -40,7 +40,7 @@ inline constexpr Keep kLeft{true, false, true};
 inline constexpr Keep kLeftOnly{true, false, false};
 inline constexpr Keep kEitherOnly{true, true, false};
 
-// What becomes of two counts. `mine` and `other` are 0 where a list has no such hash.
+// Ways to combine two counts. `mine` and `other` are 0 where a list has no such hash.
 
 struct AddCounts {
   bool overflow = false;

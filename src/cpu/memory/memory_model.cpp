@@ -29,14 +29,14 @@ constexpr std::uint64_t kMostKeptBytes = std::uint64_t{64} << 20;
 /// Random minimizers change after half a window, on average.
 double mean_kmers_per_word(std::uint32_t k) { return (minimizer_window(k) + 1) / 2.0; }
 
-// What arrays and tables, whichever it is, and the frozen result take for a byte of words, k-mers of which
-// most are distinct; arrays' sizes are powers of two. High estimates.
+// Bytes that arrays and tables, whichever it is, and the frozen result take for a byte of words, k-mers of
+// which most are distinct; arrays' sizes are powers of two. High estimates.
 constexpr std::uint64_t kNarrowPerByte = 34, kWidePerByte = 48;
 // When the result is merged with a run there are two of it: for a byte of words, and for an entry of the run.
 constexpr std::uint64_t kNarrowMergedPerByte = 38, kWideMergedPerByte = 108;
 constexpr std::uint64_t kNarrowPerEntry = 80, kWidePerEntry = 128;
-// What a range of a shard's hashes takes for each that its list has room for, sorted, and frozen if that is
-// all of the shard; and besides them.
+// Bytes that a range of a shard's hashes takes for each that its list has room for, sorted, and frozen if
+// that is all of the shard; and besides them.
 constexpr std::uint64_t kNarrowPerHash = 40, kWidePerHash = 64, kPassBytes = std::uint64_t{2} << 20;
 
 /// Returns the bytes that words take, as counting_bytes has it, for each byte of the pages they are on; for
@@ -81,7 +81,7 @@ MemoryModel::MemoryModel(const backend::CountPlan& plan, std::uint64_t thread_by
   budget_ =
       static_cast<std::uint64_t>(static_cast<double>(total_ - division.counters) / (1 + division.tables));
   early_bytes_ = (total_ - budget_) / plan.threads;
-  // What all threads together may take, so that none has to wait for what another one keeps.
+  // Bytes that all threads together may take, so that none has to wait for what another one keeps.
   kept_bytes_ = std::min(kMostKeptBytes, std::max(kCounterBytes, this->thread_bytes()));
 }
 
@@ -93,7 +93,7 @@ backend::SessionForecast MemoryModel::forecast(const backend::CountPlan& plan, s
   const auto memory = static_cast<double>(plan.memory_bytes), writer = static_cast<double>(division.writer),
              other = static_cast<double>(plan.other_bytes);
   const auto held = static_cast<double>(division.fixed + division.counters);
-  // What is pending takes at most this part of its room while groups are not relieved.
+  // Pending words take at most this part of its room while groups are not relieved.
   constexpr double kUsed = 1 - 1.0 / MemoryModel::kLeftPart;
   const double needed = held + page_bytes / kUsed * (1 + division.tables);
   backend::SessionForecast forecast;

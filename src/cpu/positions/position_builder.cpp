@@ -30,7 +30,7 @@ using cpu::BinSplitter;
 using cpu::PackedReference;
 using table::TopBitsBucket;
 
-/// Reserve for what no one accounts for: stacks, allocator slack, the C++ runtime.
+/// Reserve for what is accounted for nowhere: stacks, allocator slack, the C++ runtime.
 constexpr std::uint64_t kSlackBytes = std::uint64_t{24} << 20;
 
 /// The interface that all widths have in common.

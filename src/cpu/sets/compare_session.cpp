@@ -1,4 +1,4 @@
-// What several indexes share, on the CPU: sums over the k-mers that two or more of them have.
+// The k-mers that several indexes share, on the CPU: sums over the k-mers that two or more of them have.
 
 #include "backend/compare_session.h"
 

@@ -189,7 +189,7 @@ class SetWorker {
         if (plan_.counts == CountRule::difference) return go.template operator()<kLeft>(CountLess{});
         return go.template operator()<kLeftOnly>(LeftCount{});
       case SetOperation::symmetric_difference:
-        // Of more than two, which of them have a k-mer is known at the end only.
+        // With more than two, it is known at the end only which of them have a k-mer.
         if (with_samples) return go.template operator()<kUnion>(LeftCount{});
         return go.template operator()<kEitherOnly>(LeftCount{});
     }

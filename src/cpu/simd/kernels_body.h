@@ -150,7 +150,7 @@ bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint
     const PackedGroup group = pack_group(text + i);
     packed[i / 32] = group.low;
     packed[i / 32 + 1] = group.high;
-    // What lies past the end is none of ours.
+    // Text past the end is none of ours.
     const std::size_t rest = length - i;
     breaks[i / 64] = rest >= 64 ? group.breaks : group.breaks & ((std::uint64_t{1} << rest) - 1);
     any |= breaks[i / 64];

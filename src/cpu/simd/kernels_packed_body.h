@@ -74,7 +74,7 @@ void widen_packed(const PackedTable& from, PackedTable& to) {
   const std::uint64_t count_mask = (std::uint64_t{1} << from.count_bits) - 1;
   for (std::size_t number = 0; number < std::size_t{1} << from.window_bits; ++number) {
     const std::uint64_t* const window = from.words + number * kPackedWindow;
-    // What was the top bit of the rest says which of two windows.
+    // The former top bit of the rest says which of two windows.
     std::uint64_t* half[2] = {to.words + 2 * number * kPackedWindow,
                               to.words + (2 * number + 1) * kPackedWindow};
     for (int i = 0; i < kPackedWindow; ++i) {

@@ -67,7 +67,7 @@ class WordFormat {
 
 /// Returns what words take on average, as WordFormat writes them, that have so many k-mers on average.
 inline double mean_word_bytes(std::uint32_t k, double kmers) {
-  // Of the last byte 0, 2, 4 or 6 bits are empty.
+  // In the last byte 0, 2, 4 or 6 bits are empty.
   constexpr double kEmptyBits = 3;
   return (2 * (k - 1 + kmers) + kWordCountBits + kEmptyBits) / 8;
 }

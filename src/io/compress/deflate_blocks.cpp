@@ -56,7 +56,7 @@ bool is_complete(std::uint64_t lengths, unsigned count) {
   const auto four = [&](unsigned i) -> unsigned {
     return kSharesOfFour[(lengths >> (4 * kLengthBits * i)) % kSharesOfFour.size()];
   };
-  // Without branches, whose outcome nobody could predict.
+  // There are no branches: their outcome could not be predicted.
   return four(0) + four(1) + four(2) + four(3) + four(4) == 1U << kMostLengthCodeBits;
 }
 

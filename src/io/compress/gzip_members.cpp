@@ -109,7 +109,7 @@ GzipMembers::Status GzipMembers::begin_member(std::span<const char>& input) {
     input = input.subspan(static_cast<std::size_t>(end - input.begin()));
   }
   if (input.empty()) return Status::going_on;
-  // Of the first member, and of a member's second byte and the rest, the header is the judge.
+  // The header judges the first member, and a member's second byte and the rest.
   if (state_ == State::padding || (!is_first_ && to_byte(input.front()) != kMagic[0])) return Status::junk;
   is_first_ = false;
   header_.start();

@@ -92,7 +92,7 @@ struct GzipStream::Chunk : SpeculativeBlock {
   std::vector<Segment> segments;            ///< segments of the text in the text block
   std::uint64_t members_before = 0;         ///< number of members that ended before this text
 
-  // Of a chunk that was decompressed before its turn.
+  // These belong to a chunk that was decompressed before its turn.
   std::unique_ptr<Decoder> decoder;
   std::span<char> guessed;    ///< text
   std::size_t in_window = 0;  ///< so much of it does not reach into the window of the next chunk

@@ -88,7 +88,7 @@ class IsalInflater final : public DeflateInflater {
     state_->avail_out = clamp_to_32_bits(output.size());
     const int result = isal_inflate(state_.get());
     const bool is_end = result == ISAL_DECOMP_OK && state_->block_state == ISAL_BLOCK_FINISH;
-    // What was taken too much goes back, be it of this input or of an earlier one.
+    // Bytes that were taken too many go back, be they of this input or of an earlier one.
     const std::size_t unneeded = is_end ? static_cast<std::size_t>(state_->read_in_length) / 8 : 0;
     const std::size_t not_given = input.size() - clamp_to_32_bits(input.size());
     input = {reinterpret_cast<const char*>(state_->next_in) - unneeded,

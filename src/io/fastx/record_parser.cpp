@@ -110,7 +110,7 @@ std::optional<RecordParser::Line> RecordParser::trimmed_line_at(const Window& wi
 /// and all its bases lost.
 std::optional<RecordParser::Line> RecordParser::header_at(const Window& window, std::size_t pos) const {
   const std::optional<Line> header = line_at(window, pos);
-  // Of what goes on, the last character may belong to a line end that is not all there.
+  // When the text goes on, its last character may belong to a line end that is not all there.
   std::size_t end = header ? header->end : window.size - 1;
   while (end > pos && window.text[end - 1] == '\r') --end;
   if (std::memchr(window.text + pos, '\r', end - pos) == nullptr) return header;

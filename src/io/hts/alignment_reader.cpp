@@ -51,7 +51,8 @@ AlignmentReader::AlignmentReader(std::unique_ptr<AlignmentSource> source, const 
 
 bool AlignmentReader::fill(Batch& batch) {
   batch.clear();
-  // What grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a batch.
+  // Memory that grew for one long record is not kept: InputSet::memory_bytes counts a quarter more than a
+  // batch.
   if (batch.text.capacity() > batch_bytes_ + batch_bytes_ / 4) batch.text.give_back();
   if (program_ && !bam_header_)
     bam_header_ = std::make_shared<const std::string>(source_->bam_header(*program_));
@@ -68,7 +69,7 @@ bool AlignmentReader::fill(Batch& batch) {
     if (is_pending_) break;
     add(batch);
   }
-  // Of a file without records, there is a header to be handed over.
+  // A file without records has a header to be handed over.
   const bool is_header_only = bam_header_ && records_ == 0 && !std::exchange(is_header_given_, true);
   return !batch.pieces.empty() || is_header_only;
 }

@@ -66,7 +66,7 @@ std::optional<std::string> encode_bam_header(const sam_hdr_t& header, const Prog
 
 std::optional<std::string> encode_bam_header(const std::string& text, std::string_view references,
                                              const ProgramLine& program) {
-  // What is behind a zero is not text.
+  // Bytes behind a zero are not text.
   const Header header(sam_hdr_parse(std::min(text.find('\0'), text.size()), text.c_str()));
   return header ? encode(*header, references, program) : std::nullopt;
 }

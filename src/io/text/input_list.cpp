@@ -132,7 +132,7 @@ std::uint64_t bytes_of_alike(const std::vector<InputFile>& files) {
   std::uint64_t bytes = 0;
   for (const InputFile& file : files) {
     const std::string form = form_of(file.path);
-    const bool is_read_ahead = form == ".cram";  // by htslib, nobody knows how far
+    const bool is_read_ahead = form == ".cram";  // by htslib, it is not known how far
     if (!file.is_regular || is_read_ahead || form != form_of(files.front().path)) return 0;
     bytes += file.disk_bytes;
   }
