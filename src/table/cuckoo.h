@@ -77,7 +77,7 @@ class Cuckoo {
   }
 
   /// Puts the key in; counts stay as they are. New: a copy was put in, though other tiles may have
-  /// put in another at the same time. The homeless key's count means nothing.
+  /// put in another at the same time. The count of the key that is left over means nothing.
   WARPMER_HD Displacement<Key> place(const T& tile, Key key) const {
     const Seat seat = find_or_claim(tile, key);
     if (seat.slot < 0) return settle(tile, {key, 0});

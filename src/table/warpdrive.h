@@ -2,7 +2,7 @@
 /// The WarpDrive scheme (Juenger, Hundt, Schmidt 2018, section IV): a group of lanes looks at adjacent slots
 /// at once; windows of slots follow one another by double hashing (table/probing.h), boundedly.
 ///
-/// What may run side by side, on tiles that share a table: insertions of any keys, by `insert` or by
+/// These may run side by side, on tiles that share a table: insertions of any keys, by `insert` or by
 /// `insert_over_tombstones`; replacements; erasures; and lookups with any of them. Two of the first four may
 /// not: the paper, too, has a global barrier between insertions and deletions.
 
