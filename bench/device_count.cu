@@ -210,7 +210,7 @@ Reads make_reads(const Options& options, std::uint32_t number) {
   return made;
 }
 
-/// What did not fit the devices, and how fast it went: rates are of all bytes moved by wall time.
+/// Prints the bytes that did not fit the devices, and their speed: rates are all bytes moved by wall time.
 void print_spilled(const Round& round) {
   const SpillTotals& moved = round.spilled;
   if (round.early_counts > 0)

@@ -81,7 +81,7 @@ std::vector<Text> load_texts(const Options& options, std::uint32_t k) {
   return texts;
 }
 
-/// What the answers to all texts come to. Equal for all forms of an index.
+/// The sums of the answers to all texts, which are equal for all forms of an index.
 struct Answers {
   unsigned long long kmers, found, sum;
   bool operator==(const Answers&) const = default;
@@ -212,7 +212,7 @@ class PagedBench {
     DeviceArray<CutStatus> status;
     Stream stream;
   };
-  /// Of a round, on average of several without a pause.
+  /// The figures of a round, as an average of several without a pause.
   struct Measured {
     double seconds, bytes;
   };
@@ -332,7 +332,7 @@ class SeveralBench {
     std::size_t text;
     std::uint32_t begin;
   };
-  /// What a thread asks with.
+  /// The stream and memory with which a thread asks.
   struct Asker {
     Stream stream;
     DeviceArray<std::uint32_t> answers{kSliceStarts};

@@ -12,7 +12,7 @@
 
 namespace {
 
-/// As warpmer's own (cli/framework/exit_status.h).
+/// Returns the same exit statuses as warpmer (cli/framework/exit_status.h).
 int exit_status_of(warpmer::ErrorKind kind) {
   switch (kind) {
     case warpmer::ErrorKind::usage:

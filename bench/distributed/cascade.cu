@@ -25,7 +25,7 @@ struct MakeKey {
   __device__ void operator()(std::size_t i) const { keys[i] = maker.key(first + i); }
 };
 
-/// How often each key comes: another way to know than a table.
+/// Counts how often each key comes, without a table.
 struct CountNumber {
   PairMaker maker;
   std::uint32_t* times;
@@ -59,7 +59,8 @@ struct JudgeAnswer {
   }
 };
 
-/// What one device brings: pairs; when they are in, the keys, and room for answers, in the same memory.
+/// The elements that one device brings: pairs; when they are in, the keys, and room for answers, in the same
+/// memory.
 class Bringer {
  public:
   Bringer(const KeyPlan& plan, std::uint64_t first, std::size_t size)

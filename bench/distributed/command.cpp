@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kMostDevices = 64;
 /// Sizes are logarithms.
 constexpr std::uint32_t kLeastSize = 4, kMostSize = 32, kMostBatch = 30;
-/// What the seconds of a stage are reported in.
+/// The factor to milliseconds, in which the seconds of a stage are reported.
 constexpr double kMilliseconds = 1000;
 constexpr const char* kMedianOfRounds = "measurements, of which the median is shown";
 
@@ -59,7 +59,7 @@ std::size_t choose(const char* option, const std::string& name, const std::vecto
   throw UsageError(fmt::format("{} {}: there are {}", option, name, all));
 }
 
-/// What devices there are; those that are asked for.
+/// Sets the devices: those that are asked for, or those there are.
 void choose_devices(Options& options) {
   const Ordinals usable = usable_gpus();
   if (usable.empty()) {
@@ -82,7 +82,7 @@ Ordinals first_of(const Options& options, std::uint32_t count) {
   return {options.ordinals.begin(), options.ordinals.begin() + count};
 }
 
-/// What all rows begin with.
+/// Returns the values with which all rows begin.
 RowReport::Row row_of(const Ordinals& ordinals, bool through_host) {
   RowReport::Row row;
   row["gpu"] = gpu_name(ordinals.front());
@@ -126,7 +126,7 @@ class CascadeDriver {
     });
   }
 
-  /// As many pairs as there are keys at most.
+  /// Returns a plan with at most as many pairs as there are keys.
   [[nodiscard]] KeyPlan plan_of(const std::string& keys, std::uint32_t size, std::uint32_t count) const {
     KeyPlan plan;
     plan.distribution = static_cast<Distribution>(choose("--keys", keys, {"unique", "uniform", "zipf"}));

@@ -31,7 +31,7 @@ struct CheckWord {
   }
 };
 
-/// What a device sends and gets: a part for each device, its own included, which stays empty.
+/// The arrays that a device sends and gets: a part for each device, its own included, which stays empty.
 struct Side {
   explicit Side(std::size_t words) : from(words), to(words), wrong(1) {}
   gpu::Stream stream;

@@ -10,7 +10,7 @@
 namespace warpmer::bench {
 namespace {
 
-/// As people read it: four digits, or all of a whole number; what is not known is a dash.
+/// Returns the text for people: four digits, or all of a whole number; an unknown value is a dash.
 std::string text_of(const RowReport::Row& value) {
   if (value.is_null()) return "-";
   if (value.is_string()) return value.get<std::string>();

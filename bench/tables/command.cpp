@@ -61,7 +61,7 @@ std::unique_ptr<Workbench> make_workbench(const Options& options) {
   return make_gpu_workbench(number);
 }
 
-/// What is to be done: a figure's series, or the one that the options describe.
+/// Returns the series to run: a figure's series, or the one that the options describe.
 std::vector<Series> plan(const Options& options) {
   if (options.figure.empty()) {
     Series series{.choice = options.choice, .loads = options.loads};

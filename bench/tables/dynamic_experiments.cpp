@@ -22,7 +22,7 @@ Row row_of(Workbench& bench, const TableEntry& entry, const KeyPlan& keys, doubl
   return row;
 }
 
-/// Where a batch ends.
+/// The range of a batch's pairs.
 struct Step {
   std::size_t first, end;
   bool is_checkpoint;
@@ -38,7 +38,7 @@ std::vector<Step> steps(std::size_t pairs, std::size_t batch) {
   return all;
 }
 
-/// Whether the first `size` pairs are in a table, and no others.
+/// Verifies that the first `size` pairs are in a table, and no others.
 void verify(Workbench& bench, TableUnderTest& table, std::size_t size, Row& row) {
   const Lookups job = bench.make_queries(50, size);
   table.find(job);

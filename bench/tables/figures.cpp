@@ -173,7 +173,7 @@ Figure hashgraph_load() {
       "hashgraph-load", "the same by load factor, entries by buckets, 0.5 to 4 (Figs. 2, 6 and 8)", {series}};
 }
 
-/// What the best public tables are compared at (docs/results.md#tables).
+/// Returns the experiment with which the best public tables are compared (docs/results.md#tables).
 Figure peers() {
   Choice open_addressing;
   open_addressing.open_addressing = true;

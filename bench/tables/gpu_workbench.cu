@@ -86,7 +86,7 @@ void launch(const char* doing, void (*kernel)(Parameters...), Arguments&&... arg
 
 class GpuWorkbench : public Workbench {
  public:
-  /// Of the GPU that is current.
+  /// Makes the bench of the current GPU.
   explicit GpuWorkbench(std::string name) : name_(std::move(name)), totals_(1) {}
 
   [[nodiscard]] std::string device() const override { return name_; }

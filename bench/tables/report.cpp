@@ -20,7 +20,7 @@ double repeats_of(const KeyPlan& keys) {
   return static_cast<double>(keys.pairs) / static_cast<double>(keys.universe);
 }
 
-/// How the keys are distributed, in short.
+/// Returns the distribution of the keys, in short.
 std::string keys_in_short(const KeyPlan& keys) {
   if (keys.distribution == Distribution::unique) return name_of(keys.distribution);
   return fmt::format("{} x{:.3g}", name_of(keys.distribution), repeats_of(keys));

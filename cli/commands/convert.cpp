@@ -52,7 +52,8 @@ bool can_be_read_only_once(const std::string& path) {
          (std::filesystem::is_other(status) && !formats::is_kmc_database(path));
 }
 
-/// What the input is. A pipe cannot be looked at before it is read: it has what the output has not.
+/// Returns the format of the input. A pipe cannot be inspected before it is read: it has the format that the
+/// output has not.
 Format input_format(const ConvertOptions& options, std::optional<Format> to) {
   if (!can_be_read_only_once(options.input)) return formats::detect_format(options.input);
   if (!to) to = formats::format_of_path(options.import.output);

@@ -95,8 +95,8 @@ void print_summary(const IndexTarget& target, const jobs::CountReport& report, d
                               device.gpus.empty() ? "" : fmt::format(" ({})", device.note)));
 }
 
-/// Where an index goes that is not the output. One that several processes write is to be where all of them
-/// find it.
+/// Returns the directory of an index that is not the output. One that several processes write must be in a
+/// place that all of them find.
 std::string directory_of_index(const jobs::CountOptions& job, const std::string& output) {
   if (job.ranks->are_several() && !file::is_stream(output)) {
     return file::parent_of(file::resolve(output));

@@ -113,7 +113,7 @@ void check_outputs(const FilterOptions& options) {
   }
 }
 
-/// Of everything that is read, none is written.
+/// Expands all lists, and checks that no file that is read is an output.
 void expand_all_lists(FilterOptions& options) {
   std::vector<std::string> outputs = options.outputs();
   outputs.push_back(options.stats);
@@ -174,14 +174,14 @@ io::InputOptions input_options(const FilterOptions& options, unsigned threads) {
   return input;
 }
 
-/// What became of one group of reads, on its way to the outputs.
+/// The result for one group of reads, on its way to the outputs.
 struct FilteredGroup {
   ReadBlock blocks[2];
   FilterTotals totals;
   std::uint64_t input_bytes = 0;
 };
 
-/// What is written of a group to the first output, or to that of second mates.
+/// Returns the kind of reads of a group that are written to the first output, or to that of second mates.
 formats::Content content_of(const io::ReadGroup& group, bool is_second) {
   using formats::Content;
   const bool is_from_second = is_second && !group.second.pieces.empty();
@@ -256,7 +256,7 @@ void print_summary(const FilterTotals& totals, double seconds) {
                               with_thousands(totals.reads), share, seconds));
 }
 
-/// As `query --reads` estimates it: a FASTQ file's text is half bases.
+/// Estimates the lookup as `query --reads` does: half of a FASTQ file's text is bases.
 jobs::LookupRequest request_of(const FilterOptions& options, unsigned threads) {
   jobs::LookupRequest request;
   request.lenient = options.reading.lenient;

@@ -35,7 +35,7 @@ struct HistoOptions {
 /// `jellyfish histo` and `kat hist` have rows up to this count, and one for all larger ones, unless told
 /// otherwise.
 constexpr std::uint64_t kLastRow = 10000;
-/// Where every count is a row: the largest that may be.
+/// The largest count if every count is a row.
 constexpr std::uint64_t kMostRows = 1'000'000;
 
 // One space between the columns: other tools split on it.

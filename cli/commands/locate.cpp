@@ -54,7 +54,7 @@ constexpr std::size_t kMostWaitingBytes = std::size_t{64} << 20;
 /// A line has at least so many bytes.
 constexpr std::size_t kShortestLine = 9;
 
-/// What all kinds of question share.
+/// The data that all kinds of question share.
 struct Locate {
   const LocateOptions& options;
   const index::PositionFile& index;
@@ -77,8 +77,8 @@ struct Locate {
   }
 };
 
-/// What became of a batch or a chunk: text and, if that was too much to keep, what writes the rest to the
-/// output.
+/// The answer to a batch or a chunk: text and, if that was too much to keep, a function that writes the rest
+/// to the output.
 struct Answer {
   std::string text;
   std::function<void()> rest;

@@ -54,7 +54,7 @@ struct QueryOptions : Questions {
   mpi::Ranks* ranks = nullptr;
 };
 
-/// What all three kinds of query share.
+/// The data that all three kinds of query share.
 struct Query {
   const QueryOptions& options;
   const index::IndexFile& index;

@@ -61,7 +61,7 @@ struct AssemblyRow {
   std::uint64_t sequences = 0;
 };
 
-/// What a piece of a sequence adds.
+/// The numbers that a piece of a sequence adds.
 struct SequencePart {
   std::string name;
   AssemblyKmers sums;
@@ -141,7 +141,7 @@ class QvJob {
   }
 
  private:
-  /// Of all files; 0 when it is not known.
+  /// Returns the bytes of all files; 0 when they are not known.
   static std::uint64_t bytes_of(const std::vector<io::InputFile>& files) {
     std::uint64_t bytes = 0;
     for (const io::InputFile& file : files) {
@@ -198,7 +198,8 @@ class QvJob {
   std::unique_ptr<backend::Lookup> lookup_;
 };
 
-/// What is solid: as asked, or above the error cut-off; not known where the spectrum is not that of reads.
+/// Returns the least solid count, as asked or above the error cut-off, and the number of solid k-mers;
+/// nothing if the spectrum is not that of reads.
 std::optional<Solid> solid_of(const QvOptions& options, const index::IndexFile& index) {
   std::optional<std::uint64_t> from = options.solid_count;
   if (!from) {

@@ -40,7 +40,7 @@ constexpr NamedRule kRules[] = {{"sum", CountRule::sum},
                                 {"samples", CountRule::samples},
                                 {"difference", CountRule::difference}};
 
-/// What makes one command differ from the others.
+/// The properties in which one command differs from the others.
 struct SetCommandKind {
   const char* name;
   SetOperation operation;

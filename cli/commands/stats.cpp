@@ -116,7 +116,7 @@ void print_estimate(const SpectrumModel& model, TextOutput& output) {
   if (model.runner_up) print_runner_up(*model.runner_up, output);
 }
 
-/// What it means that all counts have a divisor.
+/// Returns the meaning of a divisor that all counts have.
 std::string divisor_text(std::uint64_t divisor) {
   if (divisor == 2) return "every count is even: was each file counted twice?";
   return fmt::format("every count is a multiple of {0}: was each file counted {0} times?", divisor);

@@ -33,7 +33,7 @@ Json read_json(const std::vector<std::string>& inputs, const backend::ReadTotals
   return {{"inputs", inputs}, {"sequences", read.records}, {"bases", read.bases}, {"kmers", read.kmers}};
 }
 
-/// What a live table has done; null where there was none.
+/// Returns the work of a resident table; null if there was none.
 Json paging_json(const backend::PagingReport& paging) {
   if (paging.children == 0) return nullptr;
   return {{"children", paging.children},

@@ -25,7 +25,7 @@
 namespace warpmer::cli {
 namespace {
 
-/// Of the options that take a FILE, those that name what is written; the others name what is read.
+/// The options with a FILE that name an output; the others with a FILE name an input.
 constexpr std::array<std::string_view, 6> kOutputs = {"output", "out1", "out2", "stats", "svg", "sequences"};
 
 bool is_output(const CLI::Option& option) {
@@ -36,7 +36,7 @@ bool is_output(const CLI::Option& option) {
 
 bool is_file(const CLI::Option& option) { return option.get_type_name() == "FILE"; }
 
-/// As messages call it.
+/// Returns an option's name in messages.
 std::string flag_of(const CLI::Option& option) {
   return option.get_snames().empty() ? "--" + option.get_lnames().front() : "-" + option.get_snames().front();
 }
@@ -59,7 +59,7 @@ struct Output {
   std::string flag;
   std::string path;
 
-  /// Where it is, however it is called; "-" for standard output.
+  /// Returns the place of the output, which is the same for all its names; "-" for standard output.
   [[nodiscard]] std::string place() const {
     namespace fs = std::filesystem;
     if (file::is_standard_output(path)) return "-";
@@ -123,7 +123,8 @@ void check_they_differ(const std::vector<Output>& outputs) {
   }
 }
 
-/// What replaces a file, or, as standard output, is written into it while it is read.
+/// Checks that an output does not replace an input or, as standard output, is not written into it while it is
+/// read.
 void check_is_no_input(const Output& output, const std::vector<std::string>& inputs) {
   const bool is_stream = file::is_standard_output(output.path);
   const auto own = identity_of(is_stream ? "-" : output.path, STDOUT_FILENO);

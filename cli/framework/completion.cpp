@@ -143,7 +143,7 @@ std::string fish_option(const std::string& condition, const OptionDoc& option) {
   return line + fish_value(option) + " -d '" + fish_text(first_sentence(option.text)) + "'\n";
 }
 
-/// What the arguments of the two commands about the program itself are; the others take files.
+/// Returns the arguments of the two commands about the program itself; the others take files.
 std::string argument_choices(const CommandDoc& root, const CommandDoc& command) {
   if (command.name == "help") {
     return join(names_of(root.commands), " ");

@@ -38,7 +38,7 @@ std::string range_text(std::uint64_t smallest, std::uint64_t largest) {
 /// A flag as messages call it: `-m` for `-m,--memory`.
 std::string shown_name(const std::string& names) { return names.substr(0, names.find(',')); }
 
-/// What a flag that takes a size was given.
+/// Returns the size that a flag was given.
 std::uint64_t parse_memory(const std::string& flag, const std::string& text) {
   const std::optional<std::uint64_t> bytes = parse_size(text);
   if (!bytes) {

@@ -11,7 +11,7 @@ constexpr std::size_t kMostWords = 3;
 /// Shorter ones begin too many words.
 constexpr std::size_t kShortestBeginning = 2;
 
-/// What other programs call an option, without dashes.
+/// The name of an option in other programs, without dashes.
 struct OtherName {
   std::string_view other;
   std::string_view ours;

@@ -93,7 +93,7 @@ class Drawing {
 
  private:
   [[nodiscard]] double text_size() const { return std::min(kMostTextSize, cell_ * 0.8); }
-  /// Where the label of the largest value begins.
+  /// Returns the position at which the label of the largest value begins.
   [[nodiscard]] double scale_end() const { return left_ + kStepWidth * kSteps + 5; }
   [[nodiscard]] bool has_names() const { return text_size() >= kLeastTextSize; }
   [[nodiscard]] double part_of(double value) const {

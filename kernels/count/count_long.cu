@@ -24,7 +24,7 @@ constexpr std::uint32_t kLeastLongSlotBits = 14;
 constexpr std::uint32_t kFirstSlotBits = 18;
 constexpr std::uint32_t kMostLongSlotBits = 30;  // of slot numbers in 32 bits
 
-/// What all kernels of a list are given.
+/// The argument of all kernels of a list.
 template <class Key, int Words>
 struct LongList {
   CountTask<Key, Words> task;

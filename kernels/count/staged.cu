@@ -20,7 +20,7 @@ std::uint32_t blocks_for(std::uint64_t n) {
   return static_cast<std::uint32_t>((n + kStagedThreads - 1) / kStagedThreads);
 }
 
-/// Which blocks have which region.
+/// The blocks that have each region.
 struct RegionBlocks {
   std::uint32_t ends[kRegions];
 };

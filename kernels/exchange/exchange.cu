@@ -266,7 +266,7 @@ void Exchange<Words>::for_pairs(const Round& round, Add&& add) const {
   }
 }
 
-/// Of each part: where the words of each list begin, and how many k-mers these have.
+/// Adds moves, for each part, of the begins of each list's words, and of the numbers of their k-mers.
 template <int Words>
 void Exchange<Words>::add_lists(Round& round) {
   for_pairs(round, [&](std::uint32_t i, std::uint32_t j) {
@@ -280,7 +280,7 @@ void Exchange<Words>::add_lists(Round& round) {
   });
 }
 
-/// Of each part: its words, from slice `first` to the one before `end`.
+/// Adds moves, for each part, of its words in the slices [first, end).
 template <int Words>
 void Exchange<Words>::add_words(Round& round, std::uint32_t first, std::uint32_t end) {
   for_pairs(round, [&](std::uint32_t i, std::uint32_t j) {

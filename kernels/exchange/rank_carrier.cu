@@ -115,7 +115,8 @@ class RankCarrier final : public Carrier {
   static constexpr const char* kConnecting = "connecting the GPUs of all ranks";
   static constexpr const char* kSending = "sending super-k-mers to other ranks";
 
-  /// What ranks send each other. NCCL starts its kernels, for which this waits: they wait for each other.
+  /// Sends the moves between ranks. NCCL starts its kernels, and this waits until it has: the kernels wait
+  /// for each other.
   void send(const std::vector<Move>& moves, const std::vector<cudaStream_t>& streams) {
     std::optional<DriverLock::Exclusive> alone;
     if (gpus().size() > 1) alone.emplace();
@@ -139,7 +140,8 @@ class RankCarrier final : public Carrier {
     settle(kSending);
   }
 
-  /// What is enqueued begins together; a group that was begun is ended, whatever comes.
+  /// Runs `enqueue` in a group, whose calls begin together; a group that was begun is ended, whatever
+  /// happens.
   template <class Enqueue>
   void in_group(const char* doing, Enqueue&& enqueue) {
     nccl_.check(nccl_.group_start(), doing);
@@ -152,9 +154,8 @@ class RankCarrier final : public Carrier {
     nccl_.check(nccl_.group_end(), doing);
   }
 
-  /// Whether all communicators have done what they were asked for. Throws when one cannot, when a rank has
-  /// failed, or when nobody wants them any more; then they are gone, and with them what they had under way on
-  /// the GPUs.
+  /// True when all communicators have done their work. Throws when one cannot, when a rank has failed, or
+  /// when they are abandoned; then they are gone, and with them the work that they had under way on the GPUs.
   bool is_settled(const char* doing) {
     if (is_abandoned_ || ranks_.have_failed()) {
       cut_off();

@@ -76,7 +76,7 @@ class ShardFreezer {
   static constexpr std::uint32_t kBuckets = Shape::kBuckets;
   static constexpr std::uint32_t kBucketBits = 31 - std::countl_zero(kBuckets);
 
-  /// Whether this is the warp that plans. It meets the others at every barrier, and takes no part otherwise.
+  /// True in the warp that plans. It meets the others at every barrier, and takes no part otherwise.
   [[nodiscard]] __device__ static bool plans() { return threadIdx.x >= kThreads; }
 
   /// A thread's entries, on their way to their places: those numbered threadIdx.x + e * kThreads.
@@ -159,7 +159,7 @@ class ShardFreezer {
     __syncthreads();
   }
 
-  /// Where the piece's payload begins.
+  /// Finds the begin of the piece's payload.
   __device__ void begin_piece(std::uint32_t shard, std::uint32_t number) {
     written_ = sorter_.piece.entries_before;
     next_bucket_ = 0;
@@ -346,7 +346,7 @@ class ShardFreezer {
     });
   }
 
-  /// How many entries of this bucket came before.
+  /// Returns the number of entries of this bucket that came before.
   __device__ std::uint32_t take_place(std::uint32_t bucket) {
     const std::uint32_t shift = 16 * (bucket % 2);
     auto* sizes = reinterpret_cast<std::uint32_t*>(sorter_.buckets);
@@ -388,8 +388,8 @@ class ShardFreezer {
     });
   }
 
-  /// Of parts that are no whole buckets: the offset of a bucket is the number of the first entry in it or
-  /// behind it.
+  /// Writes the offsets of parts that are not whole buckets: the offset of a bucket is the number of the
+  /// first entry in it or behind it.
   __device__ void write_offsets(const Entries& entries, std::uint32_t n) {
     __syncthreads();
     for_each(n, [&](std::uint32_t e, std::uint32_t) { sorter_.keys[entries.places[e]] = entries.keys[e]; });

@@ -13,7 +13,8 @@ template <class Key>
 constexpr std::uint32_t kCheapRanges = sizeof(Key) == 8 ? 384 : kMostRanges;
 constexpr double kDearRanges = 0.15;
 
-/// What parts are expected to have, of the room there is, when ranges have so many entries on average.
+/// Returns the share of their room that parts are expected to use, when ranges have so many entries on
+/// average.
 template <class Shape>
 double expected_use(double in_range) {
   if (!fits<Shape>(in_range)) return 0;

@@ -34,7 +34,7 @@ using backend::Lookup;
 using backend::LookupTable;
 using backend::Profile;
 
-/// How the text of a batch goes to the device.
+/// The shape of a lane, by which the text of a batch goes to the device.
 struct LaneShape {
   unsigned slots = 3;                     ///< one slice comes, one is looked up, one goes
   std::uint32_t slice_starts = 1u << 19;  ///< starts of k-mers that a slice has, a multiple of kTileStarts
@@ -42,7 +42,7 @@ struct LaneShape {
 
   /// Characters of a slice, with those that its last k-mers reach into.
   [[nodiscard]] std::uint32_t slice_bytes() const { return slice_starts + kMaxK - 1; }
-  /// What a lane holds on the device, the allocator's rounding included.
+  /// Returns the bytes that a lane holds on the device, the allocator's rounding included.
   [[nodiscard]] std::uint64_t device_bytes() const {
     return slots * (slice_starts * (sizeof(char) + kAnswerBytes) + kBytesPerSlice);
   }
@@ -51,7 +51,7 @@ struct LaneShape {
     if (!is_cut_once) return slice_starts;
     return (text_begin() + text_room(slice_bytes())) / kAnswerBytes;
   }
-  /// Where the text begins then, in bytes.
+  /// Returns the begin of the text then, in bytes.
   [[nodiscard]] std::size_t text_begin() const { return std::size_t{slice_starts} * kAnswerBytes / 4 * 3; }
 
   static constexpr std::uint32_t kAnswerBytes = sizeof(std::uint32_t);
@@ -67,7 +67,8 @@ struct Slice {
   std::uint32_t bytes = 0;
 };
 
-/// What a slice needs on its way. Its stream keeps the steps in order; those of different slices overlap.
+/// The memory and events that a slice needs on its way. Its stream keeps the steps in order; those of
+/// different slices overlap.
 struct BatchSlot {
   explicit BatchSlot(const LaneShape& shape)
       : joined(shape.slice_bytes()),
@@ -202,7 +203,7 @@ class Lane {
   unsigned turn_ = 0;
 };
 
-/// Where k-mers are looked up on a GPU, with the lanes there.
+/// A GPU on which k-mers are looked up, with the lanes there.
 class Station {
  public:
   Station(int gpu, const LaneShape& shape, std::uint64_t most_lanes, std::unique_ptr<DeviceIndex> loaded,
@@ -229,8 +230,8 @@ class Station {
   BufferPool<Lane> lanes_;  ///< as many as there is memory for
 };
 
-/// What a lookup may hold of each GPU: the least of all. What earlier jobs of this process have left in the
-/// pools, and nobody uses, goes back, so that these begin with nothing.
+/// Returns the memory of each GPU that a lookup may hold: the least of all. Unused memory that earlier jobs
+/// of this process have left in the pools goes back, so that these begin with nothing.
 LookupMemory allowed_memory(const std::vector<int>& gpus, std::uint64_t cap_bytes) {
   std::uint64_t least = UINT64_MAX;
   for (const int gpu : gpus) {

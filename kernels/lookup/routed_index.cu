@@ -35,7 +35,7 @@ struct Holding {
   DeviceArray<std::uint16_t> owner_of;  ///< by shard
 };
 
-/// What all GPUs hold.
+/// The index that all GPUs hold together.
 template <class Key>
 struct DividedIndex {
   DividedIndex(const index::IndexParams& index_params, const std::shared_ptr<const FrozenPayloads>& payloads)
@@ -49,7 +49,7 @@ struct DividedIndex {
   std::vector<OnOneDevice<Holding<Key>>> holdings;
 };
 
-/// Where an owner gets its part of a text, and answers.
+/// The memory in which an owner gets its part of a text, and answers.
 struct Stop {
   Stop(std::uint32_t starts, const LookupParams& params)
       : part(most_part_elements(starts, params)), answers(starts) {}
@@ -63,7 +63,7 @@ struct Stop {
   DeviceArray<std::uint32_t> answers;
 };
 
-/// Where a text sets out and answers arrive; on the GPU that asks.
+/// The memory on the GPU that asks, from which a text leaves and to which answers come.
 struct Origin {
   Origin(std::uint32_t starts, std::uint32_t owners, const LookupParams& params)
       : runs(starts, owners, params),
@@ -130,7 +130,7 @@ class Journey {
   }
 
  private:
-  /// Of the text whose counts have come.
+  /// Returns the number of runs for an owner, of the text whose counts have come.
   [[nodiscard]] std::uint32_t runs_of(std::uint32_t owner) const {
     return origin_.begins_there[owner + 1] - origin_.begins_there[owner];
   }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kTileWords = kTileStarts / 16;       ///< of packed text
 constexpr std::uint32_t kTileBreakWords = kTileStarts / 32;  ///< of breaks
-/// What a tile has of both.
+/// The numbers of words that a tile has of both.
 constexpr std::uint32_t kPackedWords = sizeof(TextTile::packed) / sizeof(std::uint32_t);
 constexpr std::uint32_t kBreakWords = sizeof(TextTile::breaks) / sizeof(std::uint32_t);
 
@@ -39,7 +39,7 @@ __device__ std::uint32_t* child_counters() {
   return counters;
 }
 
-/// What the tile has packed, and the last one also what its last k-mers reach into.
+/// Saves the words that the tile has packed; the last tile also saves those that its last k-mers reach into.
 __device__ void save_packed(const TextTile& tile, const CutText& text) {
   const bool is_last = blockIdx.x + 1 == gridDim.x;
   for (std::uint32_t i = threadIdx.x; i < (is_last ? kPackedWords : kTileWords); i += kTileThreads)

@@ -10,7 +10,7 @@ SharedMutex& driver_mutex() {
   return of_process;
 }
 
-/// Of this thread: what it is inside of, DriverLock::Exclusive among it.
+/// The number of locks that this thread is inside of, DriverLock::Exclusive included.
 thread_local unsigned uses_of_thread = 0;
 
 }  // namespace

@@ -10,7 +10,7 @@ std::string version_name(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// How a GPU reaches the memory of another.
+/// Returns the link by which a GPU reaches the memory of another.
 Link link_between(int from, int to) {
   int reaches = 0, atomics = 0;
   if (cudaDeviceGetP2PAttribute(&reaches, cudaDevP2PAttrAccessSupported, from, to) != cudaSuccess ||

@@ -11,7 +11,7 @@ namespace warpmer::gpu::detail {
 
 namespace {
 
-/// What each thread is given at once.
+/// The bytes that each thread is given at once.
 constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 }  // namespace

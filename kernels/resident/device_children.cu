@@ -54,7 +54,7 @@ template <class Key>
 void DeviceChildren<Key>::wait_for_frames() const {
   for (const Frame& frame : frames_) frame.stream.wait();
 }
-/// What is enqueued for any frame comes after what is in `input_` now.
+/// Makes all work that is enqueued for any frame come after the work in `input_` now.
 template <class Key>
 void DeviceChildren<Key>::let_frames_follow() const {
   brought_.record(input_);

@@ -20,7 +20,7 @@ using table::Slots;
 
 constexpr unsigned kThreads = 256;
 
-/// What the table cannot hold, as kernels note it.
+/// The counts that the table cannot hold, as kernels note them.
 template <class Key>
 struct BesideList {
   CountBeside<Key>* entries;
@@ -236,7 +236,7 @@ void LiveTable<Key>::insert_items(std::uint64_t n) {
   explained([&] { table_.insert(items_.data(), n, true); });
 }
 
-/// What was noted beside the table goes to the host. Waits for the stream.
+/// Takes the notes beside the table to the host. Waits for the stream.
 template <class Key>
 void LiveTable<Key>::take_noted() {
   std::uint32_t noted[2];

@@ -19,21 +19,21 @@ using table::Slots;
 
 /// One child is worked on while the one before leaves and the next comes.
 constexpr std::uint32_t kFrames = 3;
-/// Of the device's memory: a part for each frame, and for the part that is out in the end; one for what
-/// waits; one for what is counted, or two for a shard that has so many; and one for the index that comes,
-/// before that.
+/// Shares of the device's memory: one for each frame, and for the part that is out in the end; one for
+/// updates that wait; one for counted k-mers, or two for a shard that has so many; and one for the index that
+/// comes, before that.
 constexpr std::uint64_t kFrameShare = 8, kBatchShare = 4, kCountedShare = 8, kMostCountedShare = 4,
                         kRingShare = 8;
 /// Larger children would not be quicker through the link. But the largest shard, which has to be in one
 /// child, may become so many times as large.
 constexpr std::uint64_t kMostFrameBytes = std::uint64_t{128} << 20, kShardGrowth = 4;
-/// Of the host's, what copying the index to the device may take.
+/// The share of the host's memory that copying the index to the device may take.
 constexpr std::uint64_t kUploadShare = 8;
 /// A child's load, with which it is enlarged or halved, and by how much. To build it anew costs as much as to
 /// add to it twice; free slots cost every time.
 constexpr double kLoad = 0.85, kGrowth = 1.25;
 
-/// What an index asks for.
+/// The sizes that an index needs.
 struct IndexLoad {
   std::vector<std::uint64_t> weights;  ///< entries of a child's place, `PagedTablePlan::weights`
   std::uint64_t most_entries = 0;      ///< of its shards
@@ -55,7 +55,7 @@ IndexLoad load_of(const index::IndexFile& index, const ListRange& lists) {
   return load;
 }
 
-/// What the children that a table begins with take of host memory.
+/// Returns the host memory of the partitions with which a table begins.
 template <class Key>
 std::uint64_t image_bytes_of(const table::PagedTablePlan& plan) {
   table::ChildDirectory directory(table::ShardPlace<Key>::kBits);

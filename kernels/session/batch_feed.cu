@@ -105,8 +105,7 @@ void BatchFeed::note_records() {
   found_.bases += found.bases - batch_.raw_overlap;
 }
 
-/// Of text as it is in the file, or of a part of a file, nobody here knows which record that is: reading it
-/// again tells.
+/// In undecoded file text, or in a part of a file, the record is not known here: reading it again tells.
 void BatchFeed::throw_bad_base(std::uint32_t offset) const {
   if (batch_.is_raw_text() || batch_.is_of_part) throw io::RawTextRefused();
   gpu::throw_bad_base(batch_, offset);

@@ -28,7 +28,7 @@ constexpr std::uint32_t kMostListBits = kShardBits + std::bit_width(kMostListsPe
 
 /// Device memory that goes with a list, beside segments, runs and chunks.
 constexpr std::uint64_t kListBytes = 3 * sizeof(unsigned long long) + ListLoads<Key64>::kListBytes;
-/// Of all memory, what lists may take. (In segments they take less than an eighth then.)
+/// Lists may take one part in this many of all memory. (In segments they take less than an eighth then.)
 constexpr std::uint64_t kListShare = 48;
 /// Twice that, unless there is very little, for lists that would be of more k-mers than this on average: one
 /// table does not hold what is different among these, and to count them in parts takes much longer than to
@@ -45,9 +45,10 @@ constexpr std::uint64_t kEnoughEntries = std::uint64_t{1} << 22;
 /// For the table of a long list: a part of the memory, so much at most.
 constexpr std::uint64_t kLongListShare = 64;
 constexpr std::uint64_t kMostLongListBytes = std::uint64_t{1} << 30;
-/// What is neither lists nor words nor k-mers: large counts of three sets of counted lists, and small arrays.
+/// The bytes of memory for neither lists nor words nor k-mers: large counts of three sets of counted lists,
+/// and small arrays.
 constexpr std::uint64_t kOtherBytes = std::uint64_t{16} << 20;
-/// For words that come back (SpilledGroups): a part of what is for segments and runs.
+/// Words that come back (SpilledGroups) get one part in this many of the memory for segments and runs.
 constexpr std::uint64_t kGroupShare = 4;
 /// Segments that leave while others are made.
 constexpr std::uint64_t kSegmentsAhead = 4;
@@ -263,7 +264,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     return segment;
   }
 
-  /// What waits until the words of all shards before `end_shard` are there; nothing, if they are.
+  /// Returns a function that waits until the words of all shards before `end_shard` are there; null if they
+  /// are.
   std::function<void(std::uint32_t end_shard)> words_on_their_way() {
     if (!comes_in_slices_) return nullptr;
     if (!spilled_.is_empty()) {
@@ -279,7 +281,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
 
   [[nodiscard]] std::uint64_t run_bytes() const { return run_ ? run_->bytes() : 0; }
   [[nodiscard]] std::uint64_t held_bytes() const { return pending_.segment_bytes() + run_bytes(); }
-  /// Whether there is room for so much beside what is held, and so many bytes more.
+  /// True when there is room for so much beside the held memory, and for `more` bytes.
   [[nodiscard]] bool fits(std::uint64_t bytes, std::uint32_t parts, std::uint64_t more) const {
     // In the end, one more segment comes back.
     return pending_.segments() + parts < kMostSegments && held_bytes() + bytes + more <= budget_;
@@ -318,8 +320,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     return true;
   }
 
-  /// How many different k-mers there are in all, from those of some shards: one of a size that is usual, and
-  /// the largest, if it is much larger.
+  /// Estimates the number of distinct k-mers in all from those of some shards: one of a usual size, and the
+  /// largest, if it is much larger.
   std::uint64_t expected_entries(const std::vector<unsigned long long>& loads) {
     const auto shards = static_cast<std::uint32_t>(loads.size());
     const std::uint32_t sampled = std::max(1u, shards / kSampledShare);
@@ -344,7 +346,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   static constexpr std::uint32_t kSampledShare = 64;
   static constexpr double kMuchLarger = 8;
 
-  /// Of what is on the device.
+  /// Returns the task of counting the words that are on the device.
   [[nodiscard]] CountTask<Key, Words> task_for(std::uint32_t first_shard, std::uint32_t shards) const {
     return counting_.task(first_shard, shards, {pending_.views(), pending_.segments(), waiting_kmers()});
   }
@@ -390,9 +392,9 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     paging_.written_bytes = live_->paging().written_bytes + live_->counts().rebuild_written;
     paging_.rebuilds = live_->counts().rebuilds;
   }
-  /// Whether a shard of the live table, with what is pending of each shard, may take more room than chunks
-  /// have, in both of their buffers, and than is left beside what is pending. Judged by occurrences: how many
-  /// of them are different is not known.
+  /// True when a shard of the resident table, with the pending words of each shard, may take more room than
+  /// chunks have, in both of their buffers, and than is left beside the pending words. It is judged by
+  /// occurrences, because the number of distinct ones is not known.
   [[nodiscard]] bool may_outgrow_chunks(const std::vector<unsigned long long>& pending) const {
     if (pending_.segments() == 0) return false;
     std::uint64_t most = 0;
@@ -405,7 +407,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     return 2 * beyond * Chunks::kEntryBytes + held_bytes() > budget_;
   }
 
-  /// What is in the live table, and what is pending still, child after child.
+  /// Freezes the k-mers of the resident table, together with the words that are still pending, partition
+  /// after partition.
   void finish_live_table(const std::vector<unsigned long long>& pending,
                          const typename Chunks::Outlets& outlets) {
     std::vector<unsigned long long> loads = pending;  // and what is certain of the table
@@ -429,7 +432,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
 
   void spill_oldest() { spilled_.put(pending_.release_oldest(), stream_); }
 
-  /// Of a shard that comes back in pieces, what has been counted.
+  /// The k-mers that have been counted of a shard that comes back in pieces.
   struct PiecesRun {
     std::optional<CountedLists<Key>> lists;
     CountedView<Key> view{};
@@ -453,8 +456,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     chunks_.settle(outlets);  // the last one's words go now
   }
 
-  /// What chunks may take of `all` that is not for input, beside groups: they become larger, if what cannot
-  /// leave allows it.
+  /// Returns the size of chunks beside groups, out of `all` memory that is not for input: they become larger
+  /// if the memory that cannot be freed allows it.
   [[nodiscard]] typename Chunks::ChunkSize chunk_size_beside_groups(std::uint64_t all) const {
     const typename Chunks::ChunkSize size = chunk_size_for(plan_, range_, kLargeChunksShare);
     return Chunks::bytes_for(size) + group_bytes() + run_bytes() > all ? chunk_size_ : size;
@@ -513,7 +516,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     counting_.find_long_lists(waiting_kmers(), range_.first_list, range_.end_list);
   }
 
-  /// Whether a shard may be too large for a chunk.
+  /// True when a shard may be too large for a chunk.
   [[nodiscard]] static bool has_large_shard(const std::vector<unsigned long long>& loads,
                                             std::uint64_t entries) {
     return *std::max_element(loads.begin(), loads.end()) > entries;

@@ -28,10 +28,12 @@ constexpr std::uint64_t kFeedBytes = std::uint64_t{12} << 20;
 constexpr std::uint64_t kRuntimeBytes = std::uint64_t{300} << 20;
 constexpr std::uint64_t kFurtherGpuBytes = std::uint64_t{150} << 20;
 constexpr std::uint64_t kNcclBytes = std::uint64_t{200} << 20;
-/// What NCCL holds of each GPU beside the pool (measured with two ranks: 1.2 GB, with all channels 1.6).
+/// The memory that NCCL holds of each GPU beside the pool (measured with two ranks: 1.2 GB, with all channels
+/// 1.6).
 constexpr std::uint64_t kNcclDeviceBytes = std::uint64_t{1700} << 20;
 
-/// What of -m there is beside feeding the GPUs and `more_host_bytes`. ResourceError when these are more.
+/// Returns the part of -m beside feeding the GPUs and `more_host_bytes`. Throws a ResourceError when these
+/// are more.
 std::uint64_t host_bytes_beside_feeds(const Peers& peers, const backend::CountPlan& plan,
                                       std::uint64_t more_host_bytes) {
   const std::uint64_t host = plan.threads * kFeedBytes + runtime_host_bytes(peers) +
@@ -45,8 +47,8 @@ std::uint64_t host_bytes_beside_feeds(const Peers& peers, const backend::CountPl
   return plan.memory_bytes - host;
 }
 
-/// What a session may hold of the current device. What nobody has limited leaves room for NCCL, which comes
-/// later.
+/// Returns the memory of the current device that a session may hold. Without a limit of the user's, it leaves
+/// room for NCCL, which comes later.
 std::uint64_t device_cap_of(const backend::CountPlan& plan) {
   const std::uint64_t cap = device_cap(plan.device_memory_bytes);
   if (plan.device_memory_bytes > 0 || !plan.ranks->are_several()) return cap;
@@ -54,12 +56,12 @@ std::uint64_t device_cap_of(const backend::CountPlan& plan) {
   return std::min(cap, available - std::min(available, kNcclDeviceBytes));
 }
 
-/// How many of the peers a GPU stands for.
+/// Returns the number of peers for which a GPU stands.
 std::uint64_t sharers_of(const Peers& peers, int gpu) {
   return static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), gpu));
 }
 
-/// Of a GPU's memory, what feeds may take: a part.
+/// Feeds may take one part in this many of a GPU's memory.
 constexpr std::uint64_t kFeedsShare = 4;
 
 /// Feeds of each GPU. Threads share them where there is little memory: eight are nearly as fast as sixteen.
@@ -72,7 +74,7 @@ std::uint32_t feeds_per_gpu(const Peers& peers, const backend::CountPlan& plan) 
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(most, 1));
 }
 
-/// How much memory of each GPU a session may take beside its feeds.
+/// Returns the memory of each GPU that a session may take beside its feeds.
 std::uint64_t device_bytes_beside_feeds(const Peers& peers, const backend::CountPlan& plan) {
   const std::uint64_t feeds = feeds_per_gpu(peers, plan) * kFeedBytes;
   std::uint64_t least = UINT64_MAX;
@@ -83,7 +85,7 @@ std::uint64_t device_bytes_beside_feeds(const Peers& peers, const backend::Count
   return least - std::min(feeds, least);
 }
 
-/// What both sessions do while reads come in: threads feed the GPUs in turn.
+/// The common part of both sessions while reads come in: threads feed the GPUs in turn.
 template <class Interface>
 class Session : public Interface {
  public:
@@ -356,10 +358,10 @@ class ShardedSession : public Session<ShardedCounting> {
   /// Threads that copy what the GPUs have no room for: one for so many that read.
   static constexpr unsigned kThreadsPerSpiller = 2, kMostSpillers = 8, kSpillersShare = 8;
   static constexpr std::uint64_t kBytesOfSpiller = SpilledSegments<2>::kLeastBytesOfThread;
-  /// Of a GPU's memory, what a live table may take: a part.
+  /// A resident table may take one part in this many of a GPU's memory.
   static constexpr std::uint64_t kLiveShare = 2;
-  /// Of the whole process, what the index writer may keep of shards that wait for others
-  /// (engine/session_run).
+  /// The index writer may keep, for shards that wait for others, one part in this many of the process's
+  /// memory (engine/session_run).
   static constexpr std::uint64_t kWriterShare = 16;
 
   static DeviceCountPlan device_plan(const Peers& peers, const backend::CountPlan& plan,
@@ -384,7 +386,8 @@ class ShardedSession : public Session<ShardedCounting> {
     return device;
   }
 
-  /// What all ranks have to agree on: the least memory, and all input. On all ranks together.
+  /// Returns the plan that all ranks agree on, with the least memory and all input. All ranks call it
+  /// together.
   static DeviceCountPlan agreed_upon(DeviceCountPlan plan, mpi::Ranks& ranks) {
     const std::vector<std::uint64_t> memory = ranks.all_gather(plan.memory_bytes);
     plan.memory_bytes = *std::min_element(memory.begin(), memory.end());
@@ -392,7 +395,7 @@ class ShardedSession : public Session<ShardedCounting> {
     return plan;
   }
 
-  /// What each counter may do with words that its device has no room for.
+  /// Returns the plan for words for which a counter's device has no room.
   static SpillPlan spill_plan(const Peers& peers, const backend::CountPlan& plan) {
     SpillPlan spill;
     // Little memory is not for buffers.
@@ -434,7 +437,7 @@ class ShardedSession : public Session<ShardedCounting> {
     return all;
   }
 
-  /// Whether several GPUs, be it of other ranks, divide all shards among them.
+  /// True when several GPUs, perhaps of other ranks, divide all shards among them.
   [[nodiscard]] bool are_several_owners() const { return plan_.ranks->are_several() || peers_.size() > 1; }
 
   std::vector<std::unique_ptr<DeviceCounter>> counters_;  ///< by GPU

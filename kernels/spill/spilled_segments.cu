@@ -52,8 +52,8 @@ struct SpilledSegments<Words>::Leaving {
   std::size_t pieces_left = 1;  ///< guarded by the owner's mutex
 };
 
-/// What one worker does for a segment at once: it takes all offsets out and finds a place for each part, or
-/// it takes some of a part's words out.
+/// A piece of work that one worker does for a segment: it takes all offsets out and finds a place for each
+/// part, or it takes some of a part's words out.
 template <int Words>
 struct SpilledSegments<Words>::Piece {
   Leaving* leaving;
@@ -63,7 +63,7 @@ struct SpilledSegments<Words>::Piece {
   [[nodiscard]] bool opens() const { return first == end; }
 };
 
-/// What is to be brought back of a part.
+/// The words of a part that are to be brought back.
 template <int Words>
 struct SpilledSegments<Words>::Slice {
   const Part* part;
@@ -160,7 +160,7 @@ class SpilledSegments<Words>::Worker {
     offsets_.flush();
     brought_.record(stream_);
   }
-  /// What is enqueued in `stream` from now on comes after all that has been brought.
+  /// Makes all work that is enqueued in `stream` from now on come after all that has been brought.
   void let_follow(cudaStream_t stream) const { brought_.let_follow(stream); }
 
   [[nodiscard]] const SpillTotals& totals() const { return totals_; }

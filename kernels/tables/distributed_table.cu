@@ -37,7 +37,7 @@ class StageMarks {
   std::size_t stages_ = 0, next_ = 0;
 };
 
-/// What a pipeline has on a device: streams, and room for a batch at each of its stages. Keys and answers
+/// The part of a pipeline on a device: streams, and room for a batch at each of its stages. Keys and answers
 /// share the room of pairs, half and half.
 struct TableLane {
   TableLane(std::uint32_t parts, std::size_t batch)
@@ -70,7 +70,7 @@ struct TableLane {
   DeviceArray<std::uint64_t> brought, parted, received;
 };
 
-/// What a device brings of a batch.
+/// Returns the elements of a batch that a device brings.
 template <class T>
 Brought<T> of_batch(const Brought<T>& all, std::size_t number, std::size_t batch) {
   const std::size_t begin = std::min(number * batch, all.size);

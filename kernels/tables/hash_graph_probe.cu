@@ -13,7 +13,7 @@ using table::EntryRange;
 
 constexpr std::uint32_t kGraphProbeThreads = 256;
 
-/// What a query finds, piece by piece.
+/// The entries that a query finds, piece by piece.
 struct Found {
   Matches matches{0, 0};
   __device__ void add(EntryRange found) {

@@ -121,7 +121,8 @@ __device__ void take_room(CutTile& tile, const Staging<Words>& staging, std::uin
   }
 }
 
-/// What was taken of the regions that did have room. (Giving it back could cross with others' taking.)
+/// Marks the places that were taken in regions with room as unused. (Other blocks may be taking places at the
+/// same time, so that these cannot be given back.)
 template <int Words>
 __device__ void leave_empty(const CutTile& tile, const Staging<Words>& staging) {
   for (std::uint32_t region = threadIdx.x / 32; region < kRegions; region += kWarps) {

@@ -17,7 +17,7 @@ constexpr std::uint32_t kRecordBlocks = 264;
 
 constexpr std::uint32_t most_lines(std::uint32_t bytes) { return bytes / kBytesPerLine + 4; }
 
-/// Which of the thread's bytes are this character.
+/// Returns a mask of the thread's bytes that are this character.
 __device__ std::uint32_t those_at(const char* text, std::uint32_t at, std::uint32_t bytes, char character) {
   if (at >= bytes) return 0;
   return which_are(load_sixteen(text, at, bytes), character) & sixteen_in(at, bytes);

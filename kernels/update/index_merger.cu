@@ -33,8 +33,8 @@ constexpr std::uint64_t kLeastSteps = 8;
 /// More words at once are not faster: 128 MB. Nor do fewer matter, where memory does: 512 KB.
 constexpr std::uint64_t kMostStepWords = std::uint64_t{1} << 24, kLeastStepWords = std::uint64_t{1} << 16;
 constexpr std::uint32_t kMostStepShards = 512;
-/// What comes out has more words, since shards become larger: a quarter; and so many at least, where the
-/// index is small and much is added.
+/// Returns the words for the new shards of a step. These are larger: by a quarter, and by at least so many
+/// words if the index is small and much is added.
 constexpr std::uint64_t payload_words_for(std::uint64_t step_words) {
   return std::max(step_words + step_words / 4, std::uint64_t{1} << 18);
 }
@@ -43,7 +43,7 @@ constexpr std::uint64_t kMostPayloadWords = std::uint64_t{1} << 27;
 /// Words of a payload that a piece comes to at least, as far as pieces are planned with.
 constexpr std::uint64_t kWordsPerPiece = 256;
 constexpr std::uint64_t kPieceBytes = (kWidths + 1) * sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t);
-/// What fields that end at a payload's end may look at.
+/// The words behind a payload's end that a read of its last fields may touch.
 constexpr std::uint64_t kSpareWords = 4;
 
 std::uint64_t shard_bytes() {
@@ -161,7 +161,8 @@ class Merger : public IndexMerger {
 
   [[nodiscard]] const std::vector<std::uint64_t>& first_words() const { return coming_.first_words(); }
 
-  /// Whether a step can be planned from a shard on: it is on its way, and what is merged with it is there.
+  /// True when a step can be planned from a shard on: it is on its way, and the chunks that are merged with
+  /// it are there.
   [[nodiscard]] bool has_begun(std::uint32_t shard) const {
     return shard < end_of_coming() &&
            std::all_of(feeds_.begin(), feeds_.end(), [&](ChunkFeed* feed) { return feed->has(shard); });
@@ -198,7 +199,8 @@ class Merger : public IndexMerger {
     return shard;
   }
 
-  /// What a feed has of shards from `range.first` on; the range then ends where that ends.
+  /// Returns a feed's chunk of the shards from `range.first` on, and shortens the range to the end of the
+  /// chunk.
   const FrozenChunk* chunk_of(ChunkFeed* feed, index::ShardRange& range) const {
     if (feed == nullptr) return nullptr;
     const FrozenChunk& chunk = feed->chunk_of(range.first, stream_);

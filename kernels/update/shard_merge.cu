@@ -22,7 +22,7 @@ constexpr std::uint32_t kInputs = 3;  ///< was, added, removed
 template <class Key>
 inline constexpr std::uint32_t kMergeCapacity = sizeof(Key) == 8 ? 2048 : 1024;
 
-/// What a block has in shared memory: little enough for three blocks on a multiprocessor, since most of a
+/// The shared memory of a block. It is little enough for three blocks on a multiprocessor, since most of a
 /// piece's time is waiting for memory and for other threads.
 template <class Key, bool writes>
 struct MergeMemory {
@@ -41,7 +41,7 @@ struct MergeMemory {
   std::uint32_t kept_before[kBitWords + 1];
   std::uint32_t exceptions[kBitWords];  ///< bit i: the i-th of what is left is one
   std::uint32_t exceptions_before[kBitWords];
-  /// What is left, packed. Zero between ranges.
+  /// The packed entries that are left; zero between ranges.
   std::uint32_t packed[writes ? kCapacity * kMostEntryWords + 4 : 1];
   std::uint32_t small_counts[kSmallCounts];
   std::uint32_t widths[kWidths];
@@ -214,8 +214,8 @@ class PieceMerger {
     return found < n && memory_.keys[begin + found] == key ? memory_.counts[begin + found] : 0;
   }
 
-  /// What each entry comes to. A k-mer that was there before and is added is the first one's affair; one that
-  /// is only to be removed is nobody's.
+  /// Computes the count of each entry. If a k-mer was there before and is added, its first entry gets the
+  /// count; a k-mer that is only removed has no such entry.
   __device__ void add_up(const std::uint32_t (&sizes)[kInputs], Entries& entries) {
     const std::uint32_t was = sizes[0], added = sizes[1], adding = was + added, all = adding + sizes[2];
     for_each([&](std::uint32_t e, std::uint32_t i) {
@@ -318,7 +318,7 @@ class PieceMerger {
         is_last ? (std::uint64_t{1} << task_.plans[shard].shape.bucket_bits) + 1 : begins_from(last + 1);
   }
 
-  /// Of the first i entries of the first two inputs, those that are left.
+  /// Returns how many of the first i entries of the first two inputs are left.
   [[nodiscard]] __device__ std::uint32_t kept_before(std::uint32_t i) const {
     return memory_.kept_before[i / 32] + __popc(memory_.kept[i / 32] & ((1u << (i % 32)) - 1));
   }

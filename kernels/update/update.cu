@@ -23,11 +23,11 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// Of the device's memory, and of the host's, what merging may take: a part. (All of the index goes through
-/// it, and what is added is less, most of the time.)
+/// Merging may take one part in this many of the device's memory, and of the host's. (All of the index goes
+/// through it, and the added k-mers are usually fewer.)
 constexpr std::uint64_t kMergerShare = 2, kMergerHostShare = 4;
 
-/// How a job's memory is divided.
+/// The division of a job's memory.
 struct Division {
   MergerPlan merger;                 ///< of each GPU
   std::uint64_t session_device = 0;  ///< of each session, on each GPU
@@ -181,7 +181,8 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
  private:
-  /// Whether a GPU adds to a live table of the index: then this has not to be merged with what is added.
+  /// True when a GPU adds to a resident table of the index: then the index need not be merged with the added
+  /// k-mers.
   [[nodiscard]] bool is_live(std::uint32_t number) const {
     return added_ && added_->device_counter(number).is_live();
   }

@@ -32,7 +32,7 @@ void ComingShards::begin() {
   }
 }
 
-/// As many parts as there are threads.
+/// Reads as many parts ahead as there are threads.
 void ComingShards::read_ahead() {
   while (ahead_.size() < uploaders_.threads()) {
     const std::uint32_t first = ahead_.empty() ? end_ : ahead_.back();

@@ -16,8 +16,8 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// Of a part: 4 MiB, with what is read behind it. With 8 to 16 threads 51 GB/s come to the device, of the 55
-/// that the link takes; 48 with 2 MB, 39 with 1 MB.
+/// The words of a part: 4 MiB, with the words that are read behind it. With 8 to 16 threads 51 GB/s come to
+/// the device, of the 55 that the link takes; 48 with 2 MB, 39 with 1 MB.
 constexpr std::uint64_t kPartWords = (std::uint64_t{1} << 19) - index::kReadAheadWords;
 /// A larger shard is read as a whole, too, so that it can be checked, unless it is larger than this: 16 MiB.
 constexpr std::uint64_t kMostPartWords = (std::uint64_t{1} << 21) - index::kReadAheadWords;

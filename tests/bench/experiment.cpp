@@ -20,7 +20,7 @@ using namespace warpmer::bench;
 
 namespace {
 
-/// What a table does besides what it should.
+/// The wrong work that a table does besides its own.
 using Mischief = std::function<void(const Lookups&)>;
 using OperationMischief = std::function<void(const Operations&)>;
 Mischief mischief;
@@ -65,7 +65,7 @@ TableEntry lying_slab_hash() {
   return entry;
 }
 
-/// What an experiment says of it. `change` is done to the answers of lookups.
+/// Returns the outcome of an experiment whose table does `change` to the answers of lookups.
 Outcome outcome_of(Distribution distribution, std::uint64_t given_back, Mischief change) {
   mischief = std::move(change);
   keys_given_back = given_back;
@@ -90,7 +90,8 @@ KeyPlan unique_keys() {
   return keys;
 }
 
-/// Of operations side by side, by a table that does `change` to lookups and `change_of_operations` to these.
+/// Returns the outcome of operations side by side, by a table that does `change` to lookups and
+/// `change_of_operations` to these.
 Outcome outcome_of_mix(Mischief change, OperationMischief change_of_operations) {
   mischief = std::move(change);
   operation_mischief = std::move(change_of_operations);
@@ -100,7 +101,7 @@ Outcome outcome_of_mix(Mischief change, OperationMischief change_of_operations) 
   return run_mix(*bench, lying_slab_hash(), unique_keys(), 0.7, {40, 30, 20}, {}).outcome;
 }
 
-/// Of insertions in batches, or of rebuilding.
+/// Returns the outcome of insertions in batches, or of rebuilding.
 Outcome outcome_of_batches(decltype(run_batches)& run, Mischief change) {
   mischief = std::move(change);
   keys_given_back = 0;

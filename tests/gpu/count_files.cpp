@@ -34,7 +34,7 @@ class Folder {
   std::string path_;
 };
 
-/// What a job says of itself, and the checksum of all that the index holds.
+/// The report of a job, and the checksum of all that the index holds.
 struct Outcome {
   std::uint64_t checksum = 0;
   index::Totals totals;
@@ -59,7 +59,7 @@ Outcome count(jobs::CountOptions options, bool on_gpu, const std::string& output
   return outcome;
 }
 
-/// Whether the GPU has found the records itself.
+/// Checks that CPU and GPU give the same. Returns true when the GPU has found the records itself.
 bool check_same(const Folder& folder, const jobs::CountOptions& options) {
   const Outcome cpu = count(options, false, folder / "cpu.wmi");
   const Outcome gpu = count(options, true, folder / "gpu.wmi");

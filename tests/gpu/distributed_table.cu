@@ -56,7 +56,7 @@ class Arrays {
   std::vector<OnOneDevice<DeviceArray<T>>> device_;
 };
 
-/// What is to be in the table.
+/// Returns the values that must be in the table.
 std::unordered_map<Key32, std::uint32_t> sums_of(const Pairs& pairs) {
   std::unordered_map<Key32, std::uint32_t> sums;
   for (const auto& of_device : pairs) {

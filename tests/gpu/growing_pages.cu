@@ -36,7 +36,7 @@ void write(const GrowingPages& pages, std::size_t begin, std::size_t end) {
   stream.wait();
 }
 
-/// Whether the first `end` bytes are what was written.
+/// True when the first `end` bytes are those that were written.
 bool holds(const GrowingPages& pages, std::size_t end) {
   for (std::size_t i = 0; i < end; ++i) {
     if (pages.data()[i] != value_at(i)) return false;

@@ -47,7 +47,7 @@ Seen check_same(const Both& both, const Reads& reads) {
   return tests::check_same(*both.cpu, *both.gpu, reads);
 }
 
-/// What a lookup says of a batch that it refuses.
+/// Returns the message of a lookup for a batch that it refuses.
 std::string refusal(const backend::Lookup& lookup, const io::Batch& batch) {
   backend::Profile profile;
   try {

@@ -42,7 +42,7 @@ TEST_CASE("tables of wide keys are refused where they cannot be built") {
   for (const LookupTable table : kBuiltTables) CHECK_THROWS_AS((void)make(index, table), ResourceError);
 }
 
-/// What a form of the index on the device says of a text.
+/// Returns the answers to a text of one form of the index on the device.
 std::vector<std::uint32_t> answers_of(const gpu::DeviceIndex& index, const std::string& text) {
   const auto bytes = static_cast<std::uint32_t>(text.size());
   const gpu::Stream stream;

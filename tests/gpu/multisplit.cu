@@ -17,7 +17,7 @@ namespace {
 using namespace warpmer;
 using namespace warpmer::gpu;
 
-/// How elements are distributed over parts.
+/// The distribution of elements over parts.
 enum class Shape { even, one_part, last_part, skewed, every_third_part };
 
 WARPMER_HD std::uint64_t number_of(std::uint32_t element) { return element; }

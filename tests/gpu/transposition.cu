@@ -20,7 +20,7 @@ using namespace warpmer::gpu;
 using mpi::PartitionTable;
 using tests::all_gpus;
 
-/// What a device sends and gets.
+/// The arrays that a device sends and gets.
 struct Holding {
   explicit Holding(std::size_t room) : from(room), to(room) {}
   Stream stream;

@@ -47,7 +47,7 @@ Key key_of(std::uint64_t number) {
   return static_cast<Key>((static_cast<Key128>(number) << (sizeof(Key) * 8 - 24)) ^ number);
 }
 
-/// What of an answer can be compared: the query's number and the values found, in order.
+/// The comparable part of answers: the query's number and the values found, in order.
 using Answers = std::vector<std::vector<std::uint32_t>>;
 
 template <class Graph>

@@ -47,7 +47,7 @@ index::FrozenShard freeze(const Entries<Key>& entries, std::uint32_t k) {
   return index::freeze(hashes.data(), counts.data(), hashes.size(), k);
 }
 
-/// As readers want it, who look past the end.
+/// Returns a shard for readers, which look past the end.
 index::FrozenShard readable(index::FrozenShard frozen) {
   frozen.payload.resize(frozen.payload.size() + index::kReadAheadWords);
   return frozen;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
 
-/// Whether files in a folder have pages that are not their only copy.
+/// True when the pages of files in a folder are not their only copy.
 bool has_disk(const std::string& folder) {
   struct statfs status {};
   REQUIRE(::statfs(folder.c_str(), &status) == 0);
@@ -32,7 +32,7 @@ bool has_disk(const std::string& folder) {
   return false;
 }
 
-/// How many bytes of a part of a file are in the page cache.
+/// Returns the number of bytes of a part of a file that are in the page cache.
 std::uint64_t bytes_in_cache(int fd, std::uint64_t begin, std::uint64_t end) {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   void* const mapped = ::mmap(nullptr, end, PROT_READ, MAP_SHARED, fd, 0);

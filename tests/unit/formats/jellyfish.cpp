@@ -62,7 +62,7 @@ Decoded decode(const std::string& bytes) {
   return decoded;
 }
 
-/// As the sink wants them.
+/// Returns the k-mers in the order that the sink needs.
 Kmers in_order(Kmers kmers, std::uint32_t k) {
   const JellyfishOrder<Key128> order(k);
   std::sort(kmers.begin(), kmers.end(),

@@ -52,7 +52,8 @@ std::string bytes(double gigabytes) {
 
 const std::string kOwn = "proc/self/cgroup", kMounts = "sys/fs/cgroup/";
 
-/// What a cgroup of version 2 with a limit says: `used`, of which `files` are pages of files.
+/// Adds the files of a cgroup of version 2 with a limit: `used` bytes, of which `of_files` are pages of
+/// files.
 void add_memory(Files& files, const std::string& cgroup, const std::string& limit, double used,
                 double of_files) {
   files[kMounts + cgroup + "/memory.max"] = limit;

@@ -29,7 +29,7 @@ std::optional<std::string> refusal_by(const std::string& path, Look&& look) {
   return std::nullopt;
 }
 
-/// Whether shards are mapped or copied, the same is found.
+/// Returns the fault that is found, which is the same whether shards are mapped or copied.
 std::optional<std::string> refusal(const std::string& path) {
   auto mapped = refusal_by(path, [](const IndexFile& file, std::uint32_t i) { (void)file.shard(i); });
   const auto copied =

@@ -229,7 +229,7 @@ TEST_CASE("index file: the writer refuses what it could not read") {
   CHECK(scratch.files() == 0);
 }
 
-/// Of this process, and one that is open while they are counted.
+/// Returns the number of this process's descriptors, and of one that is open while they are counted.
 std::ptrdiff_t open_descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
                        std::filesystem::directory_iterator());

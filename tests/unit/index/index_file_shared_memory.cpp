@@ -23,7 +23,7 @@ namespace {
 
 constexpr unsigned kWriters = 8;
 
-/// Whether the folder for temporary files of memory is there, and is what it should be.
+/// True when the folder for temporary files in memory is there, and is of the right kind.
 bool has_shared_memory() {
   const int fd = ::open("/dev/shm", O_TMPFILE | O_RDWR, 0600);
   const bool is_tmpfs = fd >= 0 && SharedMemoryFile::is_one(fd);

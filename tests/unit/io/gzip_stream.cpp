@@ -54,7 +54,7 @@ void append_text(io::GzipStream& stream, io::TextBlock& block, std::string& text
   }
 }
 
-/// What a stream of `data` decompresses to, worked on by one thread, chunk by chunk.
+/// Returns the text to which a file decompresses, when one thread works on the stream, chunk by chunk.
 std::string text_in_order(const std::string& path, unsigned threads, io::InflaterMaker make) {
   io::GzipStream stream(std::make_unique<warpmer::file::ByteFile>(path, path, kNeverCancelled), threads,
                         make);

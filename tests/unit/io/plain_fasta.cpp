@@ -22,7 +22,7 @@ namespace tests = warpmer::tests;
 
 namespace {
 
-/// What a device makes of a text.
+/// The result of a device for a text.
 struct Joined {
   std::string text;  ///< for each header a line end, and all characters of sequences
   std::size_t records = 0;
@@ -50,7 +50,7 @@ Joined join(std::string_view text) {
   return joined;
 }
 
-/// What the device is to make of a file with such sequences.
+/// Returns the text that the device must make of a file with such sequences.
 std::string joined_of(const std::vector<std::string>& sequences) {
   std::string joined;
   for (const std::string& sequence : sequences) joined += '\n' + sequence;
@@ -71,7 +71,7 @@ std::vector<std::string> kmers_of(const std::vector<std::string>& texts, std::si
   return kmers;
 }
 
-/// What chunks give together.
+/// The results of all chunks together.
 struct Sum {
   std::vector<std::string> joined;
   std::size_t records = 0, bases = 0;

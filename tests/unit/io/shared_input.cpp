@@ -29,7 +29,7 @@ std::vector<Expected> manifest(const std::filesystem::path& data) {
   return rows;
 }
 
-/// Of sequences as they are in the text, gaps and blanks included.
+/// Returns the number of letters of sequences as they are in the text, gaps and blanks included.
 std::uint64_t count_letters(const Records& records) {
   std::uint64_t count = 0;
   for (const Record& record : records) {

@@ -20,7 +20,7 @@ namespace {
 
 const std::atomic<bool> kNeverCancelled = false;
 
-/// How a text is cut into blocks, and what becomes of it.
+/// The cut of a text into blocks, and its results.
 struct Cut {
   std::size_t longest = 1000;  ///< bytes in a text; at least 1
   unsigned seed = 0;
@@ -158,7 +158,7 @@ io::InputOptions options_for(unsigned threads, std::size_t batch_bytes = 8192) {
   return options;
 }
 
-/// Whether texts of any size give what one thread gets; returns how many were parsed ahead.
+/// Checks that texts of any size give the same as one thread; returns the number that were parsed ahead.
 std::uint64_t check_same(const std::string& text, const io::InputOptions& options = options_for(3)) {
   const Reading one = read_alone(text, options);
   std::uint64_t ahead = 0;

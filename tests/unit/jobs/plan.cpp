@@ -128,7 +128,7 @@ struct Truth {
   double kmers = 0, distinct = 0, stored = 0, index_bytes = 0;
 };
 
-/// What counting finds.
+/// Returns the numbers that counting finds.
 Truth truth_of(const CountOptions& options) {
   JobProgress progress;
   const CountReport report = count(options, progress);

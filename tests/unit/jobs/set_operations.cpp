@@ -23,7 +23,7 @@ namespace {
 template <class Key>
 using Counts = std::map<Key, std::uint64_t>;
 
-/// What the operations ask of an index is that equal hashes are in equal shards.
+/// Returns the shard of a hash. The operations need only that equal hashes are in equal shards.
 template <class Key>
 std::uint32_t shard_of_hash(Key hash, std::uint32_t shards) {
   return static_cast<std::uint32_t>(hash * 7 / 3) % shards;

@@ -32,7 +32,7 @@ PartitionTable random_table(std::uint32_t devices, std::uint64_t most, std::mt19
   return table;
 }
 
-/// What devices hold when each has put its elements in order of their receivers.
+/// Returns the elements of devices when each has put its own in order of their receivers.
 Holdings split(const PartitionTable& table) {
   Holdings holdings(table.devices());
   for (std::uint32_t sender = 0; sender < table.devices(); ++sender) {

@@ -37,7 +37,7 @@ bool place(const table::Iceberg<T, ThresholdPercent>& scheme, Key64 key) {
   return scheme.insert({}, key, 1).placed;
 }
 
-/// How many of 200 builds, as in Awad et al. 2023, section 7.3, place all keys, and in their buckets: the
+/// Returns how many of 200 builds, as in Awad et al. 2023, section 7.3, place all keys in their buckets: the
 /// paper's tables have no stash.
 template <class Scheme>
 int successes(double load) {

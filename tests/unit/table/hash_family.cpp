@@ -50,7 +50,7 @@ void spreads_regular_keys() {
   }
 }
 
-/// How often two hashes name the same bucket; by chance, one key in kBuckets.
+/// True when two hashes name the same bucket only by chance, for one key in kBuckets.
 template <class First, class Second>
 bool are_independent(First&& first, Second&& second) {
   std::size_t same = 0;
