@@ -1,5 +1,5 @@
-// What GPUs do by themselves: reads made on the device, from ASCII in device memory, or in pinned host
-// memory, to frozen shards in device memory. Prints a table. See docs/results.md.
+// Times the work of GPUs by themselves: from reads made on the device, as ASCII in device memory or in pinned
+// host memory, to frozen shards in device memory. Prints a table. See docs/results.md.
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,8 @@
-// What lookups on the GPU do by themselves: an index in each of its forms on the device, and reads whose text
-// is there already. Prints a line for each form. With --device-memory the index is paged instead, as if there
-// were no more, and a line says what was moved, and what share of the link that is. With --gpus several look
-// up together, in an index that each has, or that they have divided. See docs/results.md.
+// Times lookups on the GPU by themselves: in an index in each of its forms on the device, of reads whose text
+// is already there. Prints a line for each form. With --device-memory the index is paged instead, as if there
+// were no more memory, and a line says how many bytes were moved, and what share of the link that is. With
+// --gpus several GPUs look up together, in an index that each has, or that they have divided. See
+// docs/results.md.
 
 #include <algorithm>
 #include <chrono>

@@ -76,7 +76,7 @@ int run(Application& application, mpi::Ranks& ranks, const std::vector<std::stri
     }
   } catch (...) {
     const mpi::Verdict verdict = mpi::verdict_of(std::current_exception());
-    // Who changes an input while it is read makes it look damaged, or breaks what lies beyond.
+    // An input that is changed while it is read looks damaged, or makes later steps fail.
     const std::optional<std::string> change = file::MappedInputs::change();
     return fail(ranks, change ? mpi::Verdict{ErrorKind::input, *change} : verdict);
   }

@@ -116,7 +116,7 @@ class Bringer {
   static Key32* keys_in(std::uint64_t* data) { return reinterpret_cast<Key32*>(data); }
   [[nodiscard]] std::uint32_t* answers_in(std::uint64_t* data) const { return keys_in(data) + size_; }
 
-  /// When it is made.
+  /// Is called when the array has been made.
   std::uint64_t* hand_out(bool from_host) {
     if (from_host) {
       on_host_.reserve(size_);

@@ -37,7 +37,7 @@ struct ConvertOptions {
   bool forward = false;
   bool saturate = false;
   bool progress = false;
-  // What follows from the above.
+  // These follow from the options above.
   Format from = Format::wmi;
   Format to = Format::wmi;
 };

@@ -92,7 +92,7 @@ index::Histogram capped(const index::Histogram& histogram, const HistoOptions& o
   return rows;
 }
 
-/// Every count up to the largest is a row: so many are no histogram that anybody reads, but a mistake.
+/// Every count up to the largest is a row: so many are no readable histogram, but a mistake.
 void check_rows(const index::Histogram& histogram, const std::string& path) {
   if (histogram.empty() || histogram.rbegin()->first <= kMostRows) return;
   throw UsageError(

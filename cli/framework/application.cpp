@@ -203,11 +203,11 @@ std::string Application::no_command_text(const std::string& name) const {
 
 std::string Application::render_parse_error(const CLI::ParseError& error) const {
   const auto chosen = root_.get_subcommands();
-  // What stands before the command is the program's own.
+  // Options before the command are the program's own.
   const bool is_of_command = !chosen.empty() && root_.remaining().empty();
   const CLI::App& app = is_of_command ? *chosen.front() : root_;
   const std::string program = is_of_command ? "warpmer " + app.get_name() : "warpmer";
-  // What was not understood comes first: it often is the reason why something else is missing.
+  // Arguments that were not understood come first: they often are the reason why something else is missing.
   std::string message = error.what();
   const std::vector<std::string> extras = app.remaining();
   if (!extras.empty() && looks_like_option(extras.front())) {

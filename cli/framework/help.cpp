@@ -17,7 +17,7 @@ namespace warpmer::cli {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-constexpr std::size_t kTextColumn = 26;  ///< where an option's text starts
+constexpr std::size_t kTextColumn = 26;  ///< column at which an option's text starts
 
 /// Appends the paragraphs of `text`, wrapped; every line but the first starts at `indent`.
 void append_wrapped(std::string& out, const std::string& text, std::size_t indent) {

@@ -40,7 +40,7 @@ extern "C" void clean_up_and_die(int signal) {
   die_by(signal);
 }
 
-/// A line on stderr, made without memory of anyone else's: for signal handlers.
+/// Prints a line on stderr, without using memory that other code owns: for signal handlers.
 class Line {
  public:
   Line& operator<<(const char* text) {

@@ -44,7 +44,7 @@ std::vector<std::string> sample_names(const std::vector<std::string>& paths, boo
   std::map<std::string, int> uses;
   for (const std::string& name : taken_names) {
     ++uses[name];
-    // One that is called by its path, because another was called the same, leaves that name to nobody else.
+    // A sample that is named by its path, because another had the same name, leaves that name to no other.
     const std::string short_one = cleaned(short_name(without_number(name)), without_blanks);
     if (short_one != name) ++uses[short_one];
   }

@@ -129,7 +129,7 @@ int print_plan(PlanRequest request) {
   if (request.full && request.sample_bytes > 0) {
     throw UsageError("--full reads everything and --sample a part; leave one of them out");
   }
-  // What the job would refuse.
+  // Refuses the outputs that the job would refuse.
   const IndexTargetFlags& target = request.flags.target;
   std::vector<std::string> outputs;
   if (!target.output.empty() && target.output != "-") outputs = IndexTarget(target).files();

@@ -16,7 +16,7 @@ __global__ __launch_bounds__(kTileThreads) void count_dense_kernel(const char* t
   __syncthreads();
   const std::uint32_t first = threadIdx.x * kStartsPerThread, mask = (1u << (2 * k)) - 1;
   const std::uint32_t valid = valid_starts(tile, first, k);
-  // Equal neighbours are added at once: nobody waits for others at a poly-A's counter.
+  // Equal neighbours are added at once, so that no lane waits for others at a poly-A's counter.
   std::uint32_t before = 0, n = 0;
   for (std::uint32_t j = 0; j < kStartsPerThread; ++j) {
     if (((valid >> j) & 1) == 0) continue;

@@ -59,7 +59,7 @@ void Exchange<Words>::end(std::uint32_t sender, Segment<Words>&& last, cudaStrea
   if (failure_) std::rethrow_exception(failure_);
 }
 
-/// That a segment is the last is said along with it: so its round is known to be.
+/// A segment says that it is the last; so its round is known to be the last.
 template <int Words>
 void Exchange<Words>::enqueue(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream,
                               bool is_last) {
@@ -122,7 +122,8 @@ void Exchange<Words>::run() noexcept {
     is_over_ = true;
   } catch (...) {
     std::unique_lock lock(mutex_);
-    const bool is_failure = !is_stopped_;  // else it is what came of that, and who has stopped it knows why
+    const bool is_failure =
+        !is_stopped_;  // else it follows from the stop, and the thread that has stopped it knows why
     lock.unlock();
     if (is_failure) rounds_.report(std::current_exception());  // first: giving up may wait for others
     carrier_->give_up();
@@ -132,7 +133,7 @@ void Exchange<Words>::run() noexcept {
   changed_.notify_all();
 }
 
-/// Round after round, until all GPUs have ended, or nobody wants it any more.
+/// Runs round after round, until all GPUs have ended, or the exchange is stopped.
 template <int Words>
 void Exchange<Words>::carry_all() {
   for (std::unique_lock lock(mutex_); !rounds_.have_ended() && !is_stopped_;) {
@@ -327,7 +328,7 @@ void Exchange<Words>::hand_over(Round& round, bool comes_in_slices) {
   }
 }
 
-/// That so many are there. Owners have what comes in slices.
+/// Notes that so many slices are there, and that owners have the segments that come in slices.
 template <int Words>
 void Exchange<Words>::note_slices(std::uint32_t there) {
   const std::lock_guard lock(mutex_);

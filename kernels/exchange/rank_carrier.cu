@@ -17,8 +17,9 @@ namespace {
 using mpi::Message;
 using mpi::Ranks;
 
-/// Between looks whether something is done: what waits takes milliseconds. It has to look, because NCCL tells
-/// nobody of its errors, and a wait for an event would not end when another rank has failed.
+/// The pause between looks whether something is done: the waits take milliseconds. The thread has to look,
+/// because NCCL reports its errors only when asked, and a wait for an event would not end when another rank
+/// has failed.
 constexpr std::chrono::microseconds kNap{50};
 
 /// Each GPU by a number that no other one has, and where it is, for people.
@@ -170,7 +171,7 @@ class RankCarrier final : public Carrier {
         all &= state == NcclLibrary::success;
       }
     } catch (...) {
-      ranks_.report(std::current_exception());  // first: aborting may wait for others, who have to know
+      ranks_.report(std::current_exception());  // first: aborting may wait for others, which have to know
       cut_off();
       throw;
     }

@@ -42,7 +42,7 @@ bool link_memory_of(int other, int ordinal) {
 }  // namespace
 
 bool reach_memory_of(int other, int ordinal) {
-  // Whatever is linked stays linked, and who asks again is told so by an error.
+  // Linked GPUs stay linked, and asking again gives an error that says so.
   static std::mutex mutex;
   static std::map<std::pair<int, int>, bool> known;
   const std::lock_guard lock(mutex);
@@ -141,7 +141,7 @@ void Transposition::run(const mpi::PartitionTable& table, std::size_t element_by
   for (std::uint32_t device = 0; device < devices(); ++device) {
     const CurrentDevice current(ordinals_[device]);
     ready_[device].record(shares[device].stream);
-    // What was staged the last time has left.
+    // The parts that were staged the last time have left.
     for (std::uint32_t receiver = 0; receiver < devices(); ++receiver) {
       if (link(device, receiver).way == Way::host)
         link(device, receiver).fetched.let_follow(shares[device].stream);

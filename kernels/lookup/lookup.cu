@@ -77,7 +77,7 @@ struct BatchSlot {
         text(shape.is_cut_once ? reinterpret_cast<char*>(answers.data()) + shape.text_begin()
                                : own_text.data()),
         results(shape.slice_starts) {
-    // What stands behind a text does not matter, but tools that look for reads of it cannot know.
+    // The bytes behind a text do not matter, but tools that look for reads of it cannot know.
     fill_bytes(text, 0, text_room(shape.slice_bytes()), stream);
   }
 

@@ -45,7 +45,8 @@ class ShardFrames {
       frame.words.reserve(plan.frame_words + index::kReadAheadWords);
       frame.readers.reserve(most_shards);
       frame.made.reserve(most_shards);
-      // What is read behind a payload does not matter, but tools that look for such reads cannot know.
+      // The words that are read behind a payload do not matter, but tools that look for such reads cannot
+      // know.
       fill_bytes(frame.words.data(), 0, frame.words.size(), stream_);
     }
     const PinnedArray<std::uint16_t> child_of(child_of_.size());

@@ -91,7 +91,7 @@ __global__ __launch_bounds__(kTileThreads) void cut_runs_kernel(const char* char
   __syncthreads();
   const std::uint32_t place = tile.place;
   if (place > capacity || runs > capacity - place) {
-    // What was taken stays empty.
+    // The places that were taken stay empty.
     for (std::uint32_t i = threadIdx.x; i < runs && place + i < capacity; i += kTileThreads)
       staged[place + i] = {0, 0, 0};
     if (threadIdx.x == 0) text.left[atomicAdd(&text.counters->left, 1u)] = blockIdx.x;

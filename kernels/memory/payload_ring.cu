@@ -8,7 +8,7 @@ namespace warpmer::gpu {
 PayloadRing::Room PayloadRing::take(std::uint32_t first_shard, std::uint64_t words,
                                     std::uint64_t wanted_words, const Reclaim& reclaim) {
   if (words > memory_.size()) {
-    // Who had no use for a chunk has not waited for it; and the memory goes.
+    // A reader without use for a chunk has not waited for it, and its memory is about to be freed.
     if (!chunks_.empty()) chunks_.back().ready.wait();
     while (!places_.is_empty()) give_back(reclaim);
     memory_.reserve(std::max(words, wanted_words));

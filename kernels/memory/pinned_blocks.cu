@@ -23,7 +23,7 @@ char* PinnedBlocks::take(std::size_t bytes) {
 }
 
 void PinnedBlocks::give_back(char* memory) noexcept {
-  PinnedPageArray<char> larger;  // is unpinned while nobody waits for the lock
+  PinnedPageArray<char> larger;  // is unpinned while no thread waits for the lock
   const std::lock_guard lock(mutex_);
   const auto block = all_.find(memory);
   if (block->second.size() > kBytes) {

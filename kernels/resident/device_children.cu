@@ -157,9 +157,9 @@ void DeviceChildren<Key>::fetch(std::uint32_t frame, std::uint32_t child, const 
   });
 }
 
-/// That may give pages of the image back, or take more. Then the child has been built anew since the image
-/// was read last, and that has been waited for. Of a child that is what it was when it came, the image has
-/// the size already; it may be on its way here still, which this follows.
+/// This may give pages of the image back, or take more. Then the partition has been built anew since the
+/// image was read last, and that has been waited for. If the partition is unchanged since it came, its image
+/// already has the size; it may still be on its way here, and this comes after that.
 template <class Key>
 void DeviceChildren<Key>::write_back(std::uint32_t frame, std::uint32_t child, const ChildShape& shape) {
   resize(images_[child], shape.template bytes<Key>());
@@ -361,8 +361,8 @@ auto DeviceChildren<Key>::directory(const std::vector<std::uint32_t>& entries, s
       wait_for_frames();
       directories_.clear();
     }
-    // Those before stay until operations are put in order the next time, or they are too many: somebody may
-    // read them.
+    // Earlier ones stay until operations are put in order the next time, or until they are too many: a kernel
+    // may be reading them.
     directories_.emplace_back(entries.size());
     copy_to_device(directories_.back().data(), directory_.data(), directory_.size(), input_);
     input_.wait();

@@ -201,7 +201,7 @@ LiveTable<Key>::~LiveTable() {
 template <class Key>
 void LiveTable<Key>::load() {
   ComingShards coming(index_, {lists_.first_shard(), lists_.end_shard()}, plan_.ring_words, plan_.uploaders);
-  /// After an error, too, nobody reads shards that are about to go.
+  /// After an error, too, nothing reads shards that are about to be freed.
   const struct Settling {
     const Stream& stream;
     ~Settling() { cudaStreamSynchronize(stream); }

@@ -87,7 +87,7 @@ void BatchFeed::run(TextCounter& counter) {
   cut(nullptr, tiles_of(bytes_), left_[0].data());
 }
 
-/// By who has the counter.
+/// Only the thread that has the counter calls this.
 void BatchFeed::cut(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left) {
   TextCounter& counter = shared_.resource();
   const cudaStream_t stream = counter.stream();

@@ -148,7 +148,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     // Others leave while the next are made; so what is made now finds room.
     while (!has_room && pending_.segments() > 0 && !fits(bytes, parts, kSegmentsAhead * bytes))
       spill_oldest();
-    // What is on its way takes room, too; there is that of the chunks, which are not there yet.
+    // Segments on their way out take room, too; they may use that of the chunks, which are not there yet.
     spilled_.wait_until_leaving(early_budget_ - std::min(early_budget_, held_bytes() + bytes));
   }
 

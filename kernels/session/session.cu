@@ -136,7 +136,7 @@ class Session : public Interface {
     }
   }
 
-  /// Calls `work` with a thread's feed, whose GPU is current, while nobody else uses it.
+  /// Calls `work` with a thread's feed, whose GPU is current, while no other thread uses it.
   template <class Work>
   std::uint64_t with_feed(unsigned thread, Work&& work) {
     LockedFeed& own = feeds_[thread % feeds_.size()];

@@ -30,7 +30,7 @@ struct SpilledSegments<Words>::Part {
   };
 
   std::vector<std::uint32_t> shard_begins;  ///< of each of the shards, and all words
-  std::uint32_t base = 0;                   ///< what offsets are counted from
+  std::uint32_t base = 0;                   ///< number from which offsets are counted
   HostBytes memory{nullptr, Unmap{0}};      ///< words and then offsets; none when they are in the file
   std::uint64_t place = 0;                  ///< of units in the file
   std::vector<Unit> units;
@@ -121,7 +121,7 @@ class SpilledSegments<Words>::Worker {
     return pieces;
   }
 
-  /// Takes words out, of a segment that somebody has opened.
+  /// Takes words out, of a segment that a worker has opened.
   void take_out(const Piece& piece) {
     const Timer timer(totals_.out_seconds);
     const Segment<Words>& segment = piece.leaving->segment;
@@ -437,7 +437,8 @@ void SpilledSegments<Words>::move_piece(Worker& worker, const Piece& piece,
     worker.take_out(piece);
   }
   lock.lock();
-  // Before what nobody has opened, so that what has begun to leave is out soon.
+  // They come before segments that no worker has opened, so that a segment that has begun to leave is out
+  // soon.
   const auto unopened =
       std::find_if(pieces_.begin(), pieces_.end(), [](const Piece& other) { return other.opens(); });
   pieces_.insert(unopened, pieces.begin(), pieces.end());

@@ -24,7 +24,7 @@ class StageMarks {
   /// Before the first stage of a batch, and behind each.
   void set(cudaStream_t stream) { marks_.at(next_++).record(stream); }
 
-  /// When the stream has done everything.
+  /// Adds the times; the stream must have done everything.
   void add_to(std::array<double, kStages>& seconds, double share) const {
     for (std::size_t mark = 0; mark < next_; ++mark) {
       const std::size_t stage = mark % (stages_ + 1);

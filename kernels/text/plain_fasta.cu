@@ -1,6 +1,7 @@
-// What a stretch of FASTA text becomes depends on what is before it: how many characters are joined, and
-// whether it begins in a header. Three kernels: each tile says what those behind it have to know, that is put
-// together for all tiles, and then each tile knows where its characters go.
+// The result for a stretch of FASTA text depends on the text before it: on the number of its joined
+// characters, and on whether the stretch begins in a header. There are three kernels: in the first, each tile
+// tells all that those behind it have to know; the second combines that for all tiles; in the third, each
+// tile knows the places of its characters.
 
 #include "kernels/text/plain_fasta.cuh"
 #include "kernels/text/text_packing.cuh"

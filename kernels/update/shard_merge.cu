@@ -89,7 +89,7 @@ class PieceMerger {
     }
   }
 
-  /// When no more pieces come.
+  /// Is called when no more pieces come.
   __device__ void finish() {
     if constexpr (writes) return;
     __syncthreads();

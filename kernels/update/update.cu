@@ -33,7 +33,7 @@ struct Division {
   std::uint64_t session_device = 0;  ///< of each session, on each GPU
   std::uint64_t session_host = 0;
   std::uint64_t cap = 0;  ///< of a GPU
-  std::string purpose;    ///< how messages call a session
+  std::string purpose;    ///< name of a session in messages
 };
 
 unsigned sessions_of(const backend::UpdatePlan& plan) {

@@ -14,7 +14,7 @@ ComingShards::ComingShards(const index::IndexFile& index, index::ShardRange shar
       places_(words),
       end_(shards.first),
       uploaders_(index, threads, nullptr) {
-  // What is read behind a payload does not matter, but tools that look for such reads cannot know.
+  // The words that are read behind a payload do not matter, but tools that look for such reads cannot know.
   const Stream stream;
   fill_bytes(words_.data(), 0, words_.size(), stream);
   stream.wait();

@@ -37,7 +37,7 @@ void upload(const index::IndexFile& index, std::uint32_t first, std::uint32_t en
 }
 
 /// Calls `work(number)` for each GPU, while it is current, on a thread of its own. An error ends all soon
-/// enough: whoever waits, waits for its own copies.
+/// enough: each thread only waits for its own copies.
 template <class Work>
 void on_each(const std::vector<int>& gpus, Work&& work) {
   run_team(

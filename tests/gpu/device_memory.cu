@@ -1,4 +1,4 @@
-// What device memory is taken for free.
+// Tests which device memory counts as free.
 
 #include <doctest/doctest.h>
 

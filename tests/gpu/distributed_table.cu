@@ -37,7 +37,7 @@ class Arrays {
     device_.emplace_back(ordinals_.at(sizes_.size() - 1), values.size() + 1);
     T* const data = device_.back()->data();
     check(cudaMemcpy(data, values.data(), values.size() * sizeof(T), cudaMemcpyDefault), "copying");
-    // What comes from pageable memory may still be on its way.
+    // Elements from pageable memory may still be on their way.
     check(cudaDeviceSynchronize(), "copying");
     return data;
   }

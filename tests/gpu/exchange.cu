@@ -1,4 +1,5 @@
-// What GPUs exchange arrives, by copies and by NCCL; slices are those that shards want.
+// Tests that words that GPUs exchange arrive, by copies and by NCCL, and that slices are those that shards
+// need.
 
 #include <doctest/doctest.h>
 

@@ -113,7 +113,7 @@ TEST_CASE("FASTA on the device: what is not plain is noticed, wherever it is") {
     CHECK(find('\n' + odd + after).findings.odd > 0);
     CHECK(find('\n' + before + odd + after).findings.odd > 0);
   }
-  // What does not belong into sequences is left for those who cut them to see.
+  // Characters that do not belong into sequences are left in place, for the cut to find.
   for (const std::string other : {";comment\n", "AC-GT.*\n", "!?\n"}) {
     CAPTURE(other);
     const Found found = find('\n' + before + other + after);

@@ -135,7 +135,7 @@ TEST_CASE("FASTQ on the device: what is not plain is noticed, wherever it is") {
     CHECK_FALSE(find_records(before + record + after).is_plain());
   }
   CHECK(find_records(before + after).is_plain());
-  // What the '+' line says does not matter.
+  // The text of the '+' line does not matter.
   CHECK(find_records(before + "@r\nACGT\n+another\nIIII\n" + after).is_plain());
 }
 

@@ -160,7 +160,7 @@ TEST_CASE("with any device memory that is accepted, the same bytes, and never mo
         CAPTURE(megabytes);
         CAPTURE(by_file);
         plan.threads = by_file ? 1 : 3;
-        // What feeding takes, and next to nothing else.
+        // The memory that feeding takes, and next to nothing else.
         plan.memory_bytes = by_file ? std::uint64_t{380} << 20 : std::uint64_t{8} << 30;
         plan.device_memory_bytes = megabytes << 20;
         try {

@@ -82,7 +82,7 @@ struct Done {
   bool placed = false;  ///< or found, or erased
   bool is_new = false;
   bool wrapped = false;
-  std::ptrdiff_t slot = -1;                                 ///< where the key was found
+  std::ptrdiff_t slot = -1;                                 ///< slot in which the key was found
   std::uint32_t count = 0;                                  ///< the count that was found there
   table::Slot<Key> homeless = {table::kEmptyKey<Key>, 0u};  ///< the slot that found no place in exchange
 };

@@ -1,5 +1,5 @@
-// Questions that are asked of children which take turns: each is asked of each child once, while it is there,
-// whoever comes when; what fails ends all that waits. And how an index is divided for that.
+// Tests questions to partitions that take turns: each question is asked of each partition once, while it is
+// there, in whatever order they come; a failure ends all waits. Also tests the division of an index for that.
 
 #include <doctest/doctest.h>
 
@@ -66,7 +66,7 @@ TEST_CASE("one question after another: as many loads as must be") {
         FakeDevice::Question question{std::vector<int>(7), false};
         carousel.ask(question, 3);
         CHECK(question.is_finished);
-        // What was done for it is counted, not just what was done for the one before.
+        // The work for this question is counted, not just that for the one before.
         CHECK(carousel.counts().fetches == static_cast<std::uint64_t>(device.loads));
         CHECK(carousel.counts().fetched_bytes == 10 * carousel.counts().fetches);
       }

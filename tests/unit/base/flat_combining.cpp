@@ -1,4 +1,4 @@
-// What many threads have to do with one thing is done once, by one thread at a time.
+// Tests that each task of many threads with one object is done once, by one thread at a time.
 
 #include "base/flat_combining.h"
 

@@ -78,7 +78,7 @@ TEST_CASE("one failing worker ends all of them and its exception is passed on") 
   const auto work = [&](unsigned) {
     for (int i = next++; !stopped && i < 1000000; i = next++) {
       if (i == 5) {
-        throw std::runtime_error("five");  // nobody will ever put 5: without `stop` the others would wait
+        throw std::runtime_error("five");  // no thread will ever put 5: without `stop` the others would wait
       }
       ordered.put(static_cast<std::uint64_t>(i), int{i});
     }
@@ -122,7 +122,7 @@ TEST_CASE("when a result cannot be consumed, the stage stops for all threads") {
     }
     ++stopped;
   };
-  CHECK_THROWS_WITH(run_team(3, work, [] {}), "disk full");  // nobody calls `stop`
+  CHECK_THROWS_WITH(run_team(3, work, [] {}), "disk full");  // no thread calls `stop`
   CHECK(stopped == 2);
   CHECK(consumed == 3);
   CHECK_FALSE(ordered.put(0, 0));

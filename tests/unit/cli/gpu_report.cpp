@@ -1,4 +1,4 @@
-// What `warpmer devices` says of machines with several GPUs.
+// Tests the report of `warpmer devices` on machines with several GPUs.
 // ctest: one thread
 
 #include "cli/output/gpu_report.h"

@@ -73,7 +73,7 @@ TEST_CASE("pages in use keep what they hold when free ones beside them go back t
     }
     CHECK(pool.bytes_resident() == pages_held(pages, is_kept, system_page) * PagePool::kPageBytes);
 
-    // What has gone back can be had again.
+    // Pages that have gone back can be had again.
     std::vector<void*> again;
     for (std::size_t n = kept; n < kPages; ++n) {
       again.push_back(pool.acquire());

@@ -1,4 +1,4 @@
-// What is told of an output that does not fit. ctest: one thread
+// Tests the messages about an output that does not fit. ctest: one thread
 
 #include "file/buffered_output.h"
 

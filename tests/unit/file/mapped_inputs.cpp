@@ -115,7 +115,7 @@ TEST_CASE("mapped inputs: nothing is made of one that was changed") {
   }
   CHECK(!std::filesystem::exists(scratch / "bad"));
   CHECK(scratch.files() == 2);
-  // What begins later has nothing to do with it.
+  // A mapping that begins later is independent of it.
   mapped.emplace(scratch);
   overwrite(mapped->path, kBytes - 1, "y");
   mapped.reset();

@@ -1,4 +1,4 @@
-// What large files leave in the page cache.
+// Tests what large files leave in the page cache.
 // ctest: one thread
 
 #include "file/write_behind.h"

@@ -75,7 +75,7 @@ std::string with_header(const std::string& json, const std::string& records) {
 }
 
 /// Three 5-mers with counts of 3 bytes, as another program may have written them: another matrix (it is not
-/// looked at), fields that nobody knows, another padding.
+/// looked at), unknown fields, another padding.
 const std::string kHeader =
     R"({"format":"binary/sorted","key_len":10,"counter_len":3,"size":4,"canonical":true,"later":[{}],)"
     R"("matrix1":{"r":2,"c":10,"columns":[1,2,3,0,1,2,3,0,1,2]},"max_reprobe":0,"reprobes":[1]})"

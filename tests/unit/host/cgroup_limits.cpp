@@ -1,4 +1,4 @@
-// What the kernel's files say of cores and memory, as they are on other machines than this one.
+// Tests reading the kernel's files on cores and memory, as they are on other machines than this one.
 
 #include "host/cgroup_limits.h"
 
@@ -138,7 +138,7 @@ TEST_CASE("limits of version 1, alone and beside version 2") {
               {memory + "/memory.stat", "total_inactive_file 0\ntotal_active_file 0\n"},
               {memory + "/all/job/memory.limit_in_bytes", bytes(6)},
               {memory + "/all/job/memory.usage_in_bytes", bytes(5)},
-              // What is of the cgroup itself, and then with those below it.
+              // The bytes of the cgroup itself, and then with those below it.
               {memory + "/all/job/memory.stat", "inactive_file 0\nactive_file 0\ntotal_inactive_file " +
                                                     bytes(1) + "total_active_file " + bytes(2)},
               {cpu + "/all/job/cpu.cfs_quota_us", "-1\n"},

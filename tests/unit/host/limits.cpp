@@ -1,4 +1,4 @@
-// What a process may use, on machines that are larger than the one the tests run on.
+// Tests the resources that a process may use, on machines that are larger than the one that runs the tests.
 // ctest: one thread
 
 #include "host/limits.h"

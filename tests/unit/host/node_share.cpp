@@ -1,4 +1,5 @@
-// What launchers say of the processes of a job on a node, and what of the node then is one process's.
+// Tests what launchers say about the processes of a job on a node, and the share of the node that one process
+// then has.
 
 #include "host/node_share.h"
 
@@ -101,7 +102,7 @@ TEST_CASE("how many processes share a node, and which one this is") {
   mpirun["OMPI_COMM_WORLD_LOCAL_RANK"] = "2";
   is(share_in(mpirun), 3, 2);
   is(share_in({{"MPI_LOCALNRANKS", "4"}, {"MPI_LOCALRANKID", "1"}}), 4, 1);
-  // Nonsense is nobody's share.
+  // Nonsense gives no share.
   is(share_in(task("", 0, 0)), 1, 0);
   is(share_in(task("(x2)", 0, 0)), 1, 0);
   is(share_in(task("2", 5, 1)), 1, 0);

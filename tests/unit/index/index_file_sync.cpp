@@ -17,7 +17,7 @@ using namespace warpmer::index::test;
 
 namespace {
 
-int sync_error = 0;          ///< what syncing fails with; 0: it does not
+int sync_error = 0;          ///< error with which syncing fails; 0: none
 std::atomic<int> syncs = 0;  ///< by any test's threads
 std::function<void()> on_sync = [] {};
 

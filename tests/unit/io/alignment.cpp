@@ -163,7 +163,7 @@ TEST_CASE("io alignment: a record that is longer than may be is refused before t
                    "record 2: it has 2 MiB, and -m allows 1 for one"));
     CHECK(contains(refusal_of(sam_text(read_of(kMost))),
                    "record 1: it does not end within 1 MiB, which is as much as -m allows for one"));
-    // There is no such record: who would make room for it would then find that.
+    // There is no such record: code that made room for it would find that only then.
     CHECK(contains(refusal_of(bgzf(bam_text({}) + little_endian(0x3fffffff, 4))),
                    "it has 1024 MiB, and -m allows 1 for one"));
     const std::string damaged = folder.file("in", bgzf(bam_text({}) + little_endian(0xfffffffb, 4)));
@@ -223,7 +223,7 @@ TEST_CASE("io alignment: U in SAM is a T, also where records are kept") {
   CHECK(read_all({path}, options) == expected);
   options.keep_alignments = io::ProgramLine{"program", "1", "program"};
   CHECK(read_all({path}, options) == expected);
-  // What is no nucleotide code at all is not made N without a word.
+  // A character that is no nucleotide code at all is not silently made N.
   for (const char bad : {'E', 'q', '-', '5'}) {
     CAPTURE(bad);
     const std::string line = std::string("c\t4\t*\t0\t0\t*\t*\t0\t0\tAC") + bad + "\tIII\n";

@@ -1,5 +1,5 @@
-// What of CRAM takes memory, found without decoding it. Containers are written here, byte by byte, as the
-// specification has them.
+// Tests finding the parts of CRAM that take memory, without decoding them. Containers are written here, byte
+// by byte, as the specification has them.
 
 #include "io/hts/cram_watch.h"
 

@@ -1,4 +1,4 @@
-// What reading is said to hold.
+// The memory that reading is said to hold.
 
 #include "unit/io/io_fixture.h"
 

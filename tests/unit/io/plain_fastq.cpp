@@ -110,7 +110,7 @@ TEST_CASE("FASTQ text: processes that read parts of a file hand every record ove
     for (const std::string& part : read.texts) records.merge(records_of(part));
     CHECK((records == records_of(text)));
   }
-  // What others are to cut, too, goes to them as pieces.
+  // Text that others are to cut, too, goes to them as pieces.
   Texts read;
   io::InputSet for_all({files, {{0, 0, 0, 1, true}}}, 0, options_for(1));
   read_to_end(for_all, 1, read);

@@ -42,7 +42,7 @@ class OpenBlocks final : public TextBlockLoader {
 }  // namespace
 
 TEST_CASE("io read ahead: readers that produce do not go behind a block that has more") {
-  // Whoever did would wait for a text that nobody may ever borrow.
+  // A reader that did would wait for a text that no thread may ever borrow.
   for (const unsigned readers : {1U, 2U, 3U}) {
     CAPTURE(readers);
     std::atomic<bool> is_behind_open = false;

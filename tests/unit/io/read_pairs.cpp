@@ -1,4 +1,5 @@
-// What filtering needs of inputs: headers, qualities and BAM records, whole sequences, and reads in pairs.
+// Tests what filtering needs of inputs: headers, qualities and BAM records, whole sequences, and reads in
+// pairs.
 // ctest: one thread
 
 #include "io/read_pairs.h"

@@ -271,7 +271,7 @@ TEST_CASE("io text: FASTQ cut anywhere gives the same records or an error") {
         } catch (const warpmer::InputError&) {
           continue;
         }
-        // What was read is whole, and what was not had not begun.
+        // Records that were read are whole, and the others had not begun.
         REQUIRE(read.size() <= whole.size());
         CHECK(std::equal(read.begin(), read.end(), whole.begin()));
         std::size_t records_begun = 0;

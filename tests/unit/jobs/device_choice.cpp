@@ -1,4 +1,4 @@
-// What `--device` means on machines with and without GPUs, none of which need be there.
+// Tests the meaning of `--device` on machines with and without GPUs, none of which need be there.
 // ctest: one thread
 
 #include "jobs/device_choice.h"

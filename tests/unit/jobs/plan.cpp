@@ -1,5 +1,5 @@
-// What planning predicts, against counting everything naively: the extrapolation of spectra, the sample of
-// shards, and the two together.
+// Compares predictions of planning with counting everything naively: the extrapolation of spectra, the sample
+// of shards, and the two together.
 //
 // ctest: one thread
 

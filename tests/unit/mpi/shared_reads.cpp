@@ -64,7 +64,7 @@ struct Outcome {
   std::vector<std::string> errors;
   std::string text;
   std::atomic<unsigned> from_parts{0}, from_whole{0};  ///< batches
-  std::atomic<unsigned> handed_on{0};                  ///< by who has read them
+  std::atomic<unsigned> handed_on{0};                  ///< by the rank that has read them
 };
 
 void read_together(unsigned ranks, const std::vector<std::string>& paths, Outcome& outcome) {

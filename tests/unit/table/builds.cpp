@@ -83,7 +83,7 @@ TEST_CASE("builds: as many succeed as in Awad et al. 2023, section 7.3") {
   // The paper gives none for two functions and eight slots.
   CHECK(successes<table::Cuckoo<Tile<8>, 2>>(0.95) >= 198);
   CHECK(successes<table::Cuckoo<Tile<8>, 3, table::Eviction::last>>(0.97) >= 198);
-  // What a stash is for.
+  // This is the purpose of a stash.
   CHECK(successes<table::Cuckoo<Tile<16>, 3>>(0.998) < 100);
 }
 
