@@ -101,10 +101,10 @@ class TextSource {
 
 struct Round {
   double seconds;
-  DeviceTimes times;  ///< of all GPUs together
+  DeviceTimes times;  ///< times of all GPUs together
   backend::Tally tally;
   SpillTotals spilled;
-  double input_seconds = 0;  ///< of all seconds, until everything was cut
+  double input_seconds = 0;  ///< part of all seconds until everything was cut
   std::uint64_t early_counts = 0;
 };
 

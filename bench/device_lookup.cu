@@ -421,8 +421,8 @@ class SeveralBench {
   const index::IndexFile& index_;
   std::vector<int> gpus_;
   Peers peers_;
-  unsigned threads_;                      ///< of a GPU
-  std::vector<std::vector<Text>> texts_;  ///< of each GPU, the same ones
+  unsigned threads_;                      ///< threads of a GPU
+  std::vector<std::vector<Text>> texts_;  ///< texts of each GPU, the same for all
   std::vector<Slice> slices_;
   std::vector<OnOneDevice<Asker>> askers_;
 };

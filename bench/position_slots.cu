@@ -28,7 +28,7 @@ using Word = SuperKmer<kWords>;
 
 struct Shape {
   std::uint32_t k = 55, lists = 20000, words = 256, kmers_per_word = 16;
-  std::uint32_t distinct = 2000;  ///< of a list; its words are drawn from so many starts
+  std::uint32_t distinct = 2000;  ///< distinct starts of a list, from which its words are drawn
   std::uint32_t slot_bits = 12;
 };
 

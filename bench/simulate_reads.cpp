@@ -329,7 +329,7 @@ class MutantWriter {
   const std::string& genome_;
   Substitutions substitutions_;
   std::uint64_t block_lines_, block_bases_;
-  std::uint64_t blocks_;  ///< of a record
+  std::uint64_t blocks_;  ///< blocks of a record
   std::size_t number_digits_, header_bytes_;
   std::uint64_t record_bytes_;
 };

@@ -62,7 +62,7 @@ struct ExchangeResult {
   std::size_t part_bytes;
   bool in_ring_order;
   bool through_host;
-  double seconds;       ///< of one transposition, by the clock of the slowest device
+  double seconds;       ///< time of one transposition, by the clock of the slowest device
   std::uint64_t wrong;  ///< number of wrong words
 };
 

@@ -15,9 +15,9 @@ namespace warpmer::bench {
 
 /// The paper's Gamma, in percent; the rest are lookups of keys that are not there.
 struct Mix {
-  std::uint32_t insert = 50;  ///< of new keys
-  std::uint32_t erase = 50;   ///< of keys that are there
-  std::uint32_t find = 0;     ///< of keys that are there
+  std::uint32_t insert = 50;  ///< insertions of new keys
+  std::uint32_t erase = 50;   ///< operations on keys that are there
+  std::uint32_t find = 0;     ///< operations on keys that are there
 
   [[nodiscard]] std::string name() const {
     return std::to_string(insert) + "/" + std::to_string(erase) + "/" + std::to_string(find) + "/" +

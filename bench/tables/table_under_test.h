@@ -17,7 +17,7 @@ namespace warpmer::bench {
 /// The number of times that a key may come among the pairs of one table.
 enum class Repeats {
   none,
-  evenly,  ///< as often as uniform draws repeat it: a key that comes 10^5 times would take 10^10 steps
+  evenly,  ///< no more often than uniform draws repeat it: a key that comes 10^5 times would take 10^10 steps
   any,
 };
 

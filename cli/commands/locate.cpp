@@ -136,7 +136,7 @@ class HitText {
   Locate& locate_;
   bool is_kept_;
   std::string text_;
-  std::string begin_;  ///< of all lines of a k-mer
+  std::string begin_;  ///< begin of all lines of a k-mer
   std::uint64_t queries_ = 0;
 };
 

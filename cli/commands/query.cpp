@@ -114,7 +114,7 @@ void query_file(Query& query) {
   struct ChunkAnswer {
     std::string text;
     std::uint64_t kmers = 0;       ///< that it answers
-    std::uint64_t list_bytes = 0;  ///< of them
+    std::uint64_t list_bytes = 0;  ///< bytes of the list
   };
   KmerList list(query.options.kmer_file);
   Share so_far{0, list.bytes()};
@@ -166,7 +166,7 @@ void answer_track(const Query& query, std::string_view name, const io::Piece& pi
 struct BatchAnswer {
   BatchText text;
   bool found = false;             ///< any k-mer; only for --exit-status
-  std::uint64_t input_bytes = 0;  ///< of the batch
+  std::uint64_t input_bytes = 0;  ///< input bytes of the batch
 };
 
 BatchAnswer answer_batch(Query& query, const io::Batch& batch, backend::Profile& profile) {

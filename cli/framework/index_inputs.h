@@ -11,11 +11,11 @@
 namespace warpmer::cli {
 
 struct IndexInputs {
-  std::vector<std::string> arguments;     ///< as typed
+  std::vector<std::string> arguments;     ///< arguments as typed
   std::vector<std::string> paths;         ///< with lists expanded
   std::vector<std::uint64_t> min_counts;  ///< one for all, or one for each
   std::vector<std::uint64_t> max_counts;
-  std::vector<backend::CountBounds> bounds;  ///< as jobs take them
+  std::vector<backend::CountBounds> bounds;  ///< bounds in the form that jobs take
 };
 
 /// Adds the indexes to read, as arguments, with `--input-min-count` and `--input-max-count`.

@@ -11,12 +11,12 @@
 namespace warpmer::cli {
 namespace {
 
-constexpr double kMostSide = 900;  ///< of the matrix, unless cells would get too small to see
+constexpr double kMostSide = 900;  ///< side of the matrix, unless cells would get too small to see
 constexpr double kLargestCell = 28, kSmallestCell = 2;
 constexpr double kLeastTextSize = 6, kMostTextSize = 12;
 constexpr double kMargin = 16, kTreeWidth = 90, kTop = 56;
 constexpr double kTitleSize = 14, kScaleTextSize = 10;
-constexpr int kSteps = 20, kStepWidth = 6;  ///< of the scale
+constexpr int kSteps = 20, kStepWidth = 6;  ///< steps of the scale
 
 /// About, for most fonts without serifs.
 double text_width(std::size_t characters, double size) {

@@ -17,7 +17,7 @@ namespace warpmer::gpu {
 /// The places that segments may be spilled to.
 struct SpillPlan {
   std::uint64_t host_bytes = std::uint64_t{1} << 30;  ///< beside kLeastBytesOfThread
-  std::string directory = ".";                        ///< of the temporary file
+  std::string directory = ".";                        ///< directory of the temporary file
   bool opens_file_at_once = false;                    ///< opens the file before there is something to write
   unsigned threads = 2;                               ///< threads that copy
   std::function<Share()> input_read = {};  ///< tells the part of the input that has been read (SpillFile)
@@ -62,8 +62,8 @@ struct DeviceCountPlan {
   DeviceTuning tuning;
   std::uint64_t expected_kmers = 0;  ///< estimated occurrences on all devices; 0: unknown
   std::uint32_t owners = 1;          ///< devices of all ranks that share these
-  SpillPlan spill;                   ///< of each device
-  LiveShare live;                    ///< of each device, beside `memory_bytes`
+  SpillPlan spill;                   ///< for each device
+  LiveShare live;                    ///< for each device, beside `memory_bytes`
   std::string purpose = "counting";  ///< name of the job in messages
 };
 

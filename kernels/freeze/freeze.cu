@@ -33,15 +33,16 @@ struct Sorter {
   std::uint32_t packed[Shape::kCapacity * kMostEntryWords + 4];
   std::uint32_t exceptions[Shape::kCapacityWords];  ///< bit i: the i-th entry is one
   std::uint32_t exceptions_before[Shape::kCapacityWords];
-  std::uint64_t exceptions_here, exceptions_next;  ///< of the shard before this part, and the next
-  std::uint64_t seam;  ///< word of the entries that the piece before has a share in
+  std::uint64_t exceptions_here,
+      exceptions_next;  ///< exceptions of the shard before this part, and before the next
+  std::uint64_t seam;   ///< word of the entries that the piece before has a share in
   LocatedPart<Shape> parts[2];
   PieceRanges piece;
   std::uint32_t warp_sums[Shape::kWarps];
   std::uint32_t size;
   bool any_exception;
-  ShardPlan plan;              ///< of the shard at work; too large for registers
-  std::uint32_t piece_number;  ///< of all pieces
+  ShardPlan plan;              ///< plan of the shard at work; too large for registers
+  std::uint32_t piece_number;  ///< number among all pieces
 };
 
 template <class Key, class Shape>

@@ -73,7 +73,7 @@ __global__ __launch_bounds__(kBuildThreads) void fill_kernel(
   }
 }
 
-/// One group.
+/// Looks, with one group, whether something is in the stash.
 template <class Scheme, class Tile>
 __global__ void look_at_stash_kernel(Scheme scheme, BuildState* state) {
   const Tile tile(cg::tiled_partition<Tile::Group::num_threads()>(cg::this_thread_block()));

@@ -17,7 +17,7 @@ constexpr std::uint32_t kMostJourneys = 8;
 constexpr std::uint32_t kEnoughJourneys = 4;  ///< that texts are made smaller for
 constexpr std::uint32_t kLeastRoutedStarts = 16 * kTileStarts;
 constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  ///< the allocator's
-constexpr std::uint64_t kArrays = 4;                          ///< of an origin, and of a holding
+constexpr std::uint64_t kArrays = 4;  ///< number of arrays of an origin, and of a holding
 
 /// A GPU's side of the index.
 template <class Key>
@@ -81,11 +81,11 @@ struct Origin {
 
   TextRuns runs;
   DeviceArray<std::uint64_t> parts;
-  DeviceArray<std::uint32_t> kmers;  ///< of each part
+  DeviceArray<std::uint32_t> kmers;  ///< number for each part
   DeviceArray<std::uint32_t> returned;
   PinnedArray<std::uint32_t> begins_there, kmers_there;  ///< on the host: runs before each part, k-mers of it
   Event counted;                                         ///< these have come
-  Event over;                                            ///< of the last text
+  Event over;                                            ///< passes when the last text is over
 };
 
 /// Carries one text at a time from a GPU to the owners of its k-mers, and answers back.

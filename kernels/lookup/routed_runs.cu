@@ -13,7 +13,7 @@ namespace warpmer::gpu {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-constexpr std::uint32_t kMostBlocks = 1024;  ///< of an owner
+constexpr std::uint32_t kMostBlocks = 1024;  ///< blocks for an owner
 
 static_assert(kTileStarts <= 1u << RoutedRun::kKmersBits, "a run is within a tile");
 static_assert(2 * RoutedRun::kStartBits + RoutedRun::kKmersBits + kShardBits <= 64, "a run is a word");

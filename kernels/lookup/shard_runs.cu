@@ -13,8 +13,8 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kTileWords = kTileStarts / 16;       ///< of packed text
-constexpr std::uint32_t kTileBreakWords = kTileStarts / 32;  ///< of breaks
+constexpr std::uint32_t kTileWords = kTileStarts / 16;       ///< words of packed text
+constexpr std::uint32_t kTileBreakWords = kTileStarts / 32;  ///< words of breaks
 /// The numbers of words that a tile has of both.
 constexpr std::uint32_t kPackedWords = sizeof(TextTile::packed) / sizeof(std::uint32_t);
 constexpr std::uint32_t kBreakWords = sizeof(TextTile::breaks) / sizeof(std::uint32_t);
@@ -28,9 +28,9 @@ constexpr std::uint32_t kTextsAtOnce = 48;
 
 struct RunTile : ShardTile {
   std::uint32_t ends[kTileStarts / 32 + 1];  ///< starts at which no run goes on
-  std::uint16_t starts[kTileStarts];         ///< of the runs, in order
+  std::uint16_t starts[kTileStarts];         ///< starts of the runs, in order
   std::uint32_t warp_sums[kTileThreads / 32];
-  std::uint32_t place;  ///< of the first run
+  std::uint32_t place;  ///< place of the first run
 };
 
 /// A block's counters of runs, one for each child.

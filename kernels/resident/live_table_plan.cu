@@ -36,8 +36,8 @@ constexpr double kLoad = 0.85, kGrowth = 1.25;
 /// The sizes that an index needs.
 struct IndexLoad {
   std::vector<std::uint64_t> weights;  ///< entries of a child's place, `PagedTablePlan::weights`
-  std::uint64_t most_entries = 0;      ///< of its shards
-  std::uint64_t most_words = 0;        ///< of all shards
+  std::uint64_t most_entries = 0;      ///< entries of its largest shard
+  std::uint64_t most_words = 0;        ///< words of the largest of all shards
 };
 
 template <class Key>

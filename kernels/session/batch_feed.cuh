@@ -56,7 +56,7 @@ class BatchFeed : private SharedCounter::Task {
   // The batch that is under way.
   io::Batch batch_;
   PinnedArray<char> joined_;
-  DeviceArray<char> raw_text_;  ///< as it is in the file
+  DeviceArray<char> raw_text_;  ///< undecoded text of the file
   PlainFastq fastq_;
   PlainFasta fasta_;
   PinnedArray<TextFindings> findings_{1};

@@ -164,7 +164,7 @@ class ChunkPipeline {
  private:
   struct Chunk {
     std::uint32_t first_shard, shards;
-    std::uint64_t kmers;  ///< as far as is known
+    std::uint64_t kmers;  ///< number of k-mers, as far as is known
     std::uint64_t bound;  ///< entries at most, or so it seems
     Waiting words;
     std::uint32_t list_shift = 0;  ///< 2^list_shift lists were counted as one
@@ -417,7 +417,7 @@ class ChunkPipeline {
   std::uint64_t spare_bytes_ = 0, beside_bytes_ = 0;
   bool foresees_ = false;
   double kept_of_kmers_ = 1;
-  double entries_per_shard_ = 0;  ///< of the chunk that was frozen last; 0: not yet known
+  double entries_per_shard_ = 0;  ///< entries a shard in the chunk that was frozen last; 0: not yet known
   std::uint32_t number_ = 0;      ///< number of chunks planned
   std::optional<Chunk> before_;   ///< chunk that is counted and still to be frozen
   DeviceArray<unsigned long long> bins_;

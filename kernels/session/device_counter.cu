@@ -554,7 +554,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   std::optional<LiveTablePlan> live_plan_;
   std::unique_ptr<LiveTable<Key>> live_;        ///< from when the device has no room for more
   std::vector<unsigned long long> live_loads_;  ///< occurrences added to it, by shard
-  backend::PagingReport paging_;                ///< of that, until the reads have ended
+  backend::PagingReport paging_;                ///< report on that, until the reads have ended
   bool comes_in_slices_ = false;                ///< the newest segment
   std::uint64_t words_ = 0, counted_words_ = 0;
   std::uint64_t early_counts_ = 0;

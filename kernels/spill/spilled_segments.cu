@@ -29,12 +29,12 @@ struct SpilledSegments<Words>::Part {
     std::uint64_t checksum;
   };
 
-  std::vector<std::uint32_t> shard_begins;  ///< of each of the shards, and all words
+  std::vector<std::uint32_t> shard_begins;  ///< begins of each of the shards, and all words
   std::uint32_t base = 0;                   ///< number from which offsets are counted
   HostBytes memory{nullptr, Unmap{0}};      ///< words and then offsets; none when they are in the file
-  std::uint64_t place = 0;                  ///< of units in the file
+  std::uint64_t place = 0;                  ///< place of units in the file
   std::vector<Unit> units;
-  std::vector<std::uint32_t> first_units;  ///< of each shard, and all
+  std::vector<std::uint32_t> first_units;  ///< first unit of each shard, and number of all
 
   [[nodiscard]] std::uint32_t words() const { return shard_begins.back(); }
   [[nodiscard]] std::uint32_t shards() const { return static_cast<std::uint32_t>(shard_begins.size()) - 1; }

@@ -66,7 +66,7 @@ struct TableLane {
   StageMarks marks;
   Multisplit<std::uint64_t, KeyOwner> pair_split;
   Multisplit<Key32, KeyOwner> key_split;
-  PinnedArray<std::uint64_t> sizes;  ///< of the parts
+  PinnedArray<std::uint64_t> sizes;  ///< sizes of the parts
   DeviceArray<std::uint64_t> brought, parted, received;
 };
 

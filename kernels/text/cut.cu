@@ -14,10 +14,10 @@ constexpr std::uint32_t kWarps = kTileThreads / 32;
 
 struct CutTile : TextTile, MinimizerTile {
   std::uint32_t ends[kTileStarts / 32 + 1];  ///< starts at which no super-k-mer goes on
-  std::uint32_t minimizers[kTileStarts];     ///< of the super-k-mers, in order; then their lists
+  std::uint32_t minimizers[kTileStarts];     ///< minimizers of the super-k-mers, in order; then their lists
   std::uint16_t starts[kTileStarts];
   std::uint16_t lengths[kTileStarts];  ///< in k-mers
-  std::uint16_t ranks[kTileStarts];    ///< of their first words among the tile's words of the region
+  std::uint16_t ranks[kTileStarts];    ///< ranks of their first words among the tile's words of the region
   std::uint32_t warp_last[kWarps + 1];
   std::uint32_t warp_sums[kWarps];
   std::uint32_t region_words[kRegions], region_begins[kRegions];

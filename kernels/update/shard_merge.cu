@@ -32,7 +32,7 @@ struct MergeMemory {
   /// Counts below this are noted in shared memory first.
   static constexpr std::uint32_t kSmallCounts = 512;
 
-  Key keys[kCapacity];  ///< of the three inputs, one behind the other
+  Key keys[kCapacity];  ///< keys of the three inputs, one behind the other
   union {
     std::uint64_t counts[kCapacity];     ///< theirs, until they have been added up
     Key sorted[writes ? kCapacity : 1];  ///< then what is left, in order
@@ -102,7 +102,7 @@ class PieceMerger {
   /// A thread's entries: those numbered threadIdx.x + e * kPieceThreads.
   struct Entries {
     std::uint64_t totals[kEach];  ///< 0: nothing is left, or it is another entry's
-    std::uint32_t others[kEach];  ///< of the other input that adds, entries before this one
+    std::uint32_t others[kEach];  ///< entries before this one in the other input that adds
   };
 
   /// Indices below n, shared out among the threads.
@@ -428,10 +428,10 @@ class PieceMerger {
   const MergeTask<Key>& task_;
   Memory& memory_;
   const std::uint32_t lane_;
-  std::uint64_t left_ = 0;  ///< of the piece so far
+  std::uint64_t left_ = 0;  ///< entries of the piece so far that are left
   unsigned long long* words_ = nullptr;
-  std::uint64_t entries_before_ = 0;     ///< of the shard, the piece
-  std::uint64_t exceptions_before_ = 0;  ///< of the shard, the range
+  std::uint64_t entries_before_ = 0;     ///< entries of the shard before the piece
+  std::uint64_t exceptions_before_ = 0;  ///< exceptions of the shard before the range
   std::uint64_t next_bucket_ = 0, end_bucket_ = 0;
 };
 

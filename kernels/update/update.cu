@@ -29,10 +29,10 @@ constexpr std::uint64_t kMergerShare = 2, kMergerHostShare = 4;
 
 /// The division of a job's memory.
 struct Division {
-  MergerPlan merger;                 ///< of each GPU
-  std::uint64_t session_device = 0;  ///< of each session, on each GPU
+  MergerPlan merger;                 ///< plan for each GPU
+  std::uint64_t session_device = 0;  ///< memory of each session on each GPU
   std::uint64_t session_host = 0;
-  std::uint64_t cap = 0;  ///< of a GPU
+  std::uint64_t cap = 0;  ///< cap on a GPU's memory
   std::string purpose;    ///< name of a session in messages
 };
 

@@ -15,7 +15,7 @@ namespace {
 std::unique_ptr<backend::Backend> updater(std::size_t times = 1) {
   return backend::make_cuda_backend(std::vector<int>(times, gpu_under_test().ordinal));
 }
-/// Updates with a live table.
+/// Updates with a resident table.
 class LiveUpdater : public backend::Backend {
  public:
   explicit LiveUpdater(backend::LiveTableUse use, std::size_t times = 1) : use_(use), gpu_(updater(times)) {}

@@ -21,8 +21,8 @@ io::InputOptions options_for(unsigned threads) {
 }
 
 struct Texts {
-  std::multiset<std::string> texts;  ///< of batches of FASTQ
-  std::size_t pieces = 0;            ///< of others
+  std::multiset<std::string> texts;  ///< texts of batches of FASTQ
+  std::size_t pieces = 0;            ///< pieces of other batches
   std::uint64_t bytes = 0;           ///< that batches accounted for
   bool refused = false;
 };
