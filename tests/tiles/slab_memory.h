@@ -8,7 +8,7 @@
 
 namespace warpmer::tests {
 
-/// Of every eight slabs, one is a bucket's base, and seven are units of the allocator. The bitmaps of these
+/// In every eight slabs, one is a bucket's base, and seven are units of the allocator. The bitmaps of these
 /// follow; they take as much room as a slab for each block of units. (SlabBuckets in schemes.h has the same
 /// layout.)
 template <class Key>
