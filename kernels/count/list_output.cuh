@@ -64,7 +64,7 @@ class ListOutput {
     return begin;
   }
   [[nodiscard]] __device__ std::uint32_t range_count() const { return task_.out.range_count; }
-  /// Notes the begin of a range of the list, counted from the list's first entry, or the end of the last
+  /// Note the begin of a range of the list, counted from the list's first entry, and the end of the last
   /// range.
   __device__ void note_range(std::uint32_t range, std::uint32_t begin) const {
     if (task_.out.ranges != nullptr) task_.out.ranges_of(list_)[range] = begin;
@@ -109,8 +109,8 @@ class ListOutput {
   /// Takes note of n k-mers that occur once.
   __device__ void note_ones(std::uint32_t n) const { atomicAdd(&small_counts_[1], n); }
 
-  /// Adds the k-mers that were noted with a small count to the widths, and returns their number, for the
-  /// histogram. One thread for each small count calls this.
+  /// Adds the k-mers that were noted with a small count to the widths, if they are kept, and returns their
+  /// number, for the histogram. One thread for each small count calls this.
   __device__ std::uint32_t finish_small(std::uint32_t count) const {
     const std::uint32_t n = small_counts_[count];
     const bool kept = count >= task_.min_count && count <= task_.max_count;
