@@ -57,7 +57,7 @@ struct Options {
   std::uint32_t spill_threads = 8;
   std::string directory = ".";
   DeviceTuning tuning;
-  bool separate_lists = false;
+  bool separate_bins = false;
   std::string table = "auto";
 };
 
@@ -141,7 +141,7 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
   plan.expected_kmers =
       static_cast<std::uint64_t>(options.reads) * options.gpus * (options.length - options.k + 1);
   plan.tuning = options.tuning;
-  plan.tuning.joins_lists = !options.separate_lists;
+  plan.tuning.joins_bins = !options.separate_bins;
   plan.table = backend::count_table_named(options.table);
   plan.spill.host_bytes = static_cast<std::uint64_t>(options.spill_gb * 1e9) / options.gpus;
   plan.spill.directory = options.directory;
@@ -281,13 +281,13 @@ int main(int argc, char** argv) {
   line.add_option("--spill-gb", options.spill_gb, "host memory for what does not fit, 10^9 bytes");
   line.add_option("--spill-threads", options.spill_threads, "of each GPU, that copy it");
   line.add_option("--tmp-dir", options.directory, "of a file for the rest");
-  line.add_option("--kmers-per-list", options.tuning.kmers_per_list, "occurrences in a list, about");
+  line.add_option("--kmers-per-list", options.tuning.kmers_per_bin, "occurrences in a list, about");
   line.add_option("--load", options.tuning.load, "of tables");
-  line.add_flag("--separate-lists", options.separate_lists,
+  line.add_flag("--separate-lists", options.separate_bins,
                 "each list is counted by itself, however few different k-mers it has");
   line.add_option("--table", options.table, "what lists are counted in: " + backend::count_table_names(", "));
-  line.add_list("--case", cases, ' ',
-                "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options");
+  line.add_bin("--case", cases, ' ',
+               "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options");
   if (const std::optional<int> status = line.parse(argc, argv)) return *status;
   try {
     std::printf("%4s %9s %6s %3s %8s %8s %7s %7s %7s %7s %7s %7s %7s %7s %8s\n", "GPUs", "genome", "errors",

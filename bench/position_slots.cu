@@ -63,7 +63,7 @@ __device__ void note(Result* result, Key128 hash, std::uint32_t count) {
             static_cast<unsigned long long>(mixed(static_cast<std::uint64_t>(hash) ^ count)));
 }
 
-/// Slots that hold hashes: a WarpDrive table as kernels/count/list_counter.cuh has it.
+/// Slots that hold hashes: a WarpDrive table as kernels/count/bin_counter.cuh has it.
 class HashSlots {
  public:
   static constexpr std::uint32_t kSlotBytes = sizeof(Key128) + sizeof(std::uint32_t);

@@ -13,8 +13,8 @@
 #include "cli/framework/process.h"
 #include "cli/framework/text_output.h"
 #include "file/mapped_inputs.h"
-#include "mpi/ranks.h"
-#include "mpi/verdict.h"
+#include "mpi/job_failure.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::cli {
 namespace {
@@ -39,14 +39,14 @@ int fail(int status, const std::string& message) {
 }
 
 /// All ranks end with the same status, and one of them says why.
-int fail(mpi::Ranks& ranks, const mpi::Verdict& own) {
+int fail(mpi::ProcessGroup& ranks, const mpi::JobFailure& own) {
   if (!ranks.are_several()) {
     return fail(exit_status_of(own.kind), own.message);
   }
-  const mpi::Verdict verdict = ranks.settle(own);
-  const int status = exit_status_of(verdict.kind);
+  const mpi::JobFailure job_failure = ranks.settle(own);
+  const int status = exit_status_of(job_failure.kind);
   if (ranks.is_first()) {
-    fail(status, verdict.message);
+    fail(status, job_failure.message);
   }
   ranks.leave(status);
   return status;
@@ -67,7 +67,7 @@ int finish_parsing(const Application& application, const CLI::ParseError& error)
   return kDone;
 }
 
-int run(Application& application, mpi::Ranks& ranks, const std::vector<std::string>& arguments) {
+int run(Application& application, mpi::ProcessGroup& ranks, const std::vector<std::string>& arguments) {
   try {
     try {
       return application.run(arguments);
@@ -75,21 +75,21 @@ int run(Application& application, mpi::Ranks& ranks, const std::vector<std::stri
       return finish_parsing(application, error);
     }
   } catch (...) {
-    const mpi::Verdict verdict = mpi::verdict_of(std::current_exception());
+    const mpi::JobFailure job_failure = mpi::job_failure_of(std::current_exception());
     // An input that is changed while it is read looks damaged, or makes later steps fail.
     const std::optional<std::string> change = file::MappedInputs::change();
-    return fail(ranks, change ? mpi::Verdict{ErrorKind::input, *change} : verdict);
+    return fail(ranks, change ? mpi::JobFailure{ErrorKind::input, *change} : job_failure);
   }
 }
 
 /// The status, unless another rank has failed since.
-int leave(mpi::Ranks& ranks, int status) {
-  const std::optional<mpi::Verdict> verdict = ranks.leave(status);
-  return verdict ? exit_status_of(verdict->kind) : status;
+int leave(mpi::ProcessGroup& ranks, int status) {
+  const std::optional<mpi::JobFailure> job_failure = ranks.leave(status);
+  return job_failure ? exit_status_of(job_failure->kind) : status;
 }
 
 /// Nothing if this process was to be one of several and could not join them.
-std::unique_ptr<mpi::Ranks> join() {
+std::unique_ptr<mpi::ProcessGroup> join() {
   try {
     return mpi::join_ranks();
   } catch (const Error& error) {
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   install_signal_handlers();
   print_warnings();
   const std::vector<std::string> words(argv, argv + argc);
-  const std::unique_ptr<warpmer::mpi::Ranks> ranks = join();
+  const std::unique_ptr<warpmer::mpi::ProcessGroup> ranks = join();
   if (!ranks) {
     return kResourceError;
   }

@@ -5,7 +5,7 @@
 #include "backend/backend.h"
 #include "host/gpus.h"
 #include "kernels/memory/cuda_error.cuh"
-#include "kernels/memory/driver_use.cuh"
+#include "kernels/memory/driver_lock.cuh"
 #include "kernels/memory/pinned_blocks.cuh"
 #include "kernels/session/session.cuh"
 #include "kernels/update/update.cuh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the rules of docs/architecture.md that a script can check: who includes whom, where CUDA may be
-seen, that library code neither prints nor exits, and uses the CUDA driver by kernels/memory/driver_use.cuh."""
+seen, that library code neither prints nor exits, and uses the CUDA driver by kernels/memory/driver_lock.cuh."""
 
 import pathlib
 import re

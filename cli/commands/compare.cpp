@@ -88,7 +88,7 @@ double distance_of(const Measure& measure, const Comparison& comparison, std::si
 }
 
 void write_pairs(const Comparison& comparison, const std::vector<std::string>& names, TextOutput& output) {
-  Share so_far{0, names.size() * (names.size() - 1) / 2};
+  Progress so_far{0, names.size() * (names.size() - 1) / 2};
   output.write(
       "sample_a\tsample_b\tkmers_a\tkmers_b\tshared\tunion\tonly_a\tonly_b\tjaccard\tcontainment_a_in_b\t"
       "containment_b_in_a\truzicka\tcosine\tmash\n",

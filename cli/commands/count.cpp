@@ -22,7 +22,7 @@
 #include "file/output_path.h"
 #include "host/tmp_directory.h"
 #include "jobs/count_job.h"
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::cli {
 namespace {

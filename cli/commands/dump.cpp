@@ -61,7 +61,7 @@ int run_dump(const DumpOptions& options) {
   plan.memory_bytes = options.memory_bytes;
   const auto [kmers, seconds] =
       run_with_meter(progress_style(options.progress), [&](backend::JobProgress& progress) {
-        backend::write_entries(index, plan, [&](std::string_view text, const Share& so_far) {
+        backend::write_entries(index, plan, [&](std::string_view text, const Progress& so_far) {
           output.write(text, so_far);
           note_share(progress, backend::JobProgress::Stage::writing, so_far);
         });

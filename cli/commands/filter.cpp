@@ -216,7 +216,7 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
   io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads),
                       options.by_order);
   FilterTotals totals;
-  Share so_far{0, reads.alike_bytes()};
+  Progress so_far{0, reads.alike_bytes()};
   const unsigned callers = lookup.callers(threads);
   OrderedStage<FilteredGroup> ordered(std::max<std::uint64_t>(callers, kResultsAhead * threads),
                                       [&](FilteredGroup&& result) {

@@ -144,11 +144,11 @@ class HitText {
 /// is to answer, 0 when that is unknown.
 template <typename Work, typename Stop>
 void answer_in_order(Locate& locate, std::uint64_t input_bytes, Work&& work, Stop&& stop) {
-  Share so_far{0, input_bytes};
+  Progress so_far{0, input_bytes};
   OrderedStage<Answer> ordered(kBatchesPerThread * locate.threads, [&](Answer&& answer) {
     so_far.done += answer.input_bytes;
     // How much the rest is, only writing it tells.
-    locate.output.write(answer.text, answer.rest ? Share{0, input_bytes} : so_far);
+    locate.output.write(answer.text, answer.rest ? Progress{0, input_bytes} : so_far);
     if (answer.rest) {
       answer.rest();
     }
@@ -330,7 +330,7 @@ void locate_reads(Locate& locate) {
 void summarise_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
   ReadNumbers numbers;  // of a read that goes on in the next batch
-  Share so_far{0, inputs.alike_bytes()};
+  Progress so_far{0, inputs.alike_bytes()};
   OrderedStage<LocatedParts> ordered(kBatchesPerThread * locate.threads, [&](LocatedParts&& summary) {
     std::string text;
     for (const LocatedPart& part : summary.parts) {

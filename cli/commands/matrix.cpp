@@ -60,7 +60,7 @@ int run_matrix(MatrixCommand command) {
   {
     const ProgressMeter meter(progress, progress_style(command.progress));
     jobs::write_matrix(job, progress,
-                       [&](std::string_view text, const Share& so_far) { output.write(text, so_far); });
+                       [&](std::string_view text, const Progress& so_far) { output.write(text, so_far); });
   }
   output.finish();
   return kDone;

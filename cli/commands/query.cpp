@@ -29,11 +29,11 @@
 #include "cli/output/progress.h"
 #include "cli/output/read_profile.h"
 #include "cli/output/sequence_track.h"
-#include "file/unfinished_outputs.h"
+#include "file/temp_file_registry.h"
 #include "index/index_file.h"
 #include "io/input_set.h"
 #include "jobs/device_choice.h"
-#include "mpi/shared_reads.h"
+#include "mpi/group_reads.h"
 
 namespace warpmer::cli {
 namespace {
@@ -51,7 +51,7 @@ struct QueryOptions : Questions {
   DeviceFlags device;
   std::string table = "auto";
   unsigned threads = 0;
-  mpi::Ranks* ranks = nullptr;
+  mpi::ProcessGroup* ranks = nullptr;
 };
 
 /// The data that all three kinds of query share.
@@ -117,7 +117,7 @@ void query_file(Query& query) {
     std::uint64_t list_bytes = 0;  ///< bytes of the list
   };
   KmerList list(query.options.kmer_file);
-  Share so_far{0, list.bytes()};
+  Progress so_far{0, list.bytes()};
   OrderedStage<ChunkAnswer> ordered(kResultsAhead * query.threads, [&](ChunkAnswer&& answer) {
     so_far.done += answer.list_bytes;
     query.list_kmers += answer.kmers;
@@ -206,7 +206,7 @@ void read_alone(Query& query, BatchJoiner& joiner) {
   io::InputSet inputs(query.options.reads, input_options_of(query));
   const unsigned callers = query.lookup.callers(query.threads);
   const auto window = std::max<std::uint64_t>(callers, kResultsAhead * query.threads);
-  Share so_far{0, inputs.alike_bytes()};
+  Progress so_far{0, inputs.alike_bytes()};
   OrderedStage<BatchAnswer> ordered(window, [&](BatchAnswer&& answer) {
     so_far.done += answer.input_bytes;
     joiner.write(std::move(answer.text), so_far);
@@ -229,7 +229,7 @@ void read_alone(Query& query, BatchJoiner& joiner) {
 }
 
 void read_together(Query& query, BatchJoiner& joiner) {
-  mpi::Ranks& ranks = *query.options.ranks;
+  mpi::ProcessGroup& ranks = *query.options.ranks;
   std::vector<backend::Profile> profiles(query.threads);
   const auto answer = [&](const io::Batch& batch, unsigned thread, mpi::Message& message) {
     const BatchAnswer result = answer_batch(query, batch, profiles[thread]);
@@ -242,7 +242,7 @@ void read_together(Query& query, BatchJoiner& joiner) {
       joiner.write(take_batch_text(message));
     }
   };
-  mpi::SharedReads reads(ranks, query.options.reads, input_options_of(query), query.threads);
+  mpi::GroupReads reads(ranks, query.options.reads, input_options_of(query), query.threads);
   reads.run(answer, write, [&] { query.lookup.cancel(); });
   query.note_found(ranks.sum(query.found_any ? 1 : 0) > 0);
 }
@@ -262,7 +262,7 @@ void query_reads(Query& query) {
 
 /// On all ranks together; returns how many reads all have answered.
 std::uint64_t warn_if_no_kmers(const Query& query) {
-  mpi::Ranks& ranks = *query.options.ranks;
+  mpi::ProcessGroup& ranks = *query.options.ranks;
   backend::ReadTotals read = query.reads.totals();
   if (ranks.are_several()) read = {ranks.sum(read.records), ranks.sum(read.bases), ranks.sum(read.kmers)};
   if (ranks.is_first()) backend::warn_if_empty(read, query.index.params().k, "the reads");
@@ -342,9 +342,9 @@ TrackRule track_of(const QueryOptions& options, const index::IndexFile& index) {
 }
 
 /// The output of rank 0, which all ranks remove should one of them be killed.
-class SharedOutput {
+class GroupOutput {
  public:
-  SharedOutput(mpi::Ranks& ranks, const std::string& path, unsigned threads)
+  GroupOutput(mpi::ProcessGroup& ranks, const std::string& path, unsigned threads)
       : ranks_(ranks), text_(ranks.is_first() ? path : "-", threads) {
     if (!ranks.are_several()) {
       return;
@@ -371,7 +371,7 @@ class SharedOutput {
   }
 
  private:
-  mpi::Ranks& ranks_;
+  mpi::ProcessGroup& ranks_;
   TextOutput text_;
   std::optional<file::UnfinishedOutput> unfinished_;
 };
@@ -404,7 +404,7 @@ int run_query(QueryOptions options) {
   if (options.ranks->is_first()) warn_of(device);
   const auto lookup = jobs::make_lookup(index, request_of(options), device);
   const unsigned threads = threads_or_default(options.threads);
-  SharedOutput output(*options.ranks, options.output, threads);
+  GroupOutput output(*options.ranks, options.output, threads);
   const bool speaks = options.ranks->is_first();
   bool found_any = false;
   const auto [asked, seconds] = run_with_meter(

@@ -11,7 +11,7 @@
 
 #include "backend/empty_input.h"
 #include "backend/lookup.h"
-#include "backend/met_kmers.h"
+#include "backend/seen_kmers.h"
 #include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"
@@ -115,7 +115,7 @@ class QvJob {
   /// A row for each file and, if there are several, one for all.
   std::vector<AssemblyRow> run(backend::JobProgress& progress) {
     const std::vector<io::InputFile> files = io::list_inputs(options_.assemblies);
-    std::optional<backend::MetKmers> met_by_any;
+    std::optional<backend::SeenKmers> met_by_any;
     if (solid_ && files.size() > 1) met_by_any.emplace(index_, solid_->count);
     std::vector<AssemblyRow> rows;
     AssemblyRow all{"all", {}, {}};
@@ -194,7 +194,7 @@ class QvJob {
   const std::uint32_t k_;
   const std::optional<Solid> solid_;
   TextOutput* const sequences_;
-  std::optional<backend::MetKmers> met_;
+  std::optional<backend::SeenKmers> met_;
   std::unique_ptr<backend::Lookup> lookup_;
 };
 

@@ -18,7 +18,7 @@
 #include "cli/framework/text_output.h"
 #include "file/output_group.h"
 #include "file/shell_word.h"
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::cli {
 namespace {
@@ -109,7 +109,7 @@ std::string render_mismatch(const std::string& message) {
 
 }  // namespace
 
-Application::Application(std::string command_line, mpi::Ranks& ranks)
+Application::Application(std::string command_line, mpi::ProcessGroup& ranks)
     : root_(kRootDescription, "warpmer"), command_line_(std::move(command_line)), ranks_(ranks) {
   root_.footer(kRootFooter);
   root_.require_subcommand(1);

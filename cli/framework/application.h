@@ -10,8 +10,8 @@
 #include "index/index_file.h"
 
 namespace warpmer::mpi {
-class Ranks;
-Ranks& alone();
+class ProcessGroup;
+ProcessGroup& single_process();
 }  // namespace warpmer::mpi
 
 namespace warpmer::cli {
@@ -23,7 +23,7 @@ class Application {
  public:
   /// Declares every command. `command_line` is the text that the user typed, for provenance; `ranks` are the
   /// processes that run the command together.
-  explicit Application(std::string command_line, mpi::Ranks& ranks = mpi::alone());
+  explicit Application(std::string command_line, mpi::ProcessGroup& ranks = mpi::single_process());
 
   /// Parses and runs; the outputs get their names at the end, all or none. Throws CLI::ParseError (see
   /// `render_parse_error`), Error, or the command's exception.
@@ -35,7 +35,7 @@ class Application {
 
   /// Lets a command be run by several ranks.
   void allow_ranks(const CLI::App& command) { of_ranks_.push_back(command.get_name()); }
-  [[nodiscard]] mpi::Ranks& ranks() const noexcept { return ranks_; }
+  [[nodiscard]] mpi::ProcessGroup& ranks() const noexcept { return ranks_; }
 
   /// Sets the action of `command`, whose own options are declared.
   void on_run(CLI::App& command, Action action);
@@ -57,7 +57,7 @@ class Application {
 
   CLI::App root_;
   std::string command_line_;
-  mpi::Ranks& ranks_;
+  mpi::ProcessGroup& ranks_;
   std::vector<std::string> of_ranks_;
   std::map<std::string, Action> actions_;
 };

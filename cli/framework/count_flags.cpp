@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/count_table.h"
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::cli {
 namespace {

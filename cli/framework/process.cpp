@@ -10,7 +10,7 @@
 
 #include "cli/framework/exit_status.h"
 #include "file/mapped_inputs.h"
-#include "file/unfinished_outputs.h"
+#include "file/temp_file_registry.h"
 
 namespace warpmer::cli {
 namespace {
@@ -36,7 +36,7 @@ extern "C" void clean_up_and_die(int signal) {
   // Batch systems send several signals at once, and another thread may take the second one: the process must
   // not die of it while the first is removing files.
   while (is_cleaning_up.test_and_set()) pause();
-  file::remove_unfinished_outputs();
+  file::remove_temp_files();
   die_by(signal);
 }
 
@@ -71,7 +71,7 @@ extern "C" void end_for_lost_input(int signal, siginfo_t* info, void* /*context*
   const auto fault = is_fault ? file::MappedInputs::fault_at(info->si_addr) : file::MappedInputs::Fault{};
   if (fault.name == nullptr) clean_up_and_die(signal);
   while (is_cleaning_up.test_and_set()) pause();
-  file::remove_unfinished_outputs();
+  file::remove_temp_files();
   Line line;
   line << "warpmer: error: " << fault.name << fault.what;
   line.print();

@@ -63,7 +63,7 @@ TrackPart take_track_part(MessageReader& in) {
 
 }  // namespace
 
-void BatchJoiner::write(BatchText&& batch, const Share& so_far) {
+void BatchJoiner::write(BatchText&& batch, const Progress& so_far) {
   std::string text;
   for (auto& item : batch) {
     std::visit([&](auto&& part) { append(std::forward<decltype(part)>(part), text); }, std::move(item));

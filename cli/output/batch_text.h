@@ -9,7 +9,7 @@
 #include "cli/framework/text_output.h"
 #include "cli/output/read_profile.h"
 #include "cli/output/sequence_track.h"
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::cli {
 
@@ -22,7 +22,7 @@ class BatchJoiner {
   BatchJoiner(TrackRule::Format format, TextOutput& output) : tracks_(format), output_(output) {}
 
   /// Writes a batch. Batches come in order; `so_far` is the share of the reads that is there with this one.
-  void write(BatchText&& batch, const Share& so_far = {});
+  void write(BatchText&& batch, const Progress& so_far = {});
 
  private:
   static void append(std::string&& part, std::string& text);

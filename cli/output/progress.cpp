@@ -60,7 +60,7 @@ std::string render_writing(const ProgressSnapshot& now, double seconds) {
 
 }  // namespace
 
-void note_share(backend::JobProgress& progress, backend::JobProgress::Stage stage, const Share& so_far) {
+void note_share(backend::JobProgress& progress, backend::JobProgress::Stage stage, const Progress& so_far) {
   progress.bytes_done = so_far.done;
   progress.bytes_total = so_far.total;
   progress.stage = stage;

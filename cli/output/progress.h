@@ -9,7 +9,7 @@
 #include <thread>
 #include <type_traits>
 
-#include "base/share.h"
+#include "base/progress.h"
 #include "jobs/count_job.h"
 
 namespace warpmer::cli {
@@ -66,7 +66,7 @@ struct TimedReport {
 };
 
 /// Tells a meter how much of the output there is, in a stage whose progress this is.
-void note_share(backend::JobProgress& progress, backend::JobProgress::Stage stage, const Share& so_far);
+void note_share(backend::JobProgress& progress, backend::JobProgress::Stage stage, const Progress& so_far);
 
 /// Runs `job(progress)`, whose result is its report, under a meter.
 template <class Job>

@@ -103,7 +103,7 @@ void ReadOutput::check_content(const ReadBlock& block) const {
                                path_));
 }
 
-void ReadOutput::write(const ReadBlock& block, const Share& so_far) {
+void ReadOutput::write(const ReadBlock& block, const Progress& so_far) {
   if (!is_begun_) {
     begin(block);
   } else if (bam_header_ != block.bam_header && !options_.names_only) {

@@ -54,7 +54,7 @@ class ReadOutput {
   /// one. The first block decides the kind of reads. Throws a UsageError when the output's name says another
   /// kind, or a terminal would get binary data, and an InputError when files of several kinds, or alignments
   /// with several headers, would be mixed.
-  void write(const ReadBlock& block, const Share& so_far);
+  void write(const ReadBlock& block, const Progress& so_far);
   /// These are as in BufferedOutput.
   void complete();
   void finish() { output_.finish(); }

@@ -1,5 +1,5 @@
 #pragma once
-/// Counts lists of super-k-mers in shared memory.
+/// Counts bins of super-k-mers in shared memory.
 
 #include <cstdint>
 
@@ -11,10 +11,10 @@ namespace warpmer::gpu {
 
 /// A histogram of counts, exact for every count: for each count, the number of distinct k-mers that have it.
 struct CountHistogram {
-  static constexpr std::uint32_t kBins = 1u << 16;
-  unsigned long long* bins;   ///< kBins, by count
-  std::uint64_t* large;       ///< counts of kBins and more, one by one; null: they are not noted
-  std::uint32_t* large_size;  ///< number of these
+  static constexpr std::uint32_t kTallies = 1u << 16;
+  unsigned long long* tallies;  ///< kBins, by count
+  std::uint64_t* large;         ///< counts of kBins and more, one by one; null: they are not noted
+  std::uint32_t* large_size;    ///< number of these
 };
 
 /// The widths of each shard are, for 0 <= b <= 64, the numbers of its kept k-mers whose counts have b bits.
@@ -31,47 +31,47 @@ template <class Key, int Words>
 struct CountTask {
   const SegmentView<Words>* segments;
   std::uint32_t segment_count;
-  const unsigned long long* list_kmers;
+  const unsigned long long* bin_kmers;
   const CountedView<Key>* run;  ///< (host pointer) the result of an earlier count, to be added; or null
-  std::uint32_t first_list, lists;
-  std::uint64_t longest;  ///< longer lists (list_length) are skipped: see LongListCounter
+  std::uint32_t first_bin, bins;
+  std::uint64_t longest;  ///< longer bins (bin_length) are skipped: see LongBinCounter
   std::uint32_t k;
   bool canonical;
-  std::uint32_t list_bits, shard_bits;
-  /// A list of the task is 2^list_shift neighbouring lists of the segments and of `list_kmers`. With a run it
+  std::uint32_t bin_bits, shard_bits;
+  /// A bin of the task is 2^bin_shift neighbouring bins of the segments and of `bin_kmers`. With a run it
   /// is zero.
-  std::uint32_t list_shift;
+  std::uint32_t bin_shift;
   std::uint64_t min_count, max_count;  ///< k-mers with other counts are left out of `out`
   CountedView<Key> out;
   std::uint64_t out_capacity;
   unsigned long long* out_size;  ///< entries; more than the capacity if they did not fit
   bool final;                    ///< true: fill `histogram` and `widths`
   CountHistogram histogram;
-  std::uint32_t* widths;  ///< kWidths for each shard from that of `first_list` on
+  std::uint32_t* widths;  ///< kWidths for each shard from that of `first_bin` on
   CountFault* fault;
-  std::uint32_t* next;  ///< scratch: the next list to count
+  std::uint32_t* next;  ///< scratch: the next bin to count
 };
 
-/// Returns the number of insertions that a list takes: its pending k-mers, and the entries of its run.
+/// Returns the number of insertions that a bin takes: its pending k-mers, and the entries of its run.
 template <class Key>
-__device__ unsigned long long list_length(const unsigned long long* list_kmers, const CountedView<Key>& run,
-                                          bool has_run, std::uint32_t list) {
-  return list_kmers[list] + (has_run ? run.size_of(list) : 0);
+__device__ unsigned long long bin_length(const unsigned long long* bin_kmers, const CountedView<Key>& run,
+                                         bool has_run, std::uint32_t bin) {
+  return bin_kmers[bin] + (has_run ? run.size_of(bin) : 0);
 }
 
-/// Returns the number of k-mers that are pending in a list of the task.
+/// Returns the number of k-mers that are pending in a bin of the task.
 template <class Key, int Words>
-__device__ unsigned long long pending_kmers(const CountTask<Key, Words>& task, std::uint32_t list) {
+__device__ unsigned long long pending_kmers(const CountTask<Key, Words>& task, std::uint32_t bin) {
   unsigned long long sum = 0;
-  for (std::uint32_t i = list << task.list_shift; i < (list + 1) << task.list_shift; ++i)
-    sum += task.list_kmers[i];
+  for (std::uint32_t i = bin << task.bin_shift; i < (bin + 1) << task.bin_shift; ++i)
+    sum += task.bin_kmers[i];
   return sum;
 }
 
 /// The settings on which the speed of counting depends most; the defaults are measured.
 struct CountTuning {
   std::uint32_t slot_bits = 12;  ///< a table takes the room of 2^slot_bits slots
-  std::uint32_t split_bits = 0;  ///< a list begins as 2^split_bits parts, by hash
+  std::uint32_t split_bits = 0;  ///< a bin begins as 2^split_bits parts, by hash
   backend::CountTable table = backend::CountTable::automatic;  ///< automatic is WarpDrive
 };
 
@@ -79,7 +79,7 @@ struct CountTuning {
 template <class Key, int Words>
 std::uint32_t largest_slot_bits(backend::CountTable table);
 
-/// Enqueues the count of `task.lists` lists, except the longest ones. Entries of a list come out in order of
+/// Enqueues the count of `task.bins` bins, except the longest ones. Entries of a bin come out in order of
 /// their ranges. With out_capacity 0, it only measures `out_size`.
 template <class Key, int Words>
 void launch_count(const CountTask<Key, Words>& task, const CountTuning& tuning, cudaStream_t stream);

@@ -1,13 +1,13 @@
-// Counting lists in bucketed cuckoo tables.
+// Counting bins in bucketed cuckoo tables.
 
-#include "kernels/count/list_counter.cuh"
-#include "kernels/count/shared_buckets.cuh"
+#include "kernels/count/bin_counter.cuh"
+#include "kernels/count/block_buckets.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
 template <class Key>
-using SharedBcht = SharedBuckets<table::Cuckoo<SharedBucketTile<Key>, 3>>;
+using SharedBcht = BlockBuckets<table::Cuckoo<SharedBucketTile<Key>, 3>>;
 }  // namespace
 
 const CountKernels kCountBcht = kCountKernels<SharedBcht>;

@@ -1,10 +1,10 @@
 // Counting lists in HashGraphs.
 
-#include "kernels/count/list_counter.cuh"
-#include "kernels/count/shared_hash_graph.cuh"
+#include "kernels/count/bin_counter.cuh"
+#include "kernels/count/block_hash_graph.cuh"
 
 namespace warpmer::gpu {
 
-const CountKernels kCountHashGraph = kCountKernels<SharedHashGraph>;
+const CountKernels kCountHashGraph = kCountKernels<BlockHashGraph>;
 
 }  // namespace warpmer::gpu

@@ -1,13 +1,13 @@
-// Counting lists in iceberg tables.
+// Counting bins in iceberg tables.
 
-#include "kernels/count/list_counter.cuh"
-#include "kernels/count/shared_buckets.cuh"
+#include "kernels/count/bin_counter.cuh"
+#include "kernels/count/block_buckets.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
 template <class Key>
-using SharedIceberg = SharedBuckets<table::Iceberg<SharedBucketTile<Key>>>;
+using SharedIceberg = BlockBuckets<table::Iceberg<SharedBucketTile<Key>>>;
 }  // namespace
 
 const CountKernels kCountIceberg = kCountKernels<SharedIceberg>;

@@ -1,5 +1,5 @@
 #pragma once
-/// Counts lists in a table of one scheme. Each scheme has a file of its own (count_*.cu), so that none takes
+/// Counts bins in a table of one scheme. Each scheme has a file of its own (count_*.cu), so that none takes
 /// long to compile.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// All blocks count one list: they share its words, and the table. Where one k-mer is most of a list, lanes of
+// All blocks count one bin: they share its words, and the table. Where one k-mer is most of a bin, lanes of
 // a warp that have the same one add it up first, so that its count is touched once for all of them. Like a
-// block's, the table takes parts of a list, by hash range, where it cannot take all of it.
+// block's, the table takes parts of a bin, by hash range, where it cannot take all of it.
 
 #include <algorithm>
 
@@ -15,30 +15,30 @@ namespace warpmer::gpu {
 namespace {
 
 template <class Key>
-using LongListTile = CudaTile<Key, 1, 32 / static_cast<int>(sizeof(Key))>;
+using LongBinTile = CudaTile<Key, 1, 32 / static_cast<int>(sizeof(Key))>;
 template <class Key>
-using LongListTable = table::WarpDrive<LongListTile<Key>>;
+using LongBinTable = table::WarpDrive<LongBinTile<Key>>;
 
 constexpr std::uint32_t kLongThreads = 256;
 constexpr std::uint32_t kLeastLongSlotBits = 14;
 constexpr std::uint32_t kFirstSlotBits = 18;
 constexpr std::uint32_t kMostLongSlotBits = 30;  // of slot numbers in 32 bits
 
-/// The argument of all kernels of a list.
+/// The argument of all kernels of a bin.
 template <class Key, int Words>
-struct LongList {
+struct LongBin {
   CountTask<Key, Words> task;
   CountedView<Key> run;
   bool has_run;
-  std::uint32_t list;
+  std::uint32_t bin;
   HashRange<Key> part;
   table::Slots<Key> slots;
   std::uint32_t slot_bits;
-  LongListState<Key>* state;
+  LongBinState<Key>* state;
 
-  [[nodiscard]] __device__ LongListTable<Key> table() const {
-    const std::uint32_t window_bits = slot_bits - (31 - __clz(LongListTile<Key>::kWidth));
-    return LongListTable<Key>(slots, min(window_bits, part.width), part.width);
+  [[nodiscard]] __device__ LongBinTable<Key> table() const {
+    const std::uint32_t window_bits = slot_bits - (31 - __clz(LongBinTile<Key>::kWidth));
+    return LongBinTable<Key>(slots, min(window_bits, part.width), part.width);
   }
   /// More are too many.
   [[nodiscard]] __device__ unsigned long long most_keys() const { return (3ull << slot_bits) / 4; }
@@ -55,19 +55,19 @@ __device__ std::uint32_t lanes_with(Key128 key) {
 template <class Key, int Words>
 class Inserter {
  public:
-  __device__ explicit Inserter(const LongList<Key, Words>& list)
-      : list_(list), table_(list.table()), lane_(threadIdx.x % 32) {}
+  __device__ explicit Inserter(const LongBin<Key, Words>& bin)
+      : bin_(bin), table_(bin.table()), lane_(threadIdx.x % 32) {}
 
   /// The same answer for all lanes of a warp.
   [[nodiscard]] __device__ bool is_full() const {
-    const std::uint32_t full = *const_cast<const volatile std::uint32_t*>(&list_.state->full);
+    const std::uint32_t full = *const_cast<const volatile std::uint32_t*>(&bin_.state->full);
     return __any_sync(~0u, full != 0 ? 1 : 0) != 0;
   }
 
   /// All lanes call together; those that are not `there` have nothing to insert.
   __device__ void insert_together(bool there, Key hash) {
-    const bool mine = there && list_.part.contains(hash);
-    const Key relative = list_.part.relative(hash);
+    const bool mine = there && bin_.part.contains(hash);
+    const Key relative = bin_.part.relative(hash);
     const std::uint32_t inserting = __ballot_sync(~0u, mine ? 1 : 0);
     const std::uint32_t same = lanes_with(relative) & inserting;
     const bool is_first = __ffs(static_cast<int>(same)) - 1 == static_cast<int>(lane_);
@@ -76,27 +76,27 @@ class Inserter {
 
   __device__ void insert(Key relative, std::uint32_t n) {
     if (relative == table::kEmptyKey<Key>) {
-      atomicAdd(&list_.state->empty_key_count, static_cast<unsigned long long>(n));
+      atomicAdd(&bin_.state->empty_key_count, static_cast<unsigned long long>(n));
       return;
     }
     const table::Insertion done = table_.insert(tile_, relative, n);
     fresh_ += done.is_new ? 1 : 0;
-    if (!done.placed) list_.state->full = 1;
+    if (!done.placed) bin_.state->full = 1;
     if (done.wrapped) carry(relative, std::uint64_t{1} << 32);
   }
 
   /// Notes what a 32-bit count cannot hold.
   __device__ void carry(Key relative, std::uint64_t count) {
     if (relative == table::kEmptyKey<Key>) {
-      atomicAdd(&list_.state->empty_key_count, static_cast<unsigned long long>(count));
+      atomicAdd(&bin_.state->empty_key_count, static_cast<unsigned long long>(count));
       return;
     }
-    const std::uint32_t at = atomicAdd(&list_.state->carries, 1u);
-    if (at < LongListState<Key>::kMostCarries) {
-      list_.state->carry_keys[at] = relative;
-      list_.state->carry_counts[at] = count;
+    const std::uint32_t at = atomicAdd(&bin_.state->carries, 1u);
+    if (at < LongBinState<Key>::kMostCarries) {
+      bin_.state->carry_keys[at] = relative;
+      bin_.state->carry_counts[at] = count;
     } else {
-      *list_.task.fault = CountFault::too_many_large_counts;
+      *bin_.task.fault = CountFault::too_many_large_counts;
     }
   }
 
@@ -104,28 +104,28 @@ class Inserter {
   __device__ void note_fresh() {
     const std::uint32_t fresh = __reduce_add_sync(~0u, fresh_);
     fresh_ = 0;
-    if (lane_ == 0 && fresh > 0 && atomicAdd(&list_.state->size, fresh) + fresh > list_.most_keys())
-      list_.state->full = 1;
+    if (lane_ == 0 && fresh > 0 && atomicAdd(&bin_.state->size, fresh) + fresh > bin_.most_keys())
+      bin_.state->full = 1;
   }
 
  private:
-  const LongList<Key, Words>& list_;
-  LongListTable<Key> table_;
-  LongListTile<Key> tile_{cg::tiled_partition<1>(cg::this_thread_block())};
+  const LongBin<Key, Words>& bin_;
+  LongBinTable<Key> table_;
+  LongBinTile<Key> tile_{cg::tiled_partition<1>(cg::this_thread_block())};
   std::uint32_t lane_;
   std::uint32_t fresh_ = 0;
 };
 
 template <class Key, int Words>
 __global__ __launch_bounds__(kLongThreads) void insert_words_kernel(
-    const __grid_constant__ LongList<Key, Words> list) {
-  __shared__ ListPlaces<Words> places;
+    const __grid_constant__ LongBin<Key, Words> bin) {
+  __shared__ BinLocator<Words> places;
   __shared__ ExpandScratch<Words> scratch[kLongThreads / 32];
-  places.locate(list.task.segments, list.task.segment_count, list.list, 1);
+  places.locate(bin.task.segments, bin.task.segment_count, bin.bin, 1);
   __syncthreads();
-  const ListWords<Words> words(places);
-  Expander<Key, Words> expander(scratch[threadIdx.x / 32], list.task.k, list.task.canonical);
-  Inserter<Key, Words> inserter(list);
+  const BinWords<Words> words(places);
+  Expander<Key, Words> expander(scratch[threadIdx.x / 32], bin.task.k, bin.task.canonical);
+  Inserter<Key, Words> inserter(bin);
   const std::uint64_t warp = (std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x) / 32;
   const std::uint64_t step = std::uint64_t{gridDim.x} * kLongThreads;
   for (std::uint64_t first = warp * 32; first < words.size(); first += step) {
@@ -141,21 +141,21 @@ __global__ __launch_bounds__(kLongThreads) void insert_words_kernel(
 
 template <class Key, int Words>
 __global__ __launch_bounds__(kLongThreads) void insert_run_kernel(
-    const __grid_constant__ LongList<Key, Words> list) {
-  Inserter<Key, Words> inserter(list);
-  const std::uint64_t begin = list.run.begins[list.list - list.run.first_list];
-  const std::uint32_t n = list.run.size_of(list.list);
+    const __grid_constant__ LongBin<Key, Words> bin) {
+  Inserter<Key, Words> inserter(bin);
+  const std::uint64_t begin = bin.run.begins[bin.bin - bin.run.first_bin];
+  const std::uint32_t n = bin.run.size_of(bin.bin);
   const std::uint64_t thread = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x;
   for (std::uint64_t first = thread - threadIdx.x % 32; first < n;
        first += std::uint64_t{gridDim.x} * kLongThreads) {
     if (inserter.is_full()) return;
     const std::uint64_t i = first + threadIdx.x % 32;
     if (i < n) {
-      const Key hash = list.run.keys[begin + i];
-      if (list.part.contains(hash)) {
-        std::uint64_t count = list.run.counts[begin + i];
-        if (count == kBigCount) count = list.run.big.find(hash, list.list, ~0u);
-        const Key relative = list.part.relative(hash);
+      const Key hash = bin.run.keys[begin + i];
+      if (bin.part.contains(hash)) {
+        std::uint64_t count = bin.run.counts[begin + i];
+        if (count == kBigCount) count = bin.run.big.find(hash, bin.bin, ~0u);
+        const Key relative = bin.part.relative(hash);
         if (count >> 32 != 0) inserter.carry(relative, count >> 32 << 32);
         inserter.insert(relative, static_cast<std::uint32_t>(count));
       }
@@ -166,50 +166,50 @@ __global__ __launch_bounds__(kLongThreads) void insert_run_kernel(
 
 /// An entry of the table, whose slots are followed by one for the hash that marks empty slots.
 template <class Key, int Words>
-__device__ CountedKmer<Key> entry(const LongList<Key, Words>& list, std::uint64_t slot) {
-  const LongListState<Key>& state = *list.state;
-  if (slot == std::uint64_t{1} << list.slot_bits)
+__device__ CountedKmer<Key> entry(const LongBin<Key, Words>& bin, std::uint64_t slot) {
+  const LongBinState<Key>& state = *bin.state;
+  if (slot == std::uint64_t{1} << bin.slot_bits)
     return {state.empty_key_count > 0, table::kEmptyKey<Key>, state.empty_key_count};
-  const Key relative = list.slots.keys[slot];
-  std::uint64_t count = list.slots.counts[slot];
-  const std::uint32_t carries = min(state.carries, LongListState<Key>::kMostCarries);
+  const Key relative = bin.slots.keys[slot];
+  std::uint64_t count = bin.slots.counts[slot];
+  const std::uint32_t carries = min(state.carries, LongBinState<Key>::kMostCarries);
   for (std::uint32_t i = 0; i < carries; ++i) {
     if (state.carry_keys[i] == relative) count += state.carry_counts[i];
   }
-  return {relative != table::kEmptyKey<Key>, list.part.low | relative, count};
+  return {relative != table::kEmptyKey<Key>, bin.part.low | relative, count};
 }
 
 /// Adds the k-mers to be kept to `range_sizes`.
 template <class Key, int Words>
 __global__ __launch_bounds__(kLongThreads) void measure_kernel(
-    const __grid_constant__ LongList<Key, Words> list) {
+    const __grid_constant__ LongBin<Key, Words> bin) {
   __shared__ std::uint32_t sizes[kMostRanges];
-  const ListOutput<Key, Words> output(list.task, nullptr);
+  const BinOutput<Key, Words> output(bin.task, nullptr);
   for (std::uint32_t i = threadIdx.x; i < output.range_count(); i += kLongThreads) sizes[i] = 0;
   __syncthreads();
-  const std::uint64_t end = (std::uint64_t{1} << list.slot_bits) + 1;
+  const std::uint64_t end = (std::uint64_t{1} << bin.slot_bits) + 1;
   for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x; slot < end;
        slot += std::uint64_t{gridDim.x} * kLongThreads) {
-    const CountedKmer<Key> kmer = entry(list, slot);
+    const CountedKmer<Key> kmer = entry(bin, slot);
     if (output.keeps(kmer)) atomicAdd(&sizes[output.range_of(kmer.hash)], 1u);
   }
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < output.range_count(); i += kLongThreads) {
-    if (sizes[i] > 0) atomicAdd(&list.state->range_sizes[i], sizes[i]);
+    if (sizes[i] > 0) atomicAdd(&bin.state->range_sizes[i], sizes[i]);
   }
 }
 
-/// Takes room for the list, and lays out its ranges. One block.
+/// Takes room for the bin, and lays out its ranges. One block.
 template <class Key, int Words>
-__global__ void reserve_kernel(const __grid_constant__ LongList<Key, Words> list) {
+__global__ void reserve_kernel(const __grid_constant__ LongBin<Key, Words> bin) {
   if (threadIdx.x != 0) return;
-  LongListState<Key>& state = *list.state;
-  ListOutput<Key, Words> output(list.task, nullptr);
-  output.set_list(list.list);
+  LongBinState<Key>& state = *bin.state;
+  BinOutput<Key, Words> output(bin.task, nullptr);
+  output.set_bin(bin.bin);
   std::uint64_t kept = 0;
   for (std::uint32_t range = 0; range < output.range_count(); ++range) kept += state.range_sizes[range];
   unsigned long long begin = output.take_room(kept);
-  if (list.task.out_capacity == 0) return;
+  if (bin.task.out_capacity == 0) return;
   std::uint32_t before = 0;
   for (std::uint32_t range = 0; range < output.range_count(); ++range) {
     state.range_begins[range] = begin + before;
@@ -220,48 +220,47 @@ __global__ void reserve_kernel(const __grid_constant__ LongList<Key, Words> list
 }
 
 template <class Key, int Words>
-__global__ __launch_bounds__(kLongThreads) void emit_kernel(
-    const __grid_constant__ LongList<Key, Words> list) {
-  __shared__ std::uint32_t small_counts[ListOutput<Key, Words>::kSmallCounts];
-  static_assert(ListOutput<Key, Words>::kSmallCounts == kLongThreads);
-  ListOutput<Key, Words> output(list.task, small_counts);
-  output.set_list(list.list);
+__global__ __launch_bounds__(kLongThreads) void emit_kernel(const __grid_constant__ LongBin<Key, Words> bin) {
+  __shared__ std::uint32_t small_counts[BinOutput<Key, Words>::kSmallCounts];
+  static_assert(BinOutput<Key, Words>::kSmallCounts == kLongThreads);
+  BinOutput<Key, Words> output(bin.task, small_counts);
+  output.set_bin(bin.bin);
   small_counts[threadIdx.x] = 0;
   __syncthreads();
   const bool is_open = output.is_open();
-  const std::uint64_t end = (std::uint64_t{1} << list.slot_bits) + 1;
+  const std::uint64_t end = (std::uint64_t{1} << bin.slot_bits) + 1;
   for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x; slot < end;
        slot += std::uint64_t{gridDim.x} * kLongThreads) {
-    const CountedKmer<Key> kmer = entry(list, slot);
+    const CountedKmer<Key> kmer = entry(bin, slot);
     if (!kmer.present) continue;
     const bool kept = output.keeps(kmer);
     if (kmer.count == 1) {
       output.note_ones(1);
-    } else if (list.task.final) {
+    } else if (bin.task.final) {
       output.note(kmer.count, kept);
     }
     if (is_open && kept)
-      output.write(atomicAdd(&list.state->range_begins[output.range_of(kmer.hash)], 1ull), kmer);
+      output.write(atomicAdd(&bin.state->range_begins[output.range_of(kmer.hash)], 1ull), kmer);
   }
   __syncthreads();
-  if (!list.task.final) return;
+  if (!bin.task.final) return;
   const std::uint32_t n = output.finish_small(threadIdx.x);
-  if (n > 0) atomicAdd(list.task.histogram.bins + threadIdx.x, static_cast<unsigned long long>(n));
+  if (n > 0) atomicAdd(bin.task.histogram.tallies + threadIdx.x, static_cast<unsigned long long>(n));
 }
 
 template <class Key, int Words>
-using ListKernel = void (*)(LongList<Key, Words>);
+using BinKernel = void (*)(LongBin<Key, Words>);
 
 template <class Key, int Words>
-void launch(ListKernel<Key, Words> kernel, const LongList<Key, Words>& list, cudaStream_t stream) {
-  kernel<<<persistent_grid(kernel, kLongThreads, 0), kLongThreads, 0, DriverLock::Shared(stream)>>>(list);
+void launch(BinKernel<Key, Words> kernel, const LongBin<Key, Words>& bin, cudaStream_t stream) {
+  kernel<<<persistent_grid(kernel, kLongThreads, 0), kLongThreads, 0, DriverLock::Shared(stream)>>>(bin);
   check_launch("counting a long list");
 }
 
-/// The list, without a table.
+/// The bin, without a table.
 template <class Key, int Words>
-LongList<Key, Words> describe(const CountTask<Key, Words>& task, std::uint32_t list) {
-  return {task,   task.run == nullptr ? CountedView<Key>{} : *task.run, task.run != nullptr, list, {}, {}, 0,
+LongBin<Key, Words> describe(const CountTask<Key, Words>& task, std::uint32_t bin) {
+  return {task,   task.run == nullptr ? CountedView<Key>{} : *task.run, task.run != nullptr, bin, {}, {}, 0,
           nullptr};
 }
 
@@ -273,25 +272,25 @@ constexpr std::uint64_t table_bytes(std::uint32_t slot_bits) {
 }  // namespace
 
 template <class Key, int Words>
-LongListCounter<Key, Words>::LongListCounter(std::uint64_t most_bytes) : most_slot_bits_(kLeastLongSlotBits) {
+LongBinCounter<Key, Words>::LongBinCounter(std::uint64_t most_bytes) : most_slot_bits_(kLeastLongSlotBits) {
   while (most_slot_bits_ < kMostLongSlotBits && table_bytes<Key>(most_slot_bits_ + 1) <= most_bytes)
     ++most_slot_bits_;
   slot_bits_ = std::min(kFirstSlotBits, most_slot_bits_);
 }
 
 template <class Key, int Words>
-std::uint64_t LongListCounter<Key, Words>::most_bytes() const {
-  return table_bytes<Key>(most_slot_bits_) + sizeof(LongListState<Key>);
+std::uint64_t LongBinCounter<Key, Words>::most_bytes() const {
+  return table_bytes<Key>(most_slot_bits_) + sizeof(LongBinState<Key>);
 }
 
 template <class Key, int Words>
-void LongListCounter<Key, Words>::count(const CountTask<Key, Words>& task, std::uint32_t list,
-                                        cudaStream_t stream) {
+void LongBinCounter<Key, Words>::count(const CountTask<Key, Words>& task, std::uint32_t bin,
+                                       cudaStream_t stream) {
   state_.reserve(1);
   slot_bits_ = std::min(kFirstSlotBits, most_slot_bits_);
   fill_bytes(state_.data()->range_sizes, 0, kMostRanges, stream);
-  LongList<Key, Words> described = describe(task, list);
-  const auto use = [&](const HashRange<Key>& part) -> const LongList<Key, Words>& {
+  LongBin<Key, Words> described = describe(task, bin);
+  const auto use = [&](const HashRange<Key>& part) -> const LongBin<Key, Words>& {
     described.part = part;
     described.slots = {keys_.data(), counts_.data()};
     described.slot_bits = slot_bits_;
@@ -301,11 +300,11 @@ void LongListCounter<Key, Words>::count(const CountTask<Key, Words>& task, std::
   const auto measure = [&](const HashRange<Key>& part) { launch(measure_kernel, use(part), stream); };
   const auto emit = [&](const HashRange<Key>& part) { launch(emit_kernel, use(part), stream); };
   const HashRange<Key> whole{0, 2 * task.k};
-  const bool fits = build(task, list, whole, stream).fits;
+  const bool fits = build(task, bin, whole, stream).fits;
   if (fits) {
     measure(whole);
   } else {
-    for_each_part(task, list, stream, measure);
+    for_each_part(task, bin, stream, measure);
   }
   reserve_kernel<<<1, 32, 0, DriverLock::Shared(stream)>>>(use(whole));
   check_launch("counting a long list");
@@ -313,21 +312,21 @@ void LongListCounter<Key, Words>::count(const CountTask<Key, Words>& task, std::
   if (fits) {
     emit(whole);
   } else {
-    for_each_part(task, list, stream, emit);
+    for_each_part(task, bin, stream, emit);
   }
 }
 
 /// Calls `take` after each part has been built, in order of hashes. As a block does it
-/// (kernels/count/list_counter.cuh).
+/// (kernels/count/bin_counter.cuh).
 template <class Key, int Words>
 template <class Take>
-void LongListCounter<Key, Words>::for_each_part(const CountTask<Key, Words>& task, std::uint32_t list,
-                                                cudaStream_t stream, Take&& take) {
+void LongBinCounter<Key, Words>::for_each_part(const CountTask<Key, Words>& task, std::uint32_t bin,
+                                               cudaStream_t stream, Take&& take) {
   const std::uint32_t widest = 2 * task.k - 1;
   std::uint32_t width = widest;
   Key low = 0;
   for (;;) {
-    const Built built = build(task, list, {low, width}, stream);
+    const Built built = build(task, bin, {low, width}, stream);
     if (!built.fits) {
       --width;  // a part of one hash always fits
       continue;
@@ -342,29 +341,29 @@ void LongListCounter<Key, Words>::for_each_part(const CountTask<Key, Words>& tas
 
 /// Fills the table with the k-mers of a part. A table that is too small grows while it may.
 template <class Key, int Words>
-auto LongListCounter<Key, Words>::build(const CountTask<Key, Words>& task, std::uint32_t list,
-                                        const HashRange<Key>& part, cudaStream_t stream) -> Built {
+auto LongBinCounter<Key, Words>::build(const CountTask<Key, Words>& task, std::uint32_t bin,
+                                       const HashRange<Key>& part, cudaStream_t stream) -> Built {
   for (;;) {
-    const Built built = try_build(task, list, part, stream);
+    const Built built = try_build(task, bin, part, stream);
     if (built.fits || slot_bits_ == most_slot_bits_) return built;
     slot_bits_ = std::min(slot_bits_ + 3, most_slot_bits_);
   }
 }
 
 template <class Key, int Words>
-auto LongListCounter<Key, Words>::try_build(const CountTask<Key, Words>& task, std::uint32_t list,
-                                            const HashRange<Key>& part, cudaStream_t stream) -> Built {
+auto LongBinCounter<Key, Words>::try_build(const CountTask<Key, Words>& task, std::uint32_t bin,
+                                           const HashRange<Key>& part, cudaStream_t stream) -> Built {
   const std::size_t slots = std::size_t{1} << slot_bits_;
   keys_.reserve(slots);
   counts_.reserve(slots);
   fill_bytes(keys_.data(), 0xFF, slots, stream);  // empty keys
   fill_bytes(counts_.data(), 0, slots, stream);
-  LongListState<Key>* state = state_.data();
+  LongBinState<Key>* state = state_.data();
   fill_bytes(&state->full, 0, 1, stream);
   fill_bytes(&state->size, 0, 1, stream);
   fill_bytes(&state->empty_key_count, 0, 1, stream);
   fill_bytes(&state->carries, 0, 1, stream);
-  LongList<Key, Words> described = describe(task, list);
+  LongBin<Key, Words> described = describe(task, bin);
   described.part = part;
   described.slots = {keys_.data(), counts_.data()};
   described.slot_bits = slot_bits_;
@@ -379,8 +378,8 @@ auto LongListCounter<Key, Words>::try_build(const CountTask<Key, Words>& task, s
   return {full == 0, size};
 }
 
-template class LongListCounter<Key64, 2>;
-template class LongListCounter<Key128, 2>;
-template class LongListCounter<Key128, 4>;
+template class LongBinCounter<Key64, 2>;
+template class LongBinCounter<Key128, 2>;
+template class LongBinCounter<Key128, 4>;
 
 }  // namespace warpmer::gpu

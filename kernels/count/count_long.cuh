@@ -1,19 +1,19 @@
 #pragma once
-/// Counts lists that are too long for one block (a hot minimizer: poly-A, a huge repeat family). All blocks
-/// count such a list together, in a WarpDrive table in device memory, which stays in the L2 cache while it is
+/// Counts bins that are too long for one block (a hot minimizer: poly-A, a huge repeat family). All blocks
+/// count such a bin together, in a WarpDrive table in device memory, which stays in the L2 cache while it is
 /// small.
 
 #include <cstdint>
 
+#include "kernels/count/bin_output.cuh"
 #include "kernels/count/count.cuh"
-#include "kernels/count/list_output.cuh"
 #include "table/tile.h"
 
 namespace warpmer::gpu {
 
-/// The state of a list's count, on the device.
+/// The state of a bin's count, on the device.
 template <class Key>
-struct LongListState {
+struct LongBinState {
   /// The number of k-mers that device memory can hold, divided by 2^32.
   static constexpr std::uint32_t kMostCarries = 4096;
   std::uint32_t full;
@@ -27,34 +27,34 @@ struct LongListState {
 };
 
 template <class Key, int Words>
-class LongListCounter {
+class LongBinCounter {
  public:
   /// The table is never larger than `most_bytes`, or than the least that works.
-  explicit LongListCounter(std::uint64_t most_bytes);
+  explicit LongBinCounter(std::uint64_t most_bytes);
 
-  /// Returns an upper bound of the device memory that counting lists holds.
+  /// Returns an upper bound of the device memory that counting bins holds.
   [[nodiscard]] std::uint64_t most_bytes() const;
 
-  /// Counts one list of the task, as launch_count counts those that it does not skip. Waits for the stream.
-  void count(const CountTask<Key, Words>& task, std::uint32_t list, cudaStream_t stream);
+  /// Counts one bin of the task, as launch_count counts those that it does not skip. Waits for the stream.
+  void count(const CountTask<Key, Words>& task, std::uint32_t bin, cudaStream_t stream);
 
  private:
   struct Built {
     bool fits;
     std::uint64_t size;
   };
-  Built build(const CountTask<Key, Words>& task, std::uint32_t list, const HashRange<Key>& part,
+  Built build(const CountTask<Key, Words>& task, std::uint32_t bin, const HashRange<Key>& part,
               cudaStream_t stream);
-  Built try_build(const CountTask<Key, Words>& task, std::uint32_t list, const HashRange<Key>& part,
+  Built try_build(const CountTask<Key, Words>& task, std::uint32_t bin, const HashRange<Key>& part,
                   cudaStream_t stream);
   template <class Take>
-  void for_each_part(const CountTask<Key, Words>& task, std::uint32_t list, cudaStream_t stream, Take&& take);
+  void for_each_part(const CountTask<Key, Words>& task, std::uint32_t bin, cudaStream_t stream, Take&& take);
 
   std::uint32_t most_slot_bits_;
   std::uint32_t slot_bits_;
   DeviceArray<Key> keys_;
   DeviceArray<std::uint32_t> counts_;
-  DeviceArray<LongListState<Key>> state_;
+  DeviceArray<LongBinState<Key>> state_;
 };
 
 }  // namespace warpmer::gpu

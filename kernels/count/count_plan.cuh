@@ -6,7 +6,7 @@
 #include <string>
 
 #include "backend/count_table.h"
-#include "base/share.h"
+#include "base/progress.h"
 
 namespace warpmer::index {
 class IndexFile;  // index/index_file.h
@@ -20,7 +20,7 @@ struct SpillPlan {
   std::string directory = ".";                        ///< directory of the temporary file
   bool opens_file_at_once = false;                    ///< opens the file before there is something to write
   unsigned threads = 2;                               ///< threads that copy
-  std::function<Share()> input_read = {};  ///< tells the part of the input that has been read (SpillFile)
+  std::function<Progress()> input_read = {};  ///< tells the part of the input that has been read (SpillFile)
 };
 
 /// Settings that change the speed, but not the results. Times are those of an H200 that counts and freezes
@@ -28,15 +28,15 @@ struct SpillPlan {
 struct DeviceTuning {
   /// Used if the number of k-mers is known beforehand. With 8192, a genome of 3 Gbp takes 53.6 ms instead of
   /// 49.9, because tables of 8192 slots leave too few blocks on a multiprocessor.
-  double kmers_per_list = 4096;
-  double load = 0.7;  ///< load of a table, as expected from the lists before
-  /// Neighbouring lists are counted as one if k-mers repeat so often that one table holds them. This takes
+  double kmers_per_bin = 4096;
+  double load = 0.7;  ///< load of a table, as expected from the bins before
+  /// Neighbouring bins are counted as one if k-mers repeat so often that one table holds them. This takes
   /// 18.4 instead of 19.9 ms for 100 Mbp on each of two GPUs.
-  bool joins_lists = true;
-  /// All blocks together count a list that has more k-mers than this and than a number of usual lists. One
+  bool joins_bins = true;
+  /// All blocks together count a bin that has more k-mers than this and than a number of usual bins. One
   /// block took 39.6 s for one k-mer that occurred 8.6e9 times; all blocks take 0.6 s.
-  std::uint64_t long_list_kmers = std::uint64_t{1} << 20;
-  std::uint32_t long_list_ratio = 64;
+  std::uint64_t long_bin_kmers = std::uint64_t{1} << 20;
+  std::uint32_t long_bin_ratio = 64;
   /// The room for distinct k-mers in a chunk of spilled words is this times the number that earlier chunks
   /// suggest. A chunk that has more is counted again, in halves.
   double entries_margin = 1.15;
@@ -45,11 +45,11 @@ struct DeviceTuning {
 };
 
 /// An index to which counted k-mers are added, instead of being spilled, as soon as the device has no room
-/// for more; and the memory that the table of its k-mers may take (kernels/resident/live_table.cuh).
-struct LiveShare {
+/// for more; and the memory that the table of its k-mers may take (kernels/resident/resident_table.cuh).
+struct ResidentShare {
   const index::IndexFile* index = nullptr;  ///< null: words for which there is no room are spilled
   std::uint64_t device_bytes = 0, host_bytes = 0;
-  bool is_used_always = false;  ///< LiveTableUse::always
+  bool is_used_always = false;  ///< ResidentTableUse::always
 };
 
 struct DeviceCountPlan {
@@ -63,7 +63,7 @@ struct DeviceCountPlan {
   std::uint64_t expected_kmers = 0;  ///< estimated occurrences on all devices; 0: unknown
   std::uint32_t owners = 1;          ///< devices of all ranks that share these
   SpillPlan spill;                   ///< for each device
-  LiveShare live;                    ///< for each device, beside `memory_bytes`
+  ResidentShare live;                ///< for each device, beside `memory_bytes`
   std::string purpose = "counting";  ///< name of the job in messages
 };
 

@@ -1,10 +1,10 @@
 // Counting lists in slab hashes.
 
-#include "kernels/count/list_counter.cuh"
-#include "kernels/count/shared_slabs.cuh"
+#include "kernels/count/bin_counter.cuh"
+#include "kernels/count/block_slabs.cuh"
 
 namespace warpmer::gpu {
 
-const CountKernels kCountSlab = kCountKernels<SharedSlabs>;
+const CountKernels kCountSlab = kCountKernels<BlockSlabs>;
 
 }  // namespace warpmer::gpu

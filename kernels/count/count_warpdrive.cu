@@ -1,6 +1,6 @@
-// Counting lists in WarpDrive tables.
+// Counting bins in WarpDrive tables.
 
-#include "kernels/count/list_counter.cuh"
+#include "kernels/count/bin_counter.cuh"
 
 namespace warpmer::gpu {
 

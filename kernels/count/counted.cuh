@@ -1,5 +1,5 @@
 #pragma once
-/// Counted lists on the device: distinct k-mers (as hashes) with counts, grouped by list, and in each list by
+/// Counted bins on the device: distinct k-mers (as hashes) with counts, grouped by bin, and in each bin by
 /// range of hash. Counting leaves them, and freezing takes them; a run of an earlier count has the same form.
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace warpmer::gpu {
 
-/// A list's entries are grouped by ranges of hashes, of equal width; inside a range they are in any order.
+/// A bin's entries are grouped by ranges of hashes, of equal width; inside a range they are in any order.
 /// The number of ranges matters only for speed: parts of a shard that are put in order at once are whole
 /// ranges.
 inline constexpr std::uint32_t kLeastRanges = 256, kMostRanges = 1024;
@@ -35,8 +35,8 @@ __host__ __device__ Key range_begin(std::uint32_t range, std::uint32_t k, std::u
 /// Stands for a count that does not fit 32 bits and is found among the `BigCounts`.
 inline constexpr std::uint32_t kBigCount = UINT32_MAX;
 /// Reads never have more big counts than this: the number of all k-mers, divided by 2^32. An index that is
-/// counted together with them (kernels/resident/live_table.cuh) may have any number; one for which there is
-/// no room is a CountFault.
+/// counted together with them (kernels/resident/resident_table.cuh) may have any number; one for which there
+/// is no room is a CountFault.
 inline constexpr std::uint32_t kMostBigCounts = 1u << 16;
 
 template <class Key>
@@ -44,17 +44,16 @@ struct BigCounts {
   struct Entry {
     Key key;
     std::uint64_t count;
-    std::uint32_t list;
+    std::uint32_t bin;
   };
   Entry* entries;
   std::uint32_t* size;
 
   /// Returns the count of an entry that says kBigCount.
-  __device__ std::uint64_t find(Key key, std::uint32_t list, std::uint32_t list_mask) const {
+  __device__ std::uint64_t find(Key key, std::uint32_t bin, std::uint32_t bin_mask) const {
     const std::uint32_t n = *size;
     for (std::uint32_t i = 0; i < n; ++i) {
-      if (entries[i].key == key && (entries[i].list & list_mask) == (list & list_mask))
-        return entries[i].count;
+      if (entries[i].key == key && (entries[i].bin & bin_mask) == (bin & bin_mask)) return entries[i].count;
     }
     return 0;  // cannot be
   }
@@ -64,63 +63,61 @@ template <class Key>
 struct CountedView {
   Key* keys;
   std::uint32_t* counts;
-  std::uint32_t first_list;  ///< the arrays below begin with this one
-  std::uint64_t* begins;     ///< for each list, its first entry
-  std::uint32_t* sizes;      ///< for each list, its entries
-  std::uint32_t* ranges;     ///< for each list range_count + 1 offsets from there; null in a run
+  std::uint32_t first_bin;  ///< the arrays below begin with this one
+  std::uint64_t* begins;    ///< for each bin, its first entry
+  std::uint32_t* sizes;     ///< for each bin, its entries
+  std::uint32_t* ranges;    ///< for each bin range_count + 1 offsets from there; null in a run
   std::uint32_t range_count;
   BigCounts<Key> big;
 
-  /// Returns the number of entries of a list.
-  [[nodiscard]] __device__ std::uint32_t size_of(std::uint32_t list) const {
-    return sizes[list - first_list];
-  }
-  [[nodiscard]] __device__ std::uint32_t* ranges_of(std::uint32_t list) const {
-    return ranges + std::size_t{list - first_list} * (range_count + 1);
+  /// Returns the number of entries of a bin.
+  [[nodiscard]] __device__ std::uint32_t size_of(std::uint32_t bin) const { return sizes[bin - first_bin]; }
+  [[nodiscard]] __device__ std::uint32_t* ranges_of(std::uint32_t bin) const {
+    return ranges + std::size_t{bin - first_bin} * (range_count + 1);
   }
 };
 
-/// The reader of counted lists: freezing, which goes from range to range, or a later count, which does not.
+/// The reader of counted bins: freezing, which goes from range to range, or a later count, which does not.
 enum class CountedFor { freezing, counting };
 
 /// Owns the memory that a CountedView looks at.
 template <class Key>
-class CountedLists {
+class CountedBins {
  public:
-  CountedLists() = default;
-  CountedLists(std::uint64_t entries, std::uint32_t lists, CountedFor use)
+  CountedBins() = default;
+  CountedBins(std::uint64_t entries, std::uint32_t bins, CountedFor use)
       : keys_(entries),
         counts_(entries),
-        begins_(lists),
-        sizes_(lists),
-        ranges_(use == CountedFor::freezing ? std::size_t{lists} * (kLeastRanges + 1) : 0),
+        begins_(bins),
+        sizes_(bins),
+        ranges_(use == CountedFor::freezing ? std::size_t{bins} * (kLeastRanges + 1) : 0),
         big_(kMostBigCounts),
         big_size_(1) {}
 
-  /// Returns the view of the lists from `first_list` on, with `ranges` ranges each.
-  [[nodiscard]] CountedView<Key> view(std::uint32_t first_list, std::uint32_t ranges = kLeastRanges) const {
-    return {keys_.data(),  counts_.data(), first_list, begins_.data(),
-            sizes_.data(), ranges_.data(), ranges,     {big_.data(), big_size_.data()}};
+  /// Returns the view of the bins from `first_bin` on, with `ranges` ranges each.
+  [[nodiscard]] CountedView<Key> view(std::uint32_t first_bin, std::uint32_t ranges = kLeastRanges) const {
+    return {keys_.data(),  counts_.data(), first_bin, begins_.data(),
+            sizes_.data(), ranges_.data(), ranges,    {big_.data(), big_size_.data()}};
   }
-  /// For freezing: returns the number of ranges that each of `lists` lists can have. It is larger if these
-  /// are not all lists.
-  [[nodiscard]] std::uint32_t most_ranges(std::uint32_t lists) const {
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(ranges_.size() / lists - 1, kMostRanges));
+  /// For freezing: returns the number of ranges that each of `bins` bins can have. It is larger if these
+  /// are not all bins.
+  [[nodiscard]] std::uint32_t most_ranges(std::uint32_t bins) const {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(ranges_.size() / bins - 1, kMostRanges));
   }
   [[nodiscard]] std::uint64_t capacity() const { return keys_.size(); }
-  /// Returns the number of lists that there is room for.
-  [[nodiscard]] std::uint32_t lists() const { return static_cast<std::uint32_t>(sizes_.size()); }
+  /// Returns the number of bins that there is room for.
+  [[nodiscard]] std::uint32_t bins() const { return static_cast<std::uint32_t>(sizes_.size()); }
   [[nodiscard]] std::uint32_t* big_size() const { return big_size_.data(); }
   [[nodiscard]] std::uint64_t bytes() const { return keys_.bytes() + counts_.bytes() + fixed_bytes(); }
-  /// Returns the device memory that a run of so many entries and lists takes.
-  static constexpr std::uint64_t run_bytes(std::uint64_t entries, std::uint64_t lists) {
-    return entries * kEntryBytes + lists * kRunListBytes +
+  /// Returns the device memory that a run of so many entries and bins takes.
+  static constexpr std::uint64_t run_bytes(std::uint64_t entries, std::uint64_t bins) {
+    return entries * kEntryBytes + bins * kRunBinBytes +
            kMostBigCounts * sizeof(typename BigCounts<Key>::Entry);
   }
-  /// Bytes that a list takes beside its entries: for freezing, and in a run.
-  static constexpr std::uint64_t kListBytes =
+  /// Bytes that a bin takes beside its entries: for freezing, and in a run.
+  static constexpr std::uint64_t kBinBytes =
       sizeof(std::uint64_t) + (kLeastRanges + 2) * sizeof(std::uint32_t);
-  static constexpr std::uint64_t kRunListBytes = sizeof(std::uint64_t) + sizeof(std::uint32_t);
+  static constexpr std::uint64_t kRunBinBytes = sizeof(std::uint64_t) + sizeof(std::uint32_t);
   static constexpr std::uint64_t kEntryBytes = sizeof(Key) + sizeof(std::uint32_t);
 
  private:

@@ -8,7 +8,7 @@
 
 namespace warpmer::gpu {
 
-class DenseCounter : public TextCounter {
+class DenseCounter : public KmerCounter {
  public:
   explicit DenseCounter(std::uint32_t k);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// A warp expands super-k-mers of a list into hashes of k-mers, evenly over its lanes.
+/// A warp expands super-k-mers of a bin into hashes of k-mers, evenly over its lanes.
 
 #include <cstdint>
 
@@ -10,18 +10,18 @@
 
 namespace warpmer::gpu {
 
-/// The places of the words of a list, or of some neighbouring lists, segment after segment. It lies in shared
+/// The places of the words of a bin, or of some neighbouring bins, segment after segment. It lies in shared
 /// memory.
 template <int Words>
-struct ListPlaces {
+struct BinLocator {
   std::uint32_t size;                 ///< words
   std::uint32_t ends[kMostSegments];  ///< number of words up to the end of each segment
   const SuperKmer<Words>*
-      from[kMostSegments];  ///< for each segment, the address at which word 0 of the list would be
+      from[kMostSegments];  ///< for each segment, the address at which word 0 of the bin would be
 
   /// The first warp of a block calls this. The block reads the result after a barrier.
-  __device__ void locate(const SegmentView<Words>* segments, std::uint32_t segment_count, std::uint32_t list,
-                         std::uint32_t lists) {
+  __device__ void locate(const SegmentView<Words>* segments, std::uint32_t segment_count, std::uint32_t bin,
+                         std::uint32_t bins) {
     if (threadIdx.x >= 32) return;
     std::uint32_t before = 0;
     for (std::uint32_t first = 0; first < segment_count; first += 32) {
@@ -30,8 +30,8 @@ struct ListPlaces {
       const SuperKmer<Words>* begin = nullptr;
       if (s < segment_count) {
         const SegmentView<Words> view = segments[s];
-        const std::uint32_t offset = view.offsets[list];
-        n = view.offsets[list + lists] - offset;
+        const std::uint32_t offset = view.offsets[bin];
+        n = view.offsets[bin + bins] - offset;
         begin = view.words + offset;
       }
       const std::uint32_t end = before + warp_inclusive_sum(n);
@@ -45,11 +45,11 @@ struct ListPlaces {
   }
 };
 
-/// The words of a list.
+/// The words of a bin.
 template <int Words>
-class ListWords {
+class BinWords {
  public:
-  __device__ explicit ListWords(const ListPlaces<Words>& places) : places_(places), size_(places.size) {}
+  __device__ explicit BinWords(const BinLocator<Words>& places) : places_(places), size_(places.size) {}
 
   [[nodiscard]] __device__ std::uint32_t size() const { return size_; }
   /// Returns word number `i`, which is below size().
@@ -65,7 +65,7 @@ class ListWords {
   }
 
  private:
-  const ListPlaces<Words>& places_;
+  const BinLocator<Words>& places_;
   std::uint32_t size_;
 };
 
@@ -91,7 +91,7 @@ class Expander {
   /// to `end` - 1, at most 32, has been on one lane once; the k-mer is number `offset` of `word`. A lane
   /// without a k-mer gets `there` false.
   template <class Take>
-  __device__ void for_each(const ListWords<Words>& words, std::uint32_t first, std::uint32_t end,
+  __device__ void for_each(const BinWords<Words>& words, std::uint32_t first, std::uint32_t end,
                            Take&& take) {
     const std::uint32_t kmers = load(words, first, end);
     std::uint32_t words_before = 0;
@@ -112,7 +112,7 @@ class Expander {
 
  private:
   /// Loads words, and finds out which k-mer belongs to which word. Returns the number of their k-mers.
-  __device__ std::uint32_t load(const ListWords<Words>& words, std::uint32_t first,
+  __device__ std::uint32_t load(const BinWords<Words>& words, std::uint32_t first,
                                 std::uint32_t end_of_words) {
     const std::uint32_t i = first + lane_;
     std::uint32_t kmers = 0;

@@ -11,9 +11,9 @@ namespace warpmer::gpu {
 
 /// Counts the k-mers of text on the device. It is not thread-safe: one thread at a time may use it. All work
 /// is ordered in one stream; the device is current.
-class TextCounter {
+class KmerCounter {
  public:
-  virtual ~TextCounter() = default;
+  virtual ~KmerCounter() = default;
 
   [[nodiscard]] virtual cudaStream_t stream() const = 0;
 

@@ -11,24 +11,24 @@ namespace {
 constexpr std::uint32_t kPendingThreads = 256;
 
 /// Adds up the k-mers of a segment's parts.
-__global__ void add_kmers_kernel(const std::uint32_t* kmers, std::uint32_t parts, std::uint32_t lists,
+__global__ void add_kmers_kernel(const std::uint32_t* kmers, std::uint32_t parts, std::uint32_t bins,
                                  unsigned long long* sums) {
-  const std::uint32_t list = blockIdx.x * blockDim.x + threadIdx.x;
-  if (list >= lists) return;
+  const std::uint32_t bin = blockIdx.x * blockDim.x + threadIdx.x;
+  if (bin >= bins) return;
   unsigned long long sum = 0;
-  for (std::uint32_t part = 0; part < parts; ++part) sum += kmers[std::size_t{part} * lists + list];
-  sums[list] += sum;
+  for (std::uint32_t part = 0; part < parts; ++part) sum += kmers[std::size_t{part} * bins + bin];
+  sums[bin] += sum;
 }
 
 }  // namespace
 
 template <int Words>
-PendingWords<Words>::PendingWords(std::uint32_t list_bits, cudaStream_t stream)
+PendingWords<Words>::PendingWords(std::uint32_t bin_bits, cudaStream_t stream)
     : stream_(stream),
-      list_kmers_(std::size_t{1} << list_bits),
-      released_kmers_(std::size_t{1} << list_bits),
+      bin_kmers_(std::size_t{1} << bin_bits),
+      released_kmers_(std::size_t{1} << bin_bits),
       views_(kMostSegments) {
-  fill_bytes(list_kmers_.data(), 0, list_kmers_.size(), stream);
+  fill_bytes(bin_kmers_.data(), 0, bin_kmers_.size(), stream);
   fill_bytes(released_kmers_.data(), 0, released_kmers_.size(), stream);
 }
 
@@ -37,7 +37,7 @@ void PendingWords<Words>::add(Segment<Words>&& segment) {
   const auto parts = static_cast<std::uint32_t>(segment.parts.size());
   if (parts == 0) return;
   if (views_held_ + parts > kMostSegments) throw InternalError("more segments of pending words than planned");
-  add_kmers(segment, list_kmers_);
+  add_kmers(segment, bin_kmers_);
   note_views(segment);
   words_ += segment.words.size();
   segment_bytes_ += segment.bytes();
@@ -47,10 +47,10 @@ void PendingWords<Words>::add(Segment<Words>&& segment) {
 template <int Words>
 void PendingWords<Words>::add_kmers(const Segment<Words>& segment,
                                     const DeviceArray<unsigned long long>& sums) {
-  add_kmers_kernel<<<(segment.lists + kPendingThreads - 1) / kPendingThreads, kPendingThreads, 0,
+  add_kmers_kernel<<<(segment.bins + kPendingThreads - 1) / kPendingThreads, kPendingThreads, 0,
                      DriverLock::Shared(stream_)>>>(segment.kmers.data(),
                                                     static_cast<std::uint32_t>(segment.parts.size()),
-                                                    segment.lists, sums.data() + segment.first_list);
+                                                    segment.bins, sums.data() + segment.first_bin);
   check_launch("adding up super-k-mers");
 }
 
@@ -69,7 +69,7 @@ void PendingWords<Words>::clear() {
   views_held_ = 0;
   words_ = 0;
   segment_bytes_ = 0;
-  check(cudaMemcpyAsync(list_kmers_.data(), released_kmers_.data(), list_kmers_.bytes(),
+  check(cudaMemcpyAsync(bin_kmers_.data(), released_kmers_.data(), bin_kmers_.bytes(),
                         cudaMemcpyDeviceToDevice, DriverLock::Shared(stream_)),
         "copying on the GPU");
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Pending super-k-mers, in segments on the device that owns them. A list's pending words are its parts of
+/// Pending super-k-mers, in segments on the device that owns them. A bin's pending words are its parts of
 /// all segments. Segments for which there is no room are released, and come back in the end.
 
 #include <cstdint>
@@ -18,10 +18,10 @@ inline constexpr std::uint32_t kMostSegments = 64;
 template <int Words>
 class PendingWords {
  public:
-  PendingWords(std::uint32_t list_bits, cudaStream_t stream);
+  PendingWords(std::uint32_t bin_bits, cudaStream_t stream);
 
   /// Takes a segment whose words are complete in the order of the stream, with all of its parts that hold
-  /// lists. More parts than kMostSegments in all are an InternalError.
+  /// bins. More parts than kMostSegments in all are an InternalError.
   void add(Segment<Words>&& segment);
 
   /// Forgets all segments. Waits for the stream.
@@ -36,8 +36,8 @@ class PendingWords {
   /// Returns an array of `segments()` descriptors on the device, valid in the order of the stream.
   [[nodiscard]] const SegmentView<Words>* views() const { return views_.data(); }
   [[nodiscard]] std::uint32_t segments() const { return views_held_; }
-  /// Returns, on the device, the number of k-mers pending in each list, in all segments, released ones too.
-  [[nodiscard]] const unsigned long long* list_kmers() const { return list_kmers_.data(); }
+  /// Returns, on the device, the number of k-mers pending in each bin, in all segments, released ones too.
+  [[nodiscard]] const unsigned long long* bin_kmers() const { return bin_kmers_.data(); }
   /// Returns the number of words in the segments that are here, and of places that were left empty in
   /// staging.
   [[nodiscard]] std::uint64_t words() const { return words_; }
@@ -49,7 +49,7 @@ class PendingWords {
   void note_views(const Segment<Words>& segment);
 
   cudaStream_t stream_;
-  DeviceArray<unsigned long long> list_kmers_, released_kmers_;
+  DeviceArray<unsigned long long> bin_kmers_, released_kmers_;
   DeviceArray<SegmentView<Words>> views_;
   std::uint32_t views_held_ = 0;
   std::deque<Segment<Words>> held_;

@@ -1,5 +1,5 @@
 #pragma once
-/// Super-k-mers as the cut leaves them, in any order (staging), and their split by list: count, scan, place
+/// Super-k-mers as the cut leaves them, in any order (staging), and their split by bin: count, scan, place
 /// (HashGraph's binning, WarpDrive's multisplit). The result of a split is a segment.
 
 #include <algorithm>
@@ -18,13 +18,13 @@ class StagedWords {
   /// Bytes of staging for each word of its capacity.
   static constexpr std::uint64_t kStagingBytes = sizeof(SuperKmer<Words>) + sizeof(Place);
 
-  StagedWords(std::uint32_t list_bits, std::uint32_t staging_words, cudaStream_t stream);
+  StagedWords(std::uint32_t bin_bits, std::uint32_t staging_words, cudaStream_t stream);
 
   [[nodiscard]] Staging<Words> staging() const {
-    return {staged_words_.data(), places_.data(), region_capacity_, sizes_.data(), lists_.data()};
+    return {staged_words_.data(), places_.data(), region_capacity_, sizes_.data(), bins_.data()};
   }
 
-  /// Splits the staged words; staging is empty then. The segment has all lists, and one part, or none when
+  /// Splits the staged words; staging is empty then. The segment has all bins, and one part, or none when
   /// nothing was staged. The call first waits for the stream, and leaves the work of splitting in it.
   [[nodiscard]] Segment<Words> split();
 
@@ -38,8 +38,8 @@ class StagedWords {
 
   /// Returns the device memory of the largest segment that a split can leave.
   [[nodiscard]] std::uint64_t segment_bytes() const {
-    const auto lists = static_cast<std::uint32_t>(lists_.size() - 1);
-    return Segment<Words>::bytes_for(staging().capacity(), lists, 1);
+    const auto bins = static_cast<std::uint32_t>(bins_.size() - 1);
+    return Segment<Words>::bytes_for(staging().capacity(), bins, 1);
   }
 
  private:
@@ -48,7 +48,7 @@ class StagedWords {
   DeviceArray<SuperKmer<Words>> staged_words_;
   DeviceArray<Place> places_;
   DeviceArray<std::uint32_t> sizes_;
-  DeviceArray<unsigned long long> lists_;
+  DeviceArray<unsigned long long> bins_;
   DeviceArray<char> scan_scratch_;
 };
 

@@ -58,7 +58,7 @@ class Carrier {
 /// The carrier for GPUs that all belong to this process.
 class PeerCarrier final : public Carrier {
  public:
-  explicit PeerCarrier(Peers& peers) : Carrier(peers), rounds_(mpi::alone(), {peers.size()}) {}
+  explicit PeerCarrier(Peers& peers) : Carrier(peers), rounds_(mpi::single_process(), {peers.size()}) {}
 
   mpi::Rounds& rounds() override { return rounds_; }
   void carry(const std::vector<Move>& moves, const std::vector<cudaStream_t>& streams) override {

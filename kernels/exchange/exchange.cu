@@ -8,12 +8,12 @@
 namespace warpmer::gpu {
 
 template <int Words>
-Exchange<Words>::Exchange(std::unique_ptr<Carrier> carrier, std::uint32_t list_bits)
+Exchange<Words>::Exchange(std::unique_ptr<Carrier> carrier, std::uint32_t bin_bits)
     : carrier_(std::move(carrier)),
       rounds_(carrier_->rounds()),
       size_(rounds_.devices()),
       first_own_(rounds_.first_own()),
-      list_bits_(list_bits),
+      bin_bits_(bin_bits),
       owners_(carrier_->gpus().size()),
       senders_(carrier_->gpus().size()) {
   for (std::uint32_t i = 0; i < own(); ++i) {
@@ -34,10 +34,10 @@ Exchange<Words>::~Exchange() {
   }
 }
 
-/// Ranges of lists are those of whole shards.
+/// Ranges of bins are those of whole shards.
 template <int Words>
-std::uint32_t Exchange<Words>::first_list(std::uint32_t number) const {
-  return first_shard_of(number, size_, 1u << kShardBits) << (list_bits_ - kShardBits);
+std::uint32_t Exchange<Words>::first_bin(std::uint32_t number) const {
+  return first_shard_of(number, size_, 1u << kShardBits) << (bin_bits_ - kShardBits);
 }
 
 template <int Words>
@@ -66,7 +66,7 @@ void Exchange<Words>::enqueue(std::uint32_t sender, Segment<Words>&& segment, cu
   Outgoing outgoing{std::move(segment), std::vector<std::uint32_t>(size_ + 1)};
   if (!outgoing.segment.parts.empty()) {
     for (std::uint32_t i = 0; i <= size_; ++i)
-      copy_to_host(&outgoing.bounds[i], outgoing.segment.offsets.data() + first_list(i), 1, stream);
+      copy_to_host(&outgoing.bounds[i], outgoing.segment.offsets.data() + first_bin(i), 1, stream);
     check(cudaStreamSynchronize(stream), "splitting super-k-mers");
   }
   std::unique_lock lock(mutex_);
@@ -105,7 +105,7 @@ void Exchange<Words>::stop() noexcept {
   if (courier_.joinable()) courier_.join();
 }
 
-// --- The courier.
+// --- The downloader.
 
 template <int Words>
 void Exchange<Words>::run() noexcept {
@@ -186,7 +186,7 @@ void Exchange<Words>::offer() {
   changed_.notify_all();
 }
 
-/// Sender offsets are those of ranges of lists, receiver offsets come of the partition table.
+/// Sender offsets are those of ranges of bins, receiver offsets come of the partition table.
 template <int Words>
 void Exchange<Words>::transpose(const mpi::PartitionTable& table, bool is_last) {
   Round round{table, {}, 0, {}, {}};
@@ -211,8 +211,8 @@ void Exchange<Words>::make_room(Round& round) {
   for (std::uint32_t j = first_own_; j < first_own_ + own(); ++j) {
     const CurrentDevice current(gpu(j));
     owners_[j - first_own_]->make_room_for(
-        Segment<Words>::bytes_for(table.received(j), lists_of(j), round.parts), round.parts);
-    Segment<Words> segment(table.received(j), first_list(j), lists_of(j), round.parts);
+        Segment<Words>::bytes_for(table.received(j), bins_of(j), round.parts), round.parts);
+    Segment<Words> segment(table.received(j), first_bin(j), bins_of(j), round.parts);
     for (std::uint32_t i = 0; i < size_; ++i) {
       if (table.sent(i) == 0) continue;
       segment.parts[round.part_of[i]] = {table.receive_offset(i, j),
@@ -228,7 +228,7 @@ void Exchange<Words>::make_room(Round& round) {
 template <int Words>
 void Exchange<Words>::send_at_once(Round& round) {
   with_each_sender([](Sender& sender) { sender.clock.begin(*sender.moves); });
-  add_lists(round);
+  add_bins(round);
   add_words(round, 0, kSlices);
   carry(round, 0);
   with_each_sender([](Sender& sender) { sender.clock.end(*sender.moves); });
@@ -241,7 +241,7 @@ void Exchange<Words>::send_at_once(Round& round) {
 template <int Words>
 void Exchange<Words>::send_in_slices(Round& round) {
   with_each_sender([](Sender& sender) { sender.last_clock.begin(*sender.moves); });
-  add_lists(round);
+  add_bins(round);
   carry(round, 0);
   for (std::uint32_t slice = 0; slice < kSlices; ++slice) {
     add_words(round, slice, slice + 1);
@@ -267,17 +267,17 @@ void Exchange<Words>::for_pairs(const Round& round, Add&& add) const {
   }
 }
 
-/// Adds moves, for each part, of the begins of each list's words, and of the numbers of their k-mers.
+/// Adds moves, for each part, of the begins of each bin's words, and of the numbers of their k-mers.
 template <int Words>
-void Exchange<Words>::add_lists(Round& round) {
+void Exchange<Words>::add_bins(Round& round) {
   for_pairs(round, [&](std::uint32_t i, std::uint32_t j) {
     const Segment<Words>* const from = is_own(i) ? &senders_[i - first_own_].sent->segment : nullptr;
     const Segment<Words>* const to = is_own(j) ? &round.arriving[j - first_own_] : nullptr;
-    const std::size_t lists = lists_of(j), first = first_list(j), part = round.part_of[i];
+    const std::size_t bins = bins_of(j), first = first_bin(j), part = round.part_of[i];
     add_move(round, i, j, from == nullptr ? nullptr : from->offsets.data() + first,
-             to == nullptr ? nullptr : to->offsets.data() + part * (lists + 1), lists + 1);
+             to == nullptr ? nullptr : to->offsets.data() + part * (bins + 1), bins + 1);
     add_move(round, i, j, from == nullptr ? nullptr : from->kmers.data() + first,
-             to == nullptr ? nullptr : to->kmers.data() + part * lists, lists);
+             to == nullptr ? nullptr : to->kmers.data() + part * bins, bins);
   });
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 /// The exchange of super-k-mers between GPUs, of one process or of several ranks. Each GPU splits the words
-/// that it has cut by list; every owner has a range of lists, so that the split by list is the multisplit by
+/// that it has cut by bin; every owner has a range of bins, so that the split by bin is the multisplit by
 /// owner. From time to time the segments of all GPUs are transposed (WarpDrive, Juenger et al. 2018, section
-/// IV-B): part j of each goes to the GPU that counts the lists of range j, all at once, in ring order. The
+/// IV-B): part j of each goes to the GPU that counts the bins of range j, all at once, in ring order. The
 /// last transposition runs beside counting, slice by slice.
 
 #include <array>
@@ -25,11 +25,11 @@
 
 namespace warpmer::gpu {
 
-/// Takes the words of one GPU's lists. One thread at a time calls it, with the GPU current.
+/// Takes the words of one GPU's bins. One thread at a time calls it, with the GPU current.
 template <int Words>
-class ListOwner {
+class BinSink {
  public:
-  virtual ~ListOwner() = default;
+  virtual ~BinSink() = default;
   /// Makes room, so that `bytes` of words in so many parts can be allocated and added.
   virtual void make_room_for(std::uint64_t bytes, std::uint32_t parts) = 0;
   /// Takes a segment that is complete or, if it `comes_in_slices`, complete except for the words (see
@@ -45,7 +45,7 @@ class Exchange {
   /// to wait, one that waits for those of the others, and one on its way.
   static constexpr std::uint32_t kSegmentsHeld = 3;
 
-  Exchange(std::unique_ptr<Carrier> carrier, std::uint32_t list_bits);
+  Exchange(std::unique_ptr<Carrier> carrier, std::uint32_t bin_bits);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -55,14 +55,14 @@ class Exchange {
   [[nodiscard]] std::uint32_t first_own() const { return first_own_; }
   [[nodiscard]] std::uint32_t own() const { return static_cast<std::uint32_t>(senders_.size()); }
   [[nodiscard]] int gpu(std::uint32_t number) const { return carrier_->gpus().gpu(number - first_own_); }
-  /// Returns the first list of a GPU's range, which ends where the next GPU's begins.
-  [[nodiscard]] std::uint32_t first_list(std::uint32_t number) const;
+  /// Returns the first bin of a GPU's range, which ends where the next GPU's begins.
+  [[nodiscard]] std::uint32_t first_bin(std::uint32_t number) const;
 
-  /// Sets the owner of the lists of one GPU of this process. When all are set, call `start`.
-  void connect(std::uint32_t number, ListOwner<Words>& owner) { owners_[number - first_own_] = &owner; }
+  /// Sets the owner of the bins of one GPU of this process. When all are set, call `start`.
+  void connect(std::uint32_t number, BinSink<Words>& owner) { owners_[number - first_own_] = &owner; }
   void start();
 
-  /// Takes a segment of all lists, complete in the order of `stream`, a stream of the sender. It is sent when
+  /// Takes a segment of all bins, complete in the order of `stream`, a stream of the sender. It is sent when
   /// every GPU has given one, or one GPU a second. The call waits for the scan in `stream`, and while another
   /// segment of this sender waits. Thread-safe.
   void put(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream);
@@ -95,12 +95,12 @@ class Exchange {
   /// A segment on its way to the owners.
   struct Outgoing {
     Segment<Words> segment;
-    std::vector<std::uint32_t> bounds;  ///< number of words before each range of lists, and of all words
+    std::vector<std::uint32_t> bounds;  ///< number of words before each range of bins, and of all words
   };
   /// A GPU as a sender.
   struct Sender {
     std::deque<Outgoing> waiting;
-    std::optional<Outgoing> sent;  ///< only the courier uses it
+    std::optional<Outgoing> sent;  ///< only the downloader uses it
     std::optional<Stream> moves;
     std::array<std::optional<Event>, 2> gone;  ///< events behind the moves of the last two rounds, by turns
     SpanClock clock, last_clock;               ///< the last round has its own clock
@@ -120,11 +120,11 @@ class Exchange {
     std::vector<Move> moves;  ///< not enqueued yet
   };
 
-  /// The time that the courier waits for this process before it listens to other ranks.
+  /// The time that the downloader waits for this process before it listens to other ranks.
   static constexpr std::chrono::microseconds kLook{200};
 
-  [[nodiscard]] std::uint32_t lists_of(std::uint32_t number) const {
-    return first_list(number + 1) - first_list(number);
+  [[nodiscard]] std::uint32_t bins_of(std::uint32_t number) const {
+    return first_bin(number + 1) - first_bin(number);
   }
   [[nodiscard]] bool is_own(std::uint32_t number) const { return number - first_own_ < own(); }
   void enqueue(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream, bool is_last);
@@ -139,7 +139,7 @@ class Exchange {
   void send_in_slices(Round& round);
   template <class Add>
   void for_pairs(const Round& round, Add&& add) const;
-  void add_lists(Round& round);
+  void add_bins(Round& round);
   void add_words(Round& round, std::uint32_t first_slice, std::uint32_t end_slice);
   template <class T>
   void add_move(Round& round, std::uint32_t sender, std::uint32_t receiver, const T* from, T* to,
@@ -154,8 +154,8 @@ class Exchange {
   const std::unique_ptr<Carrier> carrier_;
   mpi::Rounds& rounds_;  ///< used under the lock
   const std::uint32_t size_, first_own_;
-  const std::uint32_t list_bits_;
-  std::vector<ListOwner<Words>*> owners_;
+  const std::uint32_t bin_bits_;
+  std::vector<BinSink<Words>*> owners_;
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::deque<Sender> senders_;

@@ -8,14 +8,14 @@
 
 #include "kernels/exchange/nccl.cuh"
 #include "kernels/exchange/rank_carrier.cuh"
-#include "kernels/memory/driver_use.cuh"
+#include "kernels/memory/driver_lock.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
 
 using mpi::Message;
-using mpi::Ranks;
+using mpi::ProcessGroup;
 
 /// The pause between looks whether something is done: the waits take milliseconds. The thread has to look,
 /// because NCCL reports its errors only when asked, and a wait for an event would not end when another rank
@@ -39,13 +39,14 @@ Message identities_of(const Peers& peers) {
 }
 
 /// On all ranks together: how many GPUs each has.
-std::vector<std::uint32_t> gpus_of_ranks(Ranks& ranks, const Peers& peers) {
+std::vector<std::uint32_t> gpus_of_ranks(ProcessGroup& ranks, const Peers& peers) {
   const std::vector<std::uint64_t> numbers = ranks.all_gather(peers.size());
   return {numbers.begin(), numbers.end()};
 }
 
 /// On all ranks together. NCCL refuses a GPU that is there twice, but does not say so.
-void check_that_gpus_differ(Ranks& ranks, const Peers& peers, const std::vector<std::uint32_t>& of_ranks) {
+void check_that_gpus_differ(ProcessGroup& ranks, const Peers& peers,
+                            const std::vector<std::uint32_t>& of_ranks) {
   Message all;
   for (const Message& each : ranks.gather(identities_of(peers)))
     all.insert(all.end(), each.begin(), each.end());
@@ -68,7 +69,7 @@ void check_that_gpus_differ(Ranks& ranks, const Peers& peers, const std::vector<
 /// that another one has failed.
 class RankCarrier final : public Carrier {
  public:
-  RankCarrier(Peers& peers, Ranks& ranks, const std::vector<std::uint32_t>& gpus_of_ranks,
+  RankCarrier(Peers& peers, ProcessGroup& ranks, const std::vector<std::uint32_t>& gpus_of_ranks,
               const NcclLibrary& nccl, const NcclId& id)
       : Carrier(peers), ranks_(ranks), nccl_(nccl), id_(id), rounds_(ranks, gpus_of_ranks) {}
   ~RankCarrier() override { disconnect(); }
@@ -206,7 +207,7 @@ class RankCarrier final : public Carrier {
   }
   static constexpr const char* kDisconnecting = "disconnecting GPUs";
 
-  Ranks& ranks_;
+  ProcessGroup& ranks_;
   const NcclLibrary& nccl_;
   const NcclId id_;
   mpi::Rounds rounds_;
@@ -216,7 +217,7 @@ class RankCarrier final : public Carrier {
 
 }  // namespace
 
-std::unique_ptr<Carrier> make_rank_carrier(Peers& peers, Ranks& ranks) {
+std::unique_ptr<Carrier> make_rank_carrier(Peers& peers, ProcessGroup& ranks) {
   const NcclLibrary& nccl = NcclLibrary::open();
   const std::vector<std::uint32_t> of_ranks = gpus_of_ranks(ranks, peers);
   check_that_gpus_differ(ranks, peers, of_ranks);

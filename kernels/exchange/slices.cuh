@@ -1,6 +1,6 @@
 #pragma once
 /// The words of a segment may come in slices, while those that are there are counted. Each slice has the same
-/// share of every part. Parts are in order of lists, so that the first slices have the words of the first
+/// share of every part. Parts are in order of bins, so that the first slices have the words of the first
 /// shards.
 
 #include <cstdint>
@@ -21,11 +21,11 @@ WARPMER_HD constexpr std::uint64_t slice_begin(std::uint64_t words, std::uint32_
   return words * slice / kSlices;
 }
 
-/// Returns, for each shard of a segment's lists, the number of slices that have to be there for the words of
+/// Returns, for each shard of a segment's bins, the number of slices that have to be there for the words of
 /// the shard and of all before it to be there. All of the segment but the words is there. Waits for the
 /// stream.
 template <int Words>
-std::vector<std::uint32_t> slices_wanted(const Segment<Words>& segment, std::uint32_t lists_per_shard,
+std::vector<std::uint32_t> slices_wanted(const Segment<Words>& segment, std::uint32_t bins_per_shard,
                                          cudaStream_t stream);
 
 }  // namespace warpmer::gpu

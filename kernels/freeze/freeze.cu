@@ -1,4 +1,4 @@
-// A block freezes a shard, or a piece of one: takes its entries, from all its lists, by parts of the hash
+// A block freezes a shard, or a piece of one: takes its entries, from all its bins, by parts of the hash
 // range that fit shared memory; puts a part in order (HashGraph, Green 2019: count, scan, place; then each
 // entry finds its rank among the few of its bucket); and packs it: every entry puts its bits where they
 // belong. While a part is put in order, the entries of the next are on their way, and one more warp finds out
@@ -61,7 +61,7 @@ class ShardFreezer {
     __syncthreads();
     if (plan().shape.entries == 0) return;
     words_ = task_.output + plan().first_word;
-    first_list_ = (task_.first_shard + shard) * task_.lists_per_shard;
+    first_bin_ = (task_.first_shard + shard) * task_.bins_per_shard;
     if (pieces_ == 1) clear_shared_words();
     measure_ranges(number % pieces_);
     begin_piece(shard, number % pieces_);
@@ -104,12 +104,12 @@ class ShardFreezer {
   [[nodiscard]] __device__ Key begin_of_range(std::uint32_t range) const {
     return range_begin<Key>(range, task_.k, task_.counted.range_count);
   }
-  [[nodiscard]] __device__ const std::uint32_t* ranges_of(std::uint32_t list) const {
-    return task_.counted.ranges_of(first_list_ + list);
+  [[nodiscard]] __device__ const std::uint32_t* ranges_of(std::uint32_t bin) const {
+    return task_.counted.ranges_of(first_bin_ + bin);
   }
-  /// Number in the arrays of a list's first entry.
-  [[nodiscard]] __device__ std::uint64_t begin_of(std::uint32_t list) const {
-    return task_.counted.begins[first_list_ + list - task_.counted.first_list];
+  /// Number in the arrays of a bin's first entry.
+  [[nodiscard]] __device__ std::uint64_t begin_of(std::uint32_t bin) const {
+    return task_.counted.begins[first_bin_ + bin - task_.counted.first_bin];
   }
 
   __device__ void clear_buckets() {
@@ -124,17 +124,17 @@ class ShardFreezer {
                 [&](std::uint64_t w) { words_[layout.exceptions_at + w] = 0; });
   }
 
-  /// Adds up the ranges of all lists. A thread has a range, or a range of some of the lists.
+  /// Adds up the ranges of all bins. A thread has a range, or a range of some of the bins.
   __device__ void measure_ranges(std::uint32_t number) {
     PieceRanges& piece = sorter_.piece;
     const std::uint32_t ranges = task_.counted.range_count;
     const std::uint32_t first = piece_begin(number, pieces_, ranges);
     const std::uint32_t end = piece_begin(number + 1, pieces_, ranges), columns = end - first + 1;
     for_indices(columns, [&](std::uint32_t i) { piece.begins[i] = 0; });
-    for_indices(task_.lists_per_shard, [&](std::uint32_t i) {
-      const std::uint32_t list = list_at(i, task_.lists_per_shard);
-      piece.list_begins[i] = begin_of(list);
-      piece.list_offsets[i] = ranges_of(list)[first];
+    for_indices(task_.bins_per_shard, [&](std::uint32_t i) {
+      const std::uint32_t bin = bin_at(i, task_.bins_per_shard);
+      piece.bin_begins[i] = begin_of(bin);
+      piece.bin_offsets[i] = ranges_of(bin)[first];
     });
     if (threadIdx.x == 0) {
       piece.first = first;
@@ -152,8 +152,8 @@ class ShardFreezer {
       if (threadIdx.x >= step * width) continue;
       std::uint64_t sum = 0;
 #pragma unroll 8
-      for (std::uint32_t list = threadIdx.x / width; list < task_.lists_per_shard; list += step)
-        sum += ranges_of(list)[first + column];
+      for (std::uint32_t bin = threadIdx.x / width; bin < task_.bins_per_shard; bin += step)
+        sum += ranges_of(bin)[first + column];
       atomicAdd(piece.begins + column, static_cast<std::uint32_t>(sum));
       if (column == 0) atomicAdd(&piece.entries_before, static_cast<unsigned long long>(sum));
     }
@@ -175,7 +175,7 @@ class ShardFreezer {
 
   /// While a part is packed, the entries of the next are on their way, and the next but one is planned.
   __device__ void pack_parts() {
-    const PartPlanner<Key, Shape> planner(task_, plan(), first_list_, sorter_.piece);
+    const PartPlanner<Key, Shape> planner(task_, plan(), first_bin_, sorter_.piece);
     const std::uint32_t end = sorter_.piece.end;
     if (plans()) {
       planner.begin();
@@ -215,9 +215,9 @@ class ShardFreezer {
   __device__ void start_loading(const LocatedPart<Shape>& located) {
     if (located.part.end <= located.part.first) return;
     for_each(located.part.size, [&](std::uint32_t, std::uint32_t i) {
-      const std::uint32_t list =
+      const std::uint32_t bin =
           located.begins_before[i / 32] + __popc(located.begin_bits[i / 32] & (~0u >> (31 - lane_))) - 1;
-      const std::uint64_t from = located.list_from[list] + i;
+      const std::uint64_t from = located.bin_from[bin] + i;
       __pipeline_memcpy_async(sorter_.next_keys + i, task_.counted.keys + from, sizeof(Key));
       __pipeline_memcpy_async(sorter_.next_counts + i, task_.counted.counts + from, sizeof(std::uint32_t));
     });
@@ -293,9 +293,9 @@ class ShardFreezer {
     __syncthreads();
     if (threadIdx.x == 0) sorter_.size = 0;
     __syncthreads();
-    for (std::uint32_t list = warp_; !plans() && list < task_.lists_per_shard; list += Shape::kWarps) {
-      const std::uint32_t* ranges = ranges_of(list);
-      const std::uint64_t begin = begin_of(list);
+    for (std::uint32_t bin = warp_; !plans() && bin < task_.bins_per_shard; bin += Shape::kWarps) {
+      const std::uint32_t* ranges = ranges_of(bin);
+      const std::uint64_t begin = begin_of(bin);
       for (std::uint32_t i = ranges[range] + lane_; i < ranges[range + 1]; i += 32) {
         const Key hash = task_.counted.keys[begin + i];
         if (hash < first || hash > last) continue;
@@ -462,7 +462,7 @@ class ShardFreezer {
     });
   }
   [[nodiscard]] __device__ std::uint64_t count(const Entries& entries, std::uint32_t e) const {
-    return entry_count(task_, first_list_, entries.keys[e], entries.counts[e]);
+    return entry_count(task_, first_bin_, entries.keys[e], entries.counts[e]);
   }
 
   __device__ void note_exception(std::uint32_t place) {
@@ -511,7 +511,7 @@ class ShardFreezer {
   Sorter<Key, Shape>& sorter_;
   std::uint32_t lane_, warp_;
   unsigned long long* words_ = nullptr;
-  std::uint32_t first_list_ = 0;
+  std::uint32_t first_bin_ = 0;
   std::uint64_t written_ = 0;      ///< entries
   std::uint64_t next_bucket_ = 0;  ///< whose offset is to be written next
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// Freezes on the device: makes the payload of index/frozen_shard.h from counted lists.
+/// Freezes on the device: makes the payload of index/frozen_shard.h from counted bins.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace warpmer::gpu {
 
-inline constexpr std::uint32_t kMostListsPerShard = 256;
+inline constexpr std::uint32_t kMostBinsPerShard = 256;
 
 /// The layout of a shard's payload, and its place.
 struct ShardPlan {
@@ -22,7 +22,7 @@ struct FreezeTask {
   CountedView<Key> counted;
   std::uint32_t k;
   std::uint32_t first_shard, shards;
-  std::uint32_t lists_per_shard;
+  std::uint32_t bins_per_shard;
   const ShardPlan* plans;      ///< one for each shard, on the device
   std::uint64_t entries;       ///< number of entries of all shards
   unsigned long long* output;  ///< room for the payloads; its contents do not matter
@@ -33,7 +33,7 @@ struct FreezeTask {
 template <class Key>
 std::uint32_t shards_at_once(double entries_per_shard);
 
-/// Returns the number of ranges of hashes with which lists of shards of so many entries are frozen fastest;
+/// Returns the number of ranges of hashes with which bins of shards of so many entries are frozen fastest;
 /// it is at least kLeastRanges and at most kMostRanges.
 template <class Key>
 std::uint32_t ranges_for(double entries_per_shard);

@@ -25,33 +25,33 @@ struct Part {
 template <class Shape>
 struct LocatedPart {
   Part part;
-  std::uint32_t begin_bits[Shape::kCapacityWords];  ///< bit i is set when the i-th entry is its list's first
+  std::uint32_t begin_bits[Shape::kCapacityWords];  ///< bit i is set when the i-th entry is its bin's first
   std::uint32_t begins_before[Shape::kCapacityWords];
-  std::uint64_t list_from[kMostListsPerShard];  ///< for each list with entries: its first number in the
-                                                ///< arrays, less that in the part
+  std::uint64_t bin_from[kMostBinsPerShard];  ///< for each bin with entries: its first number in the
+                                              ///< arrays, less that in the part
 };
 
-/// Ranges and lists of a piece, in shared memory.
+/// Ranges and bins of a piece, in shared memory.
 struct PieceRanges {
   std::uint32_t first, end;               ///< ranges
   std::uint32_t range_buckets;            ///< largest number of the index's buckets in a range
   std::uint32_t begins[kMostRanges + 1];  ///< number of the shard's entries before each range, modulo 2^32
   unsigned long long entries_before;      ///< number of the shard's entries before the piece
   Part planned;                           ///< part behind those that have been located
-  // The following have an element for each list, as `list_at` numbers them.
-  std::uint64_t list_begins[kMostListsPerShard];   ///< numbers in the arrays
-  std::uint32_t list_offsets[kMostListsPerShard];  ///< begins of the planned part, counted from there
-  std::uint32_t list_ends[kMostListsPerShard];     ///< ends of the planned part; on their way
+  // The following have an element for each bin, as `bin_at` numbers them.
+  std::uint64_t bin_begins[kMostBinsPerShard];   ///< numbers in the arrays
+  std::uint32_t bin_offsets[kMostBinsPerShard];  ///< begins of the planned part, counted from there
+  std::uint32_t bin_ends[kMostBinsPerShard];     ///< ends of the planned part; on their way
 
   [[nodiscard]] __device__ std::uint32_t size(std::uint32_t from, std::uint32_t to) const {
     return begins[to - first] - begins[from - first];
   }
 };
 
-/// Returns the list in place i of `lists`, a power of two: each lane of a warp has some neighbours, lane by
+/// Returns the bin in place i of `bins`, a power of two: each lane of a warp has some neighbours, lane by
 /// lane.
-__device__ inline std::uint32_t list_at(std::uint32_t i, std::uint32_t lists) {
-  return lists <= 32 ? i : i % 32 * (lists / 32) + i / 32;
+__device__ inline std::uint32_t bin_at(std::uint32_t i, std::uint32_t bins) {
+  return bins <= 32 ? i : i % 32 * (bins / 32) + i / 32;
 }
 
 /// Computes for each word the number of bits that are set in the words before it. Returns the number in all.
@@ -69,20 +69,20 @@ __device__ inline std::uint32_t count_bits_before(const std::uint32_t* words, st
   return all;
 }
 
-/// Plans the parts of the shard whose lists begin with `first_list`. One warp calls all functions. The other
+/// Plans the parts of the shard whose bins begin with `first_bin`. One warp calls all functions. The other
 /// warps wait for it at barriers, and it takes one step between two of these: parts are planned, then
 /// located, then completed.
 template <class Key, class Shape>
 class PartPlanner {
  public:
-  __device__ PartPlanner(const FreezeTask<Key>& task, const ShardPlan& plan, std::uint32_t first_list,
+  __device__ PartPlanner(const FreezeTask<Key>& task, const ShardPlan& plan, std::uint32_t first_bin,
                          PieceRanges& piece)
-      : task_(task), plan_(plan), first_list_(first_list), piece_(piece), lane_(threadIdx.x % 32) {}
+      : task_(task), plan_(plan), first_bin_(first_bin), piece_(piece), lane_(threadIdx.x % 32) {}
 
   /// Plans the piece's first part.
   __device__ void begin() const { plan_from(piece_.first); }
 
-  /// Finds the places of each list's entries of the planned part.
+  /// Finds the places of each bin's entries of the planned part.
   __device__ void locate(LocatedPart<Shape>& located) const {
     __pipeline_wait_prior(0);
     const Part& part = piece_.planned;
@@ -91,23 +91,23 @@ class PartPlanner {
     if (part.first == piece_.end) return;
     for (std::uint32_t w = lane_; w < Shape::kCapacityWords; w += 32) located.begin_bits[w] = 0;
     __syncwarp();
-    // The low half counts entries, the high half lists that have some. Ranges that are too large are handled
+    // The low half counts entries, the high half bins that have some. Ranges that are too large are handled
     // elsewhere.
     const bool any = part.end > part.first;
     const auto size = [&](std::uint32_t i) {
-      const std::uint32_t n = any ? piece_.list_ends[i] - piece_.list_offsets[i] : 0;
+      const std::uint32_t n = any ? piece_.bin_ends[i] - piece_.bin_offsets[i] : 0;
       return n > 0 ? n | 1u << 16 : 0;
     };
     std::uint32_t sum = 0;
-    for_lists([&](std::uint32_t i) { sum += size(i); });
+    for_bins([&](std::uint32_t i) { sum += size(i); });
     std::uint32_t before = warp_inclusive_sum(sum) - sum;
-    for_lists([&](std::uint32_t i) {
+    for_bins([&](std::uint32_t i) {
       const std::uint32_t both = size(i), at = before & 0xFFFF;
       if (both > 0) {
-        located.list_from[before >> 16] = piece_.list_begins[i] + piece_.list_offsets[i] - at;
+        located.bin_from[before >> 16] = piece_.bin_begins[i] + piece_.bin_offsets[i] - at;
         atomicOr(&located.begin_bits[at / 32], 1u << (at % 32));
       }
-      piece_.list_offsets[i] = piece_.list_ends[i];
+      piece_.bin_offsets[i] = piece_.bin_ends[i];
       before += both;
     });
     __syncwarp();
@@ -122,23 +122,23 @@ class PartPlanner {
   }
 
  private:
-  /// Calls `with(i)` for the places of a lane's lists.
+  /// Calls `with(i)` for the places of a lane's bins.
   template <class With>
-  __device__ void for_lists(With&& with) const {
+  __device__ void for_bins(With&& with) const {
 #pragma unroll 4
-    for (std::uint32_t i = lane_; i < task_.lists_per_shard; i += 32) with(i);
+    for (std::uint32_t i = lane_; i < task_.bins_per_shard; i += 32) with(i);
   }
 
-  /// Chooses the part from a range on, and starts to fetch the ends of its lists.
+  /// Chooses the part from a range on, and starts to fetch the ends of its bins.
   __device__ void plan_from(std::uint32_t range) const {
     Part part = choose(range);
     find_buckets(part);
     if (lane_ == 0) piece_.planned = part;
     if (range < piece_.end) {
       const std::uint32_t end = max(part.end, range + 1);
-      for_lists([&](std::uint32_t i) {
-        const std::uint32_t list = first_list_ + list_at(i, task_.lists_per_shard);
-        __pipeline_memcpy_async(piece_.list_ends + i, task_.counted.ranges_of(list) + end,
+      for_bins([&](std::uint32_t i) {
+        const std::uint32_t bin = first_bin_ + bin_at(i, task_.bins_per_shard);
+        __pipeline_memcpy_async(piece_.bin_ends + i, task_.counted.ranges_of(bin) + end,
                                 sizeof(std::uint32_t));
       });
     }
@@ -172,7 +172,7 @@ class PartPlanner {
 
   const FreezeTask<Key>& task_;
   const ShardPlan& plan_;
-  std::uint32_t first_list_;
+  std::uint32_t first_bin_;
   PieceRanges& piece_;
   std::uint32_t lane_;
 };

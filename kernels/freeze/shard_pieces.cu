@@ -14,16 +14,16 @@ constexpr double kEntriesPerPiece = 196608;
 constexpr double kLeastEntriesPerPiece = 16384;
 
 constexpr std::uint32_t kSurveyThreads = 256;
-/// Lists of a piece that a block surveys, at most.
-constexpr std::uint32_t kListsAtOnce = 32;
+/// Bins of a piece that a block surveys, at most.
+constexpr std::uint32_t kBinsAtOnce = 32;
 
 /// Blocks that survey a piece.
 template <class Key>
 __host__ __device__ std::uint32_t blocks_per_piece(const FreezeTask<Key>& task) {
-  return (task.lists_per_shard + kListsAtOnce - 1) / kListsAtOnce;
+  return (task.bins_per_shard + kBinsAtOnce - 1) / kBinsAtOnce;
 }
 
-/// A block surveys some lists of a piece.
+/// A block surveys some bins of a piece.
 template <class Key>
 class Surveyor {
  public:
@@ -33,7 +33,7 @@ class Surveyor {
       : task_(task),
         plan_(task.plans[shard]),
         words_(task.output + plan_.first_word),
-        first_list_((task.first_shard + shard) * task.lists_per_shard),
+        first_bin_((task.first_shard + shard) * task.bins_per_shard),
         piece_(piece),
         pieces_(pieces),
         part_(part) {}
@@ -42,39 +42,39 @@ class Surveyor {
   __device__ std::uint64_t entries_before() const {
     const std::uint32_t first = piece_begin(piece_, pieces_, task_.counted.range_count);
     std::uint64_t sum = 0;
-    for (std::uint32_t list = threadIdx.x; list < task_.lists_per_shard; list += kSurveyThreads)
-      sum += task_.counted.ranges_of(first_list_ + list)[first];
+    for (std::uint32_t bin = threadIdx.x; bin < task_.bins_per_shard; bin += kSurveyThreads)
+      sum += task_.counted.ranges_of(first_bin_ + bin)[first];
     return block_sum(sum);
   }
 
-  /// Exceptions in the piece's lists that are the block's: the same for all threads.
+  /// Exceptions in the piece's bins that are the block's: the same for all threads.
   __device__ std::uint32_t exceptions() const {
     if (plan_.shape.exceptions == 0) return 0;
-    __shared__ std::uint64_t begins[kListsAtOnce];
-    __shared__ std::uint32_t sizes[kListsAtOnce];
-    const std::uint32_t first_list = first_list_ + part_ * kListsAtOnce;
-    const std::uint32_t lists = min(kListsAtOnce, task_.lists_per_shard - part_ * kListsAtOnce);
+    __shared__ std::uint64_t begins[kBinsAtOnce];
+    __shared__ std::uint32_t sizes[kBinsAtOnce];
+    const std::uint32_t first_bin = first_bin_ + part_ * kBinsAtOnce;
+    const std::uint32_t bins = min(kBinsAtOnce, task_.bins_per_shard - part_ * kBinsAtOnce);
     const std::uint32_t first = piece_begin(piece_, pieces_, task_.counted.range_count);
     const std::uint32_t end = piece_begin(piece_ + 1, pieces_, task_.counted.range_count);
-    if (const std::uint32_t list = threadIdx.x; list < lists) {
-      const std::uint32_t* ranges = task_.counted.ranges_of(first_list + list);
-      begins[list] = task_.counted.begins[first_list + list - task_.counted.first_list] + ranges[first];
-      sizes[list] = ranges[end] - ranges[first];
+    if (const std::uint32_t bin = threadIdx.x; bin < bins) {
+      const std::uint32_t* ranges = task_.counted.ranges_of(first_bin + bin);
+      begins[bin] = task_.counted.begins[first_bin + bin - task_.counted.first_bin] + ranges[first];
+      sizes[bin] = ranges[end] - ranges[first];
     }
     __syncthreads();
     const std::uint64_t escape = (std::uint64_t{1} << plan_.shape.count_bits) - 1;
     std::uint32_t sum = 0;
-    for (std::uint32_t list = threadIdx.x / 32; list < lists; list += kSurveyThreads / 32) {
-      const std::uint32_t* counts = task_.counted.counts + begins[list];
+    for (std::uint32_t bin = threadIdx.x / 32; bin < bins; bin += kSurveyThreads / 32) {
+      const std::uint32_t* counts = task_.counted.counts + begins[bin];
       if (escape < kBigCount) {
 #pragma unroll 4
-        for (std::uint32_t i = threadIdx.x % 32; i < sizes[list]; i += 32) sum += counts[i] > escape ? 1 : 0;
+        for (std::uint32_t i = threadIdx.x % 32; i < sizes[bin]; i += 32) sum += counts[i] > escape ? 1 : 0;
         continue;
       }
       // Then it depends on what counts are that do not fit 32 bits.
-      for (std::uint32_t i = threadIdx.x % 32; i < sizes[list]; i += 32) {
-        const Key hash = task_.counted.keys[begins[list] + i];
-        sum += counts[i] == kBigCount && entry_count(task_, first_list_, hash, kBigCount) > escape ? 1 : 0;
+      for (std::uint32_t i = threadIdx.x % 32; i < sizes[bin]; i += 32) {
+        const Key hash = task_.counted.keys[begins[bin] + i];
+        sum += counts[i] == kBigCount && entry_count(task_, first_bin_, hash, kBigCount) > escape ? 1 : 0;
       }
     }
     return static_cast<std::uint32_t>(block_sum(sum));
@@ -117,7 +117,7 @@ class Surveyor {
   const FreezeTask<Key>& task_;
   const ShardPlan& plan_;
   unsigned long long* words_;
-  std::uint32_t first_list_, piece_, pieces_, part_;
+  std::uint32_t first_bin_, piece_, pieces_, part_;
 };
 
 template <class Key>

@@ -1,6 +1,6 @@
 #pragma once
 /// Shards of many entries are frozen in pieces, one block for each: a piece is some of a shard's ranges of
-/// hashes. The begin of its payload follows from the ranges of the lists, except for the exceptions among its
+/// hashes. The begin of its payload follows from the ranges of the bins, except for the exceptions among its
 /// counts, which have to be counted beforehand.
 
 #include <cstdint>
@@ -30,13 +30,13 @@ __host__ __device__ std::uint32_t* piece_exceptions(const FreezeTask<Key>& task,
   return task.scratch + 1 + std::size_t{shard} * pieces;
 }
 
-/// Returns the count of entry `at` of the arrays, which belongs to a list of the shard that begins with
-/// `first_list`.
+/// Returns the count of entry `at` of the arrays, which belongs to a bin of the shard that begins with
+/// `first_bin`.
 template <class Key>
-__device__ std::uint64_t entry_count(const FreezeTask<Key>& task, std::uint32_t first_list, Key hash,
+__device__ std::uint64_t entry_count(const FreezeTask<Key>& task, std::uint32_t first_bin, Key hash,
                                      std::uint32_t count) {
   if (count != kBigCount) return count;
-  return task.counted.big.find(hash, first_list, ~(task.lists_per_shard - 1));
+  return task.counted.big.find(hash, first_bin, ~(task.bins_per_shard - 1));
 }
 
 /// Enqueues the work that has to be done before several blocks can write a shard's payload: it counts the

@@ -3,13 +3,13 @@
 #include <utility>
 #include <vector>
 
-#include "backend/child_carousel.h"
+#include "backend/shard_rotation.h"
 #include "base/buffer_pool.h"
 #include "kernels/exchange/peers.cuh"
 #include "kernels/lookup/paged_index.cuh"
 #include "kernels/lookup/shard_runs.cuh"
 #include "kernels/upload/frozen_shards.cuh"
-#include "kernels/upload/upload_team.cuh"
+#include "kernels/upload/shard_uploader.cuh"
 
 namespace warpmer::gpu {
 
@@ -24,7 +24,7 @@ struct TextQuestion {
   Event answered;  ///< by all children
 };
 
-/// The device as a carousel sees it (backend/child_carousel.h). All children are asked in one stream, and
+/// The device as a carousel sees it (backend/shard_rotation.h). All children are asked in one stream, and
 /// loaded by a team, beside it.
 template <class Key>
 class ShardFrames {
@@ -123,7 +123,7 @@ class ShardFrames {
   DeviceArray<std::uint16_t> child_of_;  ///< by shard
   std::vector<CutText> texts_;           ///< those that are asked about
   Stream stream_{Stream::Priority::high};
-  UploadTeam uploaders_;  ///< ends before its frames go
+  ShardUploader uploaders_;  ///< ends before its frames go
 };
 
 template <class Key>
@@ -166,7 +166,7 @@ class PagedShards : public PagedIndex {
 
   mutable ShardFrames<Key> frames_;
   mutable BufferPool<TextRuns> runs_;
-  mutable backend::ChildCarousel<ShardFrames<Key>> carousel_;  ///< ends before its frames go
+  mutable backend::ShardRotation<ShardFrames<Key>> carousel_;  ///< ends before its frames go
 };
 
 }  // namespace

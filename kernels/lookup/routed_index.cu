@@ -13,8 +13,8 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kMostJourneys = 8;
-constexpr std::uint32_t kEnoughJourneys = 4;  ///< that texts are made smaller for
+constexpr std::uint32_t kMostRoutedBatches = 8;
+constexpr std::uint32_t kEnoughRoutedBatches = 4;  ///< that texts are made smaller for
 constexpr std::uint32_t kLeastRoutedStarts = 16 * kTileStarts;
 constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  ///< the allocator's
 constexpr std::uint64_t kArrays = 4;  ///< number of arrays of an origin, and of a holding
@@ -50,8 +50,8 @@ struct DividedIndex {
 };
 
 /// The memory in which an owner gets its part of a text, and answers.
-struct Stop {
-  Stop(std::uint32_t starts, const LookupParams& params)
+struct OwnerBuffer {
+  OwnerBuffer(std::uint32_t starts, const LookupParams& params)
       : part(most_part_elements(starts, params)), answers(starts) {}
 
   static std::uint64_t bytes(std::uint32_t starts, const LookupParams& params) {
@@ -90,18 +90,18 @@ struct Origin {
 
 /// Carries one text at a time from a GPU to the owners of its k-mers, and answers back.
 template <class Key>
-class Journey {
+class RoutedBatch {
  public:
-  Journey(const DividedIndex<Key>& index, std::uint32_t asker, std::uint32_t starts, Route route)
+  RoutedBatch(const DividedIndex<Key>& index, std::uint32_t asker, std::uint32_t starts, Route route)
       : index_(index),
         asker_(asker),
         origin_(starts, index.owners(), index.params),
         transposition_(index.gpus, route) {
-    for (const int gpu : index.gpus) stops_.emplace_back(gpu, starts, index.params);
+    for (const int gpu : index.gpus) owner_buffers_.emplace_back(gpu, starts, index.params);
   }
-  Journey(const Journey&) = delete;
-  Journey& operator=(const Journey&) = delete;
-  ~Journey() { settle(); }
+  RoutedBatch(const RoutedBatch&) = delete;
+  RoutedBatch& operator=(const RoutedBatch&) = delete;
+  ~RoutedBatch() { settle(); }
 
   /// DeviceIndex::look_up.
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
@@ -126,7 +126,7 @@ class Journey {
 
   /// Nothing is under way afterwards, but for what the asker's own stream does.
   void settle() const {
-    for (const OnOneDevice<Stop>& stop : stops_) cudaStreamSynchronize(stop->stream);
+    for (const OnOneDevice<OwnerBuffer>& buffer : owner_buffers_) cudaStreamSynchronize(buffer->stream);
   }
 
  private:
@@ -143,19 +143,19 @@ class Journey {
     for (std::uint32_t owner = 0; owner < owners; ++owner) {
       there.size(asker_, owner) = base_elements + runs_of(owner);
       back.size(owner, asker_) = origin_.kmers_there[owner];
-      const Stop& stop = *stops_[owner];
+      const OwnerBuffer& buffer = *owner_buffers_[owner];
       const bool is_asker = owner == asker_;
-      going.push_back({is_asker ? origin_.parts.data() : nullptr, stop.part.data(),
-                       is_asker ? stream : static_cast<cudaStream_t>(stop.stream)});
-      coming.push_back({stop.answers.data(), is_asker ? origin_.returned.data() : nullptr,
-                        is_asker ? stream : static_cast<cudaStream_t>(stop.stream)});
+      going.push_back({is_asker ? origin_.parts.data() : nullptr, buffer.part.data(),
+                       is_asker ? stream : static_cast<cudaStream_t>(buffer.stream)});
+      coming.push_back({buffer.answers.data(), is_asker ? origin_.returned.data() : nullptr,
+                        is_asker ? stream : static_cast<cudaStream_t>(buffer.stream)});
     }
     transposition_.run(there, sizeof(std::uint64_t), going);
     for (std::uint32_t owner = 0; owner < owners; ++owner) {
       const CurrentDevice current(index_.gpus[owner]);
       const FrozenShards<Key>& shards = index_.holdings[owner]->shards;
-      answer_part<Key>({stops_[owner]->part.data(), base_elements, runs_of(owner)}, index_.params,
-                       {shards.readers(), 0, shards.size()}, stops_[owner]->answers.data(),
+      answer_part<Key>({owner_buffers_[owner]->part.data(), base_elements, runs_of(owner)}, index_.params,
+                       {shards.readers(), 0, shards.size()}, owner_buffers_[owner]->answers.data(),
                        going[owner].stream);
     }
     transposition_.run(back, sizeof(std::uint32_t), coming);
@@ -164,7 +164,7 @@ class Journey {
   const DividedIndex<Key>& index_;
   const std::uint32_t asker_;
   Origin origin_;
-  std::vector<OnOneDevice<Stop>> stops_;  ///< by owner
+  std::vector<OnOneDevice<OwnerBuffer>> owner_buffers_;  ///< by owner
   Transposition transposition_;
 };
 
@@ -175,37 +175,39 @@ class RoutedIndex : public DeviceIndex {
   RoutedIndex(std::shared_ptr<const DividedIndex<Key>> index, std::uint32_t asker,
               const RoutedLookupPlan& plan, Route route)
       : index_(std::move(index)),
-        journeys_(make_journeys(*index_, asker, plan, route), Journeys::Order::first_returned) {}
+        routed_batches_(make_routed_batches(*index_, asker, plan, route),
+                        RoutedBatches::Order::first_returned) {}
 
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                CutStatus* status, cudaStream_t stream) const override {
     if (starts == 0) return;
-    const auto lease = journeys_.take();
-    Journey<Key>& journey = **lease;
+    const auto lease = routed_batches_.take();
+    RoutedBatch<Key>& routed_batch = **lease;
     try {
-      journey.look_up(text, bytes, starts, answers, status, stream);
+      routed_batch.look_up(text, bytes, starts, answers, status, stream);
     } catch (...) {
       cudaStreamSynchronize(stream);
-      journey.settle();
+      routed_batch.settle();
       throw;
     }
   }
 
  private:
-  using Journeys = BufferPool<OnOneDevice<Journey<Key>>>;
+  using RoutedBatches = BufferPool<OnOneDevice<RoutedBatch<Key>>>;
 
-  static auto make_journeys(const DividedIndex<Key>& index, std::uint32_t asker, const RoutedLookupPlan& plan,
-                            Route route) {
-    std::vector<std::unique_ptr<OnOneDevice<Journey<Key>>>> journeys;
-    for (std::uint32_t i = 0; i < plan.journeys; ++i) {
-      journeys.push_back(std::make_unique<OnOneDevice<Journey<Key>>>(index.gpus[asker], index, asker,
-                                                                     plan.slice_starts, route));
+  static auto make_routed_batches(const DividedIndex<Key>& index, std::uint32_t asker,
+                                  const RoutedLookupPlan& plan, Route route) {
+    std::vector<std::unique_ptr<OnOneDevice<RoutedBatch<Key>>>> routed_batches;
+    for (std::uint32_t i = 0; i < plan.routed_batches; ++i) {
+      routed_batches.push_back(std::make_unique<OnOneDevice<RoutedBatch<Key>>>(
+          index.gpus[asker], index, asker, plan.slice_starts, route));
     }
-    return journeys;
+    return routed_batches;
   }
 
   const std::shared_ptr<const DividedIndex<Key>> index_;
-  mutable Journeys journeys_;  ///< taken is the one whose last text is over, or the first that will be
+  mutable RoutedBatches
+      routed_batches_;  ///< taken is the one whose last text is over, or the first that will be
 };
 
 /// On a GPU, whatever is under way.
@@ -215,16 +217,16 @@ std::uint64_t bytes_held(const index::IndexFile& index, std::uint32_t gpus) {
 }
 
 /// On a GPU, which asks, and is asked by all.
-std::uint64_t bytes_of_journey(std::uint32_t starts, std::uint32_t gpus, const LookupParams& params) {
+std::uint64_t bytes_of_routed_batch(std::uint32_t starts, std::uint32_t gpus, const LookupParams& params) {
   return Origin::bytes(starts, gpus, params) + kArrays * kRounding +
-         gpus * (Stop::bytes(starts, params) + 2 * kRounding);
+         gpus * (OwnerBuffer::bytes(starts, params) + 2 * kRounding);
 }
 
 }  // namespace
 
 std::uint64_t least_routed_memory(const index::IndexFile& index, std::uint32_t gpus) {
   return bytes_held(index, gpus) +
-         2 * bytes_of_journey(kLeastRoutedStarts, gpus, LookupParams(index.params()));
+         2 * bytes_of_routed_batch(kLeastRoutedStarts, gpus, LookupParams(index.params()));
 }
 
 RoutedLookupPlan plan_routed_lookup(const index::IndexFile& index, std::uint32_t gpus,
@@ -235,11 +237,12 @@ RoutedLookupPlan plan_routed_lookup(const index::IndexFile& index, std::uint32_t
   const std::uint64_t held = bytes_held(index, gpus), room = (memory_bytes - held) / 2;
   plan.slice_starts = kMostRoutedStarts;
   while (plan.slice_starts > kLeastRoutedStarts &&
-         bytes_of_journey(plan.slice_starts, gpus, params) * kEnoughJourneys > room)
+         bytes_of_routed_batch(plan.slice_starts, gpus, params) * kEnoughRoutedBatches > room)
     plan.slice_starts /= 2;
-  const std::uint64_t journey = bytes_of_journey(plan.slice_starts, gpus, params);
-  plan.journeys = static_cast<std::uint32_t>(std::min<std::uint64_t>(room / journey, kMostJourneys));
-  plan.bytes = held + plan.journeys * journey;
+  const std::uint64_t routed_batch = bytes_of_routed_batch(plan.slice_starts, gpus, params);
+  plan.routed_batches =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(room / routed_batch, kMostRoutedBatches));
+  plan.bytes = held + plan.routed_batches * routed_batch;
   return plan;
 }
 

@@ -20,8 +20,8 @@ namespace warpmer::gpu {
 struct RoutedLookupPlan {
   std::uint32_t slice_starts =
       0;  ///< largest number of starts of k-mers in a text; 0: the memory does not suffice
-  std::uint32_t journeys = 0;  ///< number of texts of each GPU that are under way at a time
-  std::uint64_t bytes = 0;     ///< memory taken on each GPU, shards included
+  std::uint32_t routed_batches = 0;  ///< number of texts of each GPU that are under way at a time
+  std::uint64_t bytes = 0;           ///< memory taken on each GPU, shards included
 };
 
 /// Returns the plan for so many GPUs, with `memory_bytes` of each. Half of the memory that shards leave is

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "kernels/memory/cuda_error.cuh"
-#include "kernels/memory/driver_use.cuh"
+#include "kernels/memory/driver_lock.cuh"
 
 namespace warpmer::gpu {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "kernels/memory/cuda_error.cuh"
-#include "kernels/memory/driver_use.cuh"
+#include "kernels/memory/driver_lock.cuh"
 
 namespace warpmer::gpu {
 

@@ -82,14 +82,14 @@ void BatchFeed::send() {
   shared_.add(*this);
 }
 
-void BatchFeed::run(TextCounter& counter) {
+void BatchFeed::run(KmerCounter& counter) {
   ready_.let_follow(counter.stream());
   cut(nullptr, tiles_of(bytes_), left_[0].data());
 }
 
 /// Only the thread that has the counter calls this.
 void BatchFeed::cut(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left) {
-  TextCounter& counter = shared_.resource();
+  KmerCounter& counter = shared_.resource();
   const cudaStream_t stream = counter.stream();
   rooms_before_ = shared_.rooms_made();
   counter.add(text_.data(), bytes_, tiles, tile_count, left, status_.data());

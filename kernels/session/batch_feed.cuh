@@ -8,17 +8,17 @@
 
 #include "backend/backend.h"
 #include "io/text/batch.h"
-#include "kernels/count/shared_counter.cuh"
+#include "kernels/count/counter_queue.cuh"
 #include "kernels/memory/host_fence.cuh"
 #include "kernels/text/plain_fasta.cuh"
 #include "kernels/text/plain_fastq.cuh"
 
 namespace warpmer::gpu {
 
-class BatchFeed : private SharedCounter::Task {
+class BatchFeed : private CounterQueue::Task {
  public:
   /// Works on the current device; it must be current in every call, too.
-  BatchFeed(SharedCounter& shared, bool lenient, char lowest_quality)
+  BatchFeed(CounterQueue& shared, bool lenient, char lowest_quality)
       : shared_(shared), lenient_(lenient), lowest_quality_(lowest_quality) {}
 
   /// Sends a batch on its way, and leaves the one before in its place. Returns the number of k-mers of the
@@ -43,12 +43,12 @@ class BatchFeed : private SharedCounter::Task {
   void copy_raw_text();
   void note_records();
   [[noreturn]] void throw_bad_base(std::uint32_t offset) const;
-  void run(TextCounter& counter) override;
+  void run(KmerCounter& counter) override;
   void cut(const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left);
   std::uint64_t complete();
   std::uint64_t cut_rest();
 
-  SharedCounter& shared_;
+  CounterQueue& shared_;
   bool lenient_;
   char lowest_quality_;
   Stream copies_;

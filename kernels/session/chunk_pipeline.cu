@@ -4,17 +4,19 @@ namespace warpmer::gpu {
 
 namespace {
 
-__global__ void add_bins_kernel(unsigned long long* sums, const unsigned long long* bins, std::uint32_t n) {
+__global__ void add_tallies_kernel(unsigned long long* sums, const unsigned long long* tallies,
+                                   std::uint32_t n) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) sums[i] += bins[i];
+  if (i < n) sums[i] += tallies[i];
 }
 
 }  // namespace
 
-void launch_add_bins(unsigned long long* sums, const unsigned long long* bins, std::uint32_t n,
-                     cudaStream_t stream) {
+void launch_add_tallies(unsigned long long* sums, const unsigned long long* tallies, std::uint32_t n,
+                        cudaStream_t stream) {
   constexpr std::uint32_t kThreads = 256;
-  add_bins_kernel<<<(n + kThreads - 1) / kThreads, kThreads, 0, DriverLock::Shared(stream)>>>(sums, bins, n);
+  add_tallies_kernel<<<(n + kThreads - 1) / kThreads, kThreads, 0, DriverLock::Shared(stream)>>>(sums,
+                                                                                                 tallies, n);
   check_launch("adding up counts");
 }
 

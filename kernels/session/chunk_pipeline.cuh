@@ -12,7 +12,7 @@
 
 #include "backend/tally.h"
 #include "index/shard_codec.h"
-#include "kernels/count/list_counting.cuh"
+#include "kernels/count/bin_counting.cuh"
 #include "kernels/freeze/freeze.cuh"
 #include "kernels/freeze/frozen_chunk.cuh"
 #include "kernels/memory/host_fence.cuh"
@@ -22,19 +22,19 @@
 namespace warpmer::gpu {
 
 /// Adds up numbers of k-mers by count.
-void launch_add_bins(unsigned long long* sums, const unsigned long long* bins, std::uint32_t n,
-                     cudaStream_t stream);
+void launch_add_tallies(unsigned long long* sums, const unsigned long long* tallies, std::uint32_t n,
+                        cudaStream_t stream);
 
 template <class Key, int Words>
 class ChunkPipeline {
  public:
-  using Counting = ListCounting<Key, Words>;
+  using Counting = BinCounting<Key, Words>;
   using Waiting = WaitingWords<Key, Words>;
 
   /// The memory that a chunk may take.
   struct ChunkSize {
     std::uint64_t entries;  ///< number of k-mers kept
-    std::uint32_t lists;
+    std::uint32_t bins;
   };
   struct Outlets {
     std::function<void(FrozenChunk&&)> take;
@@ -44,26 +44,26 @@ class ChunkPipeline {
   };
 
   /// The most bytes of a counted entry and its part of a payload.
-  static constexpr std::uint64_t kEntryBytes = CountedLists<Key>::kEntryBytes + sizeof(Key) + 6;
+  static constexpr std::uint64_t kEntryBytes = CountedBins<Key>::kEntryBytes + sizeof(Key) + 6;
   /// The bytes of the ring of payloads, for an entry of each chunk: usually two payloads find room there, and
   /// one always.
   static constexpr std::uint64_t kRingBytes = 2 * sizeof(Key);
   /// The device memory of an entry of the two chunks there are at once.
-  static constexpr std::uint64_t kEntriesBytes = 2 * CountedLists<Key>::kEntryBytes + kRingBytes;
+  static constexpr std::uint64_t kEntriesBytes = 2 * CountedBins<Key>::kEntryBytes + kRingBytes;
   static constexpr std::uint64_t bytes_for(const ChunkSize& size) {
-    return size.entries * kEntriesBytes + 2 * size.lists * CountedLists<Key>::kListBytes;
+    return size.entries * kEntriesBytes + 2 * size.bins * CountedBins<Key>::kBinBytes;
   }
 
-  ChunkPipeline(const DeviceCountPlan& plan, const ListRange& range, Counting& counting, cudaStream_t stream)
+  ChunkPipeline(const DeviceCountPlan& plan, const BinRange& range, Counting& counting, cudaStream_t stream)
       : plan_(plan),
         range_(range),
         counting_(counting),
         stream_(stream),
         buffers_{Buffers(range.end_shard() - range.first_shard()),
                  Buffers(range.end_shard() - range.first_shard())},
-        bins_(CountHistogram::kBins),
+        tallies_(CountHistogram::kTallies),
         freeze_scratch_(freeze_scratch(range.end_shard() - range.first_shard())) {
-    fill_bytes(bins_.data(), 0, bins_.size(), freeze_stream_);
+    fill_bytes(tallies_.data(), 0, tallies_.size(), freeze_stream_);
   }
   /// After an error, too, nothing writes to the host's memory afterwards.
   ~ChunkPipeline() {
@@ -89,7 +89,7 @@ class ChunkPipeline {
     if (!most_kmers) return;
     // There are no more k-mers than this that occur so often.
     for (Buffers& buffers : buffers_)
-      buffers.large = DeviceArray<std::uint64_t>(*most_kmers / CountHistogram::kBins + 1);
+      buffers.large = DeviceArray<std::uint64_t>(*most_kmers / CountHistogram::kTallies + 1);
   }
 
   /// Counts and freezes the shards [first, end), which come after those before. The words must stay until two
@@ -124,7 +124,7 @@ class ChunkPipeline {
 
   /// Sets the numbers of k-mers of the shards from `first` on, if they differ from those that `begin` got.
   /// None of these shards may have been added.
-  void know(std::uint32_t first, const std::vector<std::uint64_t>& loads) {
+  void set_loads(std::uint32_t first, const std::vector<std::uint64_t>& loads) {
     std::copy(loads.begin(), loads.end(), loads_.begin() + (first - range_.first_shard()));
   }
 
@@ -147,8 +147,8 @@ class ChunkPipeline {
   void finish(const Outlets& outlets, const Event& end) {
     settle(outlets);
     end.record(freeze_stream_);
-    histogram_.resize(bins_.size());
-    copy_to_host(histogram_.data(), bins_.data(), bins_.size(), freeze_stream_);
+    histogram_.resize(tallies_.size());
+    copy_to_host(histogram_.data(), tallies_.data(), tallies_.size(), freeze_stream_);
     freeze_stream_.wait();
     clock_.collect();
   }
@@ -167,7 +167,7 @@ class ChunkPipeline {
     std::uint64_t kmers;  ///< number of k-mers, as far as is known
     std::uint64_t bound;  ///< entries at most, or so it seems
     Waiting words;
-    std::uint32_t list_shift = 0;  ///< 2^list_shift lists were counted as one
+    std::uint32_t bin_shift = 0;  ///< 2^bin_shift bins were counted as one
   };
   /// The results of counting a chunk, in one piece of memory, which goes to the host as a whole.
   struct Found {
@@ -175,22 +175,22 @@ class ChunkPipeline {
     CountFault fault;
     std::uint32_t large_size;
   };
-  /// The buffers of a chunk: counted lists, and the data from which they are frozen.
+  /// The buffers of a chunk: counted bins, and the data from which they are frozen.
   struct Buffers {
-    CountedLists<Key> counted;
+    CountedBins<Key> counted;
     DeviceArray<std::uint32_t> found;  ///< `Found`, and the widths of each shard
-    DeviceArray<unsigned long long> bins;
+    DeviceArray<unsigned long long> tallies;
     DeviceArray<std::uint64_t> large;
     DeviceArray<ShardPlan> plans;
     PinnedArray<std::uint32_t> host_found;
     PinnedArray<ShardPlan> host_plans;
     HostFence counted_fence;
     Event frozen_event;
-    std::uint32_t ranges = kLeastRanges;  ///< number of ranges of each counted list
+    std::uint32_t ranges = kLeastRanges;  ///< number of ranges of each counted bin
 
     explicit Buffers(std::uint32_t shards)
         : found(found_words(shards)),
-          bins(CountHistogram::kBins),
+          tallies(CountHistogram::kTallies),
           plans(shards),
           host_found(found_words(shards)),
           host_plans(shards) {}
@@ -209,7 +209,7 @@ class ChunkPipeline {
 
   Chunk plan_chunk(std::uint32_t first, std::uint32_t most, const Waiting& words) const {
     Chunk chunk{first, 0, 0, 0, words, 0};
-    most = std::min(most, std::max(1u, size_.lists / range_.lists_per_shard()));
+    most = std::min(most, std::max(1u, size_.bins / range_.bins_per_shard()));
     while (chunk.shards < most) {
       const std::uint64_t kmers = chunk.kmers + load_of(first + chunk.shards);
       if (chunk.shards > 0 && foreseen(kmers) > size_.entries) break;
@@ -234,30 +234,30 @@ class ChunkPipeline {
   }
 
   [[nodiscard]] CountTask<Key, Words> task_for(const Chunk& chunk) const {
-    return counting_.task(chunk.first_shard, chunk.shards, chunk.words, chunk.list_shift);
+    return counting_.task(chunk.first_shard, chunk.shards, chunk.words, chunk.bin_shift);
   }
 
   void count(Chunk& chunk, Buffers& buffers) {
-    chunk.list_shift = counting_.joined(chunk.first_shard, chunk.shards, chunk.words);
+    chunk.bin_shift = counting_.joined(chunk.first_shard, chunk.shards, chunk.words);
     CountTask<Key, Words> task = task_for(chunk);
     task.min_count = plan_.min_count;
     task.max_count = plan_.max_count;
     // A shard has more occurrences than fit, but perhaps fewer distinct k-mers: measure their number.
     if (chunk.bound > size_.entries) chunk.bound = counting_.measure(task);
     make_room(buffers, chunk);
-    buffers.ranges = std::min(ranges_for<Key>(entries_per_shard_), buffers.counted.most_ranges(task.lists));
-    task.out = buffers.counted.view(task.first_list, buffers.ranges);
+    buffers.ranges = std::min(ranges_for<Key>(entries_per_shard_), buffers.counted.most_ranges(task.bins));
+    task.out = buffers.counted.view(task.first_bin, buffers.ranges);
     task.out_capacity = buffers.counted.capacity();
     auto* const found = reinterpret_cast<Found*>(buffers.found.data());
     const std::size_t found_words = Buffers::found_words(chunk.shards);
     task.out_size = &found->size;
     task.fault = &found->fault;
     task.final = true;
-    task.histogram = {buffers.bins.data(), buffers.large.data(), &found->large_size};
+    task.histogram = {buffers.tallies.data(), buffers.large.data(), &found->large_size};
     task.widths = reinterpret_cast<std::uint32_t*>(found + 1);
     buffers.frozen_event.let_follow(stream_);
     fill_bytes(buffers.found.data(), 0, found_words, stream_);
-    fill_bytes(buffers.bins.data(), 0, buffers.bins.size(), stream_);
+    fill_bytes(buffers.tallies.data(), 0, buffers.tallies.size(), stream_);
     fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
     counting_.count(task);
     copy_small(buffers.host_found.data(), buffers.found.data(), found_words, stream_);
@@ -265,12 +265,12 @@ class ChunkPipeline {
   }
 
   /// Returns the bytes that have to be added to a cap for so much more to be spare: a resident table gets its
-  /// part of them, and at most half of the rest goes to feeds, staging and lists, or is left for holes of the
+  /// part of them, and at most half of the rest goes to feeds, staging and bins, or is left for holes of the
   /// memory pool.
   [[nodiscard]] std::uint64_t to_be_added(std::uint64_t spare) const {
-    const double part_of_live =
+    const double part_of_resident =
         static_cast<double>(plan_.live.device_bytes) / static_cast<double>(plan_.memory_bytes);
-    return static_cast<std::uint64_t>(static_cast<double>(spare) * (1 + part_of_live) * 2);
+    return static_cast<std::uint64_t>(static_cast<double>(spare) * (1 + part_of_resident) * 2);
   }
 
   /// Returns the bytes that entries take beyond a chunk's size.
@@ -281,14 +281,14 @@ class ChunkPipeline {
   /// move.
   void make_room(Buffers& buffers, const Chunk& chunk) {
     const std::uint64_t entries = std::max(chunk.bound, usual_bound_);
-    const std::uint32_t lists = std::min(range_.lists(), std::max(size_.lists, range_.lists_per_shard()));
+    const std::uint32_t bins = std::min(range_.bins(), std::max(size_.bins, range_.bins_per_shard()));
     if (buffers.counted.capacity() >= entries) return;
     if (entries > size_.entries)
       check_room(entries, (entries - size_.entries) * kEntryBytes - growth(buffers));
     check(cudaStreamSynchronize(stream_), "counting");
     freeze_stream_.wait();
     buffers.counted = {};
-    buffers.counted = CountedLists<Key>(entries, lists, CountedFor::freezing);
+    buffers.counted = CountedBins<Key>(entries, bins, CountedFor::freezing);
   }
 
   /// Waits until the chunk is counted, and enqueues the work that makes payloads of it. A chunk that has more
@@ -304,7 +304,7 @@ class ChunkPipeline {
     counting_.learn(task_for(chunk), entries);
     note_kept(chunk, entries);
     take_large_counts(buffers);
-    launch_add_bins(bins_.data(), buffers.bins.data(), CountHistogram::kBins, freeze_stream_);
+    launch_add_tallies(tallies_.data(), buffers.tallies.data(), CountHistogram::kTallies, freeze_stream_);
     FrozenChunk frozen;
     frozen.first_shard = chunk.first_shard;
     const std::uint64_t words = lay_out(chunk, buffers, frozen.plans) + kSpareWords;
@@ -313,11 +313,11 @@ class ChunkPipeline {
     std::copy(frozen.plans.begin(), frozen.plans.end(), buffers.host_plans.data());
     copy_small(buffers.plans.data(), buffers.host_plans.data(), frozen.plans.size(), freeze_stream_);
     FreezeTask<Key> task{};
-    task.counted = buffers.counted.view(task_for(chunk).first_list, buffers.ranges);
+    task.counted = buffers.counted.view(task_for(chunk).first_bin, buffers.ranges);
     task.k = plan_.k;
     task.first_shard = chunk.first_shard;
     task.shards = chunk.shards;
-    task.lists_per_shard = range_.lists_per_shard() >> chunk.list_shift;
+    task.bins_per_shard = range_.bins_per_shard() >> chunk.bin_shift;
     task.plans = buffers.plans.data();
     task.entries =
         std::accumulate(frozen.plans.begin(), frozen.plans.end(), std::uint64_t{0},
@@ -405,7 +405,7 @@ class ChunkPipeline {
   static constexpr double kLeastBound = 4096;
 
   const DeviceCountPlan& plan_;
-  const ListRange range_;
+  const BinRange range_;
   Counting& counting_;
   ChunkSize size_{};
   const cudaStream_t stream_;
@@ -420,7 +420,7 @@ class ChunkPipeline {
   double entries_per_shard_ = 0;  ///< entries a shard in the chunk that was frozen last; 0: not yet known
   std::uint32_t number_ = 0;      ///< number of chunks planned
   std::optional<Chunk> before_;   ///< chunk that is counted and still to be frozen
-  DeviceArray<unsigned long long> bins_;
+  DeviceArray<unsigned long long> tallies_;
   DeviceArray<std::uint32_t> freeze_scratch_;
   std::vector<unsigned long long> histogram_;
   std::vector<std::uint64_t> large_counts_;

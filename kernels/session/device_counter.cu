@@ -6,13 +6,13 @@
 
 #include "backend/backend.h"
 #include "base/clock.h"
-#include "kernels/count/list_counting.cuh"
+#include "kernels/count/bin_counting.cuh"
 #include "kernels/count/pending.cuh"
 #include "kernels/count/staged.cuh"
 #include "kernels/exchange/exchange.cuh"
 #include "kernels/exchange/slices.cuh"
 #include "kernels/memory/span_clock.cuh"
-#include "kernels/resident/live_table.cuh"
+#include "kernels/resident/resident_table.cuh"
 #include "kernels/session/chunk_pipeline.cuh"
 #include "kernels/session/device_counter.cuh"
 #include "kernels/spill/spilled_groups.cuh"
@@ -24,28 +24,28 @@ namespace {
 
 static_assert(backend::kMostGpus < kMostSegments);  // one more comes back in the end
 
-constexpr std::uint32_t kMostListBits = kShardBits + std::bit_width(kMostListsPerShard) - 1;
+constexpr std::uint32_t kMostBinBits = kShardBits + std::bit_width(kMostBinsPerShard) - 1;
 
-/// Device memory that goes with a list, beside segments, runs and chunks.
-constexpr std::uint64_t kListBytes = 3 * sizeof(unsigned long long) + ListLoads<Key64>::kListBytes;
-/// Lists may take one part in this many of all memory. (In segments they take less than an eighth then.)
-constexpr std::uint64_t kListShare = 48;
-/// Twice that, unless there is very little, for lists that would be of more k-mers than this on average: one
+/// Device memory that goes with a bin, beside segments, runs and chunks.
+constexpr std::uint64_t kBinBytes = 3 * sizeof(unsigned long long) + BinSizes<Key64>::kBinBytes;
+/// Bins may take one part in this many of all memory. (In segments they take less than an eighth then.)
+constexpr std::uint64_t kBinShare = 48;
+/// Twice that, unless there is very little, for bins that would be of more k-mers than this on average: one
 /// table does not hold what is different among these, and to count them in parts takes much longer than to
-/// move more offsets. (With 372 MB, counting took 0.48 s in 2^17 lists and 0.33 in 2^18.)
-constexpr std::uint64_t kMoreListsShare = 24, kMoreListsBytes = std::uint64_t{192} << 20;
-constexpr std::uint64_t kMostKmersPerList = std::uint64_t{1} << 15;
-/// For the chunks that are counted and frozen: a part of the memory for their k-mers, and one for lists.
-constexpr std::uint64_t kChunksShare = 8, kChunkListsShare = 32;
+/// move more offsets. (With 372 MB, counting took 0.48 s in 2^17 bins and 0.33 in 2^18.)
+constexpr std::uint64_t kMoreBinsShare = 24, kMoreBinsBytes = std::uint64_t{192} << 20;
+constexpr std::uint64_t kMostKmersPerBin = std::uint64_t{1} << 15;
+/// For the chunks that are counted and frozen: a part of the memory for their k-mers, and one for bins.
+constexpr std::uint64_t kChunksShare = 8, kChunkBinsShare = 32;
 /// The same when words were spilled, so that more are: a block freezes a shard, or a piece of one, and few
 /// at once leave the device idle. (With 0.5 GB freezing took 600 ms with chunks of an eighth, and 250 so.)
 constexpr std::uint64_t kLargeChunksShare = 3;
 /// More k-mers do not make them faster.
 constexpr std::uint64_t kEnoughEntries = std::uint64_t{1} << 22;
-/// For the table of a long list: a part of the memory, so much at most.
-constexpr std::uint64_t kLongListShare = 64;
-constexpr std::uint64_t kMostLongListBytes = std::uint64_t{1} << 30;
-/// The bytes of memory for neither lists nor words nor k-mers: large counts of three sets of counted lists,
+/// For the table of a long bin: a part of the memory, so much at most.
+constexpr std::uint64_t kLongBinShare = 64;
+constexpr std::uint64_t kMostLongBinBytes = std::uint64_t{1} << 30;
+/// The bytes of memory for neither bins nor words nor k-mers: large counts of three sets of counted bins,
 /// and small arrays.
 constexpr std::uint64_t kOtherBytes = std::uint64_t{16} << 20;
 /// Words that come back (SpilledGroups) get one part in this many of the memory for segments and runs.
@@ -55,42 +55,42 @@ constexpr std::uint64_t kSegmentsAhead = 4;
 /// Segments that there must be room for: one, with a run of two, or what brings one back.
 constexpr std::uint64_t kLeastSegments = 6;
 
-std::uint32_t list_bits_for(const DeviceCountPlan& plan, std::uint32_t shard_bits) {
+std::uint32_t bin_bits_for(const DeviceCountPlan& plan, std::uint32_t shard_bits) {
   std::uint32_t bits = shard_bits + 4;
   if (plan.expected_kmers > 0) {
-    const double lists = static_cast<double>(plan.expected_kmers) / plan.tuning.kmers_per_list;
-    bits = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(lists)));
+    const double bins = static_cast<double>(plan.expected_kmers) / plan.tuning.kmers_per_bin;
+    bits = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(bins)));
   }
-  bits = std::clamp(bits, shard_bits, kMostListBits);
+  bits = std::clamp(bits, shard_bits, kMostBinBits);
   const auto fit = [&] {
-    const std::uint64_t bytes = kListBytes << bits;
+    const std::uint64_t bytes = kBinBytes << bits;
     const bool are_wanted =
-        plan.memory_bytes >= kMoreListsBytes && plan.expected_kmers >> (bits - 1) > kMostKmersPerList;
-    return bytes <= plan.memory_bytes / (are_wanted ? kMoreListsShare : kListShare);
+        plan.memory_bytes >= kMoreBinsBytes && plan.expected_kmers >> (bits - 1) > kMostKmersPerBin;
+    return bytes <= plan.memory_bytes / (are_wanted ? kMoreBinsShare : kBinShare);
   };
   while (bits > shard_bits && !fit()) --bits;
   return bits;
 }
 
 template <class Key, int Words>
-class Counter : public DeviceCounter, public ListOwner<Words> {
+class Counter : public DeviceCounter, public BinSink<Words> {
  public:
-  /// For GPU `number` of those of an exchange; without one, all lists are its own.
+  /// For GPU `number` of those of an exchange; without one, all bins are its own.
   Counter(const DeviceCountPlan& plan, std::shared_ptr<Exchange<Words>> exchange, std::uint32_t number)
       : plan_(plan),
         exchange_(std::move(exchange)),
         number_(number),
         range_(range_for(plan, exchange_.get(), number)),
-        cut_{plan.k, minimizer_length(plan.k), range_.list_bits},
-        staged_(range_.list_bits, staging_words(plan), stream_),
-        pending_(range_.list_bits, stream_),
-        counting_(plan_, range_, std::min(plan.memory_bytes / kLongListShare, kMostLongListBytes), stream_),
+        cut_{plan.k, minimizer_length(plan.k), range_.bin_bits},
+        staged_(range_.bin_bits, staging_words(plan), stream_),
+        pending_(range_.bin_bits, stream_),
+        counting_(plan_, range_, std::min(plan.memory_bytes / kLongBinShare, kMostLongBinBytes), stream_),
         chunk_size_(chunk_size_for(plan, range_, kChunksShare)),
         chunks_(plan_, range_, counting_, stream_),
-        spilled_(plan.spill, range_.first_list, range_.end_list, range_.lists_per_shard()) {
+        spilled_(plan.spill, range_.first_bin, range_.end_bin, range_.bins_per_shard()) {
     const std::uint64_t input = staged_.staging().capacity() * StagedWords<Words>::kStagingBytes +
                                 (exchange_ ? Exchange<Words>::kSegmentsHeld * staged_.segment_bytes() : 0) +
-                                (kListBytes << range_.list_bits) + counting_.most_long_list_bytes() +
+                                (kBinBytes << range_.bin_bits) + counting_.most_long_bin_bytes() +
                                 kOtherBytes;
     const std::uint64_t fixed = input + Chunks::bytes_for(chunk_size_);
     const std::uint64_t least = fixed + kLeastSegments * staged_.segment_bytes();
@@ -101,8 +101,9 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
           " MiB are free or allowed for it; raise --device-memory, choose another GPU, or use --device cpu");
     }
     if (plan.live.index != nullptr) {
-      live_plan_ = plan_live_table(*plan.live.index, range_, plan.live.device_bytes, plan.live.host_bytes);
-      if (plan.live.is_used_always) begin_live_table();
+      resident_plan_ =
+          plan_resident_table(*plan.live.index, range_, plan.live.device_bytes, plan.live.host_bytes);
+      if (plan.live.is_used_always) begin_resident_table();
     }
     budget_ = plan.memory_bytes - fixed;
     early_budget_ = plan.memory_bytes - input;
@@ -140,9 +141,9 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   void make_room_for(std::uint64_t bytes, std::uint32_t parts) override {
     const bool has_room =
         fits(bytes, parts, 0) || (spilled_.is_empty() && count_early(bytes) && fits(bytes, parts, 0));
-    if (live_plan_) {
+    if (resident_plan_) {
       if (!has_room || (plan_.live.is_used_always && pending_.segments() > 0))
-        add_to_live_table(counting_.measure_shards(waiting_kmers()));
+        add_to_resident_table(counting_.measure_shards(waiting_kmers()));
       return;
     }
     // Others leave while the next are made; so what is made now finds room.
@@ -163,18 +164,18 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     const Event begin(Event::Kind::timing), end(Event::Kind::timing);
     begin.record(stream_);
     std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
-    if (live_ && (run_ || plan_.live.is_used_always || may_outgrow_chunks(loads))) {
-      // In the end, a part of the live table takes the run's place, and a large shard that of what is
+    if (resident_ && (run_ || plan_.live.is_used_always || may_outgrow_chunks(loads))) {
+      // In the end, a part of the resident table takes the run's place, and a large shard that of what is
       // pending.
       if (comes_in_slices_) exchange_->wait_for_slices(kSlices);
-      add_to_live_table(loads);
+      add_to_resident_table(loads);
       loads = counting_.measure_shards(waiting_kmers());
     }
     std::uint64_t most_kmers = counted_words_ * SuperKmer<Words>::kMaxKmers;
     for (const unsigned long long load : loads) most_kmers += load;
     const typename Chunks::Outlets outlets{take, reclaim, words_on_their_way()};
-    if (live_) {
-      finish_live_table(loads, outlets);
+    if (resident_) {
+      finish_resident_table(loads, outlets);
     } else if (spilled_.is_empty()) {
       chunks_.begin(std::move(loads), most_kmers, chunk_size_, budget_ - std::min(budget_, held_bytes()),
                     false);
@@ -193,7 +194,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   void add_to(backend::Tally& tally) const override { chunks_.add_to(tally); }
   [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
   [[nodiscard]] SpillTotals spilled() const override { return spilled_.totals(); }
-  [[nodiscard]] bool is_live() const override { return live_ != nullptr; }
+  [[nodiscard]] bool is_resident() const override { return resident_ != nullptr; }
   [[nodiscard]] backend::PagingReport paging() const override { return paging_; }
   [[nodiscard]] DeviceTimes times() const override {
     DeviceTimes times;
@@ -213,29 +214,29 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
 
  private:
   using Chunks = ChunkPipeline<Key, Words>;
-  using Counting = ListCounting<Key, Words>;
+  using Counting = BinCounting<Key, Words>;
 
   static constexpr std::uint64_t kLeastEntries = std::uint64_t{1} << 20;
   static constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 27;
   static constexpr std::uint64_t kLeastStaging = std::uint64_t{1} << 18;
   static constexpr std::uint64_t kMostStaging = std::uint64_t{1} << 26;
 
-  static ListRange range_for(const DeviceCountPlan& plan, const Exchange<Words>* exchange,
-                             std::uint32_t number) {
-    ListRange range{0, shard_bits(plan.k), 0, 0};
-    range.list_bits = list_bits_for(plan, range.shard_bits);
-    range.first_list = exchange == nullptr ? 0 : exchange->first_list(number);
-    range.end_list = exchange == nullptr ? 1u << range.list_bits : exchange->first_list(number + 1);
+  static BinRange range_for(const DeviceCountPlan& plan, const Exchange<Words>* exchange,
+                            std::uint32_t number) {
+    BinRange range{0, shard_bits(plan.k), 0, 0};
+    range.bin_bits = bin_bits_for(plan, range.shard_bits);
+    range.first_bin = exchange == nullptr ? 0 : exchange->first_bin(number);
+    range.end_bin = exchange == nullptr ? 1u << range.bin_bits : exchange->first_bin(number + 1);
     return range;
   }
 
-  static typename Chunks::ChunkSize chunk_size_for(const DeviceCountPlan& plan, const ListRange& range,
+  static typename Chunks::ChunkSize chunk_size_for(const DeviceCountPlan& plan, const BinRange& range,
                                                    std::uint64_t share) {
     const std::uint64_t entries = std::clamp<std::uint64_t>(plan.memory_bytes / share / Chunks::kEntriesBytes,
                                                             kLeastEntries, kMostEntries);
-    const std::uint64_t lists = plan.memory_bytes / kChunkListsShare / (2 * CountedLists<Key>::kListBytes);
+    const std::uint64_t bins = plan.memory_bytes / kChunkBinsShare / (2 * CountedBins<Key>::kBinBytes);
     return {entries, static_cast<std::uint32_t>(
-                         std::clamp<std::uint64_t>(lists, range.lists_per_shard(), range.lists()))};
+                         std::clamp<std::uint64_t>(bins, range.bins_per_shard(), range.bins()))};
   }
 
   static std::uint32_t staging_words(const DeviceCountPlan& plan) {
@@ -273,7 +274,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
       exchange_->wait_for_slices(kSlices);
       return nullptr;
     }
-    return [this, wanted = slices_wanted(pending_.newest(), range_.lists_per_shard(), stream_)](
+    return [this, wanted = slices_wanted(pending_.newest(), range_.bins_per_shard(), stream_)](
                std::uint32_t end_shard) {
       exchange_->wait_for_slices(wanted[end_shard - 1 - range_.first_shard()]);
     };
@@ -288,7 +289,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   }
 
   [[nodiscard]] WaitingKmers<Key> waiting_kmers() const {
-    return {pending_.list_kmers(), run_ ? &run_view_ : nullptr};
+    return {pending_.bin_kmers(), run_ ? &run_view_ : nullptr};
   }
 
   /// Counts everything pending into a run, if that leaves room for `next` bytes, and, where memory is what is
@@ -300,7 +301,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     const std::uint64_t held = held_bytes();
     const bool lacks_parts_only = held + next <= budget_;
     const auto pays = [&](std::uint64_t entries) {
-      const std::uint64_t bytes = CountedLists<Key>::run_bytes(entries, range_.lists());
+      const std::uint64_t bytes = CountedBins<Key>::run_bytes(entries, range_.bins());
       // A run never leaves, and what is spilled later has to come back beside it.
       if (bytes + std::max(next, group_bytes()) > budget_ || held + bytes > early_budget_) return false;
       return lacks_parts_only || (bytes <= held / 2 && bytes + next <= budget_ / 2);
@@ -310,12 +311,12 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
         task_for(range_.first_shard(), range_.end_shard() - range_.first_shard());
     const std::uint64_t entries = counting_.measure(task);
     if (!pays(entries)) return false;
-    CountedLists<Key> run = counting_.run_of(task, entries);
+    CountedBins<Key> run = counting_.run_of(task, entries);
     counting_.learn(task, entries);
     counted_words_ += pending_.words();
     pending_.clear();
     run_ = std::move(run);
-    run_view_ = run_->view(range_.first_list);
+    run_view_ = run_->view(range_.first_bin);
     ++early_counts_;
     return true;
   }
@@ -351,30 +352,31 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     return counting_.task(first_shard, shards, {pending_.views(), pending_.segments(), waiting_kmers()});
   }
 
-  void begin_live_table() {
+  void begin_resident_table() {
     const auto since = Clock::now();
-    live_ = std::make_unique<LiveTable<Key>>(*plan_.live.index, range_, *live_plan_);
-    live_loads_.resize(range_.end_shard() - range_.first_shard());
+    resident_ = std::make_unique<ResidentTable<Key>>(*plan_.live.index, range_, *resident_plan_);
+    resident_loads_.resize(range_.end_shard() - range_.first_shard());
     paging_.load_seconds = seconds_since(since);
   }
   /// Counts everything pending, some shards at a time, into the table of the index that it is to be added to.
   /// `loads`: what is pending of each shard.
-  void add_to_live_table(const std::vector<unsigned long long>& loads) {
-    if (!live_) begin_live_table();
+  void add_to_resident_table(const std::vector<unsigned long long>& loads) {
+    if (!resident_) begin_resident_table();
     const auto since = Clock::now();
-    for (std::size_t i = 0; i < loads.size(); ++i) live_loads_[i] += loads[i];
+    for (std::size_t i = 0; i < loads.size(); ++i) resident_loads_[i] += loads[i];
     for (std::uint32_t first = range_.first_shard(); first < range_.end_shard();) {
       std::uint32_t end = first;
       std::uint64_t kmers = 0;
       do {
         kmers += loads[end++ - range_.first_shard()];
-      } while (end < range_.end_shard() && kmers + loads[end - range_.first_shard()] <= live_plan_->counted);
+      } while (end < range_.end_shard() &&
+               kmers + loads[end - range_.first_shard()] <= resident_plan_->counted);
       const CountTask<Key, Words> task = task_for(first, end - first);
-      const std::uint64_t entries = kmers <= live_plan_->counted ? kmers : counting_.measure(task);
-      live_->add(counting_.count_into(live_->room(entries), task), stream_);
+      const std::uint64_t entries = kmers <= resident_plan_->counted ? kmers : counting_.measure(task);
+      resident_->add(counting_.count_into(resident_->room(entries), task), stream_);
       first = end;
     }
-    live_->flush();
+    resident_->flush();
     counted_words_ += pending_.words();
     pending_.clear();
     comes_in_slices_ = false;
@@ -386,11 +388,11 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   }
   /// Not what comes after the reads: that is no paging any more, each child comes once to be frozen.
   void note_paging() {
-    paging_.children = live_->children();
-    paging_.visits = live_->paging().visits;
-    paging_.fetched_bytes = live_->paging().fetched_bytes + live_->counts().rebuild_read;
-    paging_.written_bytes = live_->paging().written_bytes + live_->counts().rebuild_written;
-    paging_.rebuilds = live_->counts().rebuilds;
+    paging_.children = resident_->children();
+    paging_.visits = resident_->paging().visits;
+    paging_.fetched_bytes = resident_->paging().fetched_bytes + resident_->counts().rebuild_read;
+    paging_.written_bytes = resident_->paging().written_bytes + resident_->counts().rebuild_written;
+    paging_.rebuilds = resident_->counts().rebuilds;
   }
   /// True when a shard of the resident table, with the pending words of each shard, may take more room than
   /// chunks have, in both of their buffers, and than is left beside the pending words. It is judged by
@@ -400,8 +402,8 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
     std::uint64_t most = 0;
     for (std::size_t i = 0; i < pending.size(); ++i) {
       const auto shard = static_cast<std::uint32_t>(range_.first_shard() + i);
-      most =
-          std::max<std::uint64_t>(most, plan_.live.index->shape(shard).entries + live_loads_[i] + pending[i]);
+      most = std::max<std::uint64_t>(
+          most, plan_.live.index->shape(shard).entries + resident_loads_[i] + pending[i]);
     }
     const std::uint64_t beyond = most - std::min(most, chunk_size_.entries);
     return 2 * beyond * Chunks::kEntryBytes + held_bytes() > budget_;
@@ -409,21 +411,21 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
 
   /// Freezes the k-mers of the resident table, together with the words that are still pending, partition
   /// after partition.
-  void finish_live_table(const std::vector<unsigned long long>& pending,
-                         const typename Chunks::Outlets& outlets) {
+  void finish_resident_table(const std::vector<unsigned long long>& pending,
+                             const typename Chunks::Outlets& outlets) {
     std::vector<unsigned long long> loads = pending;  // and what is certain of the table
     for (std::uint32_t shard = range_.first_shard(); shard < range_.end_shard(); ++shard)
       loads[shard - range_.first_shard()] += plan_.live.index->shape(shard).entries;
     chunks_.begin(std::move(loads), std::nullopt, chunk_size_, budget_ - std::min(budget_, held_bytes()),
                   false);
-    while (const auto part = live_->next(stream_)) {
-      const WaitingKmers<Key> kmers{pending_.list_kmers(), &part->run};
+    while (const auto part = resident_->next(stream_)) {
+      const WaitingKmers<Key> kmers{pending_.bin_kmers(), &part->run};
       std::vector<std::uint64_t> all = part->kmers;
       for (std::uint32_t i = 0; i < all.size(); ++i)
         all[i] += pending[part->first_shard - range_.first_shard() + i];
-      chunks_.know(part->first_shard, all);
-      counting_.find_long_lists(kmers, part->first_shard * range_.lists_per_shard(),
-                                part->end_shard * range_.lists_per_shard());
+      chunks_.set_loads(part->first_shard, all);
+      counting_.find_long_bins(kmers, part->first_shard * range_.bins_per_shard(),
+                               part->end_shard * range_.bins_per_shard());
       chunks_.add(part->first_shard, part->end_shard, {pending_.views(), pending_.segments(), kmers},
                   outlets);
       chunks_.settle(outlets);  // the next part comes in place of this one
@@ -434,7 +436,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
 
   /// The k-mers that have been counted of a shard that comes back in pieces.
   struct PiecesRun {
-    std::optional<CountedLists<Key>> lists;
+    std::optional<CountedBins<Key>> bins;
     CountedView<Key> view{};
   };
 
@@ -467,7 +469,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   [[nodiscard]] typename Chunks::ChunkSize enlarged(typename Chunks::ChunkSize size, std::uint64_t all,
                                                     const std::vector<unsigned long long>& loads) const {
     if (has_large_shard(loads, size.entries)) return size;
-    const std::uint64_t used = Chunks::bytes_for({0, size.lists}) + group_bytes() + run_bytes();
+    const std::uint64_t used = Chunks::bytes_for({0, size.bins}) + group_bytes() + run_bytes();
     const std::uint64_t fitting = (all - std::min(all, used)) / Chunks::bytes_for({1, 0});
     size.entries = std::max(size.entries, std::min(kEnoughEntries, fitting));
     return size;
@@ -481,7 +483,7 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
       while (pending_.segments() > 0 && held_bytes() > most_held) spill_oldest();
       spilled_.wait_until_leaving(0);
       return std::make_unique<SpilledGroups<Words>>(spilled_, pending_, range_.first_shard(),
-                                                    range_.end_shard(), range_.lists_per_shard(),
+                                                    range_.end_shard(), range_.bins_per_shard(),
                                                     group_bytes(), stream_);
     };
     auto groups = make_groups(rest - std::min(rest, group_bytes()));
@@ -495,25 +497,24 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   /// Counts a group that has come back; a piece of a shard into the run of those before.
   void add_group(const ShardGroup& group, const typename SpilledGroups<Words>::Views& views, PiecesRun& run,
                  const typename Chunks::Outlets& outlets) {
-    const std::uint32_t first_list = group.first_shard * range_.lists_per_shard();
+    const std::uint32_t first_bin = group.first_shard * range_.bins_per_shard();
     WaitingKmers<Key> kmers = waiting_kmers();
-    if (run.lists) kmers.run = &run.view;
+    if (run.bins) kmers.run = &run.view;
     if (!group.is_last) {
       chunks_.settle(outlets);
-      run.lists = count_piece(group, {views.own, 1, kmers});
-      run.view = run.lists->view(first_list);
-      chunks_.hold_beside(run.lists->bytes());
-      counting_.find_long_lists({kmers.list_kmers, &run.view}, first_list,
-                                first_list + range_.lists_per_shard());
+      run.bins = count_piece(group, {views.own, 1, kmers});
+      run.view = run.bins->view(first_bin);
+      chunks_.hold_beside(run.bins->bytes());
+      counting_.find_long_bins({kmers.bin_kmers, &run.view}, first_bin, first_bin + range_.bins_per_shard());
       return;
     }
     chunks_.add(group.first_shard, group.first_shard + group.shards, {views.all, views.all_size, kmers},
                 outlets);
-    if (!run.lists) return;
+    if (!run.bins) return;
     chunks_.settle(outlets);
-    run.lists.reset();
+    run.bins.reset();
     chunks_.hold_beside(0);
-    counting_.find_long_lists(waiting_kmers(), range_.first_list, range_.end_list);
+    counting_.find_long_bins(waiting_kmers(), range_.first_bin, range_.end_bin);
   }
 
   /// True when a shard may be too large for a chunk.
@@ -528,17 +529,17 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   }
 
   /// A part of the words of a shard, with what was counted of it before.
-  CountedLists<Key> count_piece(const ShardGroup& group, const WaitingWords<Key, Words>& words) {
+  CountedBins<Key> count_piece(const ShardGroup& group, const WaitingWords<Key, Words>& words) {
     const CountTask<Key, Words> task = counting_.task(group.first_shard, 1, words);
     const std::uint64_t entries = counting_.measure(task);
-    chunks_.check_room(entries, CountedLists<Key>::run_bytes(entries, task.lists));
+    chunks_.check_room(entries, CountedBins<Key>::run_bytes(entries, task.bins));
     return counting_.run_of(task, entries);
   }
 
   const DeviceCountPlan plan_;
   const std::shared_ptr<Exchange<Words>> exchange_;
   const std::uint32_t number_;
-  const ListRange range_;
+  const BinRange range_;
   CutParams cut_;
   Stream stream_;
   StagedWords<Words> staged_;
@@ -549,13 +550,13 @@ class Counter : public DeviceCounter, public ListOwner<Words> {
   SpilledSegments<Words> spilled_;
   std::uint64_t budget_ = 0;        ///< for segments and runs
   std::uint64_t early_budget_ = 0;  ///< while input comes: there are no chunks yet
-  std::optional<CountedLists<Key>> run_;
+  std::optional<CountedBins<Key>> run_;
   CountedView<Key> run_view_{};
-  std::optional<LiveTablePlan> live_plan_;
-  std::unique_ptr<LiveTable<Key>> live_;        ///< from when the device has no room for more
-  std::vector<unsigned long long> live_loads_;  ///< occurrences added to it, by shard
-  backend::PagingReport paging_;                ///< report on that, until the reads have ended
-  bool comes_in_slices_ = false;                ///< the newest segment
+  std::optional<ResidentTablePlan> resident_plan_;
+  std::unique_ptr<ResidentTable<Key>> resident_;    ///< from when the device has no room for more
+  std::vector<unsigned long long> resident_loads_;  ///< occurrences added to it, by shard
+  backend::PagingReport paging_;                    ///< report on that, until the reads have ended
+  bool comes_in_slices_ = false;                    ///< the newest segment
   std::uint64_t words_ = 0, counted_words_ = 0;
   std::uint64_t early_counts_ = 0;
   SpanClock cut_clock_, split_clock_;
@@ -566,7 +567,7 @@ template <class Key, int Words>
 std::vector<std::unique_ptr<DeviceCounter>> make_counters(const DeviceCountPlan& plan,
                                                           std::unique_ptr<Carrier> carrier) {
   const auto exchange =
-      std::make_shared<Exchange<Words>>(std::move(carrier), list_bits_for(plan, shard_bits(plan.k)));
+      std::make_shared<Exchange<Words>>(std::move(carrier), bin_bits_for(plan, shard_bits(plan.k)));
   std::vector<std::unique_ptr<DeviceCounter>> counters;
   for (std::uint32_t i = 0; i < exchange->own(); ++i) {
     const std::uint32_t number = exchange->first_own() + i;

@@ -41,7 +41,7 @@ struct DeviceTimes {
 };
 
 /// The counter for k > 12: words are staged, split, counted and frozen.
-class DeviceCounter : public TextCounter {
+class DeviceCounter : public KmerCounter {
  public:
   /// Ends the text. When all counters that work together have been told so, the cut words are at the GPUs
   /// that will count them, or the last of them are on their way; the call for the last counter of this
@@ -56,7 +56,7 @@ class DeviceCounter : public TextCounter {
 
   /// After the end of input: true when there is a resident table. Then `finish` also freezes the k-mers of
   /// its index, and does not tally counts of 2^16 and more: an index may have any number of them.
-  [[nodiscard]] virtual bool is_live() const = 0;
+  [[nodiscard]] virtual bool is_resident() const = 0;
 
   /// Must be called after `finish`, as the other functions must.
   virtual void add_to(backend::Tally& tally) const = 0;
@@ -73,7 +73,7 @@ std::unique_ptr<DeviceCounter> make_device_counter(const DeviceCountPlan& plan);
 /// Makes counters for several GPUs, which exchange the words that they cut: each counts and freezes a range
 /// of the shards. There is one counter for each GPU of this process. A counter must be used, and destroyed,
 /// with its GPU current. On several ranks `memory_bytes` and `expected_kmers` must be the same, because the
-/// lists must be the same.
+/// bins must be the same.
 std::vector<std::unique_ptr<DeviceCounter>> make_device_counters(const DeviceCountPlan& plan,
                                                                  std::unique_ptr<Carrier> carrier);
 

@@ -15,8 +15,8 @@
 #include "kernels/session/session.cuh"
 #include "kernels/session/shard_delivery.cuh"
 #include "kmer/minimizer.h"
+#include "mpi/process_group.h"
 #include "mpi/rank_sums.h"
-#include "mpi/ranks.h"
 
 namespace warpmer::gpu {
 
@@ -187,13 +187,13 @@ class Session : public Interface {
     return std::chrono::duration<double>(end_ - start_).count();
   }
 
-  SharedCounter& shared(std::uint32_t number) {
+  CounterQueue& shared(std::uint32_t number) {
     const std::lock_guard lock(shared_mutex_);
     if (!shared_[number]) shared_[number].emplace(counter(number));
     return *shared_[number];
   }
   /// The one of a GPU.
-  virtual TextCounter& counter(std::uint32_t number) = 0;
+  virtual KmerCounter& counter(std::uint32_t number) = 0;
   /// All feeds are empty.
   virtual void end_all_input() {}
 
@@ -203,7 +203,7 @@ class Session : public Interface {
  private:
   std::uint64_t cap_bytes_ = 0;
   std::mutex shared_mutex_;
-  std::deque<std::optional<SharedCounter>> shared_;  ///< by GPU; made when they are needed
+  std::deque<std::optional<CounterQueue>> shared_;  ///< by GPU; made when they are needed
   struct LockedFeed {
     std::mutex mutex;
     std::unique_ptr<BatchFeed> feed;  ///< made when it is needed
@@ -269,7 +269,7 @@ class DenseSession : public Session<DenseCounting> {
     }
   }
 
-  TextCounter& counter(std::uint32_t number) override { return *counters_[number]; }
+  KmerCounter& counter(std::uint32_t number) override { return *counters_[number]; }
 
   std::vector<std::unique_ptr<DenseCounter>> counters_;
   backend::Tally tally_;
@@ -278,7 +278,7 @@ class DenseSession : public Session<DenseCounting> {
 /// For k > 12.
 class ShardedSession : public Session<ShardedCounting> {
  public:
-  ShardedSession(Peers& peers, const backend::CountPlan& plan, const LiveShare& live)
+  ShardedSession(Peers& peers, const backend::CountPlan& plan, const ResidentShare& live)
       : Session(peers, plan), delivery_(peers, plan.threads) {
     const DeviceCountPlan device = device_plan(peers, plan, live);
     if (plan.ranks->are_several()) {
@@ -359,13 +359,13 @@ class ShardedSession : public Session<ShardedCounting> {
   static constexpr unsigned kThreadsPerSpiller = 2, kMostSpillers = 8, kSpillersShare = 8;
   static constexpr std::uint64_t kBytesOfSpiller = SpilledSegments<2>::kLeastBytesOfThread;
   /// A resident table may take one part in this many of a GPU's memory.
-  static constexpr std::uint64_t kLiveShare = 2;
+  static constexpr std::uint64_t kResidentShare = 2;
   /// The index writer may keep, for shards that wait for others, one part in this many of the process's
   /// memory (engine/session_run).
   static constexpr std::uint64_t kWriterShare = 16;
 
   static DeviceCountPlan device_plan(const Peers& peers, const backend::CountPlan& plan,
-                                     const LiveShare& live) {
+                                     const ResidentShare& live) {
     DeviceCountPlan device;
     device.k = plan.k;
     device.canonical = plan.canonical;
@@ -378,7 +378,7 @@ class ShardedSession : public Session<ShardedCounting> {
     device.purpose = plan.purpose;
     device.live = live;
     if (live.index != nullptr) {
-      device.live.device_bytes = device.memory_bytes / kLiveShare;
+      device.live.device_bytes = device.memory_bytes / kResidentShare;
       device.live.host_bytes = std::exchange(device.spill.host_bytes, std::uint64_t{0});
       device.memory_bytes -= device.live.device_bytes;
       if (device.expected_kmers > 0) device.expected_kmers += live.index->totals().counted_distinct;
@@ -388,7 +388,7 @@ class ShardedSession : public Session<ShardedCounting> {
 
   /// Returns the plan that all ranks agree on, with the least memory and all input. All ranks call it
   /// together.
-  static DeviceCountPlan agreed_upon(DeviceCountPlan plan, mpi::Ranks& ranks) {
+  static DeviceCountPlan agreed_upon(DeviceCountPlan plan, mpi::ProcessGroup& ranks) {
     const std::vector<std::uint64_t> memory = ranks.all_gather(plan.memory_bytes);
     plan.memory_bytes = *std::min_element(memory.begin(), memory.end());
     plan.expected_kmers = ranks.sum(plan.expected_kmers);
@@ -413,7 +413,7 @@ class ShardedSession : public Session<ShardedCounting> {
     return spill;
   }
 
-  TextCounter& counter(std::uint32_t number) override { return *counters_[number]; }
+  KmerCounter& counter(std::uint32_t number) override { return *counters_[number]; }
 
   void end_all_input() override {
     for (std::uint32_t number = 0; number < peers_.size(); ++number) {
@@ -451,7 +451,7 @@ std::uint64_t runtime_host_bytes(const Peers& peers) {
 }
 
 std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan,
-                                                      const LiveShare& live) {
+                                                      const ResidentShare& live) {
   return std::make_unique<ShardedSession>(peers, plan, live);
 }
 

@@ -34,7 +34,7 @@ std::uint64_t runtime_host_bytes(const Peers& peers);
 /// suffice. `live` is an index, if there is one, to whose resident table the counted k-mers are added; the
 /// session decides on the memory of this table.
 std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan,
-                                                      const LiveShare& live = {});
+                                                      const ResidentShare& live = {});
 std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::CountPlan& plan);
 std::unique_ptr<backend::CountingSession> make_session(Peers& peers, const backend::CountPlan& plan);
 

@@ -10,7 +10,7 @@
 
 #include "backend/backend.h"
 #include "kernels/exchange/peers.cuh"
-#include "kernels/session/courier.cuh"
+#include "kernels/session/shard_downloader.cuh"
 #include "kernels/session/shard_queue.cuh"
 
 namespace warpmer::gpu {
@@ -25,7 +25,7 @@ struct ChunkOutlets {
 class ShardDelivery {
  public:
   ShardDelivery(const Peers& peers, unsigned threads)
-      : peers_(peers), threads_(threads), queue_(peers.size()), ways_out_(peers) {}
+      : peers_(peers), threads_(threads), queue_(peers.size()), download_streams_(peers) {}
 
   /// Does the work of `CountingSession::finish`; `make(number, outlets)` makes all shards of a GPU, which is
   /// current then.
@@ -34,29 +34,30 @@ class ShardDelivery {
     try {
       // Pinned memory, too, belongs to the current device.
       check(cudaSetDevice(peers_.gpu(thread % peers_.size())), "choosing a GPU");
-      Courier courier(peers_, shared_ways_out_);
+      ShardDownloader downloader(peers_, shared_download_streams_);
       const auto deliver = [&] {
-        const ShardQueue::Item item = courier.next();
+        const ShardQueue::Item item = downloader.next();
         // A shard that cannot go to its place at once does not keep the GPU waiting.
-        const bool is_due = sink.places() != nullptr && sink.places()->is_due(item.shard());
-        index::FrozenShard frozen = is_due ? courier.as_source() : courier.in_memory(sink.take_payload());
-        if (!is_due) queue_.fetched(item);
+        const bool has_offset = sink.places() != nullptr && sink.places()->has_offset(item.shard());
+        index::FrozenShard frozen =
+            has_offset ? downloader.as_source() : downloader.in_memory(sink.take_payload());
+        if (!has_offset) queue_.fetched(item);
         sink(item.shard(), std::move(frozen));
-        courier.complete();
-        if (is_due) queue_.fetched(item);
+        downloader.complete();
+        if (has_offset) queue_.fetched(item);
         shard_done();
       };
       const auto put = [&](FrozenChunk&& chunk, std::uint32_t number) {
-        if (sink.places() != nullptr) sink.places()->expect(chunk.first_shard, shapes_of(chunk));
+        if (sink.places() != nullptr) sink.places()->announce(chunk.first_shard, shapes_of(chunk));
         queue_.put(std::move(chunk), number);
       };
       // Delivers the shards of the chunks up to the one that begins with `last_chunk`; one of them is on its
       // way while the one before is delivered.
       const auto deliver_all = [&](std::optional<ShardQueue::Item>&& first, std::uint32_t last_chunk) {
-        if (first) courier.begin(*std::move(first));
-        while (courier.under_way() > 0) {
-          if (auto next = queue_.try_take_after(courier.last_shard(), last_chunk))
-            courier.begin(*std::move(next));
+        if (first) downloader.begin(*std::move(first));
+        while (downloader.under_way() > 0) {
+          if (auto next = queue_.try_take_after(downloader.last_shard(), last_chunk))
+            downloader.begin(*std::move(next));
           deliver();
         }
       };
@@ -75,8 +76,8 @@ class ShardDelivery {
       }
       while (auto item = queue_.take()) deliver_all(std::move(item), UINT32_MAX);
       const std::lock_guard lock(mutex_);
-      seconds_ += courier.seconds();
-      bytes_ += courier.bytes();
+      seconds_ += downloader.seconds();
+      bytes_ += downloader.bytes();
     } catch (...) {
       queue_.fail(std::current_exception());
       throw;
@@ -97,8 +98,8 @@ class ShardDelivery {
   const Peers& peers_;
   const unsigned threads_;
   ShardQueue queue_;
-  WaysOut ways_out_;
-  SharedWaysOut shared_ways_out_{ways_out_};
+  DownloadStreams download_streams_;
+  SharedWaysOut shared_download_streams_{download_streams_};
   std::mutex mutex_;
   double seconds_ = 0;
   std::uint64_t bytes_ = 0;

@@ -11,28 +11,28 @@ namespace {
 
 constexpr std::uint32_t kMergeThreads = 256;
 
-/// For each list, its words in all slices, and in those before each. A warp a list, and one for the end.
-__global__ void add_up_slices_kernel(const std::uint32_t* offsets, std::uint32_t slices, std::uint32_t lists,
+/// For each bin, its words in all slices, and in those before each. A warp a bin, and one for the end.
+__global__ void add_up_slices_kernel(const std::uint32_t* offsets, std::uint32_t slices, std::uint32_t bins,
                                      std::uint32_t* sizes, std::uint32_t* before) {
-  const std::uint32_t list = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-  if (list > lists) return;
+  const std::uint32_t bin = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+  if (bin > bins) return;
   std::uint32_t sum = 0;
-  for (std::uint32_t first = 0; list < lists && first < slices; first += 32) {
+  for (std::uint32_t first = 0; bin < bins && first < slices; first += 32) {
     const std::uint32_t slice = first + lane;
-    const std::uint32_t* const of_slice = offsets + std::size_t{slice} * (lists + 1) + list;
+    const std::uint32_t* const of_slice = offsets + std::size_t{slice} * (bins + 1) + bin;
     const std::uint32_t words = slice < slices ? of_slice[1] - of_slice[0] : 0;
     const std::uint32_t up_to_here = warp_inclusive_sum(words);
-    if (slice < slices) before[std::size_t{slice} * lists + list] = sum + up_to_here - words;
+    if (slice < slices) before[std::size_t{slice} * bins + bin] = sum + up_to_here - words;
     sum += __shfl_sync(~0u, up_to_here, 31);
   }
-  if (lane == 0) sizes[list] = sum;
+  if (lane == 0) sizes[bin] = sum;
 }
 
 /// A thread a word.
 template <int Words>
 __global__ void merge_slices_kernel(const SuperKmer<Words>* words, std::uint32_t word_count,
                                     const std::uint32_t* begins, std::uint32_t slices,
-                                    const std::uint32_t* offsets, std::uint32_t lists,
+                                    const std::uint32_t* offsets, std::uint32_t bins,
                                     const std::uint32_t* before, const std::uint32_t* to_offsets,
                                     SuperKmer<Words>* to) {
   // The last begin of `n` that is not beyond `i`; the first one is not.
@@ -48,11 +48,11 @@ __global__ void merge_slices_kernel(const SuperKmer<Words>* words, std::uint32_t
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= word_count) return;
   const std::uint32_t slice = last_not_beyond(begins, slices, i);
-  const std::uint32_t* const of_slice = offsets + std::size_t{slice} * (lists + 1);
+  const std::uint32_t* const of_slice = offsets + std::size_t{slice} * (bins + 1);
   const std::uint32_t offset = of_slice[0] + (i - begins[slice]);
-  const std::uint32_t list = last_not_beyond(of_slice, lists, offset);
+  const std::uint32_t bin = last_not_beyond(of_slice, bins, offset);
   const std::uint32_t at =
-      to_offsets[list] + before[std::size_t{slice} * lists + list] + (offset - of_slice[list]);
+      to_offsets[bin] + before[std::size_t{slice} * bins + bin] + (offset - of_slice[bin]);
   const auto* from = reinterpret_cast<const uint4*>(words + i);
   auto* there = reinterpret_cast<uint4*>(to + at);
 #pragma unroll
@@ -62,12 +62,12 @@ __global__ void merge_slices_kernel(const SuperKmer<Words>* words, std::uint32_t
 }  // namespace
 
 template <int Words>
-SliceMerge<Words>::SliceMerge(std::uint32_t most_slices, std::uint32_t most_lists,
-                              std::uint64_t most_list_slices)
+SliceMerge<Words>::SliceMerge(std::uint32_t most_slices, std::uint32_t most_bins,
+                              std::uint64_t most_bin_slices)
     : begins_(most_slices),
       host_begins_(most_slices),
-      sizes_(most_lists + std::size_t{1}),
-      before_(most_list_slices) {
+      sizes_(most_bins + std::size_t{1}),
+      before_(most_bin_slices) {
   std::size_t scratch = 0;
   const DriverLock::Shared use;  // that looks at the kernel, which may load it
   check(cub::DeviceScan::ExclusiveSum(nullptr, scratch, sizes_.data(), sizes_.data(),
@@ -78,16 +78,16 @@ SliceMerge<Words>::SliceMerge(std::uint32_t most_slices, std::uint32_t most_list
 
 template <int Words>
 void SliceMerge<Words>::merge(const Slices<Words>& slices, Segment<Words>& to, cudaStream_t stream) {
-  to.first_list = slices.first_list;
-  to.lists = slices.lists;
+  to.first_bin = slices.first_bin;
+  to.bins = slices.bins;
   to.parts.assign(1, {});
-  add_up_slices_kernel<<<slices.lists / (kMergeThreads / 32) + 1, kMergeThreads, 0,
-                         DriverLock::Shared(stream)>>>(slices.offsets.data(), slices.size(), slices.lists,
+  add_up_slices_kernel<<<slices.bins / (kMergeThreads / 32) + 1, kMergeThreads, 0,
+                         DriverLock::Shared(stream)>>>(slices.offsets.data(), slices.size(), slices.bins,
                                                        sizes_.data(), before_.data());
   check_launch("merging super-k-mers");
   std::size_t scratch = scan_scratch_.size();
   check(cub::DeviceScan::ExclusiveSum(scan_scratch_.data(), scratch, sizes_.data(), to.offsets.data(),
-                                      static_cast<int>(slices.lists + 1), DriverLock::Shared(stream)),
+                                      static_cast<int>(slices.bins + 1), DriverLock::Shared(stream)),
         "merging super-k-mers");
   if (slices.word_count() == 0) return;
   begins_copied_.wait();  // those of the merge before
@@ -97,7 +97,7 @@ void SliceMerge<Words>::merge(const Slices<Words>& slices, Segment<Words>& to, c
   merge_slices_kernel<Words><<<(slices.word_count() + kMergeThreads - 1) / kMergeThreads, kMergeThreads, 0,
                                DriverLock::Shared(stream)>>>(
       slices.words.data(), slices.word_count(), begins_.data(), slices.size(), slices.offsets.data(),
-      slices.lists, before_.data(), to.offsets.data(), to.words.data());
+      slices.bins, before_.data(), to.offsets.data(), to.words.data());
   check_launch("merging super-k-mers");
 }
 

@@ -9,10 +9,10 @@ namespace warpmer::gpu {
 template <int Words>
 SpilledGroups<Words>::SpilledGroups(SpilledSegments<Words>& spilled, const PendingWords<Words>& resident,
                                     std::uint32_t first_shard, std::uint32_t end_shard,
-                                    std::uint32_t lists_per_shard, std::uint64_t most_bytes,
+                                    std::uint32_t bins_per_shard, std::uint64_t most_bytes,
                                     cudaStream_t stream)
-    : spilled_(spilled), resident_(resident), lists_per_shard_(lists_per_shard), stream_(stream) {
-  // Memory is for the most words and the most lists of all groups, which may be those of different ones.
+    : spilled_(spilled), resident_(resident), bins_per_shard_(bins_per_shard), stream_(stream) {
+  // Memory is for the most words and the most bins of all groups, which may be those of different ones.
   for (std::uint64_t bytes = most_bytes; bytes > most_bytes / 4; bytes -= most_bytes / 8) {
     groups_.clear();
     plan(first_shard, end_shard, bytes);
@@ -43,7 +43,7 @@ auto SpilledGroups<Words>::largest() const -> Sizes {
     }
     const Sizes sizes = sizes_of(words, group.shards, group.end_part - group.first_part);
     most.words = std::max(most.words, sizes.words);
-    most.lists = std::max(most.lists, sizes.lists);
+    most.bins = std::max(most.bins, sizes.bins);
     most.slice_offsets = std::max(most.slice_offsets, sizes.slice_offsets);
   }
   return most;
@@ -56,28 +56,28 @@ void SpilledGroups<Words>::allocate() {
   slices_.offsets = DeviceArray<std::uint32_t>(most.slice_offsets);
   for (int i = 0; i < 2; ++i) {
     merged_[i].words = DeviceArray<SuperKmer<Words>>(most.words);
-    merged_[i].offsets = DeviceArray<std::uint32_t>(most.lists + 1);
+    merged_[i].offsets = DeviceArray<std::uint32_t>(most.bins + 1);
     views_[i] = DeviceArray<SegmentView<Words>>(kMostSegments);
     check(cudaMemcpyAsync(views_[i].data() + 1, resident_.views(),
                           resident_.segments() * sizeof(SegmentView<Words>), cudaMemcpyDeviceToDevice,
                           DriverLock::Shared(stream_)),
           "copying on the GPU");
   }
-  merge_.emplace_back(spilled_.parts(), static_cast<std::uint32_t>(most.lists), most.slice_offsets);
+  merge_.emplace_back(spilled_.parts(), static_cast<std::uint32_t>(most.bins), most.slice_offsets);
 }
 
 template <int Words>
 auto SpilledGroups<Words>::sizes_of(std::uint64_t words, std::uint64_t shards, std::uint64_t parts) const
     -> Sizes {
-  const std::uint64_t lists = shards * lists_per_shard_;
-  return {words, lists, parts * (lists + 1)};
+  const std::uint64_t bins = shards * bins_per_shard_;
+  return {words, bins, parts * (bins + 1)};
 }
 
 template <int Words>
 std::uint64_t SpilledGroups<Words>::bytes_for(const Sizes& sizes) {
   return 3 * sizes.words * sizeof(SuperKmer<Words>) +
-         sizes.slice_offsets * (sizeof(std::uint32_t) + SliceMerge<Words>::kListSliceBytes) +
-         4 * (sizes.lists + 1) * sizeof(std::uint32_t);
+         sizes.slice_offsets * (sizeof(std::uint32_t) + SliceMerge<Words>::kBinSliceBytes) +
+         4 * (sizes.bins + 1) * sizeof(std::uint32_t);
 }
 
 template <int Words>

@@ -26,7 +26,7 @@ class SpilledGroups {
   /// these suffice for four segments. (It takes an eighth more if one part of a segment has next to nothing
   /// but one shard's words.) Everything has been spilled; `resident` stays as it is.
   SpilledGroups(SpilledSegments<Words>& spilled, const PendingWords<Words>& resident,
-                std::uint32_t first_shard, std::uint32_t end_shard, std::uint32_t lists_per_shard,
+                std::uint32_t first_shard, std::uint32_t end_shard, std::uint32_t bins_per_shard,
                 std::uint64_t most_bytes, cudaStream_t stream);
 
   /// After it, nothing looks at the groups' memory any more, whatever went wrong.
@@ -58,8 +58,8 @@ class SpilledGroups {
  private:
   /// The sizes of a group.
   struct Sizes {
-    std::uint64_t words = 0, lists = 0;
-    std::uint64_t slice_offsets = 0;  ///< number of offsets of lists in parts
+    std::uint64_t words = 0, bins = 0;
+    std::uint64_t slice_offsets = 0;  ///< number of offsets of bins in parts
   };
 
   void plan(std::uint32_t first_shard, std::uint32_t end_shard, std::uint64_t most_bytes);
@@ -74,7 +74,7 @@ class SpilledGroups {
 
   SpilledSegments<Words>& spilled_;
   const PendingWords<Words>& resident_;
-  const std::uint32_t lists_per_shard_;
+  const std::uint32_t bins_per_shard_;
   const cudaStream_t stream_;
   std::vector<ShardGroup> groups_;
   Slices<Words> slices_;

@@ -19,11 +19,11 @@ void SpilledSegments<Words>::Unmap::operator()(char* memory) const {
   unmap_huge_pages(memory, bytes);
 }
 
-/// One split's words of the lists, off the device. Numbers of words are counted from its first one.
+/// One split's words of the bins, off the device. Numbers of words are counted from its first one.
 template <int Words>
 struct SpilledSegments<Words>::Part {
   /// Words of one shard that were written at once, with their checksum; to where the next begin. The first
-  /// unit of a shard, which may have no words, has the offsets of the shard's lists in front.
+  /// unit of a shard, which may have no words, has the offsets of the shard's bins in front.
   struct Unit {
     std::uint32_t first_word;
     std::uint64_t checksum;
@@ -104,7 +104,7 @@ class SpilledSegments<Words>::Worker {
       Part& part = leaving.parts[number];
       take_offsets(segment, number, part);
       const std::uint64_t words_bytes = part.words() * kWordBytes;
-      const std::uint64_t bytes = words_bytes + segment.lists * kOffsetBytes;
+      const std::uint64_t bytes = words_bytes + segment.bins * kOffsetBytes;
       part.memory = owner_.allocate(bytes + kOffsetBytes);
       if (part.memory == nullptr) {
         write(segment.words.data() + segment.parts[number].first_word, part);
@@ -141,9 +141,9 @@ class SpilledSegments<Words>::Worker {
     words_.begin_send(slices.front().words_to);
     offsets_.begin_send(slices.front().offsets_to);
     for (const Slice& slice : slices) {
-      const std::uint64_t lists = std::uint64_t{slice.shards} * owner_.lists_per_shard_;
+      const std::uint64_t bins = std::uint64_t{slice.shards} * owner_.bins_per_shard_;
       const std::uint64_t words = slice.end_word() - slice.first_word();
-      const std::uint64_t bytes = words * kWordBytes + lists * kOffsetBytes;
+      const std::uint64_t bytes = words * kWordBytes + bins * kOffsetBytes;
       if (slice.part->memory == nullptr) {
         read(slice);
         totals_.from_file += bytes;
@@ -153,7 +153,7 @@ class SpilledSegments<Words>::Worker {
       const auto* const part_offsets =
           reinterpret_cast<const std::uint32_t*>(part_words + slice.part->words());
       words_.append(part_words + slice.first_word(), words);
-      offsets_.append(part_offsets + std::uint64_t{slice.first_shard} * owner_.lists_per_shard_, lists + 1);
+      offsets_.append(part_offsets + std::uint64_t{slice.first_shard} * owner_.bins_per_shard_, bins + 1);
       totals_.from_host += bytes;
     }
     words_.flush();
@@ -181,15 +181,15 @@ class SpilledSegments<Words>::Worker {
   static constexpr std::uint64_t kWordBytes = sizeof(SuperKmer<Words>), kOffsetBytes = sizeof(std::uint32_t);
 
   void take_offsets(const Segment<Words>& segment, std::size_t number, Part& part) {
-    const std::uint64_t offsets = segment.lists + std::uint64_t{1};
+    const std::uint64_t offsets = segment.bins + std::uint64_t{1};
     offsets_of_part_.resize(offsets);
     offsets_.receive(segment.offsets.data() + number * offsets, offsets,
                      [&](const std::uint32_t* some, std::size_t first, std::size_t end) {
                        std::copy_n(some, end - first, offsets_of_part_.data() + first);
                      });
     part.base = offsets_of_part_[0];
-    for (std::uint32_t list = 0; list <= segment.lists; list += owner_.lists_per_shard_)
-      part.shard_begins.push_back(offsets_of_part_[list] - part.base);
+    for (std::uint32_t bin = 0; bin <= segment.bins; bin += owner_.bins_per_shard_)
+      part.shard_begins.push_back(offsets_of_part_[bin] - part.base);
   }
   /// Writes a part to the file, one buffer of words after the other.
   void write(const SuperKmer<Words>* words, Part& part) {
@@ -218,7 +218,7 @@ class SpilledSegments<Words>::Worker {
       if (begins) {
         part.first_units.push_back(static_cast<std::uint32_t>(part.units.size()));
         pieces.push_back(
-            {offsets_of_part_.data() + std::size_t{shard} * owner_.lists_per_shard_, shard_offsets_bytes()});
+            {offsets_of_part_.data() + std::size_t{shard} * owner_.bins_per_shard_, shard_offsets_bytes()});
         unit_end = std::min(end, part.shard_begins[shard + 1]);
       }
       if (unit_end > word) pieces.push_back({words + (word - first), (unit_end - word) * kWordBytes});
@@ -239,7 +239,7 @@ class SpilledSegments<Words>::Worker {
         const bool has_offsets = number == part.first_units[shard];
         const char* from = read_unit(part, shard, number, end, has_offsets);
         if (has_offsets) {
-          offsets_.append(from, owner_.lists_per_shard_);
+          offsets_.append(from, owner_.bins_per_shard_);
           from += shard_offsets_bytes();
         }
         words_.append(from, end - part.units[number].first_word);
@@ -261,7 +261,7 @@ class SpilledSegments<Words>::Worker {
     return unit_.data();
   }
 
-  [[nodiscard]] std::uint64_t shard_offsets_bytes() const { return owner_.lists_per_shard_ * kOffsetBytes; }
+  [[nodiscard]] std::uint64_t shard_offsets_bytes() const { return owner_.bins_per_shard_ * kOffsetBytes; }
 
   SpilledSegments& owner_;
   Stream stream_;
@@ -275,12 +275,12 @@ class SpilledSegments<Words>::Worker {
 };
 
 template <int Words>
-SpilledSegments<Words>::SpilledSegments(SpillPlan plan, std::uint32_t first_list, std::uint32_t end_list,
-                                        std::uint32_t lists_per_shard)
+SpilledSegments<Words>::SpilledSegments(SpillPlan plan, std::uint32_t first_bin, std::uint32_t end_bin,
+                                        std::uint32_t bins_per_shard)
     : plan_(std::move(plan)),
-      first_list_(first_list),
-      end_list_(end_list),
-      lists_per_shard_(lists_per_shard),
+      first_bin_(first_bin),
+      end_bin_(end_bin),
+      bins_per_shard_(bins_per_shard),
       gpu_(current_gpu()),
       host_bytes_left_(plan_.host_bytes),
       remembered_bytes_left_(plan_.threads * kRememberedBytes) {
@@ -351,7 +351,7 @@ std::uint32_t SpilledSegments<Words>::parts() const {
 
 template <int Words>
 std::uint32_t SpilledSegments<Words>::words_of(std::uint32_t part, std::uint32_t shard) const {
-  const std::uint32_t own = shard - first_list_ / lists_per_shard_;
+  const std::uint32_t own = shard - first_bin_ / bins_per_shard_;
   return parts_[part].shard_begins[own + 1] - parts_[part].shard_begins[own];
 }
 
@@ -359,14 +359,14 @@ template <int Words>
 void SpilledSegments<Words>::begin_fetch(std::uint32_t first_shard, std::uint32_t shards,
                                          std::uint32_t first_part, std::uint32_t end_part, Slices<Words>& to,
                                          const Event& event) {
-  const std::uint32_t own = first_shard - first_list_ / lists_per_shard_;
-  to.first_list = first_shard * lists_per_shard_;
-  to.lists = shards * lists_per_shard_;
+  const std::uint32_t own = first_shard - first_bin_ / bins_per_shard_;
+  to.first_bin = first_shard * bins_per_shard_;
+  to.bins = shards * bins_per_shard_;
   to.begins.assign(1, 0);
   std::vector<Slice> all;
   for (std::uint32_t number = first_part; number < end_part; ++number) {
     const Slice slice{&parts_[number], own, shards, to.words.data() + to.begins.back(),
-                      to.offsets.data() + std::size_t{to.size()} * (to.lists + 1)};
+                      to.offsets.data() + std::size_t{to.size()} * (to.bins + 1)};
     all.push_back(slice);
     to.begins.push_back(to.begins.back() + (slice.end_word() - slice.first_word()));
   }

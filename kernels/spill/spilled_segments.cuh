@@ -1,6 +1,6 @@
 #pragma once
 /// Segments for which the device has no room. They lie in host memory as far as that suffices, then in a
-/// temporary file. Threads of its own move them there while reads are cut, and bring ranges of lists back.
+/// temporary file. Threads of its own move them there while reads are cut, and bring ranges of bins back.
 
 #include <condition_variable>
 #include <cstdint>
@@ -35,14 +35,14 @@ struct SpillTotals {
   }
 };
 
-/// The words of a range of lists, back on the device: one slice for each part of a spilled segment, one after
+/// The words of a range of bins, back on the device: one slice for each part of a spilled segment, one after
 /// the other.
 template <int Words>
 struct Slices {
-  std::uint32_t first_list = 0, lists = 0;
+  std::uint32_t first_bin = 0, bins = 0;
   DeviceArray<SuperKmer<Words>> words;
   DeviceArray<std::uint32_t>
-      offsets;  ///< lists + 1 numbers for each slice; the first of them may be any number
+      offsets;  ///< bins + 1 numbers for each slice; the first of them may be any number
   std::vector<std::uint32_t> begins;  ///< number of each slice's first word, and of all words
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(begins.size()) - 1; }
@@ -62,9 +62,9 @@ class SpilledSegments {
   static constexpr std::uint64_t kLeastBytesOfThread =
       kWordsBytes + 3 * kOffsetsBytes + kReadBytes + kRememberedBytes;
 
-  /// Takes segments of the lists [first_list, end_list), which are whole shards.
-  SpilledSegments(SpillPlan plan, std::uint32_t first_list, std::uint32_t end_list,
-                  std::uint32_t lists_per_shard);
+  /// Takes segments of the bins [first_bin, end_bin), which are whole shards.
+  SpilledSegments(SpillPlan plan, std::uint32_t first_bin, std::uint32_t end_bin,
+                  std::uint32_t bins_per_shard);
   ~SpilledSegments();
   SpilledSegments(const SpilledSegments&) = delete;
   SpilledSegments& operator=(const SpilledSegments&) = delete;
@@ -116,7 +116,7 @@ class SpilledSegments {
   void move_piece(Worker& worker, const Piece& piece, std::unique_lock<std::mutex>& lock);
 
   const SpillPlan plan_;
-  const std::uint32_t first_list_, end_list_, lists_per_shard_;
+  const std::uint32_t first_bin_, end_bin_, bins_per_shard_;
   const int gpu_;
   /// One part in this many of the host's bytes is kept for notes about parts when the rest is full.
   static constexpr std::uint64_t kRememberedShare = 32;

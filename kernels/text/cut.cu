@@ -14,7 +14,7 @@ constexpr std::uint32_t kWarps = kTileThreads / 32;
 
 struct CutTile : TextTile, MinimizerTile {
   std::uint32_t ends[kTileStarts / 32 + 1];  ///< starts at which no super-k-mer goes on
-  std::uint32_t minimizers[kTileStarts];     ///< minimizers of the super-k-mers, in order; then their lists
+  std::uint32_t minimizers[kTileStarts];     ///< minimizers of the super-k-mers, in order; then their bins
   std::uint16_t starts[kTileStarts];
   std::uint16_t lengths[kTileStarts];  ///< in k-mers
   std::uint16_t ranks[kTileStarts];    ///< ranks of their first words among the tile's words of the region
@@ -129,21 +129,21 @@ __device__ void leave_empty(const CutTile& tile, const Staging<Words>& staging) 
     const std::uint32_t begin = tile.region_begins[region];
     for (std::uint32_t i = threadIdx.x % 32; i < tile.region_words[region]; i += 32) {
       if (begin + i < staging.region_capacity)
-        staging.places[region * staging.region_capacity + begin + i] = {kNoList, 0};
+        staging.places[region * staging.region_capacity + begin + i] = {kNoBin, 0};
     }
   }
 }
 
 template <int Words>
 __device__ void stage(const Staging<Words>& staging, std::uint32_t at, const SuperKmer<Words>& word,
-                      std::uint32_t list) {
+                      std::uint32_t bin) {
   const unsigned long long seen =
-      atomicAdd(staging.lists + list, 1ull | static_cast<unsigned long long>(word.kmers()) << 32);
+      atomicAdd(staging.bins + bin, 1ull | static_cast<unsigned long long>(word.kmers()) << 32);
   const auto* from = reinterpret_cast<const uint4*>(&word);
   auto* to = reinterpret_cast<uint4*>(staging.words + at);
 #pragma unroll
   for (int i = 0; i < Words / 2; ++i) __stcs(to + i, from[i]);
-  __stcs(reinterpret_cast<uint2*>(staging.places) + at, make_uint2(list, static_cast<std::uint32_t>(seen)));
+  __stcs(reinterpret_cast<uint2*>(staging.places) + at, make_uint2(bin, static_cast<std::uint32_t>(seen)));
 }
 
 template <int Words>
@@ -162,14 +162,14 @@ __global__ __launch_bounds__(kTileThreads) void cut_kernel(const char* text, std
   const std::uint32_t supers = find_super_kmers(tile, params);
 
   const std::uint32_t most = max_kmers_per_word<Words>(params.k);
-  const std::uint32_t region_shift = params.list_bits - kRegionBits;
+  const std::uint32_t region_shift = params.bin_bits - kRegionBits;
   for (std::uint32_t i = threadIdx.x; i < supers; i += kTileThreads) {
     const std::uint32_t length = stretch_at(tile.ends, tile.starts[i]);
-    const std::uint32_t list = shard_of(tile.minimizers[i], params.list_bits);
+    const std::uint32_t bin = shard_of(tile.minimizers[i], params.bin_bits);
     tile.lengths[i] = static_cast<std::uint16_t>(length);
-    tile.minimizers[i] = list;
+    tile.minimizers[i] = bin;
     tile.ranks[i] = static_cast<std::uint16_t>(
-        atomicAdd(&tile.region_words[list >> region_shift], (length + most - 1) / most));
+        atomicAdd(&tile.region_words[bin >> region_shift], (length + most - 1) / most));
   }
   __syncthreads();
   if (threadIdx.x < 32) take_room(tile, staging, number, left, status);
@@ -180,11 +180,11 @@ __global__ __launch_bounds__(kTileThreads) void cut_kernel(const char* text, std
   }
   for (std::uint32_t i = threadIdx.x; i < supers; i += kTileThreads) {
     std::uint32_t start = tile.starts[i];
-    const std::uint32_t list = tile.minimizers[i], region = list >> region_shift;
+    const std::uint32_t bin = tile.minimizers[i], region = bin >> region_shift;
     std::uint32_t at = region * staging.region_capacity + tile.region_begins[region] + tile.ranks[i];
     for (std::uint32_t rest = tile.lengths[i]; rest > 0; ++at) {
       const std::uint32_t kmers = min(rest, most);
-      stage(staging, at, word_at<Words>(tile, start, kmers, params.k), list);
+      stage(staging, at, word_at<Words>(tile, start, kmers, params.k), bin);
       start += kmers;
       rest -= kmers;
     }

@@ -19,23 +19,23 @@ constexpr std::uint32_t tiles_of(std::uint32_t bytes) { return (bytes + kTileSta
 
 struct CutParams {
   std::uint32_t k;
-  std::uint32_t m;          ///< length of the minimizer
-  std::uint32_t list_bits;  ///< 2^list_bits lists: the shard, and more bits of the same hash
+  std::uint32_t m;         ///< length of the minimizer
+  std::uint32_t bin_bits;  ///< 2^bin_bits bins: the shard, and more bits of the same hash
 };
 
-/// The place of a word: its list, and the number of words of this list that came before it since the last
+/// The place of a word: its bin, and the number of words of this bin that came before it since the last
 /// split.
 struct Place {
-  std::uint32_t list;
+  std::uint32_t bin;
   std::uint32_t rank;
 };
 
-/// The list of a place that was taken but not used: there is no word.
-inline constexpr std::uint32_t kNoList = UINT32_MAX;
+/// The bin of a place that was taken but not used: there is no word.
+inline constexpr std::uint32_t kNoBin = UINT32_MAX;
 
-/// Words as they come out of the cut, with the data for splitting them by list. Each of kRegions equal ranges
-/// of lists has its region, in which its words stand in any order: splitting a region writes to a part of
-/// memory that fits the L2. (Measured: writing to all lists at once is bound by random access.)
+/// Words as they come out of the cut, with the data for splitting them by bin. Each of kRegions equal ranges
+/// of bins has its region, in which its words stand in any order: splitting a region writes to a part of
+/// memory that fits the L2. (Measured: writing to all bins at once is bound by random access.)
 inline constexpr std::uint32_t kRegionBits = 5;
 inline constexpr std::uint32_t kRegions = 1u << kRegionBits;
 template <int Words>
@@ -44,8 +44,8 @@ struct Staging {
   Place* places;
   std::uint32_t region_capacity;  ///< at least kTileStarts, which a tile may need
   std::uint32_t* sizes;           ///< sizes of the regions; beyond their capacity if more was asked for
-  /// For each list, the number of words in the low half and of their k-mers in the high half.
-  unsigned long long* lists;
+  /// For each bin, the number of words in the low half and of their k-mers in the high half.
+  unsigned long long* bins;
 
   [[nodiscard]] std::uint32_t capacity() const { return kRegions * region_capacity; }
 };

@@ -16,8 +16,8 @@
 #include "kernels/memory/span_clock.cuh"
 #include "kernels/update/index_merger.cuh"
 #include "kernels/update/shard_merge.cuh"
-#include "kernels/upload/coming_shards.cuh"
 #include "kernels/upload/frozen_shards.cuh"
+#include "kernels/upload/index_shard_window.cuh"
 
 namespace warpmer::gpu {
 
@@ -83,7 +83,7 @@ class Merger : public IndexMerger {
         coming_(index, shards, plan.ring_words, plan.uploaders) {
     for (std::uint32_t i = 0; i < kSteps; ++i)
       steps_.emplace_back(most_step_shards(index.params()), plan.most_pieces);
-    fill_bytes(bins_.data(), 0, bins_.size(), stream_);
+    fill_bytes(tallies_.data(), 0, tallies_.size(), stream_);
     fill_bytes(shortfall_.data(), 0, 1, stream_);
     stream_.wait();
   }
@@ -126,7 +126,7 @@ class Merger : public IndexMerger {
   }
 
  private:
-  static_assert(CountHistogram::kBins == 1u << kTalliedBits);
+  static_assert(CountHistogram::kTallies == 1u << kTalliedBits);
 
   /// Shards that are merged together: first measured, then written.
   struct Step {
@@ -232,7 +232,7 @@ class Merger : public IndexMerger {
             step.entries_before.data(),
             step.exceptions_before.data(),
             step.shard_widths.data(),
-            bins_.data(),
+            tallies_.data(),
             shortfall_.data(),
             step.damaged.data(),
             step.plans.data(),
@@ -308,12 +308,12 @@ class Merger : public IndexMerger {
   }
 
   void take_results() {
-    const PinnedArray<unsigned long long> bins(bins_.size());
+    const PinnedArray<unsigned long long> tallies(tallies_.size());
     const PinnedArray<ShortfallCounts> shortfall(1);
-    copy_to_host(bins.data(), bins_.data(), bins_.size(), stream_);
+    copy_to_host(tallies.data(), tallies_.data(), tallies_.size(), stream_);
     copy_to_host(shortfall.data(), shortfall_.data(), 1, stream_);
     stream_.wait();
-    histogram_.assign(bins.data(), bins.data() + bins.size());
+    histogram_.assign(tallies.data(), tallies.data() + tallies.size());
     what_is_short_ = {shortfall[0].absent_kmers, shortfall[0].absent_occurrences, shortfall[0].short_kmers,
                       shortfall[0].short_occurrences};
     clock_.collect();
@@ -331,14 +331,14 @@ class Merger : public IndexMerger {
   std::vector<Step> steps_;
   const Step* before_ = nullptr;  ///< measured, to be written
   PayloadRing payloads_;
-  DeviceArray<unsigned long long> bins_{CountHistogram::kBins};
+  DeviceArray<unsigned long long> tallies_{CountHistogram::kTallies};
   DeviceArray<ShortfallCounts> shortfall_{1};
   DeviceArray<std::uint32_t> next_{1};
   std::vector<std::uint64_t> histogram_;
   backend::Shortfall what_is_short_;
   SpanClock clock_;
   double waited_ = 0;
-  ComingShards coming_;
+  IndexShardWindow coming_;
 };
 
 }  // namespace
@@ -347,7 +347,7 @@ std::uint64_t MergerPlan::device_bytes(const index::IndexParams& params) const {
   constexpr std::uint64_t kRounding = std::uint64_t{4} << 20;  // the allocator's, and what is small
   return (ring_words + most_payload_words) * sizeof(std::uint64_t) +
          kSteps * (most_pieces * kPieceBytes + most_step_shards(params) * shard_bytes()) +
-         CountHistogram::kBins * sizeof(unsigned long long) + kRounding;
+         CountHistogram::kTallies * sizeof(unsigned long long) + kRounding;
 }
 
 MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes, std::uint64_t host_bytes,
@@ -358,11 +358,11 @@ MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes
   const auto plan_for = [&](std::uint64_t step_words) {
     MergerPlan plan;
     plan.step_words = step_words;
-    plan.ring_words = std::max(kStepsIn * step_words, UploadTeam::most_part_words(largest));
+    plan.ring_words = std::max(kStepsIn * step_words, ShardUploader::most_part_words(largest));
     plan.payload_words = kStepsOut * payload_words_for(step_words);
     plan.most_pieces = static_cast<std::uint32_t>(std::max<std::uint64_t>(
         most_step_shards(index.params()), payload_words_for(step_words) / kWordsPerPiece));
-    plan.uploader_bytes = UploadTeam::bytes_of_thread(largest);
+    plan.uploader_bytes = ShardUploader::bytes_of_thread(largest);
     plan.uploaders = static_cast<unsigned>(std::clamp<std::uint64_t>(
         host_bytes / plan.uploader_bytes, 1, upload_threads(plan.ring_words, devices)));
     // The largest shard may become twice as large, at least.

@@ -94,7 +94,7 @@ class PieceMerger {
     if constexpr (writes) return;
     __syncthreads();
     for_indices(Memory::kSmallCounts, [&](std::uint64_t count) {
-      if (const std::uint32_t n = memory_.small_counts[count]; n > 0) atomicAdd(task_.bins + count, n);
+      if (const std::uint32_t n = memory_.small_counts[count]; n > 0) atomicAdd(task_.tallies + count, n);
     });
   }
 
@@ -270,8 +270,8 @@ class PieceMerger {
       }
       if (count > 1 && count < Memory::kSmallCounts) {
         atomicAdd(&memory_.small_counts[count], 1u);
-      } else if (count > 1 && count < CountHistogram::kBins) {
-        atomicAdd(task_.bins + count, 1ull);
+      } else if (count > 1 && count < CountHistogram::kTallies) {
+        atomicAdd(task_.tallies + count, 1ull);
       }
     });
   }

@@ -87,12 +87,12 @@ class ShardedUpdate : public backend::UpdatingSession {
         k_(index.params().k),
         division_(divide(peers, plan, index)),
         delivery_(peers, any_of(plan).threads) {
-    const auto start = [&](const std::optional<backend::CountPlan>& whole, const LiveShare& live) {
+    const auto start = [&](const std::optional<backend::CountPlan>& whole, const ResidentShare& live) {
       return whole ? make_sharded_session(peers, shared_plan(*whole, division_), live) : nullptr;
     };
-    LiveShare live;
-    if (plan.live_table != backend::LiveTableUse::never) live.index = &index;
-    live.is_used_always = plan.live_table == backend::LiveTableUse::always;
+    ResidentShare live;
+    if (plan.resident_table != backend::ResidentTableUse::never) live.index = &index;
+    live.is_used_always = plan.resident_table == backend::ResidentTableUse::always;
     added_ = start(plan.added, live);
     removed_ = start(plan.removed, {});
     for (std::uint32_t number = 0; number < peers.size(); ++number) {
@@ -128,7 +128,7 @@ class ShardedUpdate : public backend::UpdatingSession {
                     if (added_) added.emplace(added_->device_counter(number), peers_.gpu(number));
                     if (removed_) removed.emplace(removed_->device_counter(number), peers_.gpu(number));
                     mergers_[number]->merge(added ? &*added : nullptr, removed ? &*removed : nullptr,
-                                            is_live(number), outlets);
+                                            is_resident(number), outlets);
                     if (added) added->finish();
                     if (removed) removed->finish();
                   });
@@ -183,11 +183,11 @@ class ShardedUpdate : public backend::UpdatingSession {
  private:
   /// True when a GPU adds to a resident table of the index: then the index need not be merged with the added
   /// k-mers.
-  [[nodiscard]] bool is_live(std::uint32_t number) const {
-    return added_ && added_->device_counter(number).is_live();
+  [[nodiscard]] bool is_resident(std::uint32_t number) const {
+    return added_ && added_->device_counter(number).is_resident();
   }
   /// And whether nothing else is to be done with that.
-  [[nodiscard]] bool is_counted_whole(std::uint32_t number) const { return is_live(number) && !removed_; }
+  [[nodiscard]] bool is_counted_whole(std::uint32_t number) const { return is_resident(number) && !removed_; }
 
   [[nodiscard]] index::ShardRange shards_of(std::uint32_t number, const index::IndexFile& index) const {
     const std::uint32_t shards = index.params().shards();

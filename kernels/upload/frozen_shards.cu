@@ -9,7 +9,7 @@
 #include "host/limits.h"
 #include "kernels/exchange/peers.cuh"
 #include "kernels/upload/frozen_shards.cuh"
-#include "kernels/upload/upload_team.cuh"
+#include "kernels/upload/shard_uploader.cuh"
 #include "mpi/transposition.h"
 
 namespace warpmer::gpu {
@@ -30,7 +30,7 @@ std::vector<std::uint32_t> share_out(const std::vector<std::uint64_t>& first, st
 void upload(const index::IndexFile& index, std::uint32_t first, std::uint32_t end, std::uint64_t* to,
             unsigned threads) {
   const Stream stream;
-  UploadTeam team(index, threads, nullptr);
+  ShardUploader team(index, threads, nullptr);
   team.start(first, end, to);
   team.finish(end, stream);
   stream.wait();

@@ -13,14 +13,14 @@
 #include "backend/count_table.h"
 #include "backend/owner_loads.h"
 #include "backend/tally.h"
-#include "base/share.h"
+#include "base/progress.h"
 #include "index/frozen_shard.h"
-#include "index/shard_places.h"
+#include "index/reserved_offsets.h"
 #include "io/text/batch.h"
 
 namespace warpmer::mpi {
-class Ranks;     // mpi/ranks.h
-Ranks& alone();  // a job of one process
+class ProcessGroup;              // mpi/process_group.h
+ProcessGroup& single_process();  // a job of one process
 }  // namespace warpmer::mpi
 
 namespace warpmer::backend {
@@ -42,16 +42,16 @@ struct CountPlan {
   CountTable table = CountTable::automatic;  ///< for k of up to kMaxDenseK there is none
   unsigned threads = 1;                      ///< threads that will call `add`, numbered from 0
   unsigned devices = 1;                      ///< devices of this rank, among which its shards are divided
-  mpi::Ranks* ranks = &mpi::alone();         ///< among which all shards are divided
-  std::uint64_t device_memory_bytes = 0;     ///< cap on what is held on each GPU; 0: what is free
-  std::uint64_t memory_bytes = 0;            ///< the most that the backend may hold; else ResourceError
-  std::uint64_t other_bytes = 0;             ///< bytes that the rest of the process holds, for messages
+  mpi::ProcessGroup* ranks = &mpi::single_process();  ///< among which all shards are divided
+  std::uint64_t device_memory_bytes = 0;              ///< cap on what is held on each GPU; 0: what is free
+  std::uint64_t memory_bytes = 0;        ///< the most that the backend may hold; else ResourceError
+  std::uint64_t other_bytes = 0;         ///< bytes that the rest of the process holds, for messages
   std::uint64_t memory_cap_bytes = 0;    ///< on the whole process, of which a sixteenth is the index writer's
   std::string tmp_directory = ".";       ///< for what does not fit
   bool tmp_directory_is_chosen = false;  ///< the user chose it: an error if it cannot do, needed or not
   std::uint64_t input_bytes = 0;         ///< bytes of all input, compressed or not; 0 when unknown
-  std::function<Share()> input_read = {};  ///< says how much of it has been read, at any time; thread-safe
-  std::string purpose = "counting";        ///< name that messages give it
+  std::function<Progress()> input_read = {};  ///< says how much of it has been read, at any time; thread-safe
+  std::string purpose = "counting";           ///< name that messages give it
 };
 
 /// One stage's work; busy time is summed over threads, or over what a device ran at the same time.
@@ -77,8 +77,8 @@ struct SpillReport {
   }
 };
 
-/// Work that a resident index table (kernels/resident/live_table.cuh) has done until the reads had ended; all
-/// numbers 0 where there was none.
+/// Work that a resident index table (kernels/resident/resident_table.cuh) has done until the reads had ended;
+/// all numbers 0 where there was none.
 struct PagingReport {
   std::uint64_t children = 0;       ///< in the end
   std::uint64_t rounds = 0;         ///< number of times that all that had been counted was added to them
@@ -122,7 +122,7 @@ class ShardSink {
 
   /// `places`, if there are any, are those of the shards that are put; `take_payload`, if there is one, has
   /// memory of payloads that are of no more use.
-  explicit ShardSink(Put put, index::ShardPlaces* places = nullptr, TakePayload take_payload = {})
+  explicit ShardSink(Put put, index::ReservedOffsets* places = nullptr, TakePayload take_payload = {})
       : put_(std::move(put)), places_(places), take_payload_(std::move(take_payload)) {}
   /// Returns the same, but `put` takes the shards.
   [[nodiscard]] ShardSink with(Put put) const { return ShardSink(std::move(put), places_, take_payload_); }
@@ -136,11 +136,11 @@ class ShardSink {
   }
   /// Returns the places of shards, or null. A caller that knows how large shards are going to be may say so
   /// there.
-  [[nodiscard]] index::ShardPlaces* places() const { return places_; }
+  [[nodiscard]] index::ReservedOffsets* places() const { return places_; }
 
  private:
   Put put_;
-  index::ShardPlaces* places_;
+  index::ReservedOffsets* places_;
   TakePayload take_payload_;
 };
 

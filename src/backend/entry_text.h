@@ -29,6 +29,6 @@ struct EntryTextPlan {
 /// fit into memory at once takes several passes over the index, one range of k-mers each. InputError for a
 /// damaged shard; ResourceError when not even one small range fits. Implemented in src/cpu.
 void write_entries(const index::IndexFile& index, const EntryTextPlan& plan,
-                   const std::function<void(std::string_view text, const Share& so_far)>& write);
+                   const std::function<void(std::string_view text, const Progress& so_far)>& write);
 
 }  // namespace warpmer::backend

@@ -12,7 +12,7 @@
 
 namespace warpmer::backend {
 
-class MetKmers;
+class SeenKmers;
 
 /// Counts for every k-mer start of every piece of a batch.
 struct Profile {
@@ -88,7 +88,7 @@ std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool leni
 
 /// Makes the same in the index itself; what is found in profiles is noted in `met`, which must outlive the
 /// Lookup.
-std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, MetKmers& met);
+std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, SeenKmers& met);
 
 /// Profiles on GPUs, given by their ordinals, on each of which at most `device_memory_bytes` are held (0:
 /// what is free). An index that these do not hold is paged, if it may be: its shards take turns there; then

@@ -109,7 +109,7 @@ void for_each_entry_of(const index::IndexFile& index, std::uint32_t shard, const
 /// Says whether, on GPUs, what is added goes to a table of the whole index that stays alive until the end.
 /// Else, and for k of up to kMaxDenseK and on CPUs, it is merged with the index in the end. The result is the
 /// same.
-enum class LiveTableUse : std::uint8_t {
+enum class ResidentTableUse : std::uint8_t {
   never,
   when_full,  ///< once a GPU has no room for more
   always,     ///< from the begin, and as often as can be: for tests
@@ -121,7 +121,7 @@ enum class LiveTableUse : std::uint8_t {
 struct UpdatePlan {
   std::optional<CountPlan> added, removed;
   std::uint64_t merge_bytes = 0;  ///< on a CPU, what shards that are merged may take, all threads' together
-  LiveTableUse live_table = LiveTableUse::never;
+  ResidentTableUse resident_table = ResidentTableUse::never;
 };
 
 /// Host memory that changing an index on a CPU takes besides what its sessions may hold.

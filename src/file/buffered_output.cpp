@@ -16,7 +16,7 @@ constexpr std::size_t kLargeBytes = std::size_t{64} << 10;
 BufferedOutput::BufferedOutput(const std::string& path)
     : file_(path), capacity_(kBufferBytes), buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {}
 
-void BufferedOutput::write(std::string_view bytes, const Share& so_far) {
+void BufferedOutput::write(std::string_view bytes, const Progress& so_far) {
   expect_more(bytes.size(), so_far);
   if (bytes.size() >= kLargeBytes || bytes.size() > capacity_ - used_) flush();
   if (bytes.size() >= kLargeBytes) {
@@ -28,7 +28,7 @@ void BufferedOutput::write(std::string_view bytes, const Share& so_far) {
 }
 
 /// Tells the file that `so_far` is done when `bytes` more have been taken.
-void BufferedOutput::expect_more(std::size_t bytes, const Share& so_far) noexcept {
+void BufferedOutput::expect_more(std::size_t bytes, const Progress& so_far) noexcept {
   is_share_known_ = is_share_known_ || so_far.total > 0;
   if (!is_share_known_) header_bytes_ = bytes_written() + bytes;
   if (so_far.done == 0 || so_far.total == 0) return;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/share.h"
+#include "base/progress.h"
 #include "file/output_file.h"
 
 namespace warpmer::file {
@@ -23,11 +23,11 @@ class BufferedOutput {
   /// "-" is standard output.
   explicit BufferedOutput(const std::string& path);
 
-  void write(std::string_view bytes, const Share& so_far = {});
+  void write(std::string_view bytes, const Progress& so_far = {});
 
   /// Returns at least `bytes` bytes to write into; hand them over with `commit`.
   [[nodiscard]] char* reserve(std::size_t bytes);
-  void commit(std::size_t bytes, const Share& so_far = {}) noexcept {
+  void commit(std::size_t bytes, const Progress& so_far = {}) noexcept {
     expect_more(bytes, so_far);
     used_ += bytes;
   }
@@ -47,7 +47,7 @@ class BufferedOutput {
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return offset_ + used_; }
 
  private:
-  void expect_more(std::size_t bytes, const Share& so_far) noexcept;
+  void expect_more(std::size_t bytes, const Progress& so_far) noexcept;
   void flush();
   void write_through(const char* data, std::size_t bytes);
 

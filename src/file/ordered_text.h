@@ -65,7 +65,7 @@ class OrderedText {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
   /// `so_far`: with this text.
-  using Write = std::function<void(std::string_view text, const Share& so_far)>;
+  using Write = std::function<void(std::string_view text, const Progress& so_far)>;
   /// Replaces a text by what is to be written for it.
   using Encode = std::function<void(TextBuffer&)>;
 
@@ -109,7 +109,7 @@ class OrderedText {
  private:
   static constexpr std::uint64_t kTextsOfThread = 3;
 
-  Share so_far_;  ///< progress with what is written
+  Progress so_far_;  ///< progress with what is written
   Write write_;
   Encode encode_;
   BufferPool<TextBuffer> buffers_;

@@ -38,7 +38,7 @@ int open_and_unlink(const std::string& directory) {
 
 }  // namespace
 
-SpillFile::SpillFile(const std::string& directory, std::function<Share()> read)
+SpillFile::SpillFile(const std::string& directory, std::function<Progress()> read)
     : directory_(directory), share_read_(std::move(read)) {
   open();
   // Where the file system has to keep a name after all (NFS), the destructor tries again.
@@ -107,7 +107,7 @@ void SpillFile::give_up(std::uint64_t offset, std::uint64_t bytes) const noexcep
 /// Returns what is going to be written, if the rest of the input takes as much as what has been read since
 /// the file was begun; 0 when that is not known.
 std::uint64_t SpillFile::bytes_of_the_rest(std::uint64_t written) const {
-  const Share read = share_read();
+  const Progress read = share_read();
   if (read.done <= read_before_ || read.total <= read.done) return 0;
   return static_cast<std::uint64_t>(static_cast<double>(written) *
                                     static_cast<double>(read.total - read.done) /

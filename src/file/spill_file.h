@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "base/share.h"
+#include "base/progress.h"
 #include "file/write_behind.h"
 #include "file/write_pieces.h"
 
@@ -30,7 +30,7 @@ class SpillFile {
   /// Creates it in `directory`, which is made if it is not there, and then, as nothing with a name is in it,
   /// removed again. `read` tells how much of the input has been read while the file is written to; then the
   /// error of a full disk says what the rest is going to take, if it goes on like this. Thread-safe.
-  explicit SpillFile(const std::string& directory, std::function<Share()> read = {});
+  explicit SpillFile(const std::string& directory, std::function<Progress()> read = {});
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
@@ -59,13 +59,13 @@ class SpillFile {
 
  private:
   void open();
-  [[nodiscard]] Share share_read() const { return share_read_ ? share_read_() : Share{}; }
+  [[nodiscard]] Progress share_read() const { return share_read_ ? share_read_() : Progress{}; }
   [[nodiscard]] std::uint64_t bytes_of_the_rest(std::uint64_t written) const;
   [[noreturn]] void fail_writing(std::uint64_t written, int error) const;
   [[noreturn]] void fail(const std::string& doing, std::uint64_t bytes, std::uint64_t done, int error) const;
 
   std::string directory_;
-  std::function<Share()> share_read_;
+  std::function<Progress()> share_read_;
   bool made_directory_ = false;
   int fd_ = -1;
   WriteBehind write_behind_;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "file/unfinished_outputs.h"
+#include "file/temp_file_registry.h"
 
 namespace warpmer::file {
 

@@ -54,7 +54,7 @@ class TextSink final : public KmerSink {
   TextFile output_;
   TextForm form_;
   std::uint32_t k_;
-  Share so_far_;  ///< progress in k-mers
+  Progress so_far_;  ///< progress in k-mers
 };
 
 }  // namespace warpmer::formats

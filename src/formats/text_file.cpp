@@ -4,7 +4,7 @@
 #include <exception>
 #include <thread>
 
-#include "base/quiet_thread.h"
+#include "base/thread_without_signals.h"
 #include "formats/ending.h"
 #include "io/compress/bgzf_writer.h"
 
@@ -33,7 +33,7 @@ TextFile::TextFile(const std::string& path, unsigned threads)
   }
 }
 
-void TextFile::write(std::string_view text, const Share& so_far) {
+void TextFile::write(std::string_view text, const Progress& so_far) {
   if (capacity_ == 0) {
     output_.write(text, so_far);
     return;
@@ -55,7 +55,7 @@ char* TextFile::reserve(std::size_t bytes) {
   return text_.data() + used_;
 }
 
-void TextFile::commit(std::size_t bytes, const Share& so_far) {
+void TextFile::commit(std::size_t bytes, const Progress& so_far) {
   if (capacity_ == 0) {
     output_.commit(bytes, so_far);
     return;

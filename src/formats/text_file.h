@@ -19,11 +19,11 @@ class TextFile {
   /// "-" is standard output. `threads`: to compress with, that of the caller included.
   explicit TextFile(const std::string& path, unsigned threads = 1);
 
-  void write(std::string_view text, const Share& so_far = {});
+  void write(std::string_view text, const Progress& so_far = {});
 
   /// Do the same as those of BufferedOutput.
   [[nodiscard]] char* reserve(std::size_t bytes);
-  void commit(std::size_t bytes, const Share& so_far = {});
+  void commit(std::size_t bytes, const Progress& so_far = {});
   void complete();
   void finish();
   [[nodiscard]] const std::string& temporary() { return output_.temporary(); }
@@ -39,7 +39,7 @@ class TextFile {
   std::size_t capacity_ = 0;  ///< whole blocks; 0: nothing is compressed
   std::vector<char> text_;
   std::size_t used_ = 0;
-  Share so_far_;
+  Progress so_far_;
   std::vector<std::string> packed_;  ///< one for each thread
   bool is_complete_ = false;
 };

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "index/frozen_shard.h"
-#include "index/shard_places.h"
+#include "index/reserved_offsets.h"
 
 namespace warpmer::index {
 
@@ -75,7 +75,7 @@ struct PartOfIndex {
 
 /// Writes an index that gets the name `path` when it is complete ("-": standard output, streamed). Destroyed
 /// before `finish` has returned, it leaves nothing behind.
-class IndexWriter : public ShardPlaces {
+class IndexWriter : public ReservedOffsets {
  public:
   /// `writers` is how many threads will call `put` at once. ResourceError (with the path) when the file
   /// cannot be created.
@@ -96,8 +96,8 @@ class IndexWriter : public ShardPlaces {
 
   /// Announces shards. Of shards that have to wait for others in any case, in a stream or in a part, none is
   /// ever due.
-  void expect(std::uint32_t first, std::span<const ShardShape> shapes) override;
-  [[nodiscard]] bool is_due(std::uint32_t shard) const override;
+  void announce(std::uint32_t first, std::span<const ShardShape> shapes) override;
+  [[nodiscard]] bool has_offset(std::uint32_t shard) const override;
 
   /// Keeps what is written from now on out of the page cache: for a job that is short of memory.
   void leave_cache() noexcept;

@@ -47,7 +47,7 @@ struct IndexWriter::Impl {
   Impl(const std::string& path, const IndexParams& given, const PartOfIndex& part);
 
   void put(std::uint32_t shard, FrozenShard&& frozen);
-  void expect(std::uint32_t first, std::span<const ShardShape> shapes);
+  void announce(std::uint32_t first, std::span<const ShardShape> shapes);
   void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
 
   std::string write_part(std::uint64_t bytes_before);
@@ -197,7 +197,7 @@ void IndexWriter::Impl::place_leading() {
   }
 }
 
-void IndexWriter::Impl::expect(std::uint32_t first, std::span<const ShardShape> shapes) {
+void IndexWriter::Impl::announce(std::uint32_t first, std::span<const ShardShape> shapes) {
   if (kept || output().is_ordered()) return;
   const std::lock_guard lock(mutex);
   for (const ShardShape& shape : shapes) {
@@ -434,10 +434,10 @@ IndexWriter::~IndexWriter() = default;
 
 void IndexWriter::put(std::uint32_t shard, FrozenShard&& frozen) { impl_->put(shard, std::move(frozen)); }
 
-void IndexWriter::expect(std::uint32_t first, std::span<const ShardShape> shapes) {
-  impl_->expect(first, shapes);
+void IndexWriter::announce(std::uint32_t first, std::span<const ShardShape> shapes) {
+  impl_->announce(first, shapes);
 }
-bool IndexWriter::is_due(std::uint32_t shard) const {
+bool IndexWriter::has_offset(std::uint32_t shard) const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->due.contains(shard);
 }

@@ -16,8 +16,8 @@
 #include "io/text/quality.h"
 #include "kmer/minimizer.h"
 #include "kmer/ownership.h"
-#include "mpi/shared_index.h"
-#include "mpi/shared_input.h"
+#include "mpi/group_index.h"
+#include "mpi/group_input.h"
 
 namespace warpmer::jobs {
 
@@ -54,11 +54,11 @@ class CountJob {
  private:
   /// False when all has to be read again without taking files for more regular than they must be.
   bool read_and_count(bool may_take_text) {
-    mpi::SharedInput input(ranks_, options_.inputs, input_options_for(options_), threads_, may_take_text);
+    mpi::GroupInput input(ranks_, options_.inputs, input_options_for(options_), threads_, may_take_text);
     const index::IndexParams params = backend::params_for(options_.k, options_.canonical);
-    mpi::SharedIndex index(ranks_, owners_.own_shards(params.shards()), options_.output, params, threads_,
-                           run_.most_waiting_bytes(),
-                           host::tmp_directory(options_.tmp_directory, options_.output));
+    mpi::GroupIndex index(ranks_, owners_.own_shards(params.shards()), options_.output, params, threads_,
+                          run_.most_waiting_bytes(),
+                          host::tmp_directory(options_.tmp_directory, options_.output));
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
       return backend_->start(
@@ -79,8 +79,8 @@ class CountJob {
     return true;
   }
 
-  void write(backend::CountingSession& session, const backend::ReadTotals& read, mpi::SharedInput& input,
-             mpi::SharedIndex& index) {
+  void write(backend::CountingSession& session, const backend::ReadTotals& read, mpi::GroupInput& input,
+             mpi::GroupIndex& index) {
     const auto middle = Clock::now();
     if (session.spilled().written_bytes > 0) index.writer().leave_cache();
     run_.freeze(index.own_shards().end - index.own_shards().first, shards_of(session), index.writer(),
@@ -98,7 +98,7 @@ class CountJob {
     progress_.stage = backend::JobProgress::Stage::done;
   }
 
-  void complete_report(const backend::CountingSession& session, const mpi::SharedIndex& index) {
+  void complete_report(const backend::CountingSession& session, const mpi::GroupIndex& index) {
     run_.fill_in(report_, index.totals(), index.bytes_written());
     report_.device = fmt::format("{}, {}", backend_->describe(), number_of_threads(threads_));
     if (ranks_.are_several() && device_.gpus.empty()) {
@@ -141,7 +141,7 @@ class CountJob {
   backend::JobProgress& progress_;
   unsigned threads_;
   DeviceChoice device_;
-  mpi::Ranks& ranks_;
+  mpi::ProcessGroup& ranks_;
   SessionRun run_;
   std::unique_ptr<backend::Backend> backend_;
   CountReport report_;
@@ -149,7 +149,7 @@ class CountJob {
 
 /// To be called on all ranks together. UsageError when some are on CPUs and others on GPUs, between which
 /// super-k-mers do not travel, and when there are more GPUs than can count together.
-Owners owners_of(mpi::Ranks& ranks, const DeviceChoice& device) {
+Owners owners_of(mpi::ProcessGroup& ranks, const DeviceChoice& device) {
   const std::vector<std::uint64_t> gpus = ranks.all_gather(device.gpus.size());
   const auto on_cpus = std::count(gpus.begin(), gpus.end(), 0u);
   if (on_cpus > 0 && on_cpus < std::ssize(gpus)) {

@@ -30,12 +30,12 @@ struct CountOptions {
   std::string reference;                        ///< for CRAM
   unsigned threads = 0;                         ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine
-  std::string tmp_directory;          ///< for what memory cannot hold; empty: as host/tmp_directory.h has it
-  DeviceChoice device;                ///< unless chosen, the CPU
-  std::vector<std::string> inputs;    ///< such as io::InputSet takes; the first rank's count
-  std::string output;                 ///< path, or "-"
-  index::Provenance provenance;       ///< `inputs` is filled in by the job
-  mpi::Ranks* ranks = &mpi::alone();  ///< ranks that all run this job
+  std::string tmp_directory;        ///< for what memory cannot hold; empty: as host/tmp_directory.h has it
+  DeviceChoice device;              ///< unless chosen, the CPU
+  std::vector<std::string> inputs;  ///< such as io::InputSet takes; the first rank's count
+  std::string output;               ///< path, or "-"
+  index::Provenance provenance;     ///< `inputs` is filled in by the job
+  mpi::ProcessGroup* ranks = &mpi::single_process();  ///< ranks that all run this job
 };
 
 /// One rank's part of a job.

@@ -83,7 +83,7 @@ void compress(file::TextBuffer& buffer) {
 }  // namespace
 
 void write_matrix(const MatrixOptions& options, backend::JobProgress& progress,
-                  const std::function<void(std::string_view, const Share&)>& write) {
+                  const std::function<void(std::string_view, const Progress&)>& write) {
   check(options);
   const std::uint64_t memory_cap = host::memory_or_most(options.memory_bytes);
   const unsigned threads = host::threads_or_all(options.threads);

@@ -32,6 +32,6 @@ struct MatrixOptions {
 /// InputError for an old matrix of another k or strand than the inputs, or from which k-mers were left out
 /// that would now be missed.
 void write_matrix(const MatrixOptions& options, backend::JobProgress& progress,
-                  const std::function<void(std::string_view text, const Share& so_far)>& write);
+                  const std::function<void(std::string_view text, const Progress& so_far)>& write);
 
 }  // namespace warpmer::jobs

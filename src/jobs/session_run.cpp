@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "host/limits.h"
-#include "mpi/ranks.h"
-#include "mpi/shared_input.h"
+#include "mpi/group_input.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::jobs {
 
@@ -32,10 +32,10 @@ void SessionRun::complete(backend::CountPlan& plan, const io::InputSet& input,
   plan.other_bytes = spoken_for;
   plan.memory_cap_bytes = memory_cap_;
   plan.input_bytes = input.progress().bytes_total;
-  plan.input_read = [&progress = progress_] { return Share{progress.bytes_done, progress.bytes_total}; };
+  plan.input_read = [&progress = progress_] { return Progress{progress.bytes_done, progress.bytes_total}; };
 }
 
-backend::ReadTotals SessionRun::read(mpi::SharedInput& input, backend::CountingSession& session,
+backend::ReadTotals SessionRun::read(mpi::GroupInput& input, backend::CountingSession& session,
                                      std::uint32_t k) {
   progress_.stage = backend::JobProgress::Stage::reading;
   failed_ = false;
@@ -43,7 +43,7 @@ backend::ReadTotals SessionRun::read(mpi::SharedInput& input, backend::CountingS
     failed_ = true;
     input.cancel();
   };
-  const mpi::Ranks::Watch watch(input.ranks(), stop);
+  const mpi::ProcessGroup::Watch watch(input.ranks(), stop);
   std::atomic<std::uint64_t> all_bases{0}, all_kmers{0};
   run_team(
       threads_,
@@ -90,14 +90,14 @@ backend::ReadTotals SessionRun::read(mpi::SharedInput& input, backend::CountingS
 }
 
 void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer,
-                        backend::JobProgress::Stage stage, mpi::Ranks& ranks) {
+                        backend::JobProgress::Stage stage, mpi::ProcessGroup& ranks) {
   progress_.shards_total = shards;
   progress_.stage = stage;
   const auto stop = [&] {
     failed_ = true;
     writer.cancel_waiting();
   };
-  const mpi::Ranks::Watch watch(ranks, stop);
+  const mpi::ProcessGroup::Watch watch(ranks, stop);
   const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const auto start = Clock::now();
     writer.put(shard, std::move(frozen));

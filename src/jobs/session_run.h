@@ -12,7 +12,7 @@
 #include "io/input_set.h"
 
 namespace warpmer::mpi {
-class SharedInput;  // mpi/shared_input.h
+class GroupInput;  // mpi/group_input.h
 }  // namespace warpmer::mpi
 
 namespace warpmer::jobs {
@@ -62,12 +62,12 @@ class SessionRun {
   /// Feeds a session with all input, to its end. After io::RawTextRefused it can be called again, with
   /// another input set and session. With several ranks, it returns what this one has read; an error of one
   /// ends all, and instead of io::RawTextRefused `input` says that all must read again.
-  backend::ReadTotals read(mpi::SharedInput& input, backend::CountingSession& session, std::uint32_t k);
+  backend::ReadTotals read(mpi::GroupInput& input, backend::CountingSession& session, std::uint32_t k);
 
   /// Takes `shards` shards, all there are or all of this rank, and gives them to `writer`.
   void freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer,
               backend::JobProgress::Stage stage = backend::JobProgress::Stage::counting,
-              mpi::Ranks& ranks = mpi::alone());
+              mpi::ProcessGroup& ranks = mpi::single_process());
 
   /// Returns how many bytes of finished shards may wait in memory for their places in the file.
   [[nodiscard]] std::uint64_t most_waiting_bytes() const { return memory_cap_ / 16; }

@@ -19,7 +19,7 @@
 #include "jobs/device_choice.h"
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"
-#include "mpi/shared_input.h"
+#include "mpi/group_input.h"
 
 namespace warpmer::jobs {
 
@@ -111,7 +111,7 @@ class UpdateJob {
 
  private:
   void update(bool may_take_text) {
-    std::optional<mpi::SharedInput> added, removed;
+    std::optional<mpi::GroupInput> added, removed;
     if (!options_.added.empty()) added.emplace(options_.added, input_options_for(count_));
     if (!options_.removed.empty()) removed.emplace(options_.removed, input_options_for(count_));
     index::IndexWriter writer(options_.output, index_.params(), threads_);
@@ -151,8 +151,8 @@ class UpdateJob {
   [[nodiscard]] std::uint32_t k() const { return index_.params().k; }
 
   /// Makes the plan. On a CPU, ResourceError with the least cap that would do, where this one does not.
-  [[nodiscard]] backend::UpdatePlan plan(std::optional<mpi::SharedInput>& added,
-                                         std::optional<mpi::SharedInput>& removed) const {
+  [[nodiscard]] backend::UpdatePlan plan(std::optional<mpi::GroupInput>& added,
+                                         std::optional<mpi::GroupInput>& removed) const {
     std::uint64_t reading = 0;
     for (const auto* input : {&added, &removed}) {
       if (*input) reading = std::max(reading, (*input)->own().memory_bytes(threads_));
@@ -160,7 +160,7 @@ class UpdateJob {
     backend::UpdatePlan plan;
     if (added) plan.added = count_plan_for(count_, device_, run_, added->own(), reading);
     if (removed) plan.removed = count_plan_for(count_, device_, run_, removed->own(), reading);
-    if (options_.paged) plan.live_table = backend::LiveTableUse::when_full;
+    if (options_.paged) plan.resident_table = backend::ResidentTableUse::when_full;
     if (!device_.gpus.empty()) return plan;  // its sessions know themselves what they take
     const std::uint64_t spoken_for = (plan.added ? plan.added : plan.removed)->other_bytes;
     const backend::UpdateNeeds needs = backend::update_needs(index_, threads_);
@@ -221,8 +221,8 @@ class UpdateJob {
   }
 
   /// Returns the index, and then every file that was read.
-  [[nodiscard]] index::Provenance provenance(const std::optional<mpi::SharedInput>& added,
-                                             const std::optional<mpi::SharedInput>& removed) const {
+  [[nodiscard]] index::Provenance provenance(const std::optional<mpi::GroupInput>& added,
+                                             const std::optional<mpi::GroupInput>& removed) const {
     index::Provenance provenance = options_.provenance;
     provenance.inputs = {options_.index};
     for (const auto* input : {&added, &removed}) {

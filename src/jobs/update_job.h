@@ -25,7 +25,7 @@ struct UpdateOptions {
   unsigned threads = 0;            ///< 0: the cores this process may use
   std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
   std::string tmp_directory;       ///< the same as for counting
-  bool paged = false;              ///< LiveTableUse::when_full
+  bool paged = false;              ///< ResidentTableUse::when_full
   std::string output;              ///< path, or "-"
   index::Provenance provenance;    ///< `inputs` is filled in by the job
 };

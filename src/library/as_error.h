@@ -5,24 +5,24 @@
 #include <utility>
 
 #include "base/error.h"
-#include "mpi/verdict.h"
+#include "mpi/job_failure.h"
 
 namespace warpmer::library {
 
 /// Throws what stands for an exception: itself, if it is an Error; else what the program would report.
 [[noreturn]] inline void rethrow_as_error(const std::exception_ptr& thrown) {
-  const mpi::Verdict verdict = mpi::verdict_of(thrown);
-  switch (verdict.kind) {
+  const mpi::JobFailure job_failure = mpi::job_failure_of(thrown);
+  switch (job_failure.kind) {
     case ErrorKind::usage:
-      throw UsageError(verdict.message);
+      throw UsageError(job_failure.message);
     case ErrorKind::input:
-      throw InputError(verdict.message);
+      throw InputError(job_failure.message);
     case ErrorKind::resource:
-      throw ResourceError(verdict.message);
+      throw ResourceError(job_failure.message);
     case ErrorKind::internal:
       break;
   }
-  throw InternalError(verdict.message);
+  throw InternalError(job_failure.message);
 }
 
 /// Returns what `work` returns. Whatever it throws is thrown as an Error.

@@ -3,7 +3,7 @@
 
 #include "io/text/batch.h"
 #include "io/text/input_list.h"
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::mpi {
 

@@ -8,7 +8,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::mpi {
 
@@ -55,9 +55,9 @@ unsigned launched_rank() {
   return 0;
 }
 
-std::unique_ptr<Ranks> join_ranks() {
+std::unique_ptr<ProcessGroup> join_ranks() {
   const unsigned ranks = launched_ranks();
-  if (ranks == 1) return std::make_unique<Ranks>();
+  if (ranks == 1) return std::make_unique<ProcessGroup>();
   // NCCL (kernels/exchange/rank_carrier.cu) needs no NVLink multicast, which has put GPUs that others shared
   // out of service. Said while there is one thread: environments are not safe for more.
   ::setenv("NCCL_NVLS_ENABLE", "0", 0);
@@ -70,7 +70,7 @@ std::unique_ptr<Ranks> join_ranks() {
                     "it); build it where MPI is installed, or start one process",
                     ranks, kModule));
   }
-  return std::make_unique<Ranks>(std::unique_ptr<RankLink>(make()), ranks);
+  return std::make_unique<ProcessGroup>(std::unique_ptr<RankLink>(make()), ranks);
 }
 
 }  // namespace warpmer::mpi

@@ -1,6 +1,6 @@
 #pragma once
-/// A link carries messages between the processes of a job. It is passive: one thread (mpi/ranks.cpp) makes
-/// all calls, from `open` to `close`, so that MPI need not be safe for threads.
+/// A link carries messages between the processes of a job. It is passive: one thread (mpi/process_group.cpp)
+/// makes all calls, from `open` to `close`, so that MPI need not be safe for threads.
 
 #include <cstddef>
 #include <cstdint>

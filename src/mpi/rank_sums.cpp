@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::mpi {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 /// Number of sums that one rank tells another at a time.
 constexpr std::size_t kSumsInMessage = std::size_t{1} << 17;
 
-void send_sums(Ranks& ranks, unsigned to, const std::vector<std::uint64_t>& sums) {
+void send_sums(ProcessGroup& ranks, unsigned to, const std::vector<std::uint64_t>& sums) {
   // It may still be busy with another one's.
   ranks.receive_from(to, Channel::together);
   for (std::size_t at = 0; at < sums.size(); at += kSumsInMessage) {
@@ -20,7 +20,7 @@ void send_sums(Ranks& ranks, unsigned to, const std::vector<std::uint64_t>& sums
   }
 }
 
-void add_sums_from(Ranks& ranks, unsigned from, std::vector<std::uint64_t>& sums) {
+void add_sums_from(ProcessGroup& ranks, unsigned from, std::vector<std::uint64_t>& sums) {
   ranks.post(from, Channel::together, {});
   for (std::size_t at = 0; at < sums.size(); at += kSumsInMessage) {
     const Message message = ranks.receive_from(from, Channel::words);
@@ -31,7 +31,7 @@ void add_sums_from(Ranks& ranks, unsigned from, std::vector<std::uint64_t>& sums
 
 }  // namespace
 
-bool add_up_over_ranks(Ranks& ranks, std::vector<std::uint64_t>& sums) {
+bool add_up_over_ranks(ProcessGroup& ranks, std::vector<std::uint64_t>& sums) {
   const unsigned last = ranks.size() - 1, place = last - ranks.rank();
   for (unsigned step = 1; step < ranks.size(); step *= 2) {
     if (place % (2 * step) != 0) {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::mpi {
 

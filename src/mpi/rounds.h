@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 #include "mpi/transposition.h"
 
 namespace warpmer::mpi {
@@ -21,7 +21,7 @@ namespace warpmer::mpi {
 class Rounds {
  public:
   /// `devices_of_ranks` is the number of devices that each rank has. They are numbered through, rank by rank.
-  Rounds(mpi::Ranks& ranks, const std::vector<std::uint32_t>& devices_of_ranks)
+  Rounds(mpi::ProcessGroup& ranks, const std::vector<std::uint32_t>& devices_of_ranks)
       : ranks_(ranks), all_(devices_of_ranks.size()) {
     for (std::size_t rank = 0; rank < all_.size(); ++rank) {
       all_[rank].first_device = devices_;
@@ -142,7 +142,7 @@ class Rounds {
     }
   }
 
-  mpi::Ranks& ranks_;
+  mpi::ProcessGroup& ranks_;
   std::vector<Rank> all_;      ///< this one, too
   std::uint32_t devices_ = 0;  ///< devices of all ranks
   std::uint64_t round_ = 0;

@@ -1,4 +1,4 @@
-// The cut on the device: every k-mer is in one word, every word in the list that its minimizer names.
+// The cut on the device: every k-mer is in one word, every word in the bin that its minimizer names.
 
 #include <doctest/doctest.h>
 
@@ -41,17 +41,17 @@ DeviceArray<char> on_device(const std::string& text, cudaStream_t stream) {
 }
 
 template <class Key, int Words>
-void check_cut(const std::string& text, std::uint32_t k, std::uint32_t list_bits, std::uint32_t capacity) {
+void check_cut(const std::string& text, std::uint32_t k, std::uint32_t bin_bits, std::uint32_t capacity) {
   CAPTURE(k);
   const Stream stream;
-  StagedWords<Words> staged(list_bits, capacity, stream);
+  StagedWords<Words> staged(bin_bits, capacity, stream);
   // Places that remain empty are looked at here, too.
   fill_bytes(staged.staging().words, 0, staged.staging().capacity(), stream);
   const auto device = on_device(text, stream);
   const auto bytes = static_cast<std::uint32_t>(text.size());
   DeviceArray<std::uint32_t> left(tiles_of(bytes) + 1), again(tiles_of(bytes) + 1);
   DeviceArray<CutStatus> status(1);
-  const CutParams params{k, minimizer_length(k), list_bits};
+  const CutParams params{k, minimizer_length(k), bin_bits};
   std::vector<Key> found;
   std::uint64_t kmers = 0;
   const std::uint32_t* tiles = nullptr;
@@ -77,14 +77,14 @@ void check_cut(const std::string& text, std::uint32_t k, std::uint32_t list_bits
       copy_to_host(places.data(), staged.staging().places + begin, places.size(), stream);
       stream.wait();
       for (std::size_t i = 0; i < words.size(); ++i) {
-        const auto [list, rank] = places[i];
-        if (list == kNoList) continue;
+        const auto [bin, rank] = places[i];
+        if (bin == kNoBin) continue;
         const SuperKmerReader<Key, Words> reader(words[i], k);
-        one_each = one_each && seen.emplace(list, rank).second;
-        right_list = right_list && list >> (list_bits - kRegionBits) == region;
+        one_each = one_each && seen.emplace(bin, rank).second;
+        right_list = right_list && bin >> (bin_bits - kRegionBits) == region;
         for (std::uint32_t j = 0; j < reader.kmers(); ++j) {
           found.push_back(reader.canonical(j));
-          right_list = right_list && shard_of(minimizer_of(found.back(), k), list_bits) == list;
+          right_list = right_list && shard_of(minimizer_of(found.back(), k), bin_bits) == bin;
         }
       }
     }

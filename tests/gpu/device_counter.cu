@@ -125,7 +125,7 @@ TEST_CASE("hot k-mers") {
 }
 
 TEST_CASE("lists too large for one table are counted in parts") {
-  // Few lists, many k-mers: 2^12 lists of several thousand k-mers each.
+  // Few bins, many k-mers: 2^12 bins of several thousand k-mers each.
   const auto reads = tests::random_reads(2000, 30000000, 7, 20000);
   for (const std::uint32_t k : {31u, 33u}) {
     if (!tests::can_count(k)) continue;
@@ -143,7 +143,7 @@ TEST_CASE("little memory: counted early, and merged") {
   check_same(on_gpu(reads, plan), ample);
 }
 
-/// Calls `check` with each table that lists can be counted in, but for the default.
+/// Calls `check` with each table that bins can be counted in, but for the default.
 template <class Check>
 void for_each_table(Check&& check) {
   for (const auto table : {backend::CountTable::slab, backend::CountTable::bcht, backend::CountTable::iceberg,
@@ -220,13 +220,13 @@ TEST_CASE("long lists are counted by all blocks together") {
     if (!tests::can_count(k)) continue;
     CAPTURE(k);
     std::vector<std::string> reads = tests::random_reads(3000, 20000, 9);
-    // More than fit the table that so little memory has for a long list: it is counted in parts.
+    // More than fit the table that so little memory has for a long bin: it is counted in parts.
     reads.push_back(crowd(12000, k, 10));
     for (int i = 0; i < 100; ++i) reads.push_back(std::string(5000, i % 3 == 0 ? 'C' : 'G'));
     auto plan = device_plan_for(k);
     plan.memory_bytes = std::uint64_t{256} << 20;
-    plan.tuning.long_list_kmers = 60;
-    plan.tuning.long_list_ratio = 0;
+    plan.tuning.long_bin_kmers = 60;
+    plan.tuning.long_bin_ratio = 0;
     check_same(on_gpu(reads, plan), on_cpu(reads, plan));
     plan.min_count = 2;
     plan.max_count = 1000;
@@ -256,7 +256,7 @@ TEST_CASE("what does not fit goes to host memory and to files, and comes back") 
     CHECK(by_host.spilled.to_file == 0);
     CHECK(by_host.spilled.from_host >= by_host.spilled.to_host);
     plan.spill.host_bytes = 0;
-    plan.expected_kmers = 1;  // other lists, and few
+    plan.expected_kmers = 1;  // other bins, and few
     const DeviceResult by_file = on_gpu(reads, plan);
     check_same(by_file, expected);
     CHECK(by_file.spilled.to_file > 0);
@@ -333,8 +333,8 @@ TEST_CASE("long lists that were counted early") {
   auto plan = device_plan_for(31);
   const DeviceResult ample = on_cpu(reads, plan);
   plan.memory_bytes = std::uint64_t{160} << 20;
-  plan.tuning.long_list_kmers = 60;
-  plan.tuning.long_list_ratio = 0;
+  plan.tuning.long_bin_kmers = 60;
+  plan.tuning.long_bin_ratio = 0;
   check_same(on_gpu(reads, plan), ample);
 }
 

@@ -17,7 +17,7 @@
 #include "kernels/exchange/nccl.cuh"
 #include "kernels/exchange/rank_carrier.cuh"
 #include "kernels/exchange/slices.cuh"
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 
 namespace {
 
@@ -92,26 +92,27 @@ TEST_CASE("GPUs of one process exchange by copies, or by NCCL as those of ranks 
       }
       if (!has_nccl) continue;
       gpu::Peers peers(all);
-      CHECK((on_several(reads, plan, times, peers, gpu::make_rank_carrier(peers, mpi::alone())) == expected));
+      CHECK((on_several(reads, plan, times, peers, gpu::make_rank_carrier(peers, mpi::single_process())) ==
+             expected));
     }
   }
 }
 
 TEST_CASE("slices that shards want") {
-  constexpr std::uint32_t kShards = 300, kListsPerShard = 4, kLists = kShards * kListsPerShard;
+  constexpr std::uint32_t kShards = 300, kBinsPerShard = 4, kBins = kShards * kBinsPerShard;
   std::mt19937 random(3);
   gpu::Stream stream;
   for (const std::uint32_t parts : {1u, 3u}) {
-    gpu::Segment<2> segment(0, 0, kLists, parts);
+    gpu::Segment<2> segment(0, 0, kBins, parts);
     std::vector<std::uint32_t> offsets, wanted(kShards);
     for (std::uint32_t part = 0; part < parts; ++part) {
       std::vector<std::uint32_t> of_part = {part * 1000};
-      // One list has most of the words of a part, and one part has none.
-      for (std::uint32_t list = 0; list < kLists; ++list)
-        of_part.push_back(of_part.back() + (part == 1 ? 0 : list == 700 ? 5000 : random() % 5));
+      // One bin has most of the words of a part, and one part has none.
+      for (std::uint32_t bin = 0; bin < kBins; ++bin)
+        of_part.push_back(of_part.back() + (part == 1 ? 0 : bin == 700 ? 5000 : random() % 5));
       const std::uint64_t words = of_part.back() - of_part.front();
       for (std::uint32_t shard = 0; shard < kShards; ++shard) {
-        const std::uint64_t before = of_part[(shard + 1) * kListsPerShard] - of_part.front();
+        const std::uint64_t before = of_part[(shard + 1) * kBinsPerShard] - of_part.front();
         std::uint32_t slices = 0;
         while (gpu::slice_begin(words, slices) < before) ++slices;
         wanted[shard] = std::max(wanted[shard], slices);
@@ -119,7 +120,7 @@ TEST_CASE("slices that shards want") {
       offsets.insert(offsets.end(), of_part.begin(), of_part.end());
     }
     gpu::copy_to_device(segment.offsets.data(), offsets.data(), offsets.size(), stream);
-    CHECK((gpu::slices_wanted(segment, kListsPerShard, stream) == wanted));
+    CHECK((gpu::slices_wanted(segment, kBinsPerShard, stream) == wanted));
     CHECK(wanted.back() == gpu::kSlices);
     CHECK(wanted.front() == 1);
   }

@@ -107,7 +107,7 @@ TEST_CASE("answers come back to their places, directly and through the host") {
       for (const gpu::Route route : {gpu::Route::direct, gpu::Route::host}) {
         const auto asked = gpu::route_index(index.params(), payloads, plan, route);
         REQUIRE(asked.size() == gpus.size());
-        for (unsigned round = 0; round < plan.journeys + 2; ++round) {
+        for (unsigned round = 0; round < plan.routed_batches + 2; ++round) {
           const std::size_t asker = round % gpus.size();
           CHECK((ask(gpus[asker], *asked[asker], text, plan) == expected));
         }

@@ -89,7 +89,7 @@ std::optional<OfRanks> on_gpus_of_ranks(const backend::CountPlan& plan, const st
   if (gpus.empty()) return std::nullopt;
   OfRanks all;
   std::mutex mutex;
-  all.errors = test::on_ranks(static_cast<unsigned>(gpus.size()), [&](mpi::Ranks& ranks) {
+  all.errors = test::on_ranks(static_cast<unsigned>(gpus.size()), [&](mpi::ProcessGroup& ranks) {
     std::vector<io::Batch> own;
     for (std::size_t i = 0; i < batches.size(); ++i) {
       // The first one has next to nothing, and waits for the others' segments.
@@ -129,7 +129,7 @@ TEST_CASE("ranks on GPUs that end their sessions before they count have not fail
   if (gpus.empty()) return;
   // Enough for the last round to be under way when they do so.
   const auto batches = batches_of(simulated_reads(1200000, 90000000, 6), 4000);
-  const auto errors = test::on_ranks(static_cast<unsigned>(gpus.size()), [&](mpi::Ranks& ranks) {
+  const auto errors = test::on_ranks(static_cast<unsigned>(gpus.size()), [&](mpi::ProcessGroup& ranks) {
     backend::CountPlan plan = roomy_plan_for(31);
     plan.ranks = &ranks;
     const auto backend = backend::make_cuda_backend({gpus[ranks.rank()]});

@@ -16,9 +16,10 @@ std::unique_ptr<backend::Backend> updater(std::size_t times = 1) {
   return backend::make_cuda_backend(std::vector<int>(times, gpu_under_test().ordinal));
 }
 /// Updates with a resident table.
-class LiveUpdater : public backend::Backend {
+class ResidentUpdater : public backend::Backend {
  public:
-  explicit LiveUpdater(backend::LiveTableUse use, std::size_t times = 1) : use_(use), gpu_(updater(times)) {}
+  explicit ResidentUpdater(backend::ResidentTableUse use, std::size_t times = 1)
+      : use_(use), gpu_(updater(times)) {}
 
   [[nodiscard]] std::string describe() const override { return gpu_->describe(); }
   [[nodiscard]] std::unique_ptr<backend::CountingSession> start(const backend::CountPlan& plan) override {
@@ -27,12 +28,12 @@ class LiveUpdater : public backend::Backend {
   [[nodiscard]] std::unique_ptr<backend::UpdatingSession> start_update(
       const backend::UpdatePlan& plan, const index::IndexFile& index) override {
     backend::UpdatePlan live = plan;
-    live.live_table = use_;
+    live.resident_table = use_;
     return gpu_->start_update(live, index);
   }
 
  private:
-  const backend::LiveTableUse use_;
+  const backend::ResidentTableUse use_;
   const std::unique_ptr<backend::Backend> gpu_;
 };
 backend::CountPlan updating_plan(std::uint64_t device_memory_bytes = 0) {
@@ -155,8 +156,8 @@ TEST_CASE("one shard that gets nearly everything") {
       ResourceError);
 }
 
-TEST_CASE("a live table, to which everything is added") {
-  LiveUpdater live(backend::LiveTableUse::always);
+TEST_CASE("a resident table, to which everything is added") {
+  ResidentUpdater live(backend::ResidentTableUse::always);
   update_like_count(live, countable({13, 31, 32, 64}), {{4, 1}}, updating_plan(), 8000);
   note_shortfalls(live, countable({15, 31, 64}), updating_plan());
   update_what_crowds<Key64>(live, 31, updating_plan(), 5000);
@@ -166,8 +167,8 @@ TEST_CASE("a live table, to which everything is added") {
   end_update_with_the_sink(live, updating_plan());
 }
 
-TEST_CASE("a live table that one shard gets nearly everything of") {
-  LiveUpdater live(backend::LiveTableUse::always);
+TEST_CASE("a resident table that one shard gets nearly everything of") {
+  ResidentUpdater live(backend::ResidentTableUse::always);
   const HotShard hot;
   const index::IndexFile index(hot.path.path()), expected(hot.expected_path.path());
   check_updated(update(live, updating_plan(), index, {hot.added, {}, true, false}), expected);
@@ -176,8 +177,8 @@ TEST_CASE("a live table that one shard gets nearly everything of") {
                        doctest::Contains("leave --paged out"), ResourceError);
 }
 
-TEST_CASE("a live table with a shard larger than a chunk") {
-  LiveUpdater live(backend::LiveTableUse::when_full);
+TEST_CASE("a resident table with a shard larger than a chunk") {
+  ResidentUpdater live(backend::ResidentTableUse::when_full);
   const Reads was = simulated_reads(200, 5000, 33), rest = simulated_reads(1650000, 9000000, 37, 20),
               hot = hot_reads(rest.size() / 20 + 1, 31, 34);
   const TemporaryIndex path;
@@ -199,8 +200,8 @@ TEST_CASE("a live table with a shard larger than a chunk") {
   }
 }
 
-TEST_CASE("a live table with a shard that what is pending makes larger than a chunk") {
-  LiveUpdater live(backend::LiveTableUse::when_full);
+TEST_CASE("a resident table with a shard that what is pending makes larger than a chunk") {
+  ResidentUpdater live(backend::ResidentTableUse::when_full);
   const Reads was = simulated_reads(200, 5000, 33), rest = simulated_reads(1650000, 9000000, 37, 20),
               in_table = hot_reads(55000, 31, 34), in_the_end = hot_reads(55000, 31, 34 + (1u << 20));
   const TemporaryIndex path;
@@ -222,8 +223,8 @@ TEST_CASE("a live table with a shard that what is pending makes larger than a ch
   }
 }
 
-TEST_CASE("a live table whose counts need more than 32 bits in the end") {
-  LiveUpdater live(backend::LiveTableUse::when_full);
+TEST_CASE("a resident table whose counts need more than 32 bits in the end") {
+  ResidentUpdater live(backend::ResidentTableUse::when_full);
   Reads added = simulated_reads(1000000, 9000000, 37, 20);
   const std::size_t before = added.size();
   backend::CountPlan plan = updating_plan(std::uint64_t{400} << 20);
@@ -256,13 +257,13 @@ TEST_CASE("a live table whose counts need more than 32 bits in the end") {
   }
 }
 
-TEST_CASE("live tables of a GPU that acts as three") {
-  LiveUpdater live(backend::LiveTableUse::always, 3);
+TEST_CASE("resident tables of a GPU that acts as three") {
+  ResidentUpdater live(backend::ResidentTableUse::always, 3);
   update_like_count(live, countable({31, 64}), {{2, 3}}, updating_plan(), 8000);
 }
 
-TEST_CASE("a live table beyond the GPU's memory, that grows while reads come") {
-  LiveUpdater live(backend::LiveTableUse::when_full);
+TEST_CASE("a resident table beyond the GPU's memory, that grows while reads come") {
+  ResidentUpdater live(backend::ResidentTableUse::when_full);
   for (const std::uint32_t k : countable({21, 47})) {
     CAPTURE(k);
     const Reads was = simulated_reads(60000, 3000000, 36, 20),

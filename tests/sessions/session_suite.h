@@ -18,7 +18,7 @@
 #include "kmer/hash.h"
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 #include "oracle/naive_kmers.h"
 
 namespace warpmer::tests {

@@ -63,10 +63,10 @@ class TableLists {
   /// Makes a table use these lists, which are empty.
   void give_to(TableNotes<Key>& table) {
     constexpr std::size_t kCapacity = TableNotes<Key>::kListCapacity;
-    table.homeless = homeless_.get(kCapacity);
-    table.homeless_counts = homeless_counts_.get(kCapacity);
+    table.overflow = overflow_.get(kCapacity);
+    table.overflow_counts = overflow_counts_.get(kCapacity);
     table.carries = carries_.get(kCapacity);
-    table.homeless_size = 0;
+    table.overflow_size = 0;
     table.carries_size = 0;
   }
   static void move_carries(TableNotes<Key>& table, Carries<Key>& carries) {
@@ -75,8 +75,8 @@ class TableLists {
   }
 
  private:
-  Scratch<Key> homeless_, carries_;
-  Scratch<std::uint32_t> homeless_counts_;
+  Scratch<Key> overflow_, carries_;
+  Scratch<std::uint32_t> overflow_counts_;
 };
 
 }  // namespace warpmer::cpu

@@ -24,7 +24,7 @@ class PackedCounter : public HashCounter<Key64> {
     std::uint32_t bits = kLeastWindowBits;
     while (bits < most_window_bits() && kMostLoad * static_cast<double>(slots(bits)) < distinct) ++bits;
     lay_out(table_, words_, bits);
-    table_.homeless_size = 0;
+    table_.overflow_size = 0;
     has_others_ = false;
   }
 
@@ -33,13 +33,13 @@ class PackedCounter : public HashCounter<Key64> {
       if (table_.size + kInsertKeys > table_.limit) {
         widen();
       } else {
-        pass_on(carries);
+        scatter(carries);
       }
     }
   }
 
   std::size_t harvest(ShardArrays<Key64>& arrays, Carries<Key64>& carries) override {
-    pass_on(carries);
+    scatter(carries);
     const std::size_t others = has_others_ ? others_.harvest(other_arrays_, carries) : 0;
     const std::size_t room = table_.size + others + kPackedWindow;
     kernels_.harvest(table_, arrays.keys.get(room), arrays.counts.get(room));
@@ -92,12 +92,12 @@ class PackedCounter : public HashCounter<Key64> {
   }
 
   /// Counts the overflow in the other table.
-  void pass_on(Carries<Key64>& carries) {
-    if (table_.homeless_size == 0) return;
+  void scatter(Carries<Key64>& carries) {
+    if (table_.overflow_size == 0) return;
     if (!has_others_) others_.reset(kFirstOthers);
     has_others_ = true;
-    others_.insert({table_.homeless, table_.homeless_counts, table_.homeless_size, 0}, carries);
-    table_.homeless_size = 0;
+    others_.insert({table_.overflow, table_.overflow_counts, table_.overflow_size, 0}, carries);
+    table_.overflow_size = 0;
   }
 
   /// Merges what the other table had with `table_.size` entries: counts of hashes that are in both are added

@@ -55,8 +55,8 @@ class ShardedSample : public backend::SampleSession {
     const unsigned half = half_of(batch);
     std::uint64_t kmers = 0;
     for (const io::Piece& piece : batch.pieces)
-      kmers += worker.cutter.cut(batch, piece, 0, [&] { pass_on(worker, half); });
-    pass_on(worker, half);
+      kmers += worker.cutter.cut(batch, piece, 0, [&] { scatter(worker, half); });
+    scatter(worker, half);
     return kmers;
   }
 
@@ -113,7 +113,7 @@ class ShardedSample : public backend::SampleSession {
     double count_seconds = 0;
   };
 
-  void pass_on(Worker& worker, unsigned half) {
+  void scatter(Worker& worker, unsigned half) {
     worker.split.split(worker.cutter.list());
     worker.cutter.clear();
     const std::uint32_t kept = kept_;

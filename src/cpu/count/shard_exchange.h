@@ -16,7 +16,7 @@
 #include "cpu/memory/multisplit.h"
 #include "kmer/ownership.h"
 #include "mpi/exchange.h"
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 #include "mpi/transposition.h"
 
 namespace warpmer::cpu {
@@ -25,7 +25,7 @@ template <int Words>
 class ShardExchange {
  public:
   /// `threads` of this rank send, and say when they have sent all.
-  ShardExchange(mpi::Ranks& ranks, std::uint32_t shards, unsigned devices, unsigned threads)
+  ShardExchange(mpi::ProcessGroup& ranks, std::uint32_t shards, unsigned devices, unsigned threads)
       : ranks_(ranks),
         shards_(shards),
         devices_(devices),
@@ -41,7 +41,7 @@ class ShardExchange {
   /// Sends each owner its part; `append(shard, words, n)` takes what is this rank's. Returns how many bytes
   /// have gone to other devices or ranks, or have come.
   template <class Append>
-  std::uint64_t pass_on(const Multisplit<Words>& split, unsigned thread, unsigned threads, Append&& append) {
+  std::uint64_t scatter(const Multisplit<Words>& split, unsigned thread, unsigned threads, Append&& append) {
     std::uint64_t bytes = send_to_ranks(split);
     if (devices_ == 1) {
       for (std::uint32_t shard = first_shard_; shard < end_shard_; ++shard) {
@@ -61,7 +61,7 @@ class ShardExchange {
   /// To be called when a thread has passed all on. The last one tells the others, and all help until nothing
   /// more can come; `relieve` makes room where that is too much.
   template <class Append, class Relieve>
-  void end(Append&& append, Relieve&& relieve) {
+  void end(Append&& append, Relieve&& evict) {
     if (threads_in_.fetch_sub(1) == 1) {
       for (std::uint32_t device = 0; device < devices_; ++device) deliver(device, append);
       for (unsigned step = 0; step + 1 < ranks_.size(); ++step)
@@ -69,7 +69,7 @@ class ShardExchange {
     }
     while (!is_complete()) {
       deliver_next(append, kLook);
-      relieve();
+      evict();
     }
   }
 
@@ -180,7 +180,7 @@ class ShardExchange {
     }
   }
 
-  mpi::Ranks& ranks_;
+  mpi::ProcessGroup& ranks_;
   const std::uint32_t shards_;
   const std::uint32_t devices_;
   std::atomic<unsigned> threads_in_;

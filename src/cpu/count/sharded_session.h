@@ -12,8 +12,8 @@
 #include "backend/backend.h"
 #include "base/huge_pages.h"
 #include "cpu/count/shard_exchange.h"
+#include "cpu/count/shard_memory.h"
 #include "cpu/count/shard_spill.h"
-#include "cpu/count/shard_tiers.h"
 #include "cpu/memory/memory_model.h"
 #include "cpu/memory/multisplit.h"
 #include "cpu/memory/stopwatch.h"
@@ -28,16 +28,16 @@ class ShardedSession : public backend::CountingSession {
   ShardedSession(const Kernels& kernels, const backend::CountPlan& plan)
       : plan_(plan),
         shards_(1u << shard_bits(plan.k)),
-        memory_(with_courier(plan), Worker::memory_bytes(), shards_, Tiers::kShardBytes, sizeof(Key),
+        memory_(with_courier(plan), Worker::memory_bytes(), shards_, Memory::kShardBytes, sizeof(Key),
                 sizeof(SuperKmer<Words>)),
-        tiers_(kernels, plan_, shards_, memory_),
-        pending_(tiers_.pending()),
+        shard_memory_(kernels, plan_, shards_, memory_),
+        pending_(shard_memory_.pending()),
         exchange_(*plan.ranks, shards_, plan.devices, plan.threads),
         next_shard_(exchange_.first_shard()) {
     const std::uint32_t own_shards = exchange_.end_shard() - exchange_.first_shard();
     const unsigned workers = with_courier(plan).threads;
     for (unsigned t = 0; t < workers; ++t) {
-      workers_.emplace_back(kernels, plan, shards_, own_shards, tiers_.pool(),
+      workers_.emplace_back(kernels, plan, shards_, own_shards, shard_memory_.pool(),
                             stock_pages(memory_.budget(), plan.threads));
     }
     if (plan.ranks->are_several()) courier_ = std::thread([this] { deliver_until_complete(); });
@@ -59,8 +59,8 @@ class ShardedSession : public backend::CountingSession {
     const double filled = bytes / PendingPage<Words>::kBytes + std::min<double>(words, shards) / 2;
     const double stock = plan.threads * static_cast<double>(stock_pages(
                                             static_cast<std::uint64_t>(filled * kPage), plan.threads));
-    return MemoryModel::forecast(plan, Worker::memory_bytes(), shards, Tiers::kShardBytes, sizeof(Key), bytes,
-                                 (filled + stock) * kPage, expected.run_bytes);
+    return MemoryModel::forecast(plan, Worker::memory_bytes(), shards, Memory::kShardBytes, sizeof(Key),
+                                 bytes, (filled + stock) * kPage, expected.run_bytes);
   }
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override {
@@ -72,8 +72,8 @@ class ShardedSession : public backend::CountingSession {
       for (const io::Piece& piece : batch.pieces) {
         worker.times.cut_bytes += piece.length;
         kmers += worker.cutter.cut(batch, piece, 0, [&] {
-          pass_on(worker, thread);
-          if (tiers_.over_budget()) tiers_.relieve(worker.desk);
+          scatter(worker, thread);
+          if (shard_memory_.over_budget()) shard_memory_.evict(worker.count_scratch);
         });
       }
     }
@@ -83,9 +83,9 @@ class ShardedSession : public backend::CountingSession {
 
   std::uint64_t end_of_input(unsigned thread) override {
     Worker& worker = workers_[thread];
-    pass_on(worker, thread);
+    scatter(worker, thread);
     exchange_.end(appender(worker), [&] {
-      if (tiers_.over_budget()) tiers_.relieve(worker.desk);
+      if (shard_memory_.over_budget()) shard_memory_.evict(worker.count_scratch);
     });
     // From here on, it is looked at what was counted early and how long that took.
     if (++threads_ended_ == plan_.threads && courier_.joinable()) courier_.join();
@@ -95,7 +95,7 @@ class ShardedSession : public backend::CountingSession {
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
     Worker& worker = workers_[thread];
-    Freezer& freezer = worker.desk.freezer;
+    Freezer& freezer = worker.count_scratch.freezer;
     for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < exchange_.end_shard(); shard_done()) {
       index::FrozenShard frozen;
       std::optional<ShardSpill<Key>> spill;
@@ -119,16 +119,16 @@ class ShardedSession : public backend::CountingSession {
   /// it is a part.
   template <class Use>
   void take(std::uint32_t shard, unsigned thread, Use&& use) {
-    typename Tiers::Desk& desk = workers_[thread].desk;
-    const typename Tiers::Turn turn(tiers_, desk);
-    tiers_.count(desk, shard, [&](const ShardPart<Key>& part) {
-      const Stopwatch watch(desk.times.freeze_seconds);
+    typename Memory::Desk& count_scratch = workers_[thread].count_scratch;
+    const typename Memory::Turn turn(shard_memory_, count_scratch);
+    shard_memory_.count(count_scratch, shard, [&](const ShardPart<Key>& part) {
+      const Stopwatch watch(count_scratch.times.freeze_seconds);
       use(part);
     });
   }
 
   /// Returns a place for a shard that is larger than memory; the session must live until that has been read.
-  [[nodiscard]] ShardSpill<Key> shard_spill() { return tiers_.shard_spill(); }
+  [[nodiscard]] ShardSpill<Key> shard_spill() { return shard_memory_.shard_spill(); }
 
   [[nodiscard]] backend::Tally tally() const override {
     backend::Tally all(plan_.min_count, plan_.max_count);
@@ -148,11 +148,11 @@ class ShardedSession : public backend::CountingSession {
     return all.loads();
   }
 
-  [[nodiscard]] std::uint64_t early_counts() const override { return tiers_.early_counts(); }
-  [[nodiscard]] backend::SpillReport spilled() const override { return tiers_.spill_report(); }
+  [[nodiscard]] std::uint64_t early_counts() const override { return shard_memory_.early_counts(); }
+  [[nodiscard]] backend::SpillReport spilled() const override { return shard_memory_.spill_report(); }
 
  private:
-  using Tiers = ShardTiers<Key, Words>;
+  using Memory = ShardMemory<Key, Words>;
 
   struct Worker {
     Worker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
@@ -160,7 +160,7 @@ class ShardedSession : public backend::CountingSession {
         : cutter(kernels, plan.k, plan.lenient),
           split(shards, Cutter<Words>::kCapacity),
           stock(pool, stock_pages),
-          desk(kernels, plan.k, times),
+          count_scratch(kernels, plan.k, times),
           tally(plan.min_count, plan.max_count),
           loads(plan.devices, own_shards) {}
 
@@ -173,7 +173,7 @@ class ShardedSession : public backend::CountingSession {
     Multisplit<Words> split;
     PageStock stock;
     StageTimes times;
-    typename Tiers::Desk desk;
+    typename Memory::Desk count_scratch;
     backend::Tally tally;
     backend::OwnerLoads loads;
   };
@@ -188,7 +188,7 @@ class ShardedSession : public backend::CountingSession {
   }
 
   /// Splits what the cutter has collected, and sends each owner its part.
-  void pass_on(Worker& worker, unsigned thread) {
+  void scatter(Worker& worker, unsigned thread) {
     const auto& list = worker.cutter.list();
     {
       const Stopwatch watch(worker.times.split_seconds);
@@ -206,7 +206,7 @@ class ShardedSession : public backend::CountingSession {
       }
       return;
     }
-    worker.times.exchanged_bytes += exchange_.pass_on(worker.split, thread, plan_.threads, appender(worker));
+    worker.times.exchanged_bytes += exchange_.scatter(worker.split, thread, plan_.threads, appender(worker));
   }
 
   /// Returns a function that appends words to a shard.
@@ -223,7 +223,7 @@ class ShardedSession : public backend::CountingSession {
     try {
       while (!has_ended_ && !exchange_.is_complete()) {
         exchange_.deliver_next(appender(worker), kLook);
-        if (tiers_.over_budget()) tiers_.relieve(worker.desk);
+        if (shard_memory_.over_budget()) shard_memory_.evict(worker.count_scratch);
       }
     } catch (...) {
       plan_.ranks->report(std::current_exception());
@@ -241,7 +241,7 @@ class ShardedSession : public backend::CountingSession {
   const backend::CountPlan plan_;
   std::uint32_t shards_;
   const MemoryModel memory_;
-  Tiers tiers_;
+  Memory shard_memory_;
   PendingStore<Words>& pending_;
   std::deque<Worker> workers_;
   ShardExchange<Words> exchange_;

@@ -118,13 +118,13 @@ class TableCounter : public HashCounter<Key> {
   void insert(const HashList<Key>& list, Carries<Key>& carries) override {
     for (std::size_t done = 0; (done = kernels_.insert(table_, list, done)) < list.size;) {
       lists_.move_carries(table_, carries);
-      if (table_.homeless_size > 0 || is_full()) rebuild();
+      if (table_.overflow_size > 0 || is_full()) rebuild();
     }
   }
 
   std::size_t harvest(ShardArrays<Key>& arrays, Carries<Key>& carries) override {
     lists_.move_carries(table_, carries);
-    if (table_.homeless_size > 0) rebuild();
+    if (table_.overflow_size > 0) rebuild();
     lists_.move_carries(table_, carries);
     const std::size_t room = table_.size + carries.size();
     HashList<Key> list{arrays.keys.get(room), arrays.weights.get(room), 0, 0};
@@ -159,7 +159,7 @@ class TableCounter : public HashCounter<Key> {
     if constexpr (requires { table.seed; }) table.seed = seed;
     table.limit = limit;
     table.size = 0;
-    table.homeless_size = 0;
+    table.overflow_size = 0;
     table.carries_size = 0;
   }
 

@@ -35,22 +35,22 @@ class WindowCounter : public HashCounter<Key> {
   void insert(const HashList<Key>& list, Carries<Key>& carries) override {
     for (std::size_t done = 0; (done = insert_(table_, list, done)) < list.size;) {
       lists_.move_carries(table_, carries);
-      if (table_.homeless_size > 0 || table_.size + kInsertKeys > table_.limit) grow();
+      if (table_.overflow_size > 0 || table_.size + kInsertKeys > table_.limit) grow();
     }
   }
 
   /// The windows' own entries come out in order; displaced ones are merged in from the back.
   std::size_t harvest(ShardArrays<Key>& arrays, Carries<Key>& carries) override {
-    if (table_.homeless_size > 0) grow();
+    if (table_.overflow_size > 0) grow();
     lists_.move_carries(table_, carries);
     const std::size_t room = table_.size + kWindow + 1;
     Key* keys = arrays.keys.get(room);
     std::uint64_t* counts = arrays.counts.get(room);
-    Key* stray_keys = stray_keys_.get(room);
-    std::uint64_t* stray_counts = stray_counts_.get(room);
-    const std::size_t strays = harvest_(table_, keys, counts, stray_keys, stray_counts);
-    sort_strays(strays);
-    merge_from_back(keys, counts, table_.size - strays, stray_keys, stray_counts, strays);
+    Key* displaced_keys = displaced_keys_.get(room);
+    std::uint64_t* displaced_counts = displaced_counts_.get(room);
+    const std::size_t displaced = harvest_(table_, keys, counts, displaced_keys, displaced_counts);
+    sort_displaced(displaced);
+    merge_from_back(keys, counts, table_.size - displaced, displaced_keys, displaced_counts, displaced);
     std::size_t size = table_.size;
     if (table_.empty_key_count > 0) {  // the largest key there is
       keys[size] = table::kEmptyKey<Key>;
@@ -60,13 +60,13 @@ class WindowCounter : public HashCounter<Key> {
   }
 
   [[nodiscard]] std::uint64_t memory_bytes() const override {
-    return slot_keys_.bytes() + slot_counts_.bytes() + stray_keys_.bytes() + stray_counts_.bytes();
+    return slot_keys_.bytes() + slot_counts_.bytes() + displaced_keys_.bytes() + displaced_counts_.bytes();
   }
   void clear() override {
     slot_keys_.clear();
     slot_counts_.clear();
-    stray_keys_.clear();
-    stray_counts_.clear();
+    displaced_keys_.clear();
+    displaced_counts_.clear();
     order_ = std::vector<std::pair<Key, std::uint64_t>>();
   }
 
@@ -80,7 +80,7 @@ class WindowCounter : public HashCounter<Key> {
     table_.window_bits = window_bits;
     table_.size = 0;
     table_.limit = slots - slots / 4;
-    table_.homeless_size = 0;
+    table_.overflow_size = 0;
     std::memset(table_.slots.keys, 0xFF, slots * sizeof(Key));
     std::memset(table_.slots.counts, 0, slots * sizeof(std::uint32_t));
   }
@@ -93,21 +93,21 @@ class WindowCounter : public HashCounter<Key> {
       old_keys.swap(slot_keys_);
       old_counts.swap(slot_counts_);
       CountingTable<Key> old = table_;
-      std::vector<Key> keys(old.homeless, old.homeless + old.homeless_size);
-      std::vector<std::uint32_t> counts(old.homeless_counts, old.homeless_counts + old.homeless_size);
+      std::vector<Key> keys(old.overflow, old.overflow + old.overflow_size);
+      std::vector<std::uint32_t> counts(old.overflow_counts, old.overflow_counts + old.overflow_size);
       allocate(std::min(table_.window_bits + 1, table_.key_bits));
       rehash_(old, keys.data(), counts.data(), keys.size(), table_);
-      placed = table_.homeless_size == 0;
+      placed = table_.overflow_size == 0;
     }
   }
 
-  void sort_strays(std::size_t n) {
+  void sort_displaced(std::size_t n) {
     order_.resize(n);
-    for (std::size_t i = 0; i < n; ++i) order_[i] = {stray_keys_.data()[i], stray_counts_.data()[i]};
+    for (std::size_t i = 0; i < n; ++i) order_[i] = {displaced_keys_.data()[i], displaced_counts_.data()[i]};
     std::sort(order_.begin(), order_.end());
     for (std::size_t i = 0; i < n; ++i) {
-      stray_keys_.data()[i] = order_[i].first;
-      stray_counts_.data()[i] = order_[i].second;
+      displaced_keys_.data()[i] = order_[i].first;
+      displaced_counts_.data()[i] = order_[i].second;
     }
   }
 
@@ -116,9 +116,9 @@ class WindowCounter : public HashCounter<Key> {
   decltype(ShardKernels<Key, 2>::harvest) harvest_;
   CountingTable<Key> table_{};
   TableLists<Key> lists_;
-  Scratch<Key> slot_keys_, stray_keys_;
+  Scratch<Key> slot_keys_, displaced_keys_;
   Scratch<std::uint32_t> slot_counts_;
-  Scratch<std::uint64_t> stray_counts_;
+  Scratch<std::uint64_t> displaced_counts_;
   std::vector<std::pair<Key, std::uint64_t>> order_;
 };
 

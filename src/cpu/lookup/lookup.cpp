@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "backend/met_kmers.h"
+#include "backend/seen_kmers.h"
 #include "base/buffer_pool.h"
 #include "cpu/lookup/finder.h"
 #include "cpu/lookup/table_finder.h"
@@ -30,7 +30,7 @@ using cpu::StretchFinder;
 /// Returns the count of the k-mer with this hash, which is noted if it matters which k-mers were met.
 template <class Key>
 [[gnu::always_inline]] inline std::uint64_t find_and_note(const index::ShardReader<Key>& reader, Key hash,
-                                                          std::uint32_t shard, MetKmers* met) {
+                                                          std::uint32_t shard, SeenKmers* met) {
   if (met == nullptr) return reader.find(hash);
   const std::uint64_t entry = reader.entry_of(hash);
   if (entry >= reader.entries()) return 0;
@@ -43,7 +43,7 @@ template <class Key>
 template <class Key, int Words>
 class ShardedFinder : public Finder {
  public:
-  ShardedFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, MetKmers* met)
+  ShardedFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, SeenKmers* met)
       : index_(index),
         kernels_(kernels),
         cutter_(kernels, index.params().k, lenient, kWordsAtOnce),
@@ -90,14 +90,14 @@ class ShardedFinder : public Finder {
   const index::IndexFile& index_;
   const Kernels& kernels_;
   Cutter<Words> cutter_;
-  MetKmers* met_;
+  SeenKmers* met_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> order_;
 };
 
 /// For k <= 12: one shard.
 class DenseFinder : public Finder {
  public:
-  DenseFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, MetKmers* met)
+  DenseFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, SeenKmers* met)
       : index_(index), stretches_(kernels, index.params().k, lenient), met_(met) {}
 
   void profile(const io::Batch& batch, Profile& out) override {
@@ -123,12 +123,12 @@ class DenseFinder : public Finder {
  private:
   const index::IndexFile& index_;
   StretchFinder stretches_;
-  MetKmers* met_;
+  SeenKmers* met_;
 };
 
 class IndexFinders : public cpu::FinderSource {
  public:
-  IndexFinders(const index::IndexFile& index, bool lenient, MetKmers* met)
+  IndexFinders(const index::IndexFile& index, bool lenient, SeenKmers* met)
       : index_(index), lenient_(lenient), met_(met) {}
 
   [[nodiscard]] std::unique_ptr<Finder> make() const override {
@@ -143,7 +143,7 @@ class IndexFinders : public cpu::FinderSource {
  private:
   const index::IndexFile& index_;
   bool lenient_;
-  MetKmers* met_;
+  SeenKmers* met_;
 };
 
 class CpuLookup : public Lookup {
@@ -180,7 +180,7 @@ std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool leni
   return std::make_unique<CpuLookup>(index, table, std::move(finders));
 }
 
-std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, MetKmers& met) {
+std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, SeenKmers& met) {
   return std::make_unique<CpuLookup>(index, LookupTable::index,
                                      std::make_unique<IndexFinders>(index, lenient, &met));
 }

@@ -9,7 +9,7 @@
 #include "cpu/simd/word_format.h"
 #include "host/limits.h"
 #include "kmer/minimizer.h"
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::cpu {
 namespace {

@@ -154,7 +154,7 @@ class EntryTextWriter {
 namespace warpmer::backend {
 
 void write_entries(const index::IndexFile& index, const EntryTextPlan& plan,
-                   const std::function<void(std::string_view, const Share&)>& write) {
+                   const std::function<void(std::string_view, const Progress&)>& write) {
   with_key_type(index.params().k, [&](auto zero) {
     using Key = decltype(zero);
     if (plan.format == EntryFormat::tsv) {

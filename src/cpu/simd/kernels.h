@@ -64,9 +64,9 @@ struct TableNotes {
   std::size_t size;               ///< distinct keys in the slots
   std::size_t limit;              ///< size beyond which the table should grow
   std::uint64_t empty_key_count;  ///< occurrences of the key that marks empty slots
-  Key* homeless;                  ///< keys that found no place
-  std::uint32_t* homeless_counts;
-  std::size_t homeless_size;
+  Key* overflow;                  ///< keys that found no place
+  std::uint32_t* overflow_counts;
+  std::size_t overflow_size;
   Key* carries;  ///< keys whose count passed 2^32, once for each time
   std::size_t carries_size;
 };
@@ -170,10 +170,10 @@ struct ShardKernels {
   void (*rehash)(const CountingTable<Key>& from, const Key* more, const std::uint32_t* more_counts,
                  std::size_t n, CountingTable<Key>& to);
   /// Writes the entries of all windows in increasing key order to keys and counts, except those that
-  /// live outside their home window: they go, in any order, to the stray arrays. Each array has room
-  /// for `size` + kTableWindow. Returns the number of strays.
-  std::size_t (*harvest)(const CountingTable<Key>&, Key* keys, std::uint64_t* counts, Key* stray_keys,
-                         std::uint64_t* stray_counts);
+  /// live outside their home window: they go, in any order, to the displaced arrays. Each array has room
+  /// for `size` + kTableWindow. Returns the number of displaced.
+  std::size_t (*harvest)(const CountingTable<Key>&, Key* keys, std::uint64_t* counts, Key* displaced_keys,
+                         std::uint64_t* displaced_counts);
   /// Hashes of the k-mers of one word, in read order; `hashes` has room for kMaxKmers + 8.
   void (*expand)(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* hashes);
 };

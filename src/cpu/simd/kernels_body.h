@@ -430,8 +430,8 @@ template <class Key>
 [[gnu::noinline]] void note(TableNotes<Key>& table, const table::Insertion& done, Key key,
                             std::uint32_t count) {
   if (!done.placed) {
-    table.homeless[table.homeless_size] = key;
-    table.homeless_counts[table.homeless_size++] = count;
+    table.overflow[table.overflow_size] = key;
+    table.overflow_counts[table.overflow_size++] = count;
   }
   if (done.wrapped) table.carries[table.carries_size++] = key;
 }
@@ -464,7 +464,7 @@ void append(const SuperKmer<Words>* words, const std::uint32_t* counts, std::siz
 /// True when so many more keys may be inserted before the caller has to look after the table.
 template <class Key>
 [[gnu::always_inline]] inline bool has_room(const TableNotes<Key>& table, std::size_t keys) {
-  return table.size + keys <= table.limit && table.homeless_size + keys <= TableNotes<Key>::kListCapacity &&
+  return table.size + keys <= table.limit && table.overflow_size + keys <= TableNotes<Key>::kListCapacity &&
          table.carries_size + keys <= TableNotes<Key>::kListCapacity;
 }
 
@@ -599,25 +599,25 @@ void rehash(const CountingTable<Key>& from, const Key* more, const std::uint32_t
 
 /// Takes the keys that live here but not at home out of the window's copy.
 template <class Key>
-[[gnu::noinline]] std::size_t take_strays(const Scheme<Key>& scheme, std::uint32_t number, Key* window,
-                                          const std::uint32_t* window_counts, Key* keys,
-                                          std::uint64_t* counts) {
-  std::size_t strays = 0;
+[[gnu::noinline]] std::size_t take_displaced(const Scheme<Key>& scheme, std::uint32_t number, Key* window,
+                                             const std::uint32_t* window_counts, Key* keys,
+                                             std::uint64_t* counts) {
+  std::size_t displaced = 0;
   for (int i = 0; i < kTableWindow<Key>; ++i) {
     if (window[i] == table::kEmptyKey<Key> || scheme.home(window[i]) == number) continue;
-    keys[strays] = window[i];
-    counts[strays++] = window_counts[i];
+    keys[displaced] = window[i];
+    counts[displaced++] = window_counts[i];
     window[i] = table::kEmptyKey<Key>;
   }
-  return strays;
+  return displaced;
 }
 
 template <class Key>
-std::size_t harvest(const CountingTable<Key>& table, Key* keys, std::uint64_t* counts, Key* stray_keys,
-                    std::uint64_t* stray_counts) {
+std::size_t harvest(const CountingTable<Key>& table, Key* keys, std::uint64_t* counts, Key* displaced_keys,
+                    std::uint64_t* displaced_counts) {
   constexpr int kWidth = kTableWindow<Key>;
   const Scheme<Key> scheme = scheme_of(table);
-  std::size_t size = 0, strays = 0;
+  std::size_t size = 0, displaced = 0;
   for (std::uint32_t number = 0; number < scheme.windows(); ++number) {
     const auto slots = scheme.window(number);
     alignas(64) Key window[kWidth];
@@ -629,7 +629,8 @@ std::size_t harvest(const CountingTable<Key>& table, Key* keys, std::uint64_t* c
       away += occupied && scheme.home(window[i]) != number ? 1 : 0;
     }
     if (away != 0) {
-      strays += take_strays(scheme, number, window, slots.counts, stray_keys + strays, stray_counts + strays);
+      displaced += take_displaced(scheme, number, window, slots.counts, displaced_keys + displaced,
+                                  displaced_counts + displaced);
       used -= away;
     }
     // Empty slots, the largest key, all rank behind the last and overwrite one another there.
@@ -641,7 +642,7 @@ std::size_t harvest(const CountingTable<Key>& table, Key* keys, std::uint64_t* c
     }
     size += used;
   }
-  return strays;
+  return displaced;
 }
 
 // ---------------------------------------------------------------------------------------------

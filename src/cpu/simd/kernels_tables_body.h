@@ -151,8 +151,8 @@ std::size_t insert_list(typename Scheme::Table& table, const HashList<typename S
       } else {
         const auto done = insert_slot(scheme, table, key, list.weights[i]);
         if (!done.insertion.placed) [[unlikely]] {
-          table.homeless[table.homeless_size] = done.homeless.key;
-          table.homeless_counts[table.homeless_size++] = done.homeless.count;
+          table.overflow[table.overflow_size] = done.homeless.key;
+          table.overflow_counts[table.overflow_size++] = done.homeless.count;
         }
       }
     }
@@ -168,8 +168,8 @@ bool rehash_table(const typename Scheme::Table& from, typename Scheme::Table& to
   Scheme::for_each(from, [&](table::Slot<Key> slot) {
     placed = placed && insert_slot(scheme, to, slot.key, slot.count).insertion.placed;
   });
-  for (std::size_t i = 0; placed && i < from.homeless_size; ++i)
-    placed = insert_slot(scheme, to, from.homeless[i], from.homeless_counts[i]).insertion.placed;
+  for (std::size_t i = 0; placed && i < from.overflow_size; ++i)
+    placed = insert_slot(scheme, to, from.overflow[i], from.overflow_counts[i]).insertion.placed;
   return placed;
 }
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/quiet_thread.h"
+#include "base/thread_without_signals.h"
 #include "file/input_error.h"
 
 namespace warpmer::io {

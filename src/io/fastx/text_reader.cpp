@@ -167,8 +167,8 @@ void TextReader::keep_rest() {
   window_.size = carried_.size();
 }
 
-std::optional<std::uint64_t> TextReader::take_over(const SpeculativeParse& ahead, Batch& batch,
-                                                   std::vector<Piece>& joined) {
+std::optional<std::uint64_t> TextReader::adopt(const SpeculativeParse& ahead, Batch& batch,
+                                               std::vector<Piece>& joined) {
   joined.clear();
   if (is_interrupted_ || carried_.size() > ahead.begin) return std::nullopt;
   const std::size_t begin = ahead.begin - carried_.size();

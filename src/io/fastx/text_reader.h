@@ -38,8 +38,7 @@ class TextReader final : public RecordReader {
   /// what is in front of the first record are whole records: then puts the former in front of the text, gives
   /// the pieces of these records to `joined`, and returns how many records are before those ahead. If not,
   /// nothing has happened but to the batch.
-  std::optional<std::uint64_t> take_over(const SpeculativeParse& ahead, Batch& batch,
-                                         std::vector<Piece>& joined);
+  std::optional<std::uint64_t> adopt(const SpeculativeParse& ahead, Batch& batch, std::vector<Piece>& joined);
   /// Returns the bytes that the last batch has left for the next.
   [[nodiscard]] std::size_t bytes_left() const noexcept { return carried_.size(); }
   [[nodiscard]] std::uint64_t records() const noexcept override { return parser_.records(); }

@@ -216,7 +216,7 @@ std::optional<SpeculativeParse> SharedStreamReader::parse_speculatively(const Bl
 bool SharedStreamReader::accept(Block& block) {
   make_room();
   const std::uint64_t records = reader_->records();
-  const auto records_before = reader_->take_over(*block.parse, *block.batch, block.joined);
+  const auto records_before = reader_->adopt(*block.parse, *block.batch, block.joined);
   if (!records_before) return false;
   block.records_before = *records_before;
   block.records = reader_->records() - records;

@@ -9,8 +9,8 @@
 #include "io/fastx/text_reader.h"
 #include "io/hts/bam_source.h"
 #include "io/hts/cram_source.h"
-#include "io/hts/quiet_htslib.h"
 #include "io/hts/sam_source.h"
+#include "io/hts/silence_htslib.h"
 
 namespace warpmer::io {
 

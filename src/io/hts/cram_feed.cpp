@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "base/error.h"
-#include "base/quiet_thread.h"
+#include "base/thread_without_signals.h"
 #include "file/input_error.h"
 
 namespace warpmer::io {

@@ -16,7 +16,7 @@
 #include <system_error>
 
 #include "file/byte_file.h"
-#include "io/hts/quiet_htslib.h"
+#include "io/hts/silence_htslib.h"
 
 namespace warpmer::io {
 namespace {

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "backend/child_carousel.h"
 #include "backend/paged_lookup_plan.h"
+#include "backend/shard_rotation.h"
 #include "base/error.h"
 
 namespace {
@@ -61,7 +61,7 @@ TEST_CASE("one question after another: as many loads as must be") {
     FakeDevice device(frames);
     table::PagingCounts counts;
     {
-      ChildCarousel<FakeDevice> carousel(device, frames, std::vector<std::uint64_t>(7, 10));
+      ShardRotation<FakeDevice> carousel(device, frames, std::vector<std::uint64_t>(7, 10));
       for (int i = 0; i < 5; ++i) {
         FakeDevice::Question question{std::vector<int>(7), false};
         carousel.ask(question, 3);
@@ -84,7 +84,7 @@ TEST_CASE("many callers at once") {
     FakeDevice device(3);
     std::atomic<int> unfinished{0};
     {
-      ChildCarousel<FakeDevice> carousel(device, 3, std::vector<std::uint64_t>(11, 10), replacement);
+      ShardRotation<FakeDevice> carousel(device, 3, std::vector<std::uint64_t>(11, 10), replacement);
       std::vector<std::thread> callers;
       for (unsigned caller = 0; caller < 6; ++caller) {
         callers.emplace_back([&, caller] {
@@ -112,7 +112,7 @@ TEST_CASE("a failure ends all that waits and all that comes") {
   device.fails_at = 20;
   std::atomic<int> failed{0};
   {
-    ChildCarousel<FakeDevice> carousel(device, 2, std::vector<std::uint64_t>(5, 10));
+    ShardRotation<FakeDevice> carousel(device, 2, std::vector<std::uint64_t>(5, 10));
     std::vector<std::thread> callers;
     for (unsigned caller = 0; caller < 4; ++caller) {
       callers.emplace_back([&] {
@@ -135,7 +135,7 @@ TEST_CASE("a failure ends all that waits and all that comes") {
 
 TEST_CASE("what is cancelled ends all that waits and all that comes, without another round") {
   FakeDevice device(2);
-  ChildCarousel<FakeDevice> carousel(device, 2, std::vector<std::uint64_t>(1000, 10));
+  ShardRotation<FakeDevice> carousel(device, 2, std::vector<std::uint64_t>(1000, 10));
   device.at_load = [&] {
     if (device.loads == 20) carousel.cancel();
   };

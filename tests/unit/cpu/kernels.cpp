@@ -292,8 +292,8 @@ TEST_CASE("counts beyond 2^32, and the k-mer whose hash marks empty slots") {
     SuperKmer<2> words[2] = {};
     words[0].word[0] = reverse_pairs(unlucky);
     words[1].word[0] = reverse_pairs(ordinary);
-    cpu::Scratch<Key64> keys, homeless, carries;
-    cpu::Scratch<std::uint32_t> counts, homeless_counts;
+    cpu::Scratch<Key64> keys, overflow, carries;
+    cpu::Scratch<std::uint32_t> counts, overflow_counts;
     cpu::CountingTable<Key64> table{};
     const std::size_t slots = 4096;
     table.slots = {keys.get(slots), counts.get(slots)};
@@ -302,8 +302,8 @@ TEST_CASE("counts beyond 2^32, and the k-mer whose hash marks empty slots") {
     table.window_bits = 9;
     table.key_bits = 64;
     table.limit = slots / 2;
-    table.homeless = homeless.get(cpu::CountingTable<Key64>::kListCapacity);
-    table.homeless_counts = homeless_counts.get(cpu::CountingTable<Key64>::kListCapacity);
+    table.overflow = overflow.get(cpu::CountingTable<Key64>::kListCapacity);
+    table.overflow_counts = overflow_counts.get(cpu::CountingTable<Key64>::kListCapacity);
     table.carries = carries.get(cpu::CountingTable<Key64>::kListCapacity);
     const std::uint32_t most[2] = {UINT32_MAX, UINT32_MAX};
     Key64 list_keys[80];
@@ -315,9 +315,9 @@ TEST_CASE("counts beyond 2^32, and the k-mer whose hash marks empty slots") {
     CHECK(table.size == 1);
     REQUIRE(table.carries_size == 4);
     for (int i = 0; i < 4; ++i) CHECK(table.carries[i] == hash(ordinary));
-    Key64 out_keys[32], stray_keys[32];
-    std::uint64_t out_counts[32], stray_counts[32];
-    CHECK(shard.harvest(table, out_keys, out_counts, stray_keys, stray_counts) == 0);
+    Key64 out_keys[32], displaced_keys[32];
+    std::uint64_t out_counts[32], displaced_counts[32];
+    CHECK(shard.harvest(table, out_keys, out_counts, displaced_keys, displaced_counts) == 0);
     CHECK(out_keys[0] == hash(ordinary));
     CHECK(out_counts[0] + (std::uint64_t{4} << 32) == 5 * std::uint64_t{UINT32_MAX});
   }

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "file/buffered_output.h"
 #include "file/output_path.h"
-#include "file/unfinished_outputs.h"
+#include "file/temp_file_registry.h"
 #include "unit/index/index_file_common.h"
 
 using namespace warpmer;
@@ -133,7 +133,7 @@ TEST_CASE("output group: a signal waits until all files have their names") {
   const pid_t child = ::fork();
   if (child == 0) {
     std::signal(SIGTERM, [](int) {
-      remove_unfinished_outputs();
+      remove_temp_files();
       ::_exit(7);
     });
     {

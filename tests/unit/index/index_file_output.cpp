@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "file/unfinished_outputs.h"
+#include "file/temp_file_registry.h"
 #include "index/index_layout.h"
 #include "unit/index/index_file_common.h"
 
@@ -137,9 +137,9 @@ TEST_CASE("index output: a signal handler can remove what is unfinished, and onl
       CHECK(!writers.back()->temporary().empty());
     }
     CHECK(scratch.files() == 41);
-    remove_unfinished_outputs();
+    remove_temp_files();
     CHECK(scratch.files() <= 1 + 8);
-    remove_unfinished_outputs();
+    remove_temp_files();
     CHECK_THROWS_AS(writers[0]->finish({}, {}, {}), ResourceError);
   }
   CHECK(scratch.files() == 1);
@@ -147,7 +147,7 @@ TEST_CASE("index output: a signal handler can remove what is unfinished, and onl
   const pid_t child = ::fork();
   if (child == 0) {
     std::signal(SIGTERM, [](int) {
-      remove_unfinished_outputs();
+      remove_temp_files();
       ::_exit(7);
     });
     IndexWriter writer(scratch / "killed.wmi", sample.params);

@@ -343,16 +343,16 @@ TEST_CASE("index file: shards that were announced go to their places in any orde
   const Sample sample = make_sample(13, 5, 400);
   write_sample(sample, scratch / "usual.wmi");
   IndexWriter writer(scratch / "announced.wmi", sample.params, 4);
-  writer.expect(8, shapes_of(sample, 8, 32));
-  CHECK(!writer.is_due(8));  // where it begins is not known
+  writer.announce(8, shapes_of(sample, 8, 32));
+  CHECK(!writer.has_offset(8));  // where it begins is not known
   writer.put(9, FrozenShard(sample.shards[9]));
   CHECK(writer.bytes_waiting() > 0);
-  writer.expect(0, shapes_of(sample, 0, 7));
-  CHECK(writer.is_due(6));
-  CHECK(!writer.is_due(8));
+  writer.announce(0, shapes_of(sample, 0, 7));
+  CHECK(writer.has_offset(6));
+  CHECK(!writer.has_offset(8));
   writer.put(7, FrozenShard(sample.shards[7]));
-  for (const std::uint32_t shard : {0, 6, 8, 31}) CHECK(writer.is_due(shard));
-  CHECK(!writer.is_due(9));
+  for (const std::uint32_t shard : {0, 6, 8, 31}) CHECK(writer.has_offset(shard));
+  CHECK(!writer.has_offset(9));
   CHECK(writer.bytes_waiting() == 0);
   std::vector<std::thread> threads;
   for (std::uint32_t thread = 0; thread < 4; ++thread) {
@@ -376,16 +376,16 @@ TEST_CASE("index file: what was announced is what has to come, once") {
   const ScratchFolder scratch;
   const Sample sample = make_sample(13, 3, 40);
   IndexWriter writer(scratch / "a.wmi", sample.params);
-  writer.expect(0, shapes_of(sample, 0, 2));
-  CHECK_THROWS_AS(writer.expect(1, shapes_of(sample, 1, 2)), InternalError);
-  CHECK_THROWS_AS(writer.expect(7, shapes_of(sample, 0, 2)), InternalError);  // there are eight
+  writer.announce(0, shapes_of(sample, 0, 2));
+  CHECK_THROWS_AS(writer.announce(1, shapes_of(sample, 1, 2)), InternalError);
+  CHECK_THROWS_AS(writer.announce(7, shapes_of(sample, 0, 2)), InternalError);  // there are eight
   CHECK_THROWS_AS(writer.put(0, FrozenShard(sample.shards[1])), InternalError);
   writer.put(1, FrozenShard(sample.shards[1]));
   CHECK_THROWS_AS(writer.put(1, FrozenShard(sample.shards[1])), InternalError);
   writer.put(3, FrozenShard(sample.shards[3]));
-  CHECK_THROWS_AS(writer.expect(3, shapes_of(sample, 3, 4)), InternalError);
+  CHECK_THROWS_AS(writer.announce(3, shapes_of(sample, 3, 4)), InternalError);
   IndexWriter lacking(scratch / "b.wmi", sample.params);
-  lacking.expect(0, shapes_of(sample, 0, 2));
+  lacking.announce(0, shapes_of(sample, 0, 2));
   lacking.put(1, FrozenShard(sample.shards[1]));
   CHECK_THROWS_AS(lacking.finish(sample.totals, sample.histogram, {}), InternalError);
 }
@@ -398,16 +398,16 @@ TEST_CASE(
   std::thread reader([&] { read_bytes(scratch / "pipe"); });
   {
     IndexWriter writer(scratch / "pipe", sample.params);
-    writer.expect(0, shapes_of(sample, 0, 8));
-    CHECK(!writer.is_due(0));
+    writer.announce(0, shapes_of(sample, 0, 8));
+    CHECK(!writer.has_offset(0));
     for (std::uint32_t i = 8; i-- > 0;) writer.put(i, FrozenShard(sample.shards[i]));
     writer.finish(sample.totals, sample.histogram, {});
   }
   reader.join();
   IndexWriter writer("/dev/null", sample.params);
-  writer.expect(0, shapes_of(sample, 0, 8));
+  writer.announce(0, shapes_of(sample, 0, 8));
   for (std::uint32_t i = 8; i-- > 0;) {
-    CHECK(writer.is_due(i));
+    CHECK(writer.has_offset(i));
     writer.put(i, FrozenShard(sample.shards[i]));
   }
   writer.finish(sample.totals, sample.histogram, {});

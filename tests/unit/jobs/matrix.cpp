@@ -99,7 +99,7 @@ std::string rows_of(const Table<Key>& table, std::size_t end) {
 std::string matrix_of(const MatrixOptions& options) {
   JobProgress progress;
   std::string text;
-  write_matrix(options, progress, [&](std::string_view piece, const Share&) { text += piece; });
+  write_matrix(options, progress, [&](std::string_view piece, const Progress&) { text += piece; });
   CHECK(progress.stage == JobProgress::Stage::done);
   CHECK(progress.shards_done == progress.shards_total);
   return text;
@@ -170,7 +170,7 @@ TEST_CASE("a dump is in the order of the index or of the alphabet, for any numbe
         // Hardly more than what it is to begin with, so that sorting takes several passes.
         plan.memory_bytes =
             working_bytes(threads) + OrderedText::memory_bytes(threads) + (std::uint64_t{3} << 20);
-        write_entries(index, plan, [&](std::string_view piece, const Share&) { text += piece; });
+        write_entries(index, plan, [&](std::string_view piece, const Progress&) { text += piece; });
         CHECK(text == wanted);
       }
     }

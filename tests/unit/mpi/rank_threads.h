@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/ranks.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::test {
 
@@ -71,17 +71,17 @@ class HubLink final : public mpi::RankLink {
 };
 
 /// Runs `work` on so many ranks, and returns the error of each, as all ranks have agreed on it.
-inline std::vector<std::string> on_ranks(unsigned size, const std::function<void(mpi::Ranks&)>& work) {
+inline std::vector<std::string> on_ranks(unsigned size, const std::function<void(mpi::ProcessGroup&)>& work) {
   Hub hub(size);
   std::vector<std::string> errors(size);
   std::vector<std::thread> threads;
   for (unsigned rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      mpi::Ranks ranks(std::make_unique<HubLink>(hub, rank), size);
+      mpi::ProcessGroup ranks(std::make_unique<HubLink>(hub, rank), size);
       try {
         work(ranks);
       } catch (...) {
-        errors[rank] = ranks.settle(mpi::verdict_of(std::current_exception())).message;
+        errors[rank] = ranks.settle(mpi::job_failure_of(std::current_exception())).message;
       }
       ranks.leave(0);
     });

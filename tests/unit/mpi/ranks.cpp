@@ -1,8 +1,6 @@
 // Ranks as threads of one process: the whole way of a count among several. (tests/cli/ranks.py has processes
 // and MPI.)
 
-#include "mpi/ranks.h"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -11,6 +9,7 @@
 #include <system_error>
 
 #include "jobs/count_job.h"
+#include "mpi/process_group.h"
 #include "unit/index/index_file_common.h"
 #include "unit/mpi/rank_threads.h"
 
@@ -56,7 +55,7 @@ std::string count_alone(const ScratchFolder& folder, std::uint32_t k,
 }  // namespace
 
 TEST_CASE("steps that all ranks take together") {
-  const auto errors = on_ranks(5, [](mpi::Ranks& ranks) {
+  const auto errors = on_ranks(5, [](mpi::ProcessGroup& ranks) {
     for (std::uint64_t round = 0; round < 20; ++round) {
       const auto all = ranks.all_gather(100 * round + ranks.rank());
       CHECK(all == std::vector<std::uint64_t>{100 * round, 100 * round + 1, 100 * round + 2, 100 * round + 3,
@@ -75,7 +74,7 @@ TEST_CASE("ranks write what one process writes") {
   for (const std::uint32_t k : {5u, 31u, 55u}) {
     for (const unsigned size : {2u, 5u}) {
       const std::string wanted = count_alone(folder, k, {large, small});
-      const auto errors = on_ranks(size, [&](mpi::Ranks& ranks) {
+      const auto errors = on_ranks(size, [&](mpi::ProcessGroup& ranks) {
         auto options = options_for(folder / "many.wmi", k, {large, small});
         options.ranks = &ranks;
         backend::JobProgress progress;
@@ -93,7 +92,7 @@ TEST_CASE("a rank that fails ends all, with one error and without a file") {
   write_bytes(good, random_reads(2000, 3));
   write_bytes(bad, ">bad\nACGT!\n");
   const std::size_t before = folder.files();
-  const auto errors = on_ranks(3, [&](mpi::Ranks& ranks) {
+  const auto errors = on_ranks(3, [&](mpi::ProcessGroup& ranks) {
     auto options = options_for(folder / "out.wmi", 31, {good, bad});
     options.ranks = &ranks;
     backend::JobProgress progress;
@@ -107,7 +106,7 @@ TEST_CASE("ranks count all on CPUs or all on GPUs, and not on more than can coun
   const ScratchFolder folder;
   const std::size_t before = folder.files();
   const auto errors_with = [&](const std::function<std::vector<int>(unsigned rank)>& gpus) {
-    return on_ranks(3, [&](mpi::Ranks& ranks) {
+    return on_ranks(3, [&](mpi::ProcessGroup& ranks) {
       auto options = options_for(folder / "out.wmi", 31, {folder / "none.fq"});
       options.ranks = &ranks;
       options.device.gpus = gpus(ranks.rank());
@@ -135,10 +134,10 @@ TEST_CASE("what becomes of an exception does not depend on which rank throws it"
       {thrown(7), ErrorKind::internal},
   };
   for (const auto& [error, kind] : cases) {
-    const mpi::Verdict wanted = mpi::verdict_of(error);
+    const mpi::JobFailure wanted = mpi::job_failure_of(error);
     CHECK(wanted.kind == kind);
     for (const unsigned failing : {0u, 1u}) {
-      const auto errors = on_ranks(2, [&, error = error](mpi::Ranks& ranks) {
+      const auto errors = on_ranks(2, [&, error = error](mpi::ProcessGroup& ranks) {
         if (ranks.rank() == failing) std::rethrow_exception(error);
         ranks.all_gather(1);
       });

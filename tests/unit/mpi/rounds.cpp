@@ -40,7 +40,7 @@ PartitionTable rows_of(const Rounds& rounds, const std::vector<Parts>& own) {
 }  // namespace
 
 TEST_CASE("one rank is always complete") {
-  Rounds rounds(mpi::alone(), {3});
+  Rounds rounds(mpi::single_process(), {3});
   CHECK(rounds.devices() == 3);
   CHECK(!rounds.is_complete());
   rounds.offer(rows_of(rounds, {{1, 2, 3}, {}, {7, 8, 9}}), false);
@@ -64,7 +64,7 @@ TEST_CASE("all ranks take the same tables, whoever has more segments, and nothin
     const std::uint32_t devices = std::accumulate(devices_of_ranks.begin(), devices_of_ranks.end(), 0u);
     std::vector<std::vector<PartitionTable>> seen(kRanks);
     std::vector<Parts> given(devices, Parts(devices));
-    const auto errors = on_ranks(kRanks, [&](mpi::Ranks& ranks) {
+    const auto errors = on_ranks(kRanks, [&](mpi::ProcessGroup& ranks) {
       Rounds rounds(ranks, devices_of_ranks);
       const std::uint32_t own_devices = devices_of_ranks[ranks.rank()];
       CHECK(rounds.devices() == devices);
@@ -102,7 +102,7 @@ TEST_CASE("all ranks take the same tables, whoever has more segments, and nothin
 }
 
 TEST_CASE("who cannot wait is heard by those who have nothing to give, in that round and no other") {
-  const auto errors = on_ranks(3, [](mpi::Ranks& ranks) {
+  const auto errors = on_ranks(3, [](mpi::ProcessGroup& ranks) {
     Rounds rounds(ranks, {1, 1, 1});
     for (unsigned round = 0; round < 6; ++round) {
       const bool is_urgent = round % 2 == 1;
@@ -126,7 +126,7 @@ TEST_CASE("who cannot wait is heard by those who have nothing to give, in that r
 }
 
 TEST_CASE("a rank that fails ends the waiting of all") {
-  const auto errors = on_ranks(3, [](mpi::Ranks& ranks) {
+  const auto errors = on_ranks(3, [](mpi::ProcessGroup& ranks) {
     Rounds rounds(ranks, {1, 1, 1});
     if (ranks.rank() == 1) throw ResourceError("this one has no memory");
     rounds.offer(PartitionTable(3), false);

@@ -1,0 +1,132 @@
+#pragma once
+/// The output of a bin that is being counted: kept k-mers go to the task's output, ordered by range of hash,
+/// and all k-mers go to its histogram.
+
+#include <cstdint>
+
+#include "kernels/count/count.cuh"
+#include "kmer/kmer.h"
+
+namespace warpmer::gpu {
+
+/// A part of a bin: its hashes in [low, low + 2^width).
+template <class Key>
+struct HashRange {
+  Key low;
+  std::uint32_t width;
+
+  [[nodiscard]] __device__ bool contains(Key hash) const {
+    return width >= kKeyBits<Key> || ((hash ^ low) >> width) == 0;
+  }
+  /// Returns a hash of the part without the bits that all its hashes share.
+  [[nodiscard]] __device__ Key relative(Key hash) const {
+    return width >= kKeyBits<Key> ? hash : hash & ((Key{1} << width) - 1);
+  }
+};
+
+/// A k-mer that has been counted.
+template <class Key>
+struct CountedKmer {
+  bool present;
+  Key hash;
+  std::uint64_t count;
+};
+
+template <class Key, int Words>
+class BinOutput {
+ public:
+  /// Counts below this are noted in shared memory first.
+  static constexpr std::uint32_t kSmallCounts = 256;
+
+  /// `small_counts` are kSmallCounts numbers in shared memory, all 0 at first.
+  __device__ BinOutput(const CountTask<Key, Words>& task, std::uint32_t* small_counts)
+      : task_(task), small_counts_(small_counts) {}
+
+  __device__ void set_bin(std::uint32_t bin) { bin_ = bin; }
+
+  [[nodiscard]] __device__ bool keeps_all() const {
+    return task_.min_count <= 1 && task_.max_count == UINT64_MAX;
+  }
+  [[nodiscard]] __device__ bool keeps(const CountedKmer<Key>& kmer) const {
+    return kmer.present && kmer.count >= task_.min_count && kmer.count <= task_.max_count;
+  }
+  [[nodiscard]] __device__ std::uint32_t range_of(Key hash) const {
+    return gpu::range_of(hash, task_.k, task_.out.range_count);
+  }
+
+  /// Takes room for so many entries, and returns its begin. One thread for each bin calls this.
+  [[nodiscard]] __device__ unsigned long long take_room(std::uint64_t entries) const {
+    const unsigned long long begin = atomicAdd(task_.out_size, static_cast<unsigned long long>(entries));
+    if (task_.out_capacity > 0) {
+      if (begin + entries > task_.out_capacity) *task_.fault = CountFault::output_full;
+      task_.out.begins[bin_ - task_.out.first_bin] = begin;
+    }
+    return begin;
+  }
+  [[nodiscard]] __device__ std::uint32_t range_count() const { return task_.out.range_count; }
+  /// Note the begin of a range of the bin, counted from the bin's first entry, and the end of the last
+  /// range.
+  __device__ void note_range(std::uint32_t range, std::uint32_t begin) const {
+    if (task_.out.ranges != nullptr) task_.out.ranges_of(bin_)[range] = begin;
+  }
+  __device__ void note_end(std::uint32_t end) const {
+    note_range(range_count(), end);
+    task_.out.sizes[bin_ - task_.out.first_bin] = end;
+  }
+  /// True when there is an output, and room in it.
+  [[nodiscard]] __device__ bool is_open() const {
+    return task_.out_capacity > 0 && *const_cast<const volatile CountFault*>(task_.fault) == CountFault::none;
+  }
+
+  __device__ void write(std::uint64_t at, const CountedKmer<Key>& kmer) const {
+    task_.out.keys[at] = kmer.hash;
+    if (kmer.count < kBigCount) {
+      task_.out.counts[at] = static_cast<std::uint32_t>(kmer.count);
+      return;
+    }
+    task_.out.counts[at] = kBigCount;
+    const std::uint32_t number = atomicAdd(task_.out.big.size, 1u);
+    if (number < kMostBigCounts) {
+      task_.out.big.entries[number] = {kmer.hash, kmer.count, bin_};
+    } else {
+      *task_.fault = CountFault::too_many_large_counts;
+    }
+  }
+
+  /// Takes note of the count of a k-mer that occurs more than once.
+  __device__ void note(std::uint64_t count, bool kept) const {
+    if (count < kSmallCounts) {
+      atomicAdd(&small_counts_[count], 1u);
+      return;
+    }
+    if (count < CountHistogram::kTallies) {
+      atomicAdd(task_.histogram.tallies + count, 1ull);
+    } else if (task_.histogram.large != nullptr) {
+      task_.histogram.large[atomicAdd(task_.histogram.large_size, 1u)] = count;
+    }
+    if (kept) atomicAdd(widths() + (64 - __clzll(static_cast<long long>(count))), 1u);
+  }
+  /// Takes note of n k-mers that occur once.
+  __device__ void note_ones(std::uint32_t n) const { atomicAdd(&small_counts_[1], n); }
+
+  /// Adds the k-mers that were noted with a small count to the widths, if they are kept, and returns their
+  /// number, for the histogram. One thread for each small count calls this.
+  __device__ std::uint32_t finish_small(std::uint32_t count) const {
+    const std::uint32_t n = small_counts_[count];
+    const bool kept = count >= task_.min_count && count <= task_.max_count;
+    if (n > 0 && kept) atomicAdd(widths() + (32 - __clz(static_cast<int>(count))), n);
+    return n;
+  }
+
+ private:
+  [[nodiscard]] __device__ std::uint32_t* widths() const {
+    const std::uint32_t shard_shift = task_.bin_bits - task_.shard_bits;
+    return task_.widths + std::size_t{(bin_ >> shard_shift) - (task_.first_bin >> shard_shift)} * kWidths;
+  }
+
+  const CountTask<Key, Words>& task_;
+  std::uint32_t* small_counts_;
+  std::uint32_t bin_ = 0;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,177 @@
+#pragma once
+/// Fetches shards from the GPUs, for one thread.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "file/checksum.h"
+#include "index/bit_stream.h"
+#include "index/frozen_shard.h"
+#include "kernels/session/download_streams.cuh"
+
+namespace warpmer::gpu {
+
+/// Shards come piece by piece through the two halves of a pinned block: while the thread works on one piece,
+/// the next is on its way. One piece at a time leaves the link idle for half of the time, even with sixteen
+/// threads: they reach 28 GB/s with one piece of 1 MB each, and 50 with two of 2 MB. Any GPU may be current
+/// after a call.
+class ShardDownloader {
+ public:
+  /// One of these GPUs must be current. Throws a ResourceError when there is no memory for it.
+  ShardDownloader(const Peers& peers, SharedWaysOut& ways) : ways_(ways), block_(peers.pinned_blocks()) {}
+  /// After an error, too, nothing is under way afterwards.
+  ~ShardDownloader() {
+    if (pieces_taken_ == pieces_sent_for_) return;
+    for (Piece& piece : pieces_) try_to_wait_for(piece);
+    ways_.alone([&] { ways_.resource().let_copies_end(); });
+  }
+  ShardDownloader(const ShardDownloader&) = delete;
+  ShardDownloader& operator=(const ShardDownloader&) = delete;
+
+  /// Begins to fetch one more shard.
+  void begin(ShardQueue::Item&& item) {
+    orders_.push_back({std::move(item), 0, 0});
+    send_for_pieces();
+  }
+  /// Return the number of shards that are begun and not completed, the first of them, and the last.
+  [[nodiscard]] std::size_t under_way() const { return orders_.size(); }
+  [[nodiscard]] const ShardQueue::Item& next() const { return orders_.front().item; }
+  [[nodiscard]] std::uint32_t last_shard() const { return orders_.back().item.shard(); }
+
+  /// Returns the first shard in memory, which is that of `payload`. Its words are summed as they are taken
+  /// out, while they are in the core's cache: reading them again would take as long as copying them.
+  index::FrozenShard in_memory(std::vector<std::uint64_t>&& payload) {
+    const Order& order = orders_.front();
+    payload.clear();
+    payload.reserve(order.words() + index::kReadAheadWords);
+    file::Checksum checksum;
+    take_pieces([&](const std::uint64_t* words, std::size_t n) {
+      const auto start = Clock::now();
+      take_out(words, n, payload, checksum);
+      seconds_ += seconds_since(start);
+    });
+    return {order.item.plan().shape, std::move(payload), {}, checksum.value()};
+  }
+  /// Returns the first shard with a source, which passes the pieces on as they come. It can be read once,
+  /// before `complete`.
+  index::FrozenShard as_source() {
+    return {orders_.front().item.plan().shape, {}, {std::shared_ptr<void>(), &passing_}};
+  }
+  /// Ends the first shard; all of it has been taken out.
+  void complete() {
+    const Order& order = orders_.front();
+    if (order.taken < order.words()) throw InternalError("a shard on a GPU was not fetched");
+    bytes_ += order.words() * sizeof(std::uint64_t);
+    orders_.pop_front();
+  }
+
+  /// Returns the seconds of waiting for the GPUs, and of copying to memory.
+  [[nodiscard]] double seconds() const { return seconds_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::uint64_t kWordsInCache = std::uint64_t{1} << 15;
+  static constexpr unsigned kHalves = 2;
+  static constexpr std::uint64_t kHalfWords = PinnedBlocks::kBytes / kHalves / sizeof(std::uint64_t);
+
+  struct Order {
+    ShardQueue::Item item;
+    std::uint64_t sent_for, taken;  ///< words
+
+    [[nodiscard]] std::uint64_t words() const {
+      return item.plan().shape.entries > 0 ? item.plan().layout.words : 0;
+    }
+  };
+  /// Some words of a shard that have been requested.
+  struct Piece : SharedWaysOut::Task {
+    ShardQueue::Item item;
+    std::uint64_t first_word = 0, words = 0;
+    std::uint64_t* to = nullptr;
+    HostFence copied;
+
+   private:
+    void run(DownloadStreams& ways) override {
+      ways.send(item, first_word, words, reinterpret_cast<unsigned long long*>(to), copied);
+    }
+  };
+  /// The source of the first shard, while it comes.
+  class Passing : public index::PayloadSource {
+   public:
+    explicit Passing(ShardDownloader& downloader) : courier_(downloader) {}
+    void read(const Take& take) const override { courier_.take_pieces(take); }
+
+   private:
+    ShardDownloader& courier_;
+  };
+
+  /// Calls `take(words, n)` for one piece of the first shard after the other.
+  template <class Take>
+  void take_pieces(const Take& take) {
+    Order& order = orders_.front();
+    while (order.taken < order.words()) {
+      Piece& piece = pieces_[pieces_taken_ % kHalves];
+      const auto start = Clock::now();
+      ways_.wait_for(piece);
+      piece.copied.wait();
+      seconds_ += seconds_since(start);
+      take(piece.to, piece.words);
+      order.taken += piece.words;
+      ++pieces_taken_;
+      send_for_pieces();
+    }
+  }
+
+  /// Appends words to a payload.
+  static void take_out(const std::uint64_t* words, std::uint64_t n, std::vector<std::uint64_t>& payload,
+                       file::Checksum& checksum) {
+    for (std::uint64_t at = 0; at < n; at += kWordsInCache) {
+      const std::uint64_t some = std::min(kWordsInCache, n - at);
+      checksum.add({words + at, some * sizeof *words});
+      payload.insert(payload.end(), words + at, words + at + some);
+    }
+  }
+
+  /// Requests the next pieces for the free halves.
+  void send_for_pieces() {
+    for (Order& order : orders_) {
+      while (order.sent_for < order.words()) {
+        if (pieces_sent_for_ - pieces_taken_ == kHalves) return;
+        send_for_piece(order);
+      }
+    }
+  }
+  void send_for_piece(Order& order) {
+    const std::uint64_t number = pieces_sent_for_ % kHalves;
+    Piece& piece = pieces_[number];
+    piece.item = order.item;
+    piece.first_word = order.sent_for;
+    piece.words = std::min(kHalfWords, order.words() - order.sent_for);
+    piece.to = block_.as<std::uint64_t>() + number * kHalfWords;
+    ++pieces_sent_for_;
+    order.sent_for += piece.words;
+    ways_.add(piece);
+  }
+  void try_to_wait_for(Piece& piece) noexcept {
+    try {
+      ways_.wait_for(piece);
+    } catch (...) {  // then there is no copy to wait for
+    }
+  }
+
+  SharedWaysOut& ways_;
+  PinnedBlock block_;
+  std::deque<Order> orders_;
+  Piece pieces_[kHalves];  ///< one for each half
+  std::uint64_t pieces_sent_for_ = 0, pieces_taken_ = 0;
+  const Passing passing_{*this};
+  double seconds_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/huge_pages.h"
+#include "kernels/memory/current_device.cuh"
+#include "kernels/memory/host_fence.cuh"
+#include "kernels/memory/pinned_pages.cuh"
+#include "kernels/upload/frozen_shards.cuh"
+#include "kernels/upload/shard_uploader.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+/// The words of a part: 4 MiB, with the words that are read behind it. With 8 to 16 threads 51 GB/s come to
+/// the device, of the 55 that the link takes; 48 with 2 MB, 39 with 1 MB.
+constexpr std::uint64_t kPartWords = (std::uint64_t{1} << 19) - index::kReadAheadWords;
+/// A larger shard is read as a whole, too, so that it can be checked, unless it is larger than this: 16 MiB.
+constexpr std::uint64_t kMostPartWords = (std::uint64_t{1} << 21) - index::kReadAheadWords;
+constexpr unsigned kBuffers = 2;
+
+std::uint64_t buffer_words_for(std::uint64_t largest_words) {
+  return std::clamp(largest_words, kPartWords, kMostPartWords) + index::kReadAheadWords;
+}
+std::uint64_t largest_of(const std::vector<std::uint64_t>& first_words) {
+  std::uint64_t largest = 0;
+  for (std::size_t s = 1; s < first_words.size(); ++s)
+    largest = std::max(largest, first_words[s] - first_words[s - 1]);
+  return largest;
+}
+
+}  // namespace
+
+struct ShardUploader::Lane {
+  Lane() {
+    for (unsigned i = 0; i < kBuffers; ++i) {
+      buffers.emplace_back();
+      copied.emplace_back();
+    }
+  }
+  ~Lane() { cudaStreamSynchronize(stream); }
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  std::vector<PinnedPageArray<std::uint64_t>> buffers;  ///< made when they are needed, by the lane's thread
+  std::vector<HostFence> copied;
+  Stream stream;
+  unsigned turn = 0;
+
+  /// Calls `fill` with a buffer, and enqueues the copy of what it has put there to where `place()` is, if
+  /// that is anywhere.
+  template <class Fill, class Place>
+  void send(std::uint64_t buffer_words, std::uint64_t words, Fill&& fill, Place&& place) {
+    PinnedPageArray<std::uint64_t>& buffer = buffers[turn];
+    buffer.reserve(buffer_words);
+    copied[turn].wait();  // passed at once when it was never recorded
+    fill(buffer.data());
+    std::uint64_t* const to = place();
+    if (to == nullptr) return;
+    copy_to_device<std::uint64_t>(to, buffer.data(), words, stream);
+    copied[turn].record(stream);
+    turn = (turn + 1) % kBuffers;
+  }
+};
+
+std::uint64_t ShardUploader::most_part_words(std::uint64_t largest_words) {
+  return std::max(largest_words, kPartWords);
+}
+
+std::uint64_t ShardUploader::bytes_of_thread(std::uint64_t largest_words) {
+  const std::uint64_t mapped = largest_words > kMostPartWords ? largest_words : 0;
+  return kBuffers * whole_huge_pages(buffer_words_for(largest_words) * sizeof(std::uint64_t)) +
+         mapped * sizeof(std::uint64_t);
+}
+
+ShardUploader::ShardUploader(const index::IndexFile& index, unsigned threads,
+                             std::shared_ptr<FilePages> pages)
+    : index_(index),
+      gpu_(current_gpu()),
+      first_words_(warpmer::gpu::first_words(index)),
+      buffer_words_(buffer_words_for(largest_of(first_words_))),
+      pages_(std::move(pages)),
+      was_first_(first_words_.size()) {
+  for (unsigned i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>());
+  try {
+    for (const auto& lane : lanes_) threads_.emplace_back([this, &lane = *lane] { work(lane); });
+  } catch (const std::system_error& error) {
+    join();
+    throw ResourceError("cannot start " + std::to_string(threads) +
+                        " threads that copy to the GPU: " + error.what());
+  }
+}
+
+ShardUploader::~ShardUploader() {
+  join();
+  lanes_.clear();  // when nothing is copied any more, before the pages go
+}
+
+void ShardUploader::join() {
+  {
+    const std::lock_guard lock(mutex_);
+    end();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ShardUploader::start(std::uint32_t first, std::uint32_t end, std::uint64_t* to) {
+  if (first == end) return;
+  if (pages_ && was_first_[first]) pages_->begin_to_pin();
+  was_first_[first] = true;
+  for (std::uint32_t shard = first; shard < end;) {
+    const std::uint32_t part_end = end_of_part(shard, end);
+    read_ahead(shard, part_end);
+    place_next(to + (first_words_[shard] - first_words_[first]), nullptr);
+    shard = part_end;
+  }
+}
+
+void ShardUploader::read_ahead(std::uint32_t first, std::uint32_t end) {
+  const std::lock_guard lock(mutex_);
+  Part& part = parts_.emplace_back();
+  part.first_shard = first;
+  part.end_shard = end;
+  begun_.notify_one();
+}
+
+void ShardUploader::place_next(std::uint64_t* to, const std::shared_ptr<const Event>& free) {
+  const std::lock_guard lock(mutex_);
+  Part& part = parts_[placed_++];
+  part.to = to;
+  part.free = free;
+  part.placed.notify_one();
+}
+
+bool ShardUploader::has_read(std::uint32_t end) {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(parts_.begin(), parts_.end(),
+                     [&](const Part& part) { return part.is_read || part.first_shard >= end; });
+}
+
+void ShardUploader::finish(std::uint32_t end, cudaStream_t stream) {
+  std::unique_lock lock(mutex_);
+  while (!parts_.empty() && parts_.front().first_shard < end) {
+    const Part& part = parts_.front();
+    read_.wait(lock, [&] { return failure_ || part.is_read; });
+    if (failure_) std::rethrow_exception(failure_);
+    part.copied.let_follow(stream);
+    parts_.pop_front();
+    --taken_;
+    --placed_;
+  }
+}
+
+void ShardUploader::work(Lane& lane) {
+  bool knows_gpu = false;
+  for (;;) {
+    Part* part = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      begun_.wait(lock, [&] { return is_over_ || taken_ < parts_.size(); });
+      if (is_over_) return;
+      part = &parts_[taken_++];
+    }
+    std::exception_ptr failure;
+    try {
+      if (!knows_gpu) check(cudaSetDevice(gpu_), "choosing a GPU");
+      knows_gpu = true;
+      copy_part(lane, *part);
+      part->copied.record(lane.stream);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    part->is_read = true;
+    if (failure && !failure_) failure_ = failure;
+    if (failure_) end();
+    read_.notify_all();
+  }
+}
+
+void ShardUploader::end() {
+  is_over_ = true;
+  begun_.notify_all();
+  for (Part& part : parts_) part.placed.notify_one();
+}
+
+std::uint64_t* ShardUploader::place_of(const Lane& lane, Part& part) {
+  {
+    std::unique_lock lock(mutex_);
+    part.placed.wait(lock, [&] { return is_over_ || part.to != nullptr; });
+    if (part.to == nullptr) return nullptr;
+  }
+  if (part.free) part.free->let_follow(lane.stream);
+  return part.to;
+}
+
+std::uint32_t ShardUploader::end_of_part(std::uint32_t first, std::uint32_t end) const {
+  std::uint32_t shard = first + 1;
+  while (shard < end && first_words_[shard + 1] - first_words_[first] <= kPartWords) ++shard;
+  return shard;
+}
+
+void ShardUploader::copy_part(Lane& lane, Part& part) {
+  const std::uint64_t begin = first_words_[part.first_shard], words = first_words_[part.end_shard] - begin;
+  if (pages_ && pages_->are_pinned()) {
+    for (std::uint32_t shard = part.first_shard; shard < part.end_shard; ++shard) (void)index_.shard(shard);
+    std::uint64_t* const to = place_of(lane, part);
+    if (to != nullptr) copy_to_device<std::uint64_t>(to, index_.payloads() + begin, words, lane.stream);
+  } else if (words + index::kReadAheadWords > buffer_words_) {
+    copy_large_shard(lane, part);
+  } else if (words > 0) {
+    const auto read = [&](std::uint64_t* buffer) {
+      for (std::uint32_t shard = part.first_shard; shard < part.end_shard; ++shard)
+        index_.read(shard, buffer + (first_words_[shard] - begin));
+    };
+    lane.send(buffer_words_, words, read, [&] { return place_of(lane, part); });
+  }
+}
+
+/// Through the mapping, so that all of it is seen while it is checked.
+void ShardUploader::copy_large_shard(Lane& lane, Part& part) {
+  const index::ShardView view = index_.shard(part.first_shard);
+  std::uint64_t* const to = place_of(lane, part);
+  for (std::uint64_t at = 0; to != nullptr && at < view.payload_words; at += kPartWords) {
+    const std::uint64_t n = std::min(kPartWords, view.payload_words - at);
+    const auto read = [&](std::uint64_t* buffer) { std::copy_n(view.payload + at, n, buffer); };
+    lane.send(buffer_words_, n, read, [&] { return to + at; });
+  }
+  index_.release(part.first_shard);
+}
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,532 @@
+#pragma once
+/// Places of the parts of shards: pending words and frozen runs, in memory or in the spill file, so that a
+/// session stays within its share of memory. docs/memory.md has the whole picture.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "backend/backend.h"
+#include "cpu/count/freezer.h"
+#include "cpu/count/pending_store.h"
+#include "cpu/count/shard_counter.h"
+#include "cpu/count/shard_spill.h"
+#include "cpu/count/spilled_words.h"
+#include "cpu/count/stage_times.h"
+#include "cpu/memory/memory_model.h"
+#include "cpu/memory/stopwatch.h"
+#include "file/spill_file.h"
+#include "host/limits.h"
+#include "mpi/process_group.h"
+
+namespace warpmer::cpu {
+
+/// The tools that a thread counts shards with.
+template <class Key, int Words>
+struct CountScratch {
+  CountScratch(const Kernels& kernels, std::uint32_t k, StageTimes& stage_times)
+      : freezer(kernels, k), times(stage_times) {}
+
+  std::unique_ptr<ShardCounter<Key, Words>> counter;  ///< made when there is something to count
+  Freezer freezer;
+  Scratch<char> slice;           ///< read back from the spill file
+  StageTimes& times;             ///< the thread's
+  std::uint64_t held_bytes = 0;  ///< bytes of the session's memory, for counting; see ShardMemory::reserve
+  bool is_in_turn = false;       ///< and holds it for a shard
+};
+
+/// K-mers of a shard (their hashes), in canonical order. They are the caller's to change.
+template <class Key>
+struct ShardPart {
+  Key* keys;
+  std::uint64_t* counts;
+  std::size_t size;
+  bool is_all;  ///< true for all of the shard; else it is a range of its hashes, beyond those before
+};
+
+template <class Key, int Words>
+class ShardMemory {
+ public:
+  using Desk = CountScratch<Key, Words>;
+  /// Bytes that are held for every shard, whatever is in it.
+  static constexpr std::uint64_t kShardBytes = 272;
+
+  ShardMemory(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
+              const MemoryModel& memory)
+      : kernels_(kernels),
+        plan_(plan),
+        memory_(memory),
+        pending_(pool_, shards, plan.k),
+        shards_(shards),
+        group_shards_(group_shards(shards, memory.budget())),
+        groups_(shards / group_shards_),
+        last_groups_begin_(static_cast<std::uint32_t>(groups_.size())) {
+    if (plan.tmp_directory_is_chosen) file();  // if it cannot do, that is said now
+  }
+
+  /// Returns the store that words are appended to.
+  [[nodiscard]] PendingStore<Words>& pending() { return pending_; }
+  [[nodiscard]] PagePool& pool() { return pool_; }
+
+  // --- While words come in.
+
+  [[nodiscard]] bool over_budget() const {
+    const std::uint64_t room = room_for_pending();
+    return pool_.bytes_in_use() > room - room / MemoryModel::kLeftPart;
+  }
+
+  /// Makes room: takes groups of shards by turn, counts what that makes clearly smaller, and spills the rest.
+  void evict(Desk& count_scratch) {
+    std::call_once(short_of_memory_, host::return_freed_memory_at_once);
+    for (std::size_t turn = 0; over_budget() && turn < 2 * groups_.size(); ++turn) {
+      const std::uint64_t number = turns_.fetch_add(1);
+      const auto group = static_cast<std::uint32_t>(number % groups_.size());
+      std::unique_lock lock(groups_[group].mutex, std::defer_lock);
+      if (turn >= groups_.size()) {
+        lock.lock();  // others are at all that there is: a thread waits for them rather than add to it
+      } else if (!lock.try_lock()) {
+        continue;
+      }
+      relieve_group(count_scratch, group, number % kTurnsUntried == 0);
+    }
+    pool_.shrink(room_for_pending());
+    trim(count_scratch, MemoryModel::kCounterBytes);
+  }
+
+  // --- When all words are in.
+
+  /// A thread's turn with a shard. Memory that was reserved for it is given back at the end, but for what
+  /// shards of ordinary size take.
+  class Turn {
+   public:
+    Turn(ShardMemory& tiers, Desk& count_scratch) : shard_memory_(tiers), desk_(count_scratch) {}
+    ~Turn() { shard_memory_.end_turn(desk_); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    ShardMemory& shard_memory_;
+    Desk& desk_;
+  };
+
+  /// Counts all there is of a shard, once, during a turn, and calls `use(part)` with the result: with all of
+  /// it, or, where that is too much for the memory, with one range of hashes after the other.
+  template <class Use>
+  void count(Desk& count_scratch, std::uint32_t shard, Use&& use) {
+    read_ahead(shard);
+    count_all(count_scratch, shard, use);
+    note_counted(shard);
+  }
+
+  /// Returns a place for a shard that comes in parts.
+  [[nodiscard]] ShardSpill<Key> shard_spill() { return {kernels_, plan_.k, file(), spilled_run_bytes_}; }
+
+  [[nodiscard]] std::uint64_t early_counts() const { return early_counts_; }
+  [[nodiscard]] backend::SpillReport spill_report() const {
+    const file::SpillFile* file = spill_file_;
+    if (file == nullptr) return {};
+    return {file->bytes_written(), spilled_run_bytes_, file->bytes_read()};
+  }
+
+ private:
+  /// Shards with their pending lists.
+  using Lists = std::vector<std::pair<std::uint32_t, PendingList<Words>>>;
+  /// Guarded by its group's mutex.
+  struct Shard {
+    SpilledWords spilled;
+    index::FrozenShard run;
+    std::uint64_t run_bytes = 0;  ///< bytes that the run takes
+    SpilledRuns spilled_runs;
+    float gain = -1;  ///< part of the pending bytes that the last early count freed; -1: none yet
+  };
+  /// A shard in the hands of the thread that counts it.
+  struct Parts {
+    PendingList<Words> pending;
+    SpilledWords spilled;
+    index::FrozenShard run;
+    SpilledRuns spilled_runs;
+  };
+  static_assert(sizeof(Shard) + 64 <= kShardBytes);
+  /// Shards that are spilled together.
+  struct Group {
+    std::mutex mutex;
+    SpilledExtents extents;
+    std::atomic<bool> is_being_read{false};
+    std::atomic<std::uint32_t> counted_shards{0};
+  };
+
+  /// The spill file is written about so many bytes at a time.
+  static constexpr std::uint64_t kWriteBytes = std::uint64_t{4} << 20;
+  static constexpr std::uint32_t kMostGroupShards = 64;
+  /// One shard of every so many groups is counted early to see what that frees. Prime, so that it is not
+  /// always the same group.
+  static constexpr std::uint64_t kTurnsUntried = 61;
+  /// A shard with so many times the mean is tried, too: a k-mer that comes very often is soon counted.
+  static constexpr std::uint64_t kHot = 8;
+
+  /// Returns how many shards a group has: when its turn has come, they have twice the mean of what is
+  /// pending.
+  static std::uint32_t group_shards(std::uint32_t shards, std::uint64_t budget) {
+    std::uint32_t n = 1;
+    while (n < std::min(kMostGroupShards, shards) && 4 * n * (budget / shards) <= kWriteBytes) n *= 2;
+    return n;
+  }
+
+  [[nodiscard]] std::uint64_t room_for_pending() const {
+    const std::uint64_t runs = run_bytes_;
+    return memory_.budget() > runs ? memory_.budget() - runs : 0;
+  }
+
+  file::SpillFile& file() {
+    std::call_once(file_made_, [&] {
+      made_file_ = std::make_unique<file::SpillFile>(plan_.tmp_directory, plan_.input_read);
+      made_file_->leave_cache();
+      spill_file_ = made_file_.get();
+    });
+    return *made_file_;
+  }
+
+  // --- Early counting and spilling. The group's mutex is held.
+
+  void relieve_group(Desk& count_scratch, std::uint32_t group, bool is_trial) {
+    const std::uint32_t begin = group * group_shards_, end = begin + group_shards_;
+    std::uint32_t fullest = begin;
+    for (std::uint32_t shard = begin; shard < end; ++shard) {
+      if (pending_.pages(shard) > pending_.pages(fullest)) fullest = shard;
+    }
+    Lists rest;
+    for (std::uint32_t shard = begin; shard < end; ++shard) {
+      PendingList<Words> list = pending_.take(shard);
+      if (list.pages > 0 && counts_early(shard, list, is_trial && shard == fullest))
+        count_early(count_scratch, shard, list);
+      if (list.pages > 0) rest.emplace_back(shard, list);
+    }
+    spill(count_scratch, group, std::move(rest));
+    if (run_bytes_ > memory_.budget() / 2) spill_runs(count_scratch, group);
+  }
+
+  [[nodiscard]] bool counts_early(std::uint32_t shard, const PendingList<Words>& list, bool is_trial) const {
+    const Shard& s = shards_[shard];
+    if (!memory_.can_grow_early(s.run.shape.entries)) return false;
+    const std::uint64_t mean =
+        pool_.bytes_in_use() / PagePool::kPageBytes * plan_.ranks->size() / shards_.size();
+    const bool is_hot = s.gain < 0 && list.pages > kHot * (mean + 1);
+    return is_trial || is_hot || (s.gain < 0 ? gain_.load() : s.gain) >= MemoryModel::kLeastGain;
+  }
+
+  /// Counts a list into the shard's run, a chunk at a time for as long as that frees memory, and the run does
+  /// not become too large for it. Words left in `list` are not counted.
+  void count_early(Desk& count_scratch, std::uint32_t shard, PendingList<Words>& list) {
+    Shard& s = shards_[shard];
+    do {
+      const std::uint64_t run_before = s.run_bytes;
+      const std::uint64_t word_bytes = memory_.word_bytes(list.words, list.kmers);
+      const std::uint64_t bytes = memory_.early_bytes_at_once(word_bytes, s.run.shape.entries);
+      ShardWords<Words> chunk(pending_.format(), std::exchange(list, {}), pool_, {}, nullptr,
+                              count_scratch.slice, count_scratch.times.read_back_seconds);
+      chunk.begin_chunk(part_of(chunk.left(), bytes, word_bytes));
+      const auto counted = static_cast<float>(chunk.page_bytes());
+      list = chunk.take_rest();
+      count_chunk(count_scratch, chunk, s.run);
+      s.run = freeze(count_scratch);
+      set_run_bytes(s);
+      s.gain = 1 - (static_cast<float>(s.run_bytes) - static_cast<float>(run_before)) / counted;
+      gain_ = (3 * gain_ + s.gain) / 4;
+    } while (list.pages > 0 && s.gain >= MemoryModel::kLeastGain &&
+             memory_.can_grow_early(s.run.shape.entries));
+    ++early_counts_;
+  }
+
+  void set_run_bytes(Shard& s) {
+    // And what the allocator cannot use for another.
+    const std::uint64_t bytes = s.run.payload.capacity() * sizeof(std::uint64_t) / 8 * 9;
+    run_bytes_ += bytes - s.run_bytes;
+    s.run_bytes = bytes;
+  }
+
+  void spill(Desk& count_scratch, std::uint32_t group, Lists&& lists) {
+    if (lists.empty()) return;
+    const Stopwatch watch(count_scratch.times.spill_seconds);
+    SliceBatch<Words> batch(file(), groups_[group].extents, pending_);
+    for (auto& [shard, list] : lists) batch.add(shards_[shard].spilled, std::move(list));
+    batch.flush();
+  }
+
+  /// False when there is none.
+  bool spill_runs(Desk& count_scratch, std::uint32_t group) {
+    const Stopwatch watch(count_scratch.times.spill_seconds);
+    RunBatch batch;
+    const std::uint32_t begin = group * group_shards_, end = begin + group_shards_;
+    for (std::uint32_t shard = begin; shard < end; ++shard) {
+      Shard& s = shards_[shard];
+      if (!s.run.payload.empty()) batch.add(s.spilled_runs, s.run);
+    }
+    if (batch.is_empty()) return false;
+    const Extent written = batch.write(file());
+    groups_[group].extents.note(written);
+    spilled_run_bytes_ += written.bytes;
+    for (std::uint32_t shard = begin; shard < end; ++shard) {
+      shards_[shard].run = {};
+      set_run_bytes(shards_[shard]);
+    }
+    return true;
+  }
+
+  /// Spills all that is in memory of a group. False when there is nothing.
+  bool spill_group(Desk& count_scratch, std::uint32_t group) {
+    Lists lists;
+    for (std::uint32_t shard = group * group_shards_; shard < (group + 1) * group_shards_; ++shard) {
+      if (const PendingList<Words> list = pending_.take(shard); list.pages > 0)
+        lists.emplace_back(shard, list);
+    }
+    const bool has_words = !lists.empty();
+    spill(count_scratch, group, std::move(lists));
+    return spill_runs(count_scratch, group) || has_words;
+  }
+
+  // --- Counting.
+
+  /// Returns how many of `words` words, all of which take `word_bytes`, take `bytes`.
+  static std::uint64_t part_of(std::uint64_t words, std::uint64_t bytes, std::uint64_t word_bytes) {
+    if (bytes >= word_bytes) return words;
+    return static_cast<std::uint64_t>(static_cast<double>(words) * static_cast<double>(bytes) /
+                                      static_cast<double>(word_bytes));
+  }
+
+  ShardCounter<Key, Words>& counter(Desk& count_scratch) {
+    if (!count_scratch.counter) {
+      count_scratch.counter =
+          std::make_unique<ShardCounter<Key, Words>>(kernels_, plan_.k, plan_.canonical, plan_.table);
+    }
+    return *count_scratch.counter;
+  }
+
+  template <class Use>
+  void count_all(Desk& count_scratch, std::uint32_t shard, Use& use) {
+    Parts parts = take(count_scratch, shard);
+    ShardWords<Words> words(pending_.format(), parts.pending, pool_, parts.spilled, spill_file_,
+                            count_scratch.slice, count_scratch.times.read_back_seconds);
+    do {
+      const std::uint64_t run_entries = parts.spilled_runs.entries + parts.run.shape.entries;
+      const std::uint64_t word_bytes = memory_.word_bytes(words.left(), words.kmers_left());
+      const std::uint64_t bytes = memory_.bytes_at_once(word_bytes, run_entries);
+      const std::uint64_t needed = memory_.counting_bytes(bytes, run_entries);
+      if (needed > memory_.thread_bytes()) return count_in_passes(count_scratch, shard, words, parts, use);
+      reserve(count_scratch, needed, shard);
+      words.begin_chunk(part_of(words.left(), bytes, word_bytes));
+      count_chunk(count_scratch, words, parts.run);
+      if (words.left() > 0) parts.run = freeze(count_scratch);
+    } while (words.left() > 0);
+    for_each_spilled_run(count_scratch, parts, [&](const index::FrozenShard& run) {
+      const Stopwatch watch(count_scratch.times.count_seconds);
+      count_scratch.counter->merge(run);
+    });
+    const auto& counter = *count_scratch.counter;
+    use(ShardPart<Key>{counter.keys(), counter.counts(), counter.size(), true});
+  }
+
+  /// Counts a chunk together with a run, which is used up.
+  void count_chunk(Desk& count_scratch, ShardWords<Words>& chunk, index::FrozenShard& run) {
+    const Stopwatch watch(count_scratch.times.count_seconds);
+    const double read_back = count_scratch.times.read_back_seconds;
+    counter(count_scratch).count(chunk);
+    chunk.end_chunk();
+    counter(count_scratch).merge(std::exchange(run, {}));
+    count_scratch.times.count_seconds -= count_scratch.times.read_back_seconds - read_back;
+  }
+
+  /// Counts what is left of a shard in passes, each over all words and runs, of which it counts a range of
+  /// hashes that its memory holds. Ranges follow each other, so that what comes out is in canonical order.
+  template <class Use>
+  void count_in_passes(Desk& count_scratch, std::uint32_t shard, ShardWords<Words>& words, const Parts& parts,
+                       Use& use) {
+    // Held: the run in memory, and one of those in the file.
+    const std::uint64_t run_bytes =
+        parts.run.payload.capacity() * sizeof parts.run.payload[0] + parts.spilled_runs.largest_bytes;
+    std::call_once(short_of_memory_, host::return_freed_memory_at_once);
+    trim(count_scratch, 0);
+    reserve(count_scratch, memory_.thread_bytes(), shard);
+    const std::uint64_t room = memory_.hashes_in_pass(run_bytes);
+    const Key mask = key_mask<Key>(plan_.k);
+    Key first = 0, last = mask;
+    for (bool is_all = true;; is_all = false) {
+      last = count_range(count_scratch, words, parts, first, last, room);
+      const auto& counted = counter(count_scratch);
+      use(ShardPart<Key>{counted.keys(), counted.counts(), counted.size(), is_all && last == mask});
+      if (last == mask) return;
+      const Key next = last + 1;
+      last = end_of_range(next, last - first, counted.size(), room, mask);
+      first = next;
+    }
+  }
+
+  /// Counts a range from `first` on, at most to `last`, and returns where it ends.
+  Key count_range(Desk& count_scratch, ShardWords<Words>& words, const Parts& parts, Key first, Key last,
+                  std::uint64_t room) {
+    const Stopwatch watch(count_scratch.times.count_seconds);
+    const double read_back = count_scratch.times.read_back_seconds;
+    ShardCounter<Key, Words>& counting = counter(count_scratch);
+    const Key end = counting.count_range(first, last, room, typename ShardWords<Words>::Left(words), [&] {
+      if (parts.run.shape.entries > 0) counting.add(parts.run);
+      for_each_spilled_run(count_scratch, parts, [&](const index::FrozenShard& run) { counting.add(run); });
+    });
+    count_scratch.times.count_seconds -= count_scratch.times.read_back_seconds - read_back;
+    return end;
+  }
+
+  /// Returns where the range after one of `width` with `size` k-mers is to end, so that it has as many as
+  /// make a list of `room` hashes nearly three quarters full: with more it would have to be cut.
+  static Key end_of_range(Key first, Key width, std::size_t size, std::uint64_t room, Key mask) {
+    const double wanted =
+        static_cast<double>(width) * 0.7 * static_cast<double>(room) / static_cast<double>(size);
+    return wanted < static_cast<double>(mask - first) ? first + static_cast<Key>(wanted) : mask;
+  }
+
+  index::FrozenShard freeze(Desk& count_scratch) {
+    const Stopwatch watch(count_scratch.times.freeze_seconds);
+    const auto& counter = *count_scratch.counter;
+    return count_scratch.freezer.freeze(counter.keys(), counter.counts(), counter.size());
+  }
+
+  template <class Visit>
+  void for_each_spilled_run(Desk& count_scratch, const Parts& parts, Visit&& visit) {
+    if (parts.spilled_runs.entries == 0) return;  // there may be no file
+    for_each_run(file(), parts.spilled_runs.last, count_scratch.times.read_back_seconds, visit);
+  }
+
+  /// Takes what there is of a shard. Pending words that would fill much of the memory are spilled rather than
+  /// held while others need room.
+  Parts take(Desk& count_scratch, std::uint32_t shard) {
+    const std::uint32_t group = shard / group_shards_;
+    const std::lock_guard lock(groups_[group].mutex);
+    Shard& s = shards_[shard];
+    PendingList<Words> list = pending_.take(shard);
+    if (std::uint64_t{list.pages} * PagePool::kPageBytes > memory_.total() / 4) {
+      Lists lists{{shard, std::exchange(list, {})}};
+      spill(count_scratch, group, std::move(lists));
+    }
+    run_bytes_ -= std::exchange(s.run_bytes, 0);
+    return {list, s.spilled, std::exchange(s.run, {}), s.spilled_runs};
+  }
+
+  /// Asks for a group and the one after it, when the group's first shard is taken.
+  void read_ahead(std::uint32_t shard) {
+    const file::SpillFile* file = spill_file_;
+    if (file == nullptr) return;
+    const std::uint32_t group = shard / group_shards_;
+    for (std::uint32_t g = group; g < std::min<std::size_t>(group + 2, groups_.size()); ++g) {
+      if (groups_[g].is_being_read.exchange(true)) continue;
+      const std::lock_guard lock(groups_[g].mutex);
+      groups_[g].extents.will_need(*file);
+    }
+  }
+
+  /// Gives up what a group has in the file when its last shard is counted: it is of no more use.
+  void note_counted(std::uint32_t shard) {
+    const file::SpillFile* file = spill_file_;
+    Group& group = groups_[shard / group_shards_];
+    if (++group.counted_shards < group_shards_ || file == nullptr) return;
+    const std::lock_guard lock(group.mutex);
+    group.extents.give_up(*file);
+  }
+
+  // --- Memory for counting, which pages and runs leave.
+
+  /// Sees to it that a count_scratch holds `bytes`, for a shard. If there is not so much, pages that are free
+  /// go back to the system, then what is pending in the last groups is spilled, and then the thread waits for
+  /// others.
+  void reserve(Desk& count_scratch, std::uint64_t bytes, std::uint32_t shard) {
+    if (bytes <= count_scratch.held_bytes) return;
+    trim(count_scratch, 0);
+    std::unique_lock lock(mutex_);
+    give_back(count_scratch, 0);
+    while (!has_room_for(bytes)) {
+      lock.unlock();
+      std::call_once(short_of_memory_, host::return_freed_memory_at_once);
+      const bool spilled = spill_last_group(count_scratch, shard / group_shards_);
+      lock.lock();
+      if (spilled) continue;
+      if (in_turn_ == 0) break;  // no thread will give anything back
+      // Pages and runs that others use up make room, too, but no thread is told: they are looked at again.
+      given_back_.wait_for(lock, std::chrono::milliseconds(10));
+    }
+    reserved_ += bytes;
+    count_scratch.held_bytes = bytes;
+    count_scratch.is_in_turn = true;
+    ++in_turn_;
+  }
+
+  /// Lets a count_scratch keep `kept` bytes, or what it has. To be called under the mutex.
+  void give_back(Desk& count_scratch, std::uint64_t kept) {
+    kept = std::min(kept, count_scratch.held_bytes);
+    reserved_ -= count_scratch.held_bytes - kept;
+    count_scratch.held_bytes = kept;
+    if (count_scratch.is_in_turn) --in_turn_;
+    count_scratch.is_in_turn = false;
+  }
+
+  void end_turn(Desk& count_scratch) {
+    trim(count_scratch, memory_.kept_bytes());
+    // The shards that such a rank keeps (mpi/group_index.h) take the place of these pages.
+    if (!plan_.ranks->is_first()) pool_.shrink(pool_.bytes_in_use());
+    const std::lock_guard lock(mutex_);
+    give_back(count_scratch, memory_.kept_bytes());
+    given_back_.notify_all();
+  }
+
+  /// To be called under the mutex.
+  bool has_room_for(std::uint64_t bytes) {
+    const std::uint64_t others = run_bytes_ + reserved_ + bytes;
+    if (others + pool_.bytes_resident() <= memory_.total()) return true;
+    pool_.shrink(memory_.total() - std::min(memory_.total(), others));
+    return others + pool_.bytes_resident() <= memory_.total();
+  }
+
+  /// Spills what is in memory of the last group, after `group`, that still has something there. False when
+  /// there is none.
+  bool spill_last_group(Desk& count_scratch, std::uint32_t group) {
+    std::uint32_t last = last_groups_begin_;
+    while (last > group + 1) {
+      if (!last_groups_begin_.compare_exchange_weak(last, last - 1)) continue;
+      --last;
+      const std::lock_guard lock(groups_[last].mutex);
+      if (spill_group(count_scratch, last)) return true;
+    }
+    return false;
+  }
+
+  void trim(Desk& count_scratch, std::uint64_t most_bytes) const {
+    if (count_scratch.counter) count_scratch.counter->trim(most_bytes);
+    count_scratch.freezer.trim(most_bytes / MemoryModel::kCounterBytes * MemoryModel::kFreezerBytes);
+  }
+
+  const Kernels& kernels_;
+  const backend::CountPlan& plan_;
+  const MemoryModel memory_;
+  PagePool pool_;
+  PendingStore<Words> pending_;
+  std::vector<Shard> shards_;
+  const std::uint32_t group_shards_;
+  std::vector<Group> groups_;
+  std::once_flag file_made_, short_of_memory_;
+  std::unique_ptr<file::SpillFile> made_file_;
+  std::atomic<file::SpillFile*> spill_file_{nullptr};  ///< once it is made
+  std::atomic<std::uint64_t> turns_{0};
+  std::atomic<std::uint64_t> run_bytes_{0};
+  std::atomic<float> gain_{0};
+  std::atomic<std::uint64_t> early_counts_{0};
+  std::atomic<std::uint64_t> spilled_run_bytes_{0};
+  std::atomic<std::uint32_t> last_groups_begin_;  ///< groups from here on were spilled for want of room
+
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable given_back_;
+  std::uint64_t reserved_ = 0;  ///< held by count_scratches
+  unsigned in_turn_ = 0;        ///< count_scratches that hold memory for a shard
+};
+
+}  // namespace warpmer::cpu

@@ -1,0 +1,121 @@
+#include "file/temp_file_registry.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+namespace warpmer::file {
+namespace {
+
+enum class State : int { free, busy, armed };
+
+/// A handler may interrupt any thread at any instruction, so a slot's path is only read or written by the
+/// thread that moved its state to `busy`.
+struct Slot {
+  std::atomic<State> state{State::free};
+  std::array<char, PATH_MAX> path{};
+};
+static_assert(std::atomic<State>::is_always_lock_free);
+
+constexpr int kSlots = 32;
+constinit std::array<Slot, kSlots> slots{};
+
+constinit std::atomic<int> waits{0};  ///< number of objects that let signals wait
+static_assert(std::atomic<int>::is_always_lock_free);
+
+struct LeftBehind {
+  std::mutex mutex;
+  std::vector<std::string> files;  ///< with reasons
+};
+LeftBehind& left_behind() {
+  static LeftBehind all;
+  return all;
+}
+
+}  // namespace
+
+UnfinishedOutput::UnfinishedOutput(const std::string& path) noexcept : slot_(-1) {
+  if (path.size() >= PATH_MAX) return;
+  for (int i = 0; i < kSlots; ++i) {
+    Slot& slot = slots[static_cast<std::size_t>(i)];
+    State expected = State::free;
+    if (!slot.state.compare_exchange_strong(expected, State::busy)) continue;
+    std::memcpy(slot.path.data(), path.c_str(), path.size() + 1);
+    slot.state.store(State::armed);
+    slot_ = i;
+    return;
+  }
+}
+
+UnfinishedOutput::~UnfinishedOutput() {
+  if (slot_ < 0) return;
+  // A slot that a handler has just taken is the handler's to free.
+  State expected = State::armed;
+  slots[static_cast<std::size_t>(slot_)].state.compare_exchange_strong(expected, State::free);
+}
+
+bool is_unfinished(const std::string& path) noexcept {
+  const SignalsWait wait;  // a handler would pass over the file that is being looked at
+  bool is_found = false;
+  for (Slot& slot : slots) {
+    State expected = State::armed;
+    if (is_found || !slot.state.compare_exchange_strong(expected, State::busy)) continue;
+    is_found = path == slot.path.data();
+    slot.state.store(State::armed);
+  }
+  return is_found;
+}
+
+void remove_temp_files() noexcept {
+  const int saved_errno = errno;
+  while (waits != 0) {  // a signal handler may not wait for a lock or a condition
+    const timespec a_little{0, 1'000'000};
+    ::nanosleep(&a_little, nullptr);
+  }
+  for (Slot& slot : slots) {
+    State expected = State::armed;
+    if (!slot.state.compare_exchange_strong(expected, State::busy)) continue;
+    ::unlink(slot.path.data());
+    slot.state.store(State::free);
+  }
+  errno = saved_errno;
+}
+
+SignalsWait::SignalsWait() noexcept : before_{} {
+  // First this thread's: its handler would wait for itself.
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  ++waits;
+}
+
+SignalsWait::~SignalsWait() {
+  --waits;
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void remove_temporary(const std::string& path) noexcept {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
+  const int error = errno;
+  try {
+    const std::lock_guard lock(left_behind().mutex);
+    left_behind().files.push_back(fmt::format("'{}' ({})", path, std::strerror(error)));
+  } catch (...) {  // there is no memory even for that
+  }
+}
+
+std::vector<std::string> take_left_behind() {
+  const std::lock_guard lock(left_behind().mutex);
+  return std::exchange(left_behind().files, {});
+}
+
+}  // namespace warpmer::file
