@@ -286,8 +286,8 @@ int main(int argc, char** argv) {
   line.add_flag("--separate-lists", options.separate_bins,
                 "each list is counted by itself, however few different k-mers it has");
   line.add_option("--table", options.table, "what lists are counted in: " + backend::count_table_names(", "));
-  line.add_bin("--case", cases, ' ',
-               "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options");
+  line.add_list("--case", cases, ' ',
+                "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options");
   if (const std::optional<int> status = line.parse(argc, argv)) return *status;
   try {
     std::printf("%4s %9s %6s %3s %8s %8s %7s %7s %7s %7s %7s %7s %7s %7s %8s\n", "GPUs", "genome", "errors",

@@ -161,7 +161,7 @@ __global__ __launch_bounds__(kThreads) void count_kernel(const SegmentView<kWord
                                                          bool check) {
   extern __shared__ __align__(32) char shared[];
   __shared__ ExpandScratch<kWords> scratch[kThreads / 32];
-  __shared__ ListPlaces<kWords> places;
+  __shared__ BinLocator<kWords> places;
   __shared__ std::uint32_t size;
   for (std::uint32_t list = blockIdx.x; list < shape.lists; list += gridDim.x) {
     __syncthreads();
@@ -170,7 +170,7 @@ __global__ __launch_bounds__(kThreads) void count_kernel(const SegmentView<kWord
     places.locate(segment, 1, list, 1);
     if (threadIdx.x == 0) size = 0;
     __syncthreads();
-    const ListWords<kWords> words(places);
+    const BinWords<kWords> words(places);
     Expander<Key128, kWords> expander(scratch[threadIdx.x / 32], shape.k, true);
     const std::uint32_t at_once = (words.size() + kThreads / 32 - 1) / (kThreads / 32);  // at most 32
     for (std::uint32_t first = threadIdx.x / 32 * at_once; first < words.size();

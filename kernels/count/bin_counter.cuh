@@ -23,10 +23,10 @@ namespace {
 /// bytes that hold the position of a wide k-mer in its bin leave room for more blocks, but are slower by 1.5
 /// to 3 (bench/position_slots).
 template <class Key>
-struct SharedWindows {
+struct BlockWindows {
   static constexpr bool kTogether = false;
   static constexpr std::uint32_t kLeastBlocks = sizeof(Key) == 8 ? 3 : 2;
-  __device__ SharedWindows(char* /*shared*/, std::uint32_t /*slot_bits*/, std::uint32_t& /*size*/) {}
+  __device__ BlockWindows(char* /*shared*/, std::uint32_t /*slot_bits*/, std::uint32_t& /*size*/) {}
 };
 
 /// One lane looks at 32 bytes of keys. (Measured: 16 bytes cost more probes than they save instructions.)
@@ -62,7 +62,7 @@ struct BlockLayout {
         bytes(ranges + 2 * range_count * sizeof(std::uint32_t)) {}
 };
 
-/// `Store` is SharedWindows, or another table with the interface of BlockBuckets. Blocks have a multiple of
+/// `Store` is BlockWindows, or another table with the interface of BlockBuckets. Blocks have a multiple of
 /// 32 threads; kLeastBlocks of them fit a multiprocessor, and registers are given out accordingly.
 template <class Key, int Words, class Store>
 class BinCounter {

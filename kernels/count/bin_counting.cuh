@@ -171,7 +171,7 @@ class BinCounting {
     if (fault == CountFault::none) return;
     if (fault == CountFault::output_full)
       throw InternalError("counting on the GPU found more k-mers than there can be");
-    if (plan_.live.index != nullptr) throw_too_many_large_counts(*plan_.live.index);
+    if (plan_.resident.index != nullptr) throw_too_many_large_counts(*plan_.resident.index);
     // For one bin, 128 are enough; it has more only if reads have 5 * 10^11 k-mers that share a minimizer.
     throw ResourceError(
         "counting on the GPU met more counts beyond 2^32 than it has room for; use --device cpu");

@@ -63,7 +63,7 @@ struct DeviceCountPlan {
   std::uint64_t expected_kmers = 0;  ///< estimated occurrences on all devices; 0: unknown
   std::uint32_t owners = 1;          ///< devices of all ranks that share these
   SpillPlan spill;                   ///< for each device
-  ResidentShare live;                ///< for each device, beside `memory_bytes`
+  ResidentShare resident;            ///< for each device, beside `memory_bytes`
   std::string purpose = "counting";  ///< name of the job in messages
 };
 

@@ -4,6 +4,6 @@
 
 namespace warpmer::gpu {
 
-const CountKernels kCountWarpDrive = kCountKernels<SharedWindows>;
+const CountKernels kCountWarpDrive = kCountKernels<BlockWindows>;
 
 }  // namespace warpmer::gpu

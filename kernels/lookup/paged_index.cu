@@ -24,7 +24,7 @@ struct TextQuestion {
   Event answered;  ///< by all children
 };
 
-/// The device as a carousel sees it (backend/shard_rotation.h). All children are asked in one stream, and
+/// The device as a rotation sees it (backend/shard_rotation.h). All children are asked in one stream, and
 /// loaded by a team, beside it.
 template <class Key>
 class ShardFrames {
@@ -132,7 +132,7 @@ class PagedShards : public PagedIndex {
   PagedShards(const index::IndexFile& index, const PagedLookupPlan& plan, std::shared_ptr<FilePages> pages)
       : frames_(index, plan, std::move(pages)),
         runs_(make_runs(plan, frames_.params()), BufferPool<TextRuns>::Order::last_returned),
-        carousel_(frames_, backend::kPagedFrames, frames_.child_bytes()) {}
+        rotation_(frames_, backend::kPagedFrames, frames_.child_bytes()) {}
 
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                CutStatus* status, cudaStream_t stream) const override {
@@ -141,10 +141,10 @@ class PagedShards : public PagedIndex {
     try {
       runs->cut(text, bytes, starts, frames_.params(), frames_.shards(), answers, status, stream);
       TextQuestion question{runs->text(), starts, Event()};
-      // The carousel's stream is everybody's: it shall not wait for a text that comes.
+      // The rotation's stream is everybody's: it shall not wait for a text that comes.
       question.answered.record(stream);
       question.answered.wait();
-      carousel_.ask(question, starts);
+      rotation_.ask(question, starts);
       question.answered.wait();
     } catch (...) {
       cudaStreamSynchronize(stream);
@@ -152,8 +152,8 @@ class PagedShards : public PagedIndex {
       throw;
     }
   }
-  void cancel() const noexcept override { carousel_.cancel(); }
-  [[nodiscard]] table::PagingCounts counts() const override { return carousel_.counts(); }
+  void cancel() const noexcept override { rotation_.cancel(); }
+  [[nodiscard]] table::PagingCounts counts() const override { return rotation_.counts(); }
 
  private:
   static std::vector<std::unique_ptr<TextRuns>> make_runs(const PagedLookupPlan& plan,
@@ -166,7 +166,7 @@ class PagedShards : public PagedIndex {
 
   mutable ShardFrames<Key> frames_;
   mutable BufferPool<TextRuns> runs_;
-  mutable backend::ShardRotation<ShardFrames<Key>> carousel_;  ///< ends before its frames go
+  mutable backend::ShardRotation<ShardFrames<Key>> rotation_;  ///< ends before its frames go
 };
 
 }  // namespace

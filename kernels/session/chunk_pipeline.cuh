@@ -140,7 +140,7 @@ class ChunkPipeline {
                         " different k-mers takes more of the GPU's memory than there is; raise "
                         "--device-memory by " +
                         megabytes_up(to_be_added(bytes - spare_bytes_)) + ", or " +
-                        (plan_.live.index != nullptr ? "leave --paged out" : "use --device cpu"));
+                        (plan_.resident.index != nullptr ? "leave --paged out" : "use --device cpu"));
   }
 
   /// Enqueues the rest; no more shards come. `end` marks when all is frozen.
@@ -269,7 +269,7 @@ class ChunkPipeline {
   /// memory pool.
   [[nodiscard]] std::uint64_t to_be_added(std::uint64_t spare) const {
     const double part_of_resident =
-        static_cast<double>(plan_.live.device_bytes) / static_cast<double>(plan_.memory_bytes);
+        static_cast<double>(plan_.resident.device_bytes) / static_cast<double>(plan_.memory_bytes);
     return static_cast<std::uint64_t>(static_cast<double>(spare) * (1 + part_of_resident) * 2);
   }
 

@@ -100,10 +100,10 @@ class Counter : public DeviceCounter, public BinSink<Words> {
           " MiB of its memory at least, and " + std::to_string(plan.memory_bytes >> 20) +
           " MiB are free or allowed for it; raise --device-memory, choose another GPU, or use --device cpu");
     }
-    if (plan.live.index != nullptr) {
-      resident_plan_ =
-          plan_resident_table(*plan.live.index, range_, plan.live.device_bytes, plan.live.host_bytes);
-      if (plan.live.is_used_always) begin_resident_table();
+    if (plan.resident.index != nullptr) {
+      resident_plan_ = plan_resident_table(*plan.resident.index, range_, plan.resident.device_bytes,
+                                           plan.resident.host_bytes);
+      if (plan.resident.is_used_always) begin_resident_table();
     }
     budget_ = plan.memory_bytes - fixed;
     early_budget_ = plan.memory_bytes - input;
@@ -142,7 +142,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
     const bool has_room =
         fits(bytes, parts, 0) || (spilled_.is_empty() && count_early(bytes) && fits(bytes, parts, 0));
     if (resident_plan_) {
-      if (!has_room || (plan_.live.is_used_always && pending_.segments() > 0))
+      if (!has_room || (plan_.resident.is_used_always && pending_.segments() > 0))
         add_to_resident_table(counting_.measure_shards(waiting_kmers()));
       return;
     }
@@ -164,7 +164,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
     const Event begin(Event::Kind::timing), end(Event::Kind::timing);
     begin.record(stream_);
     std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
-    if (resident_ && (run_ || plan_.live.is_used_always || may_outgrow_chunks(loads))) {
+    if (resident_ && (run_ || plan_.resident.is_used_always || may_outgrow_chunks(loads))) {
       // In the end, a part of the resident table takes the run's place, and a large shard that of what is
       // pending.
       if (comes_in_slices_) exchange_->wait_for_slices(kSlices);
@@ -354,7 +354,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
 
   void begin_resident_table() {
     const auto since = Clock::now();
-    resident_ = std::make_unique<ResidentTable<Key>>(*plan_.live.index, range_, *resident_plan_);
+    resident_ = std::make_unique<ResidentTable<Key>>(*plan_.resident.index, range_, *resident_plan_);
     resident_loads_.resize(range_.end_shard() - range_.first_shard());
     paging_.load_seconds = seconds_since(since);
   }
@@ -403,7 +403,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
     for (std::size_t i = 0; i < pending.size(); ++i) {
       const auto shard = static_cast<std::uint32_t>(range_.first_shard() + i);
       most = std::max<std::uint64_t>(
-          most, plan_.live.index->shape(shard).entries + resident_loads_[i] + pending[i]);
+          most, plan_.resident.index->shape(shard).entries + resident_loads_[i] + pending[i]);
     }
     const std::uint64_t beyond = most - std::min(most, chunk_size_.entries);
     return 2 * beyond * Chunks::kEntryBytes + held_bytes() > budget_;
@@ -415,7 +415,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
                              const typename Chunks::Outlets& outlets) {
     std::vector<unsigned long long> loads = pending;  // and what is certain of the table
     for (std::uint32_t shard = range_.first_shard(); shard < range_.end_shard(); ++shard)
-      loads[shard - range_.first_shard()] += plan_.live.index->shape(shard).entries;
+      loads[shard - range_.first_shard()] += plan_.resident.index->shape(shard).entries;
     chunks_.begin(std::move(loads), std::nullopt, chunk_size_, budget_ - std::min(budget_, held_bytes()),
                   false);
     while (const auto part = resident_->next(stream_)) {

@@ -18,37 +18,37 @@ namespace warpmer::gpu {
 /// driver, those that start kernels would also wait for its lock, ten times as long as a call takes.
 class DownloadStreams {
  public:
-  explicit DownloadStreams(const Peers& peers) : peers_(peers), ways_(peers.size()) {}
+  explicit DownloadStreams(const Peers& peers) : peers_(peers), streams_(peers.size()) {}
 
   /// Enqueues the copy of some words of a shard's payload. Changes the current device.
   void send(const ShardQueue::Item& item, std::uint64_t first_word, std::uint64_t words,
             unsigned long long* to, HostFence& copied) {
     check(cudaSetDevice(peers_.gpu(item.gpu)), "choosing a GPU");
-    Way& way = ways_[item.gpu];
-    if (!way.stream) way.stream = std::make_unique<Stream>();
-    const cudaStream_t stream = *way.stream;
-    if (way.chunk != item.chunk) item.chunk->ready->let_follow(stream);
-    way.chunk = item.chunk;
+    DownloadStream& one = streams_[item.gpu];
+    if (!one.stream) one.stream = std::make_unique<Stream>();
+    const cudaStream_t stream = *one.stream;
+    if (one.chunk != item.chunk) item.chunk->ready->let_follow(stream);
+    one.chunk = item.chunk;
     copy_to_host(to, item.chunk->payload + item.plan().first_word + first_word, words, stream);
     copied.record(stream);
   }
   /// Waits, after an error, until no copy is under way.
   void let_copies_end() noexcept {
-    for (const Way& way : ways_) {
-      if (way.stream) cudaStreamSynchronize(*way.stream);
+    for (const DownloadStream& one : streams_) {
+      if (one.stream) cudaStreamSynchronize(*one.stream);
     }
   }
 
  private:
-  struct Way {
+  struct DownloadStream {
     std::unique_ptr<Stream> stream;            ///< made when it is needed
     std::shared_ptr<const FrozenChunk> chunk;  ///< chunk that it has waited for last
   };
 
   const Peers& peers_;
-  std::vector<Way> ways_;  ///< by GPU
+  std::vector<DownloadStream> streams_;  ///< by GPU
 };
 
-using SharedWaysOut = FlatCombining<DownloadStreams>;
+using DownloadStreamQueue = FlatCombining<DownloadStreams>;
 
 }  // namespace warpmer::gpu

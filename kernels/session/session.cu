@@ -278,9 +278,9 @@ class DenseSession : public Session<DenseCounting> {
 /// For k > 12.
 class ShardedSession : public Session<ShardedCounting> {
  public:
-  ShardedSession(Peers& peers, const backend::CountPlan& plan, const ResidentShare& live)
+  ShardedSession(Peers& peers, const backend::CountPlan& plan, const ResidentShare& resident)
       : Session(peers, plan), delivery_(peers, plan.threads) {
-    const DeviceCountPlan device = device_plan(peers, plan, live);
+    const DeviceCountPlan device = device_plan(peers, plan, resident);
     if (plan.ranks->are_several()) {
       auto carrier = make_rank_carrier(peers, *plan.ranks);
       counters_ = make_device_counters(agreed_upon(device, *plan.ranks), std::move(carrier));
@@ -365,7 +365,7 @@ class ShardedSession : public Session<ShardedCounting> {
   static constexpr std::uint64_t kWriterShare = 16;
 
   static DeviceCountPlan device_plan(const Peers& peers, const backend::CountPlan& plan,
-                                     const ResidentShare& live) {
+                                     const ResidentShare& resident) {
     DeviceCountPlan device;
     device.k = plan.k;
     device.canonical = plan.canonical;
@@ -376,12 +376,12 @@ class ShardedSession : public Session<ShardedCounting> {
     device.memory_bytes = device_bytes_beside_feeds(peers, plan);
     device.expected_kmers = plan.input_bytes;
     device.purpose = plan.purpose;
-    device.live = live;
-    if (live.index != nullptr) {
-      device.live.device_bytes = device.memory_bytes / kResidentShare;
-      device.live.host_bytes = std::exchange(device.spill.host_bytes, std::uint64_t{0});
-      device.memory_bytes -= device.live.device_bytes;
-      if (device.expected_kmers > 0) device.expected_kmers += live.index->totals().counted_distinct;
+    device.resident = resident;
+    if (resident.index != nullptr) {
+      device.resident.device_bytes = device.memory_bytes / kResidentShare;
+      device.resident.host_bytes = std::exchange(device.spill.host_bytes, std::uint64_t{0});
+      device.memory_bytes -= device.resident.device_bytes;
+      if (device.expected_kmers > 0) device.expected_kmers += resident.index->totals().counted_distinct;
     }
     return device;
   }
@@ -451,8 +451,8 @@ std::uint64_t runtime_host_bytes(const Peers& peers) {
 }
 
 std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan,
-                                                      const ResidentShare& live) {
-  return std::make_unique<ShardedSession>(peers, plan, live);
+                                                      const ResidentShare& resident) {
+  return std::make_unique<ShardedSession>(peers, plan, resident);
 }
 
 std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::CountPlan& plan) {

@@ -99,7 +99,7 @@ class ShardDelivery {
   const unsigned threads_;
   ShardQueue queue_;
   DownloadStreams download_streams_;
-  SharedWaysOut shared_download_streams_{download_streams_};
+  DownloadStreamQueue shared_download_streams_{download_streams_};
   std::mutex mutex_;
   double seconds_ = 0;
   std::uint64_t bytes_ = 0;

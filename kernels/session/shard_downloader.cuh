@@ -24,12 +24,13 @@ namespace warpmer::gpu {
 class ShardDownloader {
  public:
   /// One of these GPUs must be current. Throws a ResourceError when there is no memory for it.
-  ShardDownloader(const Peers& peers, SharedWaysOut& ways) : ways_(ways), block_(peers.pinned_blocks()) {}
+  ShardDownloader(const Peers& peers, DownloadStreamQueue& streams)
+      : streams_(streams), block_(peers.pinned_blocks()) {}
   /// After an error, too, nothing is under way afterwards.
   ~ShardDownloader() {
     if (pieces_taken_ == pieces_sent_for_) return;
     for (Piece& piece : pieces_) try_to_wait_for(piece);
-    ways_.alone([&] { ways_.resource().let_copies_end(); });
+    streams_.alone([&] { streams_.resource().let_copies_end(); });
   }
   ShardDownloader(const ShardDownloader&) = delete;
   ShardDownloader& operator=(const ShardDownloader&) = delete;
@@ -89,15 +90,15 @@ class ShardDownloader {
     }
   };
   /// Some words of a shard that have been requested.
-  struct Piece : SharedWaysOut::Task {
+  struct Piece : DownloadStreamQueue::Task {
     ShardQueue::Item item;
     std::uint64_t first_word = 0, words = 0;
     std::uint64_t* to = nullptr;
     HostFence copied;
 
    private:
-    void run(DownloadStreams& ways) override {
-      ways.send(item, first_word, words, reinterpret_cast<unsigned long long*>(to), copied);
+    void run(DownloadStreams& streams) override {
+      streams.send(item, first_word, words, reinterpret_cast<unsigned long long*>(to), copied);
     }
   };
   /// The source of the first shard, while it comes.
@@ -117,7 +118,7 @@ class ShardDownloader {
     while (order.taken < order.words()) {
       Piece& piece = pieces_[pieces_taken_ % kHalves];
       const auto start = Clock::now();
-      ways_.wait_for(piece);
+      streams_.wait_for(piece);
       piece.copied.wait();
       seconds_ += seconds_since(start);
       take(piece.to, piece.words);
@@ -155,16 +156,16 @@ class ShardDownloader {
     piece.to = block_.as<std::uint64_t>() + number * kHalfWords;
     ++pieces_sent_for_;
     order.sent_for += piece.words;
-    ways_.add(piece);
+    streams_.add(piece);
   }
   void try_to_wait_for(Piece& piece) noexcept {
     try {
-      ways_.wait_for(piece);
+      streams_.wait_for(piece);
     } catch (...) {  // then there is no copy to wait for
     }
   }
 
-  SharedWaysOut& ways_;
+  DownloadStreamQueue& streams_;
   PinnedBlock block_;
   std::deque<Order> orders_;
   Piece pieces_[kHalves];  ///< one for each half

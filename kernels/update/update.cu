@@ -87,13 +87,13 @@ class ShardedUpdate : public backend::UpdatingSession {
         k_(index.params().k),
         division_(divide(peers, plan, index)),
         delivery_(peers, any_of(plan).threads) {
-    const auto start = [&](const std::optional<backend::CountPlan>& whole, const ResidentShare& live) {
-      return whole ? make_sharded_session(peers, shared_plan(*whole, division_), live) : nullptr;
+    const auto start = [&](const std::optional<backend::CountPlan>& whole, const ResidentShare& resident) {
+      return whole ? make_sharded_session(peers, shared_plan(*whole, division_), resident) : nullptr;
     };
-    ResidentShare live;
-    if (plan.resident_table != backend::ResidentTableUse::never) live.index = &index;
-    live.is_used_always = plan.resident_table == backend::ResidentTableUse::always;
-    added_ = start(plan.added, live);
+    ResidentShare resident;
+    if (plan.resident_table != backend::ResidentTableUse::never) resident.index = &index;
+    resident.is_used_always = plan.resident_table == backend::ResidentTableUse::always;
+    added_ = start(plan.added, resident);
     removed_ = start(plan.removed, {});
     for (std::uint32_t number = 0; number < peers.size(); ++number) {
       const CurrentDevice current(peers.gpu(number));

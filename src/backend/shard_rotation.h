@@ -9,7 +9,7 @@
 /// is, and how children are loaded and asked:
 ///
 ///     using Question = ...;                 // a caller's, which waits for its end
-///     void begin();                         // on the carousel's thread, before all others
+///     void begin();                         // on the rotation's thread, before all others
 ///     void load(child, frame);              // over the child there, of which nothing more is asked
 ///     void ask(child, frame, questions);    // a vector of pointers; may only start it
 ///     void finish(question);                // it has been asked of all
@@ -36,7 +36,7 @@ class ShardRotation {
  public:
   using Question = typename Device::Question;
 
-  /// `child_bytes`: of each child. `device` outlives the carousel.
+  /// `child_bytes`: of each child. `device` outlives the rotation.
   ShardRotation(Device& device, std::uint32_t frames, const std::vector<std::uint64_t>& child_bytes,
                 table::Replacement replacement = table::Replacement::fifo)
       : device_(device),
@@ -160,7 +160,7 @@ class ShardRotation {
 
   Device& device_;
   std::uint32_t children_;
-  table::ChildPager pager_;  ///< belongs to the carousel's thread, as does `waiting_`
+  table::ChildPager pager_;  ///< belongs to the rotation's thread, as does `waiting_`
   std::vector<Waiting*> waiting_;
   std::vector<Question*> asked_;  ///< together
   mutable std::mutex mutex_;

@@ -22,7 +22,7 @@ struct Shard {
   std::vector<std::uint64_t> counts;
 };
 
-/// Shards as counting leaves them: entries in lists, a list's entries by range, in no order in a range.
+/// Shards as counting leaves them: entries in bins, a list's entries by range, in no order in a range.
 template <class Key>
 struct CountedShards {
   std::vector<Key> keys;
@@ -31,14 +31,14 @@ struct CountedShards {
   std::vector<std::uint32_t> ranges;
   std::vector<typename BigCounts<Key>::Entry> big;
 
-  void add(const Shard<Key>& shard, std::uint32_t lists, std::uint32_t range_count, std::uint32_t k,
+  void add(const Shard<Key>& shard, std::uint32_t bins, std::uint32_t range_count, std::uint32_t k,
            std::mt19937_64& random) {
-    std::vector<std::vector<std::size_t>> members(std::size_t{lists} * range_count);
+    std::vector<std::vector<std::size_t>> members(std::size_t{bins} * range_count);
     for (std::size_t i = 0; i < shard.hashes.size(); ++i) {
       const std::size_t range = range_of(shard.hashes[i], k, range_count);
-      members[random() % lists * range_count + range].push_back(i);
+      members[random() % bins * range_count + range].push_back(i);
     }
-    for (std::uint32_t list = 0; list < lists; ++list) {
+    for (std::uint32_t list = 0; list < bins; ++list) {
       begins.push_back(keys.size());
       for (std::uint32_t range = 0; range < range_count; ++range) {
         ranges.push_back(static_cast<std::uint32_t>(keys.size() - begins.back()));
@@ -59,19 +59,19 @@ struct CountedShards {
 };
 
 template <class Key>
-void check_freeze(const std::vector<Shard<Key>>& shards, std::uint32_t lists, std::uint32_t k,
+void check_freeze(const std::vector<Shard<Key>>& shards, std::uint32_t bins, std::uint32_t k,
                   std::uint32_t range_count = kLeastRanges) {
   CAPTURE(k);
   CAPTURE(range_count);
-  CAPTURE(lists);
+  CAPTURE(bins);
   CAPTURE(shards[0].hashes.size());
-  std::mt19937_64 random(lists + k);
+  std::mt19937_64 random(bins + k);
   CountedShards<Key> counted;
   std::vector<index::FrozenShard> expected;
   std::vector<ShardPlan> plans;
   std::uint64_t words = 0;
   for (const Shard<Key>& shard : shards) {
-    counted.add(shard, lists, range_count, k, random);
+    counted.add(shard, bins, range_count, k, random);
     expected.push_back(index::freeze(shard.hashes.data(), shard.counts.data(), shard.hashes.size(), k));
     const auto layout = index::payload_layout(expected.back().shape, k);
     plans.push_back({expected.back().shape, layout, words});
@@ -93,7 +93,7 @@ void check_freeze(const std::vector<Shard<Key>>& shards, std::uint32_t lists, st
                   nullptr,     ranges.data(), range_count, {big.data(), big_size.data()}};
   task.k = k;
   task.shards = static_cast<std::uint32_t>(shards.size());
-  task.lists_per_shard = lists;
+  task.bins_per_shard = bins;
   task.plans = device_plans.data();
   task.entries = counted.keys.size();
   task.output = output.data();
@@ -140,7 +140,7 @@ TEST_CASE("shards of all sizes, ranges that fit a part and ranges that do not") 
   unsigned seed = 0;
   for (const std::size_t n : {0, 1, 2, 7, 8, 9, 100, 1000, 1023, 1024, 1025, 1500, 1600, 2048, 5000, 20000})
     small.push_back(random_shard<Key64>(n, 62, ++seed));
-  for (const std::uint32_t lists : {1u, 16u, 256u}) check_freeze(small, lists, 31);
+  for (const std::uint32_t bins : {1u, 16u, 256u}) check_freeze(small, bins, 31);
   for (const std::size_t n : {300'000, 600'000, 900'000, 2'000'000})
     check_freeze<Key64>({random_shard<Key64>(n, 62, ++seed)}, 64, 31);
   if (!tests::can_count(64)) return;

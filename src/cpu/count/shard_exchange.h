@@ -59,7 +59,7 @@ class ShardExchange {
   }
 
   /// To be called when a thread has passed all on. The last one tells the others, and all help until nothing
-  /// more can come; `relieve` makes room where that is too much.
+  /// more can come; `evict` makes room where that is too much.
   template <class Append, class Relieve>
   void end(Append&& append, Relieve&& evict) {
     if (threads_in_.fetch_sub(1) == 1) {

@@ -52,7 +52,7 @@ struct ShardPart {
 template <class Key, int Words>
 class ShardMemory {
  public:
-  using Desk = CountScratch<Key, Words>;
+  using WorkerScratch = CountScratch<Key, Words>;
   /// Bytes that are held for every shard, whatever is in it.
   static constexpr std::uint64_t kShardBytes = 272;
 
@@ -81,7 +81,7 @@ class ShardMemory {
   }
 
   /// Makes room: takes groups of shards by turn, counts what that makes clearly smaller, and spills the rest.
-  void evict(Desk& count_scratch) {
+  void evict(WorkerScratch& count_scratch) {
     std::call_once(short_of_memory_, host::return_freed_memory_at_once);
     for (std::size_t turn = 0; over_budget() && turn < 2 * groups_.size(); ++turn) {
       const std::uint64_t number = turns_.fetch_add(1);
@@ -92,7 +92,7 @@ class ShardMemory {
       } else if (!lock.try_lock()) {
         continue;
       }
-      relieve_group(count_scratch, group, number % kTurnsUntried == 0);
+      evict_group(count_scratch, group, number % kTurnsUntried == 0);
     }
     pool_.shrink(room_for_pending());
     trim(count_scratch, MemoryModel::kCounterBytes);
@@ -104,20 +104,21 @@ class ShardMemory {
   /// shards of ordinary size take.
   class Turn {
    public:
-    Turn(ShardMemory& tiers, Desk& count_scratch) : shard_memory_(tiers), desk_(count_scratch) {}
-    ~Turn() { shard_memory_.end_turn(desk_); }
+    Turn(ShardMemory& shard_memory, WorkerScratch& count_scratch)
+        : shard_memory_(shard_memory), count_scratch_(count_scratch) {}
+    ~Turn() { shard_memory_.end_turn(count_scratch_); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
    private:
     ShardMemory& shard_memory_;
-    Desk& desk_;
+    WorkerScratch& count_scratch_;
   };
 
   /// Counts all there is of a shard, once, during a turn, and calls `use(part)` with the result: with all of
   /// it, or, where that is too much for the memory, with one range of hashes after the other.
   template <class Use>
-  void count(Desk& count_scratch, std::uint32_t shard, Use&& use) {
+  void count(WorkerScratch& count_scratch, std::uint32_t shard, Use&& use) {
     read_ahead(shard);
     count_all(count_scratch, shard, use);
     note_counted(shard);
@@ -193,7 +194,7 @@ class ShardMemory {
 
   // --- Early counting and spilling. The group's mutex is held.
 
-  void relieve_group(Desk& count_scratch, std::uint32_t group, bool is_trial) {
+  void evict_group(WorkerScratch& count_scratch, std::uint32_t group, bool is_trial) {
     const std::uint32_t begin = group * group_shards_, end = begin + group_shards_;
     std::uint32_t fullest = begin;
     for (std::uint32_t shard = begin; shard < end; ++shard) {
@@ -221,7 +222,7 @@ class ShardMemory {
 
   /// Counts a list into the shard's run, a chunk at a time for as long as that frees memory, and the run does
   /// not become too large for it. Words left in `list` are not counted.
-  void count_early(Desk& count_scratch, std::uint32_t shard, PendingList<Words>& list) {
+  void count_early(WorkerScratch& count_scratch, std::uint32_t shard, PendingList<Words>& list) {
     Shard& s = shards_[shard];
     do {
       const std::uint64_t run_before = s.run_bytes;
@@ -249,7 +250,7 @@ class ShardMemory {
     s.run_bytes = bytes;
   }
 
-  void spill(Desk& count_scratch, std::uint32_t group, Lists&& lists) {
+  void spill(WorkerScratch& count_scratch, std::uint32_t group, Lists&& lists) {
     if (lists.empty()) return;
     const Stopwatch watch(count_scratch.times.spill_seconds);
     SliceBatch<Words> batch(file(), groups_[group].extents, pending_);
@@ -258,7 +259,7 @@ class ShardMemory {
   }
 
   /// False when there is none.
-  bool spill_runs(Desk& count_scratch, std::uint32_t group) {
+  bool spill_runs(WorkerScratch& count_scratch, std::uint32_t group) {
     const Stopwatch watch(count_scratch.times.spill_seconds);
     RunBatch batch;
     const std::uint32_t begin = group * group_shards_, end = begin + group_shards_;
@@ -278,7 +279,7 @@ class ShardMemory {
   }
 
   /// Spills all that is in memory of a group. False when there is nothing.
-  bool spill_group(Desk& count_scratch, std::uint32_t group) {
+  bool spill_group(WorkerScratch& count_scratch, std::uint32_t group) {
     Lists lists;
     for (std::uint32_t shard = group * group_shards_; shard < (group + 1) * group_shards_; ++shard) {
       if (const PendingList<Words> list = pending_.take(shard); list.pages > 0)
@@ -298,7 +299,7 @@ class ShardMemory {
                                       static_cast<double>(word_bytes));
   }
 
-  ShardCounter<Key, Words>& counter(Desk& count_scratch) {
+  ShardCounter<Key, Words>& counter(WorkerScratch& count_scratch) {
     if (!count_scratch.counter) {
       count_scratch.counter =
           std::make_unique<ShardCounter<Key, Words>>(kernels_, plan_.k, plan_.canonical, plan_.table);
@@ -307,7 +308,7 @@ class ShardMemory {
   }
 
   template <class Use>
-  void count_all(Desk& count_scratch, std::uint32_t shard, Use& use) {
+  void count_all(WorkerScratch& count_scratch, std::uint32_t shard, Use& use) {
     Parts parts = take(count_scratch, shard);
     ShardWords<Words> words(pending_.format(), parts.pending, pool_, parts.spilled, spill_file_,
                             count_scratch.slice, count_scratch.times.read_back_seconds);
@@ -331,7 +332,7 @@ class ShardMemory {
   }
 
   /// Counts a chunk together with a run, which is used up.
-  void count_chunk(Desk& count_scratch, ShardWords<Words>& chunk, index::FrozenShard& run) {
+  void count_chunk(WorkerScratch& count_scratch, ShardWords<Words>& chunk, index::FrozenShard& run) {
     const Stopwatch watch(count_scratch.times.count_seconds);
     const double read_back = count_scratch.times.read_back_seconds;
     counter(count_scratch).count(chunk);
@@ -343,8 +344,8 @@ class ShardMemory {
   /// Counts what is left of a shard in passes, each over all words and runs, of which it counts a range of
   /// hashes that its memory holds. Ranges follow each other, so that what comes out is in canonical order.
   template <class Use>
-  void count_in_passes(Desk& count_scratch, std::uint32_t shard, ShardWords<Words>& words, const Parts& parts,
-                       Use& use) {
+  void count_in_passes(WorkerScratch& count_scratch, std::uint32_t shard, ShardWords<Words>& words,
+                       const Parts& parts, Use& use) {
     // Held: the run in memory, and one of those in the file.
     const std::uint64_t run_bytes =
         parts.run.payload.capacity() * sizeof parts.run.payload[0] + parts.spilled_runs.largest_bytes;
@@ -366,8 +367,8 @@ class ShardMemory {
   }
 
   /// Counts a range from `first` on, at most to `last`, and returns where it ends.
-  Key count_range(Desk& count_scratch, ShardWords<Words>& words, const Parts& parts, Key first, Key last,
-                  std::uint64_t room) {
+  Key count_range(WorkerScratch& count_scratch, ShardWords<Words>& words, const Parts& parts, Key first,
+                  Key last, std::uint64_t room) {
     const Stopwatch watch(count_scratch.times.count_seconds);
     const double read_back = count_scratch.times.read_back_seconds;
     ShardCounter<Key, Words>& counting = counter(count_scratch);
@@ -387,21 +388,21 @@ class ShardMemory {
     return wanted < static_cast<double>(mask - first) ? first + static_cast<Key>(wanted) : mask;
   }
 
-  index::FrozenShard freeze(Desk& count_scratch) {
+  index::FrozenShard freeze(WorkerScratch& count_scratch) {
     const Stopwatch watch(count_scratch.times.freeze_seconds);
     const auto& counter = *count_scratch.counter;
     return count_scratch.freezer.freeze(counter.keys(), counter.counts(), counter.size());
   }
 
   template <class Visit>
-  void for_each_spilled_run(Desk& count_scratch, const Parts& parts, Visit&& visit) {
+  void for_each_spilled_run(WorkerScratch& count_scratch, const Parts& parts, Visit&& visit) {
     if (parts.spilled_runs.entries == 0) return;  // there may be no file
     for_each_run(file(), parts.spilled_runs.last, count_scratch.times.read_back_seconds, visit);
   }
 
   /// Takes what there is of a shard. Pending words that would fill much of the memory are spilled rather than
   /// held while others need room.
-  Parts take(Desk& count_scratch, std::uint32_t shard) {
+  Parts take(WorkerScratch& count_scratch, std::uint32_t shard) {
     const std::uint32_t group = shard / group_shards_;
     const std::lock_guard lock(groups_[group].mutex);
     Shard& s = shards_[shard];
@@ -440,7 +441,7 @@ class ShardMemory {
   /// Sees to it that a count_scratch holds `bytes`, for a shard. If there is not so much, pages that are free
   /// go back to the system, then what is pending in the last groups is spilled, and then the thread waits for
   /// others.
-  void reserve(Desk& count_scratch, std::uint64_t bytes, std::uint32_t shard) {
+  void reserve(WorkerScratch& count_scratch, std::uint64_t bytes, std::uint32_t shard) {
     if (bytes <= count_scratch.held_bytes) return;
     trim(count_scratch, 0);
     std::unique_lock lock(mutex_);
@@ -462,7 +463,7 @@ class ShardMemory {
   }
 
   /// Lets a count_scratch keep `kept` bytes, or what it has. To be called under the mutex.
-  void give_back(Desk& count_scratch, std::uint64_t kept) {
+  void give_back(WorkerScratch& count_scratch, std::uint64_t kept) {
     kept = std::min(kept, count_scratch.held_bytes);
     reserved_ -= count_scratch.held_bytes - kept;
     count_scratch.held_bytes = kept;
@@ -470,7 +471,7 @@ class ShardMemory {
     count_scratch.is_in_turn = false;
   }
 
-  void end_turn(Desk& count_scratch) {
+  void end_turn(WorkerScratch& count_scratch) {
     trim(count_scratch, memory_.kept_bytes());
     // The shards that such a rank keeps (mpi/group_index.h) take the place of these pages.
     if (!plan_.ranks->is_first()) pool_.shrink(pool_.bytes_in_use());
@@ -489,7 +490,7 @@ class ShardMemory {
 
   /// Spills what is in memory of the last group, after `group`, that still has something there. False when
   /// there is none.
-  bool spill_last_group(Desk& count_scratch, std::uint32_t group) {
+  bool spill_last_group(WorkerScratch& count_scratch, std::uint32_t group) {
     std::uint32_t last = last_groups_begin_;
     while (last > group + 1) {
       if (!last_groups_begin_.compare_exchange_weak(last, last - 1)) continue;
@@ -500,7 +501,7 @@ class ShardMemory {
     return false;
   }
 
-  void trim(Desk& count_scratch, std::uint64_t most_bytes) const {
+  void trim(WorkerScratch& count_scratch, std::uint64_t most_bytes) const {
     if (count_scratch.counter) count_scratch.counter->trim(most_bytes);
     count_scratch.freezer.trim(most_bytes / MemoryModel::kCounterBytes * MemoryModel::kFreezerBytes);
   }

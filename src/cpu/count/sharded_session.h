@@ -119,7 +119,7 @@ class ShardedSession : public backend::CountingSession {
   /// it is a part.
   template <class Use>
   void take(std::uint32_t shard, unsigned thread, Use&& use) {
-    typename Memory::Desk& count_scratch = workers_[thread].count_scratch;
+    typename Memory::WorkerScratch& count_scratch = workers_[thread].count_scratch;
     const typename Memory::Turn turn(shard_memory_, count_scratch);
     shard_memory_.count(count_scratch, shard, [&](const ShardPart<Key>& part) {
       const Stopwatch watch(count_scratch.times.freeze_seconds);
@@ -173,7 +173,7 @@ class ShardedSession : public backend::CountingSession {
     Multisplit<Words> split;
     PageStock stock;
     StageTimes times;
-    typename Memory::Desk count_scratch;
+    typename Memory::WorkerScratch count_scratch;
     backend::Tally tally;
     backend::OwnerLoads loads;
   };

@@ -21,7 +21,7 @@ namespace {
 using namespace warpmer;
 using namespace warpmer::backend;
 
-/// Frames with numbers of children in them. Notes what is wrong, on the carousel's thread.
+/// Frames with numbers of children in them. Notes what is wrong, on the rotation's thread.
 struct FakeDevice {
   struct Question {
     std::vector<int> asked;
@@ -61,14 +61,14 @@ TEST_CASE("one question after another: as many loads as must be") {
     FakeDevice device(frames);
     table::PagingCounts counts;
     {
-      ShardRotation<FakeDevice> carousel(device, frames, std::vector<std::uint64_t>(7, 10));
+      ShardRotation<FakeDevice> rotation(device, frames, std::vector<std::uint64_t>(7, 10));
       for (int i = 0; i < 5; ++i) {
         FakeDevice::Question question{std::vector<int>(7), false};
-        carousel.ask(question, 3);
+        rotation.ask(question, 3);
         CHECK(question.is_finished);
         // The work for this question is counted, not just that for the one before.
-        CHECK(carousel.counts().fetches == static_cast<std::uint64_t>(device.loads));
-        CHECK(carousel.counts().fetched_bytes == 10 * carousel.counts().fetches);
+        CHECK(rotation.counts().fetches == static_cast<std::uint64_t>(device.loads));
+        CHECK(rotation.counts().fetched_bytes == 10 * rotation.counts().fetches);
       }
     }
     CHECK(device.began);
@@ -84,21 +84,21 @@ TEST_CASE("many callers at once") {
     FakeDevice device(3);
     std::atomic<int> unfinished{0};
     {
-      ShardRotation<FakeDevice> carousel(device, 3, std::vector<std::uint64_t>(11, 10), replacement);
+      ShardRotation<FakeDevice> rotation(device, 3, std::vector<std::uint64_t>(11, 10), replacement);
       std::vector<std::thread> callers;
       for (unsigned caller = 0; caller < 6; ++caller) {
         callers.emplace_back([&, caller] {
           std::mt19937 random(caller);
           for (int i = 0; i < 40; ++i) {
             FakeDevice::Question question{std::vector<int>(11), false};
-            carousel.ask(question, 1 + random() % 100);
+            rotation.ask(question, 1 + random() % 100);
             if (!question.is_finished) ++unfinished;
             if (random() % 4 == 0) std::this_thread::yield();
           }
         });
       }
       for (std::thread& caller : callers) caller.join();
-      CHECK(carousel.counts().fetches == static_cast<std::uint64_t>(device.loads));
+      CHECK(rotation.counts().fetches == static_cast<std::uint64_t>(device.loads));
     }
     CHECK(device.wrong == 0);
     CHECK(unfinished == 0);
@@ -112,14 +112,14 @@ TEST_CASE("a failure ends all that waits and all that comes") {
   device.fails_at = 20;
   std::atomic<int> failed{0};
   {
-    ShardRotation<FakeDevice> carousel(device, 2, std::vector<std::uint64_t>(5, 10));
+    ShardRotation<FakeDevice> rotation(device, 2, std::vector<std::uint64_t>(5, 10));
     std::vector<std::thread> callers;
     for (unsigned caller = 0; caller < 4; ++caller) {
       callers.emplace_back([&] {
         for (int i = 0; i < 50; ++i) {
           FakeDevice::Question question{std::vector<int>(5), false};
           try {
-            carousel.ask(question, 1);
+            rotation.ask(question, 1);
           } catch (const std::runtime_error&) {
             ++failed;
             return;
@@ -135,9 +135,9 @@ TEST_CASE("a failure ends all that waits and all that comes") {
 
 TEST_CASE("what is cancelled ends all that waits and all that comes, without another round") {
   FakeDevice device(2);
-  ShardRotation<FakeDevice> carousel(device, 2, std::vector<std::uint64_t>(1000, 10));
+  ShardRotation<FakeDevice> rotation(device, 2, std::vector<std::uint64_t>(1000, 10));
   device.at_load = [&] {
-    if (device.loads == 20) carousel.cancel();
+    if (device.loads == 20) rotation.cancel();
   };
   std::atomic<int> cancelled{0};
   std::vector<std::thread> callers;
@@ -146,7 +146,7 @@ TEST_CASE("what is cancelled ends all that waits and all that comes, without ano
       for (int i = 0; i < 2; ++i) {
         FakeDevice::Question question{std::vector<int>(1000), false};
         try {
-          carousel.ask(question, 1);
+          rotation.ask(question, 1);
         } catch (const InternalError&) {
           ++cancelled;
         }
