@@ -136,7 +136,7 @@ class RanksTest(common.CliTest):
         self.assertRegex(errors[0], pattern)
         self.assertEqual(self.files(), before)
 
-    def shim(self):
+    def killing_shim(self):
         """Beside this test's folder, which is looked at for new files."""
         if not shutil.which("cc"):
             self.skipTest("no C compiler for the shim")
@@ -149,7 +149,7 @@ class RanksTest(common.CliTest):
     def check_killed(self, number, killed, moment, *arguments, **options):
         """A rank that is killed at a moment (see SHIM): no new file, no process left, and soon."""
         before = self.files()
-        environment = {"LD_PRELOAD": str(self.shim()), "KILL_RANK": str(killed), "KILL_MOMENT": moment}
+        environment = {"LD_PRELOAD": str(self.killing_shim()), "KILL_RANK": str(killed), "KILL_MOMENT": moment}
         start = time.monotonic()
         process = self.ranks(number, *arguments, environment=environment, **options)
         self.assertIn(process.returncode, (137, 143), process.stderr)

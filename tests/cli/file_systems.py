@@ -154,7 +154,7 @@ class Ranks(LackingTest, RanksTest):
             with self.subTest(lacks):
                 self.file("out.wmi", OLD)
                 before = self.files()
-                self.check_killed(3, 1, "batch", *command, program=self.program(lacks))
+                self.check_killed(3, 1, "read:1:reads.fq", *command, program=self.program(lacks))
                 self.assertEqual((self.folder / "out.wmi").read_bytes(), OLD)
                 process = self.ranks(3, *command, program=self.program(lacks))
                 self.assertEqual((process.returncode, self.files()), (DONE, before), process.stderr)
@@ -163,7 +163,7 @@ class Ranks(LackingTest, RanksTest):
     def program(self, lacks):
         """A script for mpirun, which itself is to lack nothing."""
         path = self.temporary() / "lacking"
-        path.write_text(f"#!/bin/sh\nLD_PRELOAD={self.shim} LACKS={lacks} exec '{WARPMER}' \"$@\"\n")
+        path.write_text(f"#!/bin/sh\nLD_PRELOAD={self.shim}${{LD_PRELOAD:+:$LD_PRELOAD}} LACKS={lacks} exec '{WARPMER}' \"$@\"\n")
         path.chmod(0o700)
         return path
 
