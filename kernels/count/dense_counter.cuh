@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/count/kmer_counter.cuh"
+#include "kernels/memory/device_memory.cuh"
 
 namespace warpmer::gpu {
 
