@@ -12,8 +12,8 @@ namespace warpmer::gpu {
 /// A histogram of counts, exact for every count: for each count, the number of distinct k-mers that have it.
 struct CountHistogram {
   static constexpr std::uint32_t kTallies = 1u << 16;
-  unsigned long long* tallies;  ///< kBins, by count
-  std::uint64_t* large;         ///< counts of kBins and more, one by one; null: they are not noted
+  unsigned long long* tallies;  ///< kTallies, by count
+  std::uint64_t* large;         ///< counts of kTallies and more, one by one; null: they are not noted
   std::uint32_t* large_size;    ///< number of these
 };
 

@@ -1,4 +1,4 @@
-// Counting lists in HashGraphs.
+// Counting bins in HashGraphs.
 
 #include "kernels/count/bin_counter.cuh"
 #include "kernels/count/block_hash_graph.cuh"

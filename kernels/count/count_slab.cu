@@ -1,4 +1,4 @@
-// Counting lists in slab hashes.
+// Counting bins in slab hashes.
 
 #include "kernels/count/bin_counter.cuh"
 #include "kernels/count/block_slabs.cuh"

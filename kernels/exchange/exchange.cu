@@ -42,7 +42,7 @@ std::uint32_t Exchange<Words>::first_bin(std::uint32_t number) const {
 
 template <int Words>
 void Exchange<Words>::start() {
-  courier_ = std::thread([this] { run(); });
+  thread_ = std::thread([this] { run(); });
 }
 
 template <int Words>
@@ -102,10 +102,10 @@ void Exchange<Words>::stop() noexcept {
     changed_.notify_all();
     if (!is_over_) carrier_->abandon();
   }
-  if (courier_.joinable()) courier_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
-// --- The downloader.
+// --- The exchange thread.
 
 template <int Words>
 void Exchange<Words>::run() noexcept {

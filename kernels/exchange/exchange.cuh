@@ -100,7 +100,7 @@ class Exchange {
   /// A GPU as a sender.
   struct Sender {
     std::deque<Outgoing> waiting;
-    std::optional<Outgoing> sent;  ///< only the downloader uses it
+    std::optional<Outgoing> sent;  ///< only the exchange thread uses it
     std::optional<Stream> moves;
     std::array<std::optional<Event>, 2> gone;  ///< events behind the moves of the last two rounds, by turns
     SpanClock clock, last_clock;               ///< the last round has its own clock
@@ -120,7 +120,7 @@ class Exchange {
     std::vector<Move> moves;  ///< not enqueued yet
   };
 
-  /// The time that the downloader waits for this process before it listens to other ranks.
+  /// The time that the exchange thread waits for this process before it listens to other ranks.
   static constexpr std::chrono::microseconds kLook{200};
 
   [[nodiscard]] std::uint32_t bins_of(std::uint32_t number) const {
@@ -164,7 +164,7 @@ class Exchange {
   std::uint32_t slices_there_ = 0;  ///< slices of the last segment that have come
   bool is_over_ = false;
   bool is_stopped_ = false;
-  std::thread courier_;  ///< runs `run`
+  std::thread thread_;  ///< runs `run`
 };
 
 }  // namespace warpmer::gpu

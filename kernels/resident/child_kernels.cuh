@@ -1,6 +1,6 @@
 #pragma once
-/// The kernels that work on a partition of a paged table in its frame, and on the operations that wait for
-/// partitions (kernels/resident/device_children.cuh).
+/// The kernels that work on a child of a paged table in its frame, and on the operations that wait for
+/// children (kernels/resident/device_children.cuh).
 
 #include <cstdint>
 #include <cstring>
@@ -168,7 +168,7 @@ __device__ Key read_query(const Key* query) {
   }
 }
 
-/// Queries of one batch may be asked of several partitions side by side; at most one of them masks a query.
+/// Queries of one batch may be asked of several children side by side; at most one of them masks a query.
 template <class Key>
 __global__ void __launch_bounds__(kChildThreads)
     find_kernel(ChildInFrame<Key> child, Key* queries, const std::uint32_t* order, std::size_t begin,
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kChildThreads)
   for (std::size_t i = begin + std::size_t{blockIdx.x} * kChildGroups + threadIdx.x / kChildLanes; i < end;
        i += stride) {
     const std::size_t query = order == nullptr ? i : order[i];
-    // One lane reads it, because another partition may be masking it, and all lanes have to see the same.
+    // One lane reads it, because another child may be masking it, and all lanes have to see the same.
     Key key{};
     if (tile.group.thread_rank() == 0) key = read_query(queries + query);
     key = from_lane(tile.group, key, 0);
@@ -217,7 +217,7 @@ __device__ Key key_of_item(const Key& query) {
   return query;
 }
 
-/// Counts the operations of each partition in a block's part of the items.
+/// Counts the operations of each child in a block's part of the items.
 template <class Key, class Item>
 __device__ void count_part(const Item* items, std::size_t begin, std::size_t end,
                            const table::ChildDirectoryView<Key>& directory, std::uint32_t children,
@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(kChildThreads)
   }
 }
 
-/// Orders operations. `next` has the place of each partition's next operation in the order, and in the end
+/// Orders operations. `next` has the place of each child's next operation in the order, and in the end
 /// their ends.
 template <class Key, class Item>
 __global__ void __launch_bounds__(kChildThreads)

@@ -157,8 +157,8 @@ void DeviceChildren<Key>::fetch(std::uint32_t frame, std::uint32_t child, const 
   });
 }
 
-/// This may give pages of the image back, or take more. Then the partition has been built anew since the
-/// image was read last, and that has been waited for. If the partition is unchanged since it came, its image
+/// This may give pages of the image back, or take more. Then the child has been built anew since the
+/// image was read last, and that has been waited for. If the child is unchanged since it came, its image
 /// already has the size; it may still be on its way here, and this comes after that.
 template <class Key>
 void DeviceChildren<Key>::write_back(std::uint32_t frame, std::uint32_t child, const ChildShape& shape) {

@@ -1,6 +1,6 @@
 #pragma once
-/// The partitions of a paged table (table/paged_table.h) on a GPU: frames in its memory, each with a stream
-/// of its own, and images in pinned memory of the host. While the partition of one frame is written back,
+/// The children of a paged table (table/paged_table.h) on a GPU: frames in its memory, each with a stream
+/// of its own, and images in pinned memory of the host. While the child of one frame is written back,
 /// that of another is read, and the other frames are worked on (Starfish: Xiong et al. 2022, section 4.2.1).
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace warpmer::gpu {
 
-/// The largest number of partitions; a block counts them in static shared memory.
+/// The largest number of children; a block counts them in static shared memory.
 inline constexpr std::uint32_t kMostChildren = 8192;
 /// The largest number of keys whose counts passed 2^32 that are remembered until they are asked for.
 inline constexpr std::uint32_t kMostWrapped = kMostBigCounts;
@@ -40,7 +40,7 @@ class DeviceChildren {
   DeviceChildren(const DeviceChildren&) = delete;
   DeviceChildren& operator=(const DeviceChildren&) = delete;
 
-  /// Returns the host memory for the image of a partition of so many bytes, by the bytes of a frame.
+  /// Returns the host memory for the image of a child of so many bytes, by the bytes of a frame.
   static std::uint64_t image_bytes(std::size_t bytes, std::size_t frame_bytes) {
     return frame_bytes < kLargeImage ? frame_bytes : whole_huge_pages(bytes);
   }
@@ -95,7 +95,7 @@ class DeviceChildren {
     Event uploaded;
   };
 
-  /// The image of a partition on the host. A large image is as large as its partition.
+  /// The image of a child on the host. A large image is as large as its child.
   class Image {
    public:
     Image() = default;

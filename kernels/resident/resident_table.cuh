@@ -1,8 +1,8 @@
 #pragma once
 /// The resident table of an index: it has the k-mers of the index, and those that are added while reads come,
-/// and may be larger than the device's memory. It is a paged table (table/paged_table.h); each partition has
-/// some consecutive shards. K-mers that have been counted in the reads are queued by partition. In the end
-/// the partitions come once more, in order of their shards, and all that is left to be counted is added to
+/// and may be larger than the device's memory. It is a paged table (table/paged_table.h); each child has
+/// some consecutive shards. K-mers that have been counted in the reads are queued by child. In the end
+/// the children come once more, in order of their shards, and all that is left to be counted is added to
 /// them.
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class ResidentTable {
  public:
   /// Begins with all k-mers of the index's shards that these bins belong to. The index must outlive it.
   /// Throws an InputError for a damaged shard. This and the functions below throw a ResourceError when one
-  /// shard has more k-mers than a partition has room for, or when the host has no room for all partitions.
+  /// shard has more k-mers than a child has room for, or when the host has no room for all children.
   ResidentTable(const index::IndexFile& index, const BinRange& bins, const ResidentTablePlan& plan);
   /// After an error, too, nothing is under way afterwards.
   ~ResidentTable();

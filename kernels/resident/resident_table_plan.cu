@@ -55,7 +55,7 @@ IndexLoad load_of(const index::IndexFile& index, const BinRange& bins) {
   return load;
 }
 
-/// Returns the host memory of the partitions with which a table begins.
+/// Returns the host memory of the children with which a table begins.
 template <class Key>
 std::uint64_t image_bytes_of(const table::PagedTablePlan& plan) {
   table::ChildDirectory directory(table::ShardPlace<Key>::kBits);

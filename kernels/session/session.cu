@@ -361,7 +361,7 @@ class ShardedSession : public Session<ShardedCounting> {
   /// A resident table may take one part in this many of a GPU's memory.
   static constexpr std::uint64_t kResidentShare = 2;
   /// The index writer may keep, for shards that wait for others, one part in this many of the process's
-  /// memory (engine/session_run).
+  /// memory (jobs/session_run).
   static constexpr std::uint64_t kWriterShare = 16;
 
   static DeviceCountPlan device_plan(const Peers& peers, const backend::CountPlan& plan,

@@ -104,11 +104,11 @@ class ShardDownloader {
   /// The source of the first shard, while it comes.
   class Passing : public index::PayloadSource {
    public:
-    explicit Passing(ShardDownloader& downloader) : courier_(downloader) {}
-    void read(const Take& take) const override { courier_.take_pieces(take); }
+    explicit Passing(ShardDownloader& downloader) : downloader_(downloader) {}
+    void read(const Take& take) const override { downloader_.take_pieces(take); }
 
    private:
-    ShardDownloader& courier_;
+    ShardDownloader& downloader_;
   };
 
   /// Calls `take(words, n)` for one piece of the first shard after the other.

@@ -39,7 +39,7 @@ struct MergeTask {
 
   // The results of measuring.
   std::uint32_t* shard_widths;  ///< kWidths for each shard; 0 before
-  unsigned long long* tallies;  ///< CountHistogram::kBins, which are added to; larger counts are not noted
+  unsigned long long* tallies;  ///< CountHistogram::kTallies, which are added to; larger counts are not noted
   ShortfallCounts* shortfall;   ///< is added to
   std::uint32_t* damaged;       ///< 1 + the number of a shard whose `was` is damaged; else unchanged
 

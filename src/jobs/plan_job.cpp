@@ -26,7 +26,7 @@ constexpr double kTimeFactor = 1.6;
 /// Shards that are counted early are counted, and merged, more than once.
 constexpr double kEarlyCountFactor = 2;
 
-/// The part of what the engine sets aside that is touched, about (docs/plan.md, the table at the end).
+/// The part of what the backend sets aside that is touched, about (docs/plan.md, the table at the end).
 constexpr double kUsedReserve = 0.25;
 /// The job's command line is hardly longer than the plan's by more.
 constexpr double kCommandLineBytes = 256;

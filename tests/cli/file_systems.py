@@ -163,7 +163,8 @@ class Ranks(LackingTest, RanksTest):
     def program(self, lacks):
         """A script for mpirun, which itself is to lack nothing."""
         path = self.temporary() / "lacking"
-        path.write_text(f"#!/bin/sh\nLD_PRELOAD={self.shim}${{LD_PRELOAD:+:$LD_PRELOAD}} LACKS={lacks} exec '{WARPMER}' \"$@\"\n")
+        preload = f"{self.shim}${{LD_PRELOAD:+:$LD_PRELOAD}}"  # what kills a rank comes by the environment
+        path.write_text(f"#!/bin/sh\nLD_PRELOAD={preload} LACKS={lacks} exec '{WARPMER}' \"$@\"\n")
         path.chmod(0o700)
         return path
 

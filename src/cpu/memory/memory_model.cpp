@@ -15,7 +15,7 @@ namespace warpmer::cpu {
 namespace {
 
 /// The part of the whole process's memory (one in so many) that the index writer may keep of shards that wait
-/// for others (engine/session_run).
+/// for others (jobs/session_run).
 constexpr std::uint64_t kWriterShare = 16;
 /// Pages for every shard at least: one that fills and one that is full.
 constexpr std::uint64_t kLeastPages = 2;

@@ -264,7 +264,7 @@ class ShardedUpdate : public backend::UpdatingSession {
       worker.of_index.read(0, part, worker.part);
       const SortedList<Key> added = added_to(last);
       worker.result.reserve(worker.part.size + added.size, worker.result.size, false);
-      AddCounts add;  // no sum is larger than 2^64 - 1 (engine/update_job)
+      AddCounts add;  // no sum is larger than 2^64 - 1 (jobs/update_job)
       worker.result.size += merge<kUnion>(worker.part.list(), added, worker.result.target(), add);
       use(last);
     }

@@ -89,11 +89,11 @@ enum class RawFormat : std::uint8_t {
 };
 
 /// Thrown where raw text turns out to be irregular. Means that all has to be read again from the beginning,
-/// record by record; never leaves the engine.
+/// record by record; caught by the job.
 struct RawTextRefused {};
 
 /// Thrown where a part of a file (io/fastx/text_part.h) turns out not to be whole records. Means that the
-/// file has to be read again from its beginning; never leaves the engine.
+/// file has to be read again from its beginning; caught by the job.
 struct NotDivisible {};
 
 /// Some pieces of one file. Reused from call to call, so that buffers are allocated once.
