@@ -66,7 +66,8 @@ void PositionWriter::Impl::put(std::uint32_t bin, std::span<const std::uint64_t>
   }
   entry.checksum = file::checksum(payload.data(), payload.size_bytes());
   if (output.is_ordered()) {
-    if (!in_order.put(bin, std::span(payload))) throw InternalError("stopped because another thread failed");
+    // After an error nothing is put; the thread that failed reports it.
+    in_order.put(bin, std::span(payload));
   } else {
     write_payload(entry, payload);
   }
