@@ -59,10 +59,14 @@ void SpillFile::open() {
     error = made_directory_ ? 0 : errno;
     const bool is_there = made_directory_ || error == EEXIST;
     fd_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd_ < 0) fd_ = open_and_unlink(directory_);  // not all kernels and file systems have O_TMPFILE
+    // Kernels and file systems that know no O_TMPFILE say so in different ways. After other errors no name is
+    // tried: it would keep whoever made the directory from taking it away.
+    if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOSYS))
+      fd_ = open_and_unlink(directory_);
     if (fd_ >= 0) return;
     if (is_there) error = errno;
-    if (error != ENOENT || !is_there) break;
+    // Of a directory that has been removed since it was found, ext4 says EPERM.
+    if ((error != ENOENT && error != EPERM) || !is_there) break;
   }
   if (made_directory_) ::rmdir(directory_.c_str());
   throw ResourceError(fmt::format("cannot make a temporary file in '{}': {}; choose another --tmp-dir",
