@@ -32,6 +32,8 @@ ALLOWED = {
     "library": BELOW_BACKEND | {"backend", "mpi", "jobs"},
     "cli": {"base", "file", "host", "io", "index", "formats", "backend", "mpi", "stats", "jobs"},
 }
+# Of base, the command line sees errors, warnings, and what its own threads need; nothing of how the library works.
+CLI_SEES_OF_BASE = {"error", "warning", "ordered_stage", "progress", "thread_team"}
 # Folders within a folder, the lowest first: each may see those before it. What is beside them sees them all, and none
 # sees that.
 ROOMS = {
@@ -85,6 +87,8 @@ def upward(layer, room, target):
     first, other_room = folders_of(pathlib.PurePath(target).parts)
     if layer not in ALLOWED or first not in LAYERS:
         return None
+    if layer == "cli" and first == "base" and pathlib.PurePath(target).stem not in CLI_SEES_OF_BASE:
+        return f"of base, cli may see {', '.join(sorted(CLI_SEES_OF_BASE))}"
     if first != layer:
         if first in ALLOWED[layer]:
             return None
