@@ -42,7 +42,7 @@ class ShardFrames {
     for (std::uint32_t child = 0; child < plan.children(); ++child)
       most_shards = std::max(most_shards, plan.first_shard[child + 1] - plan.first_shard[child]);
     for (Frame& frame : frames_) {
-      frame.words.reserve(plan.frame_words + index::kReadAheadWords);
+      frame.words.reserve(plan.frame_words + warpmer::kReadAheadWords);
       frame.readers.reserve(most_shards);
       frame.made.reserve(most_shards);
       // The words that are read behind a payload do not matter, but tools that look for such reads cannot
@@ -179,7 +179,7 @@ backend::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32
       kTileStarts,
       kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(LookupParams(index.params())),
       bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
-      index::kReadAheadWords * sizeof(std::uint64_t) + shards * sizeof(index::ShardReader<Key128>) +
+      warpmer::kReadAheadWords * sizeof(std::uint64_t) + shards * sizeof(index::ShardReader<Key128>) +
           kRounding,
       kRounding};
 }

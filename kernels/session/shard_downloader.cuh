@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "file/checksum.h"
-#include "index/bit_stream.h"
+#include "kmer/bit_stream.h"
 #include "index/frozen_shard.h"
 #include "kernels/session/download_streams.cuh"
 
@@ -50,7 +50,7 @@ class ShardDownloader {
   index::FrozenShard in_memory(std::vector<std::uint64_t>&& payload) {
     const Order& order = orders_.front();
     payload.clear();
-    payload.reserve(order.words() + index::kReadAheadWords);
+    payload.reserve(order.words() + warpmer::kReadAheadWords);
     file::Checksum checksum;
     take_pieces([&](const std::uint64_t* words, std::size_t n) {
       const auto start = Clock::now();

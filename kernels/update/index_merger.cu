@@ -67,9 +67,9 @@ std::uint64_t most_words(const index::ShardShape& was, const index::ShardShape& 
   // With fewer entries there may be half the buckets.
   const std::uint64_t entry_bits = 2 * k - bucket_bits + 1 + count_bits;
   const std::uint64_t number_bits = std::bit_width(entries);
-  return index::words_for((std::uint64_t{1} << bucket_bits) + 1, static_cast<std::uint32_t>(number_bits)) +
-         index::words_for(entries, static_cast<std::uint32_t>(entry_bits)) +
-         index::words_for(exceptions, static_cast<std::uint32_t>(number_bits + 64));
+  return warpmer::words_for((std::uint64_t{1} << bucket_bits) + 1, static_cast<std::uint32_t>(number_bits)) +
+         warpmer::words_for(entries, static_cast<std::uint32_t>(entry_bits)) +
+         warpmer::words_for(exceptions, static_cast<std::uint32_t>(number_bits + 64));
 }
 
 template <class Key>

@@ -83,9 +83,9 @@ FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<
     part.end_shard = begins[i + 1];
     const CurrentDevice current(part.gpu);
     const std::uint64_t words = first_words_[part.end_shard] - first_words_[part.first_shard];
-    part.words.reserve(words + index::kReadAheadWords);
+    part.words.reserve(words + warpmer::kReadAheadWords);
     const Stream stream;
-    fill_bytes(part.words.data() + words, 0, index::kReadAheadWords, stream);
+    fill_bytes(part.words.data() + words, 0, warpmer::kReadAheadWords, stream);
     stream.wait();
   }
 }
@@ -173,7 +173,7 @@ std::uint64_t frozen_shards_bytes(const index::IndexFile& index, std::uint32_t g
   const std::vector<std::uint32_t> begins = share_out(first, gpus);
   std::uint64_t words = 0;
   for (std::uint32_t i = 0; i < gpus; ++i) words = std::max(words, first[begins[i + 1]] - first[begins[i]]);
-  return (words + index::kReadAheadWords) * sizeof(std::uint64_t) +
+  return (words + warpmer::kReadAheadWords) * sizeof(std::uint64_t) +
          index.params().shards() * sizeof(index::ShardReader<Key128>);
 }
 

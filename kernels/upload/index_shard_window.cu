@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "index/bit_stream.h"
+#include "kmer/bit_stream.h"
 #include "kernels/upload/index_shard_window.cuh"
 
 namespace warpmer::gpu {
@@ -10,7 +10,7 @@ IndexShardWindow::IndexShardWindow(const index::IndexFile& index, index::ShardRa
                                    std::uint64_t words, unsigned threads)
     : index_(index),
       shards_(shards),
-      words_(words + index::kReadAheadWords),
+      words_(words + warpmer::kReadAheadWords),
       places_(words),
       end_(shards.first),
       uploaders_(index, threads, nullptr) {

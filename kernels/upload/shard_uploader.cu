@@ -18,13 +18,13 @@ namespace {
 
 /// The words of a part: 4 MiB, with the words that are read behind it. With 8 to 16 threads 51 GB/s come to
 /// the device, of the 55 that the link takes; 48 with 2 MB, 39 with 1 MB.
-constexpr std::uint64_t kPartWords = (std::uint64_t{1} << 19) - index::kReadAheadWords;
+constexpr std::uint64_t kPartWords = (std::uint64_t{1} << 19) - warpmer::kReadAheadWords;
 /// A larger shard is read as a whole, too, so that it can be checked, unless it is larger than this: 16 MiB.
-constexpr std::uint64_t kMostPartWords = (std::uint64_t{1} << 21) - index::kReadAheadWords;
+constexpr std::uint64_t kMostPartWords = (std::uint64_t{1} << 21) - warpmer::kReadAheadWords;
 constexpr unsigned kBuffers = 2;
 
 std::uint64_t buffer_words_for(std::uint64_t largest_words) {
-  return std::clamp(largest_words, kPartWords, kMostPartWords) + index::kReadAheadWords;
+  return std::clamp(largest_words, kPartWords, kMostPartWords) + warpmer::kReadAheadWords;
 }
 std::uint64_t largest_of(const std::vector<std::uint64_t>& first_words) {
   std::uint64_t largest = 0;
@@ -210,7 +210,7 @@ void ShardUploader::copy_part(Lane& lane, Part& part) {
     for (std::uint32_t shard = part.first_shard; shard < part.end_shard; ++shard) (void)index_.shard(shard);
     std::uint64_t* const to = place_of(lane, part);
     if (to != nullptr) copy_to_device<std::uint64_t>(to, index_.payloads() + begin, words, lane.stream);
-  } else if (words + index::kReadAheadWords > buffer_words_) {
+  } else if (words + warpmer::kReadAheadWords > buffer_words_) {
     copy_large_shard(lane, part);
   } else if (words > 0) {
     const auto read = [&](std::uint64_t* buffer) {

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "index/bit_stream.h"
+#include "kmer/bit_stream.h"
 #include "index/packed_checks.h"
 
 namespace warpmer::index::layout {

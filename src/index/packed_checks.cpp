@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "index/bit_stream.h"
+#include "kmer/bit_stream.h"
 
 namespace warpmer::index::layout {
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "index/bit_stream.h"
+#include "kmer/bit_stream.h"
 #include "index/position_file.h"
 #include "kmer/kmer.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "index/bit_stream.h"
+#include "kmer/bit_stream.h"
 #include "index/frozen_shard.h"
 #include "index/index_file.h"
 #include "kmer/kmer.h"

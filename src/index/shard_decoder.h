@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "index/bit_stream.h"
+#include "kmer/bit_stream.h"
 #include "index/shard_codec.h"
 #include "kmer/kmer.h"
 

@@ -98,7 +98,7 @@ inline Result run(backend::Backend& backend, const backend::CountPlan& plan,
     index::hold_payload(frozen, plan.k);
     const std::size_t words = frozen.payload.size();
     once = result.payloads.emplace(shard, frozen.payload).second && once;
-    frozen.payload.resize(words + index::kReadAheadWords);
+    frozen.payload.resize(words + warpmer::kReadAheadWords);
     if (take == Take::payloads) return;
     with_key_type(plan.k, [&](auto zero) {
       using Key = decltype(zero);

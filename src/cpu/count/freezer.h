@@ -8,7 +8,7 @@
 
 #include "cpu/memory/scratch.h"
 #include "cpu/simd/kernels.h"
-#include "index/bit_stream.h"
+#include "kmer/bit_stream.h"
 #include "index/shard_codec.h"
 #include "kmer/kmer.h"
 
@@ -52,7 +52,7 @@ class Freezer {
   }
 
  private:
-  static_assert(kPackedPastEnd >= index::kReadAheadWords);  // readers may look past the end
+  static_assert(kPackedPastEnd >= warpmer::kReadAheadWords);  // readers may look past the end
 
   /// Returns words of any content where that is cheap: what a vector held before need not be zeroed again.
   static std::uint64_t* make_room(std::vector<std::uint64_t>& payload, std::size_t words) {
@@ -84,7 +84,7 @@ class Freezer {
       }
     }
     while (i < n) look_at();
-    index::BitWriter writer(words);
+    warpmer::BitWriter writer(words);
     for (std::size_t x = 0; x < found; ++x) {
       writer.write_wide((Key128{numbers[x]} << shape.exception_bits) | counts[numbers[x]],
                         layout.exception_bits);

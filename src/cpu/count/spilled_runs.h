@@ -12,7 +12,7 @@
 #include "cpu/memory/stopwatch.h"
 #include "file/checksum.h"
 #include "file/spill_file.h"
-#include "index/bit_stream.h"
+#include "kmer/bit_stream.h"
 #include "index/frozen_shard.h"
 
 namespace warpmer::cpu {
@@ -26,7 +26,7 @@ struct SpilledRun {
 /// Reads a run back, for index::ShardReader.
 inline void read_run(file::SpillFile& file, const SpilledRun& spilled, index::FrozenShard& run) {
   run.shape = spilled.shape;
-  run.payload.resize(spilled.payload.bytes / sizeof run.payload[0] + index::kReadAheadWords);
+  run.payload.resize(spilled.payload.bytes / sizeof run.payload[0] + warpmer::kReadAheadWords);
   file.read(spilled.payload, run.payload.data());
 }
 

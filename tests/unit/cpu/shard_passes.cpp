@@ -49,7 +49,7 @@ index::FrozenShard freeze(const Entries<Key>& entries, std::uint32_t k) {
 
 /// Returns a shard for readers, which look past the end.
 index::FrozenShard readable(index::FrozenShard frozen) {
-  frozen.payload.resize(frozen.payload.size() + index::kReadAheadWords);
+  frozen.payload.resize(frozen.payload.size() + warpmer::kReadAheadWords);
   return frozen;
 }
 

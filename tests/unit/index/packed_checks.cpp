@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "index/bit_stream.h"
+#include "kmer/bit_stream.h"
 
 using namespace warpmer;
 using namespace warpmer::index;

@@ -313,7 +313,7 @@ TEST_CASE("shard decoder: parts of a shard are what the reader sees, and entries
       }
       index::FrozenShard frozen = index::freeze(hashes.data(), counts.data(), hashes.size(), k);
       const std::size_t words = frozen.payload.size();
-      frozen.payload.resize(words + index::kReadAheadWords);
+      frozen.payload.resize(words + warpmer::kReadAheadWords);
       const index::ShardDecoder<Key64> decoder({frozen.shape, frozen.payload.data(), words}, k);
       for (const std::uint32_t part_bits : {0u, 1u, 3u, 7u}) {
         Counts<Key64> seen;
@@ -333,7 +333,7 @@ TEST_CASE("shard decoder: parts of a shard are what the reader sees, and entries
   std::vector<Key64> hashes{1, 5, 5, 9};
   const std::vector<std::uint64_t> counts{1, 1, 1, 1};
   index::FrozenShard frozen = index::freeze(hashes.data(), counts.data(), hashes.size(), 21);
-  frozen.payload.resize(frozen.payload.size() + index::kReadAheadWords);
+  frozen.payload.resize(frozen.payload.size() + warpmer::kReadAheadWords);
   const index::ShardDecoder<Key64> decoder({frozen.shape, frozen.payload.data(), 1}, 21);
   std::vector<std::uint64_t> numbers(decoder.room(0, 0));
   hashes.resize(numbers.size());

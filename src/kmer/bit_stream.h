@@ -9,9 +9,9 @@
 #include "kmer/kmer.h"
 #include "kmer/platform.h"
 
-namespace warpmer::index {
+namespace warpmer {
 
-static_assert(std::endian::native == std::endian::little, "index files are read as they lie, little-endian");
+static_assert(std::endian::native == std::endian::little, "files are read as they lie, little-endian");
 
 /// Appends fields to words, which go to an output iterator: a pointer, or what takes them somewhere else.
 template <class Words = std::uint64_t*>
@@ -100,4 +100,4 @@ WARPMER_HD_INLINE Value read_bits(const std::uint64_t* words, std::uint64_t at, 
 #endif
 }
 
-}  // namespace warpmer::index
+}  // namespace warpmer
