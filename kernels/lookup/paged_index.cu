@@ -61,7 +61,7 @@ class ShardFrames {
   ShardFrames& operator=(const ShardFrames&) = delete;
   ~ShardFrames() { settle(); }
 
-  [[nodiscard]] const LookupParams& params() const { return params_; }
+  [[nodiscard]] const index::IndexParams& params() const { return params_; }
   [[nodiscard]] ShardsByChild shards() const { return {child_of_.data(), plan_.children()}; }
   [[nodiscard]] std::vector<std::uint64_t> child_bytes() const {
     std::vector<std::uint64_t> bytes(plan_.children());
@@ -117,7 +117,7 @@ class ShardFrames {
 
   const index::IndexFile& index_;
   PagedLookupPlan plan_;
-  LookupParams params_;
+  index::IndexParams params_;
   int gpu_;
   Frame frames_[backend::kPagedFrames];
   DeviceArray<std::uint16_t> child_of_;  ///< by shard
@@ -157,7 +157,7 @@ class PagedShards : public PagedIndex {
 
  private:
   static std::vector<std::unique_ptr<TextRuns>> make_runs(const PagedLookupPlan& plan,
-                                                          const LookupParams& params) {
+                                                          const index::IndexParams& params) {
     std::vector<std::unique_ptr<TextRuns>> runs;
     for (std::uint32_t i = 0; i < plan.slices; ++i)
       runs.push_back(std::make_unique<TextRuns>(plan.slice_starts, plan.children(), params));
@@ -175,13 +175,12 @@ backend::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32
                                       std::uint64_t bytes_per_slice) {
   constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  // the allocator's
   const std::uint32_t shards = index.params().shards();
-  return {
-      kTileStarts,
-      kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(LookupParams(index.params())),
-      bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
-      warpmer::kReadAheadWords * sizeof(std::uint64_t) + shards * sizeof(index::ShardReader<Key128>) +
-          kRounding,
-      kRounding};
+  return {kTileStarts,
+          kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(index.params()),
+          bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
+          kReadAheadWords * sizeof(std::uint64_t) + shards * sizeof(index::ShardReader<Key128>) +
+              kRounding,
+          kRounding};
 }
 
 std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const PagedLookupPlan& plan,

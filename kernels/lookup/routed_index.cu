@@ -44,17 +44,17 @@ struct DividedIndex {
   }
   [[nodiscard]] std::uint32_t owners() const { return static_cast<std::uint32_t>(gpus.size()); }
 
-  LookupParams params;
+  index::IndexParams params;
   std::vector<int> gpus;
   std::vector<OnOneDevice<Holding<Key>>> holdings;
 };
 
 /// The memory in which an owner gets its part of a text, and answers.
 struct OwnerBuffer {
-  OwnerBuffer(std::uint32_t starts, const LookupParams& params)
+  OwnerBuffer(std::uint32_t starts, const index::IndexParams& params)
       : part(most_part_elements(starts, params)), answers(starts) {}
 
-  static std::uint64_t bytes(std::uint32_t starts, const LookupParams& params) {
+  static std::uint64_t bytes(std::uint32_t starts, const index::IndexParams& params) {
     return most_part_elements(starts, params) * sizeof(std::uint64_t) + starts * sizeof(std::uint32_t);
   }
 
@@ -65,7 +65,7 @@ struct OwnerBuffer {
 
 /// The memory on the GPU that asks, from which a text leaves and to which answers come.
 struct Origin {
-  Origin(std::uint32_t starts, std::uint32_t owners, const LookupParams& params)
+  Origin(std::uint32_t starts, std::uint32_t owners, const index::IndexParams& params)
       : runs(starts, owners, params),
         parts(most_elements(starts, owners, params)),
         kmers(owners),
@@ -73,7 +73,7 @@ struct Origin {
         begins_there(owners + 1),
         kmers_there(owners) {}
 
-  static std::uint64_t bytes(std::uint32_t starts, std::uint32_t owners, const LookupParams& params) {
+  static std::uint64_t bytes(std::uint32_t starts, std::uint32_t owners, const index::IndexParams& params) {
     return tiles_of(starts) * TextRuns::bytes_per_tile(params) + TextRuns::bytes_besides(owners) +
            most_elements(starts, owners, params) * sizeof(std::uint64_t) +
            (starts + owners) * sizeof(std::uint32_t);
@@ -217,7 +217,8 @@ std::uint64_t bytes_held(const index::IndexFile& index, std::uint32_t gpus) {
 }
 
 /// On a GPU, which asks, and is asked by all.
-std::uint64_t bytes_of_routed_batch(std::uint32_t starts, std::uint32_t gpus, const LookupParams& params) {
+std::uint64_t bytes_of_routed_batch(std::uint32_t starts, std::uint32_t gpus,
+                                    const index::IndexParams& params) {
   return Origin::bytes(starts, gpus, params) + kArrays * kRounding +
          gpus * (OwnerBuffer::bytes(starts, params) + 2 * kRounding);
 }
@@ -225,13 +226,12 @@ std::uint64_t bytes_of_routed_batch(std::uint32_t starts, std::uint32_t gpus, co
 }  // namespace
 
 std::uint64_t least_routed_memory(const index::IndexFile& index, std::uint32_t gpus) {
-  return bytes_held(index, gpus) +
-         2 * bytes_of_routed_batch(kLeastRoutedStarts, gpus, LookupParams(index.params()));
+  return bytes_held(index, gpus) + 2 * bytes_of_routed_batch(kLeastRoutedStarts, gpus, index.params());
 }
 
 RoutedLookupPlan plan_routed_lookup(const index::IndexFile& index, std::uint32_t gpus,
                                     std::uint64_t memory_bytes) {
-  const LookupParams params(index.params());
+  const index::IndexParams& params = index.params();
   RoutedLookupPlan plan;
   if (memory_bytes < least_routed_memory(index, gpus)) return plan;
   const std::uint64_t held = bytes_held(index, gpus), room = (memory_bytes - held) / 2;

@@ -50,7 +50,7 @@ __device__ RoutedRun run_of_lane(const std::uint64_t* runs, std::uint32_t at, st
 }
 
 template <class Key>
-__global__ __launch_bounds__(kThreads) void answer_part_kernel(RoutedPart part, LookupParams params,
+__global__ __launch_bounds__(kThreads) void answer_part_kernel(RoutedPart part, index::IndexParams params,
                                                                ShardsThere<Key> shards,
                                                                std::uint32_t* answers) {
   const std::uint32_t lane = threadIdx.x % 32;
@@ -98,11 +98,11 @@ __global__ __launch_bounds__(kThreads) void restore_kernel(CutText text, std::ui
 
 std::uint32_t routed_base_elements(std::uint32_t starts) { return (TextRuns::packed_words(starts) + 1) / 2; }
 
-std::uint64_t most_part_elements(std::uint32_t starts, const LookupParams& params) {
+std::uint64_t most_part_elements(std::uint32_t starts, const index::IndexParams& params) {
   return most_elements(starts, 1, params);
 }
 
-std::uint64_t most_elements(std::uint32_t starts, std::uint32_t owners, const LookupParams& params) {
+std::uint64_t most_elements(std::uint32_t starts, std::uint32_t owners, const index::IndexParams& params) {
   return std::uint64_t{owners} * routed_base_elements(starts) + TextRuns::most_runs(starts, params);
 }
 
@@ -116,17 +116,17 @@ void make_parts(const CutText& text, std::uint32_t starts, std::uint32_t owners,
 }
 
 template <class Key>
-void answer_part(const RoutedPart& part, const LookupParams& params, const ShardsThere<Key>& shards,
+void answer_part(const RoutedPart& part, const index::IndexParams& params, const ShardsThere<Key>& shards,
                  std::uint32_t* answers, cudaStream_t stream) {
   if (part.runs == 0) return;
   answer_part_kernel<Key>
       <<<blocks_for(part.runs), kThreads, 0, DriverLock::Shared(stream)>>>(part, params, shards, answers);
   check_launch("looking up k-mers for other GPUs");
 }
-template void answer_part(const RoutedPart&, const LookupParams&, const ShardsThere<Key64>&, std::uint32_t*,
-                          cudaStream_t);
-template void answer_part(const RoutedPart&, const LookupParams&, const ShardsThere<Key128>&, std::uint32_t*,
-                          cudaStream_t);
+template void answer_part(const RoutedPart&, const index::IndexParams&, const ShardsThere<Key64>&,
+                          std::uint32_t*, cudaStream_t);
+template void answer_part(const RoutedPart&, const index::IndexParams&, const ShardsThere<Key128>&,
+                          std::uint32_t*, cudaStream_t);
 
 void restore_answers(const CutText& text, std::uint32_t starts, std::uint32_t owners, std::uint32_t most_runs,
                      const std::uint64_t* parts, const std::uint32_t* kmers, const std::uint32_t* returned,

@@ -45,8 +45,8 @@ inline constexpr std::uint32_t kMostRoutedStarts = 1u << RoutedRun::kStartBits;
 std::uint32_t routed_base_elements(std::uint32_t starts);
 /// Return the largest number of elements of one part of a text with so many starts, and of all parts
 /// together.
-std::uint64_t most_part_elements(std::uint32_t starts, const LookupParams& params);
-std::uint64_t most_elements(std::uint32_t starts, std::uint32_t owners, const LookupParams& params);
+std::uint64_t most_part_elements(std::uint32_t starts, const index::IndexParams& params);
+std::uint64_t most_elements(std::uint32_t starts, std::uint32_t owners, const index::IndexParams& params);
 
 /// The part of a text that is sent to one owner, in the owner's memory.
 struct RoutedPart {
@@ -61,7 +61,7 @@ void make_parts(const CutText& text, std::uint32_t starts, std::uint32_t owners,
 
 /// Enqueues the answers to a part, on the device that has its shards.
 template <class Key>
-void answer_part(const RoutedPart& part, const LookupParams& params, const ShardsThere<Key>& shards,
+void answer_part(const RoutedPart& part, const index::IndexParams& params, const ShardsThere<Key>& shards,
                  std::uint32_t* answers, cudaStream_t stream);
 
 /// Enqueues the end of the way back: `returned`, the answers of one part behind those of the other, go to the

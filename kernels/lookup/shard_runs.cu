@@ -74,9 +74,10 @@ __device__ std::uint32_t find_runs(RunTile& tile) {
 
 /// `next` counts the runs of each child. A tile that finds no room for all of its runs is left.
 __global__ __launch_bounds__(kTileThreads) void cut_runs_kernel(const char* characters, std::uint32_t bytes,
-                                                                LookupParams params, ShardsByChild shards,
-                                                                CutText text, ShardRun* staged,
-                                                                std::uint32_t capacity, CutStatus* status) {
+                                                                index::IndexParams params,
+                                                                ShardsByChild shards, CutText text,
+                                                                ShardRun* staged, std::uint32_t capacity,
+                                                                CutStatus* status) {
   __shared__ RunTile tile;
   std::uint32_t* const counts = child_counters();
   for (std::uint32_t i = threadIdx.x; i < shards.children; i += kTileThreads) counts[i] = 0;
@@ -159,7 +160,7 @@ struct AskedTexts {
 
 /// By a warp: answers for the k-mers of its lanes' runs.
 template <class Key>
-__device__ void answer_runs(const ShardRun& run, const CutText& text, const LookupParams& params,
+__device__ void answer_runs(const ShardRun& run, const CutText& text, const index::IndexParams& params,
                             const ShardsThere<Key>& shards) {
   const WarpShare share(run.kmers);
   const std::uint32_t base = run.start - share.before();
@@ -176,7 +177,7 @@ __device__ void answer_runs(const ShardRun& run, const CutText& text, const Look
 
 template <class Key>
 __global__ __launch_bounds__(kAskThreads) void look_up_runs_kernel(AskedTexts asked, std::uint32_t child,
-                                                                   LookupParams params,
+                                                                   index::IndexParams params,
                                                                    ShardsThere<Key> shards) {
   const CutText& text = asked.texts[blockIdx.y];
   const std::uint32_t end = text.begins[child + 1], lane = threadIdx.x % 32;
@@ -190,7 +191,8 @@ __global__ __launch_bounds__(kAskThreads) void look_up_runs_kernel(AskedTexts as
 
 /// The tiles that are left: their shards are found again for each child.
 template <class Key>
-__global__ __launch_bounds__(kTileThreads) void look_up_left_kernel(AskedTexts asked, LookupParams params,
+__global__ __launch_bounds__(kTileThreads) void look_up_left_kernel(AskedTexts asked,
+                                                                    index::IndexParams params,
                                                                     ShardsThere<Key> shards) {
   __shared__ ShardTile tile;
   const CutText& text = asked.texts[blockIdx.y];
@@ -229,15 +231,15 @@ __global__ __launch_bounds__(kTileThreads) void give_up_left_kernel(CutText text
 /// Runs that a tile has room for, on average over its text. Random text has 2 / (w + 1) of them for each
 /// start (docs/algorithms.md), w being the m-mers of a k-mer; real text fewer, short reads some more. At k =
 /// 13 (w = 4) one tile in twelve of random text has more than its answers' memory takes, and is left.
-std::uint32_t runs_of_tile(const LookupParams& params) {
+std::uint32_t runs_of_tile(const index::IndexParams& params) {
   constexpr std::uint32_t kMost = kTileStarts * 3 / 8 - 16;  // three quarters of the tile's answers
-  const std::uint32_t window = params.k - params.m + 1;
+  const std::uint32_t window = params.k - params.minimizer_length + 1;
   return std::min(kMost, 2 * kTileStarts * 115 / 100 / (window + 1) + 32);
 }
 
 }  // namespace
 
-std::uint64_t TextRuns::bytes_per_tile(const LookupParams& params) {
+std::uint64_t TextRuns::bytes_per_tile(const index::IndexParams& params) {
   return runs_of_tile(params) * sizeof(ShardRun) +
          (kTileWords + kTileBreakWords + std::uint64_t{1}) * sizeof(std::uint32_t);
 }
@@ -246,7 +248,7 @@ std::uint64_t TextRuns::bytes_besides(std::uint32_t children) {
   return sizeof(TextTile) + sizeof(RunCounters) + (2 * std::uint64_t{children} + 2) * sizeof(std::uint32_t);
 }
 
-std::uint32_t TextRuns::most_runs(std::uint32_t starts, const LookupParams& params) {
+std::uint32_t TextRuns::most_runs(std::uint32_t starts, const index::IndexParams& params) {
   return tiles_of(starts) * runs_of_tile(params);
 }
 
@@ -254,7 +256,7 @@ std::uint32_t TextRuns::packed_words(std::uint32_t starts) {
   return tiles_of(starts) * kTileWords + (kPackedWords - kTileWords);
 }
 
-TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const LookupParams& params)
+TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const index::IndexParams& params)
     : room_(runs_of_tile(params)) {
   const std::size_t tiles = tiles_of(starts);
   memory_ = DeviceArray<std::uint64_t>(
@@ -268,9 +270,9 @@ TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const LookupPar
   text_.next = text_.begins + children + 1;
 }
 
-void TextRuns::cut(const char* text, std::uint32_t bytes, std::uint32_t starts, const LookupParams& params,
-                   const ShardsByChild& shards, std::uint32_t* answers, CutStatus* status,
-                   cudaStream_t stream) {
+void TextRuns::cut(const char* text, std::uint32_t bytes, std::uint32_t starts,
+                   const index::IndexParams& params, const ShardsByChild& shards, std::uint32_t* answers,
+                   CutStatus* status, cudaStream_t stream) {
   const std::uint32_t tiles = tiles_of(starts), capacity = tiles * room_;
   const std::size_t counter_bytes = shards.children * sizeof(std::uint32_t);
   auto* const staged = reinterpret_cast<ShardRun*>(answers);
@@ -295,7 +297,7 @@ void give_up_left(const CutText& text, std::uint32_t k, cudaStream_t stream) {
 
 template <class Key>
 void look_up_runs(const std::vector<CutText>& texts, std::uint32_t kmers_of_text, std::uint32_t child,
-                  const LookupParams& params, const ShardsThere<Key>& shards, cudaStream_t stream) {
+                  const index::IndexParams& params, const ShardsThere<Key>& shards, cudaStream_t stream) {
   constexpr std::uint32_t kEnoughBlocks = 2048;  // for any device
   constexpr std::uint32_t kKmersOfBlock = 8 * kRunsOfAskBlock, kLeftBlocks = 256;
   for (std::size_t first = 0; first < texts.size(); first += kTextsAtOnce) {
@@ -311,9 +313,9 @@ void look_up_runs(const std::vector<CutText>& texts, std::uint32_t kmers_of_text
     check_launch("looking k-mers up in a child");
   }
 }
-template void look_up_runs(const std::vector<CutText>&, std::uint32_t, std::uint32_t, const LookupParams&,
-                           const ShardsThere<Key64>&, cudaStream_t);
-template void look_up_runs(const std::vector<CutText>&, std::uint32_t, std::uint32_t, const LookupParams&,
-                           const ShardsThere<Key128>&, cudaStream_t);
+template void look_up_runs(const std::vector<CutText>&, std::uint32_t, std::uint32_t,
+                           const index::IndexParams&, const ShardsThere<Key64>&, cudaStream_t);
+template void look_up_runs(const std::vector<CutText>&, std::uint32_t, std::uint32_t,
+                           const index::IndexParams&, const ShardsThere<Key128>&, cudaStream_t);
 
 }  // namespace warpmer::gpu

@@ -53,21 +53,21 @@ void give_up_left(const CutText& text, std::uint32_t k, cudaStream_t stream);
 class TextRuns {
  public:
   /// Takes texts of up to `starts` starts, which is a multiple of kTileStarts.
-  TextRuns(std::uint32_t starts, std::uint32_t children, const LookupParams& params);
+  TextRuns(std::uint32_t starts, std::uint32_t children, const index::IndexParams& params);
 
   /// Return the device memory for each tile, and the rest.
-  static std::uint64_t bytes_per_tile(const LookupParams& params);
+  static std::uint64_t bytes_per_tile(const index::IndexParams& params);
   static std::uint64_t bytes_besides(std::uint32_t children);
 
   /// Return the largest number of runs of a text with so many starts, and the number of words of its packed
   /// bases.
-  static std::uint32_t most_runs(std::uint32_t starts, const LookupParams& params);
+  static std::uint32_t most_runs(std::uint32_t starts, const index::IndexParams& params);
   static std::uint32_t packed_words(std::uint32_t starts);
 
   /// Enqueues the cut of a text (DeviceIndex::look_up). Its characters are not needed afterwards: it may lie
   /// in the memory of `answers`, from three quarters of the answers' room on. All answers become
   /// kNoKmerAnswer. `answers` belongs to the text until all partitions have been asked.
-  void cut(const char* text, std::uint32_t bytes, std::uint32_t starts, const LookupParams& params,
+  void cut(const char* text, std::uint32_t bytes, std::uint32_t starts, const index::IndexParams& params,
            const ShardsByChild& shards, std::uint32_t* answers, CutStatus* status, cudaStream_t stream);
 
   [[nodiscard]] const CutText& text() const { return text_; }
@@ -82,6 +82,6 @@ class TextRuns {
 /// `shards`.
 template <class Key>
 void look_up_runs(const std::vector<CutText>& texts, std::uint32_t kmers_of_text, std::uint32_t child,
-                  const LookupParams& params, const ShardsThere<Key>& shards, cudaStream_t stream);
+                  const index::IndexParams& params, const ShardsThere<Key>& shards, cudaStream_t stream);
 
 }  // namespace warpmer::gpu

@@ -12,7 +12,8 @@ namespace {
 /// A block answers for a tile.
 template <class Key>
 __global__ __launch_bounds__(kTileThreads) void look_up_kernel(const char* text, std::uint32_t bytes,
-                                                               LookupParams params, ShardsThere<Key> shards,
+                                                               index::IndexParams params,
+                                                               ShardsThere<Key> shards,
                                                                std::uint32_t* answers, CutStatus* status) {
   __shared__ ShardTile tile;
   const std::uint32_t first = blockIdx.x * kTileStarts;
@@ -38,7 +39,7 @@ class LoadedIndex : public DeviceIndex {
   }
 
  private:
-  LookupParams params_;
+  index::IndexParams params_;
   FrozenShards<Key> shards_;
 };
 

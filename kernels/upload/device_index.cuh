@@ -30,17 +30,6 @@ class DeviceIndex {
   virtual void cancel() const noexcept {}
 };
 
-/// The parameters of cutting k-mers from a text, and of finding their shards.
-struct LookupParams {
-  std::uint32_t k;
-  std::uint32_t m;           ///< length of the minimizer
-  std::uint32_t shard_bits;  ///< 0: one shard, no minimizers
-  bool canonical;
-
-  explicit LookupParams(const index::IndexParams& params)
-      : k(params.k), m(params.minimizer_length), shard_bits(params.shard_bits), canonical(params.canonical) {}
-};
-
 /// Some shards whose payloads the device can read: `first` and those behind it.
 template <class Key>
 struct ShardsThere {

@@ -17,14 +17,14 @@ struct ShardTile : TextTile, MinimizerTile {
 };
 
 /// Fills `tile.valid` and `tile.shards`; each thread fills those of its own starts.
-__device__ inline void find_shards(ShardTile& tile, const LookupParams& params) {
+__device__ inline void find_shards(ShardTile& tile, const index::IndexParams& params) {
   const std::uint32_t first = threadIdx.x * kStartsPerThread;
   tile.valid[threadIdx.x] = static_cast<std::uint8_t>(valid_starts(tile, first, params.k));
   std::uint32_t minimizer[kStartsPerThread] = {};
   if (params.shard_bits > 0) {  // the same for all threads
-    hash_mmers(tile, tile, params.m, kTileStarts + params.k - params.m);
+    hash_mmers(tile, tile, params.minimizer_length, kTileStarts + params.k - params.minimizer_length);
     __syncthreads();
-    window_minima(tile, first, params.k - params.m + 1, minimizer);
+    window_minima(tile, first, params.k - params.minimizer_length + 1, minimizer);
   }
 #pragma unroll
   for (std::uint32_t j = 0; j < kStartsPerThread; ++j)
@@ -42,7 +42,7 @@ __device__ std::uint32_t answer_of(const index::ShardReader<Key>& shard, Key has
 /// neighbouring starts, most of which share a shard. Answers of k-mers whose shards are not there stay
 /// unchanged.
 template <class Key>
-__device__ void answer_tile(const ShardTile& tile, std::uint32_t first, const LookupParams& params,
+__device__ void answer_tile(const ShardTile& tile, std::uint32_t first, const index::IndexParams& params,
                             const ShardsThere<Key>& shards, std::uint32_t* answers) {
   const KmerHash<Key> hash(params.k);
 #pragma unroll 1
