@@ -136,7 +136,7 @@ void feed(DeviceCounter& counter, const Reads& reads) {
 
 Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads) {
   DeviceCountPlan plan;
-  plan.k = options.k;
+  plan.kmers.k = options.k;
   plan.memory_bytes = static_cast<std::uint64_t>(options.memory_gb * 1e9);
   plan.expected_kmers =
       static_cast<std::uint64_t>(options.reads) * options.gpus * (options.length - options.k + 1);
@@ -144,7 +144,7 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
   plan.tuning.joins_bins = !options.separate_bins;
   plan.table = backend::count_table_named(options.table);
   plan.spill.host_bytes = static_cast<std::uint64_t>(options.spill_gb * 1e9) / options.gpus;
-  plan.spill.directory = options.directory;
+  plan.spill.place.directory = options.directory;
   plan.spill.threads = options.spill_threads;
   std::vector<std::unique_ptr<DeviceCounter>> counters;
   if (peers.size() == 1) {
@@ -170,7 +170,7 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
   const std::chrono::duration<double> input_seconds = std::chrono::steady_clock::now() - begin;
   on_each([&](unsigned number) { counters[number]->finish([](FrozenChunk&&) {}, [](std::uint32_t) {}); });
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  Round round{seconds.count(), {}, backend::Tally(1, UINT64_MAX), {}, input_seconds.count()};
+  Round round{seconds.count(), {}, backend::Tally(), {}, input_seconds.count()};
   for (std::uint32_t i = 0; i < peers.size(); ++i) {
     const CurrentDevice current(peers.gpu(i));
     counters[i]->add_to(round.tally);

@@ -58,7 +58,7 @@ class CudaBackend : public backend::Backend {
   [[nodiscard]] const io::TextMemory* text_memory() const override { return &text_memory_; }
 
   [[nodiscard]] std::unique_ptr<backend::CountingSession> start(const backend::CountPlan& plan) override {
-    check_capabilities(plan.k);
+    check_capabilities(plan.kmers.k);
     return make_session(peers_, plan);
   }
   [[nodiscard]] std::unique_ptr<backend::UpdatingSession> start_update(

@@ -169,13 +169,12 @@ const Measure& complete(CompareCommand& command) {
         fmt::format("{} of a in b is not that of b in a, and PHYLIP has room for one; use --format matrix",
                     measure.name));
   }
-  complete(command.inputs, command.job.memory_bytes);
-  check_output(command.output, command.inputs.paths);
-  check_output(command.svg, command.inputs.paths);
+  jobs::CompareOptions& job = command.job;
+  complete(command.inputs, job.resources.memory_bytes, job.inputs, job.of_inputs);
+  check_output(command.output, job.inputs);
+  check_output(command.svg, job.inputs);
   formats::check_ending(command.output, {is_phylip ? formats::Content::text : formats::Content::tsv});
   formats::check_ending(command.svg, {formats::Content::svg});
-  command.job.inputs = command.inputs.paths;
-  command.job.of_inputs = command.inputs.bounds;
   return measure;
 }
 
@@ -236,8 +235,7 @@ void add_compare_command(Application& application) {
                  "Also draw a heat map of the measure, with rows and columns clustered by average linkage.")
       ->type_name("FILE");
   add_text_output_flag(app, command->output);
-  add_threads_flag(app, command->job.threads);
-  add_memory_flag(app, command->job.memory_bytes);
+  add_resource_flags(app, command->job.resources);
   add_progress_flag(app, command->progress);
   application.on_run(app, [command] { return run_compare(*command); });
 }

@@ -138,7 +138,7 @@ std::uint64_t largest_count(const ConvertOptions& options) {
 
 std::unique_ptr<formats::KmerSource> open_source(const ConvertOptions& options) {
   return formats::open_source(options.input, options.from, !options.forward,
-                              threads_or_default(options.import.threads));
+                              threads_or_default(options.import.resources.threads));
 }
 
 void export_kmers(const ConvertOptions& options) {
@@ -146,16 +146,15 @@ void export_kmers(const ConvertOptions& options) {
   job.order = formats::limits_of(options.to).order;
   job.largest_count = largest_count(options);
   job.saturate = options.saturate;
-  job.memory_bytes = memory_or_default(options.import.memory_bytes);
-  job.threads = threads_or_default(options.import.threads);
+  job.resources = resources_or_default(options.import.resources);
   const auto sink_for = [&](formats::StreamFacts facts) {
     facts.largest_count = std::min(facts.largest_count, job.largest_count);
     return formats::make_sink(options.import.output, options.to, facts,
-                              static_cast<std::uint32_t>(options.counter_bytes), job.threads);
+                              static_cast<std::uint32_t>(options.counter_bytes), job.resources.threads);
   };
   jobs::ExportReport report;
   if (options.from == Format::wmi) {
-    const index::IndexFile index(options.input, host::memory_left(job.memory_bytes));
+    const index::IndexFile index(options.input, host::memory_left(job.resources.memory_bytes));
     report = jobs::export_index(index, job, *sink_for(jobs::facts_of(index)));
   } else if (job.order != formats::KmerOrder::any) {
     throw UsageError(
@@ -253,8 +252,8 @@ void add_convert_command(Application& application) {
                    "forgets to say so.");
   command.add_flag("--sum-duplicates", options->import.sum_duplicates,
                    "Add up the counts of a k-mer that comes several times.");
-  add_threads_flag(command, options->import.threads);
-  add_memory_flag(command, options->import.memory_bytes)
+  add_threads_flag(command, options->import.resources.threads);
+  add_memory_flag(command, options->import.resources.memory_bytes)
       ->description(
           "Memory the whole process may use, for example 16G or 512M (binary units); a hard cap. Default: "
           "nine tenths of what the cgroup, Slurm and the machine allow and have free, and half of it for "

@@ -59,16 +59,16 @@ Json report_json(const CountCommand& command, const IndexTarget& target, const j
                  double wall_seconds) {
   return {{"version", WARPMER_VERSION},
           {"command_line", command.flags.job.provenance.command_line},
-          {"k", command.flags.job.k},
-          {"strand", strand_name(command.flags.job.canonical)},
+          {"k", command.flags.job.kmers.k},
+          {"strand", strand_name(command.flags.job.kmers.canonical)},
           {"inputs", command.flags.job.inputs},
           {"output", command.flags.target.output},
           {"format", std::string(formats::name_of(target.format()))},
           {"device", report.device},
           {"device_choice", report.device_choice.note},
           {"table", std::string(backend::name_of(command.flags.job.table))},
-          {"threads", report.threads},
-          {"memory_cap_bytes", report.memory_cap_bytes},
+          {"threads", report.resources.threads},
+          {"memory_cap_bytes", report.resources.memory_bytes},
           {"peak_resident_bytes", report.peak_resident_bytes},
           {"index_bytes", report.index_bytes},
           {"early_counts", report.early_counts},
@@ -120,7 +120,7 @@ void complete(CountCommand& command, IndexTarget& target) {
   std::vector<std::string> outputs = target.files();
   outputs.push_back(command.stats);
   // The others' inputs do not count, and lists may be the first one's alone.
-  if (job.ranks->is_first()) expand_lists(job.inputs, outputs, job.memory_bytes);
+  if (job.ranks->is_first()) expand_lists(job.inputs, outputs, job.resources.memory_bytes);
   set_output(job, target);
   command.flags.complete();
 }
@@ -150,7 +150,7 @@ int run_count(CountCommand command) {
   const ProgressStyle style = speaks ? progress_style(command.progress) : ProgressStyle::none;
   const auto [report, seconds] = run_with_meter(style, [&](backend::JobProgress& progress) {
     jobs::CountReport counted = jobs::count(command.flags.job, progress);
-    if (speaks) target.write(command.flags.job.memory_bytes, command.flags.job.threads);
+    if (speaks) target.write(command.flags.job.resources);
     return counted;
   });
   stats.write(report_json(command, target, report, seconds));

@@ -28,44 +28,32 @@ struct DumpOptions {
   std::string index;
   std::string output;
   std::string format = "tsv";
-  bool sort = false;
-  CountRange range;
-  unsigned threads = 0;
-  std::uint64_t memory_bytes = 0;
+  backend::EntryTextPlan plan;  ///< but for its format
   bool progress = false;
 };
 
-std::uint64_t number_of_kmers(const index::IndexFile& index, const CountRange& range) {
-  std::uint64_t number = 0;
-  for (const auto& [count, kmers] : index.histogram()) number += range.contains(count) ? kmers : 0;
-  return number;
-}
-
 int run_dump(const DumpOptions& options) {
-  options.range.check();
+  backend::EntryTextPlan plan = options.plan;
+  check_count_range(plan.bounds);
   if (options.format != "tsv" && options.format != "fasta") {
     throw UsageError("--format must be tsv or fasta, not '" + options.format + "'");
   }
   const bool is_tsv = options.format == "tsv";
   formats::check_ending(options.output, {is_tsv ? formats::Content::tsv : formats::Content::fasta},
                         is_tsv ? "add --format fasta for FASTA; 'warpmer convert' writes other formats" : "");
-  const bool has_cap = options.sort && options.memory_bytes > 0;
-  const index::IndexFile index(options.index, has_cap ? host::memory_left(options.memory_bytes) : UINT64_MAX);
-  const unsigned threads = threads_or_default(options.threads);
+  auto& [threads, memory_bytes] = plan.resources;
+  const bool has_cap = plan.sorted && memory_bytes > 0;
+  const index::IndexFile index(options.index, has_cap ? host::memory_left(memory_bytes) : UINT64_MAX);
+  threads = threads_or_default(threads);
   TextOutput output(options.output, threads);
-  backend::EntryTextPlan plan;
   plan.format = is_tsv ? backend::EntryFormat::tsv : backend::EntryFormat::fasta;
-  plan.bounds = {options.range.min_count, options.range.max_count};
-  plan.sorted = options.sort;
-  plan.threads = threads;
-  plan.memory_bytes = options.memory_bytes;
   const auto [kmers, seconds] =
       run_with_meter(progress_style(options.progress), [&](backend::JobProgress& progress) {
         backend::write_entries(index, plan, [&](std::string_view text, const Progress& so_far) {
           output.write(text, so_far);
           note_share(progress, backend::JobProgress::Stage::writing, so_far);
         });
-        return number_of_kmers(index, options.range);
+        return backend::entries_within(index, plan.bounds);
       });
   output.finish();
   print_last_line(fmt::format("wrote {} k-mer{}, {:.1f} s, {} {}", with_thousands(kmers),
@@ -87,15 +75,15 @@ void add_dump_command(Application& application) {
   warpmer dump --sort --min-count 2 -o sample.tsv sample.wmi
   warpmer dump --format fasta sample.wmi > sample.fa
 )");
-  command.add_flag("--sort", options->sort, "In lexicographic order of the k-mers.");
+  command.add_flag("--sort", options->plan.sorted, "In lexicographic order of the k-mers.");
   command
       .add_option("--format", options->format,
                   "tsv: KMER<TAB>COUNT; fasta: a record >COUNT for each k-mer. Default: tsv.")
       ->type_name("tsv|fasta");
-  add_count_range_flags(command, options->range);
+  add_count_range_flags(command, options->plan.bounds);
   add_text_output_flag(command, options->output);
-  add_threads_flag(command, options->threads);
-  add_memory_flag(command, options->memory_bytes)
+  add_threads_flag(command, options->plan.resources.threads);
+  add_memory_flag(command, options->plan.resources.memory_bytes)
       ->description(
           "With --sort: memory the whole process may use, for example 16G or 512M (binary units); a hard "
           "cap. What does not fit at once is sorted in several passes over the index. Default: what sorting "

@@ -41,16 +41,13 @@ struct FilterOptions {
   std::string pairs = "any";
   std::optional<std::uint64_t> min_kmers, max_kmers;
   std::optional<double> min_fraction, max_fraction;
-  CountRange counts;
-  bool invert = false;
-  bool trim = false;
-  bool mask = false;
+  FilterPlan plan;  ///< but for what `plan_of` fills in
   std::optional<std::uint64_t> min_length;
   ReadOutputOptions form;
   std::string output, output_1, output_2;
   std::string stats;
   bool progress = false;
-  ReadingFlags reading;
+  io::ReadingOptions reading;
   DeviceFlags device;
   unsigned threads = 0;
   std::string command_line;
@@ -125,7 +122,7 @@ void expand_all_lists(FilterOptions& options) {
 }
 
 void check_rule(const FilterOptions& options) {
-  options.counts.check();
+  check_count_range(options.plan.rule.counts);
   const std::uint64_t least = options.min_kmers.value_or(0);
   if (options.max_kmers && least > *options.max_kmers) {
     throw UsageError(fmt::format("--min-kmers {} is larger than --max-kmers {}: no read would pass", least,
@@ -135,17 +132,16 @@ void check_rule(const FilterOptions& options) {
     throw UsageError(fmt::format("--min-fraction {} is larger than --max-fraction {}: no read would pass",
                                  *options.min_fraction, *options.max_fraction));
   }
-  if (options.invert && (options.trim || options.mask)) {
+  if (options.plan.invert && (options.plan.trim || options.plan.mask)) {
     throw UsageError(
         "--invert writes the reads that do not pass, and --trim and --mask work on those that do");
   }
-  if (options.min_length && !options.trim) throw UsageError("--min-length needs --trim");
+  if (options.min_length && !options.plan.trim) throw UsageError("--min-length needs --trim");
 }
 
 FilterPlan plan_of(const FilterOptions& options, const index::IndexFile& index) {
-  FilterPlan plan;
+  FilterPlan plan = options.plan;
   plan.k = index.params().k;
-  plan.rule.counts = {options.counts.min_count, options.counts.max_count};
   const bool has_threshold =
       options.min_kmers || options.max_kmers || options.min_fraction || options.max_fraction;
   plan.rule.min_kmers = options.min_kmers.value_or(has_threshold ? 0 : 1);
@@ -154,9 +150,6 @@ FilterPlan plan_of(const FilterOptions& options, const index::IndexFile& index) 
   plan.rule.max_fraction = options.max_fraction.value_or(plan.rule.max_fraction);
   plan.pairing = pairing_of(options);
   plan.needs_both = options.pairs == "both";
-  plan.invert = options.invert;
-  plan.trim = options.trim;
-  plan.mask = options.mask;
   plan.min_length = options.min_length.value_or(1);
   plan.min_base_quality = options.reading.min_base_quality;
   plan.names_only = options.form.names_only;
@@ -167,8 +160,8 @@ FilterPlan plan_of(const FilterOptions& options, const index::IndexFile& index) 
 /// Bases of low quality are no matter of reading here: what is written has them as they were.
 io::InputOptions input_options(const FilterOptions& options, unsigned threads) {
   io::InputOptions input;
-  input.qualities = options.reading.qualities;
-  input.reference = options.reading.reference;
+  input.reading = options.reading;
+  input.reading.min_base_quality.reset();
   input.threads = threads;
   input.keep_alignments = io::ProgramLine{"warpmer", WARPMER_VERSION, options.command_line};
   return input;
@@ -256,15 +249,6 @@ void print_summary(const FilterTotals& totals, double seconds) {
                               with_thousands(totals.reads), share, seconds));
 }
 
-/// Estimates the lookup as `query --reads` does: half of a FASTQ file's text is bases.
-jobs::LookupRequest request_of(const FilterOptions& options, unsigned threads) {
-  jobs::LookupRequest request;
-  request.lenient = options.reading.lenient;
-  request.expected_kmers = known_bytes(options.all_inputs()) / 2;
-  request.threads = threads;
-  return request;
-}
-
 int run_filter(FilterOptions options) {
   check_inputs(options);
   check_outputs(options);
@@ -276,7 +260,9 @@ int run_filter(FilterOptions options) {
   const FilterPlan plan = plan_of(options, index);
   jobs::DeviceChoice device = choose_device(options.device, options.all_inputs());
   warn_of(device);
-  const auto lookup = jobs::make_lookup(index, request_of(options, threads), device);
+  const auto lookup =
+      jobs::make_lookup(index, {options.reading.lenient, backend::LookupTable::automatic, threads},
+                        expected_kmers(options.all_inputs()), device);
   std::vector<std::unique_ptr<ReadOutput>> outputs;
   for (const std::string& path : options.outputs()) {
     outputs.push_back(std::make_unique<ReadOutput>(path, options.form));
@@ -309,8 +295,9 @@ void declare_rule_flags(CLI::App& command, FilterOptions& options) {
                "A read passes with at least this fraction of its k-mers found, from 0 to 1. Default: 0.");
   add_fraction(command, "--max-fraction", options.max_fraction,
                "A read passes with at most this fraction of its k-mers found. Default: 1.");
-  add_count_range_flags(command, options.counts, {.what = "Found are k-mers", .where = " in the index"});
-  command.add_flag("-v,--invert", options.invert,
+  add_count_range_flags(command, options.plan.rule.counts,
+                        {.what = "Found are k-mers", .where = " in the index"});
+  command.add_flag("-v,--invert", options.plan.invert,
                    "Drop the reads or pairs that pass, and keep those that do not.");
 }
 
@@ -332,12 +319,12 @@ void declare_pair_flags(CLI::App& command, FilterOptions& options) {
 
 void declare_edit_flags(CLI::App& command, FilterOptions& options) {
   command.add_flag(
-      "--trim", options.trim,
+      "--trim", options.plan.trim,
       "Cut off both ends of a read up to the first base that a found k-mer covers, qualities too.");
   add_whole_number(
       command, "--min-length", 1, UINT64_MAX, [&options](std::uint64_t value) { options.min_length = value; },
       "With --trim: a read that is shorter afterwards does not pass. Default: 1.");
-  command.add_flag("--mask", options.mask,
+  command.add_flag("--mask", options.plan.mask,
                    "Write N for every base that no found k-mer covers; qualities stay.");
 }
 

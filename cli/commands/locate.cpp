@@ -38,7 +38,7 @@ struct LocateOptions : Questions {
   bool no_header = false;
   bool exit_status = false;
   bool progress = false;
-  ReadingFlags reading;
+  io::ReadingOptions reading;
   unsigned threads = 0;
 };
 

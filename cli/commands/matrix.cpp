@@ -38,15 +38,15 @@ int run_matrix(MatrixCommand command) {
   };
   check_read_once(command.inputs.arguments);  // a list from standard input among them
   formats::check_ending(command.output, {formats::Content::tsv});
-  complete(command.inputs, job.memory_bytes);
-  check_read_once(command.inputs.paths);  // and what lists name
-  check_output(command.output, command.inputs.paths);
-  job.inputs = command.inputs.paths;
-  job.of_inputs = command.inputs.bounds;
+  const std::uint64_t memory_bytes = job.resources.memory_bytes;
+  complete(command.inputs, memory_bytes, job.inputs, job.of_inputs);
+  check_read_once(job.inputs);  // and what lists name
+  check_output(command.output, job.inputs);
   job.compress = formats::is_compressed_name(command.output);
   std::optional<formats::MatrixFile> old;
   if (!command.old.empty()) {
-    old.emplace(command.old, threads_or_default(job.threads), most_bytes_of_names(job.memory_bytes) / 8);
+    old.emplace(command.old, threads_or_default(job.resources.threads),
+                most_bytes_of_names(memory_bytes) / 8);
     job.old = &*old;
     if (job.presence && !old->format().presence) {
       throw UsageError(
@@ -110,8 +110,7 @@ Examples:
       [command = command.get()](std::uint64_t value) { command->job.min_samples = value; },
       "Leave out k-mers that fewer than N samples have. Default: 1.");
   add_text_output_flag(app, command->output);
-  add_threads_flag(app, command->job.threads);
-  add_memory_flag(app, command->job.memory_bytes);
+  add_resource_flags(app, command->job.resources);
   add_progress_flag(app, command->progress);
   application.on_run(app, [command] { return run_matrix(*command); });
 }

@@ -19,7 +19,6 @@ namespace {
 
 struct PositionsCommand {
   backend::PositionOptions job;
-  ReadingFlags reading;
   bool forward = false;
   bool progress = false;
 };
@@ -31,20 +30,16 @@ void print_summary(const PositionsCommand& command, const backend::PositionRepor
       with_thousands(report.totals.occurrences), with_thousands(report.totals.distinct),
       with_thousands(report.totals.sequences), wall_seconds,
       format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(command.job.output),
-      format_bytes(static_cast<double>(report.index_bytes)), report.threads, report.threads == 1 ? "" : "s",
-      report.passes, report.passes == 1 ? "" : "es"));
+      format_bytes(static_cast<double>(report.index_bytes)), report.resources.threads,
+      report.resources.threads == 1 ? "" : "s", report.passes, report.passes == 1 ? "" : "es"));
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
 void complete(PositionsCommand& command) {
   backend::PositionOptions& job = command.job;
   check_index_output(job.output, formats::Content::positions);
-  expand_lists(job.inputs, {job.output}, job.memory_bytes);
-  job.lenient = command.reading.lenient;
-  job.min_base_quality = command.reading.min_base_quality;
-  job.qualities = command.reading.qualities;
-  job.reference = command.reading.reference;
-  job.canonical = !command.forward;
+  expand_lists(job.inputs, {job.output}, job.resources.memory_bytes);
+  job.kmers.canonical = !command.forward;
 }
 
 int run_positions(PositionsCommand command) {
@@ -59,13 +54,12 @@ int run_positions(PositionsCommand command) {
 void declare_flags(CLI::App& app, PositionsCommand& command) {
   add_whole_number(
       app, "-k", 1, kMaxK,
-      [&command](std::uint64_t value) { command.job.k = static_cast<std::uint32_t>(value); },
-      fmt::format("Length of the k-mers, 1 to {}. Default: {}.", kMaxK, command.job.k));
+      [&command](std::uint64_t value) { command.job.kmers.k = static_cast<std::uint32_t>(value); },
+      fmt::format("Length of the k-mers, 1 to {}. Default: {}.", kMaxK, command.job.kmers.k));
   add_index_output_flag(app, command.job.output);
-  add_threads_flag(app, command.job.threads);
-  add_memory_flag(app, command.job.memory_bytes);
+  add_resource_flags(app, command.job.resources);
   app.add_flag("--forward", command.forward, "Find k-mers only as they are read. Default: on both strands.");
-  add_reading_flags(app, command.reading);
+  add_reading_flags(app, command.job.reading);
   add_progress_flag(app, command.progress);
   app.add_option(
          "REF", command.job.inputs,

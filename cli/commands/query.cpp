@@ -43,11 +43,11 @@ using Stage = backend::JobProgress::Stage;
 struct QueryOptions : Questions {
   bool profile = false;
   std::string format = "tsv";
-  CountRange found;
+  backend::CountBounds found;
   bool no_header = false;
   bool exit_status = false;
   bool progress = false;
-  ReadingFlags reading;
+  io::ReadingOptions reading;
   DeviceFlags device;
   std::string table = "auto";
   unsigned threads = 0;
@@ -281,10 +281,10 @@ void check_format(const QueryOptions& options) {
   if (is_track && options.profile) {
     throw UsageError("--profile and --format " + options.format + " exclude each other");
   }
-  if (!is_bed && (options.found.min_count != 1 || options.found.max_count != UINT64_MAX)) {
+  if (!is_bed && (options.found.min != 1 || options.found.max != UINT64_MAX)) {
     throw UsageError("--min-count and --max-count need --format bed");
   }
-  options.found.check();
+  check_count_range(options.found);
 }
 
 void check_output_ending(const QueryOptions& options) {
@@ -324,16 +324,9 @@ jobs::DeviceChoice device_for(const QueryOptions& options) {
   return choose_device(flags, options.reads);
 }
 
-/// A FASTQ file's text is half bases, and compressed files have more of them in a byte: so at least half as
-/// many k-mers as bytes come. Other questions than reads are few.
-jobs::LookupRequest request_of(const QueryOptions& options) {
-  jobs::LookupRequest request;
-  request.lenient = options.reading.lenient;
-  request.table =
-      options.reads.empty() ? backend::LookupTable::index : backend::lookup_table_of(options.table);
-  request.expected_kmers = known_bytes(options.reads) / 2;
-  request.threads = threads_or_default(options.threads);
-  return request;
+/// Other questions than reads are few.
+backend::LookupTable table_of(const QueryOptions& options) {
+  return options.reads.empty() ? backend::LookupTable::index : backend::lookup_table_of(options.table);
 }
 
 TrackRule track_of(const QueryOptions& options, const index::IndexFile& index) {
@@ -402,8 +395,9 @@ int run_query(QueryOptions options) {
   const index::IndexFile index(options.index);
   jobs::DeviceChoice device = device_for(options);
   if (options.ranks->is_first()) warn_of(device);
-  const auto lookup = jobs::make_lookup(index, request_of(options), device);
   const unsigned threads = threads_or_default(options.threads);
+  const auto lookup = jobs::make_lookup(index, {options.reading.lenient, table_of(options), threads},
+                                        expected_kmers(options.reads), device);
   GroupOutput output(*options.ranks, options.output, threads);
   const bool speaks = options.ranks->is_first();
   bool found_any = false;

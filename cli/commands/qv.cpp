@@ -42,7 +42,7 @@ struct QvOptions {
   std::optional<std::uint64_t> solid_count;
   std::string sequences;
   bool progress = false;
-  ReadingFlags reading;
+  io::ReadingOptions reading;
   unsigned threads = 0;
   ReportFlags report;
 };
@@ -107,7 +107,7 @@ class QvJob {
       met_.emplace(index, solid->count);
       lookup_ = backend::make_noting_lookup(index, options.reading.lenient, *met_);
     } else {
-      lookup_ = backend::make_cpu_lookup(index, options.reading.lenient);
+      lookup_ = backend::make_cpu_lookup(index, {options.reading.lenient});
     }
     if (sequences_ != nullptr) sequences_->write("assembly\tsequence\tkmers\tmissing\tqv\terror_rate\n");
   }

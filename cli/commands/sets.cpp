@@ -56,7 +56,6 @@ struct SetCommand {
   SetCommandKind kind;
   IndexInputs inputs;
   std::string rule;
-  CountRange range;
   IndexTargetFlags target;
   jobs::SetOptions job;  ///< but for its output, which `target` says
   bool progress = false;
@@ -91,13 +90,13 @@ Json report_json(const SetCommand& command, const IndexTarget& target, const job
   return {{"version", WARPMER_VERSION},
           {"command_line", command.job.provenance.command_line},
           {"operation", command.kind.name},
-          {"counts", name_of(command.job.counts)},
+          {"counts", name_of(command.job.rule.counts)},
           {"inputs", command.job.inputs},
           {"input_distinct", report.input_distinct},
           {"output", target.output()},
           {"format", std::string(formats::name_of(target.format()))},
-          {"threads", report.threads},
-          {"memory_cap_bytes", report.memory_cap_bytes},
+          {"threads", report.resources.threads},
+          {"memory_cap_bytes", report.resources.memory_bytes},
           {"peak_resident_bytes", report.peak_resident_bytes},
           {"index_bytes", report.index_bytes},
           {"wall_seconds", wall_seconds},
@@ -115,19 +114,17 @@ void print_summary(const IndexTarget& target, const jobs::SetReport& report, dou
 void complete(SetCommand& command, IndexTarget& target) {
   jobs::SetOptions& job = command.job;
   const std::vector<std::string> outputs = target.files();
-  command.range.check();
-  job.counts = chosen_rule(command);
-  complete(command.inputs, job.memory_bytes);
-  for (const std::string& output : outputs) check_output(output, command.inputs.paths);
-  check_output(command.stats, command.inputs.paths);
+  backend::SetRule& rule = job.rule;
+  check_count_range(rule.of_result);
+  rule.counts = chosen_rule(command);
+  complete(command.inputs, job.resources.memory_bytes, job.inputs, job.of_inputs);
+  for (const std::string& output : outputs) check_output(output, job.inputs);
+  check_output(command.stats, job.inputs);
   job.output = target.index_path(host::tmp_directory("", target.output()));
-  job.inputs = command.inputs.paths;
-  job.of_inputs = command.inputs.bounds;
-  job.of_result = {command.range.min_count, command.range.max_count};
-  job.operation = command.kind.operation;
+  rule.operation = command.kind.operation;
   // In at least some of the inputs is what a union can tell.
-  if (job.operation == SetOperation::intersect && job.min_samples > 0) job.operation = SetOperation::unite;
-  if (job.min_samples == 0) job.min_samples = 1;
+  if (rule.operation == SetOperation::intersect && rule.min_samples > 0) rule.operation = SetOperation::unite;
+  if (rule.min_samples == 0) rule.min_samples = 1;
 }
 
 int run_set_command(SetCommand command) {
@@ -138,7 +135,7 @@ int run_set_command(SetCommand command) {
   const ProgressStyle style = progress_style(command.progress);
   const auto [report, seconds] = run_with_meter(style, [&](backend::JobProgress& progress) {
     jobs::SetReport made = jobs::run_set_operation(command.job, progress);
-    target.write(command.job.memory_bytes, command.job.threads);
+    target.write(command.job.resources);
     return made;
   });
   stats.write(report_json(command, target, report, seconds));
@@ -157,19 +154,18 @@ void declare_flags(CLI::App& app, SetCommand& command) {
   if (command.kind.takes_min_samples) {
     add_whole_number(
         app, "--min-samples", 1, UINT32_MAX,
-        [&command](std::uint64_t value) { command.job.min_samples = value; },
+        [&command](std::uint64_t value) { command.job.rule.min_samples = static_cast<std::uint32_t>(value); },
         "Keep only k-mers that are in at least N of the inputs.");
   }
-  add_count_range_flags(app, command.range, {.where = " in the result"});
-  add_threads_flag(app, command.job.threads);
-  add_memory_flag(app, command.job.memory_bytes);
+  add_count_range_flags(app, command.job.rule.of_result, {.where = " in the result"});
+  add_resource_flags(app, command.job.resources);
   add_progress_flag(app, command.progress);
   add_stats_flag(app, command.stats);
 }
 
 void add_set_command(Application& application, const SetCommandKind& kind) {
   auto command = std::make_shared<SetCommand>(kind);
-  command->job.min_samples = 0;
+  command->job.rule.min_samples = 0;
   CLI::App& app = application.add_command(kind.name, kind.description, kind.examples);
   declare_flags(app, *command);
   command->job.provenance = application.provenance();

@@ -23,7 +23,6 @@ namespace {
 
 struct UpdateCommand {
   jobs::UpdateOptions job;
-  ReadingFlags reading;
   DeviceFlags device;
   bool progress = false;
   std::string stats;
@@ -49,15 +48,15 @@ Json paging_json(const backend::PagingReport& paging) {
 /// Everything about a run, for `--stats`.
 Json report_json(const UpdateCommand& command, const jobs::UpdateReport& report, double wall_seconds) {
   return {{"version", WARPMER_VERSION},
-          {"command_line", command.job.provenance.command_line},
+          {"command_line", command.job.count.provenance.command_line},
           {"index", command.job.index},
           {"added", read_json(command.job.added, report.added)},
           {"removed", read_json(command.job.removed, report.removed)},
-          {"output", command.job.output},
+          {"output", command.job.count.output},
           {"device", report.device},
           {"device_choice", report.device_choice.note},
-          {"threads", report.threads},
-          {"memory_cap_bytes", report.memory_cap_bytes},
+          {"threads", report.resources.threads},
+          {"memory_cap_bytes", report.resources.memory_bytes},
           {"peak_resident_bytes", report.peak_resident_bytes},
           {"index_bytes", report.index_bytes},
           {"early_counts", report.early_counts},
@@ -77,7 +76,7 @@ void print_summary(const UpdateCommand& command, const jobs::UpdateReport& repor
       "{} k-mers added, {} removed, {} distinct now, {:.1f} s, peak memory {}, {} {} on {}{}",
       with_thousands(report.added.kmers), with_thousands(report.removed.kmers),
       with_thousands(report.totals.stored_distinct), wall_seconds,
-      format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(command.job.output),
+      format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(command.job.count.output),
       format_bytes(static_cast<double>(report.index_bytes)), report.device,
       report.device_choice.gpus.empty() ? "" : fmt::format(" ({})", report.device_choice.note)));
 }
@@ -93,24 +92,20 @@ void complete(UpdateCommand& command) {
   if (job.added.empty() && job.removed.empty()) {
     throw UsageError("nothing to do: give --add FILE or --remove FILE, or both");
   }
-  check_index_output(job.output);
+  check_index_output(job.count.output);
   check_read_once(job);  // a list from standard input among them
   for (auto* reads : {&job.added, &job.removed})
-    expand_lists(*reads, {job.output, command.stats}, job.memory_bytes);
+    expand_lists(*reads, {job.count.output, command.stats}, job.count.resources.memory_bytes);
   check_read_once(job);  // and what lists name
   std::vector<std::string> reads = job.added;
   reads.insert(reads.end(), job.removed.begin(), job.removed.end());
-  job.lenient = command.reading.lenient;
-  job.min_base_quality = command.reading.min_base_quality;
-  job.qualities = command.reading.qualities;
-  job.reference = command.reading.reference;
-  job.device = choose_device(command.device, reads);
+  job.count.device = choose_device(command.device, reads);
 }
 
 int run_update(UpdateCommand command) {
   complete(command);
   StatsFile stats(command.stats);
-  warn_of(command.job.device);
+  warn_of(command.job.count.device);
   const ProgressStyle style = progress_style(command.progress);
   const auto [report, seconds] = run_with_meter(
       style, [&](backend::JobProgress& progress) { return jobs::update(command.job, progress); });
@@ -130,17 +125,16 @@ void declare_flags(CLI::App& app, UpdateCommand& command) {
   app.add_option("--remove", command.job.removed,
                  "Take the k-mers of FILE away, likewise. What --add brings can be taken away, too.")
       ->type_name("FILE");
-  add_index_output_flag(app, command.job.output);
-  add_threads_flag(app, command.job.threads);
-  add_memory_flag(app, command.job.memory_bytes);
-  add_tmp_directory_flag(app, command.job.tmp_directory);
+  add_index_output_flag(app, command.job.count.output);
+  add_resource_flags(app, command.job.count.resources);
+  add_tmp_directory_flag(app, command.job.count.tmp_directory);
   app.add_flag(
       "--paged", command.job.paged,
       "On GPUs, add what they have no room for to a table of the whole index, whose parts take turns "
       "on the GPU and are in host memory meanwhile, rather than to set it aside in host memory and "
       "temporary files. The index written is the same. For deep coverage, and little memory. No effect "
       "on CPUs, for k up to 12, and on what --remove names.");
-  add_reading_flags(app, command.reading);
+  add_reading_flags(app, command.job.count.reading);
   add_device_flags(
       app, command.device,
       "auto, cpu, cuda for all GPUs that can be used, together, cuda:N for the one that 'warpmer devices' "
@@ -169,7 +163,7 @@ void add_update_command(Application& application) {
   warpmer update all.wmi --add lane_5.fq --device cuda -o more.wmi
 )");
   declare_flags(app, *command);
-  command->job.provenance = application.provenance();
+  command->job.count.provenance = application.provenance();
   application.on_run(app, [command] { return run_update(*command); });
 }
 

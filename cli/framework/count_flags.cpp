@@ -22,14 +22,8 @@ void add_table_flag(CLI::App& app, backend::CountTable& table) {
 }  // namespace
 
 void CountFlags::complete() {
-  range.check();
-  job.min_count = range.min_count;
-  job.max_count = range.max_count;
-  job.lenient = reading.lenient;
-  job.min_base_quality = reading.min_base_quality;
-  job.qualities = reading.qualities;
-  job.reference = reading.reference;
-  job.canonical = !forward;
+  check_count_range(job.kept);
+  job.kmers.canonical = !forward;
   // Several ranks count on GPUs when told so.
   if (device.device == "auto" && job.ranks->are_several()) device.device = "cpu";
   job.device = choose_device(device, job.inputs);
@@ -37,18 +31,18 @@ void CountFlags::complete() {
 
 void add_count_flags(CLI::App& app, CountFlags& flags) {
   add_whole_number(
-      app, "-k", 1, kMaxK, [&flags](std::uint64_t value) { flags.job.k = static_cast<std::uint32_t>(value); },
-      fmt::format("Length of the k-mers, 1 to {}. Default: {}.", kMaxK, flags.job.k));
+      app, "-k", 1, kMaxK,
+      [&flags](std::uint64_t value) { flags.job.kmers.k = static_cast<std::uint32_t>(value); },
+      fmt::format("Length of the k-mers, 1 to {}. Default: {}.", kMaxK, flags.job.kmers.k));
   add_index_target_flags(app, flags.target);
-  add_threads_flag(app, flags.job.threads);
-  add_memory_flag(app, flags.job.memory_bytes);
+  add_resource_flags(app, flags.job.resources);
   add_tmp_directory_flag(app, flags.job.tmp_directory);
-  add_count_range_flags(app, flags.range);
+  add_count_range_flags(app, flags.job.kept);
   app.add_flag(
       "--forward", flags.forward,
       "Count k-mers as they are read. Default: a k-mer and its reverse complement are one, named by the "
       "lexicographically smaller of the two.");
-  add_reading_flags(app, flags.reading);
+  add_reading_flags(app, flags.job.reading);
   add_device_flags(
       app, flags.device,
       "auto, cpu, cpu:N for a CPU that acts as N devices, cuda for all GPUs that can be used, together, "

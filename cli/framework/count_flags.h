@@ -10,8 +10,6 @@ namespace warpmer::cli {
 struct CountFlags {
   jobs::CountOptions job;  ///< without its output, which `target` says
   IndexTargetFlags target;
-  CountRange range;
-  ReadingFlags reading;
   DeviceFlags device;
   bool forward = false;
 

@@ -53,6 +53,18 @@ std::uint64_t parse_memory(const std::string& flag, const std::string& text) {
   return *bytes;
 }
 
+/// Returns the bytes of all inputs on disk; 0 when one is no plain file.
+std::uint64_t known_bytes(const std::vector<std::string>& inputs) {
+  std::uint64_t bytes = 0;
+  for (const std::string& input : inputs) {
+    std::error_code failed;
+    if (input == "-" || !std::filesystem::is_regular_file(input, failed)) return 0;
+    bytes += std::filesystem::file_size(input, failed);
+    if (failed) return 0;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint64_t smallest,
@@ -102,6 +114,11 @@ CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
       "cap. Default: nine tenths of what the cgroup, Slurm and the machine allow and have free.");
 }
 
+void add_resource_flags(CLI::App& app, host::Resources& resources) {
+  add_threads_flag(app, resources.threads);
+  add_memory_flag(app, resources.memory_bytes);
+}
+
 void add_tmp_directory_flag(CLI::App& app, std::string& directory) {
   app.add_option_function<std::string>(
          "--tmp-dir",
@@ -117,24 +134,18 @@ void add_tmp_directory_flag(CLI::App& app, std::string& directory) {
 
 void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help) {
   app.add_option("--device", flags.device, device_help)->type_name("DEVICE");
-  add_size_flag(app, "--device-memory", flags.device_memory_bytes,
+  add_size_flag(app, "--device-memory", flags.memory_bytes,
                 "Memory to hold on the GPU, for example 40G; a hard cap. Default: what is free there.");
 }
 
-std::uint64_t known_bytes(const std::vector<std::string>& inputs) {
-  std::uint64_t bytes = 0;
-  for (const std::string& input : inputs) {
-    std::error_code failed;
-    if (input == "-" || !std::filesystem::is_regular_file(input, failed)) return 0;
-    bytes += std::filesystem::file_size(input, failed);
-    if (failed) return 0;
-  }
-  return bytes;
+std::uint64_t expected_kmers(const std::vector<std::string>& reads) {
+  // A FASTQ file's text is half bases, and compressed files have more of them in a byte.
+  return known_bytes(reads) / 2;
 }
 
 jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs) {
   jobs::DeviceChoice choice = jobs::choose_device(flags.device, known_bytes(inputs));
-  choice.device_memory_bytes = flags.device_memory_bytes;
+  choice.memory_bytes = flags.memory_bytes;
   return choice;
 }
 
@@ -144,9 +155,10 @@ void warn_of(const jobs::DeviceChoice& choice) {
 
 unsigned threads_or_default(unsigned threads) { return host::threads_or_all(threads); }
 
-std::uint64_t memory_or_default(std::uint64_t memory_bytes) {
+host::Resources resources_or_default(const host::Resources& resources) {
   // Unasked, half: the page cache that holds the index wants its share.
-  return memory_bytes > 0 ? memory_bytes : host::usable_memory_bytes() / 2;
+  return {threads_or_default(resources.threads),
+          resources.memory_bytes > 0 ? resources.memory_bytes : host::usable_memory_bytes() / 2};
 }
 
 CLI::Option* add_text_output_flag(CLI::App& app, std::string& path) {
@@ -162,46 +174,39 @@ CLI::Option* add_json_flag(CLI::App& app, bool& json) {
   return app.add_flag("--json", json, "Print one JSON object instead of text.");
 }
 
-void CountRange::check() const {
-  if (min_count > max_count) {
+void check_count_range(const backend::CountBounds& range) {
+  if (range.min > range.max) {
     throw UsageError(fmt::format("--min-count {} is larger than --max-count {}: nothing would be kept",
-                                 min_count, max_count));
+                                 range.min, range.max));
   }
 }
 
-void add_count_range_flags(CLI::App& app, CountRange& range, const CountRangeText& text) {
+void add_count_range_flags(CLI::App& app, backend::CountBounds& range, const CountRangeText& text) {
   add_whole_number(
-      app, "--min-count", text.least, UINT64_MAX, [&range](std::uint64_t value) { range.min_count = value; },
+      app, "--min-count", text.least, UINT64_MAX, [&range](std::uint64_t value) { range.min = value; },
       fmt::format("{} that occur at least N times{}. Default: 1.", text.what, text.where));
   add_whole_number(
-      app, "--max-count", text.least, UINT64_MAX, [&range](std::uint64_t value) { range.max_count = value; },
+      app, "--max-count", text.least, UINT64_MAX, [&range](std::uint64_t value) { range.max = value; },
       fmt::format("{} that occur at most N times{}. Default: no limit.", text.what, text.where));
 }
 
-void add_reading_flags(CLI::App& app, ReadingFlags& flags) {
+void add_reading_flags(CLI::App& app, io::ReadingOptions& reading) {
   app.add_flag(
-      "--lenient", flags.lenient,
+      "--lenient", reading.lenient,
       "Let a character that is no nucleotide code break k-mers, as N does, instead of refusing the input.");
   add_whole_number(
       app, "--min-base-quality", 0, kMaxBaseQuality,
-      [&flags](std::uint64_t value) {
-        flags.min_base_quality = static_cast<int>(value);
-        flags.qualities = std::make_shared<io::QualityWatch>();
+      [&reading](std::uint64_t value) {
+        reading.min_base_quality = static_cast<int>(value);
+        reading.qualities = std::make_shared<io::QualityWatch>();
       },
       "Treat bases of Phred quality below N as unknown: they break k-mers.");
-  app.add_option("--reference", flags.reference, "FASTA of the reference that CRAM inputs were aligned to.")
+  app.add_option("--reference", reading.reference, "FASTA of the reference that CRAM inputs were aligned to.")
       ->type_name("FILE");
 }
 
-io::InputOptions input_in_order(const ReadingFlags& flags, std::uint32_t k, unsigned threads) {
-  io::InputOptions options;
-  options.overlap_bases = k - 1;
-  options.min_base_quality = flags.min_base_quality;
-  options.qualities = flags.qualities;
-  options.reference = flags.reference;
-  options.threads = threads;
-  options.in_order = true;
-  return options;
+io::InputOptions input_in_order(const io::ReadingOptions& reading, std::uint32_t k, unsigned threads) {
+  return {.reading = reading, .overlap_bases = k - 1, .threads = threads, .in_order = true};
 }
 
 CLI::Option* add_index_argument(CLI::App& app, std::string& path) {

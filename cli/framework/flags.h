@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "backend/count_bounds.h"
 #include "formats/ending.h"
+#include "host/limits.h"
 #include "io/input_set.h"
 #include "jobs/device_choice.h"
 
@@ -32,27 +34,29 @@ CLI::Option* add_size_flag(CLI::App& app, const std::string& names, std::uint64_
 CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads);
 /// Adds `-m`; `memory_bytes` is left alone likewise.
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes);
+/// Adds both.
+void add_resource_flags(CLI::App& app, host::Resources& resources);
 /// Adds `--tmp-dir`; `directory` is left alone, empty for the default, unless the flag is given.
 void add_tmp_directory_flag(CLI::App& app, std::string& directory);
 
 /// The flags that say where a command runs.
 struct DeviceFlags {
   std::string device = "auto";
-  std::uint64_t device_memory_bytes = 0;
+  std::uint64_t memory_bytes = 0;
 };
 
 /// `--device`, with its help text, and `--device-memory`
 void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help);
-/// Returns the bytes of all inputs on disk; 0 when one is no plain file.
-std::uint64_t known_bytes(const std::vector<std::string>& inputs);
+/// Returns about how many k-mers come of reads; 0 when unknown.
+std::uint64_t expected_kmers(const std::vector<std::string>& reads);
 /// Returns the device to use for these inputs.
 jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs);
 /// Warns when a GPU is passed over.
 void warn_of(const jobs::DeviceChoice& choice);
 
-/// Returns `threads`, or the default for 0; it is for commands that are no job.
+/// Return what is given, or the default for 0; for commands that are no job.
 unsigned threads_or_default(unsigned threads);
-std::uint64_t memory_or_default(std::uint64_t memory_bytes);
+host::Resources resources_or_default(const host::Resources& resources);
 
 /// Adds `-o` for text: it is "-" unless given.
 CLI::Option* add_text_output_flag(CLI::App& app, std::string& path);
@@ -67,18 +71,6 @@ void add_progress_flag(CLI::App& app, bool& progress);
 /// `--json`
 CLI::Option* add_json_flag(CLI::App& app, bool& json);
 
-/// The range of counts to keep.
-struct CountRange {
-  std::uint64_t min_count = 1;
-  std::uint64_t max_count = UINT64_MAX;
-  [[nodiscard]] bool contains(std::uint64_t count) const noexcept {
-    return count >= min_count && count <= max_count;
-  }
-  [[nodiscard]] bool keeps_all() const noexcept { return min_count <= 1 && max_count == UINT64_MAX; }
-  /// Throws a UsageError when no count can lie in it.
-  void check() const;
-};
-
 /// The help text of flags for a range of counts, and the least count that they take.
 struct CountRangeText {
   std::string what = "Keep only k-mers";
@@ -87,20 +79,14 @@ struct CountRangeText {
 };
 
 /// `--min-count` and `--max-count`
-void add_count_range_flags(CLI::App& app, CountRange& range, const CountRangeText& text = {});
-
-/// The flags that say how sequences are read.
-struct ReadingFlags {
-  bool lenient = false;
-  std::optional<int> min_base_quality;
-  std::shared_ptr<io::QualityWatch> qualities;  ///< set if bases of low quality are left out
-  std::string reference;
-};
+void add_count_range_flags(CLI::App& app, backend::CountBounds& range, const CountRangeText& text = {});
+/// Throws a UsageError when no count can lie in their range.
+void check_count_range(const backend::CountBounds& range);
 
 /// `--lenient`, `--min-base-quality`, `--reference`
-void add_reading_flags(CLI::App& app, ReadingFlags& flags);
+void add_reading_flags(CLI::App& app, io::ReadingOptions& reading);
 /// Returns the options for reading, in the order of the input, reads whose k-mers are asked for.
-io::InputOptions input_in_order(const ReadingFlags& flags, std::uint32_t k, unsigned threads);
+io::InputOptions input_in_order(const io::ReadingOptions& reading, std::uint32_t k, unsigned threads);
 
 /// Adds the index to read, as first argument.
 CLI::Option* add_index_argument(CLI::App& app, std::string& path);

@@ -69,23 +69,23 @@ void add_index_inputs(CLI::App& app, IndexInputs& inputs) {
   add_numbers(app, "--input-max-count", inputs.max_counts, "Likewise, at most N times.");
 }
 
-void complete(IndexInputs& inputs, std::uint64_t memory_bytes) {
+void complete(const IndexInputs& inputs, std::uint64_t memory_bytes, std::vector<std::string>& paths,
+              std::vector<backend::CountBounds>& bounds) {
   check_standard_input({{"as an index", inputs.arguments}});
   for (const io::InputFile& file :
        io::list_inputs(io::expand_lists(inputs.arguments, most_bytes_of_names(memory_bytes))))
-    inputs.paths.push_back(file.path);
-  const std::size_t number = inputs.paths.size();
+    paths.push_back(file.path);
+  const std::size_t number = paths.size();
   check_number("--input-min-count", inputs.min_counts, number);
   check_number("--input-max-count", inputs.max_counts, number);
   for (std::size_t i = 0; i < number; ++i) {
-    const backend::CountBounds bounds{number_of(inputs.min_counts, i, 1),
-                                      number_of(inputs.max_counts, i, UINT64_MAX)};
-    if (bounds.min > bounds.max) {
+    const auto& [min, max] = bounds.emplace_back(backend::CountBounds{
+        number_of(inputs.min_counts, i, 1), number_of(inputs.max_counts, i, UINT64_MAX)});
+    if (min > max) {
       throw UsageError(fmt::format(
-          "--input-min-count {} is larger than --input-max-count {}: nothing of {} would be looked at",
-          bounds.min, bounds.max, inputs.paths[i]));
+          "--input-min-count {} is larger than --input-max-count {}: nothing of {} would be looked at", min,
+          max, paths[i]));
     }
-    inputs.bounds.push_back(bounds);
   }
 }
 

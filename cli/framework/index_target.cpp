@@ -105,19 +105,18 @@ std::string IndexTarget::index_path(const std::string& directory) {
   return temporary_->path();
 }
 
-void IndexTarget::write(std::uint64_t memory_bytes, unsigned threads) {
+void IndexTarget::write(const host::Resources& resources) {
   if (format_ == Format::wmi) return;
   host::return_freed_memory_at_once();  // what the job has left
   jobs::ExportOptions job;
   const formats::FormatLimits limits = formats::limits_of(format_);
   job.order = limits.order;
   job.largest_count = limits.largest_count;
-  job.memory_bytes = memory_or_default(memory_bytes);
-  job.threads = threads_or_default(threads);
+  job.resources = resources_or_default(resources);
   job.shown_input = "the result";
   {
-    const index::IndexFile index(temporary_->path(), host::memory_left(job.memory_bytes));
-    const auto sink = formats::make_sink(output_, format_, jobs::facts_of(index), 0, job.threads);
+    const index::IndexFile index(temporary_->path(), host::memory_left(job.resources.memory_bytes));
+    const auto sink = formats::make_sink(output_, format_, jobs::facts_of(index), 0, job.resources.threads);
     jobs::export_index(index, job, *sink);
   }
   temporary_.reset();

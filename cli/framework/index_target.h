@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "formats/format.h"
+#include "host/limits.h"
 
 namespace warpmer::cli {
 
@@ -44,9 +45,9 @@ class IndexTarget {
   /// job.
   std::string index_path(const std::string& directory);
 
-  /// Writes the index's k-mers to the output, unless the index is the output. `memory_bytes` is for the whole
-  /// process; 0: the default. Throws the errors of jobs::export_index.
-  void write(std::uint64_t memory_bytes, unsigned threads);
+  /// Writes the index's k-mers to the output, unless the index is the output. Throws the errors of
+  /// jobs::export_index.
+  void write(const host::Resources& resources);
 
   /// Returns the output with its bytes, for a summary.
   [[nodiscard]] std::string summary(std::uint64_t index_bytes) const;

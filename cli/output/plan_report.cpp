@@ -35,8 +35,8 @@ Json range_json(const std::optional<Range>& range, bool is_whole_number) {
 Json plan_json(const PlanRequest& request, const PlanReport& report) {
   const jobs::CountOptions& job = request.flags.job;
   return {{"version", WARPMER_VERSION},
-          {"k", job.k},
-          {"strand", strand_name(job.canonical)},
+          {"k", job.kmers.k},
+          {"strand", strand_name(job.kmers.canonical)},
           {"inputs", job.inputs},
           {"read_everything", report.is_whole},
           {"input_bytes", report.input_bytes},
@@ -53,8 +53,8 @@ Json plan_json(const PlanRequest& request, const PlanReport& report) {
           {"index_bytes", range_json(report.index_bytes, true)},
           {"super_kmer_bytes", range_json(report.kmers.pending_bytes, true)},
           {"device", report.device},
-          {"threads", report.threads},
-          {"memory_cap_bytes", report.memory_cap_bytes},
+          {"threads", report.resources.threads},
+          {"memory_cap_bytes", report.resources.memory_bytes},
           {"peak_resident_bytes", range_json(report.memory_bytes, true)},
           {"needed_memory_bytes", range_json(report.needed_memory_bytes, true)},
           {"unhurried_memory_bytes", range_json(report.unhurried_memory_bytes, true)},
@@ -111,7 +111,7 @@ void print_text(const PlanReport& report, TextOutput& output) {
   print_range(output, "  distinct, kept", report.kmers.stored, amount_text);
   print_range(output, "index", report.index_bytes, format_bytes);
   print_field(output, "device", report.device);
-  print_field(output, "memory cap", format_bytes(static_cast<double>(report.memory_cap_bytes)));
+  print_field(output, "memory cap", format_bytes(static_cast<double>(report.resources.memory_bytes)));
   print_range(output, "peak memory", report.memory_bytes, format_bytes);
   print_range(output, "  needed", report.needed_memory_bytes, format_bytes);
   print_range(output, "  to count once", report.unhurried_memory_bytes, format_bytes);
@@ -134,7 +134,7 @@ int print_plan(PlanRequest request) {
   std::vector<std::string> outputs;
   if (!target.output.empty() && target.output != "-") outputs = IndexTarget(target).files();
   request.flags.job.output = target.output;
-  expand_lists(request.flags.job.inputs, outputs, request.flags.job.memory_bytes);
+  expand_lists(request.flags.job.inputs, outputs, request.flags.job.resources.memory_bytes);
   request.flags.complete();
   warn_of(request.flags.job.device);
   jobs::PlanOptions options;
@@ -147,9 +147,9 @@ int print_plan(PlanRequest request) {
       }).report;
   if (report.sample_kmers == 0) {
     warn(fmt::format("there is no k-mer in what was read: no sequence, or none of {} known bases in a row",
-                     options.count.k));
+                     options.count.kmers.k));
   }
-  io::warn_of_phred64(request.flags.reading.qualities);
+  io::warn_of_phred64(request.flags.job.reading.qualities);
   write_report(
       {"-", request.json}, [&] { return plan_json(request, report); },
       [&](TextOutput& output) { print_text(report, output); });

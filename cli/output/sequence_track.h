@@ -20,7 +20,7 @@ struct TrackRule {
   };
   Format format = Format::bedgraph;
   std::uint32_t k = 0;
-  CountRange found;
+  backend::CountBounds found;
 };
 
 /// Positions [begin, end) of a sequence, from 0.

@@ -83,13 +83,12 @@ class BinCounting {
     task.first_bin = first_shard * range_.bins_per_shard() >> bin_shift;
     task.bins = shards * range_.bins_per_shard() >> bin_shift;
     task.longest = bin_shift == 0 ? longest_ : UINT64_MAX;
-    task.k = plan_.k;
-    task.canonical = plan_.canonical;
+    task.k = plan_.kmers.k;
+    task.canonical = plan_.kmers.canonical;
     task.bin_bits = range_.bin_bits - bin_shift;
     task.bin_shift = bin_shift;
     task.shard_bits = range_.shard_bits;
-    task.min_count = 1;
-    task.max_count = UINT64_MAX;
+    task.kept = {};
     task.out.range_count = kLeastRanges;
     task.fault = fault_.data();
     task.next = next_bin_.data();
@@ -102,8 +101,7 @@ class BinCounting {
   /// known how many a table would hold; and not for all tables are long bins known (`measure_shards`).
   [[nodiscard]] std::uint32_t joined(std::uint32_t first_shard, std::uint32_t shards,
                                      const WaitingWords<Key, Words>& words) const {
-    const bool keeps_all = plan_.min_count <= 1 && plan_.max_count == UINT64_MAX;
-    if (!plan_.tuning.joins_bins || !keeps_all || longest_ == UINT64_MAX) return 0;
+    if (!plan_.tuning.joins_bins || !plan_.kept.contains_all() || longest_ == UINT64_MAX) return 0;
     if (words.kmers.run != nullptr) return 0;
     if (has_long_bin(task(first_shard, shards, words))) return 0;
     const std::uint32_t most = std::min(kMostJoinedSlotBits, largest_slot_bits<Key, Words>(plan_.table));

@@ -44,11 +44,9 @@ class BinOutput {
 
   __device__ void set_bin(std::uint32_t bin) { bin_ = bin; }
 
-  [[nodiscard]] __device__ bool keeps_all() const {
-    return task_.min_count <= 1 && task_.max_count == UINT64_MAX;
-  }
+  [[nodiscard]] __device__ bool keeps_all() const { return task_.kept.contains_all(); }
   [[nodiscard]] __device__ bool keeps(const CountedKmer<Key>& kmer) const {
-    return kmer.present && kmer.count >= task_.min_count && kmer.count <= task_.max_count;
+    return kmer.present && task_.kept.contains(kmer.count);
   }
   [[nodiscard]] __device__ std::uint32_t range_of(Key hash) const {
     return gpu::range_of(hash, task_.k, task_.out.range_count);
@@ -113,8 +111,7 @@ class BinOutput {
   /// number, for the histogram. One thread for each small count calls this.
   __device__ std::uint32_t finish_small(std::uint32_t count) const {
     const std::uint32_t n = small_counts_[count];
-    const bool kept = count >= task_.min_count && count <= task_.max_count;
-    if (n > 0 && kept) atomicAdd(widths() + (32 - __clz(static_cast<int>(count))), n);
+    if (n > 0 && task_.kept.contains(count)) atomicAdd(widths() + (32 - __clz(static_cast<int>(count))), n);
     return n;
   }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "backend/count_bounds.h"
 #include "backend/count_table.h"
 #include "kernels/count/counted.cuh"
 #include "kernels/count/pending.cuh"
@@ -41,7 +42,7 @@ struct CountTask {
   /// A bin of the task is 2^bin_shift neighbouring bins of the segments and of `bin_kmers`. With a run it
   /// is zero.
   std::uint32_t bin_shift;
-  std::uint64_t min_count, max_count;  ///< k-mers with other counts are left out of `out`
+  backend::CountBounds kept;  ///< k-mers with other counts are left out of `out`
   CountedView<Key> out;
   std::uint64_t out_capacity;
   unsigned long long* out_size;  ///< entries; more than the capacity if they did not fit

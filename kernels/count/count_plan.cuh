@@ -2,11 +2,12 @@
 /// The plan of one GPU's part of a counting job: its work, and the memory and settings for it.
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
+#include "backend/count_bounds.h"
 #include "backend/count_table.h"
-#include "base/progress.h"
+#include "file/spill_file.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::index {
 class IndexFile;  // index/index_file.h
@@ -17,10 +18,8 @@ namespace warpmer::gpu {
 /// The places that segments may be spilled to.
 struct SpillPlan {
   std::uint64_t host_bytes = std::uint64_t{1} << 30;  ///< beside kLeastBytesOfThread
-  std::string directory = ".";                        ///< directory of the temporary file
-  bool opens_file_at_once = false;                    ///< opens the file before there is something to write
   unsigned threads = 2;                               ///< threads that copy
-  std::function<Progress()> input_read = {};  ///< tells the part of the input that has been read (SpillFile)
+  file::SpillPlace place;                             ///< place of the temporary file
 };
 
 /// Settings that change the speed, but not the results. Times are those of an H200 that counts and freezes
@@ -53,10 +52,8 @@ struct ResidentShare {
 };
 
 struct DeviceCountPlan {
-  std::uint32_t k = 31;
-  bool canonical = true;
-  std::uint64_t min_count = 1;
-  std::uint64_t max_count = UINT64_MAX;
+  KmerParams kmers;
+  backend::CountBounds kept;
   backend::CountTable table = backend::CountTable::automatic;
   std::uint64_t memory_bytes = 0;  ///< device memory that may be held
   DeviceTuning tuning;

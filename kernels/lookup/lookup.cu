@@ -260,13 +260,14 @@ LookupMemory allowed_memory(const std::vector<int>& gpus, std::uint64_t cap_byte
 /// else a part of the shards, and k-mers go to the GPU that has theirs; else each by itself pages.
 class CudaLookup : public Lookup {
  public:
-  CudaLookup(const index::IndexFile& index, bool lenient, const std::vector<int>& gpus,
-             const LookupMemory& memory, LookupTable table, bool may_page)
-      : Lookup(index, table), lenient_(lenient), peers_(gpus) {
+  CudaLookup(const index::IndexFile& index, const backend::LookupOptions& options,
+             const std::vector<int>& gpus, const LookupMemory& memory)
+      : Lookup(index, options.table), lenient_(options.lenient), peers_(gpus) {
     const std::uint64_t allowed = memory.bytes;
-    const bool builds = table != LookupTable::index;
+    const bool builds = table() != LookupTable::index;
     const std::uint64_t whole = frozen_shards_bytes(index);
-    const LookupTableBytes bytes = builds ? lookup_table_bytes(index, table) : LookupTableBytes{whole, whole};
+    const LookupTableBytes bytes =
+        builds ? lookup_table_bytes(index, table()) : LookupTableBytes{whole, whole};
     const std::uint64_t needed = std::max(bytes.building, bytes.table + LaneShape{}.device_bytes());
     const bool can_divide = !builds && peers_.size() > 1;
     const RoutedLookupPlan routed =
@@ -275,7 +276,7 @@ class CudaLookup : public Lookup {
       hold_all((allowed - bytes.table) / LaneShape{}.device_bytes());
     } else if (routed.slice_starts > 0) {
       divide(routed, allowed);
-    } else if (builds || !may_page) {
+    } else if (builds || !options.may_page) {
       throw_too_little(index, peers_, builds, can_divide ? least_routed_memory(index, peers_.size()) : needed,
                        memory);
     } else {
@@ -360,21 +361,20 @@ class CudaLookup : public Lookup {
 
 }  // namespace
 
-std::unique_ptr<Lookup> make_lookup_within(const index::IndexFile& index, bool lenient,
-                                           const std::vector<int>& gpus, const LookupMemory& memory,
-                                           LookupTable table, bool may_page) {
-  return std::make_unique<CudaLookup>(index, lenient, gpus, memory, table, may_page);
+std::unique_ptr<Lookup> make_lookup_within(const index::IndexFile& index,
+                                           const backend::LookupOptions& options,
+                                           const std::vector<int>& gpus, const LookupMemory& memory) {
+  return std::make_unique<CudaLookup>(index, options, gpus, memory);
 }
 
 }  // namespace warpmer::gpu
 
 namespace warpmer::backend {
 
-std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient,
-                                         const std::vector<int>& gpus, std::uint64_t device_memory_bytes,
-                                         LookupTable table, bool may_page) {
-  return gpu::make_lookup_within(index, lenient, gpus, gpu::allowed_memory(gpus, device_memory_bytes), table,
-                                 may_page);
+std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, const LookupOptions& options,
+                                         const Devices& devices) {
+  return gpu::make_lookup_within(index, options, devices.gpus,
+                                 gpu::allowed_memory(devices.gpus, devices.memory_bytes));
 }
 
 }  // namespace warpmer::backend

@@ -17,9 +17,8 @@ struct LookupMemory {
 };
 
 /// Makes a lookup, as backend::make_cuda_lookup does; see there.
-std::unique_ptr<backend::Lookup> make_lookup_within(const index::IndexFile& index, bool lenient,
-                                                    const std::vector<int>& gpus, const LookupMemory& memory,
-                                                    backend::LookupTable table = backend::LookupTable::index,
-                                                    bool may_page = true);
+std::unique_ptr<backend::Lookup> make_lookup_within(const index::IndexFile& index,
+                                                    const backend::LookupOptions& options,
+                                                    const std::vector<int>& gpus, const LookupMemory& memory);
 
 }  // namespace warpmer::gpu

@@ -8,6 +8,8 @@
 
 #include "backend/backend.h"
 #include "io/text/batch.h"
+#include "io/text/input_options.h"
+#include "io/text/quality.h"
 #include "kernels/count/counter_queue.cuh"
 #include "kernels/memory/host_fence.cuh"
 #include "kernels/text/plain_fasta.cuh"
@@ -18,8 +20,10 @@ namespace warpmer::gpu {
 class BatchFeed : private CounterQueue::Task {
  public:
   /// Works on the current device; it must be current in every call, too.
-  BatchFeed(CounterQueue& shared, bool lenient, char lowest_quality)
-      : shared_(shared), lenient_(lenient), lowest_quality_(lowest_quality) {}
+  BatchFeed(CounterQueue& shared, const io::ReadingOptions& reading)
+      : shared_(shared),
+        lenient_(reading.lenient),
+        lowest_quality_(io::lowest_unmasked(reading.min_base_quality)) {}
 
   /// Sends a batch on its way, and leaves the one before in its place. Returns the number of k-mers of the
   /// one before. If that has a character that is no nucleotide code, it throws an InputError, unless lenient.

@@ -240,8 +240,7 @@ class ChunkPipeline {
   void count(Chunk& chunk, Buffers& buffers) {
     chunk.bin_shift = counting_.joined(chunk.first_shard, chunk.shards, chunk.words);
     CountTask<Key, Words> task = task_for(chunk);
-    task.min_count = plan_.min_count;
-    task.max_count = plan_.max_count;
+    task.kept = plan_.kept;
     // A shard has more occurrences than fit, but perhaps fewer distinct k-mers: measure their number.
     if (chunk.bound > size_.entries) chunk.bound = counting_.measure(task);
     make_room(buffers, chunk);
@@ -314,7 +313,7 @@ class ChunkPipeline {
     copy_small(buffers.plans.data(), buffers.host_plans.data(), frozen.plans.size(), freeze_stream_);
     FreezeTask<Key> task{};
     task.counted = buffers.counted.view(task_for(chunk).first_bin, buffers.ranges);
-    task.k = plan_.k;
+    task.k = plan_.kmers.k;
     task.first_shard = chunk.first_shard;
     task.shards = chunk.shards;
     task.bins_per_shard = range_.bins_per_shard() >> chunk.bin_shift;
@@ -356,8 +355,8 @@ class ChunkPipeline {
       for (std::uint32_t b = 0; b < kWidths; ++b)
         entries += of_width[b] = buffers.result_widths()[s * kWidths + b];
       ShardPlan plan;
-      plan.shape = index::choose_shape(entries, of_width, plan_.k);
-      plan.layout = index::payload_layout(plan.shape, plan_.k);
+      plan.shape = index::choose_shape(entries, of_width, plan_.kmers.k);
+      plan.layout = index::payload_layout(plan.shape, plan_.kmers.k);
       plan.first_word = words;
       words += plan.layout.words;
       plans.push_back(plan);

@@ -81,7 +81,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
         exchange_(std::move(exchange)),
         number_(number),
         range_(range_for(plan, exchange_.get(), number)),
-        cut_{plan.k, minimizer_length(plan.k), range_.bin_bits},
+        cut_{plan.kmers.k, minimizer_length(plan.kmers.k), range_.bin_bits},
         staged_(range_.bin_bits, staging_words(plan), stream_),
         pending_(range_.bin_bits, stream_),
         counting_(plan_, range_, std::min(plan.memory_bytes / kLongBinShare, kMostLongBinBytes), stream_),
@@ -223,7 +223,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
 
   static BinRange range_for(const DeviceCountPlan& plan, const Exchange<Words>* exchange,
                             std::uint32_t number) {
-    BinRange range{0, shard_bits(plan.k), 0, 0};
+    BinRange range{0, shard_bits(plan.kmers.k), 0, 0};
     range.bin_bits = bin_bits_for(plan, range.shard_bits);
     range.first_bin = exchange == nullptr ? 0 : exchange->first_bin(number);
     range.end_bin = exchange == nullptr ? 1u << range.bin_bits : exchange->first_bin(number + 1);
@@ -567,7 +567,7 @@ template <class Key, int Words>
 std::vector<std::unique_ptr<DeviceCounter>> make_counters(const DeviceCountPlan& plan,
                                                           std::unique_ptr<Carrier> carrier) {
   const auto exchange =
-      std::make_shared<Exchange<Words>>(std::move(carrier), bin_bits_for(plan, shard_bits(plan.k)));
+      std::make_shared<Exchange<Words>>(std::move(carrier), bin_bits_for(plan, shard_bits(plan.kmers.k)));
   std::vector<std::unique_ptr<DeviceCounter>> counters;
   for (std::uint32_t i = 0; i < exchange->own(); ++i) {
     const std::uint32_t number = exchange->first_own() + i;
@@ -583,14 +583,14 @@ std::vector<std::unique_ptr<DeviceCounter>> make_counters(const DeviceCountPlan&
 }  // namespace
 
 std::unique_ptr<DeviceCounter> make_device_counter(const DeviceCountPlan& plan) {
-  return with_shard_types(plan.k, [&]<class Key, int Words>() -> std::unique_ptr<DeviceCounter> {
+  return with_shard_types(plan.kmers.k, [&]<class Key, int Words>() -> std::unique_ptr<DeviceCounter> {
     return std::make_unique<Counter<Key, Words>>(plan, nullptr, 0);
   });
 }
 
 std::vector<std::unique_ptr<DeviceCounter>> make_device_counters(const DeviceCountPlan& plan,
                                                                  std::unique_ptr<Carrier> carrier) {
-  return with_shard_types(plan.k, [&]<class Key, int Words>() {
+  return with_shard_types(plan.kmers.k, [&]<class Key, int Words>() {
     DeviceCountPlan shared = plan;
     shared.owners = carrier->size();
     return make_counters<Key, Words>(shared, std::move(carrier));

@@ -50,8 +50,8 @@ std::uint64_t host_bytes_beside_feeds(const Peers& peers, const backend::CountPl
 /// Returns the memory of the current device that a session may hold. Without a limit of the user's, it leaves
 /// room for NCCL, which comes later.
 std::uint64_t device_cap_of(const backend::CountPlan& plan) {
-  const std::uint64_t cap = device_cap(plan.device_memory_bytes);
-  if (plan.device_memory_bytes > 0 || !plan.ranks->are_several()) return cap;
+  const std::uint64_t cap = device_cap(plan.devices.memory_bytes);
+  if (plan.devices.memory_bytes > 0 || !plan.ranks->are_several()) return cap;
   const std::uint64_t available = available_bytes();
   return std::min(cap, available - std::min(available, kNcclDeviceBytes));
 }
@@ -143,8 +143,7 @@ class Session : public Interface {
     const std::uint32_t number = thread % feeds_.size() % peers_.size();
     const std::lock_guard lock(own.mutex);
     check(cudaSetDevice(peers_.gpu(number)), "choosing a GPU");
-    if (!own.feed)
-      own.feed = std::make_unique<BatchFeed>(shared(number), plan_.lenient, plan_.lowest_quality);
+    if (!own.feed) own.feed = std::make_unique<BatchFeed>(shared(number), plan_.reading);
     return work(*own.feed);
   }
 
@@ -217,12 +216,11 @@ class Session : public Interface {
 /// For k <= 12.
 class DenseSession : public Session<DenseCounting> {
  public:
-  DenseSession(Peers& peers, const backend::CountPlan& plan)
-      : Session(peers, plan), tally_(plan.min_count, plan.max_count) {
+  DenseSession(Peers& peers, const backend::CountPlan& plan) : Session(peers, plan), tally_(plan.kept) {
     check_room(peers, plan);
     for (const int gpu : peers.gpus()) {
       const CurrentDevice current(gpu);
-      counters_.push_back(std::make_unique<DenseCounter>(plan.k));
+      counters_.push_back(std::make_unique<DenseCounter>(plan.kmers.k));
     }
   }
   ~DenseSession() override {
@@ -238,7 +236,7 @@ class DenseSession : public Session<DenseCounting> {
     if (thread != 0) return;
     std::vector<std::uint64_t> all = sums();
     if (!mpi::add_up_over_ranks(*plan_.ranks, all)) return;
-    sink(0, backend::freeze_dense(std::move(all), plan_.k, plan_.canonical, tally_));
+    sink(0, backend::freeze_dense(std::move(all), plan_.kmers.k, plan_.kmers.canonical, tally_));
     shard_done();
   }
   [[nodiscard]] std::vector<std::uint64_t> sums() const override {
@@ -257,11 +255,11 @@ class DenseSession : public Session<DenseCounting> {
 
  private:
   static void check_room(const Peers& peers, const backend::CountPlan& plan) {
-    const std::uint64_t counters = DenseCounter::device_bytes(plan.k);
-    (void)host_bytes_beside_feeds(peers, plan, backend::dense_freeze_bytes(plan.k));
+    const std::uint64_t counters = DenseCounter::device_bytes(plan.kmers.k);
+    (void)host_bytes_beside_feeds(peers, plan, backend::dense_freeze_bytes(plan.kmers.k));
     const std::uint64_t allowed = device_bytes_beside_feeds(peers, plan);
     if (counters > allowed) {
-      throw ResourceError(plan.purpose + " with k = " + std::to_string(plan.k) + " on the GPU takes " +
+      throw ResourceError(plan.purpose + " with k = " + std::to_string(plan.kmers.k) + " on the GPU takes " +
                           megabytes_up(counters) + " of its memory beside the feeds, and " +
                           megabytes(allowed) +
                           " are free or allowed for it; raise --device-memory, choose another GPU, or use "
@@ -308,7 +306,7 @@ class ShardedSession : public Session<ShardedCounting> {
   [[nodiscard]] DeviceCounter& device_counter(std::uint32_t number) override { return *counters_[number]; }
 
   [[nodiscard]] backend::Tally tally() const override {
-    backend::Tally tally(plan_.min_count, plan_.max_count);
+    backend::Tally tally(plan_.kept);
     for (const auto& counter : counters_) counter->add_to(tally);
     return tally;
   }
@@ -316,7 +314,7 @@ class ShardedSession : public Session<ShardedCounting> {
     auto stages = feed_stages();
     const DeviceTimes times = device_times();
     const std::uint64_t bytes =
-        times.words * (plan_.k <= kMaxShortWordK ? sizeof(SuperKmer<2>) : sizeof(SuperKmer<4>));
+        times.words * (plan_.kmers.k <= kMaxShortWordK ? sizeof(SuperKmer<2>) : sizeof(SuperKmer<4>));
     stages.push_back({"cut", times.cut, stages.front().bytes});
     stages.push_back({"split", times.split, bytes});
     if (are_several_owners()) stages.push_back({"exchange", times.exchange, times.exchanged_bytes});
@@ -347,7 +345,7 @@ class ShardedSession : public Session<ShardedCounting> {
     std::vector<backend::OwnerLoad> loads;
     for (std::uint32_t number = 0; are_several_owners() && number < peers_.size(); ++number) {
       const CurrentDevice current(peers_.gpu(number));
-      backend::Tally tally(1, UINT64_MAX);
+      backend::Tally tally;
       counters_[number]->add_to(tally);
       loads.push_back({counters_[number]->times().words, tally.totals().counted_distinct});
     }
@@ -367,10 +365,8 @@ class ShardedSession : public Session<ShardedCounting> {
   static DeviceCountPlan device_plan(const Peers& peers, const backend::CountPlan& plan,
                                      const ResidentShare& resident) {
     DeviceCountPlan device;
-    device.k = plan.k;
-    device.canonical = plan.canonical;
-    device.min_count = plan.min_count;
-    device.max_count = plan.max_count;
+    device.kmers = plan.kmers;
+    device.kept = plan.kept;
     device.table = plan.table;
     device.spill = spill_plan(peers, plan);
     device.memory_bytes = device_bytes_beside_feeds(peers, plan);
@@ -403,9 +399,7 @@ class ShardedSession : public Session<ShardedCounting> {
     const std::uint64_t busy = plan.threads / (kThreadsPerSpiller * peers.size());
     spill.threads =
         static_cast<unsigned>(std::clamp<std::uint64_t>(std::min(busy, affordable), 1, kMostSpillers));
-    spill.directory = plan.tmp_directory;
-    spill.opens_file_at_once = plan.tmp_directory_is_chosen;
-    spill.input_read = plan.input_read;
+    spill.place = plan.spill;
     const std::uint64_t writer = plan.memory_cap_bytes / kWriterShare;
     const std::uint64_t spillers = std::uint64_t{spill.threads} * peers.size() * kBytesOfSpiller;
     const std::uint64_t left = host_bytes_beside_feeds(peers, plan, spillers);
@@ -460,7 +454,7 @@ std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::C
 }
 
 std::unique_ptr<backend::CountingSession> make_session(Peers& peers, const backend::CountPlan& plan) {
-  if (plan.k <= kMaxDenseK) return make_dense_session(peers, plan);
+  if (plan.kmers.k <= kMaxDenseK) return make_dense_session(peers, plan);
   return make_sharded_session(peers, plan);
 }
 

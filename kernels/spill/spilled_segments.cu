@@ -284,7 +284,7 @@ SpilledSegments<Words>::SpilledSegments(SpillPlan plan, std::uint32_t first_bin,
       gpu_(current_gpu()),
       host_bytes_left_(plan_.host_bytes),
       remembered_bytes_left_(plan_.threads * kRememberedBytes) {
-  if (plan_.opens_file_at_once) file();
+  if (plan_.place.is_chosen) file();
 }
 
 template <int Words>
@@ -300,7 +300,7 @@ SpilledSegments<Words>::~SpilledSegments() {
 template <int Words>
 file::SpillFile& SpilledSegments<Words>::file() {
   const std::lock_guard lock(mutex_);
-  if (!file_) file_ = std::make_unique<file::SpillFile>(plan_.directory, plan_.input_read);
+  if (!file_) file_ = std::make_unique<file::SpillFile>(plan_.place.directory, plan_.place.input_read);
   return *file_;
 }
 

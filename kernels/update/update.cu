@@ -49,11 +49,11 @@ Division divide(const Peers& peers, const backend::UpdatePlan& plan, const index
   std::uint64_t least = UINT64_MAX;
   for (const int gpu : peers.gpus()) {
     const CurrentDevice current(gpu);
-    least = std::min(least, device_cap(any.device_memory_bytes));
-    division.cap = std::max(division.cap, device_cap(any.device_memory_bytes));
+    least = std::min(least, device_cap(any.devices.memory_bytes));
+    division.cap = std::max(division.cap, device_cap(any.devices.memory_bytes));
   }
   std::uint64_t mergers = 0, host = 0;
-  if (any.k > kMaxDenseK) {
+  if (any.kmers.k > kMaxDenseK) {
     const auto sharers =  // of one GPU, in tests
         static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), peers.gpu(0)));
     division.merger = plan_merger(index, planned_with(least) / kMergerShare / sharers,
@@ -73,7 +73,7 @@ Division divide(const Peers& peers, const backend::UpdatePlan& plan, const index
 /// One session's plan, with its share.
 backend::CountPlan shared_plan(const backend::CountPlan& whole, const Division& division) {
   backend::CountPlan plan = whole;
-  plan.device_memory_bytes = division.session_device;
+  plan.devices.memory_bytes = division.session_device;
   plan.memory_bytes = division.session_host;
   plan.purpose = division.purpose;
   return plan;
@@ -112,7 +112,7 @@ class ShardedUpdate : public backend::UpdatingSession {
 
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
-    backend::Tally large(1, UINT64_MAX);
+    backend::Tally large;
     const auto note_and_put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
       if (index::may_have_count_from(IndexMerger::kTalliedBits, frozen.shape)) {
         index::hold_payload(frozen, k_);
@@ -209,7 +209,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   std::vector<std::unique_ptr<IndexMerger>> mergers_;  ///< by GPU
   ShardDelivery delivery_;
   std::mutex mutex_;
-  backend::Tally large_{1, UINT64_MAX};  ///< counts that the mergers do not note
+  backend::Tally large_;  ///< counts that the mergers do not note
 };
 
 }  // namespace

@@ -10,13 +10,17 @@
 #include <utility>
 #include <vector>
 
+#include "backend/count_bounds.h"
 #include "backend/count_table.h"
+#include "backend/devices.h"
 #include "backend/owner_loads.h"
 #include "backend/tally.h"
-#include "base/progress.h"
+#include "file/spill_file.h"
 #include "index/frozen_shard.h"
 #include "index/reserved_offsets.h"
 #include "io/text/batch.h"
+#include "io/text/input_options.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::mpi {
 class ProcessGroup;              // mpi/process_group.h
@@ -33,25 +37,19 @@ struct UpdatePlan;
 inline constexpr std::uint32_t kMostGpus = 63;
 
 struct CountPlan {
-  std::uint32_t k = 31;
-  bool canonical = true;
-  bool lenient = false;
-  char lowest_quality = 0;  ///< in FASTQ text, bases of quality characters below this one break k-mers
-  std::uint64_t min_count = 1;
-  std::uint64_t max_count = UINT64_MAX;
-  CountTable table = CountTable::automatic;  ///< for k of up to kMaxDenseK there is none
-  unsigned threads = 1;                      ///< threads that will call `add`, numbered from 0
-  unsigned devices = 1;                      ///< devices of this rank, among which its shards are divided
+  KmerParams kmers;
+  CountBounds kept;                                   ///< counts of the k-mers that go into the index
+  CountTable table = CountTable::automatic;           ///< for k of up to kMaxDenseK there is none
+  io::ReadingOptions reading;                         ///< for k-mers, and for text as it is in the file
+  unsigned threads = 1;                               ///< threads that will call `add`, numbered from 0
+  Devices devices;                                    ///< of this rank, among which its shards are divided
   mpi::ProcessGroup* ranks = &mpi::single_process();  ///< among which all shards are divided
-  std::uint64_t device_memory_bytes = 0;              ///< cap on what is held on each GPU; 0: what is free
-  std::uint64_t memory_bytes = 0;        ///< the most that the backend may hold; else ResourceError
-  std::uint64_t other_bytes = 0;         ///< bytes that the rest of the process holds, for messages
-  std::uint64_t memory_cap_bytes = 0;    ///< on the whole process, of which a sixteenth is the index writer's
-  std::string tmp_directory = ".";       ///< for what does not fit
-  bool tmp_directory_is_chosen = false;  ///< the user chose it: an error if it cannot do, needed or not
-  std::uint64_t input_bytes = 0;         ///< bytes of all input, compressed or not; 0 when unknown
-  std::function<Progress()> input_read = {};  ///< says how much of it has been read, at any time; thread-safe
-  std::string purpose = "counting";           ///< name that messages give it
+  std::uint64_t memory_bytes = 0;      ///< the most that the backend may hold; else ResourceError
+  std::uint64_t other_bytes = 0;       ///< bytes that the rest of the process holds, for messages
+  std::uint64_t memory_cap_bytes = 0;  ///< on the whole process, of which a sixteenth is the index writer's
+  file::SpillPlace spill;              ///< for what does not fit
+  std::uint64_t input_bytes = 0;       ///< bytes of all input, compressed or not; 0 when unknown
+  std::string purpose = "counting";    ///< name that messages give it
 };
 
 /// One stage's work; busy time is summed over threads, or over what a device ran at the same time.

@@ -67,7 +67,7 @@ class DenseUpdate : public UpdatingSession {
 
   const index::IndexFile& index_;
   std::unique_ptr<Session> added_, removed_;
-  Tally tally_{1, UINT64_MAX};
+  Tally tally_;
   Shortfall shortfall_;
   std::optional<DeviceMemoryReport> device_memory_;
   std::vector<StageReport> stages_;

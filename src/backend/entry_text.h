@@ -7,6 +7,7 @@
 
 #include "backend/set_session.h"
 #include "file/buffered_output.h"
+#include "host/limits.h"
 #include "index/index_file.h"
 
 namespace warpmer::backend {
@@ -20,8 +21,7 @@ struct EntryTextPlan {
   EntryFormat format = EntryFormat::tsv;
   CountBounds bounds;   ///< bounds of the counts to write
   bool sorted = false;  ///< in lexicographic order; else in that of the file: shard by shard, canonical order
-  unsigned threads = 1;
-  std::uint64_t memory_bytes = 0;  ///< for the whole process, to sort in; 0: for a quarter of the k-mers
+  host::Resources resources;  ///< memory to sort in; 0: for a quarter of the k-mers
 };
 
 /// Gives the text to `write`, piece by piece and in order, from one thread at a time, with the share of the

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/devices.h"
 #include "index/index_file.h"
 #include "io/text/batch.h"
 
@@ -42,6 +43,14 @@ LookupTable lookup_table_of(std::string_view name);
 /// Returns what `automatic` means on a GPU for an index of so many distinct k-mers in which about so many
 /// k-mers are going to be looked up (0: unknown): a table when these are so many more that building it pays.
 LookupTable choose_lookup_table(std::uint64_t distinct, std::uint64_t expected_kmers);
+
+/// Says how k-mers are looked up.
+struct LookupOptions {
+  bool lenient = false;                    ///< the same as in io::ReadingOptions
+  LookupTable table = LookupTable::index;  ///< not automatic, for a backend
+  unsigned threads = 1;                    ///< threads that build a table on the CPU
+  bool may_page = true;                    ///< shards of an index that GPUs do not hold take turns there
+};
 
 /// Thread-safe: any number of threads may call `find` and `profile` at once.
 class Lookup {
@@ -81,21 +90,17 @@ class Lookup {
   const LookupTable table_;
 };
 
-/// `index` must outlive the Lookup; `lenient` as in CountOptions; `table` is not automatic, and is built by
-/// so many threads. ResourceError when it cannot be. Implemented in src/cpu.
-std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient,
-                                        LookupTable table = LookupTable::index, unsigned threads = 1);
+/// `index` must outlive the Lookup. ResourceError when a table cannot be built. Implemented in src/cpu.
+std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, const LookupOptions& options = {});
 
 /// Makes the same in the index itself; what is found in profiles is noted in `met`, which must outlive the
 /// Lookup.
 std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, SeenKmers& met);
 
-/// Profiles on GPUs, given by their ordinals, on each of which at most `device_memory_bytes` are held (0:
-/// what is free). An index that these do not hold is paged, if it may be: its shards take turns there; then
-/// damage of a shard is an InputError of `profile`. Implemented in kernels/, and in no_cuda.cpp for builds
-/// without CUDA. ResourceError when it cannot be used, or a table cannot be built.
-std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, bool lenient,
-                                         const std::vector<int>& gpus, std::uint64_t device_memory_bytes,
-                                         LookupTable table = LookupTable::index, bool may_page = true);
+/// Profiles on the GPUs of `devices`. Where an index is paged, damage of a shard is an InputError of
+/// `profile`. Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. ResourceError when it
+/// cannot be used, or a table cannot be built.
+std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, const LookupOptions& options,
+                                         const Devices& devices);
 
 }  // namespace warpmer::backend

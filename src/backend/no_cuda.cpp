@@ -12,10 +12,8 @@ constexpr const char* kNoCuda = "this warpmer was built without CUDA";
 
 std::unique_ptr<Backend> make_cuda_backend(const std::vector<int>& /*gpus*/) { throw ResourceError(kNoCuda); }
 
-std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& /*index*/, bool /*lenient*/,
-                                         const std::vector<int>& /*gpus*/,
-                                         std::uint64_t /*device_memory_bytes*/, LookupTable /*table*/,
-                                         bool /*may_page*/) {
+std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& /*index*/, const LookupOptions& /*options*/,
+                                         const Devices& /*devices*/) {
   throw ResourceError(kNoCuda);
 }
 

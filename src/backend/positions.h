@@ -4,28 +4,24 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/job_progress.h"
+#include "host/limits.h"
 #include "index/position_file.h"
 #include "io/text/batch.h"
-#include "io/text/quality_watch.h"
+#include "io/text/input_options.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::backend {
 
 struct PositionOptions {
-  std::uint32_t k = 31;  ///< 1 to kMaxK
-  bool canonical = true;
-  bool lenient = false;  ///< characters that are no nucleotide code break k-mers, too
-  std::optional<int> min_base_quality;
-  std::shared_ptr<io::QualityWatch> qualities;  ///< the same as in io::InputOptions
-  std::string reference;                        ///< for CRAM
-  unsigned threads = 0;                         ///< 0: the cores this process may use
-  std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  KmerParams kmers;
+  io::ReadingOptions reading;
+  host::Resources resources;
   std::vector<std::string> inputs;
   std::string output;            ///< path, or "-"
   index::Provenance provenance;  ///< `inputs` is filled in by the job
@@ -33,8 +29,7 @@ struct PositionOptions {
 
 struct PositionReport {
   index::PositionTotals totals;
-  unsigned threads = 0;
-  std::uint64_t memory_cap_bytes = 0;
+  host::Resources resources;  ///< in numbers
   std::uint64_t peak_resident_bytes = 0;
   std::uint64_t index_bytes = 0;
   unsigned passes = 0;  ///< times the sequences were gone through, because memory did not hold all entries

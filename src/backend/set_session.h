@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/count_bounds.h"
 #include "backend/index_set.h"
 #include "index/index_file.h"
 
@@ -32,14 +33,6 @@ enum class CountRule {
                ///< nothing
 };
 
-/// Counts from min to max.
-struct CountBounds {
-  std::uint64_t min = 1;
-  std::uint64_t max = UINT64_MAX;
-  [[nodiscard]] bool contains(std::uint64_t count) const noexcept { return count >= min && count <= max; }
-  [[nodiscard]] bool contains_all() const noexcept { return min <= 1 && max == UINT64_MAX; }
-};
-
 /// Returns how many k-mers of an index have such a count.
 [[nodiscard]] inline std::uint64_t entries_within(const index::IndexFile& index, const CountBounds& bounds) {
   std::uint64_t entries = 0;
@@ -47,13 +40,18 @@ struct CountBounds {
   return entries;
 }
 
-struct SetPlan {
+/// Says which k-mers, with which counts, an operation makes of its inputs.
+struct SetRule {
   SetOperation operation = SetOperation::unite;
   CountRule counts = CountRule::sum;
-  std::uint32_t min_samples = 1;       ///< with `unite`: inputs that must have a k-mer
-  std::vector<CountBounds> of_inputs;  ///< one for each input: what else of it is as if it were not there
+  std::uint32_t min_samples = 1;  ///< with `unite`: inputs that must have a k-mer
   CountBounds of_result;
-  WorkingMemory memory;  ///< ResourceError beyond
+};
+
+struct SetPlan {
+  SetRule rule;
+  std::vector<CountBounds> of_inputs;  ///< one for each input: what else of it is as if it were not there
+  WorkingMemory memory;                ///< ResourceError beyond
 };
 
 /// Does an operation shard by shard.

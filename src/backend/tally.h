@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backend/count_bounds.h"
 #include "index/index_file.h"
 #include "kmer/kmer.h"
 
@@ -14,9 +15,9 @@ namespace warpmer::backend {
 
 class Tally {
  public:
-  Tally(std::uint64_t min_count, std::uint64_t max_count) : min_count_(min_count), max_count_(max_count) {
-    totals_.min_count = min_count;
-    totals_.max_count = max_count;
+  explicit Tally(const CountBounds& kept = {}) : kept_(kept) {
+    totals_.min_count = kept.min;
+    totals_.max_count = kept.max;
   }
 
   /// Takes note of all entries and moves those within the filter to the front, keeping their order.
@@ -26,8 +27,7 @@ class Tally {
     for (std::size_t first = 0; first < n; first += kBlock)
       note_block(counts + first, std::min(kBlock, n - first));
     totals_.counted_distinct += n;
-    const bool keeps_all = min_count_ <= 1 && max_count_ == UINT64_MAX;
-    const std::size_t kept = keeps_all ? n : move_kept(keys, counts, n);
+    const std::size_t kept = kept_.contains_all() ? n : move_kept(keys, counts, n);
     totals_.stored_distinct += kept;
     return kept;
   }
@@ -37,7 +37,7 @@ class Tally {
     add_counted(Key128{count} * number);
     totals_.counted_distinct += number;
     if (count == 1) totals_.counted_unique += number;
-    if (!is_kept(count)) return;
+    if (!kept_.contains(count)) return;
     totals_.stored_distinct += number;
     note_kept(count, number);
   }
@@ -73,8 +73,6 @@ class Tally {
   static constexpr std::size_t kSmall = 4096;
   static constexpr std::size_t kBlock = 512;
 
-  [[nodiscard]] bool is_kept(std::uint64_t count) const { return count >= min_count_ && count <= max_count_; }
-
   /// Most counts are 1, and the others among them are as good as random: nothing branches on which are.
   void note_block(const std::uint64_t* counts, std::size_t n) {
     std::uint64_t others[kBlock];
@@ -86,10 +84,10 @@ class Tally {
     const std::uint64_t unique = n - number;
     totals_.counted_unique += unique;
     Key128 kmers = unique;
-    if (is_kept(1)) small_[1] += unique;
+    if (kept_.contains(1)) small_[1] += unique;
     for (std::size_t i = 0; i < number; ++i) {
       kmers += others[i];
-      if (is_kept(others[i])) note_kept(others[i], 1);
+      if (kept_.contains(others[i])) note_kept(others[i], 1);
     }
     add_counted(kmers);
   }
@@ -106,7 +104,7 @@ class Tally {
       const std::uint64_t count = counts[i];
       keys[kept] = keys[i];
       counts[kept] = count;
-      kept += is_kept(count) ? 1 : 0;
+      kept += kept_.contains(count) ? 1 : 0;
     }
     return kept;
   }
@@ -119,7 +117,7 @@ class Tally {
     }
   }
 
-  std::uint64_t min_count_, max_count_;
+  CountBounds kept_;
   index::Totals totals_;
   std::vector<std::uint64_t> small_ = std::vector<std::uint64_t>(kSmall);
   index::Histogram large_;

@@ -17,10 +17,11 @@ class CpuBackend : public backend::Backend {
   [[nodiscard]] std::string describe() const override { return fmt::format("cpu ({})", kernels_.name); }
 
   [[nodiscard]] std::unique_ptr<backend::CountingSession> start(const backend::CountPlan& plan) override {
-    if (plan.k <= kMaxDenseK) return std::make_unique<DenseSession>(kernels_, plan);
-    return with_shard_types(plan.k, [&]<class Key, int Words>() -> std::unique_ptr<backend::CountingSession> {
-      return std::make_unique<ShardedSession<Key, Words>>(kernels_, plan);
-    });
+    if (plan.kmers.k <= kMaxDenseK) return std::make_unique<DenseSession>(kernels_, plan);
+    return with_shard_types(plan.kmers.k,
+                            [&]<class Key, int Words>() -> std::unique_ptr<backend::CountingSession> {
+                              return std::make_unique<ShardedSession<Key, Words>>(kernels_, plan);
+                            });
   }
 
   [[nodiscard]] std::unique_ptr<backend::UpdatingSession> start_update(
@@ -30,9 +31,10 @@ class CpuBackend : public backend::Backend {
 
   [[nodiscard]] std::optional<backend::SessionForecast> forecast(
       const backend::CountPlan& plan, const backend::ExpectedKmers& expected) const override {
-    if (plan.k <= kMaxDenseK) return DenseSession::forecast(plan);
-    return with_shard_types(
-        plan.k, [&]<class Key, int Words>() { return ShardedSession<Key, Words>::forecast(plan, expected); });
+    if (plan.kmers.k <= kMaxDenseK) return DenseSession::forecast(plan);
+    return with_shard_types(plan.kmers.k, [&]<class Key, int Words>() {
+      return ShardedSession<Key, Words>::forecast(plan, expected);
+    });
   }
 
  private:

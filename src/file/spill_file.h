@@ -14,6 +14,13 @@
 
 namespace warpmer::file {
 
+/// The place of a spill file.
+struct SpillPlace {
+  std::string directory = ".";
+  bool is_chosen = false;                     ///< the user chose it: an error if it cannot do, needed or not
+  std::function<Progress()> input_read = {};  ///< tells how much of the input has been read (SpillFile)
+};
+
 /// Bytes in a spill file.
 struct Spilled {
   std::uint64_t offset = 0;

@@ -84,8 +84,9 @@ std::uint64_t usable_memory_bytes() {
 
 unsigned threads_or_all(unsigned threads) { return threads > 0 ? threads : usable_cores(); }
 
-std::uint64_t memory_or_most(std::uint64_t memory_bytes) {
-  return memory_bytes > 0 ? memory_bytes : usable_memory_bytes() / 10 * 9;
+Resources settled(const Resources& resources) {
+  return {threads_or_all(resources.threads),
+          resources.memory_bytes > 0 ? resources.memory_bytes : usable_memory_bytes() / 10 * 9};
 }
 
 std::uint64_t memory_left(std::uint64_t cap) {

@@ -22,10 +22,16 @@ std::uint64_t allowed_memory_bytes();
 /// number each time: a job asks once.
 std::uint64_t usable_memory_bytes();
 
-/// These say what a job's options mean, in which 0 stands for all cores, and for nine tenths of the memory,
-/// that this process may use.
+/// The threads and the memory of a job.
+struct Resources {
+  unsigned threads = 0;            ///< 0: the cores that this process may use
+  std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: nine tenths of what it may use
+};
+
+/// Returns what they mean, in numbers: to be called once, as what is free changes. Unasked, a job stays clear
+/// of the limit at which the kernel kills.
+Resources settled(const Resources& resources);
 unsigned threads_or_all(unsigned threads);
-std::uint64_t memory_or_most(std::uint64_t memory_bytes);
 
 /// Bytes by which what the process itself holds when a job begins may differ from one time to the next: a cap
 /// that a refusal names has so much to spare.

@@ -138,7 +138,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
 
 std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const InputShare& share) const {
   // Before anything is read: what "-" stands for is read from one place by all its readers.
-  const std::optional<CramNeeds> foreseen = look_at_cram(input, options.reference);
+  const std::optional<CramNeeds> foreseen = look_at_cram(input, options.reading.reference);
   auto file = std::make_unique<file::ByteFile>(input.path, input.shown, cancelled, input.disk_bytes);
   const Content content = detect_content(*file);
   const RawFormat format = content == Content::text ? raw_format(input, *file) : RawFormat::none;
@@ -228,7 +228,7 @@ bool InputSet::Impl::next(Batch& batch) {
         share(*input);
       }
       if (fill(*input, batch)) {
-        if (options.qualities) options.qualities->note(input->file->shown, batch);
+        if (options.reading.qualities) options.reading.qualities->note(input->file->shown, batch);
         batch.file = input->file->shown + input->reader->place();
         batch.is_for_all = input->share->for_all;
         batch.is_of_part = input->share->parts > 1;
@@ -356,7 +356,7 @@ std::uint64_t InputSet::memory_bytes(unsigned batches) const {
   std::size_t crams = 0;
   std::uint64_t cram = 0;  // the most that one holds
   for (const InputFile& input : impl_->inputs) {
-    const std::optional<CramNeeds> needs = look_at_cram(input, impl_->options.reference);
+    const std::optional<CramNeeds> needs = look_at_cram(input, impl_->options.reading.reference);
     if (!needs) continue;
     ++crams;
     cram = std::max(cram, needs->bytes(impl_->threads_per_file));

@@ -10,10 +10,12 @@ namespace warpmer::jobs {
 Comparison compare_indexes(const CompareOptions& options, backend::JobProgress& progress) {
   if (options.inputs.size() < 2)
     throw UsageError("one index has nothing to be compared with; name two or more");
-  const std::uint64_t memory_cap = host::memory_or_most(options.memory_bytes);
-  const unsigned threads = host::threads_or_all(options.threads);
-  const std::vector<index::IndexFile> inputs = backend::open_alike(options.inputs, memory_cap, threads);
-  const backend::WorkingMemory memory{memory_cap, backend::working_bytes(threads), 0, threads, inputs.size()};
+  const host::Resources resources = host::settled(options.resources);
+  const unsigned threads = resources.threads;
+  const std::vector<index::IndexFile> inputs =
+      backend::open_alike(options.inputs, resources.memory_bytes, threads);
+  const backend::WorkingMemory memory{resources.memory_bytes, backend::working_bytes(threads), 0, threads,
+                                      inputs.size()};
   const auto session = backend::make_cpu_comparison(inputs, options.of_inputs, memory);
   progress.shards_total = inputs.front().params().shards();
   progress.stage = backend::JobProgress::Stage::combining;

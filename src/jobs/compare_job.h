@@ -13,8 +13,7 @@ namespace warpmer::jobs {
 struct CompareOptions {
   std::vector<std::string> inputs;              ///< two or more indexes
   std::vector<backend::CountBounds> of_inputs;  ///< one for each: which counts to look at
-  unsigned threads = 0;                         ///< 0: the cores this process may use
-  std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  host::Resources resources;
 };
 
 struct Comparison {

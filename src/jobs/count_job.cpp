@@ -13,7 +13,6 @@
 #include "host/limits.h"
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
-#include "io/text/quality.h"
 #include "kmer/minimizer.h"
 #include "kmer/ownership.h"
 #include "mpi/group_index.h"
@@ -41,10 +40,10 @@ class CountJob {
       : options_(options),
         owners_(owners),
         progress_(progress),
-        threads_(options.threads),
+        threads_(options.resources.threads),
         device_(options.device),
         ranks_(*options.ranks),
-        run_(threads_, options.memory_bytes, progress) {}
+        run_(options.resources, progress) {}
 
   CountReport run() {
     retry_parsed(progress_, [&](bool may_take_text) { return read_and_count(may_take_text); });
@@ -55,7 +54,7 @@ class CountJob {
   /// False when all has to be read again without taking files for more regular than they must be.
   bool read_and_count(bool may_take_text) {
     mpi::GroupInput input(ranks_, options_.inputs, input_options_for(options_), threads_, may_take_text);
-    const index::IndexParams params = backend::params_for(options_.k, options_.canonical);
+    const index::IndexParams params = backend::params_for(options_.kmers.k, options_.kmers.canonical);
     mpi::GroupIndex index(ranks_, owners_.own_shards(params.shards()), options_.output, params, threads_,
                           run_.most_waiting_bytes(),
                           host::tmp_directory(options_.tmp_directory, options_.output));
@@ -66,7 +65,7 @@ class CountJob {
     });
     if (may_take_text) input.enable_raw_text(*backend_);
     const auto start = Clock::now();
-    const backend::ReadTotals read = run_.read(input, *session, options_.k);
+    const backend::ReadTotals read = run_.read(input, *session, options_.kmers.k);
     report_.read_seconds = seconds_since(start);
     if (input.must_read_again()) return false;
     try {
@@ -90,7 +89,7 @@ class CountJob {
     totals.bases = read.bases;
     index::Provenance provenance = options_.provenance;
     provenance.inputs = input.own().files();
-    if (ranks_.is_first()) io::warn_of_phred64(options_.qualities);
+    if (ranks_.is_first()) io::warn_of_phred64(options_.reading.qualities);
     index.finish(totals, session.tally().histogram(), provenance);
     report_.count_seconds = seconds_since(middle);
     complete_report(session, index);
@@ -176,49 +175,36 @@ Owners owners_of(mpi::ProcessGroup& ranks, const DeviceChoice& device) {
 }  // namespace
 
 void check_options(const CountOptions& options) {
-  if (options.k < 1 || options.k > kMaxK)
-    throw UsageError(fmt::format("k is {}; warpmer counts k-mers of 1 to {} bases", options.k, kMaxK));
-  if (options.min_count < 1) throw UsageError("the smallest count kept is at least 1");
-  if (options.min_count > options.max_count) {
-    throw UsageError(fmt::format("the smallest count kept ({}) is larger than the largest ({})",
-                                 options.min_count, options.max_count));
+  const std::uint32_t k = options.kmers.k;
+  if (k < 1 || k > kMaxK)
+    throw UsageError(fmt::format("k is {}; warpmer counts k-mers of 1 to {} bases", k, kMaxK));
+  const auto [least, most] = options.kept;
+  if (least < 1) throw UsageError("the smallest count kept is at least 1");
+  if (least > most) {
+    throw UsageError(
+        fmt::format("the smallest count kept ({}) is larger than the largest ({})", least, most));
   }
 }
 
-CountOptions settled(CountOptions options) {
-  options.threads = host::threads_or_all(options.threads);
-  // Unasked, stay clear of the limit at which the kernel kills.
-  options.memory_bytes = host::memory_or_most(options.memory_bytes);
-  return options;
-}
-
 io::InputOptions input_options_for(const CountOptions& options) {
-  io::InputOptions input;
-  input.overlap_bases = options.k - 1;
-  input.min_base_quality = options.min_base_quality;
-  input.qualities = options.qualities;
-  input.reference = options.reference;
-  input.threads = options.threads;
-  input.longest_record_bytes = host::longest_record_bytes(options.memory_bytes, options.threads);
-  return input;
+  const auto [threads, memory_bytes] = options.resources;
+  return {.reading = options.reading,
+          .overlap_bases = options.kmers.k - 1,
+          .threads = threads,
+          .longest_record_bytes = host::longest_record_bytes(memory_bytes, threads)};
 }
 
 backend::CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device,
                                   const SessionRun& run, const io::InputSet& input,
                                   std::uint64_t reading_bytes) {
   backend::CountPlan plan;
-  plan.k = options.k;
-  plan.canonical = options.canonical;
-  plan.lenient = options.lenient;
-  plan.lowest_quality = io::lowest_unmasked(options.min_base_quality);
-  plan.min_count = options.min_count;
-  plan.max_count = options.max_count;
+  plan.kmers = options.kmers;
+  plan.kept = options.kept;
   plan.table = options.table;
-  plan.devices = device.gpus.empty() ? device.cpu_devices : static_cast<unsigned>(device.gpus.size());
+  plan.reading = options.reading;
+  plan.devices = device;
   plan.ranks = options.ranks;
-  plan.device_memory_bytes = device.device_memory_bytes;
-  plan.tmp_directory = host::tmp_directory(options.tmp_directory, options.output);
-  plan.tmp_directory_is_chosen = !options.tmp_directory.empty();
+  plan.spill = {host::tmp_directory(options.tmp_directory, options.output), !options.tmp_directory.empty()};
   run.complete(plan, input, reading_bytes);
   return plan;
 }
@@ -226,7 +212,8 @@ backend::CountPlan count_plan_for(const CountOptions& options, const DeviceChoic
 CountReport count(const CountOptions& options, backend::JobProgress& progress) {
   check_options(options);
   const Owners owners = options.ranks->are_several() ? owners_of(*options.ranks, options.device) : Owners();
-  const CountOptions settled_options = settled(options);
+  CountOptions settled_options = options;
+  settled_options.resources = host::settled(options.resources);
   return CountJob(settled_options, owners, progress).run();
 }
 

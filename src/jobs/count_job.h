@@ -2,7 +2,6 @@
 /// Counting: reads in, index file out, on whichever backend was chosen.
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,18 +17,12 @@
 namespace warpmer::jobs {
 
 struct CountOptions {
-  std::uint32_t k = 31;  ///< 1 to kMaxK
-  bool canonical = true;
-  bool lenient = false;  ///< characters that are no nucleotide code break k-mers, too
-  std::uint64_t min_count = 1;
-  std::uint64_t max_count = UINT64_MAX;
+  KmerParams kmers;
+  backend::CountBounds kept;  ///< counts of the k-mers that go into the index
   backend::CountTable table =
       backend::CountTable::automatic;  ///< table that shards are counted in; the index does not depend on it
-  std::optional<int> min_base_quality;
-  std::shared_ptr<io::QualityWatch> qualities;  ///< the same as in io::InputOptions
-  std::string reference;                        ///< for CRAM
-  unsigned threads = 0;                         ///< 0: the cores this process may use
-  std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  io::ReadingOptions reading;
+  host::Resources resources;
   std::string tmp_directory;        ///< for what memory cannot hold; empty: as host/tmp_directory.h has it
   DeviceChoice device;              ///< unless chosen, the CPU
   std::vector<std::string> inputs;  ///< such as io::InputSet takes; the first rank's count
@@ -66,10 +59,7 @@ struct CountReport : IndexReport {
 
 /// UsageError for options that no job could have.
 void check_options(const CountOptions& options);
-/// Returns options with numbers for the threads and the memory that are left to the job, the same all the
-/// time: what is free changes.
-CountOptions settled(CountOptions options);
-/// Returns how a job reads its input, if its options are `settled`.
+/// Returns how a job reads its input, if its resources are settled.
 io::InputOptions input_options_for(const CountOptions& options);
 /// Returns what a job tells the backend of `device`; `run` is of its threads and memory, of which reading
 /// `input` may take `reading_bytes`.

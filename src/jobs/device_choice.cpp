@@ -171,30 +171,24 @@ std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice) {
   return choice.gpus.empty() ? backend::make_cpu_backend() : backend::make_cuda_backend(choice.gpus);
 }
 
-std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, const LookupRequest& request,
-                                             DeviceChoice& choice) {
-  const bool automatic = request.table == backend::LookupTable::automatic;
-  const auto on_cpu = [&] {
-    return backend::make_cpu_lookup(index, request.lenient,
-                                    automatic ? backend::LookupTable::index : request.table, request.threads);
-  };
+std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, backend::LookupOptions options,
+                                             std::uint64_t expected_kmers, DeviceChoice& choice) {
   // Paging moves all of the index, again and again: on a GPU that was not asked for, the CPU is ahead.
-  const auto on_gpu = [&](backend::LookupTable table) {
-    return backend::make_cuda_lookup(index, request.lenient, choice.gpus, choice.device_memory_bytes, table,
-                                     !choice.automatic);
-  };
+  options.may_page = !choice.automatic;
+  const bool automatic = options.table == backend::LookupTable::automatic;
   return with_fallback(choice, [&] {
-    if (choice.gpus.empty()) return on_cpu();
-    if (!automatic) return on_gpu(request.table);
-    const backend::LookupTable table =
-        backend::choose_lookup_table(index.totals().stored_distinct, request.expected_kmers);
-    if (table != backend::LookupTable::index) {
+    if (automatic) options.table = backend::LookupTable::index;
+    if (choice.gpus.empty()) return backend::make_cpu_lookup(index, options);
+    backend::LookupOptions paying = options;
+    if (automatic)
+      paying.table = backend::choose_lookup_table(index.totals().stored_distinct, expected_kmers);
+    if (paying.table != options.table) {
       try {
-        return on_gpu(table);
+        return backend::make_cuda_lookup(index, paying, choice);
       } catch (const ResourceError&) {  // it was not asked for
       }
     }
-    return on_gpu(backend::LookupTable::index);
+    return backend::make_cuda_lookup(index, options, choice);
   });
 }
 

@@ -14,13 +14,10 @@
 
 namespace warpmer::jobs {
 
-struct DeviceChoice {
-  std::vector<int> gpus;                  ///< ordinals; none: the CPU
-  unsigned cpu_devices = 1;               ///< number of devices that the CPU acts as
-  std::uint64_t device_memory_bytes = 0;  ///< cap on what is held on each GPU; 0: what is free
-  bool automatic = false;                 ///< `auto` made it, and may make another
-  std::string note;                       ///< why this device, in a few words
-  std::string warning;                    ///< why a GPU is not used, or not well; else empty
+struct DeviceChoice : backend::Devices {
+  bool automatic = false;  ///< `auto` made it, and may make another
+  std::string note;        ///< why this device, in a few words
+  std::string warning;     ///< why a GPU is not used, or not well; else empty
 };
 
 /// Decides on `auto`, `cpu`, `cpu:N` (the CPU acting as N devices), `cuda` (all GPUs that can be used) or
@@ -52,17 +49,10 @@ auto with_fallback(DeviceChoice& choice, Make&& make) {
 /// Returns the backend for a choice.
 std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice);
 
-/// The way in which a set of k-mers is going to be looked up.
-struct LookupRequest {
-  bool lenient = false;  ///< the same as in CountOptions
-  backend::LookupTable table = backend::LookupTable::automatic;
-  std::uint64_t expected_kmers = 0;  ///< about; 0: unknown
-  unsigned threads = 1;              ///< threads that build a table on the CPU
-};
-
 /// Returns the lookup for a choice, which may become another (`with_fallback`); `index` must outlive it. An
-/// automatic table is one that pays, and for which there is memory, else the index itself.
-std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, const LookupRequest& request,
-                                             DeviceChoice& choice);
+/// automatic table is one that pays for about `expected_kmers` (0: unknown), and for which there is memory,
+/// else the index itself.
+std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, backend::LookupOptions options,
+                                             std::uint64_t expected_kmers, DeviceChoice& choice);
 
 }  // namespace warpmer::jobs

@@ -93,10 +93,12 @@ ExportReport export_index(const index::IndexFile& index, const ExportOptions& op
   gate.check(index.totals().largest_count);
   const backend::EntryVisitor visit = [&](std::span<const CountedKmer> kmers) { gate.write(kmers); };
   if (options.order == formats::KmerOrder::any) {
-    host::check_memory(options.memory_bytes, backend::working_bytes(options.threads), options.threads);
-    backend::for_each_block(index, options.threads, visit);
+    host::check_memory(options.resources.memory_bytes, backend::working_bytes(options.resources.threads),
+                       options.resources.threads);
+    backend::for_each_block(index, options.resources.threads, visit);
   } else {
-    backend::for_each_block_sorted(index, options.order, options.memory_bytes, options.threads, visit);
+    backend::for_each_block_sorted(index, options.order, options.resources.memory_bytes,
+                                   options.resources.threads, visit);
   }
   return gate.finish();
 }
@@ -104,7 +106,8 @@ ExportReport export_index(const index::IndexFile& index, const ExportOptions& op
 ExportReport copy_kmers(formats::KmerSource& source, const std::string& input, const ExportOptions& options,
                         formats::KmerSink& sink) {
   constexpr std::size_t kAtOnce = 4096;
-  host::check_memory(options.memory_bytes, backend::working_bytes(options.threads), options.threads);
+  host::check_memory(options.resources.memory_bytes, backend::working_bytes(options.resources.threads),
+                     options.resources.threads);
   CountGate gate(options, input, sink);
   std::vector<CountedKmer> block(kAtOnce);
   while (const std::size_t n = source.read(block)) gate.write({block.data(), n});

@@ -6,6 +6,7 @@
 
 #include "backend/set_session.h"
 #include "formats/kmer_stream.h"
+#include "host/limits.h"
 #include "index/index_file.h"
 
 namespace warpmer::jobs {
@@ -15,9 +16,8 @@ struct ExportOptions {
   formats::KmerOrder order = formats::KmerOrder::any;
   std::uint64_t largest_count = UINT64_MAX;  ///< largest count that the output can hold
   bool saturate = false;                     ///< larger counts become that, and are no error
-  std::uint64_t memory_bytes = 0;            ///< for the whole process
-  unsigned threads = 1;
-  std::string shown_input;  ///< name that messages give the index; empty: its path
+  host::Resources resources;                 ///< in numbers
+  std::string shown_input;                   ///< name that messages give the index; empty: its path
 };
 
 /// Returns what is known of an index's k-mers.

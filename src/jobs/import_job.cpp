@@ -23,8 +23,8 @@ class ImportJob {
   ImportJob(formats::KmerSource& source, const ImportOptions& options, backend::JobProgress& progress)
       : source_(source),
         options_(options),
-        threads_(host::threads_or_all(options.threads)),
-        memory_cap_(host::memory_or_most(options.memory_bytes)),
+        resources_(host::settled(options.resources)),
+        threads_(resources_.threads),
         progress_(progress) {}
 
   IndexReport run() {
@@ -35,7 +35,7 @@ class ImportJob {
     read(*session);
     session->end_of_input();
     formats::warn_of_capped(source_.capped(), options_.input);
-    SessionRun run(threads_, memory_cap_, progress_);
+    SessionRun run(resources_, progress_);
     run.freeze(params.shards(), shards_of(*session), writer, backend::JobProgress::Stage::combining);
     const backend::Tally tally = session->tally();
     IndexReport report;
@@ -53,9 +53,10 @@ class ImportJob {
     plan.threads = threads_;
     plan.expected_kmers = facts.distinct;
     plan.input = options_.input;
-    plan.other_bytes = backend::working_bytes(threads_) + memory_cap_ / plan.writer_share;
-    host::check_memory(memory_cap_, (backend::working_bytes(threads_) * 16 + 14) / 15, threads_);
-    plan.memory_bytes = memory_cap_ - plan.other_bytes;
+    const std::uint64_t memory_cap = resources_.memory_bytes;
+    plan.other_bytes = backend::working_bytes(threads_) + memory_cap / plan.writer_share;
+    host::check_memory(memory_cap, (backend::working_bytes(threads_) * 16 + 14) / 15, threads_);
+    plan.memory_bytes = memory_cap - plan.other_bytes;
     return plan;
   }
 
@@ -97,8 +98,8 @@ class ImportJob {
 
   formats::KmerSource& source_;
   const ImportOptions& options_;
-  unsigned threads_;
-  std::uint64_t memory_cap_;
+  const host::Resources resources_;
+  const unsigned threads_;
   backend::JobProgress& progress_;
 };
 

@@ -11,12 +11,11 @@
 namespace warpmer::jobs {
 
 struct ImportOptions {
-  std::string input;               ///< name that messages give the source
-  bool canonical = false;          ///< whatever the source says; see ImportPlan
-  bool sum_duplicates = false;     ///< a k-mer may come more than once; else it is an error
-  unsigned threads = 0;            ///< 0: the cores this process may use
-  std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
-  std::string output;              ///< path, or "-"
+  std::string input;            ///< name that messages give the source
+  bool canonical = false;       ///< whatever the source says; see ImportPlan
+  bool sum_duplicates = false;  ///< a k-mer may come more than once; else it is an error
+  host::Resources resources;
+  std::string output;  ///< path, or "-"
   index::Provenance provenance;
 };
 

@@ -85,9 +85,10 @@ void compress(file::TextBuffer& buffer) {
 void write_matrix(const MatrixOptions& options, backend::JobProgress& progress,
                   const std::function<void(std::string_view, const Progress&)>& write) {
   check(options);
-  const std::uint64_t memory_cap = host::memory_or_most(options.memory_bytes);
-  const unsigned threads = host::threads_or_all(options.threads);
-  const std::vector<index::IndexFile> inputs = backend::open_alike(options.inputs, memory_cap, threads);
+  const host::Resources resources = host::settled(options.resources);
+  const unsigned threads = resources.threads;
+  const std::vector<index::IndexFile> inputs =
+      backend::open_alike(options.inputs, resources.memory_bytes, threads);
   const index::IndexParams& params = inputs.front().params();
   if (options.old != nullptr) check_alike(*options.old, inputs.front());
   const formats::MatrixFormat format = format_of(options, params);
@@ -98,7 +99,7 @@ void write_matrix(const MatrixOptions& options, backend::JobProgress& progress,
   plan.of_inputs = options.of_inputs;
   const std::uint64_t others =
       file::OrderedText::memory_bytes(threads) + (options.old != nullptr ? threads * kOldRowsOfThread : 0);
-  plan.memory = {memory_cap, backend::working_bytes(threads) + others, 0, threads, inputs.size()};
+  plan.memory = {resources.memory_bytes, backend::working_bytes(threads) + others, 0, threads, inputs.size()};
   const auto session = options.old != nullptr ? backend::make_cpu_matrix_extension(plan, inputs, *options.old)
                                               : backend::make_cpu_matrix(plan, inputs);
 

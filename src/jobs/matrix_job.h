@@ -22,8 +22,7 @@ struct MatrixOptions {
   bool presence = false;                        ///< not with `old`, which knows
   std::uint64_t min_samples = 1;                ///< number of samples that must have a k-mer
   bool compress = false;                        ///< BGZF
-  unsigned threads = 0;                         ///< 0: the cores this process may use
-  std::uint64_t memory_bytes = 0;               ///< hard cap on the process; 0: from cgroup, Slurm, machine
+  host::Resources resources;
 };
 
 /// Gives a matrix to `write`, piece by piece and in order, from one thread at a time, with the share of it

@@ -45,7 +45,7 @@ class PlanJob {
   PlanJob(const PlanOptions& options, backend::JobProgress& progress)
       : options_(options),
         progress_(progress),
-        threads_(options.count.threads),
+        threads_(options.count.resources.threads),
         team_(std::min(threads_, host::usable_cores())),
         resident_bytes_(host::resident_bytes()),
         plan_(plan_of_job()) {}
@@ -69,10 +69,9 @@ class PlanJob {
  private:
   /// Returns what the job would tell its backend.
   backend::CountPlan plan_of_job() {
-    report_.threads = threads_;
-    report_.memory_cap_bytes = options_.count.memory_bytes;
+    report_.resources = options_.count.resources;
     const io::InputSet input(options_.count.inputs, input_options_for(options_.count));
-    const SessionRun run(threads_, report_.memory_cap_bytes, progress_);
+    const SessionRun run(options_.count.resources, progress_);
     return count_plan_for(options_.count, options_.count.device, run, input, input.memory_bytes(threads_));
   }
 
@@ -141,12 +140,12 @@ class PlanJob {
   void predict_index() {
     index::Histogram stored;
     for (const auto& [count, kmers] : sample_.histogram) {
-      if (count >= plan_.min_count && count <= plan_.max_count) stored[count] = kmers;
+      if (plan_.kept.contains(count)) stored[count] = kmers;
     }
     index::Provenance provenance = options_.count.provenance;
     provenance.inputs = options_.count.inputs;
     namespace layout = index::layout;
-    const index::IndexParams params = backend::params_for(plan_.k, plan_.canonical);
+    const index::IndexParams params = backend::params_for(plan_.kmers.k, plan_.kmers.canonical);
     const std::size_t around = layout::encode_header(params).size() + params.shards() * layout::kEntryBytes +
                                layout::kTotalsBytes + layout::encode_histogram(stored).size() +
                                layout::encode_provenance(provenance).size() +
@@ -182,7 +181,7 @@ class PlanJob {
     report_.beyond_memory_bytes = of(&backend::SessionForecast::beyond_bytes, 0);
     report_.temporary_bytes = of(&backend::SessionForecast::temporary_bytes, 0);
     widen_temporary_bytes();
-    const auto cap = static_cast<double>(report_.memory_cap_bytes);
+    const auto cap = static_cast<double>(report_.resources.memory_bytes);
     const stats::Range least = of(&backend::SessionForecast::peak_low_bytes, idle);
     const stats::Range most = of(&backend::SessionForecast::peak_high_bytes, other);
     report_.memory_bytes =
@@ -204,22 +203,22 @@ class PlanJob {
     }
     if (temporary.high == 0) return;
     const double more = std::max(kUncertain * temporary.high,
-                                 kUncertainOfCap * static_cast<double>(report_.memory_cap_bytes));
+                                 kUncertainOfCap * static_cast<double>(report_.resources.memory_bytes));
     temporary.low = std::max(0.0, std::min(temporary.low, temporary.estimate) - more);
     temporary.high = std::max(temporary.high, temporary.estimate) + more;
   }
 
   void refuse(const backend::SessionForecast& forecast) {
     report_.refusal =
-        host::memory_refusal(report_.memory_cap_bytes, fmt::format("counting {}-mers", plan_.k), threads_,
-                             plan_.other_bytes + static_cast<std::uint64_t>(forecast.least_bytes));
+        host::memory_refusal(report_.resources.memory_bytes, fmt::format("counting {}-mers", plan_.kmers.k),
+                             threads_, plan_.other_bytes + static_cast<std::uint64_t>(forecast.least_bytes));
   }
 
   /// A job opens a directory that was chosen before it reads, whether it needs it or not.
   void try_tmp_directory() {
-    if (!plan_.tmp_directory_is_chosen || plan_.k <= kMaxDenseK || !report_.refusal.empty()) return;
+    if (!plan_.spill.is_chosen || plan_.kmers.k <= kMaxDenseK || !report_.refusal.empty()) return;
     try {
-      const file::SpillFile file(plan_.tmp_directory);
+      const file::SpillFile file(plan_.spill.directory);
     } catch (const ResourceError& error) {
       report_.refusal = error.what();
     }
@@ -227,7 +226,7 @@ class PlanJob {
 
   /// The device's pending words, as far as there is room: what else it holds depends on what it finds.
   void predict_device_memory(const DeviceChoice& device) {
-    double cap = static_cast<double>(device.device_memory_bytes);
+    double cap = static_cast<double>(device.memory_bytes);
     for (const host::Gpu& gpu : host::survey_gpus().gpus) {
       if (cap == 0 && !device.gpus.empty() && gpu.ordinal == device.gpus.front())
         cap = static_cast<double>(gpu.free_bytes);
@@ -290,7 +289,7 @@ class PlanJob {
 PlanReport plan(const PlanOptions& options, backend::JobProgress& progress) {
   check_options(options.count);
   PlanOptions settled_options = options;
-  settled_options.count = settled(options.count);
+  settled_options.count.resources = host::settled(options.count.resources);
   return PlanJob(settled_options, progress).run();
 }
 

@@ -35,8 +35,7 @@ struct PlanReport {
 
   // The job.
   std::string device;
-  unsigned threads = 0;
-  std::uint64_t memory_cap_bytes = 0;
+  host::Resources resources;
   std::optional<stats::Range> memory_bytes;  ///< peak resident set; like the next four, none where unknown
   std::optional<stats::Range> needed_memory_bytes;     ///< with a smaller -m the job ends with an error
   std::optional<stats::Range> unhurried_memory_bytes;  ///< with so much no shard is counted early

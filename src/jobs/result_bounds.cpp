@@ -57,17 +57,17 @@ backend::CountBounds unfiltered_result(const backend::SetPlan& plan,
     least.push_back(each.min);
     most.push_back(each.max);
   }
-  switch (plan.operation) {
+  switch (plan.rule.operation) {
     case backend::SetOperation::unite:
-      return united(plan.counts, plan.min_samples, least, most);
+      return united(plan.rule.counts, plan.rule.min_samples, least, most);
     case backend::SetOperation::intersect:
-      return united(plan.counts, inputs.size(), least, most);
+      return united(plan.rule.counts, inputs.size(), least, most);
     case backend::SetOperation::symmetric_difference:
       return united(backend::CountRule::first, 1, least, most);
     case backend::SetOperation::subtract:
       break;
   }
-  if (plan.counts != backend::CountRule::difference) return inputs.front();
+  if (plan.rule.counts != backend::CountRule::difference) return inputs.front();
   const std::uint64_t taken = saturating_sum(std::span(most).subspan(1));
   return {std::max(taken, least.front() - 1) - taken + 1, most.front()};
 }
@@ -79,8 +79,8 @@ backend::CountBounds result_bounds(const backend::SetPlan& plan,
   const bool is_all =
       std::all_of(inputs.begin(), inputs.end(), [](auto& each) { return each.contains_all(); });
   const backend::CountBounds before = is_all ? backend::CountBounds{} : unfiltered_result(plan, inputs);
-  const std::uint64_t least = std::max(before.min, plan.of_result.min);
-  return {least, std::max(least, std::min(before.max, plan.of_result.max))};
+  const std::uint64_t least = std::max(before.min, plan.rule.of_result.min);
+  return {least, std::max(least, std::min(before.max, plan.rule.of_result.max))};
 }
 
 }  // namespace warpmer::jobs

@@ -25,14 +25,16 @@ std::uint64_t new_bases(const io::Piece& piece, std::uint32_t k) {
 
 void SessionRun::complete(backend::CountPlan& plan, const io::InputSet& input,
                           std::uint64_t reading_bytes) const {
-  plan.threads = threads_;
+  plan.threads = resources_.threads;
   const std::uint64_t spoken_for =
       host::resident_bytes() + reading_bytes + plan.ranks->memory_bytes() + kSlackBytes;
-  plan.memory_bytes = memory_cap_ - std::min(memory_cap_, spoken_for);
+  plan.memory_bytes = resources_.memory_bytes - std::min(resources_.memory_bytes, spoken_for);
   plan.other_bytes = spoken_for;
-  plan.memory_cap_bytes = memory_cap_;
+  plan.memory_cap_bytes = resources_.memory_bytes;
   plan.input_bytes = input.progress().bytes_total;
-  plan.input_read = [&progress = progress_] { return Progress{progress.bytes_done, progress.bytes_total}; };
+  plan.spill.input_read = [&progress = progress_] {
+    return Progress{progress.bytes_done, progress.bytes_total};
+  };
 }
 
 backend::ReadTotals SessionRun::read(mpi::GroupInput& input, backend::CountingSession& session,
@@ -46,7 +48,7 @@ backend::ReadTotals SessionRun::read(mpi::GroupInput& input, backend::CountingSe
   const mpi::ProcessGroup::Watch watch(input.ranks(), stop);
   std::atomic<std::uint64_t> all_bases{0}, all_kmers{0};
   run_team(
-      threads_,
+      resources_.threads,
       [&](unsigned thread) {
         io::Batch batch;
         std::uint64_t bases = 0, kmers = 0;
@@ -110,7 +112,7 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
   };
   const backend::ShardSink sink(put, &writer, [&] { return writer.take_spare(); });
   run_team(
-      threads_, [&](unsigned thread) { finish(thread, sink, [&] { ++progress_.shards_done; }); },
+      resources_.threads, [&](unsigned thread) { finish(thread, sink, [&] { ++progress_.shards_done; }); },
       [&] {
         ranks.report(std::current_exception());  // first: others end with errors of their own
         stop();
@@ -127,8 +129,7 @@ void SessionRun::finish(index::IndexWriter& writer, const index::Totals& totals,
 
 void SessionRun::fill_in(IndexReport& report, const index::Totals& totals, std::uint64_t index_bytes) const {
   report.totals = totals;
-  report.threads = threads_;
-  report.memory_cap_bytes = memory_cap_;
+  report.resources = resources_;
   report.peak_resident_bytes = host::peak_resident_bytes();
   report.index_bytes = index_bytes;
 }

@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "backend/job_progress.h"
+#include "host/limits.h"
 #include "index/index_file.h"
 #include "io/input_set.h"
 
@@ -19,9 +20,8 @@ namespace warpmer::jobs {
 
 /// The report of every job that has written an index.
 struct IndexReport {
-  index::Totals totals;  ///< totals of the index
-  unsigned threads = 0;
-  std::uint64_t memory_cap_bytes = 0;
+  index::Totals totals;       ///< totals of the index
+  host::Resources resources;  ///< in numbers
   std::uint64_t peak_resident_bytes = 0;
   std::uint64_t index_bytes = 0;
 };
@@ -52,8 +52,9 @@ FinishShards shards_of(Session& session) {
 
 class SessionRun {
  public:
-  SessionRun(unsigned threads, std::uint64_t memory_cap_bytes, backend::JobProgress& progress)
-      : threads_(threads), memory_cap_(memory_cap_bytes), progress_(progress) {}
+  /// `resources` are settled.
+  SessionRun(const host::Resources& resources, backend::JobProgress& progress)
+      : resources_(resources), progress_(progress) {}
 
   /// Fills in what a plan says of threads, memory and input, of which reading may hold `reading_bytes`. The
   /// rest may be too little to count with, or nothing; the session says so.
@@ -70,7 +71,7 @@ class SessionRun {
               mpi::ProcessGroup& ranks = mpi::single_process());
 
   /// Returns how many bytes of finished shards may wait in memory for their places in the file.
-  [[nodiscard]] std::uint64_t most_waiting_bytes() const { return memory_cap_ / 16; }
+  [[nodiscard]] std::uint64_t most_waiting_bytes() const { return resources_.memory_bytes / 16; }
 
   /// Completes the index file and fills in `report`; the job is done.
   void finish(index::IndexWriter& writer, const index::Totals& totals, const index::Histogram& histogram,
@@ -84,8 +85,7 @@ class SessionRun {
   [[nodiscard]] double write_seconds() const { return write_seconds_; }
 
  private:
-  unsigned threads_;
-  std::uint64_t memory_cap_;
+  const host::Resources resources_;
   backend::JobProgress& progress_;
   std::atomic<bool> failed_{false};
   std::atomic<double> write_seconds_{0};

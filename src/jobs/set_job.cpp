@@ -21,12 +21,12 @@ std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) { return a + b < 
 void check(const SetOptions& options) {
   const std::size_t inputs = options.inputs.size();
   if (inputs == 0) throw UsageError("no input; name indexes");
-  const bool needs_two = options.operation == backend::SetOperation::subtract ||
-                         options.operation == backend::SetOperation::symmetric_difference;
+  const bool needs_two = options.rule.operation == backend::SetOperation::subtract ||
+                         options.rule.operation == backend::SetOperation::symmetric_difference;
   if (needs_two && inputs < 2) throw UsageError("one index has nothing to differ from; name two or more");
-  if (options.min_samples > inputs) {
+  if (options.rule.min_samples > inputs) {
     throw UsageError(fmt::format("no k-mer can be in at least {} of {} input{}; lower --min-samples",
-                                 options.min_samples, inputs, inputs == 1 ? "" : "s"));
+                                 options.rule.min_samples, inputs, inputs == 1 ? "" : "s"));
   }
   if (options.of_inputs.size() > 1 && options.of_inputs.size() != inputs) {
     throw UsageError(
@@ -39,18 +39,17 @@ class SetJob {
  public:
   SetJob(const SetOptions& options, backend::JobProgress& progress)
       : options_(options),
-        threads_(host::threads_or_all(options.threads)),
-        memory_cap_(host::memory_or_most(options.memory_bytes)),
+        resources_(host::settled(options.resources)),
         progress_(progress),
-        inputs_(backend::open_alike(options.inputs, memory_cap_, threads_)) {}
+        inputs_(backend::open_alike(options.inputs, resources_.memory_bytes, resources_.threads)) {}
 
   SetReport run() {
     const index::IndexParams& params = inputs_.front().params();
     backend::SetPlan plan = make_plan();
     if (adds_up()) warn_of_filtered();
-    index::IndexWriter writer(options_.output, params, threads_);
+    index::IndexWriter writer(options_.output, params, resources_.threads);
     const auto session = backend::make_cpu_set_session(plan, inputs_);
-    SessionRun run(threads_, memory_cap_, progress_);
+    SessionRun run(resources_, progress_);
     run.freeze(params.shards(), shards_of(*session), writer, backend::JobProgress::Stage::combining);
     const backend::Tally tally = session->tally();
     SetReport report;
@@ -64,19 +63,17 @@ class SetJob {
  private:
   [[nodiscard]] backend::SetPlan make_plan() const {
     backend::SetPlan plan;
-    plan.operation = options_.operation;
-    plan.counts = options_.counts;
-    plan.min_samples = static_cast<std::uint32_t>(options_.min_samples);
-    plan.of_result = options_.of_result;
+    plan.rule = options_.rule;
     for (std::size_t i = 0; i < inputs_.size(); ++i) plan.of_inputs.push_back(bounds_of(i));
     // The writer may keep a sixteenth of all for shards that wait for others.
-    plan.memory = {memory_cap_, backend::working_bytes(threads_), 16, threads_, inputs_.size()};
+    const auto [threads, memory_cap] = resources_;
+    plan.memory = {memory_cap, backend::working_bytes(threads), 16, threads, inputs_.size()};
     return plan;
   }
 
   /// True when the result would be of all that the inputs are of.
   [[nodiscard]] bool adds_up() const {
-    return options_.operation == backend::SetOperation::unite && options_.min_samples <= 1;
+    return options_.rule.operation == backend::SetOperation::unite && options_.rule.min_samples <= 1;
   }
 
   void warn_of_filtered() const {
@@ -101,7 +98,8 @@ class SetJob {
   [[nodiscard]] index::Totals totals(const backend::Tally& tally, const backend::SetPlan& plan) const {
     index::Totals totals = tally.totals();
     check_sum(tally.histogram());
-    const std::size_t sources = options_.operation == backend::SetOperation::subtract ? 1 : inputs_.size();
+    const std::size_t sources =
+        options_.rule.operation == backend::SetOperation::subtract ? 1 : inputs_.size();
     const bool is_known = std::all_of(inputs_.begin(), inputs_.begin() + static_cast<std::ptrdiff_t>(sources),
                                       [](const auto& input) { return index::knows_reads(input.totals()); });
     for (std::size_t i = 0; i < sources && is_known; ++i) {
@@ -147,8 +145,7 @@ class SetJob {
   }
 
   const SetOptions& options_;
-  unsigned threads_;
-  std::uint64_t memory_cap_;
+  const host::Resources resources_;
   backend::JobProgress& progress_;
   std::vector<index::IndexFile> inputs_;
 };

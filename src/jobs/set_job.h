@@ -12,16 +12,12 @@
 namespace warpmer::jobs {
 
 struct SetOptions {
-  backend::SetOperation operation = backend::SetOperation::unite;
-  backend::CountRule counts = backend::CountRule::sum;
+  backend::SetRule rule;
   std::vector<std::string> inputs;              ///< indexes; `subtract` and `symmetric_difference` need two
-  std::uint64_t min_samples = 1;                ///< with `unite`: inputs that must have a k-mer
   std::vector<backend::CountBounds> of_inputs;  ///< one for all inputs, or one for each
-  backend::CountBounds of_result;
-  unsigned threads = 0;            ///< 0: the cores this process may use
-  std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
-  std::string output;              ///< path, or "-"
-  index::Provenance provenance;    ///< `inputs` is filled in by the job
+  host::Resources resources;
+  std::string output;            ///< path, or "-"
+  index::Provenance provenance;  ///< `inputs` is filled in by the job
 };
 
 struct SetReport : IndexReport {

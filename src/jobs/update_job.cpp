@@ -15,7 +15,6 @@
 #include "host/limits.h"
 #include "index/known_totals.h"
 #include "io/input_set.h"
-#include "jobs/count_job.h"
 #include "jobs/device_choice.h"
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"
@@ -68,35 +67,20 @@ std::string kmers_text(std::uint64_t kmers, std::uint64_t occurrences) {
                   options.added.empty() ? "" : " and what --add brings", what));
 }
 
-/// Returns what counting has to know, but for k and strand, which are the index's.
-CountOptions count_options(const UpdateOptions& options) {
-  CountOptions count;
-  count.lenient = options.lenient;
-  count.min_base_quality = options.min_base_quality;
-  count.qualities = options.qualities;
-  count.reference = options.reference;
-  count.threads = options.threads;
-  count.memory_bytes = options.memory_bytes;
-  count.tmp_directory = options.tmp_directory;
-  count.device = options.device;
-  count.output = options.output;
-  return settled(std::move(count));
-}
-
 class UpdateJob {
  public:
+  /// The resources are settled, and the options live as long.
   UpdateJob(const UpdateOptions& options, backend::JobProgress& progress)
       : options_(options),
-        count_(count_options(options)),
-        threads_(count_.threads),
-        memory_cap_(count_.memory_bytes),
+        count_(options.count),
+        threads_(count_.resources.threads),
+        memory_cap_(count_.resources.memory_bytes),
         progress_(progress),
-        run_(threads_, memory_cap_, progress),
-        device_(options.device),
+        run_(count_.resources, progress),
+        device_(count_.device),
         index_(options.index, host::memory_left(memory_cap_)) {
     check(index_);
-    count_.k = index_.params().k;
-    count_.canonical = index_.params().canonical;
+    count_.kmers = {index_.params().k, index_.params().canonical};
     if (device_.cpu_devices > 1) throw UsageError("update runs on one CPU or on GPUs; use --device cpu");
   }
 
@@ -114,7 +98,7 @@ class UpdateJob {
     std::optional<mpi::GroupInput> added, removed;
     if (!options_.added.empty()) added.emplace(options_.added, input_options_for(count_));
     if (!options_.removed.empty()) removed.emplace(options_.removed, input_options_for(count_));
-    index::IndexWriter writer(options_.output, index_.params(), threads_);
+    index::IndexWriter writer(count_.output, index_.params(), threads_);
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
       return backend_->start_update(plan(added, removed), index_);
@@ -134,7 +118,7 @@ class UpdateJob {
       throw_shortfall(shortfall, options_);
     if (added) backend::warn_if_empty(report_.added, k(), "what --add names");
     if (removed) backend::warn_if_empty(report_.removed, k(), "what --remove names");
-    io::warn_of_phred64(options_.qualities);
+    io::warn_of_phred64(count_.reading.qualities);
     run_.finish(writer, totals(*session), session->tally().histogram(), provenance(added, removed), report_);
     report_.update_seconds = seconds_since(middle);
     report_.cpu_seconds = host::cpu_seconds();
@@ -223,7 +207,7 @@ class UpdateJob {
   /// Returns the index, and then every file that was read.
   [[nodiscard]] index::Provenance provenance(const std::optional<mpi::GroupInput>& added,
                                              const std::optional<mpi::GroupInput>& removed) const {
-    index::Provenance provenance = options_.provenance;
+    index::Provenance provenance = count_.provenance;
     provenance.inputs = {options_.index};
     for (const auto* input : {&added, &removed}) {
       if (!*input) continue;
@@ -250,7 +234,9 @@ class UpdateJob {
 UpdateReport update(const UpdateOptions& options, backend::JobProgress& progress) {
   if (options.added.empty() && options.removed.empty())
     throw UsageError("nothing to add and nothing to remove: give --add FILE or --remove FILE");
-  return UpdateJob(options, progress).run();
+  UpdateOptions settled_options = options;
+  settled_options.count.resources = host::settled(options.count.resources);
+  return UpdateJob(settled_options, progress).run();
 }
 
 }  // namespace warpmer::jobs

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "index/index_file.h"
-#include "io/text/quality_watch.h"
+#include "jobs/count_job.h"
 #include "jobs/device_choice.h"
 #include "jobs/session_run.h"
 
@@ -17,17 +17,8 @@ namespace warpmer::jobs {
 struct UpdateOptions {
   std::string index;
   std::vector<std::string> added, removed;  ///< inputs; at least one
-  bool lenient = false;                     ///< the same as for counting
-  std::optional<int> min_base_quality;
-  std::shared_ptr<io::QualityWatch> qualities;  ///< the same as in io::InputOptions
-  std::string reference;
-  DeviceChoice device;
-  unsigned threads = 0;            ///< 0: the cores this process may use
-  std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: from cgroup, Slurm, machine
-  std::string tmp_directory;       ///< the same as for counting
-  bool paged = false;              ///< ResidentTableUse::when_full
-  std::string output;              ///< path, or "-"
-  index::Provenance provenance;    ///< `inputs` is filled in by the job
+  CountOptions count;  ///< for both, but for the k-mers, which are the index's; all counts are kept
+  bool paged = false;  ///< ResidentTableUse::when_full
 };
 
 struct UpdateReport : IndexReport {

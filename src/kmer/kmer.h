@@ -20,6 +20,12 @@ inline constexpr std::uint32_t kMaxK = 64;
 /// Up to here a k-mer is one 64-bit word.
 inline constexpr std::uint32_t kMaxNarrowK = 32;
 
+/// Says which k-mers a job is about.
+struct KmerParams {
+  std::uint32_t k = 31;   ///< 1 to kMaxK
+  bool canonical = true;  ///< a k-mer and its reverse complement are one
+};
+
 template <class Key>
 inline constexpr std::uint32_t kKeyBits = 8 * sizeof(Key);
 

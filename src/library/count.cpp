@@ -43,15 +43,12 @@ std::optional<int> quality_of(std::optional<unsigned> min_base_quality) {
 jobs::CountOptions job_options(const std::vector<std::string>& inputs, const CountOptions& options,
                                const std::string& output) {
   jobs::CountOptions job;
-  job.k = options.k;
-  job.canonical = options.canonical;
-  job.lenient = options.lenient;
-  job.min_count = options.min_count;
-  job.max_count = options.max_count;
-  job.min_base_quality = quality_of(options.min_base_quality);
-  job.reference = options.reference;
-  job.threads = options.threads;
-  job.memory_bytes = options.memory_bytes;
+  job.kmers = {options.k, options.canonical};
+  job.kept = {options.min_count, options.max_count};
+  job.reading.lenient = options.lenient;
+  job.reading.min_base_quality = quality_of(options.min_base_quality);
+  job.reading.reference = options.reference;
+  job.resources = {options.threads, options.memory_bytes};
   job.tmp_directory = options.tmp_directory;
   job.inputs = inputs;
   job.output = output;

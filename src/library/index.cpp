@@ -24,7 +24,8 @@ static_assert(kLargestK == kMaxK);
 static_assert(Index::kNoKmer == backend::Profile::kNoKmer);
 
 struct Index::Impl {
-  explicit Impl(const std::string& path) : file(path), lookup(backend::make_cpu_lookup(file, true)) {}
+  explicit Impl(const std::string& path)
+      : file(path), lookup(backend::make_cpu_lookup(file, {.lenient = true})) {}
 
   index::IndexFile file;
   std::unique_ptr<backend::Lookup> lookup;  ///< in `file`

@@ -186,18 +186,18 @@ class CountRangePrediction {
 
   /// `counted(shard)` are those of a counted shard.
   template <class Value>
-  Range predict(std::uint64_t min_count, std::uint64_t max_count, Value&& counted, Range& bytes) const {
+  Range predict(const backend::CountBounds& counts, Value&& counted, Range& bytes) const {
     const KmerBounds bounds =
-        extrapolate({sample_.histogram, 1 / reads_.factor, clump_}, min_count, max_count);
+        extrapolate({sample_.histogram, 1 / reads_.factor, clump_}, counts.min, counts.max);
     double seen = 0;
     for (const backend::ShardSample& shard : sample_.shards) seen += shard.is_counted ? counted(shard) : 0;
     Range kmers = bounds.kmers;
     if (reads_.factor > 1) kmers = with_locality(kmers, seen * reads_.factor, locality_);
     kmers = widened(scaled(kmers, shards_.factor()), shards_.error(counted) + reads_.error);
     kmers = at_most(kmers, possible_kmers());
-    const auto from = static_cast<double>(min_count), to = static_cast<double>(max_count);
+    const auto from = static_cast<double>(counts.min), to = static_cast<double>(counts.max);
     const auto frozen = [&](double number, const CountClasses& classes) {
-      return frozen_bytes(number, classes, from, to, shards_, plan_.k);
+      return frozen_bytes(number, classes, from, to, shards_, plan_.kmers.k);
     };
     const double low = frozen(kmers.low, bounds.fewest), high = frozen(kmers.high, bounds.most);
     // Which counts there are changes what an entry takes by some bits.
@@ -209,9 +209,9 @@ class CountRangePrediction {
 
  private:
   [[nodiscard]] double possible_kmers() const {
-    const double all = std::pow(4.0, plan_.k);
-    const double palindromes = plan_.k % 2 == 0 ? std::pow(2.0, plan_.k) : 0;
-    return plan_.canonical ? (all + palindromes) / 2 : all;
+    const double all = std::pow(4.0, plan_.kmers.k);
+    const double palindromes = plan_.kmers.k % 2 == 0 ? std::pow(2.0, plan_.kmers.k) : 0;
+    return plan_.kmers.canonical ? (all + palindromes) / 2 : all;
   }
 
   const backend::KmerSample& sample_;
@@ -234,7 +234,7 @@ KmerPrediction predict_kmers(const backend::KmerSample& sample, const SampledRea
     prediction.distinct = prediction.stored = prediction.occurrences;
     return prediction;
   }
-  const Expansion expansion = expansion_of(reads, plan.k);
+  const Expansion expansion = expansion_of(reads, plan.kmers.k);
   const ShardExpansion shards(sample.shards);
   prediction.share = 1 / expansion.factor;
   if (expansion.factor > 1) prediction.locality = locality_of(sample.half);
@@ -250,9 +250,9 @@ KmerPrediction predict_kmers(const backend::KmerSample& sample, const SampledRea
   const auto distinct = [](const backend::ShardSample& shard) { return static_cast<double>(shard.distinct); };
   const auto stored = [](const backend::ShardSample& shard) { return static_cast<double>(shard.stored); };
   const double most = prediction.occurrences.high;
-  prediction.distinct = at_most(range.predict(1, UINT64_MAX, distinct, prediction.run_bytes), most);
-  prediction.stored = at_most(range.predict(plan.min_count, plan.max_count, stored, prediction.payload_bytes),
-                              prediction.distinct.high);
+  prediction.distinct = at_most(range.predict({}, distinct, prediction.run_bytes), most);
+  prediction.stored =
+      at_most(range.predict(plan.kept, stored, prediction.payload_bytes), prediction.distinct.high);
   if (expansion.factor > 1) return prediction;
   // Everything was read: what counted shards take is known.
   const auto payload = [](const backend::ShardSample& shard) {

@@ -76,8 +76,8 @@ constexpr std::size_t kLarge = 30'000'000;
 
 jobs::CountOptions options_for(const std::string& input, std::uint32_t k = 31, unsigned threads = 3) {
   jobs::CountOptions options;
-  options.k = k;
-  options.threads = threads;
+  options.kmers.k = k;
+  options.resources.threads = threads;
   options.inputs = {input};
   return options;
 }
@@ -93,7 +93,7 @@ TEST_CASE("files: large FASTQ, plain") {
   }
   for (const unsigned threads : {1u, 2u, 8u}) CHECK(check_same(folder, options_for(path, 21, threads)));
   jobs::CountOptions options = options_for(path);
-  options.min_base_quality = 20;
+  options.reading.min_base_quality = 20;
   CHECK(check_same(folder, options));
   CHECK(check_same(folder, options_for(folder.write("b.fq", text.substr(0, text.size() - 1)))));
   // Beside others.
@@ -124,7 +124,7 @@ TEST_CASE("files: large FASTQ that is not plain everywhere") {
   CHECK_FALSE(check_same(folder, options_for(cut)));
   jobs::CountOptions lenient = options_for(folder.write(
       "odd.fq", text.substr(0, middle) + "@bad\nACGT!ACGT\n+\nIIIIIIIII\n" + text.substr(middle)));
-  lenient.lenient = true;
+  lenient.reading.lenient = true;
   CHECK(check_same(folder, lenient));
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("files: large FASTA, plain") {
   }
   for (const unsigned threads : {1u, 2u, 8u}) CHECK(check_same(folder, options_for(path, 21, threads)));
   jobs::CountOptions options = options_for(folder.write("b.fa", text.substr(0, text.size() - 1)));
-  options.min_base_quality = 20;  // which FASTA does not have
+  options.reading.min_base_quality = 20;  // which FASTA does not have
   CHECK(check_same(folder, options));
   // Beside others.
   options.inputs = {path, folder.write("c.fq", tests::fastq(kLarge / 2, 2)),
@@ -182,6 +182,6 @@ TEST_CASE("files: large FASTA that is not plain everywhere") {
   check_with(">old\rACGT\r");
   check_with("ACGT\rACGT\n");
   jobs::CountOptions lenient = options_for(with(">bad\nACGT!ACGT\n;comment\n"));
-  lenient.lenient = true;
+  lenient.reading.lenient = true;
   CHECK(check_same(folder, lenient));
 }

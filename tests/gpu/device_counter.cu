@@ -29,10 +29,8 @@ struct DeviceResult {
 
 DeviceResult on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& device) {
   backend::CountPlan plan;
-  plan.k = device.k;
-  plan.canonical = device.canonical;
-  plan.min_count = device.min_count;
-  plan.max_count = device.max_count;
+  plan.kmers = device.kmers;
+  plan.kept = device.kept;
   plan.memory_bytes = std::uint64_t{4} << 30;
   const auto session = backend::make_cpu_backend()->start(plan);
   io::Batch batch;
@@ -61,7 +59,7 @@ DeviceResult on_gpu(const std::vector<std::string>& reads, const gpu::DeviceCoun
   DeviceResult result;
   counter->end_of_input();
   tests::finish(*counter, result.payloads);
-  backend::Tally tally(plan.min_count, plan.max_count);
+  backend::Tally tally(plan.kept);
   counter->add_to(tally);
   result.totals = tally.totals();
   result.histogram = tally.histogram();
@@ -82,7 +80,7 @@ void check_same(const DeviceResult& a, const DeviceResult& b) {
 
 gpu::DeviceCountPlan device_plan_for(std::uint32_t k) {
   gpu::DeviceCountPlan plan;
-  plan.k = k;
+  plan.kmers.k = k;
   plan.memory_bytes = std::uint64_t{2} << 30;
   return plan;
 }
@@ -108,10 +106,10 @@ TEST_CASE("filters and strands") {
   for (const std::uint32_t k : {15u, 31u, 60u}) {
     if (!tests::can_count(k)) continue;
     auto plan = device_plan_for(k);
-    plan.canonical = false;
+    plan.kmers.canonical = false;
     check_same(on_gpu(reads, plan), on_cpu(reads, plan));
-    plan.min_count = 2;
-    plan.max_count = 40;
+    plan.kept.min = 2;
+    plan.kept.max = 40;
     check_same(on_gpu(reads, plan), on_cpu(reads, plan));
   }
 }
@@ -160,7 +158,7 @@ TEST_CASE("whatever lists are counted in, the same shards") {
     if (!tests::can_count(k)) continue;
     CAPTURE(k);
     auto plan = device_plan_for(k);
-    plan.min_count = k == 31 ? 2 : 1;
+    plan.kept.min = k == 31 ? 2 : 1;
     const DeviceResult expected = on_cpu(reads, plan);
     for_each_table([&](backend::CountTable table) {
       plan.table = table;
@@ -228,8 +226,8 @@ TEST_CASE("long lists are counted by all blocks together") {
     plan.tuning.long_bin_kmers = 60;
     plan.tuning.long_bin_ratio = 0;
     check_same(on_gpu(reads, plan), on_cpu(reads, plan));
-    plan.min_count = 2;
-    plan.max_count = 1000;
+    plan.kept.min = 2;
+    plan.kept.max = 1000;
     check_same(on_gpu(reads, plan), on_cpu(reads, plan));
   }
 }
@@ -239,7 +237,7 @@ gpu::DeviceCountPlan plan_that_spills(std::uint32_t k, std::uint64_t host_megaby
   auto plan = device_plan_for(k);
   plan.memory_bytes = std::uint64_t{k <= 32 ? 140u : 200u} << 20;
   plan.spill.host_bytes = host_megabytes << 20;
-  plan.spill.directory = std::filesystem::temp_directory_path();
+  plan.spill.place.directory = std::filesystem::temp_directory_path();
   return plan;
 }
 
@@ -284,8 +282,8 @@ TEST_CASE("filters, repeats and early runs, spilled") {
     if (!tests::can_count(k)) continue;
     CAPTURE(k);
     auto plan = plan_that_spills(k, 16);
-    plan.min_count = 2;
-    plan.max_count = 100;
+    plan.kept.min = 2;
+    plan.kept.max = 100;
     auto roomy = plan;
     roomy.memory_bytes = std::uint64_t{4} << 30;
     const DeviceResult expected = on_gpu(reads, roomy, 12);
@@ -318,7 +316,7 @@ TEST_CASE("one minimizer with more words than come back at once") {
 TEST_CASE("a directory that takes no files ends a count that needs one") {
   const auto reads = tests::random_reads(600000, 60000000, 13, 300);
   auto plan = plan_that_spills(31, 0);
-  plan.spill.directory = "/dev/null/nowhere";
+  plan.spill.place.directory = "/dev/null/nowhere";
   try {
     on_gpu(reads, plan);
     FAIL("must not succeed");

@@ -26,7 +26,7 @@ using tests::Payloads;
 
 gpu::DeviceCountPlan plan_for(std::uint32_t k) {
   gpu::DeviceCountPlan plan;
-  plan.k = k;
+  plan.kmers.k = k;
   plan.memory_bytes = std::uint64_t{2} << 30;
   plan.expected_kmers = 1000000;  // little staging, so that there are several rounds
   return plan;

@@ -28,15 +28,15 @@ constexpr std::size_t kSlice = std::size_t{1} << 19;
 std::unique_ptr<backend::Lookup> on_gpu(const index::IndexFile& index, std::uint64_t bytes,
                                         bool lenient = false, bool may_page = true) {
   const std::vector<int> gpus = {tests::gpu_under_test().ordinal};
-  if (bytes == 0) return backend::make_cuda_lookup(index, lenient, gpus, 0);
-  return gpu::make_lookup_within(index, lenient, gpus, {bytes, bytes}, backend::LookupTable::index, may_page);
+  if (bytes == 0) return backend::make_cuda_lookup(index, {lenient}, {gpus});
+  return gpu::make_lookup_within(index, {.lenient = lenient, .may_page = may_page}, gpus, {bytes, bytes});
 }
 
 /// An index, looked up on both.
 struct Both {
   explicit Both(const std::string& path, bool lenient = false, std::uint64_t device_bytes = 0)
       : index(path),
-        cpu(backend::make_cpu_lookup(index, lenient)),
+        cpu(backend::make_cpu_lookup(index, {lenient})),
         gpu(on_gpu(index, device_bytes, lenient)) {}
 
   index::IndexFile index;
@@ -255,13 +255,13 @@ TEST_CASE("a cap is kept to by all that the memory pool holds") {
   const index::IndexFile index(file.path());
   REQUIRE(index.file_bytes() > std::uint64_t{36} << 20);
   const std::vector<int> gpus = {tests::gpu_under_test().ordinal};
-  const auto cpu = backend::make_cpu_lookup(index, false);
+  const auto cpu = backend::make_cpu_lookup(index);
   const io::Batch batch = batch_of(tests::random_reads(2000, 9000000, 36));
   backend::Profile expected;
   cpu->profile(batch, expected);
   for (const std::uint64_t megabytes : {40u, 50u, 100u, 200u}) {
     CAPTURE(megabytes);
-    const auto lookup = backend::make_cuda_lookup(index, false, gpus, megabytes << 20);
+    const auto lookup = backend::make_cuda_lookup(index, {}, {gpus, megabytes << 20});
     std::atomic<int> wrong{0};
     std::vector<std::thread> threads;
     for (unsigned t = 0; t < std::max(8u, lookup->callers(1)); ++t) {
@@ -276,7 +276,7 @@ TEST_CASE("a cap is kept to by all that the memory pool holds") {
     CHECK(gpu::held_bytes().peak <= megabytes << 20);
   }
   CHECK_THROWS_WITH_AS(
-      (void)backend::make_cuda_lookup(index, false, gpus, std::uint64_t{31} << 20),
+      (void)backend::make_cuda_lookup(index, {}, {gpus, std::uint64_t{31} << 20}),
       doctest::Contains("needs 32 MiB of the GPU's memory, and --device-memory allows 31 MiB"),
       ResourceError);
 }

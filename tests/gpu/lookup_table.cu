@@ -15,7 +15,7 @@ using backend::LookupTable;
 using table::LookupTablePlan;
 
 std::unique_ptr<backend::Lookup> make(const index::IndexFile& index, LookupTable table) {
-  return backend::make_cuda_lookup(index, false, {gpu_under_test().ordinal}, 0, table);
+  return backend::make_cuda_lookup(index, {.table = table}, {{gpu_under_test().ordinal}});
 }
 
 TEST_CASE("tables of reads, for any k, on one strand or both") {
@@ -120,8 +120,8 @@ TEST_CASE("tables without a free slot in their buckets use their stash") {
 /// The message of the ResourceError of a lookup with so much memory for arrays; empty when there is none.
 std::string refusal(const index::IndexFile& index, LookupTable table, std::uint64_t device_bytes) {
   try {
-    (void)gpu::make_lookup_within(index, false, {gpu_under_test().ordinal}, {device_bytes, device_bytes},
-                                  table);
+    (void)gpu::make_lookup_within(index, {.table = table}, {gpu_under_test().ordinal},
+                                  {device_bytes, device_bytes});
   } catch (const ResourceError& error) {
     return error.what();
   }

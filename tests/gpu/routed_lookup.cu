@@ -35,19 +35,19 @@ std::uint64_t memory_for_parts(const index::IndexFile& index, const std::vector<
 std::unique_ptr<backend::Lookup> in_parts(const index::IndexFile& index, const std::vector<int>& gpus,
                                           std::uint64_t more = 0, bool lenient = false) {
   const std::uint64_t bytes = memory_for_parts(index, gpus, more);
-  return gpu::make_lookup_within(index, lenient, gpus, {bytes, bytes}, backend::LookupTable::index, false);
+  return gpu::make_lookup_within(index, {.lenient = lenient, .may_page = false}, gpus, {bytes, bytes});
 }
 
 TEST_CASE("several GPUs, each with all of the index or with a part") {
   const TemporaryIndex file;
   write_index(file.path(), random_reads(20000, 3000000, 21, 1000), 31);
   const index::IndexFile index(file.path());
-  const auto cpu = backend::make_cpu_lookup(index, false);
+  const auto cpu = backend::make_cpu_lookup(index);
   const Reads known = random_reads(3000, 3000000, 21, 1000);
   for (const std::vector<int>& gpus : sets_of_gpus()) {
     CAPTURE(gpus.size());
     for (const bool has_all : {true, false}) {
-      const auto lookup = has_all ? backend::make_cuda_lookup(index, false, gpus, 0) : in_parts(index, gpus);
+      const auto lookup = has_all ? backend::make_cuda_lookup(index, {}, {gpus}) : in_parts(index, gpus);
       for (unsigned round = 0; round < 4; ++round) {
         const Seen seen = check_same(*cpu, *lookup, known);
         CHECK(seen.found == seen.kmers);
@@ -125,7 +125,8 @@ TEST_CASE("batches of several slices, one owner's k-mers only, characters that a
     const TemporaryIndex file;
     write_index(file.path(), known, k);
     const index::IndexFile index(file.path());
-    const auto cpu = backend::make_cpu_lookup(index, false), mild = backend::make_cpu_lookup(index, true);
+    const auto cpu = backend::make_cpu_lookup(index),
+               mild = backend::make_cpu_lookup(index, {.lenient = true});
     Reads reads(known.begin(), known.begin() + 8000);
     reads.push_back("");
     append(reads, {std::string(600000, 'A'), "ACGT", std::string(5000, 'C')});
@@ -151,7 +152,7 @@ TEST_CASE("several GPUs: text that is cut into more runs than there is room for"
     const TemporaryIndex file;
     write_index(file.path(), known, k);
     const index::IndexFile index(file.path());
-    const auto cpu = backend::make_cpu_lookup(index, false);
+    const auto cpu = backend::make_cpu_lookup(index);
     for (const std::vector<int>& gpus : sets_of_gpus())
       CHECK(check_same(*cpu, *in_parts(index, gpus), {text, "N" + text, text.substr(70000)}).found > 200000);
   }
@@ -162,7 +163,7 @@ TEST_CASE("several GPUs and several threads, more than have room on the devices"
   const Reads known = random_reads(60000, 600000, 34);
   write_index(file.path(), known, 31);
   const index::IndexFile index(file.path());
-  const auto cpu = backend::make_cpu_lookup(index, false);
+  const auto cpu = backend::make_cpu_lookup(index);
   for (const std::vector<int>& gpus : sets_of_gpus()) {
     for (const std::uint64_t more : {0, 1 << 20}) {
       const auto lookup = in_parts(index, gpus, more);
@@ -193,15 +194,14 @@ TEST_CASE("too little memory for the parts of an index, and damage in one") {
     const index::IndexFile index(file.path());
     const std::uint64_t least = memory_for_parts(index, gpus, 0);
     try {
-      (void)gpu::make_lookup_within(index, false, gpus, {least - 1, least - 1}, backend::LookupTable::index,
-                                    false);
+      (void)gpu::make_lookup_within(index, {.may_page = false}, gpus, {least - 1, least - 1});
       FAIL_CHECK("it was accepted");
     } catch (const ResourceError& error) {
       CHECK(std::string(error.what()).find(" MiB of each GPU's memory, and --device-memory allows ") !=
             std::string::npos);
     }
     // With so little, shards take turns.
-    CHECK(gpu::make_lookup_within(index, false, gpus, {least - 1, least - 1})->callers(1) > 1);
+    CHECK(gpu::make_lookup_within(index, {}, gpus, {least - 1, least - 1})->callers(1) > 1);
   }
   std::fstream stream(file.path(), std::ios::in | std::ios::out | std::ios::binary);
   stream.seekp(64 + 1000);
@@ -209,7 +209,7 @@ TEST_CASE("too little memory for the parts of an index, and damage in one") {
   stream.close();
   const index::IndexFile index(file.path());
   CHECK_THROWS_AS(in_parts(index, gpus), InputError);
-  CHECK_THROWS_AS((void)backend::make_cuda_lookup(index, false, gpus, 0), InputError);
+  CHECK_THROWS_AS((void)backend::make_cuda_lookup(index, {}, {gpus}), InputError);
 }
 
 }  // namespace

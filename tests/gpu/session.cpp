@@ -119,7 +119,7 @@ TEST_CASE("with little device memory, shards are counted early, and the result i
     std::uint64_t early = 0;
     for (const std::uint64_t megabytes : {140, 180, 220, 260, 320, 400}) {
       CAPTURE(megabytes);
-      plan.device_memory_bytes = megabytes << 20;
+      plan.devices.memory_bytes = megabytes << 20;
       try {
         const Result tight = on_gpu(plan, batches, kRounds);
         early += tight.early_counts;
@@ -139,10 +139,10 @@ TEST_CASE("memory that cannot do is refused at once, with what is needed") {
     plan.memory_bytes = 1 << 20;
     CHECK_THROWS_AS(cuda()->start(plan), ResourceError);
     plan = plan_for(k);
-    plan.device_memory_bytes = std::uint64_t{1} << 60;
+    plan.devices.memory_bytes = std::uint64_t{1} << 60;
     CHECK_THROWS_AS(cuda()->start(plan), ResourceError);
     // At k = 12, the counters alone take 128 MB.
-    plan.device_memory_bytes = std::uint64_t{k == 12 ? 100u : 1u} << 20;
+    plan.devices.memory_bytes = std::uint64_t{k == 12 ? 100u : 1u} << 20;
     CHECK_THROWS_AS(cuda()->start(plan), ResourceError);
   }
 }
@@ -162,7 +162,7 @@ TEST_CASE("with any device memory that is accepted, the same bytes, and never mo
         plan.threads = by_file ? 1 : 3;
         // The memory that feeding takes, and next to nothing else.
         plan.memory_bytes = by_file ? std::uint64_t{380} << 20 : std::uint64_t{8} << 30;
-        plan.device_memory_bytes = megabytes << 20;
+        plan.devices.memory_bytes = megabytes << 20;
         try {
           const Result tight = on_gpu(plan, batches);
           check_same(tight, expected);
@@ -171,7 +171,7 @@ TEST_CASE("with any device memory that is accepted, the same bytes, and never mo
           CHECK(tight.spilled.read_bytes == tight.spilled.written_bytes);
           MESSAGE("cap ", megabytes, " MB, peak ", tight.device_memory.peak_bytes >> 20, " MB, beside ",
                   tight.device_memory.beside_bytes >> 20, " MB");
-          CHECK(tight.device_memory.peak_bytes <= plan.device_memory_bytes);
+          CHECK(tight.device_memory.peak_bytes <= plan.devices.memory_bytes);
         } catch (const ResourceError& error) {
           // Before anything has been read.
           CHECK(std::string(error.what()).find("counting on the GPU takes ") != std::string::npos);

@@ -47,7 +47,7 @@ TEST_CASE("several GPUs count what one CPU counts, with any threads") {
       CAPTURE(k);
       backend::CountPlan plan = roomy_plan_for(k);
       const Result expected = run(*backend::make_cpu_backend(), plan, batches, Take::payloads);
-      plan.devices = static_cast<unsigned>(gpus.size());
+      plan.devices.cpu_devices = static_cast<unsigned>(gpus.size());
       for (const unsigned threads : {1u, 2u, 7u}) {
         CAPTURE(threads);
         plan.threads = threads;
@@ -178,7 +178,7 @@ TEST_CASE("several GPUs with little memory count early, and the result is the sa
     const auto backend = backend::make_cuda_backend(gpus);
     for (const std::uint64_t megabytes : {220, 300, 400, 600, 800, 1000}) {
       CAPTURE(megabytes);
-      plan.device_memory_bytes = megabytes << 20;
+      plan.devices.memory_bytes = megabytes << 20;
       try {
         const Result tight = run(*backend, plan, batches, Take::payloads, kRounds);
         early += tight.early_counts;
@@ -203,7 +203,7 @@ TEST_CASE("several GPUs each spill what they have no room for") {
     const auto sharers = static_cast<std::uint64_t>(std::count(gpus.begin(), gpus.end(), gpus.front()));
     for (const std::uint64_t megabytes : {180, 240}) {
       CAPTURE(megabytes);
-      plan.device_memory_bytes = (megabytes << 20) * sharers;  // for all that share the GPU
+      plan.devices.memory_bytes = (megabytes << 20) * sharers;  // for all that share the GPU
       const Result tight = run(*backend, plan, batches, Take::payloads);
       check_same_bytes(tight, expected);
       host_bytes += tight.spilled.host_bytes;
@@ -217,7 +217,7 @@ TEST_CASE("ranks with little memory of their GPUs count early or spill, and one 
   backend::CountPlan plan = roomy_plan_for(31);
   const Result expected = run(*backend::make_cpu_backend(), plan, batches, Take::payloads);
   plan.threads = 4;
-  plan.device_memory_bytes = std::uint64_t{200} << 20;
+  plan.devices.memory_bytes = std::uint64_t{200} << 20;
   const auto tight = on_gpus_of_ranks(plan, batches);
   if (!tight) return;
   CHECK(tight->errors == std::vector<std::string>(tight->errors.size()));

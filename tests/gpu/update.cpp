@@ -39,7 +39,7 @@ class ResidentUpdater : public backend::Backend {
 backend::CountPlan updating_plan(std::uint64_t device_memory_bytes = 0) {
   backend::CountPlan plan = plan_for(31);
   plan.memory_bytes = std::uint64_t{8} << 30;
-  plan.device_memory_bytes = device_memory_bytes;
+  plan.devices.memory_bytes = device_memory_bytes;
   return plan;
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("in little device memory, which is kept to, and many frames") {
   plan.threads = 2;
   check_updated(update(*updater(), plan, index, {added, {}, true, false}), expected);
   check_updated(update(*updater(), plan, expected, {{}, added, false, true}), index);
-  plan.device_memory_bytes = std::uint64_t{8} << 20;
+  plan.devices.memory_bytes = std::uint64_t{8} << 20;
   CHECK_THROWS_AS(update(*updater(), plan, index, {added, {}, true, false}), ResourceError);
 }
 
@@ -275,15 +275,15 @@ TEST_CASE("a resident table beyond the GPU's memory, that grows while reads come
     write_index(expected_path.path(), both, k);
     const index::IndexFile index(path.path()), expected(expected_path.path());
     backend::CountPlan plan = updating_plan(std::uint64_t{k == 21 ? 400u : 560u} << 20);
-    plan.k = k;
+    plan.kmers.k = k;
     plan.threads = 2;
     const Updated updated = update(live, plan, index, {added, {}, true, false});
     check_updated(updated, expected);
     CHECK(updated.paging.rounds > 1);
     CHECK(updated.paging.fetched_bytes > 0);
     CHECK(updated.paging.rebuilds > 0);
-    CHECK(updated.device_memory->peak_bytes <= plan.device_memory_bytes);
-    plan.device_memory_bytes *= 2;
+    CHECK(updated.device_memory->peak_bytes <= plan.devices.memory_bytes);
+    plan.devices.memory_bytes *= 2;
     const Updated rest = update(live, plan, index, {both, was, true, true});
     CHECK((rest.payloads == payloads_of(expected)));
     CHECK(rest.shortfall.is_none());

@@ -73,8 +73,8 @@ inline index::IndexParams params_of(std::uint32_t k, bool canonical) {
 /// Writes the index of reads, counted on the CPU.
 inline void write_index(const std::string& path, const Reads& reads, std::uint32_t k, bool canonical = true) {
   backend::CountPlan plan;
-  plan.k = k;
-  plan.canonical = canonical;
+  plan.kmers.k = k;
+  plan.kmers.canonical = canonical;
   plan.memory_bytes = std::uint64_t{4} << 30;
   const auto session = backend::make_cpu_backend()->start(plan);
   io::Batch batch = batch_of(reads);

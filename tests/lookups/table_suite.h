@@ -23,7 +23,7 @@ inline void check_reads_of_any_k(const MakeTable& make, const std::vector<std::u
       const TemporaryIndex file;
       write_index(file.path(), known, k, canonical);
       const index::IndexFile index(file.path());
-      const auto reference = backend::make_cpu_lookup(index, false);
+      const auto reference = backend::make_cpu_lookup(index);
       for (const backend::LookupTable table : kBuiltTables) {
         CAPTURE(k);
         CAPTURE(canonical);
@@ -68,7 +68,7 @@ inline void check_large_counts(const MakeTable& make) {
   const TemporaryIndex file;
   write_index(file.path(), counts_of(read, 21, values), 21);
   const index::IndexFile index(file.path());
-  const auto reference = backend::make_cpu_lookup(index, false);
+  const auto reference = backend::make_cpu_lookup(index);
   for (const backend::LookupTable table : kBuiltTables) {
     CAPTURE(static_cast<int>(table));
     const auto lookup = make(index, table);
@@ -90,7 +90,7 @@ inline void check_next_to_nothing(const MakeTable& make) {
       const std::string only = std::string(k - 1, 'A') + "C";
       write_index(file.path(), is_empty ? Reads{} : Reads{only}, k);
       const index::IndexFile index(file.path());
-      const auto reference = backend::make_cpu_lookup(index, false);
+      const auto reference = backend::make_cpu_lookup(index);
       for (const backend::LookupTable table : kBuiltTables) {
         const auto lookup = make(index, table);
         CHECK(check_same(*reference, *lookup, {only, "N", only + only}).found == (is_empty ? 0 : 3));
@@ -115,7 +115,7 @@ void check_marker(const MakeTable& make) {
     const TemporaryIndex file;
     write_index(file.path(), counts, k, false);
     const index::IndexFile index(file.path());
-    const auto reference = backend::make_cpu_lookup(index, false);
+    const auto reference = backend::make_cpu_lookup(index);
     for (const backend::LookupTable table : kBuiltTables) {
       CAPTURE(static_cast<int>(table));
       const auto lookup = make(index, table);

@@ -60,7 +60,7 @@ inline void copy(const io::Batch& from, io::Batch& to) {
 
 inline backend::CountPlan plan_for(std::uint32_t k) {
   backend::CountPlan plan;
-  plan.k = k;
+  plan.kmers.k = k;
   plan.memory_bytes = std::uint64_t{1} << 30;
   return plan;
 }
@@ -95,17 +95,17 @@ inline Result run(backend::Backend& backend, const backend::CountPlan& plan,
     const std::lock_guard lock(mutex);
     if (frozen.shape.entries == 0) return;
     result.from_elsewhere += frozen.source ? 1 : 0;
-    index::hold_payload(frozen, plan.k);
+    index::hold_payload(frozen, plan.kmers.k);
     const std::size_t words = frozen.payload.size();
     once = result.payloads.emplace(shard, frozen.payload).second && once;
     frozen.payload.resize(words + warpmer::kReadAheadWords);
     if (take == Take::payloads) return;
-    with_key_type(plan.k, [&](auto zero) {
+    with_key_type(plan.kmers.k, [&](auto zero) {
       using Key = decltype(zero);
-      const index::ShardReader<Key> reader({frozen.shape, frozen.payload.data(), words}, plan.k);
+      const index::ShardReader<Key> reader({frozen.shape, frozen.payload.data(), words}, plan.kmers.k);
       reader.for_each([&](Key hash, std::uint64_t count) {
-        std::string name(plan.k, ' ');
-        kmer_to_text(KmerHash<Key>(plan.k).inverse(hash), plan.k, name.data());
+        std::string name(plan.kmers.k, ' ');
+        kmer_to_text(KmerHash<Key>(plan.kmers.k).inverse(hash), plan.kmers.k, name.data());
         once = result.counts.emplace(name, count).second && once;
       });
     });
@@ -193,14 +193,14 @@ inline void match_the_oracle(backend::Backend& backend, const std::vector<std::u
     CAPTURE(k);
     for (const bool canonical : {true, false}) {
       backend::CountPlan plan = plan_for(k);
-      plan.canonical = canonical;
+      plan.kmers.canonical = canonical;
       const auto expected = expected_counts(reads, k, canonical);
       Payloads first;
       for (const Team& team : teams) {
         plan.threads = team.threads;
-        plan.devices = team.devices;
+        plan.devices.cpu_devices = team.devices;
         CAPTURE(plan.threads);
-        CAPTURE(plan.devices);
+        CAPTURE(plan.devices.cpu_devices);
         const Result result = run(backend, plan, batches_of(reads, 7 * team.threads));
         CHECK((result.counts == expected));
         if (first.empty()) first = result.payloads;
@@ -222,7 +222,7 @@ inline void count_in_any_table(backend::Backend& backend, const std::vector<std:
       reads.push_back(std::string(k, 'C') + std::string(k, 'A') + std::string(k, 'G'));
     }
     backend::CountPlan plan = plan_for(k);
-    plan.canonical = false;
+    plan.kmers.canonical = false;
     with_key_type(k, [&](auto zero) {
       using Key = decltype(zero);
       for (const Key hash : {key_mask<Key>(k), Key{key_mask<Key>(k) - 1}}) {
@@ -252,8 +252,8 @@ inline void filter_and_tally(backend::Backend& backend, std::uint32_t k) {
   const auto reads = simulated_reads(500, 3000, 2);
   const auto expected = expected_counts(reads, k, true);
   backend::CountPlan plan = plan_for(k);
-  plan.min_count = 2;
-  plan.max_count = 20;
+  plan.kept.min = 2;
+  plan.kept.max = 20;
   const Result result = run(backend, plan, batches_of(reads, 50));
   std::uint64_t kmers = 0, unique = 0, stored = 0, stored_kmers = 0;
   index::Histogram histogram;
@@ -301,7 +301,7 @@ inline void refuse_or_break(backend::Backend& backend, std::uint32_t k) {
   CHECK_THROWS_AS(run(backend, plan, batches_of(reads, 1)), InputError);
   // This holds in a sequence too short to have a k-mer, too.
   if (k > 2) CHECK_THROWS_AS(run(backend, plan, batches_of({"AQ"}, 1)), InputError);
-  plan.lenient = true;
+  plan.reading.lenient = true;
   CHECK((run(backend, plan, batches_of(reads, 1)).counts == expected_counts(reads, k, true)));
 }
 

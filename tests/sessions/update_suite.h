@@ -68,7 +68,7 @@ inline Updated update(backend::Backend& backend, const backend::CountPlan& each,
   bool once = true;
   const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const std::lock_guard lock(mutex);
-    index::hold_payload(frozen, each.k);
+    index::hold_payload(frozen, each.kmers.k);
     if (frozen.shape.entries > 0) once = updated.payloads.emplace(shard, frozen.payload).second && once;
   };
   const backend::ShardSink sink(put);
@@ -130,10 +130,10 @@ inline void update_like_count(backend::Backend& backend, const std::vector<std::
       for (const Team& team : teams) {
         CAPTURE(team.threads);
         backend::CountPlan plan = pattern;
-        plan.k = k;
-        plan.canonical = canonical;
+        plan.kmers.k = k;
+        plan.kmers.canonical = canonical;
         plan.threads = team.threads;
-        plan.devices = team.devices;
+        plan.devices.cpu_devices = team.devices;
         check_updated(update(backend, plan, old, {added, removed}, merge_bytes), rest);
         check_updated(update(backend, plan, old, {added, {}, true, false}, merge_bytes), all);
         check_updated(update(backend, plan, all, {{}, added, false, true}, merge_bytes), old);
@@ -169,7 +169,7 @@ inline void note_shortfalls(backend::Backend& backend, const std::vector<std::ui
     if (k > 8) CHECK(expected.absent_kmers > 0);  // all of the shortest k-mers are there
     CHECK(expected.short_kmers > 0);
     backend::CountPlan plan = pattern;
-    plan.k = k;
+    plan.kmers.k = k;
     const backend::Shortfall shortfall =
         update(backend, plan, index, {added, removed}, merge_bytes).shortfall;
     CHECK(shortfall.absent_kmers == expected.absent_kmers);
@@ -230,8 +230,8 @@ void update_what_crowds(backend::Backend& backend, std::uint32_t k, const backen
   write_index(expected_path.path(), counts, k, false);
   const index::IndexFile index(path.path()), expected(expected_path.path());
   backend::CountPlan plan = pattern;
-  plan.k = k;
-  plan.canonical = false;
+  plan.kmers.k = k;
+  plan.kmers.canonical = false;
   check_updated(update(backend, plan, index, change, merge_bytes), expected);
 }
 
@@ -259,8 +259,8 @@ inline void update_beyond_32_bits(backend::Backend& backend, const backend::Coun
   write_index(expected_path.path(), counts, k, false);
   const index::IndexFile index(path.path()), expected(expected_path.path());
   backend::CountPlan plan = pattern;
-  plan.k = k;
-  plan.canonical = false;
+  plan.kmers.k = k;
+  plan.kmers.canonical = false;
   check_updated(update(backend, plan, index, {added, {}, true, false}), expected);
 }
 
@@ -273,7 +273,7 @@ inline void end_update_with_the_sink(backend::Backend& backend, const backend::C
     const index::IndexFile index(path.path());
     for (const unsigned threads : {1u, 3u}) {
       backend::CountPlan plan = pattern;
-      plan.k = k;
+      plan.kmers.k = k;
       plan.threads = threads;
       const auto session = backend.start_update({plan, std::nullopt, std::uint64_t{64} << 20}, index);
       auto batches = batches_of(was, 10);

@@ -45,26 +45,28 @@ std::uint64_t copy_bytes(std::uint32_t k) { return (std::uint64_t{1} << (2 * k))
 
 /// Returns as many copies as there is memory for besides what freezing takes.
 unsigned copies_for(const backend::CountPlan& plan) {
-  const std::uint64_t fit = (plan.memory_bytes - backend::dense_freeze_bytes(plan.k)) / copy_bytes(plan.k);
+  const std::uint64_t fit =
+      (plan.memory_bytes - backend::dense_freeze_bytes(plan.kmers.k)) / copy_bytes(plan.kmers.k);
   return static_cast<unsigned>(std::min<std::uint64_t>({plan.threads, fit, kMostCopies}));
 }
 
 std::uint64_t least_bytes(const backend::CountPlan& plan) {
-  return backend::dense_freeze_bytes(plan.k) + copy_bytes(plan.k);
+  return backend::dense_freeze_bytes(plan.kmers.k) + copy_bytes(plan.kmers.k);
 }
 
 }  // namespace
 
 DenseSession::DenseSession(const Kernels& kernels, const backend::CountPlan& plan)
-    : plan_(plan), times_(plan.threads), tally_(plan.min_count, plan.max_count) {
+    : plan_(plan), times_(plan.threads), tally_(plan.kept) {
   if (plan.memory_bytes < least_bytes(plan)) {
     throw ResourceError(host::memory_refusal(std::max(plan.memory_cap_bytes, plan.memory_bytes),
-                                             fmt::format("counting {}-mers", plan.k), plan.threads,
+                                             fmt::format("counting {}-mers", plan.kmers.k), plan.threads,
                                              plan.other_bytes + least_bytes(plan)));
   }
   for (unsigned i = 0; i < copies_for(plan); ++i)
-    copies_.push_back(std::make_unique<Copy>(std::size_t{1} << (2 * plan.k)));
-  for (unsigned t = 0; t < plan.threads; ++t) finders_.emplace_back(kernels, plan.k, plan.lenient);
+    copies_.push_back(std::make_unique<Copy>(std::size_t{1} << (2 * plan.kmers.k)));
+  for (unsigned t = 0; t < plan.threads; ++t)
+    finders_.emplace_back(kernels, plan.kmers.k, plan.reading.lenient);
 }
 
 backend::SessionForecast DenseSession::forecast(const backend::CountPlan& plan) {
@@ -73,9 +75,10 @@ backend::SessionForecast DenseSession::forecast(const backend::CountPlan& plan) 
   forecast.begins = plan.memory_bytes >= least_bytes(plan);
   if (!forecast.begins) return forecast;
   // Pages of k-mers that do not occur may never be touched.
-  forecast.peak_high_bytes = static_cast<double>(backend::dense_freeze_bytes(plan.k)) +
-                             static_cast<double>(copies_for(plan)) * static_cast<double>(copy_bytes(plan.k));
-  forecast.peak_low_bytes = static_cast<double>(copy_bytes(plan.k));
+  forecast.peak_high_bytes =
+      static_cast<double>(backend::dense_freeze_bytes(plan.kmers.k)) +
+      static_cast<double>(copies_for(plan)) * static_cast<double>(copy_bytes(plan.kmers.k));
+  forecast.peak_low_bytes = static_cast<double>(copy_bytes(plan.kmers.k));
   return forecast;
 }
 
@@ -89,16 +92,16 @@ std::uint64_t DenseSession::add(io::Batch& batch, unsigned thread) {
     finders_[thread].for_each(
         batch, piece,
         [&](const std::uint64_t* packed, std::size_t first, std::size_t bases, std::size_t /*at*/) {
-          kmers += bases - plan_.k + 1;
+          kmers += bases - plan_.kmers.k + 1;
           const auto count = shared ? count_stretch<true> : count_stretch<false>;
-          count(packed, first, bases, plan_.k, copy.counts.data(), copy.mutex, copy.carries);
+          count(packed, first, bases, plan_.kmers.k, copy.counts.data(), copy.mutex, copy.carries);
         });
   }
   return kmers;
 }
 
 std::vector<std::uint64_t> DenseSession::sums() const {
-  std::vector<std::uint64_t> sums(std::size_t{1} << (2 * plan_.k));
+  std::vector<std::uint64_t> sums(std::size_t{1} << (2 * plan_.kmers.k));
   for (const auto& copy : copies_) {
     for (std::size_t kmer = 0; kmer < sums.size(); ++kmer) sums[kmer] += copy->counts[kmer];
     for (const std::uint32_t kmer : copy->carries) sums[kmer] += std::uint64_t{1} << 32;
@@ -112,7 +115,7 @@ void DenseSession::finish(unsigned thread, const backend::ShardSink& sink,
   const Stopwatch watch(times_[thread].freeze_seconds);
   std::vector<std::uint64_t> all = sums();
   if (!mpi::add_up_over_ranks(*plan_.ranks, all)) return;
-  sink(0, backend::freeze_dense(std::move(all), plan_.k, plan_.canonical, tally_));
+  sink(0, backend::freeze_dense(std::move(all), plan_.kmers.k, plan_.kmers.canonical, tally_));
   shard_done();
 }
 

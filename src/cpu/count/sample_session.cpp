@@ -42,8 +42,8 @@ template <class Key, int Words>
 class ShardedSample : public backend::SampleSession {
  public:
   ShardedSample(const Kernels& kernels, const backend::SamplePlan& plan)
-      : kernels_(kernels), plan_(plan), shards_(1u << shard_bits(plan.count.k)), loads_(shards_) {
-    for (int half = 0; half < 2; ++half) pending_.emplace_back(pool_, shards_, plan.count.k);
+      : kernels_(kernels), plan_(plan), shards_(1u << shard_bits(plan.count.kmers.k)), loads_(shards_) {
+    for (int half = 0; half < 2; ++half) pending_.emplace_back(pool_, shards_, plan.count.kmers.k);
     sample_.shards.resize(shards_);
     sample_.word_bytes = sizeof(SuperKmer<Words>);
     for (unsigned t = 0; t < plan.count.threads; ++t)
@@ -75,7 +75,7 @@ class ShardedSample : public backend::SampleSession {
       sample.shards[shard].kmers = loads_[shard].kmers;
       sample.shards[shard].words = loads_[shard].words;
     }
-    backend::Tally all(1, UINT64_MAX), halved(1, UINT64_MAX);
+    backend::Tally all, halved;
     for (const Worker& worker : workers_) {
       all.merge(worker.all);
       halved.merge(worker.halved);
@@ -96,19 +96,19 @@ class ShardedSample : public backend::SampleSession {
 
   struct Worker {
     Worker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards, PagePool& pool)
-        : cutter(kernels, plan.k, plan.lenient),
+        : cutter(kernels, plan.kmers.k, plan.reading.lenient),
           split(shards, Cutter<Words>::kCapacity),
           stock(pool, kHugePageBytes / PagePool::kPageBytes),
-          counter(kernels, plan.k, plan.canonical, plan.table),
-          freezer(kernels, plan.k),
-          kept(plan.min_count, plan.max_count) {}
+          counter(kernels, plan.kmers.k, plan.kmers.canonical, plan.table),
+          freezer(kernels, plan.kmers.k),
+          kept(plan.kept) {}
 
     Cutter<Words> cutter;
     Multisplit<Words> split;
     PageStock stock;
     ShardCounter<Key, Words> counter;
     Freezer freezer;
-    backend::Tally all{1, UINT64_MAX}, halved{1, UINT64_MAX}, kept;  ///< shards are in one of the first two
+    backend::Tally all, halved, kept;  ///< shards are in one of the first two
     std::uint64_t half_kmers = 0, half_distinct = 0;
     double count_seconds = 0;
   };
@@ -209,14 +209,14 @@ class DenseSample : public backend::SampleSession {
     backend::ShardSample& sample = sample_.shards.emplace_back();
     sample.is_counted = true;
     const Stopwatch watch(sample_.count_seconds);
-    backend::Tally kept(plan_.min_count, plan_.max_count);
-    if (plan_.canonical) backend::fold_strands(counts, plan_.k);
-    backend::Tally all(1, UINT64_MAX);
+    backend::Tally kept(plan_.kept);
+    if (plan_.kmers.canonical) backend::fold_strands(counts, plan_.kmers.k);
+    backend::Tally all;
     for (const std::uint64_t count : counts) {
       if (count > 0) all.note(count, 1);
     }
     sample.payload_words =
-        backend::freeze_dense(session_.sums(), plan_.k, plan_.canonical, kept).payload.size();
+        backend::freeze_dense(session_.sums(), plan_.kmers.k, plan_.kmers.canonical, kept).payload.size();
     sample.kmers = all.totals().counted_kmers;
     sample.distinct = all.totals().counted_distinct;
     sample.stored = kept.totals().stored_distinct;
@@ -239,8 +239,8 @@ namespace warpmer::backend {
 
 std::unique_ptr<SampleSession> make_cpu_sample(const SamplePlan& plan) {
   const cpu::Kernels& kernels = cpu::best_kernels();
-  if (plan.count.k <= kMaxDenseK) return std::make_unique<cpu::DenseSample>(kernels, plan);
-  return with_shard_types(plan.count.k, [&]<class Key, int Words>() -> std::unique_ptr<SampleSession> {
+  if (plan.count.kmers.k <= kMaxDenseK) return std::make_unique<cpu::DenseSample>(kernels, plan);
+  return with_shard_types(plan.count.kmers.k, [&]<class Key, int Words>() -> std::unique_ptr<SampleSession> {
     return std::make_unique<cpu::ShardedSample<Key, Words>>(kernels, plan);
   });
 }

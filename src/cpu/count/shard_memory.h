@@ -61,12 +61,12 @@ class ShardMemory {
       : kernels_(kernels),
         plan_(plan),
         memory_(memory),
-        pending_(pool_, shards, plan.k),
+        pending_(pool_, shards, plan.kmers.k),
         shards_(shards),
         group_shards_(group_shards(shards, memory.budget())),
         groups_(shards / group_shards_),
         last_groups_begin_(static_cast<std::uint32_t>(groups_.size())) {
-    if (plan.tmp_directory_is_chosen) file();  // if it cannot do, that is said now
+    if (plan.spill.is_chosen) file();  // if it cannot do, that is said now
   }
 
   /// Returns the store that words are appended to.
@@ -125,7 +125,9 @@ class ShardMemory {
   }
 
   /// Returns a place for a shard that comes in parts.
-  [[nodiscard]] ShardSpill<Key> shard_spill() { return {kernels_, plan_.k, file(), spilled_run_bytes_}; }
+  [[nodiscard]] ShardSpill<Key> shard_spill() {
+    return {kernels_, plan_.kmers.k, file(), spilled_run_bytes_};
+  }
 
   [[nodiscard]] std::uint64_t early_counts() const { return early_counts_; }
   [[nodiscard]] backend::SpillReport spill_report() const {
@@ -185,7 +187,7 @@ class ShardMemory {
 
   file::SpillFile& file() {
     std::call_once(file_made_, [&] {
-      made_file_ = std::make_unique<file::SpillFile>(plan_.tmp_directory, plan_.input_read);
+      made_file_ = std::make_unique<file::SpillFile>(plan_.spill.directory, plan_.spill.input_read);
       made_file_->leave_cache();
       spill_file_ = made_file_.get();
     });
@@ -301,8 +303,8 @@ class ShardMemory {
 
   ShardCounter<Key, Words>& counter(WorkerScratch& count_scratch) {
     if (!count_scratch.counter) {
-      count_scratch.counter =
-          std::make_unique<ShardCounter<Key, Words>>(kernels_, plan_.k, plan_.canonical, plan_.table);
+      count_scratch.counter = std::make_unique<ShardCounter<Key, Words>>(kernels_, plan_.kmers.k,
+                                                                         plan_.kmers.canonical, plan_.table);
     }
     return *count_scratch.counter;
   }
@@ -353,7 +355,7 @@ class ShardMemory {
     trim(count_scratch, 0);
     reserve(count_scratch, memory_.thread_bytes(), shard);
     const std::uint64_t room = memory_.hashes_in_pass(run_bytes);
-    const Key mask = key_mask<Key>(plan_.k);
+    const Key mask = key_mask<Key>(plan_.kmers.k);
     Key first = 0, last = mask;
     for (bool is_all = true;; is_all = false) {
       last = count_range(count_scratch, words, parts, first, last, room);

@@ -27,12 +27,12 @@ class ShardedSession : public backend::CountingSession {
  public:
   ShardedSession(const Kernels& kernels, const backend::CountPlan& plan)
       : plan_(plan),
-        shards_(1u << shard_bits(plan.k)),
+        shards_(1u << shard_bits(plan.kmers.k)),
         memory_(with_courier(plan), Worker::memory_bytes(), shards_, Memory::kShardBytes, sizeof(Key),
                 sizeof(SuperKmer<Words>)),
         shard_memory_(kernels, plan_, shards_, memory_),
         pending_(shard_memory_.pending()),
-        exchange_(*plan.ranks, shards_, plan.devices, plan.threads),
+        exchange_(*plan.ranks, shards_, plan.devices.cpu_devices, plan.threads),
         next_shard_(exchange_.first_shard()) {
     const std::uint32_t own_shards = exchange_.end_shard() - exchange_.first_shard();
     const unsigned workers = with_courier(plan).threads;
@@ -52,9 +52,9 @@ class ShardedSession : public backend::CountingSession {
   static backend::SessionForecast forecast(const backend::CountPlan& plan,
                                            const backend::ExpectedKmers& expected) {
     constexpr std::uint64_t kPage = PagePool::kPageBytes;
-    const std::uint32_t shards = 1u << shard_bits(plan.k);
+    const std::uint32_t shards = 1u << shard_bits(plan.kmers.k);
     const double words = expected.pending_bytes / sizeof(SuperKmer<Words>);
-    const double bytes = words == 0 ? 0 : words * mean_word_bytes(plan.k, expected.occurrences / words);
+    const double bytes = words == 0 ? 0 : words * mean_word_bytes(plan.kmers.k, expected.occurrences / words);
     // Each shard's last page is half empty; threads have some in stock.
     const double filled = bytes / PendingPage<Words>::kBytes + std::min<double>(words, shards) / 2;
     const double stock = plan.threads * static_cast<double>(stock_pages(
@@ -131,7 +131,7 @@ class ShardedSession : public backend::CountingSession {
   [[nodiscard]] ShardSpill<Key> shard_spill() { return shard_memory_.shard_spill(); }
 
   [[nodiscard]] backend::Tally tally() const override {
-    backend::Tally all(plan_.min_count, plan_.max_count);
+    backend::Tally all(plan_.kept);
     for (const Worker& worker : workers_) all.merge(worker.tally);
     return all;
   }
@@ -143,7 +143,7 @@ class ShardedSession : public backend::CountingSession {
   }
 
   [[nodiscard]] std::vector<backend::OwnerLoad> owner_loads() const override {
-    backend::OwnerLoads all(plan_.devices, exchange_.end_shard() - exchange_.first_shard());
+    backend::OwnerLoads all(plan_.devices.cpu_devices, exchange_.end_shard() - exchange_.first_shard());
     for (const Worker& worker : workers_) all.merge(worker.loads);
     return all.loads();
   }
@@ -157,12 +157,12 @@ class ShardedSession : public backend::CountingSession {
   struct Worker {
     Worker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
            std::uint32_t own_shards, PagePool& pool, std::size_t stock_pages)
-        : cutter(kernels, plan.k, plan.lenient),
+        : cutter(kernels, plan.kmers.k, plan.reading.lenient),
           split(shards, Cutter<Words>::kCapacity),
           stock(pool, stock_pages),
-          count_scratch(kernels, plan.k, times),
-          tally(plan.min_count, plan.max_count),
-          loads(plan.devices, own_shards) {}
+          count_scratch(kernels, plan.kmers.k, times),
+          tally(plan.kept),
+          loads(plan.devices.cpu_devices, own_shards) {}
 
     static std::uint64_t memory_bytes() {
       return Cutter<Words>::memory_bytes() + Cutter<Words>::kCapacity * sizeof(SuperKmer<Words>) +
@@ -197,7 +197,7 @@ class ShardedSession : public backend::CountingSession {
     const Stopwatch watch(worker.times.exchange_seconds);
     worker.times.super_kmer_bytes += list.size * sizeof(SuperKmer<Words>);
     worker.cutter.clear();
-    if (plan_.devices == 1 && !plan_.ranks->are_several()) {
+    if (plan_.devices.cpu_devices == 1 && !plan_.ranks->are_several()) {
       worker.loads.note_super_kmers(0, worker.split.offset(shards_));
       for (std::uint32_t shard = 0; shard < shards_; ++shard) {
         pending_.prefetch(std::min(shard + kPrefetchShards, shards_ - 1));

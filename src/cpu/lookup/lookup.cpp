@@ -169,15 +169,14 @@ class CpuLookup : public Lookup {
 
 }  // namespace
 
-std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, bool lenient, LookupTable table,
-                                        unsigned threads) {
+std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, const LookupOptions& options) {
   std::unique_ptr<cpu::FinderSource> finders;
-  if (table == LookupTable::index) {
-    finders = std::make_unique<IndexFinders>(index, lenient, nullptr);
+  if (options.table == LookupTable::index) {
+    finders = std::make_unique<IndexFinders>(index, options.lenient, nullptr);
   } else {
-    finders = cpu::make_table_finders(index, lenient, table, threads);
+    finders = cpu::make_table_finders(index, options.lenient, options.table, options.threads);
   }
-  return std::make_unique<CpuLookup>(index, table, std::move(finders));
+  return std::make_unique<CpuLookup>(index, options.table, std::move(finders));
 }
 
 std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, SeenKmers& met) {

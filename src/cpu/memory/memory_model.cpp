@@ -54,7 +54,7 @@ MemoryModel::Division::Division(const backend::CountPlan& plan, std::uint64_t th
       fixed(plan.threads * thread_bytes + shards * shard_bytes),
       writer(std::max(plan.memory_cap_bytes, plan.memory_bytes) / kWriterShare),
       // A shard in each thread's hands while others are pending, of this rank's; it may be twice the mean.
-      tables((key_bytes > 8 ? 70.0 : 56.0) * word_bytes_of_page_byte(plan.k) * plan.threads *
+      tables((key_bytes > 8 ? 70.0 : 56.0) * word_bytes_of_page_byte(plan.kmers.k) * plan.threads *
              plan.ranks->size() / shards) {
   const auto least_pages = static_cast<std::uint64_t>(
       static_cast<double>(shards * kLeastPages * PagePool::kPageBytes) * (1 + tables));
@@ -70,11 +70,11 @@ MemoryModel::MemoryModel(const backend::CountPlan& plan, std::uint64_t thread_by
     : threads_(plan.threads),
       is_wide_(key_bytes > 8),
       bytes_of_word_(bytes_of_word),
-      bytes_of_kmer_(static_cast<double>(bytes_of_word) / mean_kmers_per_word(plan.k)) {
+      bytes_of_kmer_(static_cast<double>(bytes_of_word) / mean_kmers_per_word(plan.kmers.k)) {
   const Division division(plan, thread_bytes, shards, shard_bytes, key_bytes);
   if (plan.memory_bytes < division.least + division.writer) {
     throw ResourceError(host::memory_refusal(std::max(plan.memory_cap_bytes, plan.memory_bytes),
-                                             fmt::format("counting {}-mers", plan.k), threads_,
+                                             fmt::format("counting {}-mers", plan.kmers.k), threads_,
                                              division.least_cap(plan)));
   }
   total_ = plan.memory_bytes - division.fixed - division.writer;

@@ -84,8 +84,8 @@ class PositionBuilder {
 
   static index::PositionParams params_for(const Job& job) {
     index::PositionParams params;
-    params.k = job.options.k;
-    params.canonical = job.options.canonical;
+    params.k = job.options.kmers.k;
+    params.canonical = job.options.kmers.canonical;
     params.hash_version = kHashVersion;
     params.bin_bits = index::bin_bits_for(job.reference.kmers(), params.k);
     params.location_bits = index::location_bits_for(job.reference.bases());
@@ -265,21 +265,18 @@ class PositionBuilder {
 };
 
 void check(const PositionOptions& options) {
-  if (options.k < 1 || options.k > kMaxK)
-    throw UsageError(fmt::format("k is {}; warpmer indexes k-mers of 1 to {} bases", options.k, kMaxK));
+  const std::uint32_t k = options.kmers.k;
+  if (k < 1 || k > kMaxK)
+    throw UsageError(fmt::format("k is {}; warpmer indexes k-mers of 1 to {} bases", k, kMaxK));
 }
 
-io::InputOptions input_options(const PositionOptions& options, unsigned threads, std::uint64_t memory_cap) {
-  io::InputOptions input;
-  input.overlap_bases = options.k - 1;
-  input.min_base_quality = options.min_base_quality;
-  input.qualities = options.qualities;
-  input.reference = options.reference;
-  input.threads = threads;
-  input.in_order = true;
-  input.one_caller = true;
-  input.longest_record_bytes = host::longest_record_bytes(memory_cap, threads);
-  return input;
+io::InputOptions input_options(const PositionOptions& options, const host::Resources& resources) {
+  return {.reading = options.reading,
+          .overlap_bases = options.kmers.k - 1,
+          .threads = resources.threads,
+          .in_order = true,
+          .one_caller = true,
+          .longest_record_bytes = host::longest_record_bytes(resources.memory_bytes, resources.threads)};
 }
 
 /// Reads everything. It is known only while reading what that takes.
@@ -309,7 +306,7 @@ void read(io::InputSet& input, PackedReference& reference, std::uint64_t memory_
 }
 
 void build(const Job& job) {
-  with_key_type(job.options.k, [&]<class Key>(Key) {
+  with_key_type(job.options.kmers.k, [&]<class Key>(Key) {
     if (index::location_bits_for(job.reference.bases()) <= 32) {
       PositionBuilder<Key, std::uint32_t>(job).run();
     } else {
@@ -323,26 +320,25 @@ void build(const Job& job) {
 PositionReport index_positions(const PositionOptions& options, JobProgress& progress) {
   check(options);
   PositionReport report;
-  report.threads = host::threads_or_all(options.threads);
-  // Unasked, stay clear of the limit at which the kernel kills.
-  report.memory_cap_bytes = host::memory_or_most(options.memory_bytes);
+  report.resources = host::settled(options.resources);
+  const auto [threads, memory_cap] = report.resources;
   index::Provenance provenance = options.provenance;
   const auto start = Clock::now();
-  PackedReference reference(options.k, options.lenient);
-  index::PositionWriter writer(options.output, report.threads);
+  PackedReference reference(options.kmers.k, options.reading.lenient);
+  index::PositionWriter writer(options.output, threads);
   {
-    io::InputSet input(options.inputs, input_options(options, report.threads, report.memory_cap_bytes));
+    io::InputSet input(options.inputs, input_options(options, report.resources));
     provenance.inputs = input.files();
-    read(input, reference, report.memory_cap_bytes, progress);
+    read(input, reference, memory_cap, progress);
   }
   report.read_seconds = seconds_since(start);
   const auto middle = Clock::now();
-  build({options, progress, report.threads, report.memory_cap_bytes, reference, writer, report});
+  build({options, progress, threads, memory_cap, reference, writer, report});
   report.totals.sequences = reference.sequences().size();
   report.totals.bases = reference.bases();
   const index::PositionTotals& found = report.totals;
-  warn_if_empty(ReadTotals{found.sequences, found.bases, found.occurrences}, options.k);
-  io::warn_of_phred64(options.qualities);
+  warn_if_empty(ReadTotals{found.sequences, found.bases, found.occurrences}, options.kmers.k);
+  io::warn_of_phred64(options.reading.qualities);
   writer.finish(report.totals, reference.sequences(), provenance);
   report.build_seconds = seconds_since(middle);
   report.index_bytes = writer.file_bytes();

@@ -54,7 +54,7 @@ class EntryTextWriter {
         plan_(plan),
         k_(index.params().k),
         hash_(k_),
-        text_(plan.threads, backend::entries_within(index, plan.bounds), write) {}
+        text_(plan.resources.threads, backend::entries_within(index, plan.bounds), write) {}
 
   void run() {
     if (plan_.sorted) {
@@ -88,7 +88,7 @@ class EntryTextWriter {
   void make_texts(std::uint64_t begin, std::uint64_t end, Make&& make) {
     std::atomic<std::uint64_t> next{begin};
     run_team(
-        plan_.threads,
+        plan_.resources.threads,
         [&](unsigned) {
           State state;
           for (std::uint64_t number; (number = next.fetch_add(1)) < end;) {
@@ -124,8 +124,8 @@ class EntryTextWriter {
   }
 
   void write_sorted() {
-    EntrySorter<Key> sorter(index_, plan_.bounds, plan_.threads, plan_.memory_bytes,
-                            file::OrderedText::memory_bytes(plan_.threads));
+    EntrySorter<Key> sorter(index_, plan_.bounds, plan_.resources.threads, plan_.resources.memory_bytes,
+                            file::OrderedText::memory_bytes(plan_.resources.threads));
     using Ordered = typename EntrySorter<Key>::Ordered;
     for (std::uint32_t first = 0; first < sorter.bins();) {
       const auto range = sorter.gather(first);

@@ -65,8 +65,7 @@ class ImportWorker {
         codec_(plan.k),
         shard_ends_(std::size_t{1} << kShardBits),
         buckets_(kernels.shard<Key, 2>(), plan.k),
-        freezer_(kernels, plan.k),
-        tally_(1, UINT64_MAX) {}
+        freezer_(kernels, plan.k) {}
 
   /// Bytes of an entry that `make` needs: bytes, keys, weights, counts, keys in buckets; and scratch memory
   /// grows by doubling.
@@ -237,7 +236,7 @@ class ShardedImport final : public backend::ImportSession {
   }
 
   [[nodiscard]] backend::Tally tally() const override {
-    backend::Tally all(1, UINT64_MAX);
+    backend::Tally all;
     for (const auto& worker : workers_) all.merge(worker.tally());
     return all;
   }
@@ -271,7 +270,7 @@ class ShardedImport final : public backend::ImportSession {
 /// k up to kMaxDenseK: an array of 4^k counts.
 class DenseImport final : public backend::ImportSession {
  public:
-  explicit DenseImport(const ImportPlan& plan) : plan_(plan), tally_(1, UINT64_MAX) {
+  explicit DenseImport(const ImportPlan& plan) : plan_(plan) {
     const std::uint64_t needed = backend::dense_freeze_bytes(plan.k);
     if (plan.memory_bytes < needed) refuse_memory(plan_, needed);
     counts_.resize(std::size_t{1} << (2 * plan.k));

@@ -46,7 +46,7 @@ void with_count_rule(CountRule rule, F&& f) {
 /// Returns the number of entries that a shard of the result has, at most.
 std::uint64_t most_entries(const backend::SetPlan& plan, std::span<const index::IndexFile> inputs,
                            std::uint32_t shard) {
-  if (plan.operation == SetOperation::subtract || plan.operation == SetOperation::intersect)
+  if (plan.rule.operation == SetOperation::subtract || plan.rule.operation == SetOperation::intersect)
     return inputs.front().shape(shard).entries;
   return entries_in(inputs, shard);
 }
@@ -62,11 +62,11 @@ class SetWorker {
       : plan_(plan),
         parts_(inputs, plan.of_inputs),
         budget_(budget),
-        counts_samples_(plan.operation == SetOperation::unite
-                            ? plan.min_samples > 1
-                            : plan.operation == SetOperation::symmetric_difference && inputs.size() > 2),
+        counts_samples_(plan.rule.operation == SetOperation::unite
+                            ? plan.rule.min_samples > 1
+                            : plan.rule.operation == SetOperation::symmetric_difference && inputs.size() > 2),
         freezer_(kernels, inputs.front().params().k),
-        tally_(plan.of_result.min, plan.of_result.max) {}
+        tally_(plan.rule.of_result) {}
 
   /// Returns what it holds, at most, while it makes a shard of up to `entries` of parts of up to
   /// `part_entries`.
@@ -86,7 +86,7 @@ class SetWorker {
     parts_.open(shard);
     result_.empty();
     for (std::uint64_t part = 0; part < parts_.parts(); ++part) {
-      if (counts_samples_ || plan_.operation == SetOperation::unite) {
+      if (counts_samples_ || plan_.rule.operation == SetOperation::unite) {
         unite(part);
       } else {
         fold(part);
@@ -112,7 +112,7 @@ class SetWorker {
 
   void read(std::size_t input, std::uint64_t part, Buffer& out) {
     parts_.read(input, part, out);
-    if (plan_.counts == CountRule::samples) std::fill_n(out.counts(), out.size, 1);
+    if (plan_.rule.counts == CountRule::samples) std::fill_n(out.counts(), out.size, 1);
   }
 
   /// Takes input after input: what is left of the first one gets less and less.
@@ -169,9 +169,9 @@ class SetWorker {
 
   /// Appends to `out` what the operation makes of two lists.
   void merge_into(const Buffer& left, const Buffer& right, Buffer& out, bool with_samples) {
-    const std::size_t most = plan_.operation == SetOperation::intersect  ? std::min(left.size, right.size)
-                             : plan_.operation == SetOperation::subtract ? left.size
-                                                                         : left.size + right.size;
+    const std::size_t most = plan_.rule.operation == SetOperation::intersect ? std::min(left.size, right.size)
+                             : plan_.rule.operation == SetOperation::subtract ? left.size
+                                                                              : left.size + right.size;
     out.reserve(most, out.begin + out.size, with_samples);
     account(0);
     const auto go = [&]<Keep kKeep>(auto combine) {
@@ -179,14 +179,15 @@ class SetWorker {
           merge<kKeep>(left.list(with_samples), right.list(with_samples), out.target(with_samples), combine);
       if constexpr (std::is_same_v<decltype(combine), AddCounts>) check(combine);
     };
-    switch (plan_.operation) {
+    switch (plan_.rule.operation) {
       case SetOperation::unite:
-        return with_count_rule(plan_.counts, [&](auto combine) { go.template operator()<kUnion>(combine); });
+        return with_count_rule(plan_.rule.counts,
+                               [&](auto combine) { go.template operator()<kUnion>(combine); });
       case SetOperation::intersect:
-        return with_count_rule(plan_.counts,
+        return with_count_rule(plan_.rule.counts,
                                [&](auto combine) { go.template operator()<kIntersection>(combine); });
       case SetOperation::subtract:
-        if (plan_.counts == CountRule::difference) return go.template operator()<kLeft>(CountLess{});
+        if (plan_.rule.counts == CountRule::difference) return go.template operator()<kLeft>(CountLess{});
         return go.template operator()<kLeftOnly>(LeftCount{});
       case SetOperation::symmetric_difference:
         // With more than two, it is known at the end only which of them have a k-mer.
@@ -205,13 +206,13 @@ class SetWorker {
     result_.reserve(list.size, result_.size, false);
     account(0);
     const MergeTarget<Key> to = result_.target();
-    const bool exactly_one = plan_.operation == SetOperation::symmetric_difference;
+    const bool exactly_one = plan_.rule.operation == SetOperation::symmetric_difference;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < list.size; ++i) {
       to.hashes[kept] = list.hashes()[i];
       to.counts[kept] = list.counts()[i];
-      const std::uint32_t samples = counts_samples_ ? list.samples()[i] : plan_.min_samples;
-      kept += (exactly_one ? samples == 1 : samples >= plan_.min_samples) ? 1 : 0;
+      const std::uint32_t samples = counts_samples_ ? list.samples()[i] : plan_.rule.min_samples;
+      kept += (exactly_one ? samples == 1 : samples >= plan_.rule.min_samples) ? 1 : 0;
     }
     result_.size += kept;
   }
@@ -263,7 +264,7 @@ class SetOperator : public backend::SetSession {
   }
 
   [[nodiscard]] backend::Tally tally() const override {
-    backend::Tally all(plan_.of_result.min, plan_.of_result.max);
+    backend::Tally all(plan_.rule.of_result);
     for (const auto& worker : workers_) all.merge(worker.tally());
     return all;
   }

@@ -125,7 +125,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
   [[nodiscard]] backend::Tally tally() const override {
-    backend::Tally all(1, UINT64_MAX);
+    backend::Tally all;
     for (const Worker& worker : workers_) all.merge(worker.tally);
     return all;
   }
@@ -156,7 +156,7 @@ class ShardedUpdate : public backend::UpdatingSession {
     ListBuffer<Key> result;
     ListBuffer<Key> part;   ///< entries of a part of an index's shard
     ListBuffer<Key> added;  ///< the same range of hashes, from the spill file
-    backend::Tally tally{1, UINT64_MAX};
+    backend::Tally tally;
     backend::Shortfall shortfall;
   };
 

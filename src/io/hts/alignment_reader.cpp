@@ -44,7 +44,7 @@ AlignmentReader::AlignmentReader(std::unique_ptr<AlignmentSource> source, const 
                                  const std::atomic<bool>& cancelled)
     : program_(options.keep_alignments),
       batch_bytes_(TextReader::batch_capacity(options)),
-      lowest_phred_(options.min_base_quality.value_or(0)),
+      lowest_phred_(options.reading.min_base_quality.value_or(0)),
       cancelled_(cancelled),
       source_(std::move(source)),
       record_(bam_init1()) {}

@@ -108,14 +108,14 @@ void CramSource::open(const InputOptions& options) {
   if (!options.keep_alignments) {
     hts_set_opt(handles_->file, CRAM_OPT_REQUIRED_FIELDS, SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL);
   }
-  if (!options.reference.empty()) use_reference(options.reference);
+  if (!options.reading.reference.empty()) use_reference(options.reading.reference);
   handles_->header = sam_hdr_read(handles_->file);
   if (handles_->header == nullptr)
     fail_reading("its header cannot be read; the file is damaged or truncated");
   {
     const std::lock_guard<std::mutex> guard(needs_mutex_);
-    needs_.reference_bases =
-        options.reference.empty() ? longest_sequence(*handles_->header) : longest_sequence(options.reference);
+    needs_.reference_bases = options.reading.reference.empty() ? longest_sequence(*handles_->header)
+                                                               : longest_sequence(options.reading.reference);
     check_needs();
   }
   // Not before the header is read: that looks for the end of the file, and waits forever for a reading thread

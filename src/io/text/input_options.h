@@ -18,11 +18,17 @@ struct ProgramLine {
   std::string command_line;
 };
 
+/// Says how a user wants sequences to be read; the same for all jobs.
+struct ReadingOptions {
+  bool lenient = false;  ///< a character that is no nucleotide code breaks k-mers, too; for who makes k-mers
+  std::optional<int> min_base_quality;      ///< bases of lower Phred quality (offset 33) become 'N'
+  std::shared_ptr<QualityWatch> qualities;  ///< is shown some reads of each file; may be null
+  std::string reference;                    ///< FASTA for CRAM; empty: as htslib finds it
+};
+
 struct InputOptions {
+  ReadingOptions reading;
   std::uint32_t overlap_bases = 0;                 ///< k - 1: what consecutive pieces of one sequence share
-  std::optional<int> min_base_quality;             ///< bases of lower Phred quality (offset 33) become 'N'
-  std::shared_ptr<QualityWatch> qualities;         ///< is shown some reads of each file; may be null
-  std::string reference;                           ///< FASTA for CRAM; empty: as htslib finds it
   unsigned threads = 1;                            ///< threads that may be spent on decompression
   std::size_t batch_bytes = std::size_t{4} << 20;  ///< text per batch, about
   bool in_order = false;    ///< one file after another, batches numbered; else several files at once
@@ -35,7 +41,7 @@ struct InputOptions {
   /// is no sequencing read, but damage, and an InputError.
   std::size_t longest_record_bytes = SIZE_MAX;
   /// Alignments come with their record and their file's header, to which this program's @PG line is added.
-  std::optional<ProgramLine> keep_alignments;
+  std::optional<ProgramLine> keep_alignments = {};
 };
 
 }  // namespace warpmer::io

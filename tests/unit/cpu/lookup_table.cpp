@@ -16,7 +16,7 @@ using table::IcebergLookup;
 using table::LookupTablePlan;
 
 std::unique_ptr<backend::Lookup> make(const index::IndexFile& index, LookupTable table) {
-  return backend::make_cpu_lookup(index, false, table, 3);
+  return backend::make_cpu_lookup(index, {.table = table, .threads = 3});
 }
 
 TEST_CASE("tables of reads, for any k, on one strand or both") {

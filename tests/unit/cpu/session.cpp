@@ -68,7 +68,7 @@ TEST_CASE("memory that cannot do is refused at once, with what is needed") {
   backend::CountPlan plan = plan_for(31);
   plan.memory_bytes = 1 << 20;
   CHECK_THROWS_AS(backend::make_cpu_backend()->start(plan), ResourceError);
-  plan.k = 12;
+  plan.kmers.k = 12;
   CHECK_THROWS_AS(backend::make_cpu_backend()->start(plan), ResourceError);
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("distinct k-mers that do not fit are spilled, and the result is the sa
     CHECK(ample.spilled.written_bytes == 0);
     plan.memory_bytes = std::uint64_t{72} << 20;
     plan.threads = 3;
-    plan.devices = k == 31 ? 2 : 1;
+    plan.devices.cpu_devices = k == 31 ? 2 : 1;
     const Result tight = run(*cpu, plan, batches, Take::payloads);
     CHECK(tight.spilled.written_bytes > 0);
     CHECK(tight.spilled.read_bytes == tight.spilled.written_bytes);
@@ -101,7 +101,7 @@ TEST_CASE("one shard with more distinct k-mers than memory has room for is count
     reads.emplace_back(100'000, 'A');
     const auto batches = batches_of(reads, 500);
     backend::CountPlan plan = plan_for(k);
-    plan.min_count = k == 40 ? 3 : 1;  // of which the hot shard has few
+    plan.kept.min = k == 40 ? 3 : 1;  // of which the hot shard has few
     const Result ample = run(*cpu, plan, batches, Take::payloads, 2);
     CHECK(ample.from_elsewhere == 0);
     for (const unsigned threads : {1u, 3u}) {

@@ -35,7 +35,7 @@ TEST_CASE("an error of the sink ends an update") { end_update_with_the_sink(*kCp
 TEST_CASE("shards for which there is no memory are updated in parts, with the same result") {
   constexpr std::uint64_t kNone = 0;
   backend::CountPlan plan = plan_for(31);
-  plan.tmp_directory = std::filesystem::temp_directory_path().string();
+  plan.spill.directory = std::filesystem::temp_directory_path().string();
   update_like_count(*kCpu(), by_tier<std::vector<std::uint32_t>>({31, 64}, {31}), {{3, 1}}, plan, 4000,
                     kNone);
   note_shortfalls(*kCpu(), {31, 64}, plan, kNone);

@@ -89,7 +89,7 @@ TEST_CASE("io alignment: qualities mask, turned with their bases") {
   const TempFolder folder;
   const std::string path = folder.file("reads", bgzf(bam_text(kAlignments)));
   io::InputOptions options;
-  options.min_base_quality = 20;
+  options.reading.min_base_quality = 20;
   Records expected = kRecords;
   expected[1].bases = "NKACGTN";
   CHECK(read_all({path}, options) == expected);
@@ -256,7 +256,7 @@ TEST_CASE("io alignment: '=' for the reference's base is named") {
 TEST_CASE("io alignment: SAM qualities mask, turned with their bases") {
   const TempFolder folder;
   io::InputOptions options;
-  options.min_base_quality = 20;
+  options.reading.min_base_quality = 20;
   const std::string start = "@HD\tVN:1.6\na\t16\tc\t1\t60\t4M\t*\t0\t0\tACGG\t";
   CHECK(read_all({folder.file("s", start + "!III\n")}, options) == Records{{"a", "CCGN"}});
   CHECK(read_all({folder.file("s", start + "*\n")}, options) == Records{{"a", "CCGT"}});

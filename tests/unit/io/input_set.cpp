@@ -229,14 +229,14 @@ TEST_CASE("io set: Phred+64 is noticed, where there is evidence, and nothing els
     }
     io::InputOptions options;
     options.batch_bytes = 20'000;
-    options.qualities = std::make_shared<io::QualityWatch>();
+    options.reading.qualities = std::make_shared<io::QualityWatch>();
     const std::string path = folder.file("q", text);
     io::InputSet inputs({path}, options);
     if (as_text) inputs.enable_raw_text(io::heap_for_text());
     io::Batch batch;
     while (inputs.next(batch)) {
     }
-    const std::vector<std::string> noticed = options.qualities->like_phred64();
+    const std::vector<std::string> noticed = options.reading.qualities->like_phred64();
     CHECK((noticed.empty() || noticed == std::vector<std::string>{path}));
     return !noticed.empty();
   };

@@ -12,7 +12,7 @@ std::uint64_t held(const std::vector<std::string>& paths, unsigned threads,
                    const std::string& reference = "") {
   io::InputOptions options;
   options.threads = threads;
-  options.reference = reference;
+  options.reading.reference = reference;
   return io::InputSet(paths, options).memory_bytes(threads);
 }
 

@@ -60,7 +60,7 @@ TEST_CASE("io shared: every file of the manifest has the records and bases it sh
     options.batch_bytes = 100'000;
     options.overlap_bases = 30;
     options.threads = 2;
-    options.reference = (shared / "data/small/derived/spombe_chrI_120k.fa").string();
+    options.reading.reference = (shared / "data/small/derived/spombe_chrI_120k.fa").string();
     const Records records = read_all({(shared / "data" / row.path).string()}, options);
     // `samtools fastq`, which made the manifest, leaves out 33 reads of this file that are primary.
     const bool is_short = contains(row.path, "platinum_chrM");
@@ -96,7 +96,7 @@ TEST_CASE("io shared: CRAM without its reference, or cut, is an error") {
   }
   const std::filesystem::path folder = shared / "data/small";
   io::InputOptions options;
-  options.reference = (folder / "phix174.fasta").string();
+  options.reading.reference = (folder / "phix174.fasta").string();
   CHECK(!input_error({(folder / "derived/spombe_rnaseq_120k.external_ref.cram").string()}, options).empty());
 
   std::ifstream in(folder / "NA12878_platinum_chrM.cram30.cram", std::ios::binary);

@@ -121,7 +121,7 @@ TEST_CASE("ordinary files are parsed before their blocks' turns, others in their
 
 TEST_CASE("with a quality threshold, too") {
   io::InputOptions options = options_for(3);
-  options.min_base_quality = 20;
+  options.reading.min_base_quality = 20;
   check_same(fastq(50000, 1), options);
 }
 

@@ -387,12 +387,12 @@ TEST_CASE("io text: low qualities mask letters, and nothing else") {
                                                    "\n@b\nacg-*5\n+\n!!!!!!\n@c\nAC\nGT\n+\n!I\n!I\n"
                                                    "@d\r\nACG\r\n+\r\nI!I\r\n>e\nACGT\n");
   io::InputOptions options;
-  options.min_base_quality = 6;
+  options.reading.min_base_quality = 6;
   CHECK(read_all({path}, options) ==
         Records{{"a", "NNGTAN"}, {"b", "NNN-*5"}, {"c", "NCNT"}, {"d", "ANG"}, {"e", "ACGT"}});
-  options.min_base_quality = 0;
+  options.reading.min_base_quality = 0;
   CHECK(read_all({path}, options)[0].bases == "ACGTAC");
-  options.min_base_quality = 1000;
+  options.reading.min_base_quality = 1000;
   CHECK(read_all({path}, options)[0].bases == "NNNNNN");
 }
 
@@ -413,7 +413,7 @@ TEST_CASE("io text: masking and checking agree with the plain definition at ever
       return text;
     };
     io::InputOptions options;
-    options.min_base_quality = 20;
+    options.reading.min_base_quality = 20;
     CHECK(read_all({folder.file("q", record(quality))}, options)[0].bases == expected);
     const std::size_t bad = random() % length;
     for (const char character : {' ', '\x7f', '\x80', '\xff', '\0'}) {

@@ -219,7 +219,7 @@ TEST_CASE("io text stream: text of every kind that is allowed") {
     const std::string text = random_text(random, random_records(random, 1 + random() % 60, 200));
     check_same(text);
     io::InputOptions options = options_for(4, 1 + random() % 1000);
-    options.min_base_quality = 20;
+    options.reading.min_base_quality = 20;
     check_same(text, options);
     options.whole_records = true;
     check_same(text, options);

@@ -65,8 +65,8 @@ jobs::IndexReport import(ListSource& source, const std::string& output, bool sum
   jobs::ImportOptions options;
   options.input = "list";
   options.sum_duplicates = sum_duplicates;
-  options.threads = 3;
-  options.memory_bytes = memory_bytes;
+  options.resources.threads = 3;
+  options.resources.memory_bytes = memory_bytes;
   options.output = output;
   backend::JobProgress progress;
   return jobs::run_import(source, options, progress);

@@ -121,7 +121,7 @@ void check_matrices(std::uint32_t k, std::size_t samples, std::size_t kmers) {
   format.k = k;
   const std::string wanted = matrix_header(format, all.samples) + rows_of(table, samples);
   for (const unsigned threads : {1u, 4u}) {
-    all.threads = threads;
+    all.resources.threads = threads;
     CHECK(matrix_of(all) == wanted);
   }
   // Some of the samples, then the others.
@@ -166,9 +166,9 @@ TEST_CASE("a dump is in the order of the index or of the alphabet, for any numbe
         std::string text;
         EntryTextPlan plan;
         plan.sorted = sorted;
-        plan.threads = threads;
+        plan.resources.threads = threads;
         // Hardly more than what it is to begin with, so that sorting takes several passes.
-        plan.memory_bytes =
+        plan.resources.memory_bytes =
             working_bytes(threads) + OrderedText::memory_bytes(threads) + (std::uint64_t{3} << 20);
         write_entries(index, plan, [&](std::string_view piece, const Progress&) { text += piece; });
         CHECK(text == wanted);

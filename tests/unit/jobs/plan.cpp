@@ -150,10 +150,10 @@ void check_plan(const PlanOptions& options, double most_spread) {
 
 CountOptions count_options(const std::string& input, const std::string& output, std::uint32_t k) {
   CountOptions options;
-  options.k = k;
-  options.threads = 1;
-  options.memory_bytes = std::uint64_t{1} << 30;
-  options.min_count = 2;
+  options.kmers.k = k;
+  options.resources.threads = 1;
+  options.resources.memory_bytes = std::uint64_t{1} << 30;
+  options.kept.min = 2;
   options.inputs = {input};
   options.output = output;
   return options;
@@ -186,7 +186,7 @@ TEST_CASE("a sample of the shards tells how many distinct k-mers all have") {
   batch.text.append(genome + genome.substr(0, 50000));
   batch.pieces.push_back({1, 0, 0, static_cast<std::uint32_t>(batch.text.size())});
   SamplePlan plan;
-  plan.count.k = 31;
+  plan.count.kmers.k = 31;
   plan.most_bytes = 100000;  // about a fifth of the words
   const auto session = make_cpu_sample(plan);
   const std::uint64_t kmers = session->add(batch, 0);

@@ -23,16 +23,16 @@ std::optional<std::uint64_t> count_of(const SetPlan& plan, const std::vector<std
   if (there.empty()) return std::nullopt;
   std::uint64_t sum = 0;
   for (const std::uint64_t count : there) sum += count;
-  switch (plan.operation) {
+  switch (plan.rule.operation) {
     case SetOperation::unite:
-      if (there.size() < plan.min_samples) return std::nullopt;
+      if (there.size() < plan.rule.min_samples) return std::nullopt;
       break;
     case SetOperation::intersect:
       if (there.size() < counts.size()) return std::nullopt;
       break;
     case SetOperation::subtract:
       if (counts[0] == 0) return std::nullopt;
-      if (plan.counts == CountRule::difference) {
+      if (plan.rule.counts == CountRule::difference) {
         if (2 * counts[0] <= sum) return std::nullopt;
         return 2 * counts[0] - sum;
       }
@@ -42,7 +42,7 @@ std::optional<std::uint64_t> count_of(const SetPlan& plan, const std::vector<std
       if (there.size() > 1) return std::nullopt;
       break;
   }
-  switch (plan.counts) {
+  switch (plan.rule.counts) {
     case CountRule::sum:
       return sum;
     case CountRule::min:
@@ -79,22 +79,22 @@ void check_plan(const SetPlan& plan, const std::vector<CountBounds>& inputs) {
   std::vector<std::uint64_t> counts;
   for_each_kmer(inputs, counts, [&](const std::vector<std::uint64_t>& kmer) {
     const auto count = count_of(plan, kmer);
-    if (!count || !plan.of_result.contains(*count)) return;
+    if (!count || !plan.rule.of_result.contains(*count)) return;
     least = std::min(least, *count);
     most = std::max(most, *count);
   });
   if (most == 0) return;  // nothing can be in it
   const CountBounds bounds = result_bounds(plan, inputs);
-  CAPTURE(static_cast<int>(plan.operation));
-  CAPTURE(static_cast<int>(plan.counts));
-  CAPTURE(plan.min_samples);
+  CAPTURE(static_cast<int>(plan.rule.operation));
+  CAPTURE(static_cast<int>(plan.rule.counts));
+  CAPTURE(plan.rule.min_samples);
   for (const CountBounds& each : inputs) CAPTURE(each.min * 100 + each.max);
   CHECK(bounds.min <= least);
   CHECK(bounds.max >= most);
   // No more is promised than is true, and no less than can be, but that of a filter of the result which no
   // count may be equal to.
-  if (plan.of_result.contains_all()) {
-    if (plan.counts != CountRule::difference) CHECK(bounds.min == least);
+  if (plan.rule.of_result.contains_all()) {
+    if (plan.rule.counts != CountRule::difference) CHECK(bounds.min == least);
     CHECK(bounds.max == most);
   }
 }
@@ -102,13 +102,7 @@ void check_plan(const SetPlan& plan, const std::vector<CountBounds>& inputs) {
 void check_inputs(const std::vector<CountBounds>& inputs) {
   for (const CountBounds of_result : {CountBounds{}, CountBounds{2, 4}}) {
     const auto check_one = [&](SetOperation operation, CountRule rule, std::uint32_t samples) {
-      check_plan({.operation = operation,
-                  .counts = rule,
-                  .min_samples = samples,
-                  .of_inputs = {},
-                  .of_result = of_result,
-                  .memory = {}},
-                 inputs);
+      check_plan({.rule = {operation, rule, samples, of_result}, .of_inputs = {}, .memory = {}}, inputs);
     };
     for (const CountRule rule : {CountRule::sum, CountRule::min, CountRule::max, CountRule::first,
                                  CountRule::last, CountRule::samples}) {
@@ -148,13 +142,13 @@ TEST_CASE("bounds at the largest count there is") {
   CHECK(bounds({filtered, all}) == Pair(1, UINT64_MAX));
   CHECK(bounds({filtered, filtered}) == Pair(2, UINT64_MAX));
   CHECK(bounds({few, few}) == Pair(1, 6));
-  plan.operation = SetOperation::intersect;
+  plan.rule.operation = SetOperation::intersect;
   CHECK(bounds({all, all}) == Pair(1, UINT64_MAX));  // nothing was filtered
   CHECK(bounds({filtered, filtered}) == Pair(4, UINT64_MAX));
-  plan.operation = SetOperation::subtract;
-  plan.counts = CountRule::difference;
+  plan.rule.operation = SetOperation::subtract;
+  plan.rule.counts = CountRule::difference;
   CHECK(bounds({filtered, all}) == Pair(1, UINT64_MAX));
   CHECK(bounds({{9, UINT64_MAX}, few, few}) == Pair(3, UINT64_MAX));
-  plan.of_result = {5, 2000};
+  plan.rule.of_result = {5, 2000};
   CHECK(bounds({all, all}) == Pair(5, 2000));
 }

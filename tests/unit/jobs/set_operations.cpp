@@ -89,16 +89,16 @@ Counts<Key> oracle(const SetOptions& options, const std::vector<Counts<Key>>& in
     std::uint64_t sum = 0;
     for (const std::uint64_t count : there) sum += count;
     bool is_kept = false;
-    switch (options.operation) {
+    switch (options.rule.operation) {
       case SetOperation::unite:
-        is_kept = there.size() >= options.min_samples;
+        is_kept = there.size() >= options.rule.min_samples;
         break;
       case SetOperation::intersect:
         is_kept = there.size() == inputs.size();
         break;
       case SetOperation::subtract:
-        is_kept = where[0] == 0 && (there.size() == 1 ||
-                                    (options.counts == CountRule::difference && there[0] > sum - there[0]));
+        is_kept = where[0] == 0 && (there.size() == 1 || (options.rule.counts == CountRule::difference &&
+                                                          there[0] > sum - there[0]));
         break;
       case SetOperation::symmetric_difference:
         is_kept = there.size() == 1;
@@ -111,8 +111,8 @@ Counts<Key> oracle(const SetOptions& options, const std::vector<Counts<Key>>& in
                                                      {CountRule::last, there.back()},
                                                      {CountRule::samples, there.size()},
                                                      {CountRule::difference, 2 * there[0] - sum}};
-    const std::uint64_t count = by_rule.at(options.counts);
-    if (is_kept && options.of_result.contains(count)) result[hash] = count;
+    const std::uint64_t count = by_rule.at(options.rule.counts);
+    if (is_kept && options.rule.of_result.contains(count)) result[hash] = count;
   }
   return result;
 }
@@ -120,7 +120,7 @@ Counts<Key> oracle(const SetOptions& options, const std::vector<Counts<Key>>& in
 struct Case {
   SetOperation operation;
   CountRule rule;
-  std::uint64_t min_samples = 1;
+  std::uint32_t min_samples = 1;
   std::vector<CountBounds> of_inputs{};
   CountBounds of_result{};
 };
@@ -149,8 +149,8 @@ std::vector<Case> cases(std::size_t inputs) {
 
 SetReport run(SetOptions options, unsigned threads = 2) {
   JobProgress progress;
-  options.threads = threads;
-  options.memory_bytes = std::uint64_t{4} << 30;
+  options.resources.threads = threads;
+  options.resources.memory_bytes = std::uint64_t{4} << 30;
   return run_set_operation(options, progress);
 }
 
@@ -191,11 +191,8 @@ void compare_with_oracle(std::uint32_t k, std::uint32_t shard_bits, std::size_t 
   for (const Case& one : cases(inputs)) {
     CAPTURE(static_cast<int>(one.operation));
     CAPTURE(static_cast<int>(one.rule));
-    options.operation = one.operation;
-    options.counts = one.rule;
-    options.min_samples = one.min_samples;
+    options.rule = {one.operation, one.rule, one.min_samples, one.of_result};
     options.of_inputs = one.of_inputs;
-    options.of_result = one.of_result;
     const SetReport report = run(options);
     const Counts<Key> expected = oracle(options, all);
     CHECK((read_index<Key>(options.output) == expected));
@@ -252,17 +249,17 @@ TEST_CASE("set operations: nothing in, nothing out, and the same input twice") {
   options.inputs = {scratch / "none", scratch / "none"};
   for (const SetOperation operation : {SetOperation::unite, SetOperation::intersect, SetOperation::subtract,
                                        SetOperation::symmetric_difference}) {
-    options.operation = operation;
-    options.counts = operation == SetOperation::subtract ? CountRule::first : CountRule::sum;
+    options.rule.operation = operation;
+    options.rule.counts = operation == SetOperation::subtract ? CountRule::first : CountRule::sum;
     CHECK(run(options).totals.stored_distinct == 0);
     CHECK(read_index<Key64>(options.output).empty());
   }
   options.inputs = {scratch / "one", scratch / "one"};
-  options.operation = SetOperation::unite;
-  options.counts = CountRule::sum;
+  options.rule.operation = SetOperation::unite;
+  options.rule.counts = CountRule::sum;
   (void)run(options);
   CHECK((read_index<Key64>(options.output) == Counts<Key64>{{5, 4}, {9, 2}}));
-  options.operation = SetOperation::symmetric_difference;
+  options.rule.operation = SetOperation::symmetric_difference;
   CHECK(run(options).totals.stored_distinct == 0);
 }
 
@@ -279,18 +276,18 @@ TEST_CASE("set operations: what does not go together is refused, and nothing is 
   options.inputs = {scratch / "a", scratch / "a", scratch / "shards"};
   CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("shards has 8 shards, "), UsageError);
   options.inputs = {scratch / "a"};
-  options.operation = SetOperation::subtract;
+  options.rule.operation = SetOperation::subtract;
   CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("two or more"), UsageError);
-  options.operation = SetOperation::unite;
-  options.min_samples = 2;
+  options.rule.operation = SetOperation::unite;
+  options.rule.min_samples = 2;
   CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("lower --min-samples"), UsageError);
-  options.min_samples = 1;
+  options.rule.min_samples = 1;
   options.inputs = {scratch / "a", scratch / "a", scratch / "a"};
   CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("add up to more than 2^64 - 1"), InputError);
-  options.counts = CountRule::max;
+  options.rule.counts = CountRule::max;
   (void)run(options);
   CHECK((read_index<Key64>(options.output) == few));
-  options.memory_bytes = 1 << 20;
+  options.resources.memory_bytes = 1 << 20;
   JobProgress progress;
   CHECK_THROWS_WITH_AS((void)run_set_operation(options, progress), doctest::Contains("raise -m"),
                        ResourceError);

@@ -37,9 +37,9 @@ std::string random_reads(std::size_t number, unsigned seed) {
 jobs::CountOptions options_for(const std::string& output, std::uint32_t k,
                                const std::vector<std::string>& inputs) {
   jobs::CountOptions options;
-  options.k = k;
-  options.threads = 2;
-  options.memory_bytes = std::uint64_t{1} << 30;
+  options.kmers.k = k;
+  options.resources.threads = 2;
+  options.resources.memory_bytes = std::uint64_t{1} << 30;
   options.inputs = inputs;
   options.output = output;
   return options;
