@@ -47,7 +47,6 @@ TEST_CASE("several GPUs count what one CPU counts, with any threads") {
       CAPTURE(k);
       backend::CountPlan plan = roomy_plan_for(k);
       const Result expected = run(*backend::make_cpu_backend(), plan, batches, Take::payloads);
-      plan.devices.cpu_devices = static_cast<unsigned>(gpus.size());
       for (const unsigned threads : {1u, 2u, 7u}) {
         CAPTURE(threads);
         plan.threads = threads;
