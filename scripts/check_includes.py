@@ -15,6 +15,7 @@ ALLOWED = {
     "include": set(),
     "base": set(),
     "kmer": set(),
+    "groups": {"base", "kmer"},
     "file": {"base"},
     "host": {"base", "file"},
     "table": {"base", "kmer"},

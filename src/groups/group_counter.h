@@ -1,0 +1,447 @@
+#pragma once
+/// Counting a group: super-k-mers in, strings with counts out, the same that a PathCover of the k-mers gives.
+///
+/// Most super-k-mers of a group are parts of one string, because they come from one place of a genome. So a
+/// group is counted in strings from the start: a super-k-mer is compared with those that are there, and what
+/// it has in common with one is added to that one's counts for a whole stretch of layers at once. What is
+/// left is a string of its own. No k-mer is ever in two strings; only where they end depends on the order in
+/// which super-k-mers came, and is put right in the end.
+///
+/// Two strings without a common k-mer share k - 1 bases in at most one place: with a equal bases to the left
+/// and b to the right, a + b = n - 1, that is between layers a + 1 and a. So a comparison of each with each
+/// finds all places where strings may be joined in another way.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "groups/flanked_kmer.h"
+#include "groups/path_cover.h"
+#include "groups/shard_layout.h"
+#include "groups/string_lookup.h"
+
+namespace warpmer::groups {
+
+/// Counts one group after the other. One per thread; its memory is reused.
+template <class Flanks>
+class GroupCounter {
+ public:
+  explicit GroupCounter(std::uint32_t flank_bases) : n_(flank_bases), cover_(flank_bases) {}
+
+  /// Adds the k-mers of a super-k-mer of the group, each `times`.
+  void add(const FlankedSuperKmer<Flanks>& super, std::uint64_t times) {
+    if (!entries_.empty()) return add_entries(super, times);
+    std::uint64_t left = layers(n_ - super.right_bases, super.left_bases);
+    matches_ = 0;
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      const Overlap overlap = compare(strings_[i], super);
+      if (overlap.left + overlap.right < n_) continue;
+      const std::uint32_t lowest = n_ - overlap.right, highest = overlap.left;
+      add_to(strings_[i], lowest, highest, times);
+      left &= ~layers(lowest, highest);
+      if (left == 0) {
+        // What most have in common comes to the front.
+        if (i > 0) std::swap(strings_[i], strings_[i - 1]);
+        return;
+      }
+      match_[matches_++] = {i, lowest, highest};
+    }
+    while (left != 0) {
+      const std::uint32_t lowest = trailing_zeros(left);
+      const std::uint32_t highest = lowest + static_cast<std::uint32_t>(std::countr_one(left >> lowest)) - 1;
+      left &= ~layers(lowest, highest);
+      if (!place(super, lowest, highest, times)) {
+        // What is left of it, with all that came before, is counted k-mer by k-mer.
+        list_strings();
+        add_entries(part(super, lowest, highest), times);
+        for (; left != 0; left &= left - 1)
+          add_entries(part(super, trailing_zeros(left), trailing_zeros(left)), times);
+      }
+    }
+  }
+
+  /// Adds a string of the group with its counts, `counts[i]` that of its i-th k-mer from the left.
+  template <class Counts>
+  void add_string(const FlankedSuperKmer<Flanks>& string, const Counts& counts) {
+    // Stretches of equal counts go in as one.
+    const std::uint32_t lowest = n_ - string.right_bases;
+    for (std::uint32_t high = string.left_bases;;) {
+      const std::uint64_t count = counts[string.left_bases - high];
+      std::uint32_t low = high;
+      while (low > lowest && counts[string.left_bases - (low - 1)] == count) --low;
+      add(part(string, low, high), count);
+      if (low == lowest) return;
+      high = low - 1;
+    }
+  }
+
+  /// Appends the strings of the group, in their order, and their counts, as PathCover::cover does, and begins
+  /// the next group. Returns the number of its k-mers.
+  std::uint64_t finish(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts) {
+    const std::uint64_t kmers =
+        entries_.empty() ? finish_strings(strings, counts) : finish_entries(strings, counts);
+    size_ = used_steps_ = 0;
+    entries_.clear();
+    return kmers;
+  }
+
+ private:
+  static constexpr std::uint32_t kMostStrings = kMostInlineStrings;
+  static constexpr std::uint32_t kMostLayers = kMaxK;
+
+  /// A string under way. While everything that came covered all of it, its counts are equal, `each`; from
+  /// then on the count of a layer is the sum of its `steps_` from there up.
+  struct String {
+    Flanks left, right;
+    std::uint8_t left_bases, right_bases;
+    std::uint8_t steps;  ///< their number, or kEven
+    std::uint64_t each;
+    [[nodiscard]] bool is_even() const { return steps == kEven; }
+  };
+  static constexpr std::uint8_t kEven = 255;
+  using Steps = std::array<std::uint64_t, kMostLayers>;
+  static void add_steps(Steps& steps, std::uint32_t lowest, std::uint32_t highest, std::uint64_t times) {
+    steps[highest] += times;
+    if (lowest > 0) steps[lowest - 1] -= times;
+  }
+  struct Overlap {
+    std::uint32_t left, right;
+  };
+  struct Match {
+    std::uint32_t string, lowest, highest;
+  };
+  struct Entry {
+    std::uint32_t layer;
+    Flanks flanks;
+    std::uint64_t count;
+    bool operator<(const Entry& other) const {
+      return layer != other.layer ? layer < other.layer : flanks < other.flanks;
+    }
+  };
+
+  [[nodiscard]] static std::uint64_t layers(std::uint32_t lowest, std::uint32_t highest) {
+    return (~std::uint64_t{0} >> (63 - (highest - lowest))) << lowest;
+  }
+  template <class A, class B>
+  [[nodiscard]] static Overlap compare(const A& a, const B& b) {
+    return {common_bases(a.left, b.left, std::min<std::uint32_t>(a.left_bases, b.left_bases)),
+            common_bases(a.right, b.right, std::min<std::uint32_t>(a.right_bases, b.right_bases))};
+  }
+  /// Returns the k-mers of some layers of a super-k-mer.
+  [[nodiscard]] FlankedSuperKmer<Flanks> part(const FlankedSuperKmer<Flanks>& super, std::uint32_t lowest,
+                                              std::uint32_t highest) const {
+    return {super.mmer, highest, n_ - lowest, static_cast<Flanks>(super.left & key_mask<Flanks>(highest)),
+            static_cast<Flanks>(super.right & key_mask<Flanks>(n_ - lowest))};
+  }
+
+  void add_to(String& string, std::uint32_t lowest, std::uint32_t highest, std::uint64_t times) {
+    if (string.is_even()) {
+      if (highest == string.left_bases && lowest == n_ - string.right_bases) {
+        string.each += times;
+        return;
+      }
+      make_uneven(string);
+    }
+    add_steps(steps_[string.steps], lowest, highest, times);
+  }
+  void make_uneven(String& string) {
+    string.steps = static_cast<std::uint8_t>(used_steps_++);
+    Steps& steps = steps_[string.steps];
+    std::fill_n(steps.begin(), n_ + 1, 0);
+    add_steps(steps, n_ - string.right_bases, string.left_bases, string.each);
+  }
+
+  /// Puts k-mers that no string has behind or before one that they overlap, or into one of their own. Returns
+  /// false where there are too many strings.
+  bool place(const FlankedSuperKmer<Flanks>& super, std::uint32_t lowest, std::uint32_t highest,
+             std::uint64_t times) {
+    const FlankedSuperKmer<Flanks> here = part(super, lowest, highest);
+    for (std::uint32_t m = 0; m < matches_; ++m) {
+      String& string = strings_[match_[m].string];
+      const bool goes_behind = match_[m].lowest == highest + 1 && n_ - string.right_bases == highest + 1;
+      const bool goes_before = match_[m].highest + 1 == lowest && string.left_bases + 1u == lowest;
+      if (!goes_behind && !goes_before) continue;
+      if (string.is_even()) make_uneven(string);
+      if (goes_behind) {
+        string.right = here.right;
+        string.right_bases = static_cast<std::uint8_t>(here.right_bases);
+      } else {
+        string.left = here.left;
+        string.left_bases = static_cast<std::uint8_t>(here.left_bases);
+      }
+      add_steps(steps_[string.steps], lowest, highest, times);
+      return true;
+    }
+    if (size_ == kMostStrings) return false;
+    strings_[size_++] = {here.left,
+                         here.right,
+                         static_cast<std::uint8_t>(here.left_bases),
+                         static_cast<std::uint8_t>(here.right_bases),
+                         kEven,
+                         times};
+    return true;
+  }
+
+  // Counting k-mer by k-mer.
+
+  void add_entries(const FlankedSuperKmer<Flanks>& super, std::uint64_t times) {
+    for (std::uint32_t layer = n_ - super.right_bases; layer <= super.left_bases; ++layer)
+      entries_.push_back({layer, flanks_at(super.left, super.right, layer, n_), times});
+    if (entries_.size() >= 2 * reduced_ + kLeastReduced) reduce();
+  }
+  void list_strings() {
+    reduced_ = 0;
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      String& string = strings_[i];
+      if (string.is_even()) make_uneven(string);
+      std::uint64_t count = 0;
+      for (std::uint32_t layer = string.left_bases + 1u; layer-- > n_ - string.right_bases;) {
+        count += steps_[string.steps][layer];
+        entries_.push_back({layer, flanks_at(string.left, string.right, layer, n_), count});
+      }
+    }
+    size_ = used_steps_ = 0;
+  }
+  /// Puts equal k-mers together.
+  void reduce() {
+    std::sort(entries_.begin(), entries_.end());
+    std::size_t out = 0;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (out > 0 && entries_[out - 1].layer == entries_[i].layer &&
+          entries_[out - 1].flanks == entries_[i].flanks) {
+        entries_[out - 1].count += entries_[i].count;
+      } else {
+        entries_[out++] = entries_[i];
+      }
+    }
+    entries_.resize(out);
+    reduced_ = out;
+  }
+  std::uint64_t finish_entries(std::vector<GroupString<Flanks>>& strings,
+                               std::vector<std::uint64_t>& counts) {
+    reduce();
+    flanks_.clear();
+    counts_.clear();
+    layer_begins_.assign(n_ + 2, 0);
+    for (const Entry& entry : entries_) {
+      flanks_.push_back(entry.flanks);
+      counts_.push_back(entry.count);
+      ++layer_begins_[entry.layer + 1];
+    }
+    for (std::uint32_t layer = 0; layer <= n_; ++layer) layer_begins_[layer + 1] += layer_begins_[layer];
+    return cover_.cover(flanks_, counts_, layer_begins_.data(), strings, counts);
+  }
+
+  // Joining strings as a path cover does.
+
+  /// A place between layers `upper` and `upper` - 1 where strings share k - 1 bases. Members are bits.
+  struct Crossing {
+    std::uint32_t upper;
+    std::uint64_t members;
+  };
+  /// The part of a string between crossings; `next` is another one, or none.
+  struct Segment {
+    std::uint32_t string, lowest, highest;
+    int next;
+    bool has_previous;
+  };
+
+  std::uint64_t finish_strings(std::vector<GroupString<Flanks>>& strings,
+                               std::vector<std::uint64_t>& counts) {
+    std::uint64_t kmers = 0;
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      String& string = strings_[i];
+      kmers += string.left_bases + string.right_bases - n_ + 1;
+      if (string.is_even()) continue;
+      Steps& steps = steps_[string.steps];
+      std::uint64_t count = 0;  // steps into counts
+      for (std::uint32_t layer = string.left_bases + 1u; layer-- > n_ - string.right_bases;)
+        steps[layer] = count += steps[layer];
+    }
+    const std::size_t first = strings.size();
+    bool is_cover = true;
+    if (size_ > 1) {
+      find_crossings();
+      for (const Crossing& crossing : crossings_) is_cover = is_cover && is_joined_already(crossing);
+    }
+    if (is_cover) {
+      for (std::uint32_t i = 0; i < size_; ++i) append(strings_[i], strings, counts);
+    } else {
+      join(strings, counts);
+    }
+    if (strings.size() - first > 1)
+      std::sort(strings.begin() + static_cast<std::ptrdiff_t>(first), strings.end(), is_before<Flanks>);
+    return kmers;
+  }
+  [[nodiscard]] std::uint64_t count(std::uint32_t i, std::uint32_t layer) const {
+    return strings_[i].is_even() ? strings_[i].each : steps_[strings_[i].steps][layer];
+  }
+  void append(const String& string, std::vector<GroupString<Flanks>>& strings,
+              std::vector<std::uint64_t>& counts) const {
+    GroupString<Flanks>& path =
+        strings.emplace_back(GroupString<Flanks>{string.left_bases, string.right_bases, string.left,
+                                                 string.right, string.each, string.each, counts.size()});
+    if (string.is_even()) return;
+    const Steps& steps = steps_[string.steps];
+    const std::uint32_t kmers = path.kmers(n_);
+    counts.resize(counts.size() + kmers);
+    std::uint64_t* out = counts.data() + path.first_count;
+    std::uint64_t smallest = UINT64_MAX, largest = 0;
+    for (std::uint32_t i = 0; i < kmers; ++i) {
+      const std::uint64_t count = steps[string.left_bases - i];
+      smallest = std::min(smallest, count);
+      largest = std::max(largest, count);
+      out[i] = count;
+    }
+    path.smallest_count = smallest;
+    path.largest_count = largest;
+    if (smallest == largest) counts.resize(path.first_count);
+  }
+
+  void find_crossings() {
+    crossings_.clear();
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      for (std::uint32_t j = i + 1; j < size_; ++j) {
+        const Overlap overlap = compare(strings_[i], strings_[j]);
+        if (overlap.left + overlap.right + 1 == n_)
+          note_crossing(overlap.left + 1, std::uint64_t{1} << i | std::uint64_t{1} << j);
+      }
+    }
+  }
+  void note_crossing(std::uint32_t upper, std::uint64_t members) {
+    for (Crossing& crossing : crossings_) {
+      if (crossing.upper != upper || (crossing.members & members) == 0) continue;
+      crossing.members |= members;
+      return;
+    }
+    crossings_.push_back({upper, members});
+  }
+
+  [[nodiscard]] bool has(std::uint32_t i, std::uint32_t layer) const {
+    return layer <= strings_[i].left_bases && layer >= n_ - strings_[i].right_bases;
+  }
+  /// The k-mers of a crossing on one side of it, by string, the largest counts first, then the smallest
+  /// flanks: they differ in one base alone.
+  struct Side {
+    std::uint32_t string[4], size = 0;
+  };
+  [[nodiscard]] Side side(const Crossing& crossing, std::uint32_t layer) const {
+    Side side;
+    const auto base = [&](std::uint32_t i) {
+      return static_cast<std::uint32_t>(layer == crossing.upper
+                                            ? strings_[i].left >> (2 * (layer - 1))
+                                            : strings_[i].right >> (2 * (n_ - layer - 1))) &
+             3;
+    };
+    for (std::uint64_t members = crossing.members; members != 0; members &= members - 1) {
+      const std::uint32_t i = trailing_zeros(members);
+      if (!has(i, layer)) continue;
+      std::uint32_t at = side.size++;
+      for (; at > 0; --at) {
+        const std::uint32_t other = side.string[at - 1];
+        const std::uint64_t mine = count(i, layer), its = count(other, layer);
+        if (its > mine || (its == mine && base(other) < base(i))) break;
+        side.string[at] = other;
+      }
+      side.string[at] = i;
+    }
+    return side;
+  }
+  [[nodiscard]] bool is_joined_already(const Crossing& crossing) const {
+    const Side upper = side(crossing, crossing.upper), lower = side(crossing, crossing.upper - 1);
+    for (std::uint32_t i = 0; i < std::min(upper.size, lower.size); ++i) {
+      if (upper.string[i] != lower.string[i]) return false;
+    }
+    return true;
+  }
+
+  /// Cuts all strings at crossings, joins the parts as the cover has them, and appends the paths.
+  void join(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts) {
+    segments_.clear();
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      std::uint64_t cuts = 0;  // bit p: between layers p and p - 1
+      for (const Crossing& crossing : crossings_) {
+        if ((crossing.members >> i & 1) != 0 && has(i, crossing.upper) && has(i, crossing.upper - 1))
+          cuts |= std::uint64_t{1} << crossing.upper;
+      }
+      std::uint32_t lowest = n_ - strings_[i].right_bases;
+      for (; cuts != 0; cuts &= cuts - 1) {
+        const std::uint32_t upper = trailing_zeros(cuts);
+        segments_.push_back({i, lowest, upper - 1, -1, false});
+        lowest = upper;
+      }
+      segments_.push_back({i, lowest, strings_[i].left_bases, -1, false});
+    }
+    for (const Crossing& crossing : crossings_) {
+      const Side upper = side(crossing, crossing.upper), lower = side(crossing, crossing.upper - 1);
+      for (std::uint32_t i = 0; i < std::min(upper.size, lower.size); ++i) {
+        const int to = segment_of(lower.string[i], crossing.upper - 1);
+        segments_[static_cast<std::size_t>(segment_of(upper.string[i], crossing.upper))].next = to;
+        segments_[static_cast<std::size_t>(to)].has_previous = true;
+      }
+    }
+    for (const Segment& segment : segments_) {
+      if (segment.has_previous) continue;
+      const Segment* last = &segment;
+      begin_path(strings, counts, segment.string, segment.highest);
+      for (;;) {
+        append_counts(strings, counts, last->string, last->lowest, last->highest);
+        if (last->next < 0) break;
+        last = &segments_[static_cast<std::size_t>(last->next)];
+      }
+      end_path(strings, counts, last->string, last->lowest);
+    }
+  }
+  [[nodiscard]] int segment_of(std::uint32_t string, std::uint32_t layer) const {
+    for (std::size_t i = 0;; ++i) {
+      if (segments_[i].string == string && segments_[i].lowest <= layer && layer <= segments_[i].highest)
+        return static_cast<int>(i);
+    }
+  }
+
+  void begin_path(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts,
+                  std::uint32_t i, std::uint32_t highest) const {
+    strings.push_back({highest, 0, static_cast<Flanks>(strings_[i].left & key_mask<Flanks>(highest)), 0,
+                       UINT64_MAX, 0, counts.size()});
+  }
+  void append_counts(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts,
+                     std::uint32_t i, std::uint32_t lowest, std::uint32_t highest) const {
+    GroupString<Flanks>& path = strings.back();
+    for (std::uint32_t layer = highest + 1; layer-- > lowest;) {
+      counts.push_back(count(i, layer));
+      path.smallest_count = std::min(path.smallest_count, counts.back());
+      path.largest_count = std::max(path.largest_count, counts.back());
+    }
+  }
+  void end_path(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts,
+                std::uint32_t i, std::uint32_t lowest) const {
+    GroupString<Flanks>& path = strings.back();
+    path.right_bases = n_ - lowest;
+    path.right = static_cast<Flanks>(strings_[i].right & key_mask<Flanks>(n_ - lowest));
+    if (path.smallest_count == path.largest_count) counts.resize(path.first_count);
+  }
+
+  static constexpr std::size_t kLeastReduced = 4096;
+
+  std::uint32_t n_;
+  PathCover<Flanks> cover_;
+  std::array<String, kMostStrings> strings_;
+  std::uint32_t size_ = 0;
+  std::array<Steps, kMostStrings> steps_;
+  std::uint32_t used_steps_ = 0;
+  std::array<Match, kMostStrings> match_;
+  std::uint32_t matches_ = 0;
+  std::vector<Crossing> crossings_;
+  std::vector<Segment> segments_;
+  std::vector<Entry> entries_;  ///< not empty: the group is counted k-mer by k-mer
+  std::size_t reduced_ = 0;
+  std::vector<Flanks> flanks_;
+  std::vector<std::uint64_t> counts_;
+  std::vector<std::uint32_t> layer_begins_;
+};
+
+}  // namespace warpmer::groups

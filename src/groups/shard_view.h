@@ -1,0 +1,204 @@
+#pragma once
+/// Reading the bits of a shard: where its buckets and records are, and what is in them. Of a shard that has
+/// been checked (shard_check.h): nothing here looks whether positions lie within it.
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "groups/flanked_kmer.h"
+#include "groups/shard_layout.h"
+#include "kmer/bit_stream.h"
+#include "kmer/platform.h"
+
+namespace warpmer::groups {
+
+WARPMER_HD constexpr std::uint32_t trailing_zeros(std::uint64_t v) {
+#if defined(__CUDA_ARCH__)
+  return v == 0 ? 64 : static_cast<std::uint32_t>(__ffsll(static_cast<long long>(v)) - 1);
+#else
+  return static_cast<std::uint32_t>(std::countr_zero(v));
+#endif
+}
+WARPMER_HD constexpr std::uint32_t ones(std::uint64_t v) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__popcll(v));
+#else
+  return static_cast<std::uint32_t>(std::popcount(v));
+#endif
+}
+
+/// A place among bits that moves on with what is read.
+struct BitCursor {
+  const std::uint64_t* words;
+  std::uint64_t at;
+
+  WARPMER_HD std::uint64_t peek(std::uint32_t bits) const {
+    return read_bits<std::uint64_t>(words, at, bits);
+  }
+  WARPMER_HD std::uint64_t read(std::uint32_t bits) {
+    const std::uint64_t value = peek(bits);
+    at += bits;
+    return value;
+  }
+  template <class Flank>
+  WARPMER_HD Flank read_flank(std::uint32_t bases) {
+    const Flank value = read_bits<Flank>(words, at, 2 * bases);
+    at += 2 * bases;
+    return value;
+  }
+  /// Reads a number in Elias's gamma code.
+  WARPMER_HD std::uint64_t read_gamma() {
+    const std::uint64_t next = peek(64);
+    const std::uint32_t zeros = trailing_zeros(next | std::uint64_t{1} << 63);
+    at += zeros + 1;
+    if (2 * zeros + 1 <= 64) {
+      at += zeros;
+      return (std::uint64_t{1} << zeros) |
+             (zeros == 0 ? 0 : (next >> (zeros + 1)) & ((std::uint64_t{1} << zeros) - 1));
+    }
+    return (std::uint64_t{1} << zeros) | read(zeros);
+  }
+};
+
+/// The lengths of a string. A left flank of 255 bases is none, but a large group.
+struct FlankLengths {
+  std::uint8_t left, right;
+
+  WARPMER_HD std::uint32_t bases() const { return static_cast<std::uint32_t>(left) + right; }
+  WARPMER_HD bool is_large() const { return left == kLarge; }
+  static constexpr std::uint8_t kLarge = 255;
+};
+
+/// Returns the lengths by their code (StringLengths), and as many more as codes of that width could name:
+/// lengths of nothing.
+inline std::vector<FlankLengths> make_length_table(std::uint32_t flank_bases) {
+  const StringLengths lengths(flank_bases);
+  std::vector<FlankLengths> table(std::size_t{1} << lengths.bits(), FlankLengths{FlankLengths::kLarge, 0});
+  for (std::uint32_t left = 0, code = 0; left <= flank_bases; ++left) {
+    for (std::uint32_t kmers = 1; kmers <= left + 1; ++kmers, ++code)
+      table[code] = {static_cast<std::uint8_t>(left),
+                     static_cast<std::uint8_t>(flank_bases - left + kmers - 1)};
+  }
+  return table;
+}
+
+/// The counts of a string's k-mers: the smallest, and how much each has beyond it.
+struct StringCounts {
+  BitCursor beyond;
+  std::uint64_t smallest;
+  std::uint32_t bits;
+
+  /// Reads the head of a code at `codes`, which moves to the next string's.
+  WARPMER_HD static StringCounts read(BitCursor& codes, std::uint32_t kmers) {
+    StringCounts counts{};
+    counts.bits = static_cast<std::uint32_t>(codes.read_gamma() - 1);
+    counts.smallest = codes.read_gamma();
+    counts.beyond = codes;
+    codes.at += std::uint64_t{counts.bits} * kmers;
+    return counts;
+  }
+  /// Returns the count of the i-th k-mer from the left.
+  WARPMER_HD std::uint64_t operator[](std::uint32_t i) const {
+    if (bits == 0) return smallest;
+    return smallest + read_bits<std::uint64_t>(beyond.words, beyond.at + std::uint64_t{bits} * i, bits);
+  }
+};
+
+/// A shard that lies somewhere in memory, with kReadAheadWords readable words behind it.
+struct ShardView {
+  ShardLayout layout;
+  const std::uint64_t* words;
+  const FlankLengths* lengths;  ///< make_length_table
+  std::uint32_t flank_bases;
+
+  WARPMER_HD ShardView(const GroupShape& shape, const ShardSizes& sizes, const std::uint64_t* payload,
+                       const FlankLengths* length_table)
+      : layout(shape, sizes), words(payload), lengths(length_table), flank_bases(shape.flank_bases()) {}
+
+  /// Returns where bucket `i` begins, or record i - buckets, or where the last one ends.
+  WARPMER_HD BitCursor part(std::uint64_t i) const {
+    return {words,
+            layout.strings_at + read_bits<std::uint64_t>(words, i * layout.offset_bits, layout.offset_bits)};
+  }
+  WARPMER_HD FlankLengths lengths_at(std::uint64_t bit) const {
+    return lengths[read_bits<std::uint64_t>(words, bit, layout.length_bits)];
+  }
+  WARPMER_HD std::uint32_t kmers(FlankLengths string) const { return string.bases() - flank_bases + 1; }
+};
+
+/// A bucket, as far as its head says. Its groups are numbered, and so are its strings.
+struct Bucket {
+  std::uint64_t strings, groups;
+  std::uint64_t flags_at;       ///< one bit a string: whether it is the first of its group
+  std::uint64_t remainders_at;  ///< of groups
+  std::uint64_t lengths_at;     ///< of strings
+  std::uint64_t bases_at;
+
+  WARPMER_HD Bucket(const ShardView& shard, BitCursor at)
+      : strings(at.read_gamma() - 1), groups(0), flags_at(at.at) {
+    for (std::uint64_t i = 0; i < strings; i += 64)
+      groups += ones(at.read(static_cast<std::uint32_t>(strings - i < 64 ? strings - i : 64)));
+    remainders_at = at.at;
+    lengths_at = remainders_at + groups * shard.layout.remainder_bits;
+    bases_at = lengths_at + strings * shard.layout.length_bits;
+  }
+};
+
+/// The record of a large group, as far as its head says.
+struct LargeGroup {
+  std::uint64_t strings, kmers;
+  std::uint64_t lengths_at, marks_at, bases_at, counts_at, begins_at, numbers_at;
+  std::uint32_t base_mark_bits, count_mark_bits, number_bits, begin_bits;
+
+  WARPMER_HD LargeGroup(const ShardView& shard, BitCursor at) {
+    strings = at.read_gamma();
+    kmers = at.read_gamma();
+    const std::uint64_t count_bits = at.read_gamma();
+    const std::uint64_t bases = strings * (shard.flank_bases - 1) + kmers;
+    base_mark_bits = bits_of(bases);
+    count_mark_bits = bits_of(count_bits);
+    number_bits = bits_of(strings - 1);
+    begin_bits = bits_of(kmers);
+    lengths_at = at.at;
+    marks_at = lengths_at + strings * shard.layout.length_bits;
+    bases_at =
+        marks_at + (strings + kStringsPerMark - 1) / kStringsPerMark * (base_mark_bits + count_mark_bits);
+    counts_at = bases_at + 2 * bases;
+    begins_at = counts_at + count_bits;
+    numbers_at = begins_at + (shard.flank_bases + 2) * std::uint64_t{begin_bits};
+  }
+
+  /// Returns where the strings of layer p begin among those of all layers, for p up to n + 1.
+  WARPMER_HD std::uint64_t layer_begin(const ShardView& shard, std::uint32_t layer) const {
+    return read_bits<std::uint64_t>(shard.words, begins_at + std::uint64_t{layer} * begin_bits, begin_bits);
+  }
+  WARPMER_HD std::uint64_t number_at(const ShardView& shard, std::uint64_t i) const {
+    return read_bits<std::uint64_t>(shard.words, numbers_at + i * number_bits, number_bits);
+  }
+  WARPMER_HD FlankLengths lengths_of(const ShardView& shard, std::uint64_t string) const {
+    return shard.lengths_at(lengths_at + string * shard.layout.length_bits);
+  }
+  /// Returns where the bases of a string begin.
+  WARPMER_HD BitCursor bases_of(const ShardView& shard, std::uint64_t string) const {
+    const std::uint64_t mark = string / kStringsPerMark;
+    std::uint64_t bases = read_bits<std::uint64_t>(
+        shard.words, marks_at + mark * (base_mark_bits + count_mark_bits), base_mark_bits);
+    for (std::uint64_t i = mark * kStringsPerMark; i < string; ++i) bases += lengths_of(shard, i).bases();
+    return {shard.words, bases_at + 2 * bases};
+  }
+  WARPMER_HD StringCounts counts_of(const ShardView& shard, std::uint64_t string) const {
+    const std::uint64_t mark = string / kStringsPerMark;
+    BitCursor codes{
+        shard.words,
+        counts_at + read_bits<std::uint64_t>(
+                        shard.words, marks_at + mark * (base_mark_bits + count_mark_bits) + base_mark_bits,
+                        count_mark_bits)};
+    for (std::uint64_t i = mark * kStringsPerMark;; ++i) {
+      const StringCounts counts = StringCounts::read(codes, shard.kmers(lengths_of(shard, i)));
+      if (i == string) return counts;
+    }
+  }
+};
+
+}  // namespace warpmer::groups

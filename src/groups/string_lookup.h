@@ -1,0 +1,180 @@
+#pragma once
+/// Looking super-k-mers up: each is compared as a whole with strings of its group.
+///
+/// A query and a string stand around the same minimizer. If they agree on a bases to its left and b to its
+/// right, then the k-mers that both have are those of layers n - b to a: one comparison answers all of them.
+
+#include <cstdint>
+
+#include "groups/flanked_kmer.h"
+#include "groups/shard_view.h"
+#include "kmer/platform.h"
+
+namespace warpmer::groups {
+
+/// Returns the number of lowest bases that two flanks have in common, at most `most`.
+WARPMER_HD constexpr std::uint32_t common_bases(Key64 a, Key64 b, std::uint32_t most) {
+  const std::uint32_t common = trailing_zeros(a ^ b) / 2;
+  return common < most ? common : most;
+}
+WARPMER_HD constexpr std::uint32_t common_bases(Key128 a, Key128 b, std::uint32_t most) {
+  const Key128 differ = a ^ b;
+  const auto low = static_cast<std::uint64_t>(differ), high = static_cast<std::uint64_t>(differ >> 64);
+  const std::uint32_t common = (low != 0 ? trailing_zeros(low) : 64 + trailing_zeros(high)) / 2;
+  return common < most ? common : most;
+}
+
+/// Looks up the k-mers of a super-k-mer, whose group has the id `rest` in this shard. Calls `found(first,
+/// kmers, counts, i)` for every stretch of them that the shard has: k-mers `first` up to `first + kmers` of
+/// the super-k-mer, from the left, are those of a string from its i-th on, whose counts are `counts[i]` and
+/// the following. Stretches come in no order. Returns the number of k-mers found.
+///
+/// In a group of up to kMostInlineStrings strings these are compared one by one. In a large one each k-mer
+/// that is not yet answered is searched for in the order of its layer, so the cost of a k-mer is at most that
+/// of log2(strings) comparisons. A bucket has at most as many groups as ids.
+template <class Flanks, class Found>
+WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardView& shard, std::uint32_t rest,
+                                                const FlankedSuperKmer<Flanks>& query, Found&& found);
+
+namespace detail {
+
+/// Compares a query with a string, and reports what they have in common. Returns the number of k-mers.
+template <class Flanks, class Counts, class Found>
+WARPMER_HD_INLINE std::uint32_t compare(const FlankedSuperKmer<Flanks>& query, FlankLengths string,
+                                        BitCursor bases, std::uint32_t flank_bases, Counts&& counts,
+                                        Found&& found) {
+  const Flanks left = bases.template read_flank<Flanks>(string.left);
+  const Flanks right = bases.template read_flank<Flanks>(string.right);
+  const std::uint32_t a =
+      common_bases(left, query.left, string.left < query.left_bases ? string.left : query.left_bases);
+  const std::uint32_t b =
+      common_bases(right, query.right, string.right < query.right_bases ? string.right : query.right_bases);
+  if (a + b < flank_bases) return 0;
+  const std::uint32_t kmers = a + b - flank_bases + 1;
+  found(query.left_bases - a, kmers, counts(), string.left - a);
+  return kmers;
+}
+
+/// Searches a layer of a large group for a k-mer, given by its flanks. Returns the number of the string, or
+/// -1.
+template <class Flanks>
+WARPMER_HD_INLINE std::int64_t search_layer(const ShardView& shard, const LargeGroup& group,
+                                            std::uint32_t layer, Flanks wanted) {
+  std::uint64_t first = group.layer_begin(shard, layer), end = group.layer_begin(shard, layer + 1);
+  while (first < end) {
+    const std::uint64_t middle = first + (end - first) / 2;
+    const std::uint64_t string = group.number_at(shard, middle);
+    const FlankLengths lengths = group.lengths_of(shard, string);
+    BitCursor bases = group.bases_of(shard, string);
+    const Flanks left = bases.template read_flank<Flanks>(lengths.left);
+    const Flanks right = bases.template read_flank<Flanks>(lengths.right);
+    const Flanks here = flanks_at(left, right, layer, shard.flank_bases);
+    if (here == wanted) return static_cast<std::int64_t>(string);
+    if (here < wanted) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return -1;
+}
+
+template <class Flanks, class Found>
+WARPMER_HD_INLINE std::uint32_t find_in_large_group(const ShardView& shard, const LargeGroup& group,
+                                                    const FlankedSuperKmer<Flanks>& query, Found&& found) {
+  const std::uint32_t n = shard.flank_bases;
+  const std::uint32_t lowest = n - query.right_bases;
+  std::uint32_t answered = 0;
+  // From the highest layer down: the first k-mer of a stretch that is found takes the others with it.
+  for (std::uint32_t layer = query.left_bases + 1; layer-- > lowest;) {
+    const std::int64_t string =
+        search_layer(shard, group, layer, flanks_at(query.left, query.right, layer, n));
+    if (string < 0) continue;
+    const auto number = static_cast<std::uint64_t>(string);
+    const std::uint32_t kmers = compare(
+        query, group.lengths_of(shard, number), group.bases_of(shard, number), n,
+        [&] { return group.counts_of(shard, number); }, found);
+    answered += kmers;
+    // No other string has these k-mers.
+    layer -= kmers - 1;
+  }
+  return answered;
+}
+
+/// Returns the place of the i-th one among flags, or `strings` when there are no more.
+WARPMER_HD_INLINE std::uint64_t find_flag(const std::uint64_t* words, std::uint64_t flags_at,
+                                          std::uint64_t strings, std::uint64_t i) {
+  for (std::uint64_t at = 0; at < strings; at += 64) {
+    const auto bits = static_cast<std::uint32_t>(strings - at < 64 ? strings - at : 64);
+    std::uint64_t flags = read_bits<std::uint64_t>(words, flags_at + at, bits);
+    const std::uint32_t here = ones(flags);
+    if (i >= here) {
+      i -= here;
+      continue;
+    }
+    for (; i > 0; --i) flags &= flags - 1;
+    return at + trailing_zeros(flags);
+  }
+  return strings;
+}
+
+}  // namespace detail
+
+template <class Flanks, class Found>
+WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardView& shard, std::uint32_t rest,
+                                                const FlankedSuperKmer<Flanks>& query, Found&& found) {
+  if (shard.layout.buckets == 0) return 0;
+  const std::uint64_t number = shard.layout.bucket_of(rest);
+  const Bucket bucket(shard, shard.part(number));
+  const std::uint64_t remainder = rest - shard.layout.first_of(number);
+  BitCursor remainders{shard.words, bucket.remainders_at};
+  std::uint64_t group = 0;
+  while (group < bucket.groups && remainders.read(shard.layout.remainder_bits) != remainder) ++group;
+  if (group == bucket.groups) return 0;
+  const std::uint64_t first = detail::find_flag(shard.words, bucket.flags_at, bucket.strings, group);
+  const std::uint64_t end = detail::find_flag(shard.words, bucket.flags_at, bucket.strings, group + 1);
+
+  std::uint64_t at = bucket.bases_at;
+  BitCursor lengths{shard.words, bucket.lengths_at};
+  const auto next_lengths = [&] { return shard.lengths[lengths.read(shard.layout.length_bits)]; };
+  const auto bits = [&](FlankLengths string) {
+    return string.is_large() ? shard.layout.large_bits : 2 * string.bases();
+  };
+  for (std::uint64_t i = 0; i < first; ++i) at += bits(next_lengths());
+
+  const std::uint32_t wanted = query.left_bases + query.right_bases - shard.flank_bases + 1;
+  std::uint32_t answered = 0;
+  // Counts lie behind the bases of all strings of the bucket. They are looked for only once.
+  BitCursor codes{shard.words, 0};
+  std::uint64_t codes_of = 0;
+  const auto counts_of = [&](std::uint64_t string) {
+    if (codes.at == 0) {
+      codes.at = bucket.bases_at;
+      for (std::uint64_t i = 0; i < bucket.strings; ++i)
+        codes.at += bits(shard.lengths_at(bucket.lengths_at + i * shard.layout.length_bits));
+    }
+    for (;; ++codes_of) {
+      const FlankLengths here = shard.lengths_at(bucket.lengths_at + codes_of * shard.layout.length_bits);
+      if (here.is_large()) continue;
+      const StringCounts counts = StringCounts::read(codes, shard.kmers(here));
+      if (codes_of == string) {
+        ++codes_of;
+        return counts;
+      }
+    }
+  };
+  for (std::uint64_t i = first; i < end && answered < wanted; ++i) {
+    const FlankLengths string = next_lengths();
+    if (string.is_large()) {
+      const std::uint64_t record = read_bits<std::uint64_t>(shard.words, at, shard.layout.large_bits);
+      const LargeGroup large(shard, shard.part(shard.layout.buckets + record));
+      return detail::find_in_large_group(shard, large, query, found);
+    }
+    answered += detail::compare(
+        query, string, BitCursor{shard.words, at}, shard.flank_bases, [&] { return counts_of(i); }, found);
+    at += bits(string);
+  }
+  return answered;
+}
+
+}  // namespace warpmer::groups

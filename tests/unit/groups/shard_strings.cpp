@@ -1,0 +1,209 @@
+// Groups into the bits of a shard and back, and super-k-mers looked up in them, beside a map of k-mers.
+
+#include <map>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "doctest/doctest.h"
+#include "groups/flanked_cut.h"
+#include "groups/flanked_kmer.h"
+#include "groups/shard_encoder.h"
+#include "groups/shard_reader.h"
+#include "groups/string_lookup.h"
+#include "unit/groups/random_sequences.h"
+
+using namespace warpmer;
+using namespace warpmer::groups;
+using namespace warpmer::tests;
+
+namespace {
+
+/// K-mers of one shard, by group, layer and flanks.
+template <class Flanks>
+using Content = std::map<std::tuple<std::uint32_t, std::uint32_t, Flanks>, std::uint64_t>;
+
+/// The shard as it is in a file, with what may be read behind it.
+template <class Flanks>
+struct Shard {
+  GroupShape shape;
+  EncodedShard encoded;
+  std::vector<FlankLengths> lengths;
+
+  Shard(std::uint32_t k, const Content<Flanks>& content)
+      : shape(k), lengths(make_length_table(shape.flank_bases())) {
+    ShardEncoder<Flanks> encoder(k);
+    PathCover<Flanks> cover(shape.flank_bases());
+    encoder.begin();
+    std::vector<Flanks> flanks;
+    std::vector<std::uint64_t> counts;
+    for (auto at = content.begin(); at != content.end();) {
+      const std::uint32_t rest = std::get<0>(at->first);
+      std::vector<std::uint32_t> begins(shape.flank_bases() + 2);
+      flanks.clear();
+      counts.clear();
+      for (; at != content.end() && std::get<0>(at->first) == rest; ++at) {
+        flanks.push_back(std::get<2>(at->first));
+        counts.push_back(at->second);
+        for (std::uint32_t layer = std::get<1>(at->first) + 1; layer < begins.size(); ++layer)
+          ++begins[layer];
+      }
+      encoder.add_group(rest, [&](auto& strings, auto& string_counts) {
+        return cover.cover(flanks, counts, begins.data(), strings, string_counts);
+      });
+    }
+    encoded = encoder.finish();
+    encoded.payload.resize(encoded.payload.size() + kReadAheadWords, ~std::uint64_t{0});
+  }
+  [[nodiscard]] ShardView view() const {
+    return {shape, encoded.sizes, encoded.payload.data(), lengths.data()};
+  }
+};
+
+template <class Flanks>
+Content<Flanks> decode(const Shard<Flanks>& shard) {
+  Content<Flanks> content;
+  GroupKmers<Flanks> kmers(shard.shape.flank_bases());
+  for_each_group(shard.view(), kmers, [&](std::uint32_t rest, const GroupKmers<Flanks>& group) {
+    for (std::uint32_t layer = 0; layer <= shard.shape.flank_bases(); ++layer) {
+      for (std::uint32_t i = group.layer_begins()[layer]; i < group.layer_begins()[layer + 1]; ++i)
+        CHECK(content.emplace(std::tuple{rest, layer, group.flanks()[i]}, group.counts()[i]).second);
+    }
+  });
+  return content;
+}
+
+/// Looks a super-k-mer up, and compares with what the map says of each of its k-mers.
+template <class Flanks>
+void check_lookup(const Shard<Flanks>& shard, const Content<Flanks>& content, std::uint32_t rest,
+                  const FlankedSuperKmer<Flanks>& query) {
+  const std::uint32_t n = shard.shape.flank_bases();
+  const std::uint32_t kmers = query.left_bases + query.right_bases - n + 1;
+  std::vector<std::uint64_t> answers(kmers, 0);
+  const std::uint32_t found = find_super_kmer(
+      shard.view(), rest, query,
+      [&](std::uint32_t first, std::uint32_t number, const StringCounts& counts, std::uint32_t from) {
+        for (std::uint32_t i = 0; i < number; ++i) {
+          CHECK(answers[first + i] == 0);
+          answers[first + i] = counts[from + i];
+        }
+      });
+  std::uint32_t there = 0;
+  for (std::uint32_t i = 0; i < kmers; ++i) {
+    const std::uint32_t layer = query.left_bases - i;
+    const auto at = content.find({rest, layer, flanks_at(query.left, query.right, layer, n)});
+    CHECK(answers[i] == (at == content.end() ? 0 : at->second));
+    there += at == content.end() ? 0 : 1;
+  }
+  CHECK(found == there);
+}
+
+/// The k-mers of texts whatever their shard is: tests put all into one.
+template <class Key, class Flanks>
+class Trial {
+ public:
+  Trial(std::uint32_t k, bool canonical)
+      : shape_(k), hash_(shape_.m), canonical_(canonical), cutter_(k, canonical) {}
+
+  void add(std::string_view text, std::uint64_t times) {
+    for_each_kmer<Key>(text, shape_.k, [&](Key kmer) {
+      const auto place = flanked_kmer<Flanks>(kmer, shape_, canonical_);
+      content_[{rest(place.mmer), place.layer, place.flanks}] += times;
+    });
+  }
+  void check(const std::vector<std::string>& queries) {
+    const Shard<Flanks> shard(shape_.k, content_);
+    CHECK(shard.encoded.sizes.kmers == content_.size());
+    CHECK(decode(shard) == content_);
+    for (const std::string& text : queries) {
+      cutter_.cut(codes_of(text), [&](const CutSuperKmer<Flanks>& cut) {
+        check_lookup(shard, content_, rest(cut.super.mmer), cut.super);
+      });
+    }
+    for (const auto& [place, count] : content_) {
+      const FlankedKmer<Flanks> kmer{0, std::get<1>(place), std::get<2>(place)};
+      check_lookup(shard, content_, std::get<0>(place), super_kmer_of(kmer, shape_.flank_bases()));
+    }
+  }
+
+ private:
+  /// Groups of different shards may fall together; their k-mers are as good.
+  [[nodiscard]] std::uint32_t rest(std::uint32_t mmer) const {
+    return hash_(mmer) & ((1u << shape_.rest_bits()) - 1);
+  }
+
+  GroupShape shape_;
+  GroupHash hash_;
+  bool canonical_;
+  FlankedCut<Key, Flanks> cutter_;
+  Content<Flanks> content_;
+};
+
+/// A text with some bases changed.
+std::string with_errors(std::string text, double rate, std::mt19937_64& random) {
+  for (char& c : text) {
+    if (static_cast<double>(random() % 10000) < 10000 * rate) c = base_char(static_cast<unsigned>(random()));
+  }
+  return text;
+}
+
+template <class Key, class Flanks>
+void check_texts(std::uint32_t k, bool canonical, std::mt19937_64& random) {
+  Trial<Key, Flanks> trial(k, canonical);
+  std::vector<std::string> queries;
+  const std::uint64_t counts[] = {1, 1, 2, 7, 1000, std::uint64_t{1} << 33, std::uint64_t{1} << 62};
+  for (const std::string& text : awkward_sequences(k, random)) {
+    for (int copy = 0; copy < 5; ++copy) {
+      const std::string read = with_errors(text, 0.02, random);
+      trial.add(read, counts[random() % std::size(counts)]);
+      queries.push_back(with_errors(read, 0.02, random));
+      queries.push_back(other_strand_of(queries.back()));
+    }
+  }
+  trial.check(queries);
+}
+
+}  // namespace
+
+TEST_CASE("a shard gives its k-mers and counts back, and answers super-k-mers") {
+  std::mt19937_64 random(1);
+  for (const bool canonical : {true, false}) {
+    for (const std::uint32_t k : {13u, 16u, 20u, 21u, 27u, 28u, 31u, 32u})
+      check_texts<Key64, Key64>(k, canonical, random);
+    for (const std::uint32_t k : {33u, 39u, 47u}) check_texts<Key128, Key64>(k, canonical, random);
+    for (const std::uint32_t k : {48u, 55u, 63u, 64u}) check_texts<Key128, Key128>(k, canonical, random);
+  }
+}
+
+TEST_CASE("a group of many strings is searched by layers") {
+  std::mt19937_64 random(2);
+  constexpr std::uint32_t kK = 31;
+  Trial<Key64, Key64> trial(kK, true);
+  // One minimizer: the m-mer of the smallest hash of all, or nearly.
+  std::string mmer;
+  std::uint32_t best = UINT32_MAX;
+  for (int i = 0; i < 300000; ++i) {
+    const std::string text = random_sequence(GroupShape(kK).m, random);
+    std::uint32_t value = 0;
+    for (std::size_t base = text.size(); base-- > 0;) value = value << 2 | base_code(text[base]);
+    const std::uint32_t hash = minimizer_hash(canonical_mmer(value, GroupShape(kK).m));
+    if (hash >= best) continue;
+    best = hash;
+    mmer = text;
+  }
+  std::vector<std::string> queries;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string text = random_sequence(kK, random) + mmer + random_sequence(kK, random);
+    trial.add(text, 1 + random() % 3);
+    if (i % 4 == 0) queries.push_back(with_errors(text, 0.03, random));
+  }
+  trial.check(queries);
+}
+
+TEST_CASE("a shard of no groups") {
+  const Shard<Key64> shard(31, {});
+  CHECK(shard.encoded.sizes.words == 0);
+  CHECK(decode(shard).empty());
+  check_lookup(shard, {}, 5, FlankedSuperKmer<Key64>{0, 16, 0, 0, 0});
+}
