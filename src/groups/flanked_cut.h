@@ -27,7 +27,9 @@ struct CutSuperKmer {
 template <class Key, class Flanks>
 class FlankedCut {
  public:
-  FlankedCut(std::uint32_t k, bool canonical) : shape_(k), canonical_(canonical) {}
+  /// A super-k-mer that has more than `most_bases` in both flanks is cut in several.
+  FlankedCut(std::uint32_t k, bool canonical, std::uint32_t most_bases = UINT32_MAX)
+      : shape_(k), canonical_(canonical), most_kmers_(most_bases - shape_.flank_bases() + 1) {}
 
   /// Calls `visit(CutSuperKmer)` for stretches that have each k-mer of a sequence once, in order.
   template <class Visit>
@@ -76,7 +78,9 @@ class FlankedCut {
     const auto end = begin + static_cast<std::ptrdiff_t>(mmers_end);
     const auto found = std::find(begin + static_cast<std::ptrdiff_t>(from), end, hash);
     if (std::find(found + 1, end, hash) == end) {
-      visit(around(codes, from, to, static_cast<std::size_t>(found - begin)));
+      for (std::size_t first = from; first < to; first += most_kmers_)
+        visit(
+            around(codes, first, std::min(first + most_kmers_, to), static_cast<std::size_t>(found - begin)));
       return;
     }
     // It stands there more than once, and which place counts may change from k-mer to k-mer.
@@ -111,6 +115,7 @@ class FlankedCut {
 
   GroupShape shape_;
   bool canonical_;
+  std::size_t most_kmers_;
   std::uint32_t current_ = 0;
   std::vector<std::uint32_t> hashes_;
   std::vector<std::size_t> minima_;

@@ -65,6 +65,7 @@ struct ShardLayout {
   std::uint32_t large_bits;      ///< of the number of a large group
   std::uint32_t offset_bits;
   std::uint64_t strings_at;  ///< the bit where buckets begin
+  std::uint64_t reciprocal;  ///< of `buckets`, times 2^64, rounded up: so that no lookup divides
 
   WARPMER_HD constexpr ShardLayout(const GroupShape& shape, const ShardSizes& sizes)
       : rest_bits(shape.rest_bits()),
@@ -73,7 +74,8 @@ struct ShardLayout {
         length_bits(StringLengths(shape.flank_bases()).bits()),
         large_bits(sizes.large_groups == 0 ? 0 : bits_of(sizes.large_groups - 1)),
         offset_bits(sizes.offset_bits),
-        strings_at(64 * ((offsets(sizes) * sizes.offset_bits + 63) / 64)) {}
+        strings_at(64 * ((offsets(sizes) * sizes.offset_bits + 63) / 64)),
+        reciprocal(sizes.buckets < 2 ? 0 : ~std::uint64_t{0} / sizes.buckets + 1) {}
 
   /// Returns the number of offsets: one for each bucket and record, and their end.
   WARPMER_HD static constexpr std::uint64_t offsets(const ShardSizes& sizes) {
@@ -83,9 +85,17 @@ struct ShardLayout {
   WARPMER_HD constexpr std::uint64_t bucket_of(std::uint64_t rest) const {
     return (rest * buckets) >> rest_bits;
   }
-  /// Returns the smallest id that belongs to a bucket.
+  /// Returns the smallest id that belongs to a bucket: 2^rest_bits * bucket / buckets, rounded up. The
+  /// dividend has at most 2 * rest_bits bits, so its product with a reciprocal that is too large by less than
+  /// 1 / 2^64 is right.
   WARPMER_HD constexpr std::uint64_t first_of(std::uint64_t bucket) const {
-    return ((bucket << rest_bits) + buckets - 1) / buckets;
+    if (buckets < 2) return 0;
+    const std::uint64_t dividend = (bucket << rest_bits) + buckets - 1;
+#if defined(__CUDA_ARCH__)
+    return __umul64hi(dividend, reciprocal);
+#else
+    return static_cast<std::uint64_t>((Key128{dividend} * reciprocal) >> 64);
+#endif
   }
 };
 

@@ -130,18 +130,49 @@ struct ShardView {
 /// A bucket, as far as its head says. Its groups are numbered, and so are its strings.
 struct Bucket {
   std::uint64_t strings, groups;
-  std::uint64_t flags_at;       ///< one bit a string: whether it is the first of its group
+  std::uint64_t flags;          ///< of the first 64 strings: whether each is the first of its group
+  std::uint64_t flags_at;       ///< one bit a string
   std::uint64_t remainders_at;  ///< of groups
   std::uint64_t lengths_at;     ///< of strings
   std::uint64_t bases_at;
 
-  WARPMER_HD Bucket(const ShardView& shard, BitCursor at)
-      : strings(at.read_gamma() - 1), groups(0), flags_at(at.at) {
-    for (std::uint64_t i = 0; i < strings; i += 64)
-      groups += ones(at.read(static_cast<std::uint32_t>(strings - i < 64 ? strings - i : 64)));
-    remainders_at = at.at;
+  WARPMER_HD Bucket(const ShardView& shard, BitCursor at) {
+    const std::uint64_t begin = at.at, next = at.peek(64);
+    strings = at.read_gamma() - 1;
+    flags_at = at.at;
+    remainders_at = flags_at + strings;
+    if (remainders_at - begin <= 64) {  // nearly always: they have been read already
+      flags = (next >> (flags_at - begin)) & ((std::uint64_t{1} << strings) - 1);
+      groups = ones(flags);
+    } else {
+      flags = at.peek(strings < 64 ? static_cast<std::uint32_t>(strings) : 64);
+      groups = 0;
+      for (std::uint64_t i = 0; i < strings; i += 64)
+        groups += ones(at.read(static_cast<std::uint32_t>(strings - i < 64 ? strings - i : 64)));
+    }
     lengths_at = remainders_at + groups * shard.layout.remainder_bits;
     bases_at = lengths_at + strings * shard.layout.length_bits;
+  }
+
+  /// Returns the number of the first string of the i-th group, or of all strings for the number of groups.
+  WARPMER_HD std::uint64_t first_string(const ShardView& shard, std::uint64_t i) const {
+    if (strings <= 64) {
+      std::uint64_t rest = flags;
+      for (; i > 0; --i) rest &= rest - 1;
+      return rest == 0 ? strings : trailing_zeros(rest);
+    }
+    for (std::uint64_t at = 0; at < strings; at += 64) {
+      const auto bits = static_cast<std::uint32_t>(strings - at < 64 ? strings - at : 64);
+      std::uint64_t here = read_bits<std::uint64_t>(shard.words, flags_at + at, bits);
+      const std::uint32_t groups_here = ones(here);
+      if (i >= groups_here) {
+        i -= groups_here;
+        continue;
+      }
+      for (; i > 0; --i) here &= here - 1;
+      return at + trailing_zeros(here);
+    }
+    return strings;
   }
 };
 

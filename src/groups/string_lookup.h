@@ -101,23 +101,6 @@ WARPMER_HD_INLINE std::uint32_t find_in_large_group(const ShardView& shard, cons
   return answered;
 }
 
-/// Returns the place of the i-th one among flags, or `strings` when there are no more.
-WARPMER_HD_INLINE std::uint64_t find_flag(const std::uint64_t* words, std::uint64_t flags_at,
-                                          std::uint64_t strings, std::uint64_t i) {
-  for (std::uint64_t at = 0; at < strings; at += 64) {
-    const auto bits = static_cast<std::uint32_t>(strings - at < 64 ? strings - at : 64);
-    std::uint64_t flags = read_bits<std::uint64_t>(words, flags_at + at, bits);
-    const std::uint32_t here = ones(flags);
-    if (i >= here) {
-      i -= here;
-      continue;
-    }
-    for (; i > 0; --i) flags &= flags - 1;
-    return at + trailing_zeros(flags);
-  }
-  return strings;
-}
-
 }  // namespace detail
 
 template <class Flanks, class Found>
@@ -131,8 +114,8 @@ WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardView& shard, std::uin
   std::uint64_t group = 0;
   while (group < bucket.groups && remainders.read(shard.layout.remainder_bits) != remainder) ++group;
   if (group == bucket.groups) return 0;
-  const std::uint64_t first = detail::find_flag(shard.words, bucket.flags_at, bucket.strings, group);
-  const std::uint64_t end = detail::find_flag(shard.words, bucket.flags_at, bucket.strings, group + 1);
+  const std::uint64_t first = bucket.first_string(shard, group);
+  const std::uint64_t end = bucket.first_string(shard, group + 1);
 
   std::uint64_t at = bucket.bases_at;
   BitCursor lengths{shard.words, bucket.lengths_at};

@@ -1,0 +1,194 @@
+#pragma once
+/// An index's k-mers as strings of groups, and the sequences of a file, for benches of src/groups.
+
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "groups/flanked_kmer.h"
+#include "groups/path_cover.h"
+#include "groups/shard_encoder.h"
+#include "groups/shard_reader.h"
+#include "index/index_file.h"
+#include "index/shard_codec.h"
+#include "kmer/hash.h"
+
+namespace warpmer::bench {
+
+using namespace warpmer::groups;
+
+/// Returns the CPU time of this thread, in seconds.
+inline double now() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+template <class Flanks>
+struct Entry {
+  std::uint32_t rest, layer;
+  Flanks flanks;
+  std::uint64_t count;
+  bool operator<(const Entry& other) const {
+    return rest != other.rest     ? rest < other.rest
+           : layer != other.layer ? layer < other.layer
+                                  : flanks < other.flanks;
+  }
+};
+
+template <class Flanks>
+struct Built {
+  std::vector<EncodedShard> shards;
+  std::vector<FlankLengths> lengths;
+  std::vector<ShardView> views;
+};
+
+/// Encodes sorted entries.
+template <class Flanks>
+EncodedShard encode(ShardEncoder<Flanks>& encoder, PathCover<Flanks>& cover, const GroupShape& shape,
+                    const std::vector<Entry<Flanks>>& entries) {
+  std::vector<Flanks> flanks;
+  std::vector<std::uint64_t> counts;
+  std::vector<std::uint32_t> begins;
+  encoder.begin();
+  for (std::size_t at = 0; at < entries.size();) {
+    const std::uint32_t rest = entries[at].rest;
+    begins.assign(shape.flank_bases() + 2, 0);
+    flanks.clear();
+    counts.clear();
+    for (; at < entries.size() && entries[at].rest == rest; ++at) {
+      flanks.push_back(entries[at].flanks);
+      counts.push_back(entries[at].count);
+      ++begins[entries[at].layer + 1];
+    }
+    for (std::uint32_t layer = 0; layer <= shape.flank_bases(); ++layer) begins[layer + 1] += begins[layer];
+    encoder.add_group(rest, [&](auto& strings, auto& string_counts) {
+      return cover.cover(flanks, counts, begins.data(), strings, string_counts);
+    });
+  }
+  return encoder.finish();
+}
+
+/// Sums over shards, and over the seconds of threads.
+struct BuildReport {
+  std::uint64_t kmers = 0, strings = 0, groups = 0, words = 0, buckets = 0, large = 0, offset_bits = 0;
+  double sorting = 0, encoding = 0;
+};
+
+/// Puts the k-mers of an index into shards of groups, on so many threads.
+template <class Key, class Flanks>
+Built<Flanks> build(const index::IndexFile& file, unsigned threads, BuildReport& report) {
+  const std::uint32_t k = file.params().k, shards = 1u << kGroupShardBits;
+  const GroupShape shape(k);
+  const GroupHash hash(shape.m);
+  const KmerHash<Key> kmer_hash(k);
+  std::vector<std::vector<std::vector<Entry<Flanks>>>> entries(threads);
+  std::vector<BuildReport> reports(threads);
+  Built<Flanks> built;
+  built.shards.resize(shards);
+  built.lengths = make_length_table(shape.flank_bases());
+  const auto on_all = [&](auto&& work) {
+    std::vector<std::thread> team;
+    for (unsigned t = 0; t < threads; ++t) team.emplace_back([&, t] { work(t); });
+    for (std::thread& thread : team) thread.join();
+  };
+  on_all([&](unsigned t) {
+    entries[t].resize(shards);
+    for (std::uint32_t shard = t; shard < file.params().shards(); shard += threads) {
+      index::ShardReader<Key>(file.shard(shard), k).for_each([&](Key key, std::uint64_t count) {
+        const auto place = flanked_kmer<Flanks>(kmer_hash.inverse(key), shape, file.params().canonical);
+        const std::uint32_t id = hash(place.mmer);
+        entries[t][id >> shape.rest_bits()].push_back(
+            {id & ((1u << shape.rest_bits()) - 1), place.layer, place.flanks, count});
+      });
+    }
+  });
+  on_all([&](unsigned t) {
+    ShardEncoder<Flanks> encoder(k);
+    PathCover<Flanks> cover(shape.flank_bases());
+    BuildReport& mine = reports[t];
+    for (std::uint32_t number = t; number < shards; number += threads) {
+      std::vector<Entry<Flanks>> shard;
+      for (auto& part : entries) {
+        shard.insert(shard.end(), part[number].begin(), part[number].end());
+        part[number] = {};
+      }
+      const double start = now();
+      std::sort(shard.begin(), shard.end());
+      const double sorted = now();
+      EncodedShard& encoded = built.shards[number] = encode(encoder, cover, shape, shard);
+      mine.sorting += sorted - start;
+      mine.encoding += now() - sorted;
+      const ShardSizes& sizes = encoded.sizes;
+      mine.kmers += sizes.kmers;
+      mine.groups += sizes.groups;
+      mine.strings += encoder.strings();
+      mine.words += sizes.words;
+      mine.buckets += sizes.buckets;
+      mine.large += sizes.large_groups;
+      mine.offset_bits += sizes.offset_bits * ShardLayout::offsets(sizes);
+      encoded.payload.resize(sizes.words + kReadAheadWords);
+    }
+  });
+  for (const BuildReport& mine : reports) {
+    report.kmers += mine.kmers;
+    report.groups += mine.groups;
+    report.strings += mine.strings;
+    report.words += mine.words;
+    report.buckets += mine.buckets;
+    report.large += mine.large;
+    report.offset_bits += mine.offset_bits;
+    report.sorting += mine.sorting;
+    report.encoding += mine.encoding;
+  }
+  for (const EncodedShard& shard : built.shards)
+    built.views.emplace_back(shape, shard.sizes, shard.payload.data(), built.lengths.data());
+  return built;
+}
+
+/// Calls `visit(codes)` for every stretch of bases of a plain FASTA or FASTQ file (FASTA: line by line).
+template <class Visit>
+void for_each_stretch(const std::string& path, Visit&& visit) {
+  std::ifstream in(path);
+  std::string line;
+  std::vector<std::uint8_t> codes;
+  std::getline(in, line);
+  const bool fastq = line[0] == '@';
+  const auto flush = [&] {
+    if (!codes.empty()) visit(codes);
+    codes.clear();
+  };
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
+    if (fastq ? number % 4 != 1 : line[0] == '>') {
+      flush();
+      continue;
+    }
+    for (const char c : line) {
+      if (char_class(c) == CharClass::base) {
+        codes.push_back(base_code(c));
+      } else {
+        flush();
+      }
+    }
+    if (fastq) flush();
+  }
+  flush();
+}
+
+/// Calls `f.template operator()<Key, Flanks>()` with the types that k needs.
+template <class F>
+void with_types(std::uint32_t k, F&& f) {
+  if (k <= kMaxNarrowK) {
+    f.template operator()<Key64, Key64>();
+  } else if (k <= kMaxNarrowFlanksK) {
+    f.template operator()<Key128, Key64>();
+  } else {
+    f.template operator()<Key128, Key128>();
+  }
+}
+
+}  // namespace warpmer::bench
