@@ -81,45 +81,98 @@ class GroupKmers {
   std::vector<std::uint64_t> counts_;
 };
 
+/// Goes through the groups of a shard in increasing order of their ids.
+template <class Flanks>
+class GroupCursor {
+ public:
+  explicit GroupCursor(const ShardView& shard) : shard_(shard) { next(); }
+
+  /// False behind the last group. Only while it is true there are any of the following.
+  [[nodiscard]] bool has_group() const { return at_ < in_bucket_.size(); }
+  /// Returns the id of the group below the shard's number.
+  [[nodiscard]] std::uint32_t rest() const { return in_bucket_[at_].rest; }
+  void next() {
+    ++at_;
+    while (at_ >= in_bucket_.size() && bucket_ < shard_.layout.buckets) open_bucket();
+  }
+
+  /// Calls `visit(lengths, left, right, counts)` for each string of the group, in their order; counts are a
+  /// StringCounts.
+  template <class Visit>
+  void for_each_string(Visit&& visit) const {
+    const GroupPlace& group = in_bucket_[at_];
+    BitCursor bases{shard_.words, group.bases_at}, codes{shard_.words, group.codes_at};
+    if (group.strings == 1 && shard_.lengths_at(group.lengths_at).is_large()) {
+      const LargeGroup large(shard_,
+                             shard_.part(shard_.layout.buckets + bases.read(shard_.layout.large_bits)));
+      visit_strings(large.strings, large.lengths_at, {shard_.words, large.bases_at},
+                    {shard_.words, large.counts_at}, visit);
+    } else {
+      visit_strings(group.strings, group.lengths_at, bases, codes, visit);
+    }
+  }
+
+ private:
+  struct GroupPlace {
+    std::uint32_t rest;
+    std::uint64_t strings, lengths_at, bases_at, codes_at;
+  };
+
+  template <class Visit>
+  void visit_strings(std::uint64_t strings, std::uint64_t lengths_at, BitCursor bases, BitCursor codes,
+                     Visit& visit) const {
+    for (std::uint64_t i = 0; i < strings; ++i) {
+      const FlankLengths lengths = shard_.lengths_at(lengths_at + i * shard_.layout.length_bits);
+      const Flanks left = bases.read_flank<Flanks>(lengths.left);
+      const Flanks right = bases.read_flank<Flanks>(lengths.right);
+      visit(lengths, left, right, StringCounts::read(codes, shard_.kmers(lengths)));
+    }
+  }
+
+  /// Finds the places of the groups of the next bucket.
+  void open_bucket() {
+    in_bucket_.clear();
+    at_ = 0;
+    const Bucket bucket(shard_, shard_.part(bucket_));
+    std::uint64_t bases_at = bucket.bases_at, codes_at = bases_at;
+    const auto lengths_at = [&](std::uint64_t string) {
+      return bucket.lengths_at + string * shard_.layout.length_bits;
+    };
+    const auto bits = [&](FlankLengths lengths) {
+      return lengths.is_large() ? shard_.layout.large_bits : 2 * lengths.bases();
+    };
+    for (std::uint64_t i = 0; i < bucket.strings; ++i) codes_at += bits(shard_.lengths_at(lengths_at(i)));
+    const std::uint64_t first = shard_.layout.first_of(bucket_++);
+    BitCursor codes{shard_.words, codes_at}, remainders{shard_.words, bucket.remainders_at};
+    for (std::uint64_t i = 0; i < bucket.strings; ++i) {
+      if (read_bits<std::uint64_t>(shard_.words, bucket.flags_at + i, 1) != 0) {
+        const auto rest = static_cast<std::uint32_t>(first + remainders.read(shard_.layout.remainder_bits));
+        in_bucket_.push_back({rest, 0, lengths_at(i), bases_at, codes.at});
+      }
+      ++in_bucket_.back().strings;
+      const FlankLengths lengths = shard_.lengths_at(lengths_at(i));
+      bases_at += bits(lengths);
+      if (!lengths.is_large()) StringCounts::read(codes, shard_.kmers(lengths));
+    }
+  }
+
+  ShardView shard_;
+  std::uint64_t bucket_ = 0;
+  std::vector<GroupPlace> in_bucket_;
+  std::size_t at_ = 0;
+};
+
 /// Calls `visit(rest, kmers)` for each group of a shard, in order of their ids: `kmers` is a GroupKmers,
 /// until the call returns.
 template <class Flanks, class Visit>
 void for_each_group(const ShardView& shard, GroupKmers<Flanks>& kmers, Visit&& visit) {
-  const auto add_string = [&](FlankLengths lengths, BitCursor& bases, BitCursor& codes) {
-    const Flanks left = bases.read_flank<Flanks>(lengths.left);
-    const Flanks right = bases.read_flank<Flanks>(lengths.right);
-    kmers.add(lengths, left, right, StringCounts::read(codes, shard.kmers(lengths)));
-  };
-  for (std::uint64_t number = 0; number < shard.layout.buckets; ++number) {
-    const Bucket bucket(shard, shard.part(number));
-    BitCursor bases{shard.words, bucket.bases_at}, codes = bases;
-    for (std::uint64_t i = 0; i < bucket.strings; ++i) {
-      const FlankLengths lengths = shard.lengths_at(bucket.lengths_at + i * shard.layout.length_bits);
-      codes.at += lengths.is_large() ? shard.layout.large_bits : 2 * lengths.bases();
-    }
-    const auto is_first = [&](std::uint64_t string) {
-      return string == bucket.strings ||
-             read_bits<std::uint64_t>(shard.words, bucket.flags_at + string, 1) != 0;
-    };
-    BitCursor remainders{shard.words, bucket.remainders_at};
-    for (std::uint64_t i = 0; i < bucket.strings;) {
-      kmers.clear();
-      do {
-        const FlankLengths lengths = shard.lengths_at(bucket.lengths_at + i * shard.layout.length_bits);
-        if (!lengths.is_large()) {
-          add_string(lengths, bases, codes);
-          continue;
-        }
-        const LargeGroup large(shard, shard.part(shard.layout.buckets + bases.read(shard.layout.large_bits)));
-        BitCursor large_bases{shard.words, large.bases_at}, large_codes{shard.words, large.counts_at};
-        for (std::uint64_t string = 0; string < large.strings; ++string)
-          add_string(large.lengths_of(shard, string), large_bases, large_codes);
-      } while (!is_first(++i));
-      kmers.sort();
-      visit(static_cast<std::uint32_t>(shard.layout.first_of(number) +
-                                       remainders.read(shard.layout.remainder_bits)),
-            kmers);
-    }
+  for (GroupCursor<Flanks> group(shard); group.has_group(); group.next()) {
+    kmers.clear();
+    group.for_each_string([&](FlankLengths lengths, Flanks left, Flanks right, const StringCounts& counts) {
+      kmers.add(lengths, left, right, counts);
+    });
+    kmers.sort();
+    visit(group.rest(), kmers);
   }
 }
 

@@ -1,0 +1,86 @@
+// Shards counted from super-k-mers, made of sorted keys, and merged from parts: always the same bits.
+
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "doctest/doctest.h"
+#include "groups/flanked_cut.h"
+#include "groups/group_key.h"
+#include "groups/shard_merger.h"
+#include "groups/word_counter.h"
+#include "unit/groups/random_sequences.h"
+
+using namespace warpmer;
+using namespace warpmer::groups;
+using namespace warpmer::tests;
+
+namespace {
+
+bool are_equal(const EncodedShard& a, const EncodedShard& b) {
+  return a.sizes.kmers == b.sizes.kmers && a.sizes.groups == b.sizes.groups &&
+         a.sizes.buckets == b.sizes.buckets && a.sizes.large_groups == b.sizes.large_groups &&
+         a.sizes.offset_bits == b.sizes.offset_bits && a.payload == b.payload;
+}
+
+/// Reads, as words whatever their shard is: groups of all shards fall into one.
+template <class Kmer, class Key, int Words>
+void check_counting(std::uint32_t k, std::mt19937_64& random) {
+  using Flanks = typename WordCounter<Words>::Flanks;
+  const GroupShape shape(k);
+  const GroupHash hash(shape.m);
+  const GroupKeys<Key, Flanks> keys(k);
+  const FlankedWordFormat<Words> format(shape);
+  FlankedCut<Kmer, Flanks> cutter(k, true, format.most_bases());
+  std::vector<FlankedWord<Words>> words;
+  std::map<Key, std::uint64_t> content;
+  for (const std::string& text : awkward_sequences(k, random)) {
+    for (int copy = 0; copy < 30; ++copy) {
+      std::string read = copy % 2 == 0 ? text : other_strand_of(text);
+      if (copy % 3 == 0) read[random() % read.size()] = base_char(static_cast<unsigned>(random()));
+      cutter.cut(codes_of(read), [&](const CutSuperKmer<Flanks>& cut) {
+        const std::uint32_t rest = hash(cut.super.mmer) & ((1u << shape.rest_bits()) - 1);
+        words.push_back(format.pack(rest, cut.super));
+        for (std::uint32_t layer = shape.flank_bases() - cut.super.right_bases; layer <= cut.super.left_bases;
+             ++layer)
+          ++content[keys.pack(rest, layer,
+                              flanks_at(cut.super.left, cut.super.right, layer, shape.flank_bases()))];
+      });
+    }
+  }
+  std::vector<Key> sorted;
+  std::vector<std::uint64_t> counts;
+  for (const auto& [key, count] : content) {
+    sorted.push_back(key);
+    counts.push_back(count);
+  }
+  const EncodedShard expected = KeyEncoder<Key, Flanks>(k).encode(sorted, counts);
+  WordCounter<Words> counter(k);
+  ShardMerger<Flanks> merger(k);
+  const std::vector<FlankLengths> lengths = make_length_table(shape.flank_bases());
+  for (const std::size_t parts : {1u, 2u, 5u}) {
+    std::vector<EncodedShard> shards;
+    std::vector<ShardView> views;
+    std::shuffle(words.begin(), words.end(), random);
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::size_t begin = words.size() * part / parts, end = words.size() * (part + 1) / parts;
+      shards.push_back(counter.count(std::span(words).subspan(begin, end - begin)));
+      if (parts == 1) CHECK(are_equal(shards.back(), expected));
+      shards.back().payload.resize(shards.back().payload.size() + kReadAheadWords);
+    }
+    for (const EncodedShard& shard : shards)
+      views.emplace_back(shape, shard.sizes, shard.payload.data(), lengths.data());
+    CHECK(are_equal(merger.merge(views), expected));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a shard has the same bits whether it is counted, made of keys, or merged") {
+  std::mt19937_64 random(1);
+  for (const std::uint32_t k : {13u, 15u, 21u, 31u, 32u}) check_counting<Key64, Key64, 2>(k, random);
+  for (const std::uint32_t k : {33u, 35u}) check_counting<Key128, Key64, 2>(k, random);
+  for (const std::uint32_t k : {36u, 40u, 47u}) check_counting<Key128, Key128, 2>(k, random);
+  for (const std::uint32_t k : {48u, 55u, 64u}) check_counting<Key128, Key128, 4>(k, random);
+}
